@@ -9,7 +9,7 @@ import { type ListCheck, readListChecks } from './freshness.ts';
 import { normalPublication } from './sanctions.ts';
 import type { LabelStore } from './store.ts';
 
-/** Lists whose check can be attested: those that have an age. */
+/** Lists with an age, for which a check can be attested. */
 export const ATTESTABLE_LISTS = [
   'OFAC_SDN',
   'OFAC_CONS',
@@ -86,7 +86,7 @@ export interface AttestDeps {
 }
 
 /**
- * Records that the publishers of these lists had published nothing newer on a date. All lists change, or none.
+ * Records that the publishers of these lists had published nothing newer by a date. Either all lists change or none.
  *
  * @param lists - Lists that are loaded.
  * @param checkedText - ISO date or time, not in the future and not before the publication that is loaded.
@@ -113,7 +113,7 @@ export async function attestLists(
       const isLater = Date.parse(checkedAt) > Date.parse(before.checkedAt);
       checks[list] = isLater ? { ...before, checkedAt, checkedBy: 'ATTESTATION' } : before;
     }
-    // An attestation that is logged and then lost is harmless; one that counts and is not logged is not.
+    // Log first: a logged attestation that is then lost is harmless, but one that counts must be in the log.
     for (const list of new Set(lists)) await audit({ list, checkedAt });
     writer.commit({ checks, at: isoTime(clock.now()) });
     for (const list of new Set(lists)) confirmNames(list, checkedAt);

@@ -1,4 +1,4 @@
-/** From the store of labels to a published snapshot: gathers what counts now, and builds only where something changed. */
+/** Builds a published snapshot of the datasets and lists in the label store that count now, if something has changed. */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,33 +24,35 @@ import { sanctionLabels } from './sanction-labels.ts';
 import type { ListState } from './sanctions.ts';
 import type { LabelStore, ListRow } from './store.ts';
 
-/** The folder of published snapshots inside the program's folder of state. */
+/** Returns the folder of published snapshots inside the data folder. */
 export const snapshotsFolderOf = (dataDir: string): string => join(dataDir, 'snapshots');
 
 export interface BuildIndexOptions {
   readonly snapshotsFolder: string;
-  /** Build even where nothing has changed. */
+  /** Build even if nothing has changed. */
   readonly force?: boolean;
   readonly onProgress?: (progress: BuildProgress) => void;
   readonly signal?: AbortSignal;
 }
 
 export interface BuildIndexReport {
-  /** False where the published snapshot already holds what the store holds. */
+  /** False if the published snapshot already matches the store. */
   readonly built: boolean;
-  /** Of the new snapshot; null where none was built. */
+  /** Of the new snapshot; null if none was built. */
   readonly meta: SnapshotMeta | null;
 }
 
-/** What the last snapshot was built from. */
+/** The inputs of the last snapshot. */
 interface BuiltFile {
   readonly revision: string;
   readonly snapshot: string;
 }
 
 /**
- * Builds a snapshot of all that counts in the store and publishes it, unless the published one holds just that already.
- * Throws STORE_BUSY while an import runs, INVALID_REQUEST where the store holds no label at all.
+ * Builds a snapshot of everything in the store that counts and publishes it, unless the published snapshot already matches.
+ *
+ * @throws STORE_BUSY while an import runs.
+ * @throws INVALID_REQUEST if the store holds no label at all.
  */
 export async function buildLabelIndex(
   options: BuildIndexOptions,
@@ -58,7 +60,7 @@ export async function buildLabelIndex(
 ): Promise<BuildIndexReport> {
   const { store, rules, clock, log } = deps;
   return store.locked(async () => {
-    // Labels of lists and the entries of designated owners are made at build time, so the snapshot depends on the rules and links too.
+    // List labels and entries of designated owners are made at build time, so the snapshot also depends on rules and links.
     const parties = rules.parties();
     const revision = createHash('sha256')
       .update(`${store.revision()} ${rules.fingerprint} ${parties.fingerprint}`)
@@ -100,16 +102,16 @@ function isBuilt(store: LabelStore, snapshotsFolder: string, revision: string): 
     return false;
   const wanted: BuiltFile = { revision, snapshot: current };
   try {
-    // Compared as text: any other content is not what was built.
+    // The comparison is textual: any other content means a different build.
     return JSON.stringify(readJson(builtPath(store))) === JSON.stringify(wanted);
   } catch (error) {
-    // Building it again mends it.
+    // A new build repairs an unreadable file.
     if (error instanceof AssayError) return false;
     throw error;
   }
 }
 
-/** The segments of datasets that count, given which lists have been loaded. */
+/** Returns the segments of datasets that count, given which lists have been loaded. */
 function datasetSegments(store: LabelStore): SegmentRef[] {
   const { datasets, lists } = store.catalogue();
   const loaded = new Set(lists.filter((row) => row.publishedAt !== null).map((row) => row.list));
@@ -132,7 +134,7 @@ function datasetSegments(store: LabelStore): SegmentRef[] {
   );
 }
 
-/** Writes the labels of every list as a segment. */
+/** Writes the labels of each list as a segment. */
 async function listSegments(
   staging: string,
   states: readonly ListState[],
@@ -167,7 +169,11 @@ async function listSegments(
   return refs;
 }
 
-/** Imports what ships with the product where the store lacks its present content, so that a fresh clone has an index. */
+/**
+ * Imports the labels that ship with Assay if the store lacks their present content, so that a fresh clone has an index.
+ *
+ * @throws NOT_FOUND if the shipped files are missing.
+ */
 export async function ensureShipped(deps: ImportDeps): Promise<readonly ImportReport[]> {
   const shipped = [
     { source: 'seed', files: await seedFiles() },

@@ -1,4 +1,7 @@
-/** Categories as rows of data (data/categories.json): threat, weight, and what every publisher's word means in our taxonomy. */
+/**
+ * Categories as rows of data (data/categories.json): threat, weight, and the meaning of every publisher's word in the taxonomy
+ * of Assay.
+ */
 import { readFileSync } from 'node:fs';
 import { AssayError } from '../base/errors.ts';
 import { shippedData } from '../base/paths.ts';
@@ -21,7 +24,7 @@ export interface CategoryRow {
   readonly explorer: readonly string[];
 }
 
-/** How much a word decides: 3 an abuse, 2 a kind of service, 1 too general to outweigh anything, 0 nothing. */
+/** How specific a word is: 3 an abuse, 2 a kind of service, 1 too general to outweigh another word, 0 no meaning. */
 export type Strength = 0 | 1 | 2 | 3;
 
 export interface Classification {
@@ -34,16 +37,20 @@ export interface Classification {
 }
 
 export interface Taxonomy {
-  /** The row of a category. */
+  /** Returns the row of a category. */
   of(category: Category): CategoryRow;
   /** All rows, in the order of the taxonomy. */
   readonly rows: readonly CategoryRow[];
-  /** Whether the vocabulary knows the word, if only to say that it means nothing. */
+  /** Returns whether the vocabulary contains the word, including words that it lists as meaningless. */
   knows(word: string): boolean;
   /**
-   * Decides the category of a record from the publisher's words, most specific first, its printed name, and the chain family
-   * of the address. The strongest word wins, the first of equals; a name pattern wins over words that are not stronger than
-   * it allows. OTHER with strength 0 where nothing says anything.
+   * Decides the category of a record. The word with the highest strength wins; among equals, the first. A name pattern wins
+   * over words up to the strength that it allows.
+   *
+   * @param words The publisher's words, most specific first.
+   * @param name The printed name.
+   * @param family The chain family of the address.
+   * @returns OTHER with strength 0 if neither a word nor the name decides.
    */
   classify(words: readonly string[], name: string, family: ChainFamily | null): Classification;
 }
@@ -57,7 +64,7 @@ interface WordRow {
 interface NameRow {
   readonly pattern: string;
   readonly category: Category;
-  /** The strongest word that the pattern may override. */
+  /** The highest strength of a word that the pattern overrides. */
   readonly over: Strength;
   readonly copyOf?: SanctionsList;
   readonly why: string;
@@ -74,13 +81,15 @@ interface CategoriesFile {
 const categoryIds: ReadonlySet<string> = new Set(CATEGORIES);
 const threatLevels: ReadonlySet<string> = new Set(THREAT_LEVELS);
 
+/** Returns whether a text is the id of a category. */
 export const isCategory = (text: string): text is Category => categoryIds.has(text);
+/** Returns whether a text is a threat level. */
 export const isThreatLevel = (text: string): text is ThreatLevel => threatLevels.has(text);
 
-/** How bad a threat level is: 0 (SAFE) to 4 (CRITICAL). */
+/** Returns the rank of a threat level: 0 (SAFE) to 4 (CRITICAL). */
 export const threatOrder = (level: ThreatLevel): number => THREAT_LEVELS.indexOf(level);
 
-/** The form in which words are compared: lower case, separators as `_`. */
+/** Returns the form in which words are compared: lower case, separators as `_`. */
 export const normalWord = (word: string): string =>
   word
     .trim()
@@ -89,7 +98,11 @@ export const normalWord = (word: string): string =>
 
 const NOTHING_SAID: WordRow = { category: 'OTHER', strength: 0 };
 
-/** Reads and checks data/categories.json. Throws STORE_CORRUPT naming what is wrong with it. */
+/**
+ * Reads and validates data/categories.json.
+ *
+ * @throws STORE_CORRUPT naming the faulty row.
+ */
 export function loadTaxonomy(path: string = shippedData('categories.json')): Taxonomy {
   const file = JSON.parse(readFileSync(path, 'utf8')) as CategoriesFile;
   const rows = new Map<Category, CategoryRow>(file.categories.map((row) => [row.id, row]));

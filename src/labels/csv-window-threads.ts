@@ -1,6 +1,6 @@
 /**
- * Who reads the windows of a fast import: the calling thread, or threads of their own that share the windows' memory. Both are
- * asked the same way, and give the same.
+ * Readers of the windows of a fast import: the calling thread, or worker threads that share the memory of the windows. Both
+ * have the same interface and give the same results.
  */
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import { messageOf } from '../base/errors.ts';
@@ -8,22 +8,22 @@ import { workerUrl } from '../base/paths.ts';
 import { idleBeforeEnd, whenEnded } from '../base/threads.ts';
 import { type FastColumns, WINDOW_SLACK_BYTES, WindowReader, type WindowResult } from './csv-window.ts';
 
-/** Room for one window, and the work on what stands in it. */
+/** Memory for one window, and the state of the work on it. */
 export interface WindowSlot {
   readonly bytes: Buffer;
   readonly thread: number;
   /** Number of the slot among those of its thread. */
   readonly number: number;
-  /** Settles when the window is done with; to be set by whoever fills the slot. */
+  /** Settles when the slot can be reused; set by the code that fills the slot. */
   done: Promise<unknown>;
 }
 
-/** Fresh rests of a window, as WindowReader.takeFresh names them. */
+/** New rests of a window, as WindowReader.takeFresh returns them. */
 type Fresh = Uint8Array<ArrayBuffer> | null;
 type Answers = Int32Array<ArrayBuffer> | null;
 
 export interface SlotReader {
-  /** To be used in turn. */
+  /** The caller uses them in turn. */
   readonly slots: readonly WindowSlot[];
   /** Reads the window in a slot. Windows of a thread finish in the order in which they began. */
   begin(slot: WindowSlot, length: number, header: boolean): Promise<Fresh>;
@@ -31,7 +31,7 @@ export interface SlotReader {
   close(): Promise<void>;
 }
 
-/** Reads on the calling thread, a window at a time, and lets the event loop have its turn after each. */
+/** Creates a reader that works on the calling thread, one window at a time, and yields to the event loop before each. */
 export function createInlineReader(columns: FastColumns, windowBytes: number): SlotReader {
   const reader = new WindowReader(columns);
   const bytes = Buffer.alloc(windowBytes + WINDOW_SLACK_BYTES);
@@ -50,10 +50,10 @@ export function createInlineReader(columns: FastColumns, windowBytes: number): S
   };
 }
 
-/** One is read while one waits for its answers and one for its records to be taken. */
+/** One slot is being read while another waits for its answers and a third for its records to be taken. */
 const SLOTS_PER_THREAD = 3;
 
-/** What a thread starts with. */
+/** Start data of a thread. */
 export interface WindowThreadJob {
   readonly columns: FastColumns;
   readonly slots: readonly SharedArrayBuffer[];
@@ -64,12 +64,12 @@ type Request =
   | { readonly type: 'begin'; readonly slot: number; readonly length: number; readonly header: boolean }
   | { readonly type: 'finish'; readonly answers: Answers };
 
-/** Answers come in the order of the requests. */
+/** Replies arrive in the order of the requests. */
 type Reply =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly message: string };
 
-/** Reads on `threads` threads. */
+/** Creates a reader that works on `threads` threads. */
 export function createThreadReader(columns: FastColumns, windowBytes: number, threads: number): SlotReader {
   const slots: WindowSlot[] = [];
   const members = Array.from({ length: threads }, () => {
@@ -79,7 +79,7 @@ export function createThreadReader(columns: FastColumns, windowBytes: number, th
     );
     return { buffers, ...startThread(columns, buffers) };
   });
-  // Neighbouring windows go to different threads.
+  // Consecutive windows go to different threads.
   for (let number = 0; number < SLOTS_PER_THREAD; number++) {
     for (const [thread, { buffers }] of members.entries()) {
       const bytes = Buffer.from(buffers[number] as SharedArrayBuffer);
@@ -133,7 +133,7 @@ function startThread(columns: FastColumns, slots: readonly SharedArrayBuffer[]) 
   return { ask, end };
 }
 
-/** The thread's side: answers requests until it is ended. */
+/** Runs in the worker thread: answers requests until the thread is terminated. */
 export function runWindowThread({ columns, slots, port }: WindowThreadJob): void {
   const reader = new WindowReader(columns);
   const windows = slots.map((slot) => Buffer.from(slot));

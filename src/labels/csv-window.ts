@@ -1,6 +1,6 @@
 /**
- * The kernel of the fast import: reads whole rows of a plain CSV out of a window of bytes into records of a segment. It runs on
- * the main thread for small files and on several threads for large ones, and its outcome is the same however windows are dealt.
+ * The kernel of the fast import: reads the whole rows of a plain CSV in a window of bytes into records of a segment. It runs on the
+ * main thread for small files and on several threads for large ones. The result does not depend on how windows are distributed.
  */
 import { LIMITS } from '../base/limits.ts';
 import { writeAddressKey } from '../chains/address/parse.ts';
@@ -9,36 +9,36 @@ import { dayFromBytes, NO_DAY } from './index/days.ts';
 import { SEGMENT_RECORD_WORDS } from './index/segment.ts';
 import { SLOT_WORDS, writeSlot } from './index/slot.ts';
 
-/** Zero-based columns that are read apart from the rest; -1 where the file has none. */
+/** Zero-based columns that are read separately from the rest of a row; -1 if the file does not have the column. */
 export interface FastColumns {
   readonly count: number;
   readonly address: number;
   readonly firstSeen: number;
   readonly lastSeen: number;
-  /** Rows with a later day need the slower path. Default: none. */
+  /** Rows with a later day need the slow path. Default: no limit. */
   readonly latestDay?: number;
 }
 
-/** A row that needs the slower path. */
+/** A row that needs the slow path. */
 export interface SlowRow {
   readonly text: string;
-  /** Line feeds of the window before the row. */
+  /** Number of line feeds of the window before the row. */
   readonly line: number;
 }
 
 export interface WindowResult {
-  /** Records of the rows that went the fast way, in the order of the rows: see SEGMENT_RECORD_WORDS. */
+  /** Records of the rows that took the fast path, in row order: see SEGMENT_RECORD_WORDS. */
   readonly records: Int32Array<ArrayBuffer>;
   readonly count: number;
-  /** In the order of their lines. */
+  /** In line order. */
   readonly slow: readonly SlowRow[];
-  /** Rows that are not empty, the header not counted. */
+  /** Rows that are not empty, without the header. */
   readonly rows: number;
-  /** Line feeds of the window. */
+  /** Number of line feeds of the window. */
   readonly lines: number;
 }
 
-/** Bytes that must be readable behind a window: rows are read a word at a time. */
+/** Bytes that must be readable after a window: rows are read one 4-byte word at a time. */
 export const WINDOW_SLACK_BYTES = 8;
 /** The longest key of the 36 chains is well below the longest address text. */
 const KEY_BYTES_MAX = LIMITS.addressTextMax;
@@ -51,21 +51,21 @@ const QUOTE = 34;
 const isApart = ({ address, firstSeen, lastSeen }: FastColumns, column: number): boolean =>
   column === address || column === firstSeen || column === lastSeen;
 
-/** The columns that make the rest of a row, in order: what the texts of `takeFresh` hold between their commas. */
+/** Returns the columns that form the rest of a row, in order: the columns of the texts of `takeFresh`. */
 export const restColumns = (columns: FastColumns): readonly number[] =>
   Array.from({ length: columns.count }, (_, column) => column).filter((column) => !isApart(columns, column));
 
 /** Words of a row that waits for the answer about its rest. */
 const WAITING_WORDS = 8;
 
-/** A window between its two halves. */
+/** A window between `begin` and `finish`. */
 interface OpenWindow {
   readonly bytes: Buffer;
   records: Int32Array<ArrayBuffer>;
-  /** Records that have a place; those of rows that turn out to be slow stay empty. */
+  /** Records with a reserved place; the places of rows that turn out to be slow stay empty. */
   placed: number;
   empty: number;
-  /** Rows whose rest is not known yet: record, rest, start and end of address, days, start and end of row, line. */
+  /** Rows with an unexplained rest: record, rest, start and end of address, days, start and end of row, line. */
   waiting: number[];
   slow: SlowRow[];
   rows: number;
@@ -73,13 +73,13 @@ interface OpenWindow {
 }
 
 /**
- * Reads windows: `begin` takes in all rows, `takeFresh` names what nobody has explained yet, `explain` brings the answers, `finish`
- * gives the records. Windows finish in the order they began; several may be open.
+ * Reads windows: `begin` reads all rows, `takeFresh` returns the rests that have no answer yet, `explain` takes the answers,
+ * `finish` returns the records. Windows finish in the order in which they began; several may be open.
  */
 export class WindowReader {
   private readonly columns: FastColumns;
   private readonly rests: RestTable;
-  /** Where each column of the last row begins; one more for its end. */
+  /** Start of each column of the last row; the last entry marks the end of the row. */
   private readonly starts: Int32Array;
   private readonly key = new Uint8Array(KEY_BYTES_MAX);
   private readonly open: OpenWindow[] = [];
@@ -92,7 +92,11 @@ export class WindowReader {
     this.rests = new RestTable(columns);
   }
 
-  /** Reads the rows in `bytes[0, length)`, which ends with the line feed of a row; the first is left out where it is the header. */
+  /**
+   * Reads the rows in `bytes[0, length)`, which ends with the line feed of a row.
+   *
+   * @param header Whether the first row is the header, which is skipped.
+   */
   begin(bytes: Buffer, length: number, header: boolean): void {
     const view = viewOf(bytes);
     const window: OpenWindow = {
@@ -126,17 +130,19 @@ export class WindowReader {
     this.open.push(window);
   }
 
-  /** The rests that are new since the last call, a line each in UTF-8, every column of theirs followed by a comma; null for none. */
+  /**
+   * Returns the rests that are new since the last call: UTF-8, one line each, a comma after every column; null if there are none.
+   */
   takeFresh(): Uint8Array<ArrayBuffer> | null {
     return this.rests.takeFresh();
   }
 
-  /** Takes chain number and template (or REFUSED) of the rests that the oldest unanswered `takeFresh` named, in their order. */
+  /** Takes the answers to the oldest unanswered `takeFresh`, in its order: chain number and template (or REFUSED) of each rest. */
   explain(answers: Int32Array): void {
     this.rests.explain(answers);
   }
 
-  /** Ends the window that was begun first of those open. */
+  /** Finishes the oldest open window. */
   finish(): WindowResult {
     const window = this.open.shift();
     if (!window) throw new Error('No window is open.');
@@ -160,7 +166,7 @@ export class WindowReader {
     return { records, count, slow: window.slow, rows: window.rows, lines: window.lines };
   }
 
-  /** Position of the line feed that ends the row at `from`; `plain` is false where a quote stands before it. */
+  /** Returns the position of the line feed that ends the row at `from`; sets `plain` to false if a quote comes first. */
   private scan(bytes: Buffer, view: DataView, from: number): number {
     const { starts } = this;
     const last = starts.length - 1;
@@ -168,7 +174,7 @@ export class WindowReader {
     starts[0] = from;
     for (let at = from; ; ) {
       const word = view.getInt32(at, true);
-      // The top bit of every byte below '-': comma, quote, line feed and a few others; exact in the lowest one found.
+      // Sets the top bit of every byte below '-' (comma, quote, line feed and a few others); only the lowest set bit is exact.
       const low = (word - 0x2d2d2d2d) & ~word & 0x80808080;
       if (low === 0) {
         at += 4;
@@ -195,7 +201,7 @@ export class WindowReader {
     slow.push({ text: bytes.toString('utf8', start, end), line });
   }
 
-  /** Takes the plain row [rowStart, rowEnd) whose columns stand in `starts`; false where it needs the slower path. */
+  /** Takes the plain row [rowStart, rowEnd) with its columns at `starts`; returns false if the row needs the slow path. */
   private takeFast(window: OpenWindow, view: DataView, rowStart: number, rowEnd: number): boolean {
     const { starts, columns, rests } = this;
     const first = this.dayOf(window.bytes, columns.firstSeen);
@@ -225,7 +231,7 @@ export class WindowReader {
     return true;
   }
 
-  /** Writes the record of an address; false where it does not parse, and for zero addresses: the slower path decides those. */
+  /** Writes the record of an address; returns false if it does not parse or is a zero address: the slow path decides those. */
   private writeRecord(
     { bytes, records }: OpenWindow,
     record: number,
@@ -248,7 +254,7 @@ export class WindowReader {
     return true;
   }
 
-  /** Day of a date column: NO_DAY where it is empty or absent, -1 where it is no plain date. */
+  /** Returns the day of a date column: NO_DAY if it is empty or absent, -1 if it is not a plain date. */
   private dayOf(bytes: Buffer, column: number): number {
     if (column < 0) return NO_DAY;
     const start = this.starts[column] as number;
@@ -260,7 +266,7 @@ export class WindowReader {
 
 const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
 
-/** Where the row that starts at `from` ends, quotes respected. The window ends with such an end. */
+/** Returns the end of the row that starts at `from`; line feeds inside quotes do not count. The window always contains this end. */
 function quotedRowEnd(bytes: Uint8Array, from: number): number {
   let quoted = false;
   for (let at = from; ; at++) {
@@ -276,7 +282,7 @@ function countLines(bytes: Uint8Array, from: number, to: number): number {
   return lines;
 }
 
-/** Moves records together where some stayed empty: the chain byte of a key is never zero. Returns how many there are. */
+/** Closes the gaps of empty records, which have chain byte zero; a key never has. Returns the number of records. */
 function closeGaps(records: Int32Array, placed: number): number {
   let count = 0;
   for (let record = 0; record < placed; record++) {
@@ -289,11 +295,11 @@ function closeGaps(records: Int32Array, placed: number): number {
 }
 
 const NO_REST = -1;
-/** Answer about a rest whose rows all go the slower way. */
+/** Answer for a rest that sends all of its rows to the slow path. */
 export const REFUSED = -1;
 const UNEXPLAINED = -2;
 
-/** Words of a rest: where its bytes begin in the arena, how many they are, chain number, template. */
+/** Words of a rest: start of its bytes in the arena, their number, chain number, template. */
 const REST_WORDS = 4;
 const LENGTH = 1;
 const CHAIN = 2;
@@ -301,11 +307,11 @@ const TEMPLATE = 3;
 
 const CHAIN_IDS: readonly ChainId[] = CHAINS.map((chain) => chain.id);
 
-/** What stood beside address and dates in the rows seen so far: an open hash table over an arena of bytes. */
+/** The distinct texts beside address and dates in the rows read so far: an open hash table over an arena of bytes. */
 class RestTable {
   /** First and last column of each run of columns that belong to the rest. */
   private readonly runs: (readonly [first: number, last: number])[] = [];
-  /** Hash and number plus one of a rest; zero where the place is free. */
+  /** Hash of a rest and its number plus one; zero if the place is free. */
   private places = new Int32Array(1 << 17);
   private rests = new Int32Array(REST_WORDS << 12);
   private size = 0;
@@ -332,7 +338,7 @@ class RestTable {
     return CHAIN_IDS[this.rests[rest * REST_WORDS + CHAIN] as number] as ChainId;
   }
 
-  /** The number of the rest of the row whose columns start at `starts`; NO_REST where the table is full. */
+  /** Returns the number of the rest of the row with columns at `starts`; NO_REST if the table is full. */
   find(bytes: Buffer, view: DataView, starts: Int32Array): number {
     const length = this.measure(view, starts);
     const { hash, places } = this;
@@ -342,17 +348,17 @@ class RestTable {
       if (rest < 0) break;
       if (places[2 * place] === hash && this.isSame(rest, length, view, starts)) return rest;
     }
-    // A file whose rows share nothing gains nothing here: it goes row by row once the table is full.
+    // A file with only distinct rests gains nothing here: once the table is full, its rows take the slow path.
     return this.size < LIMITS.labelTemplatesMax ? this.add(bytes, length, starts) : NO_REST;
   }
 
-  /** Hashes the rest, a word at a time, into `hash`; returns its length in the arena. */
+  /** Hashes the rest into `hash`, a word at a time; returns its length in the arena. */
   private measure(view: DataView, starts: Int32Array): number {
     let hash = 0x811c9dc5 | 0;
     let length = 0;
     for (const [first, last] of this.runs) {
       const from = starts[first] as number;
-      // Neighbouring columns in one go, commas and all: the end of each run is the comma behind it.
+      // Adjacent columns are hashed together with the commas between them: the end of each run is the comma after it.
       const bytes = (starts[last + 1] as number) - 1 - from;
       const whole = from + (bytes & ~3);
       for (let at = from; at < whole; at += 4) {
@@ -449,6 +455,6 @@ class RestTable {
   }
 }
 
-/** The last `left` (0 to 3) bytes of a run as a word. */
+/** Returns the last `left` (0 to 3) bytes of a run as a word. */
 const tail = (view: DataView, at: number, left: number): number =>
   left === 0 ? 0 : view.getInt32(at, true) & (0xffffff >>> (24 - 8 * left));

@@ -1,21 +1,21 @@
-/** What a publisher's word for a currency or network says of the chain (data/currencies.json). A hint, no more. */
+/** The chain that a publisher's word for a currency or network points to (data/currencies.json). It is only a hint. */
 import { readFileSync } from 'node:fs';
 import { shippedData } from '../base/paths.ts';
 import { CHAINS, type ChainId } from '../chains/registry.ts';
 
 export type CurrencyHint =
-  /** No word, or an asset of several chains: the address decides alone. */
+  /** No word, or an asset that exists on several chains: only the address decides. */
   | { readonly kind: 'none' }
   | { readonly kind: 'chain'; readonly chain: ChainId }
-  /** An EVM network outside the 36: an account is the same account on every EVM chain, a contract is not. */
+  /** An EVM network outside the 36 chains: an account is the same account on every EVM chain, a contract is not. */
   | { readonly kind: 'evm-elsewhere'; readonly name: string }
-  /** A chain outside the 36, whose addresses mean nothing here even where they look familiar. */
+  /** A chain outside the 36: its addresses are rejected even if they have the form of a supported chain. */
   | { readonly kind: 'elsewhere'; readonly name: string }
   | { readonly kind: 'unknown'; readonly word: string };
 
 export interface Currencies {
   hintOf(word: string | null): CurrencyHint;
-  /** The chain that a form shared by several coins means where nothing else is said; the first of `chains` that has a preference. */
+  /** The default chain for an address form that several coins share: the first of the preferred chains that is in `chains`. */
   preferred(chains: readonly ChainId[]): ChainId | null;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Designated owners: what sanctions lists say now of the parties that are linked to entities, and the entries that labels of these
- * entities carry because of it. Joined when a snapshot is built, so that every look-up, bulk ones included, costs what it cost
- * before, and a list that is imported after the labels counts with the next build.
+ * Designated owners: the present designations of the parties that are linked to entities, and the sanctions entries that labels of
+ * these entities carry because of them. The join happens when a snapshot is built: look-ups, including bulk look-ups, cost no more
+ * than before, and a list that is imported after the labels counts from the next build.
  */
 import type { SanctionsList } from '../sources/records.ts';
 import type { EntityParties, EntityPartyLink } from './entity-parties.ts';
@@ -20,28 +20,28 @@ export interface Designation {
   readonly authority: string;
   readonly program: string | null;
   readonly entityName: string;
-  /** The list's id of the party. */
+  /** Id of the party in the list. */
   readonly entityId: string;
   readonly listedAt: string | null;
   readonly delistedAt: string | null;
   readonly sourceUrl: string;
-  /** Null if neither the list nor the link says. */
+  /** Null if neither the list nor the link states it. */
   readonly assetFreeze: boolean | null;
   readonly measures: readonly string[];
-  /** `list`: as the imported list has it. `link`: as the link has it, because the list was never imported. */
+  /** `list`: from the imported list. `link`: from the link, because the list was never imported. */
   readonly basis: 'list' | 'link';
-  /** Who linked entity and party, and when. */
+  /** The person who linked entity and party, and the date. */
   readonly checkedBy: string;
   readonly checkedAt: string;
   readonly verified: boolean;
 }
 
-/** By id of the entity. */
+/** By entity id. */
 export type Designations = ReadonlyMap<string, readonly Designation[]>;
 
 /**
- * Lists whose every entry freezes assets. UK entries say it each for themselves; OFAC_CONS restricts securities, correspondent
- * accounts and the like, and blocks nothing.
+ * Whether every entry of a list freezes assets. UK entries state it one by one; OFAC_CONS restricts securities, correspondent
+ * accounts and the like, and blocks no assets.
  */
 const FREEZES_ASSETS: Readonly<Partial<Record<SanctionsList, boolean>>> = {
   OFAC_SDN: true,
@@ -56,7 +56,7 @@ const FREEZES_ASSETS: Readonly<Partial<Record<SanctionsList, boolean>>> = {
  *
  * @param parties The links.
  * @param states The state of every list that has been imported.
- * @param sources Names of authorities.
+ * @param sources Provides the names of authorities.
  */
 export function designationsOf(
   parties: EntityParties,
@@ -96,8 +96,8 @@ function designationOf(
   );
   const isRead = state !== null && hasNewestParties(state);
   if (!isRead || party === undefined) {
-    // As with shipped listings of wallets: the link's own facts count until the list has been imported. From then on the list
-    // decides, and of a party that it does not have only the past is believed.
+    // As with shipped listings of wallets, the link's own facts count until the list has been imported. After that the list
+    // decides: for a party that the list does not have, only an ended designation of the link counts.
     if (isRead && link.delistedAt === null) return null;
     return {
       ...common,
@@ -126,28 +126,30 @@ function designationOf(
   };
 }
 
-/** Whether the newest whole file of a list has been read with its parties: earlier releases kept their wallets alone. */
+/** Returns whether the newest complete file of a list was read with its parties: earlier releases kept only their wallets. */
 const hasNewestParties = ({ files, newestAt }: ListState): boolean =>
   newestAt !== null &&
   files.some((file) => file.whole && file.publishedAt === newestAt && file.detailed !== undefined);
 
-/** Returns whether an entry freezes assets: as its file says, else as the whole list does; null if neither says. */
+/**
+ * Returns whether an entry freezes assets according to its file, or else according to the whole list; null if neither states it.
+ */
 const freezes = (list: SanctionsList, said: boolean | null): boolean | null =>
   list === 'OFAC_CONS' ? false : (said ?? FREEZES_ASSETS[list] ?? null);
 
 /**
- * Returns what adds the entries of its entity's designations to the canonical text of a template.
+ * Returns a function that adds the entries of its entity's designations to the canonical text of a template.
  *
  * @param designations By entity.
- * @param date ISO date of the dataset that the template is of; null if its publisher does not say.
- * @returns The text as it was if the entity is not designated.
+ * @param date ISO date of the dataset of the templates; null if its publisher does not state one.
+ * @returns The function; it returns its argument unchanged if the entity is not designated.
  */
 export function ownerEntriesAdder(
   designations: Designations,
   date: string | null,
 ): (templateText: string) => string {
   return (text) => {
-    // A template is a JSON array that begins with the id of the entity; parsing millions of them would cost minutes.
+    // A template is a JSON array that begins with the id of the entity; parsing millions of templates would take minutes.
     const found = designations.get(text.slice(2, text.indexOf('"', 2)));
     if (found === undefined) return text;
     const template = templateFromText(text);
@@ -168,11 +170,11 @@ function ownerEntries(
   const { source, sourceUrl } = template;
   const attribution: OwnerAttribution = {
     source,
-    // Whatever a crowd-sourced label says of itself, it is believed no more than its group is.
+    // The confidence of a crowd-sourced label is at most that of its group, whatever the label itself claims.
     confidence: Math.min(template.confidence, sources.groupConfidenceMax(sources.groupOf(source, sourceUrl))),
     date,
   };
-  // Derived labels never make an owner, only a suspicion.
+  // A derived label does not prove ownership, only a suspicion of it.
   const matchType = isDerived(classOfLabel(template)) ? 'CLUSTER' : 'OWNER';
   const isListed = ({ list, entityId }: Designation): boolean =>
     template.sanctions.some((entry) => entry.list === list && entry.entityId === entityId);

@@ -1,15 +1,15 @@
-/** One entity under its many names: data/entity-aliases.json, and the stable ids of everybody else. */
+/** One entity for its many names: data/entity-aliases.json, and stable ids for all other entities. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { shippedData } from '../base/paths.ts';
 import type { Entity } from './label.ts';
 
 export interface EntityAliases {
-  /** The known entity behind a publisher's id or printed name; null where there is none. */
+  /** Returns the known entity for a publisher's id or a printed name; null if the entity is not known. */
   byName(text: string): Entity | null;
-  /** The known entity of an id. */
+  /** Returns the known entity with this id. */
   byId(id: string): Entity | null;
-  /** Every name and alias, with the id of its entity. */
+  /** Returns every name and alias, with the id of its entity. */
   names(): readonly { readonly entity: string; readonly name: string }[];
 }
 
@@ -22,7 +22,7 @@ interface AliasFile {
   readonly entities: readonly AliasRow[];
 }
 
-/** The form in which names are compared: letters and digits only. */
+/** The form in which names are compared: only letters and digits. */
 const comparable = (text: string): string =>
   text
     .normalize('NFKC')
@@ -55,10 +55,10 @@ export function loadEntityAliases(path: string = shippedData('entity-aliases.jso
   };
 }
 
-/** Longest slug kept whole; beyond, a hash stands for the rest so that ids stay distinct. */
+/** Maximum length of a slug; in a longer one a hash replaces the end, so that ids stay distinct. */
 const SLUG_CHARS_MAX = 64;
 
-/** A stable id made from a name: lower case, letters and digits of any script, `-` between. Never empty. */
+/** Returns a stable id for a name: lower case, letters and digits of any script, `-` between. It is never empty. */
 export function slugOf(name: string): string {
   const slug = name
     .normalize('NFKC')

@@ -1,6 +1,6 @@
 /**
  * Links between entities of labels and parties of sanctions lists: data/entity-parties.json, and the operator's own file merged
- * over it. A link says who a party is; whether the party is designated today is decided by the list alone.
+ * over it. A link identifies the party; only the list decides whether the party is designated today.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ export interface EntityPartyLink {
   /** Id of the entity (`htx`). */
   readonly entity: string;
   readonly list: SanctionsList;
-  /** The list's id of the party; for the EU its reference number (`EU.12747.39`), which all layouts print. */
+  /** Id of the party in the list; for the EU its reference number (`EU.12747.39`), which all layouts print. */
   readonly entry: string;
   /** Name of the party, as the list prints it. */
   readonly name: string;
@@ -28,7 +28,7 @@ export interface EntityPartyLink {
   readonly measures: readonly string[];
   /** The publication that designates the party. */
   readonly sourceUrl: string;
-  /** Who compared entity and party, against which file, and on which ISO date. */
+  /** The person who compared entity and party, the file that was used, and the ISO date. */
   readonly checkedBy: string;
   readonly checkedAgainst: string | null;
   readonly checkedAt: string;
@@ -41,15 +41,15 @@ export interface EntityPartyLink {
 }
 
 export interface EntityParties {
-  /** Links that count, by entity, list and entry. */
+  /** Links that count, ordered by entity, list and entry. */
   readonly links: readonly EntityPartyLink[];
-  /** Names the content: equal links have an equal fingerprint. */
+  /** Hash of the content: equal links have an equal fingerprint. */
   readonly fingerprint: string;
-  /** The link of a party, by either of its ids; null if there is none. */
+  /** Returns the link of a party, by either of its ids; null if the party has no link. */
   ofParty(list: SanctionsList, entry: string, reference?: string | null): EntityPartyLink | null;
 }
 
-/** Lists of which a party can be linked. */
+/** Lists with parties that can be linked. */
 export const LINKED_LISTS = ['OFAC_SDN', 'OFAC_CONS', 'EU', 'UN', 'UK', 'CH'] as const;
 
 const ENTITY_ID = /^[a-z0-9][a-z0-9:._-]{0,63}$/;
@@ -72,17 +72,17 @@ const FIELDS = new Set([
   'note',
   'linked',
 ]);
-/** Longest text of a link: the longest name on a list in use has 336 characters. */
+/** Maximum length of a text in a link: the longest name on a list in use has 336 characters. */
 const TEXT_MAX = 500;
 const MEASURES_MAX = 20;
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Reads the links that ship, and the operator's own over them.
+ * Reads the shipped links and merges the operator's own over them.
  *
  * @param options.own Path of the operator's file; a row replaces the shipped row of the same entity, list and entry.
- * @param options.shipped Path of the file that ships.
+ * @param options.shipped Path of the shipped file.
  * @returns The links that count.
  * @throws INVALID_FILE naming the file, the row and the field.
  */
@@ -96,7 +96,11 @@ export function loadEntityParties(
   return entityParties([...merged.values()].filter(({ linked }) => linked));
 }
 
-/** The links of a list of rows. Throws INVALID_FILE if two entities claim one party. */
+/**
+ * Indexes links.
+ *
+ * @throws INVALID_FILE if two entities claim one party.
+ */
 export function entityParties(rows: readonly EntityPartyLink[]): EntityParties {
   const links = [...rows].sort((a, b) => (idOf(a) < idOf(b) ? -1 : 1));
   const byParty = new Map<string, EntityPartyLink>();

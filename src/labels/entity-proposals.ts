@@ -1,6 +1,6 @@
 /**
- * Proposes links between entities of labels and designated organisations whose names are equal. A proposal is for a person to
- * check: equal names are not the same party, and nothing here applies one.
+ * Proposes links between entities of labels and designated organisations with an equal name. A person must check each proposal: equal
+ * names do not prove the same party, and nothing here applies a proposal.
  */
 import { LIMITS } from '../base/limits.ts';
 import type { SanctionsList } from '../sources/records.ts';
@@ -26,9 +26,9 @@ export interface LabelledEntity extends EntityName {
 export interface DesignatedOrganisation {
   readonly list: SanctionsList;
   readonly entry: string;
-  /** A second id of the party, by which it may be linked already. */
+  /** A second id of the party, which a link may already use. */
   readonly reference: string | null;
-  /** The primary name first; without names that the publisher calls weak. */
+  /** The primary name first; without names that the publisher marks as weak. */
   readonly names: readonly string[];
   readonly program: string | null;
   readonly listedAt: string | null;
@@ -37,10 +37,10 @@ export interface DesignatedOrganisation {
   readonly sourceUrl: string;
 }
 
-/** A link as the file of links writes it; a reviewer fills in `checkedBy`. */
+/** A link in the form of the file of links; a reviewer fills in `checkedBy`. */
 export type ProposedLink = Omit<EntityPartyLink, 'linked' | 'from'>;
 
-/** Names of fewer letters are equal by chance. */
+/** Shorter names are too often equal by chance. */
 const NAME_CHARS_MIN = 3;
 
 /** Returns the entities of all imported datasets, with the number of their labels. Derived and synthetic labels are left out. */
@@ -69,12 +69,12 @@ export function labelledEntities(store: LabelStore): LabelledEntity[] {
 }
 
 /**
- * Returns a row for each designated organisation one of whose names equals a name of an entity, after `fold`. Parties that are linked
- * already are left out. At most `entityProposalsMax` rows, the entities with the most labels first.
+ * Returns a row for each designated organisation with a name that equals a name of an entity after `fold`. Parties that already have
+ * a link are left out. Returns at most `entityProposalsMax` rows, the entities with the most labels first.
  *
  * @param options.entities Entities of labels, with the number of their labels.
  * @param options.otherNames Further names of entities: aliases, legal names.
- * @param options.fold Gives the forms in which a name is compared.
+ * @param options.fold Returns the forms in which a name is compared.
  * @param options.today ISO date, for `checkedAt`.
  */
 export function proposeLinks(options: {
@@ -89,7 +89,7 @@ export function proposeLinks(options: {
   const labels = new Map(entities.map((entity) => [entity.entity, entity.labels]));
   const byName = new Map<string, Map<string, string>>();
   for (const { entity, name } of [...entities, ...otherNames]) {
-    // An id such as `phishing:huobi` is of a fraud under that name, which is not the party that it imitates.
+    // An id such as `phishing:huobi` belongs to a fraud that uses the name, which is not the party that it imitates.
     if (entity.includes(':')) continue;
     for (const form of fold(name)) {
       if (form.length < NAME_CHARS_MIN) continue;

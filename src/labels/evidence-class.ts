@@ -1,4 +1,4 @@
-/** How a label came to be known. Only lists and published labels can make a verdict CRITICAL. */
+/** The kind of evidence behind a label. Only lists and published labels can make a verdict CRITICAL. */
 
 /**
  * - `list`: an authority names the address.
@@ -10,6 +10,6 @@ export const EVIDENCE_CLASSES = ['list', 'published', 'structural', 'inferred'] 
 
 export type EvidenceClass = (typeof EVIDENCE_CLASSES)[number];
 
-/** Returns true for classes that are derived: they cap exposure points below CRITICAL and never make an address a service. */
+/** Returns whether a class is derived: derived classes cap exposure points below CRITICAL and never make an address a service. */
 export const isDerived = (evidence: EvidenceClass): boolean =>
   evidence === 'structural' || evidence === 'inferred';

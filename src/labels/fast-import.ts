@@ -1,7 +1,7 @@
 /**
- * Imports plain CSV of labels byte by byte: the address goes straight into a key, the dates into days, and the rest of a row is
- * looked up by its bytes, because millions of rows share it. Whatever is out of the ordinary (quotes, an address that does not
- * parse, odd dates, a wrong number of columns) goes row by row to a slower path, which decides and explains.
+ * Imports a plain CSV of labels at byte level: the address becomes a key directly, the dates become days, and the rest of a row
+ * is looked up by its bytes, because millions of rows share it. Unusual rows (quotes, an address that does not parse, odd dates,
+ * a wrong number of columns) take a slow path one by one, which decides and gives the reason.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -14,26 +14,26 @@ import { createInlineReader, createThreadReader, type WindowSlot } from './csv-w
 import type { SegmentWriter } from './index/segment.ts';
 import type { LabelTemplate } from './label.ts';
 
-/** What a row means beside its address and dates. */
+/** The meaning of a row apart from its address and dates. */
 export interface RestOfRow {
   readonly chain: ChainId;
   readonly template: LabelTemplate;
 }
 
 export interface FastImportOptions {
-  /** An uncompressed CSV file in UTF-8 whose first line is the header, already read by the caller. */
+  /** An uncompressed CSV file in UTF-8. Its first line is the header, which the caller has already read. */
   readonly path: string;
   readonly columns: FastColumns;
   /**
-   * Asked once for every distinct rest of a row. `fields` has one text a column, empty for address and dates. Null sends every
-   * such row to `slowRow`.
+   * Called once for every distinct rest of a row. `fields` has one text per column; address and dates are empty. Null sends
+   * every row with this rest to `slowRow`.
    */
   readonly resolve: (fields: readonly string[]) => RestOfRow | null;
-  /** Deals with one row that is out of the ordinary: adds its labels to the segment or writes its reject. */
+  /** Handles one unusual row: adds its labels to the segment or writes its reject. */
   readonly slowRow: (row: string, line: number) => void;
   readonly onProgress?: (rows: number, bytes: number) => void;
   readonly signal?: AbortSignal;
-  /** Threads beside this one that read rows; 0 reads them here. Default: none for a small file, else one a core. */
+  /** Worker threads that read rows; 0 reads them on the calling thread. Default: 0 for a small file, otherwise one per core. */
   readonly threads?: number;
 }
 
@@ -42,25 +42,27 @@ export interface FastImportDeps {
 }
 
 export interface FastImportStats {
-  /** Rows behind the header, empty lines aside. */
+  /** Rows after the header, without empty lines. */
   readonly rows: number;
-  /** Rows that went the slower way. */
+  /** Rows that took the slow path. */
   readonly slowRows: number;
   readonly distinctRests: number;
 }
 
-/** Rows out of the ordinary between two turns of the event loop: some tens of milliseconds. */
+/** Unusual rows between two yields to the event loop: some tens of milliseconds. */
 const ROWS_A_TURN = 1_000;
 
 const LINE_FEED = 10;
 const QUOTE = 34;
 
-/** Read at once; also the longest row. Small enough to stay in the cache between the passes over it. */
+/** Size of one read, and of the longest row. It is small enough to stay in the CPU cache between the passes over it. */
 const WINDOW_BYTES = 4 * 1024 * 1024;
 
 /**
- * Imports the file into `deps.segment`, which stays open. Throws INVALID_FILE for a row longer than 4 MB. What the segment holds
- * depends on the file alone, not on the number of threads or their timing: windows are explained and taken in their order.
+ * Imports the file into `deps.segment`, which stays open. The content of the segment depends on the file alone, not on the
+ * number of threads or their timing: windows are explained and taken in order.
+ *
+ * @throws INVALID_FILE for a row longer than 4 MB.
  */
 export async function importPlainCsv(
   options: FastImportOptions,
@@ -79,13 +81,13 @@ export async function importPlainCsv(
   try {
     for (let number = 0; ; number++) {
       const slot = reader.slots[number % reader.slots.length] as WindowSlot;
-      // The window that stood here before; a fault of any window before it comes up here too.
+      // Waits for the window that used this slot before; a failure of any earlier window is thrown here too.
       await slot.done;
       options.onProgress?.(taker.rows, windows.bytesRead);
       options.signal?.throwIfAborted();
       const length = windows.next(slot.bytes);
       if (length === 0) break;
-      // Both chains run through all windows in their order, so that ids and records do not depend on which thread was faster.
+      // Both promise chains process all windows in order, so that ids and records do not depend on which thread was faster.
       const answers = inOrder(answered, reader.begin(slot, length, number === 0), (fresh) =>
         fresh === null ? null : taker.explain(fresh),
       );
@@ -93,7 +95,7 @@ export async function importPlainCsv(
       slot.done = inOrder(taken, result, (found) => taker.take(found));
       answered = answers;
       taken = slot.done;
-      // Awaited above when the slot comes round again, or below: a rejection that nobody awaits yet must not end the process.
+      // The promise is awaited above when the slot is used again, or below: until then its rejection must not end the process.
       slot.done.catch(() => undefined);
     }
     await taken;
@@ -105,7 +107,7 @@ export async function importPlainCsv(
   return { rows: taker.rows, slowRows: taker.slowRows, distinctRests: taker.distinctRests };
 }
 
-/** Runs `then` with the outcome of `work`, after everything before. */
+/** Calls `then` with the result of `work`, after `before` has settled. */
 const inOrder = async <T, R>(
   before: Promise<unknown>,
   work: Promise<T>,
@@ -120,10 +122,10 @@ function threadsFor(bytes: number): number {
   return bytes < LIMITS.importThreadsFromBytes || cores < 2 ? 0 : Math.min(cores, LIMITS.importThreadsMax);
 }
 
-/** Cuts a file into windows of whole rows. */
+/** Splits a file into windows of whole rows. */
 class RowWindows {
   bytesRead = 0;
-  /** What stands behind the last whole row: the start of the next window, or at the end of the file a row that never ends. */
+  /** The bytes after the last whole row: the start of the next window or, at the end of the file, a row that never ends. */
   rest: Buffer = Buffer.alloc(0);
   private readonly file: number;
   private ended = false;
@@ -132,7 +134,7 @@ class RowWindows {
     this.file = file;
   }
 
-  /** Fills `into` and returns how much of it are whole rows; 0 at the end, or before a row that does not end inside a window. */
+  /** Fills `into` and returns the length of its whole rows; 0 at the end, or before a row that does not end inside a window. */
   next(into: Buffer): number {
     this.rest.copy(into);
     let filled = this.rest.length;
@@ -142,7 +144,7 @@ class RowWindows {
       filled += read;
       this.bytesRead += read;
     }
-    // A last row without a line feed gets one.
+    // If the last row has no line feed, it gets one.
     if (this.ended && filled > 0 && filled < WINDOW_BYTES && into[filled - 1] !== LINE_FEED)
       into[filled++] = LINE_FEED;
     const end = endOfRows(into.subarray(0, filled));
@@ -156,7 +158,7 @@ class RowWindows {
   }
 }
 
-/** Where the last row of `bytes` that ends in them ends: a line feed with an even number of quotes before it. */
+/** Returns the end of the last whole row in `bytes`: a line feed with an even number of quotes before it. */
 function endOfRows(bytes: Buffer): number {
   if (!bytes.includes(QUOTE)) return bytes.lastIndexOf(LINE_FEED) + 1;
   let end = 0;
@@ -173,7 +175,7 @@ const CHAIN_NUMBERS: ReadonlyMap<ChainId, number> = new Map(
   CHAINS.map((chain, number) => [chain.id, number]),
 );
 
-/** What windows are explained by and handed to, in their order. */
+/** Explains the rests of windows and takes their results, in window order. */
 class Taker {
   rows = 0;
   slowRows = 0;
@@ -181,7 +183,7 @@ class Taker {
   private readonly options: FastImportOptions;
   private readonly segment: SegmentWriter;
   private readonly fieldNumbers: readonly number[];
-  /** Chain number and template of every rest, by its text; threads meet the same rest each for itself. */
+  /** Chain number and template of every rest, by its text; each thread reports the same rest once. */
   private readonly known = new Map<string, readonly [chain: number, template: number]>();
 
   constructor(options: FastImportOptions, segment: SegmentWriter) {
@@ -197,7 +199,7 @@ class Taker {
   /** Answers WindowReader.takeFresh. */
   async explain(fresh: Uint8Array): Promise<Int32Array<ArrayBuffer>> {
     const texts = Buffer.from(fresh.buffer, fresh.byteOffset, fresh.length).toString('utf8').split('\n');
-    // The last one ends with a line feed, too.
+    // The last text also ends with a line feed.
     const answers = new Int32Array(2 * (texts.length - 1));
     for (let at = 0; at < answers.length; at += 2) {
       if (at % (2 * ROWS_A_TURN) === 0) await this.turn();
@@ -234,13 +236,17 @@ class Taker {
     this.line += lines;
   }
 
-  /** Lets the event loop hear of a signal: a window of nothing but slow rows takes seconds. */
+  /** Yields to the event loop, so that an abort is noticed: a window of slow rows alone takes seconds. */
   private async turn(): Promise<void> {
     await setImmediate();
     this.options.signal?.throwIfAborted();
   }
 
-  /** A quote that is never closed: the rest of the file is one broken row. Throws INVALID_FILE where it is too long for one. */
+  /**
+   * Takes the end of the file after a quote that is never closed: it is one broken row.
+   *
+   * @throws INVALID_FILE if it is too long for a row.
+   */
   takeEnd(windows: RowWindows): void {
     if (windows.rest.length === 0) return;
     if (!windows.isWhole) {

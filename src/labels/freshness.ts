@@ -1,6 +1,6 @@
 /**
- * How old what is known of each sanctions list is: the file that says so, and a reader cheap enough for every request.
- * Written by importers and refreshes under the store's lock; read by any thread or process.
+ * The age of each sanctions list: the file that records it, and a reader cheap enough for every request. Importers and refreshes
+ * write the file under the store's lock; any thread or process reads it.
  */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { readJson, writeJsonAtomically } from '../base/atomic-file.ts';
 import { AssayError } from '../base/errors.ts';
 import type { SanctionsList } from '../sources/records.ts';
 
-/** The five groups of lists that a clean answer needs, and the lists each is made of. */
+/** The five groups of lists that a clean verdict requires, and the lists of each group. */
 export const LIST_GROUPS = {
   US: ['OFAC_SDN', 'OFAC_CONS'],
   EU: ['EU'],
@@ -21,18 +21,18 @@ export type ListGroup = keyof typeof LIST_GROUPS;
 
 export const LIST_GROUP_NAMES = Object.keys(LIST_GROUPS) as readonly ListGroup[];
 
-/** What is known of one list. */
+/** The last check of one list. */
 export interface ListCheck {
   /** Publication of the newest file imported: ISO date or time. */
   readonly publishedAt: string;
   /**
-   * ISO time at which the publisher was last known to publish nothing newer: a successful refresh, or, for a file imported
-   * by hand, its own publication unless the import says when it was fetched.
+   * ISO time at which the publisher was last known to have published nothing newer: the time of a successful refresh. For a file
+   * imported by hand it is the publication date of that file, unless the import states when it was fetched.
    */
   readonly checkedAt: string;
-  /** How the newest check is known. Absent in files of earlier versions: then it is not known. */
+  /** How the newest check is known. Absent (unknown) in files of earlier versions. */
   readonly checkedBy?: ListCheckMethod;
-  /** Parties in force. */
+  /** Number of parties in force. */
   readonly records: number;
 }
 
@@ -42,7 +42,7 @@ export interface ListCheck {
  */
 export type ListCheckMethod = 'DOWNLOAD' | 'IMPORT' | 'ATTESTATION';
 
-/** A list that a clean answer needs and that is missing or too old. */
+/** A list that a clean verdict requires and that is missing or too old. */
 export interface StaleList {
   readonly list: SanctionsList;
   readonly group: ListGroup;
@@ -59,35 +59,35 @@ export interface GroupFreshness {
   readonly loaded: boolean;
   /** Loaded, and every list checked within the maximum age. */
   readonly fresh: boolean;
-  /** Of the list of the group that lags behind; null where one has never been loaded. */
+  /** Of the oldest list of the group; null if a list of the group was never loaded. */
   readonly publishedAt: string | null;
   readonly checkedAt: string | null;
   readonly records: number;
 }
 
 export interface ListFreshness {
-  /** All five groups are fresh: what a clean answer needs. */
+  /** True if all five groups are fresh, which a clean verdict requires. */
   readonly complete: boolean;
   /** Groups that are missing or too old, for STALE_OR_MISSING_DATA. */
   readonly stale: readonly ListGroup[];
-  /** The lists of those groups that are missing or too old themselves. */
+  /** The lists of those groups that are missing or too old. */
   readonly staleLists: readonly StaleList[];
   readonly groups: Readonly<Record<ListGroup, GroupFreshness>>;
   readonly lists: ListChecks;
-  /** The oldest check of the lists that are loaded; null where none is. */
+  /** The oldest check of the loaded lists; null if no list is loaded. */
   readonly asOf: string | null;
 }
 
 export interface FreshnessReader {
-  /** The state of the five groups at `now` (milliseconds since the epoch). */
+  /** Returns the state of the five groups at `now` (milliseconds since the epoch). */
   listFreshness(now: number, maxAgeDays: number): ListFreshness;
 }
 
 const FORMAT = 1;
 const DAY_MS = 86_400_000;
-/** A publisher dates its file by the day of its own time zone. What lies further ahead was written before the clock was set back. */
+/** A publisher dates its file by the day of its own time zone. A date further ahead was written before the clock was set back. */
 const AHEAD_MAX_MS = DAY_MS;
-/** A reader looks at the file's time at most this often: a refresh shows within a second, a request costs no system call. */
+/** Minimum time between two looks at the file: a refresh is visible within a second, and a request costs no system call. */
 const LOOK_AGAIN_MS = 1_000;
 
 interface FreshnessFile {
@@ -95,10 +95,14 @@ interface FreshnessFile {
   readonly lists: ListChecks;
 }
 
-/** The file that says how old each list is. */
+/** Returns the path of the file that records the age of each list. */
 export const freshnessPath = (labelsFolder: string): string => join(labelsFolder, 'freshness.json');
 
-/** Reads the file; no lists where there is none. Throws STORE_VERSION for a format of another program version. */
+/**
+ * Reads the file; returns no lists if it does not exist.
+ *
+ * @throws STORE_VERSION for a format of another program version.
+ */
 export function readListChecks(labelsFolder: string): ListChecks {
   const path = freshnessPath(labelsFolder);
   let file: FreshnessFile;
@@ -117,13 +121,13 @@ export function readListChecks(labelsFolder: string): ListChecks {
   return file.lists;
 }
 
-/** Replaces the state of the lists named in `changes`. Call with the store's lock held. */
+/** Replaces the state of the lists in `changes`. The caller must hold the store's lock. */
 export function writeListChecks(labelsFolder: string, changes: ListChecks): void {
   const lists = { ...readListChecks(labelsFolder), ...changes };
   writeJsonAtomically(freshnessPath(labelsFolder), { format: FORMAT, lists } satisfies FreshnessFile);
 }
 
-/** Opens a reader of the store's freshness. Synchronous, and answers from memory between looks at the file. */
+/** Opens a reader of the store's freshness. It is synchronous and answers from memory between looks at the file. */
 export function openFreshness(options: { readonly labelsFolder: string }): FreshnessReader {
   const path = freshnessPath(options.labelsFolder);
   let checks: ListChecks = {};
@@ -154,7 +158,11 @@ const earliest = (times: readonly string[]): string | null =>
     null,
   );
 
-/** What the checks mean at `now`. Pure. */
+/**
+ * Computes the freshness of the lists at `now`. Pure.
+ *
+ * @param now Milliseconds since the epoch.
+ */
 export function freshnessOf(checks: ListChecks, now: number, maxAgeDays: number): ListFreshness {
   const groups = {} as Record<ListGroup, GroupFreshness>;
   for (const group of LIST_GROUP_NAMES) {
@@ -182,14 +190,17 @@ export function freshnessOf(checks: ListChecks, now: number, maxAgeDays: number)
   return { complete: stale.length === 0, stale, staleLists, groups, lists: checks, asOf: earliest(all) };
 }
 
-/** A check that lies ahead is of unknown age, and not recent: an answer upon it says so until the next check. */
+/**
+ * A check further ahead than AHEAD_MAX_MS is not recent, because its
+ * age is unknown: the list counts as stale until the next check.
+ */
 function isRecent(checkedAt: string | null, now: number, maxAgeDays: number): boolean {
   if (checkedAt === null) return false;
   const ageMs = now - Date.parse(checkedAt);
   return ageMs <= maxAgeDays * DAY_MS && ageMs >= -AHEAD_MAX_MS;
 }
 
-/** The source whose files carry the lists of a group: the argument of `assay sync` and `assay import`. */
+/** The source with the lists of a group: the argument of `assay sync` and `assay import`. */
 const GROUP_SOURCES = {
   US: 'ofac',
   EU: 'eu',
@@ -198,7 +209,7 @@ const GROUP_SOURCES = {
   CH: 'ch',
 } as const satisfies Record<ListGroup, string>;
 
-/** The sources whose files carry these lists, each once, in the order of the groups. */
+/** Returns the sources of these lists without duplicates, in the order of the groups. */
 export const sourcesOfLists = (stale: readonly StaleList[]): readonly string[] => [
   ...new Set(stale.map(({ group }) => GROUP_SOURCES[group])),
 ];
@@ -217,7 +228,7 @@ export function staleListCommands(stale: readonly StaleList[]): string {
 }
 
 /**
- * States for an operator what is wrong with each list and which commands help.
+ * Returns what is wrong with each list and which commands fix it.
  *
  * @param stale - Lists that are missing or too old.
  * @returns One sentence per list.

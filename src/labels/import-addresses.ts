@@ -1,4 +1,4 @@
-/** Attributed addresses become the segments of a dataset, in place of those that the same publisher's file gave before. */
+/** Imports attributed addresses as the segments of a dataset. They replace the segments of the same publisher's previous file. */
 import { join } from 'node:path';
 import { isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
@@ -12,14 +12,18 @@ import { createRejectsWriter, type RejectsWriter } from './rejects.ts';
 import { type ClosedSegment, StagedSegments } from './staged-segments.ts';
 import type { DatasetRow } from './store.ts';
 
-/** Where the rows of a file go. */
+/** Destination of the rows of a file. */
 interface Staged {
   readonly folder: string;
   readonly segments: StagedSegments;
   readonly rejects: RejectsWriter;
 }
 
-/** Throws INVALID_FILE for a file that gives no label where there were some. */
+/**
+ * Imports the files of a reading as a dataset; an unchanged file is a no-op unless `force` is set.
+ *
+ * @throws INVALID_FILE if a file gives no label but the previous one did.
+ */
 export async function importAddresses(reading: Reading): Promise<DatasetReport> {
   const { request, contentHash, deps } = reading;
   const { source, force } = request;
@@ -49,7 +53,7 @@ export async function importAddresses(reading: Reading): Promise<DatasetReport> 
   }
 }
 
-/** Reads any source record by record. */
+/** Reads any source, one record at a time. */
 async function readAny(reading: Reading, staged: Staged): Promise<FileHeader> {
   const { rejects } = staged;
   const headers: FileHeader[] = [];
@@ -74,7 +78,7 @@ async function readAny(reading: Reading, staged: Staged): Promise<FileHeader> {
   return header;
 }
 
-/** Reads a plain CSV of own labels the quick way; null for anything else. */
+/** Reads a plain CSV of own labels by the fast path; returns null for anything else. */
 async function readPlainCsv(reading: Reading, staged: Staged): Promise<FileHeader | null> {
   const { source, mapping, signal } = reading.request;
   const [path] = reading.files;
@@ -103,10 +107,13 @@ async function readPlainCsv(reading: Reading, staged: Staged): Promise<FileHeade
 
 const DAY_MS = 86_400_000;
 
-/** The last day that a date of an own label may have: today, in whichever time zone it was written. */
+/** Returns the latest allowed day of an own label: one day ahead of UTC, because today begins earlier in some time zones. */
 const latestDay = ({ deps }: Reading): number => Math.floor(deps.clock.now() / DAY_MS) + 1;
 
-/** Why a date of an own label cannot be taken; null if it can. A label of the future would count today and in no answer as of today. */
+/**
+ * Returns why a date of an own label is invalid; null if it is valid. A label with a future date would count today but never in an
+ * answer as of today.
+ */
 function futureDate(reading: Reading, { firstSeen, lastSeen }: AttributedAddress): string | null {
   if (reading.request.source !== 'own') return null;
   for (const [field, date] of [
@@ -142,7 +149,7 @@ function addLabels(reading: Reading, record: AttributedAddress, { segments, reje
   }
 }
 
-/** A file of another kind reads as nothing but rejects; it must not take the place of labels that are good. */
+/** Rejects a file that gives nothing but rejects: it is probably of another kind and must not replace valid labels. */
 function requireLabels(
   reading: Reading,
   header: FileHeader,
@@ -192,7 +199,7 @@ function commitDataset(
   return datasetReport(row, 'imported', names, rejectsFile);
 }
 
-/** What a later import replaces: a layout of the source, or a file of the user's own by its name. */
+/** Returns the name of the dataset that the import replaces: the layout of the source or, for the user's own labels, the file name. */
 function datasetOf({ request, names }: Reading, header: FileHeader): string {
   if (request.dataset !== undefined) return slugOf(request.dataset);
   if (request.source !== 'own') return slugOf(header.layout);

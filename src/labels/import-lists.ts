@@ -1,4 +1,7 @@
-/** Files of sanctions lists become history: who is listed, since when, and who was. All lists of the files change, or none. */
+/**
+ * Imports files of sanctions lists as history: the parties listed now, the dates, and the former parties. An import changes
+ * all lists of its files or none.
+ */
 import { join } from 'node:path';
 import { isoTime } from '../base/clock.ts';
 import type { DesignatedParty, FileHeader, SanctionsList } from '../sources/records.ts';
@@ -22,7 +25,7 @@ import {
   withFile,
 } from './sanctions.ts';
 
-/** One file of a publisher as it is read: a zip can hold several. */
+/** One file of a publisher during reading: a zip can hold several. */
 interface ListUnit {
   header: FileHeader | null;
   readonly lists: Map<
@@ -33,13 +36,19 @@ interface ListUnit {
   records: number;
 }
 
-/** A list after a file of it was read. */
+/** The state of a list after one of its files was read. */
 interface ReadPublication {
   readonly state: ListState;
   readonly publishedAt: string;
 }
 
-/** Throws INVALID_FILE (no publication date), IMPLAUSIBLE_LIST, INVALID_REQUEST (attested check before the publication). */
+/**
+ * Imports the lists of a reading.
+ *
+ * @throws INVALID_FILE if the publication date is not known.
+ * @throws IMPLAUSIBLE_LIST if a file would delist more than half of a list or has no party, unless forced.
+ * @throws INVALID_REQUEST if an attested check is before the publication.
+ */
 export async function importLists(
   reading: Reading,
   lists: readonly SanctionsList[],
@@ -61,7 +70,7 @@ export async function importLists(
   }
 }
 
-/** Reads the files into `units`, where they are found by who has to tidy up behind a fault. */
+/** Reads the files into `units`. The caller owns the array, so that it can abort the rejects of all units after an error. */
 async function readUnits(reading: Reading, units: ListUnit[]): Promise<void> {
   const staged = reading.writer.stage();
   const open = (): ListUnit => {
@@ -97,7 +106,7 @@ function addParty(reading: Reading, party: DesignatedParty, unit: ListUnit): voi
   if (party.delistedAt === null) said.parties.add(party.entityId);
   if (canOwnAddresses(party)) said.details.push({ entityId: party.entityId, details: detailsOf(party) });
   for (const listed of party.addresses) {
-    // The word for a currency may be new: a sanctioned wallet is not lost for that, the address decides.
+    // The currency word may be unknown: the address alone decides then, because a sanctioned wallet must not be lost.
     const resolved = reading.mapper.resolve(listed.address, listed.currency, false);
     if (!resolved.ok) {
       reading.rejected++;
@@ -123,7 +132,7 @@ function addParty(reading: Reading, party: DesignatedParty, unit: ListUnit): voi
   }
 }
 
-/** Ships and aircraft own no addresses; they are a tenth of the UK list. */
+/** Returns false for ships and aircraft, which own no addresses; they are a tenth of the UK list. */
 const canOwnAddresses = ({ schema }: DesignatedParty): boolean =>
   schema !== 'Vessel' && schema !== 'Aircraft';
 
@@ -141,11 +150,11 @@ const detailsOf = (party: DesignatedParty): PartyDetails => ({
   measures: party.measures ?? [],
 });
 
-/** The name that a party is known by: its primary one, else the first. */
+/** Returns the primary name of a party, or its first name if none is primary. */
 const nameOf = (party: DesignatedParty): string =>
   (party.names.find((name) => name.kind === 'primary') ?? party.names[0])?.text ?? party.entityId;
 
-/** Decides what every list becomes before anything is written. */
+/** Computes the new state of every list before anything is written. */
 function applyUnits(reading: Reading, units: readonly ListUnit[]): readonly DatasetReport[] {
   const { contentHash, names } = reading;
   const { store, rules, clock, log } = reading.deps;
@@ -186,7 +195,7 @@ function applyUnits(reading: Reading, units: readonly ListUnit[]): readonly Data
   return reports.map((report) => report());
 }
 
-/** Writes the changed states, and when each list of the files was last known to be the newest. */
+/** Writes the changed states, and the time at which each list of the files was last known to be the newest. */
 function commitLists(
   { writer, deps, request }: Reading,
   changed: readonly ListState[],
@@ -200,7 +209,7 @@ function commitLists(
     if (request.isAttested === true && request.checkedAt !== undefined)
       requireAfterPublication(request.checkedAt, { list: state.list, publishedAt: state.newestAt });
     const known = before?.checkedAt ?? state.newestAt;
-    // A publisher, or a mirror, that hands out an older file than the newest known has not confirmed the newest.
+    // A publisher or a mirror that serves a file older than the newest known one has not confirmed the newest.
     const newest = comparePublications(publishedAt, state.newestAt) >= 0;
     const checkedAt = newest ? (request.checkedAt ?? state.newestAt) : known;
     const isLater = before === undefined || Date.parse(checkedAt) > Date.parse(known);

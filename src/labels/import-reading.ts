@@ -1,4 +1,7 @@
-/** One reading of files that belong together: what both kinds of imports count, and how they go through the records. */
+/**
+ * One reading of files that belong together: the shared counters
+ * of both kinds of imports, and the loop over the records.
+ */
 import type { SourceRecord } from '../sources/records.ts';
 import type { ImportDeps, ImportRequest } from './import-report.ts';
 import { readerOf } from './import-sources.ts';
@@ -6,25 +9,26 @@ import { createMapper, type Mapper } from './map.ts';
 import type { RejectsWriter } from './rejects.ts';
 import type { StoreWriter } from './store.ts';
 
-/** Records between two looks at the signal and calls of `onProgress`. */
+/** Records between two checks of the signal and calls of `onProgress`. */
 const LOOK_EVERY = 4_096;
 
-/** Files that are imported together, whole or not at all. */
+/** Files that are imported together: all or none. */
 export interface Reading {
   readonly request: ImportRequest;
   readonly files: readonly string[];
-  /** Of the files, without their folders. */
+  /** Names of the files, without their folders. */
   readonly names: readonly string[];
-  /** Names what the files hold. */
+  /** Hash of the content of the files. */
   readonly contentHash: string;
   readonly writer: StoreWriter;
   readonly deps: ImportDeps;
   readonly mapper: Mapper;
-  /** Records of the publisher so far, rejects not counted. */
+  /** Records of the publisher so far, without rejects. */
   records: number;
   rejected: number;
 }
 
+/** Starts a reading with new counters and a new mapper. */
 export const startReading = (of: Omit<Reading, 'mapper' | 'records' | 'rejected'>): Reading => ({
   ...of,
   mapper: createMapper(of.deps.rules),
@@ -32,12 +36,16 @@ export const startReading = (of: Omit<Reading, 'mapper' | 'records' | 'rejected'
   rejected: 0,
 });
 
-/** Tells how far it is. */
+/** Reports progress. */
 export function tellProgress({ request, names, records, rejected }: Reading): void {
   request.onProgress?.({ source: request.source, file: names.join(', '), records, rejected });
 }
 
-/** Reads the files to their end, handing on what is not a reject. */
+/**
+ * Reads the files to the end: passes records to `visit` and rejects to `reject`.
+ *
+ * @throws the reason of the signal if it is aborted.
+ */
 export async function readRecords(
   reading: Reading,
   visit: (record: Exclude<SourceRecord, { type: 'reject' }>) => void,

@@ -1,4 +1,4 @@
-/** What an import is asked for, what it needs, and what it says that it did. */
+/** Requests, dependencies and reports of imports. */
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { OwnMapping } from '../sources/own/columns.ts';
@@ -18,19 +18,22 @@ export interface ImportProgress {
 export interface ImportRequest {
   readonly source: ImportSourceId;
   readonly files: readonly string[];
-  /** Publication of a list whose file does not say it: ISO date. */
+  /** Publication date of a list if its file does not state it: ISO date. */
   readonly published?: string;
-  /** Delist more than half of a list, replace by an empty list, import unchanged content again. */
+  /** Delist more than half of a list, replace a list by an empty one, import unchanged content again. */
   readonly force?: boolean;
-  /** `own`: columns of the file and the fields they stand for. */
+  /** `own`: columns of the file and the fields they contain. */
   readonly mapping?: OwnMapping;
-  /** Name of the dataset, where the one that the source gives (layout, file name) is not wanted. */
+  /** Name of the dataset. Default: the name that the source gives (layout, file name). */
   readonly dataset?: string;
   /** `Last-Modified` of a download: ISO time. */
   readonly lastModified?: string | null;
-  /** ISO time at which the files were fetched from their publisher. Default: a file proves its list up to its publication only. */
+  /**
+   * ISO time at which the files were fetched from their publisher. Default: a file proves the state of its list up to its
+   * publication only.
+   */
   readonly checkedAt?: string;
-  /** `checkedAt` is an operator's statement, not a download. */
+  /** `checkedAt` is an operator's statement, not the time of a download. */
   readonly isAttested?: boolean;
   readonly onProgress?: (progress: ImportProgress) => void;
   readonly signal?: AbortSignal;
@@ -41,11 +44,14 @@ export interface ImportDeps {
   readonly rules: Rulebook;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Told of files of sanctions lists once their wallets are in the store, its lock still held: others read the same files. */
+  /**
+   * Called after the wallets of sanctions list files are in the store, while its lock is still held, so that other readers can
+   * import the same files.
+   */
   readonly onLists?: (read: ListsRead) => Promise<void>;
 }
 
-/** Files of sanctions lists that were imported, or had been before. */
+/** Files of sanctions lists that were imported now or before. */
 export interface ListsRead {
   readonly source: ImportSourceId;
   readonly files: readonly string[];
@@ -54,15 +60,15 @@ export interface ListsRead {
   readonly checkedAt: string | null;
 }
 
-/** What an import did to one list. */
+/** The effect of an import on one list. */
 export interface ListChange {
   readonly list: SanctionsList;
   readonly publishedAt: string;
-  /** Publication of the newest file of the list, which decides; not this one's where this one is older. */
+  /** Publication of the newest file of the list, which decides; the imported file may be older. */
   readonly newestAt: string | null;
   readonly parties: number;
   readonly wallets: number;
-  /** Wallets in force afterwards, and wallets known as history. */
+  /** Wallets in force after the import, and wallets known as history. */
   readonly inForce: number;
   readonly delisted: number;
 }
@@ -73,13 +79,13 @@ export interface DatasetReport {
   readonly layout: string;
   readonly files: readonly string[];
   readonly publishedAt: string | null;
-  /** `history`: an older file of a list, which adds to the past and changes nothing in force. */
+  /** `history`: an older file of a list, which adds to the history and changes nothing in force. */
   readonly status: 'imported' | 'unchanged' | 'history';
-  /** Records of the publisher, rejects not counted; parties for a list. */
+  /** Records of the publisher, without rejects; parties for a list. */
   readonly records: number;
   readonly labels: number;
   readonly rejected: number;
-  /** File with the rejected rows; null where there are none. */
+  /** File with the rejected rows; null if there are none. */
   readonly rejectsFile: string | null;
   readonly lists: readonly ListChange[];
 }
@@ -87,11 +93,11 @@ export interface DatasetReport {
 export interface ImportReport {
   readonly source: ImportSourceId;
   readonly datasets: readonly DatasetReport[];
-  /** Whether the store holds anything now that a snapshot built before does not. */
+  /** Whether the store now holds anything that an earlier snapshot does not. */
   readonly changed: boolean;
 }
 
-/** What is said of a dataset, as its row in the catalogue has it. */
+/** Returns the report of a dataset from its row in the catalogue. */
 export function datasetReport(
   row: Omit<DatasetRow, 'folder'>,
   status: DatasetReport['status'],

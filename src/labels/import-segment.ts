@@ -1,4 +1,4 @@
-/** Datasets whose segment is written whole by something other than a publisher's reader. */
+/** Datasets with one segment that is written by something other than a publisher's reader. */
 import { join } from 'node:path';
 import { isoTime } from '../base/clock.ts';
 import { slugOf } from './entities.ts';
@@ -6,7 +6,7 @@ import { type DatasetReport, datasetReport, type ImportDeps } from './import-rep
 import { createRejectsWriter, type RejectsWriter } from './rejects.ts';
 import type { DatasetRow, StoreWriter } from './store.ts';
 
-/** A dataset that something other than a publisher's reader writes (synthetic labels, the fast path of own files). */
+/** A dataset that is not written by a publisher's reader (synthetic labels, the fast path of own files). */
 export interface SegmentRequest {
   readonly source: string;
   readonly dataset: string;
@@ -15,11 +15,15 @@ export interface SegmentRequest {
   readonly files: readonly string[];
   readonly publishedAt: string | null;
   readonly force?: boolean;
-  /** Writes the segment at `path` (without suffix); rejected rows go to `rejects`. */
+  /** Writes the segment at `path` (without suffix) and sends rejected rows to `rejects`. */
   readonly write: (path: string, rejects: RejectsWriter) => Promise<{ labels: number; records: number }>;
 }
 
-/** Puts one whole segment into the store as a dataset, in place of the former one of that name. Throws STORE_BUSY. */
+/**
+ * Stores one complete segment as a dataset and replaces the former dataset of that name.
+ *
+ * @throws STORE_BUSY while another import runs.
+ */
 export async function importSegment(request: SegmentRequest, deps: ImportDeps): Promise<DatasetReport> {
   return deps.store.locked((writer) => writeSegment(request, writer, deps));
 }

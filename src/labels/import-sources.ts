@@ -1,4 +1,4 @@
-/** The sources that can be imported: which reader reads their files, and which files belong together. */
+/** The sources that can be imported: the reader of their files, and the files that belong together. */
 import { AssayError } from '../base/errors.ts';
 import { chReader } from '../sources/ch/read.ts';
 import { euReader } from '../sources/eu/read.ts';
@@ -16,7 +16,7 @@ import { seedReader } from '../sources/seed/read.ts';
 import { ukReader } from '../sources/uk/read.ts';
 import { unReader } from '../sources/un/read.ts';
 
-/** How the files of one call belong together. */
+/** How the files of one call are grouped. */
 type Grouping = 'each' | 'together' | 'legacy-together';
 
 interface ImportSource {
@@ -49,12 +49,12 @@ export type ImportSourceId = keyof typeof SOURCES;
 export const IMPORT_SOURCES = Object.keys(SOURCES) as readonly ImportSourceId[];
 
 /**
- * Reads the id of a source.
+ * Parses the id of a source.
  *
  * @param text the id, in any letter case
- * @param others ids that the caller reads by other means; the error names them too
+ * @param others ids that the caller reads by other means; the error lists them too
  * @returns the id
- * @throws INVALID_REQUEST that names the sources, if there is none of that id
+ * @throws INVALID_REQUEST with the list of sources if no source has this id
  */
 export function parseImportSource(text: string, others: readonly string[] = []): ImportSourceId {
   const found = IMPORT_SOURCES.find((id) => id === text.toLowerCase());
@@ -66,17 +66,18 @@ export function parseImportSource(text: string, others: readonly string[] = []):
   );
 }
 
+/** Returns the reader of a source. */
 export const readerOf = (source: ImportSourceId, mapping: OwnMapping | undefined): SourceReader =>
   SOURCES[source].reader(mapping);
 
 const HEAD_CHARS = 64;
 
-/** The files in groups that are read, and counted as published, together. */
+/** Splits files into groups that are read, and counted as published, together. */
 export async function groupFiles(source: ImportSourceId, files: readonly string[]): Promise<string[][]> {
   const { grouping } = SOURCES[source];
   if (grouping === 'together') return [[...files]];
   if (grouping === 'each') return files.map((file) => [file]);
-  // OFAC's legacy tables make one list together; its XML files are a list each.
+  // OFAC's legacy tables form one list together; each of its XML files is a list of its own.
   const tables: string[] = [];
   const groups: string[][] = [];
   for (const file of files) {

@@ -1,6 +1,6 @@
 /**
- * Imports publishers' files into the store of labels: attributed addresses become segments, sanctions lists become history.
- * Importing the same content twice changes nothing. The index is built elsewhere.
+ * Imports publishers' files into the label store: attributed addresses become segments, sanctions lists become history.
+ * Importing the same content twice is a no-op. The index is built elsewhere.
  */
 import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
@@ -15,8 +15,11 @@ import { groupFiles } from './import-sources.ts';
 import type { StoreWriter } from './store.ts';
 
 /**
- * Imports files of one source. Throws INVALID_FILE (unreadable, no publication date), IMPLAUSIBLE_LIST, STORE_BUSY. Each
- * file, or set of files that belong together, is imported whole or not at all.
+ * Imports files of one source. Each file, or set of files that belong together, is imported completely or not at all.
+ *
+ * @throws INVALID_FILE if a file is unreadable or its publication date is not known.
+ * @throws IMPLAUSIBLE_LIST if a file would delist more than half of a list or has no party, unless forced.
+ * @throws STORE_BUSY while another import runs.
  */
 export async function importFiles(request: ImportRequest, deps: ImportDeps): Promise<ImportReport> {
   if (request.files.length === 0) {
@@ -59,7 +62,7 @@ function requireFile(path: string): void {
   throw new AssayError('INVALID_FILE', `file: ${path} is not a file.`, { field: 'file' });
 }
 
-/** SHA-256 over what the files hold, unwrapped, whatever their names and order. */
+/** Returns the SHA-256 of the decompressed content of the files; it does not depend on their names or order. */
 export async function contentHashOf(files: readonly string[], salt = ''): Promise<string> {
   const hashes: string[] = [];
   for (const file of files) {

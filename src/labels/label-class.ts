@@ -1,11 +1,11 @@
-/** The class of a label, derived from what every stored label has: so labels of earlier releases have one too. */
+/** Derives the class of a label from fields that every stored label has, so labels of earlier releases have one too. */
 import type { EvidenceClass } from './evidence-class.ts';
 import type { LabelTemplate } from './label.ts';
 import { shippedSources } from './source-table.ts';
 
 /**
- * The class of a label: `list` if it carries the word of a sanctions list on the address itself, in force or history; else the
- * class of its source.
+ * Returns the class of a label: `list` if a sanctions list names the address itself, in force or history; otherwise the class
+ * of its source.
  */
 export const classOfLabel = ({
   source,

@@ -1,4 +1,7 @@
-/** The one shape of a label in answers: `labels[]` of the API, the same from objects and from pre-rendered bytes. */
+/**
+ * The shape of a label in responses: `labels[]` of the API. Rendering from objects and from pre-rendered bytes gives
+ * the same text.
+ */
 import type { EvidenceClass } from './evidence-class.ts';
 import type { Label, LabelScope } from './label.ts';
 import type { Category, ThreatLevel } from './taxonomy.ts';
@@ -9,28 +12,31 @@ export interface LabelJson {
   readonly category: Category;
   readonly threatLevel: ThreatLevel;
   readonly source: string;
-  /** How the label came to be known: list, published, structural or inferred. */
+  /** Kind of evidence behind the label: list, published, structural or inferred. */
   readonly class: EvidenceClass;
   readonly tags: readonly string[];
   /** 0 to 1. */
   readonly confidence: number;
   readonly entityId: string;
-  /** ISO 3166-1 alpha-2; null where not known. */
+  /** ISO 3166-1 alpha-2; null if not known. */
   readonly jurisdiction: string | null;
   readonly url: string | null;
   readonly sourceUrl: string | null;
-  /** ISO dates; null where not known. */
+  /** ISO dates; null if not known. */
   readonly firstSeen: string | null;
   readonly lastSeen: string | null;
-  /** False: ships with the product and was not checked against a publisher's file. */
+  /** False: the label ships with the product and was not checked against a publisher's file. */
   readonly verified: boolean;
-  /** The chain the label holds on, or EVM for all of that family. */
+  /** The chain on which the label holds, or EVM for all chains of that family. */
   readonly chain: LabelScope;
-  /** Only there, and true, on labels made by `index synth`. */
+  /** Present, and true, only on labels made by `index synth`. */
   readonly synthetic?: true;
 }
 
-/** The label as answers show it. The order of the fields is part of the contract: bytes and objects must agree. */
+/**
+ * Returns the label as responses show it. The order of the fields
+ * is part of the contract, and equal for bytes and objects.
+ */
 export function labelToJson(label: Label): LabelJson {
   return {
     name: label.entity.name,

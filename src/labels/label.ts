@@ -1,4 +1,4 @@
-/** The label record: what is known of an address, who says so, and how sure. */
+/** The label record: the facts about an address, their source, and the confidence in them. */
 import type { ChainId } from '../chains/registry.ts';
 import type { SanctionsList } from '../sources/records.ts';
 import type { EvidenceClass } from './evidence-class.ts';
@@ -9,7 +9,7 @@ export interface Entity {
   readonly id: string;
   readonly name: string;
   readonly category: Category;
-  /** ISO 3166-1 alpha-2; null where not known. */
+  /** ISO 3166-1 alpha-2; null if not known. */
   readonly jurisdiction: string | null;
   readonly url: string | null;
 }
@@ -18,13 +18,13 @@ export interface Entity {
 export interface OwnerAttribution {
   /** Source id of the label. */
   readonly source: string;
-  /** Of the label, 0 to 1. */
+  /** Confidence of the label, 0 to 1. */
   readonly confidence: number;
-  /** ISO date of the label, else of the dataset that it is from; null if neither is known. */
+  /** ISO date of the label, or else of its dataset; null if neither is known. */
   readonly date: string | null;
 }
 
-/** One list's word on one address. `delistedAt` set: history, not in force. */
+/** One list's statement about one address. If `delistedAt` is set, the entry is history. */
 export interface SanctionsEntry {
   readonly list: SanctionsList;
   readonly authority: string;
@@ -33,8 +33,8 @@ export interface SanctionsEntry {
   readonly entityId: string;
   readonly listedAt: string | null;
   /**
-   * The date that `listedAt` is: `PARTY`, when the list designated the party; `WALLET`, when the wallet first appeared in the
-   * files of the list that were imported.
+   * The meaning of `listedAt`: `PARTY`, the date on which the list designated the party; `WALLET`, the date on which the wallet
+   * first appeared in the imported files of the list.
    */
   readonly listedAtBasis: 'PARTY' | 'WALLET';
   readonly delistedAt: string | null;
@@ -44,14 +44,14 @@ export interface SanctionsEntry {
    * designates. CLUSTER: derived, the address appears to share its owner with a listed address or to belong to a designated party.
    */
   readonly matchType: 'DIRECT' | 'OWNER' | 'CLUSTER';
-  /** Of entries that rest on a label of a linked entity. */
+  /** Present on entries that rest on a label of a linked entity. */
   readonly attribution?: OwnerAttribution;
 }
 
-/** Where a label holds: accounts held by a key hold on every EVM chain, contracts and tokens on their own chain only. */
+/** The chains on which a label holds: accounts hold on every EVM chain, contracts and tokens on their own chain only. */
 export type LabelScope = ChainId | 'EVM';
 
-/** All of a label but the address and its dates. Millions of addresses share one. */
+/** All fields of a label except the address and its dates. Millions of addresses share one template. */
 export interface LabelTemplate {
   readonly entity: Entity;
   readonly scope: LabelScope;
@@ -59,7 +59,7 @@ export interface LabelTemplate {
   readonly threatLevel: ThreatLevel;
   /** Source id (`ofac`, `graphsense`, …). */
   readonly source: string;
-  /** Where a person can read it: a URL, or null where the publisher gives none. */
+  /** A URL with the evidence for people to read; null if the publisher gives none. */
   readonly sourceUrl: string | null;
   readonly tags: readonly string[];
   /** 0 to 1. */
@@ -72,9 +72,9 @@ export interface LabelTemplate {
 }
 
 export interface Label extends LabelTemplate {
-  /** How the label came to be known: of its source, or `list` if it carries a list's word on the address itself. */
+  /** The class of the label's source, or `list` if a list names the address itself. */
   readonly class: EvidenceClass;
-  /** ISO dates; null where not known. */
+  /** ISO dates; null if not known. */
   readonly firstSeen: string | null;
   readonly lastSeen: string | null;
 }

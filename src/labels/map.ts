@@ -1,6 +1,6 @@
 /**
- * From a publisher's neutral record to a label: which chain and key, which entity, which category, how sure. Rules are data
- * (categories, currencies, entity-aliases, sources); a record that cannot be used is refused with a reason, never guessed.
+ * Maps a publisher's neutral record to a label: chain and key, entity, category and confidence. The rules are data (categories,
+ * currencies, entity-aliases, sources). A record that cannot be used is rejected with a reason; nothing is guessed.
  */
 
 import { createHash } from 'node:crypto';
@@ -18,19 +18,19 @@ import type { Entity, LabelScope, LabelTemplate, SanctionsEntry } from './label.
 import { loadSourceTable, type SourceTable } from './source-table.ts';
 import type { Category, ThreatLevel } from './taxonomy.ts';
 
-/** All that mapping goes by. */
+/** The rules and reference data that mapping uses. */
 export interface Rulebook {
-  /** Names the content of the rules: labels mapped by other rules are out of date. */
+  /** Hash of the content of the rules: labels mapped by other rules are out of date. */
   readonly fingerprint: string;
   readonly taxonomy: Taxonomy;
   readonly currencies: Currencies;
   readonly entities: EntityAliases;
   readonly sources: SourceTable;
-  /** Reads the links between entities and listed parties, as the files are now. Throws INVALID_FILE. */
+  /** Reads the links between entities and listed parties from the present files. Throws INVALID_FILE. */
   readonly parties: () => EntityParties;
 }
 
-/** Raised when the code maps the same record by the same data differently. */
+/** Increase this number when a change of the code maps the same record and data to a different label. */
 const MAPPING_VERSION = 1;
 
 const RULE_FILES = ['categories.json', 'currencies.json', 'entity-aliases.json', 'sources.json'];
@@ -55,7 +55,7 @@ export const loadRulebook = (options: { readonly ownEntityParties?: string | nul
   parties: () => loadEntityParties({ own: options.ownEntityParties ?? null }),
 });
 
-/** When a label counts: always, only until a sanctions list has been loaded, or only from then on. */
+/** When a label counts: always, only until a sanctions list has been loaded, or only after it has been loaded. */
 export type When = 'always' | { readonly unless: SanctionsList } | { readonly once: SanctionsList };
 
 export interface Refused {
@@ -66,14 +66,14 @@ export interface Refused {
 export interface ResolvedAddress {
   readonly ok: true;
   readonly parsed: ParsedAddress;
-  /** What the printed currency or network turned out to say. */
+  /** How the printed currency or network was understood. */
   readonly hint: CurrencyHint;
 }
 
 export interface MappedAddress {
   readonly ok: true;
   readonly key: AddressKey;
-  /** Nearly always one; two where the label changes once a list is loaded. */
+  /** Usually one label; two if the label changes once a list is loaded. */
   readonly labels: readonly { readonly when: When; readonly template: LabelTemplate }[];
   readonly firstSeen: string | null;
   readonly lastSeen: string | null;
@@ -81,13 +81,18 @@ export interface MappedAddress {
 
 export interface Mapper {
   /**
-   * Decides which address a text is. The currency is a hint, the address decides: a hint that fits is taken; one that does
-   * not is overridden where the address can belong to one family of chains only. `strict` refuses words nobody knows.
+   * Parses an address and decides its chain. The currency is a hint that counts if the address is valid on that chain. If it is not,
+   * the form of the address decides, but only if it fits a single family of chains.
+   *
+   * @param strict Rejects currency words that are not in the vocabulary.
    */
   resolve(address: string, currency: string | null, strict: boolean): ResolvedAddress | Refused;
   /** Maps one attributed address of `source`. */
   map(source: string, record: AttributedAddress): MappedAddress | Refused;
-  /** What a record of `source` says of any address of `chain`, its own left aside: the labels, or why there are none. */
+  /**
+   * Returns the labels that a record of `source` gives to any address of
+   * `chain`, or why it gives none. The record's own address is ignored.
+   */
   labelsOn(
     source: string,
     record: AttributedAddress,
@@ -97,11 +102,12 @@ export interface Mapper {
 
 const refuse = (reason: string): Refused => ({ ok: false, reason });
 
-/** Distinct labels kept ready; a file of millions of entities must not fill the heap. */
+/** Maximum number of distinct labels in the cache: a file with millions of entities must not fill the heap. */
 const TEMPLATES_KEPT_MAX = 100_000;
 /** Explorers print `Owner: role`; longer owners are sentences. */
 const OWNER_AND_ROLE = /^([^:]{2,40}): (.{1,80})$/;
 
+/** Creates a mapper. It caches the labels that it has made. */
 export function createMapper(rules: Rulebook): Mapper {
   const { taxonomy, currencies, entities, sources } = rules;
   let labels = new Map<string, MappedAddress['labels']>();
@@ -125,7 +131,7 @@ export function createMapper(rules: Rulebook): Mapper {
     return typeof parsed === 'string' ? refuse(parsed) : { ok: true, parsed, hint };
   }
 
-  /** The chain that the form of an address alone says; null where it is the form of none. */
+  /** Returns the chain according to the form of the address alone; null if no chain has this form, 'ambiguous' if several could. */
   function chainByForm(text: string, hint: CurrencyHint): ChainId | 'ambiguous' | null {
     const detected = detectChains(text);
     const chains = hint.kind === 'evm-elsewhere' ? detected.filter(isEvm) : detected;
@@ -179,7 +185,7 @@ export function createMapper(rules: Rulebook): Mapper {
     readonly contract: boolean;
   }
 
-  /** What the record says of the address: its category, threat, confidence, and the entity where it is a known one. */
+  /** Reads the record's statement about the address: category, threat, confidence, and the entity if it is a known one. */
   function saying(source: string, record: AttributedAddress, chain: ChainId): Saying | Refused {
     const confidence = sources.confidence(source, record.confidence);
     if (confidence === null)
@@ -195,7 +201,7 @@ export function createMapper(rules: Rulebook): Mapper {
         : { category: outright, strength: 3, copyOf: null };
     const stated = words.category;
     const known = knownEntity(record, stated);
-    // A word as general as "service" says less than what is known of the entity.
+    // A word as general as "service" is less specific than the category of the known entity.
     const category = words.strength < 2 && known ? known.category : stated;
     const row = taxonomy.of(category);
     return {
@@ -212,7 +218,7 @@ export function createMapper(rules: Rulebook): Mapper {
   const isHarmful = (category: Category): boolean =>
     threatOrder(taxonomy.of(category).threatLevel) >= threatOrder('HIGH');
 
-  /** A scam that calls itself Binance is not Binance: where the category is harmful only the publisher's id counts. */
+  /** A scam that calls itself Binance is not Binance: if the category is harmful, only the publisher's id identifies the entity. */
   function knownEntity(record: AttributedAddress, category: Category): Entity | null {
     const byId = record.actorId === null ? null : entities.byName(record.actorId);
     if (byId || isHarmful(category)) return byId;
@@ -275,8 +281,9 @@ export function createMapper(rules: Rulebook): Mapper {
   }
 
   /**
-   * A shipped sanction counts until its list is loaded; from then on the list decides, and what else the fact says remains. One that
-   * ended is history whatever is loaded: the oldest file of an installation may be younger than its end.
+   * A shipped sanction counts until its list is loaded. From then on the list decides, and
+   * only the rest of the shipped fact remains. A sanction that has ended always counts as
+   * history: the oldest list file of an installation may be younger than its end.
    */
   function conditional(
     template: LabelTemplate,
@@ -314,7 +321,7 @@ export function createMapper(rules: Rulebook): Mapper {
   return { resolve, map, labelsOn };
 }
 
-/** Where a label holds: an account on every EVM chain, a contract on its own chain. */
+/** Returns the chains on which a label applies: every EVM chain for an account, its own chain for a contract. */
 function scopeOf(
   isContract: boolean | null,
   said: { readonly contract: boolean },
@@ -326,21 +333,21 @@ function scopeOf(
   if (!contract) return 'EVM';
   if (hint.kind === 'evm-elsewhere')
     return refuse(`A contract of ${hint.name}, which is not one of the supported chains.`);
-  // Where nobody says on which chain the contract stands, it is better found on all than on none.
+  // If the chain of the contract is not known, finding it on all EVM chains is better than finding it on none.
   return hint.kind === 'chain' && isEvm(hint.chain) ? hint.chain : 'EVM';
 }
 
 const elsewhere = (name: string): string =>
   `${name} is not one of the supported chains, and this is no account that the EVM chains share.`;
 
-/** Ids that publishers gave are kept as they are where they are slugs already. */
+/** Keeps an id of the publisher as it is if it is already a slug. */
 const idOf = (actorId: string): string =>
   /^[a-z0-9][a-z0-9:._-]{0,63}$/.test(actorId) ? actorId : slugOf(actorId);
 
-/** Labels carry few tags: more than these are noise in an answer. */
+/** Maximum number of tags of a label: more would be noise in a response. */
 const TAGS_MAX = 16;
 
-/** The publisher's tags, and what it printed where that says more than the entity's name. */
+/** Returns the publisher's tags, plus the printed name if it differs from the entity's name. */
 function tagsOf(record: AttributedAddress, entity: Entity): readonly string[] {
   const printed = record.actorName.trim();
   const slug = printed.toLowerCase();
@@ -358,7 +365,7 @@ function tryParse(chain: ChainId, text: string): ParsedAddress | string {
   }
 }
 
-/** Whether the payload behind chain and kind byte is all zero. */
+/** Returns whether the payload after the chain byte and the kind byte is all zero. */
 function isZero(key: AddressKey): boolean {
   for (let at = 2; at < key.length; at++) if (key[at] !== 0) return false;
   return true;

@@ -1,4 +1,6 @@
-/** The quick way through a large plain CSV of a user's own labels: whole rows are read as records only where they are new. */
+/**
+ * The fast path for a large plain CSV of a user's own labels: a row is read as a record only if the rest of the row is new.
+ */
 import { closeSync, openSync, readSync } from 'node:fs';
 import { basename } from 'node:path';
 import { splitCsvRow } from '../sources/csv.ts';
@@ -14,7 +16,7 @@ import type { Mapper } from './map.ts';
 export interface OwnCsvOptions {
   readonly path: string;
   readonly mapping?: OwnMapping;
-  /** The last day that a date may have, counted from 1970-01-01. */
+  /** The latest day that a date may have, counted from 1970-01-01. */
   readonly latestDay: number;
   readonly signal?: AbortSignal;
   readonly onProgress: (rows: number) => void;
@@ -24,15 +26,15 @@ export interface OwnCsvDeps {
   readonly segment: SegmentWriter;
   readonly mapper: Mapper;
   readonly currencies: Currencies;
-  /** Takes one record the usual way. */
+  /** Takes one record by the slow path. */
   readonly take: (record: AttributedAddress) => void;
   readonly reject: (reason: string, text: string, provenance: Provenance) => void;
 }
 
-/** The longest header: the columns of one table. */
+/** Maximum length of a header: the columns of one table. */
 const HEADER_CHARS_MAX = 64 * 1024;
 
-/** Whether a file is a CSV that stands on disk as it is: not packed, not UTF-16, not JSON, no quotes in its header. */
+/** Returns whether a file is a plain CSV on disk: not compressed, not UTF-16, not JSON, no quotes in its header. */
 export async function isPlainCsv(path: string): Promise<boolean> {
   const head = Buffer.alloc(4);
   const file = openSync(path, 'r');
@@ -48,7 +50,7 @@ export async function isPlainCsv(path: string): Promise<boolean> {
   return line !== null && !line.trimStart().startsWith('{') && !line.includes('"');
 }
 
-/** The first line; null where the file has none of a sane length, or begins with an empty one. */
+/** Returns the first line; null if it is empty or too long. */
 async function headerOf(path: string): Promise<string | null> {
   const text = await readTextHead(path, HEADER_CHARS_MAX);
   const end = text.indexOf('\n');
@@ -58,8 +60,10 @@ async function headerOf(path: string): Promise<string | null> {
 }
 
 /**
- * Imports the file; returns how many records it held, refused ones included. The outcome is that of reading it row by row: an
- * address that does not parse as the stated chain, and any row out of the ordinary, is taken the usual way.
+ * Imports the file. The result is the same as reading it row by row: an address that does not parse on the stated chain, and
+ * any unusual row, takes the slow path.
+ *
+ * @returns The number of records, including rejected ones.
  */
 export async function importOwnCsv(options: OwnCsvOptions, deps: OwnCsvDeps): Promise<number> {
   const { path, mapping, latestDay, signal, onProgress } = options;
@@ -74,7 +78,7 @@ export async function importOwnCsv(options: OwnCsvOptions, deps: OwnCsvDeps): Pr
   let records = 0;
 
   function resolve(fields: readonly string[]): RestOfRow | null {
-    // Any address stands for all of them: what it is was decided by its key.
+    // A placeholder for any address: the key has already decided which address it is.
     const cells = fields.map((text, at) => (at === columns.index.address ? '-' : text));
     if (cells.some((text) => text.includes('\uFFFD'))) return null;
     const record = readOwnRow(file, { type: 'row', line: 0, text: '', cells }, columns);

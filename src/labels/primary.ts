@@ -1,6 +1,6 @@
 /**
- * The written rule that orders the labels of an address; the first is of the primary entity: a sanction in force, then the class
- * of evidence, then confidence, then the date, then the source's rank, then the stable id of the entity.
+ * The rule that orders the labels of an address; the first one belongs to the primary entity. The criteria in order: a sanction
+ * in force, the class of evidence, the confidence, the date, the rank of the source, the stable id of the entity.
  */
 import { EVIDENCE_CLASSES } from './evidence-class.ts';
 import type { Label } from './label.ts';
@@ -13,16 +13,13 @@ export type DecidedBy = 'SANCTION' | 'CLASS' | 'CONFIDENCE' | 'DATE' | 'RANK' | 
 const inForce = (label: Label): boolean =>
   label.sanctions.some((entry) => entry.delistedAt === null && countsAsSanction(entry));
 
-/**
- * Order of the classes. A listing that is history says that the address was listed once, which is no better than what a publisher
- * says of it now.
- */
+/** Returns the rank of a label's class. A past listing counts like a published label: it only proves a former listing. */
 const classOrder = (label: Label): number =>
   EVIDENCE_CLASSES.indexOf(label.class === 'list' && !inForce(label) ? 'published' : label.class);
 
 const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** When a source last stood by a label; empty if it does not say. */
+/** Returns the date up to which a source confirms a label; empty if unknown. */
 const dateOf = (label: Label): string => label.lastSeen ?? label.firstSeen ?? '';
 
 type Criterion = readonly [by: DecidedBy, compare: (a: Label, b: Label) => number];
@@ -34,7 +31,7 @@ function criteria(sources: SourceTable): readonly Criterion[] {
     ['SANCTION', (a, b) => Number(inForce(b)) - Number(inForce(a))],
     ['CLASS', (a, b) => classOrder(a) - classOrder(b)],
     ['CONFIDENCE', (a, b) => b.confidence - a.confidence],
-    // Lists that agree are published on different days: the name that an answer prints must not change with them.
+    // Lists that agree are published on different days: the name in a response must not change with those days.
     ['RANK', (a, b) => (inForce(a) && inForce(b) ? byRank(a, b) : 0)],
     ['DATE', (a, b) => byText(dateOf(b), dateOf(a)) || byText(b.firstSeen ?? '', a.firstSeen ?? '')],
     ['RANK', byRank],
@@ -49,7 +46,7 @@ function criteria(sources: SourceTable): readonly Criterion[] {
   ];
 }
 
-/** The comparison of the rule: negative if `a` comes before `b`. Total over labels that differ in what the rule names. */
+/** Returns the comparison of the rule: negative if `a` comes before `b`; 0 only if no criterion differs. */
 export function primaryOrder(sources: SourceTable): (a: Label, b: Label) => number {
   const all = criteria(sources).map(([, compare]) => compare);
   return (a, b) => {
@@ -61,7 +58,7 @@ export function primaryOrder(sources: SourceTable): (a: Label, b: Label) => numb
   };
 }
 
-/** Returns the function that names the first criterion of the rule in which two labels differ. */
+/** Returns a function that names the first criterion in which two labels differ. */
 export function decisionOf(sources: SourceTable): (a: Label, b: Label) => DecidedBy {
   const all = criteria(sources);
   return (a, b) => all.find(([, compare]) => compare(a, b) !== 0)?.[0] ?? 'CONTENT';

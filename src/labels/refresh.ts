@@ -1,7 +1,7 @@
 /**
- * Keeps the lists fresh: download, import what changed, rebuild the index where labels changed. `refreshLists` does it once,
- * in the process that calls it; `startRefreshing` has a child process do it, so that reading 120 MB of XML and building an
- * index never cost the serving process a millisecond or a megabyte, and everything it used is given back when it ends.
+ * Keeps the lists fresh: downloads them, imports changes, and rebuilds the index if labels changed. `refreshLists` does this
+ * once, in the calling process. `startRefreshing` does it in child processes, so that parsing 120 MB of XML and building an
+ * index takes neither CPU time nor memory from the server, and all resources are freed when the child ends.
  */
 import { spawn } from 'node:child_process';
 import { constants, setPriority } from 'node:os';
@@ -34,7 +34,7 @@ import type { BuildProgress } from './index/build-types.ts';
 import { REFRESH_LOCK } from './store.ts';
 import { withLock } from './store-lock.ts';
 
-/** Sources that are downloaded, the sanctions lists first. */
+/** Sources that can be downloaded, the sanctions lists first. */
 const PUBLISHERS = {
   ofac: ofacSource,
   un: unSource,
@@ -50,7 +50,11 @@ export type RefreshSourceId = keyof typeof PUBLISHERS;
 
 export const REFRESH_SOURCES = Object.keys(PUBLISHERS) as readonly RefreshSourceId[];
 
-/** Reads the id of a source that can be downloaded. Throws INVALID_REQUEST naming those that exist. */
+/**
+ * Parses the id of a source that can be downloaded.
+ *
+ * @throws INVALID_REQUEST with the list of sources if no source has this id.
+ */
 export function parseRefreshSource(text: string): RefreshSourceId {
   const found = REFRESH_SOURCES.find((id) => id === text.toLowerCase());
   if (found) return found;
@@ -69,7 +73,7 @@ export type RefreshProgress =
 export interface RefreshOptions {
   /** Default: all. */
   readonly sources?: readonly RefreshSourceId[];
-  /** A mirror: file names are appended to this URL. */
+  /** URL of a mirror: file names are appended to it. */
   readonly from?: string | undefined;
   /** Accept files and lists that look implausible. */
   readonly force?: boolean;
@@ -81,26 +85,27 @@ export interface RefreshOptions {
 
 export interface SourceRefresh {
   readonly source: RefreshSourceId;
-  /** Every file was confirmed or replaced by its publisher, and imported. */
+  /** Whether the publisher confirmed or replaced every file, and every file was imported. */
   readonly ok: boolean;
   readonly downloads: readonly FileDownload[];
   readonly imports: readonly DatasetReport[];
-  /** One sentence for each thing that failed. */
+  /** One sentence per failure. */
   readonly errors: readonly string[];
 }
 
 export interface RefreshReport {
   readonly sources: readonly SourceRefresh[];
-  /** A new snapshot was published. */
+  /** Whether a new snapshot was published. */
   readonly rebuilt: boolean;
   readonly dataVersion: string | null;
-  /** Why no snapshot could be built; null where none was needed or it was. */
+  /** Why the build of a snapshot failed; null if it succeeded or none was needed. */
   readonly buildError: string | null;
 }
 
 /**
- * Refreshes the sources one after the other. A source that fails never stops the others and leaves its last good state in
- * force. Throws STORE_BUSY where another refresh runs.
+ * Refreshes the sources one after the other. If a source fails, the others continue and its last good state stays in force.
+ *
+ * @throws STORE_BUSY if another refresh runs.
  */
 export async function refreshLists(options: RefreshOptions, deps: ImportDeps): Promise<RefreshReport> {
   const lock = join(deps.store.folder, REFRESH_LOCK);
@@ -116,7 +121,7 @@ export async function refreshLists(options: RefreshOptions, deps: ImportDeps): P
 
 async function rebuild(options: RefreshOptions, deps: ImportDeps): Promise<Omit<RefreshReport, 'sources'>> {
   const { onProgress, snapshotsFolder, signal } = options;
-  // Before anything was ever imported there is nothing to build, and that is no fault of the refresh.
+  // Before the first import there is nothing to build, which is not an error of the refresh.
   const { datasets, lists } = deps.store.catalogue();
   if (datasets.length + lists.length === 0) return { rebuilt: false, dataVersion: null, buildError: null };
   try {
@@ -159,7 +164,7 @@ async function refreshSource(
   for (const file of downloads) {
     signal?.throwIfAborted();
     if (file.status === 'failed' && !file.optional) errors.push(`${file.name}: ${file.reason}`);
-    // A last good copy that an earlier run could not import, because it was stopped, is imported now.
+    // If an earlier run was stopped before it imported its last good copy, the copy is imported now.
     if (file.path === null) continue;
     try {
       const report = await importFiles(
@@ -185,7 +190,11 @@ async function refreshSource(
   return { source, ok: errors.length === 0, downloads, imports, errors };
 }
 
-/** Reads a fetched file to its end, as the import will. Throws INVALID_FILE where it holds nothing. */
+/**
+ * Reads a downloaded file to the end, as the import will.
+ *
+ * @throws INVALID_FILE if it holds no record.
+ */
 async function requireRecords(source: RefreshSourceId, path: string): Promise<void> {
   let records = 0;
   for await (const record of readerOf(source, undefined)([path])) {
@@ -198,9 +207,12 @@ export interface RefreshingOptions {
   /** Program and arguments that refresh once and print a RefreshReport as JSON on stdout: `assay sync --json`. */
   readonly command: readonly [string, ...string[]];
   readonly intervalMs: number;
-  /** Share of the interval, 0 to 1, by which each wait is drawn shorter or longer, so that installations do not ask in step. */
+  /**
+   * Fraction of the interval, 0 to 1, by which each wait is randomly shortened or lengthened, so that installations do not send
+   * requests at the same time.
+   */
   readonly jitter?: number;
-  /** A new snapshot has been published. */
+  /** Called after a new snapshot was published. */
   readonly onPublished?: (dataVersion: string | null) => void;
 }
 
@@ -211,20 +223,20 @@ export interface RefreshingDeps {
 }
 
 export interface Refreshing {
-  /** Stops the timer and the child, and waits for its end. What it had not committed is left as it was. */
+  /** Stops the timer and the child, and waits until the child ends. Work that was not committed is discarded. */
   stop(): Promise<void>;
 }
 
-/** A report has one entry a file; beyond this something else is talking. */
+/** A report has one entry per file; a longer output is not a report. */
 const STDOUT_CHARS_MAX = 4 << 20;
-/** How long a child may take to end by itself once it is asked to. */
+/** Time for a child to end by itself after SIGTERM. */
 const STOP_MS = 5_000;
-/** A refresh that has not ended by then hangs: downloads are bounded to minutes, imports and builds take seconds. */
+/** A refresh that runs longer hangs: downloads are limited to minutes, imports and builds take seconds. */
 const RUN_MS_MAX = 2 * 3_600_000;
 
 /**
- * Refreshes right away, and then at every interval, in a child process of low priority. Each run costs one log line, also
- * where there is no network.
+ * Refreshes immediately and then at every interval, in a child process of low priority. Each run writes one log line, even if
+ * there is no network.
  */
 export function startRefreshing(options: RefreshingOptions, deps: RefreshingDeps): Refreshing {
   const { intervalMs, jitter = 0.1, onPublished } = options;
@@ -279,7 +291,11 @@ export function startRefreshing(options: RefreshingOptions, deps: RefreshingDeps
   };
 }
 
-/** Runs the command to its end and reads the report from its output. Throws a sentence where there is none. */
+/**
+ * Runs the command to its end and reads the report from its output.
+ *
+ * @throws Error with the last line of stderr if there is no report.
+ */
 async function runCommand(
   [program, ...args]: readonly [string, ...string[]],
   signal: AbortSignal,
@@ -291,7 +307,7 @@ async function runCommand(
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     if (output.length < STDOUT_CHARS_MAX) output += text;
   });
-  // The child's own log is dropped: the report says all, in one line. Its last words are kept for when there is no report.
+  // The child's log is dropped, because the report is complete. The end of it is kept in case there is no report.
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     complaint = `${complaint}${text}`.slice(-2_000);
   });
@@ -320,17 +336,17 @@ async function runCommand(
   }
 }
 
-/** Answers come first: the refresh takes what they leave. */
+/** Gives the refresh a lower priority than requests. */
 function lowerPriority(pid: number, log: Logger): void {
   try {
     setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
   } catch (error) {
-    // The child may have ended already, or the system may not allow it: a courtesy, not a need.
+    // The child may have ended already, or the system may not allow it; the lower priority is optional.
     log.debug({ reason: messageOf(error) }, 'the refresh keeps its priority');
   }
 }
 
-/** The report in what the command printed: alone, or as the `data` of an answer. */
+/** Returns the report in the output of the command, either alone or as `data` of a response; null if the output has no report. */
 function reportIn(output: string): RefreshReport | null {
   let value: unknown;
   try {

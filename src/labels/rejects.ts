@@ -1,21 +1,21 @@
-/** The rejects file of an import: every row that could not be used, with its place and the reason, one JSON object a line. */
+/** The rejects file of an import: every row that could not be used, its position and the reason, one JSON object per line. */
 import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { LIMITS } from '../base/limits.ts';
 import type { Provenance } from '../sources/records.ts';
 
 export interface RejectsWriter {
-  /** How many rows were rejected. */
+  /** Number of rejected rows. */
   readonly count: number;
   add(reason: string, text: string, provenance: Provenance): void;
-  /** Puts the file at `path`; removes an older one where nothing was rejected now. Returns its path, or null. */
+  /** Moves the file to `path` and returns its path. If nothing was rejected, removes an older file and returns null. */
   close(path: string): string | null;
   abort(): void;
 }
 
 const FLUSH_CHARS = 1 << 16;
 
-/** Starts a rejects file at `partial`, for its time of writing. Beyond `rejectsKeptMax` rows are only counted. */
+/** Creates a rejects writer, which writes to `partial` until it is closed. Beyond `rejectsKeptMax`, rows are only counted. */
 export function createRejectsWriter(partial: string): RejectsWriter {
   let file: number | null = null;
   let pending = '';

@@ -1,4 +1,4 @@
-/** The labels that follow from the state of a sanctions list: one for every wallet and party, in force or history. */
+/** Derives the labels from the state of a sanctions list: one for every wallet and party, in force or history. */
 import { isEvm } from '../chains/registry.ts';
 import { slugOf } from './entities.ts';
 import type { EntityParties } from './entity-parties.ts';
@@ -17,7 +17,7 @@ export interface SanctionLabel {
 interface PartyRules {
   readonly rules: Rulebook;
   readonly parties: EntityParties;
-  /** The second id of a party by its first. */
+  /** Maps the id of a party to its reference, the second id. */
   readonly references: ReadonlyMap<string, string | null>;
 }
 
@@ -64,7 +64,7 @@ function templateOf(
     url: null,
   };
   const sourceUrl = sources.partyUrl(state.list, entry.entityId);
-  // Of an entity that is no longer listed, what else is known of it remains: Tornado Cash is still a mixer.
+  // If the entity is no longer listed, its other category remains: Tornado Cash is still a mixer.
   const category = delisted === null ? 'SANCTIONED_ENTITY' : (known?.category ?? 'OTHER');
   return {
     entity,

@@ -1,6 +1,6 @@
 /**
- * The history of each sanctions list as a function of the files that were imported, whatever their order. A list is judged by
- * its own newest file alone: an entry is in force where that file has it, an older file adds history, no list touches another.
+ * The history of each sanctions list, computed from the imported files in any order. Only the newest file of a list decides: an
+ * entry is in force if that file has it. An older file adds history, and no list affects another.
  */
 import { AssayError } from '../base/errors.ts';
 import type { ChainId } from '../chains/registry.ts';
@@ -12,28 +12,28 @@ export interface ListFile {
   readonly publishedAt: string;
   readonly contentHash: string;
   readonly layout: string;
-  /** The file carries the whole list: what it lacks was delisted by then. */
+  /** The file contains the whole list: an entry that it lacks was delisted by then. */
   readonly whole: boolean;
   readonly parties: number;
   readonly wallets: number;
-  /** Parties whose details were recorded; left out for a file that was imported before details were kept. */
+  /** Number of parties with recorded details; absent for a file that was imported before details were kept. */
   readonly detailed?: number;
 }
 
-/** What the publisher says of one wallet of one party. */
+/** The publisher's description of one wallet of one party. */
 export interface EntryDetails {
   readonly entityName: string;
   readonly program: string | null;
   /** ISO 3166-1 alpha-2. */
   readonly jurisdiction: string | null;
   readonly listedAt: string | null;
-  /** The publisher's own date of delisting, where it keeps delisted parties in the file. */
+  /** The publisher's own date of delisting, if it keeps delisted parties in the file. */
   readonly delistedAt: string | null;
   /** Currencies under which the address is printed. */
   readonly currencies: readonly string[];
 }
 
-/** One wallet of one party, as some file of the list has it. */
+/** One wallet of one party, as one file of the list has it. */
 export interface ObservedEntry {
   readonly entityId: string;
   /** The address key in hex. */
@@ -59,39 +59,41 @@ export interface PartyDetails {
   readonly measures: readonly string[];
 }
 
-/** One party, as some file of the list describes it. */
+/** One party, as one file of the list describes it. */
 export interface ObservedParty {
   readonly entityId: string;
   readonly details: PartyDetails;
 }
 
-/** One party through all files. */
+/** One party, merged over all files. */
 export interface ListedParty extends ObservedParty {
-  /** Publication of the oldest and of the newest file that has the party. */
+  /** Publication of the oldest and of the newest file with the party. */
   readonly firstAt: string;
   readonly lastAt: string;
-  /** The content hash of the newest file that has the party: the source of `details`. */
+  /** The content hash of the newest file with the party: the source of `details`. */
   readonly detailsFrom: string;
 }
 
-/** One wallet of one party through all files. */
+/** One wallet of one party, merged over all files. */
 export interface ListedEntry extends ObservedEntry {
-  /** Publication of the oldest and of the newest file that has the entry. */
+  /** Publication of the oldest and of the newest file with the entry. */
   readonly firstAt: string;
   readonly lastAt: string;
-  /** The content hash of the file that `details` are from: the newest that has the entry. */
+  /** The content hash of the newest file with the entry: the source of `details`. */
   readonly detailsFrom: string;
 }
 
 export interface ListState {
   readonly list: SanctionsList;
-  /** In order of publication. */
+  /** Ordered by publication. */
   readonly files: readonly ListFile[];
   /** Sorted by party and key. */
   readonly entries: readonly ListedEntry[];
-  /** Publication of the newest whole file; null where only excerpts are known. */
+  /** Publication of the newest whole file; null if only excerpts were imported. */
   readonly newestAt: string | null;
-  /** Ids of the parties in force in the newest whole file, sorted: wallets are few, a list is judged by its parties. */
+  /**
+   * Ids of the parties in force in the newest whole file, sorted. Plausibility is checked by parties, because wallets are few.
+   */
   readonly parties: readonly string[];
   /** Every party of every file, in force or not, sorted by id. */
   readonly details: readonly ListedParty[];
@@ -104,13 +106,14 @@ export interface ReadList {
   readonly contentHash: string;
   readonly layout: string;
   readonly whole: boolean;
-  /** Ids of the parties in force by this file. */
+  /** Ids of the parties in force according to this file. */
   readonly parties: ReadonlySet<string>;
   readonly entries: readonly ObservedEntry[];
-  /** Every party of the file, delisted ones included. */
+  /** Every party of the file, including delisted ones. */
   readonly details?: readonly ObservedParty[];
 }
 
+/** Returns the state of a list without files. */
 export const emptyList = (list: SanctionsList): ListState => ({
   list,
   files: [],
@@ -122,19 +125,21 @@ export const emptyList = (list: SanctionsList): ListState => ({
 
 const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** Order of two publications; a date stands for the start of its day. */
+/** Compares two publications; a date means the start of its day. */
 export const comparePublications = byText;
 
 /**
- * Returns true if the file is part of the state. A file that was imported before details of parties were kept counts as missing,
+ * Returns whether the file is part of the state. A file that was imported before details of parties were kept counts as missing,
  * so that importing it again adds them.
  */
 export const hasFile = (state: ListState, contentHash: string): boolean =>
   state.files.some((file) => file.contentHash === contentHash && file.detailed !== undefined);
 
 /**
- * The state with one more file. Files published at the same moment count as one: an entry is in force where any of them has it.
- * Throws IMPLAUSIBLE_LIST where the file would delist more than half of the parties in force, or has none, unless `force`.
+ * Adds one file to the state. Files that were published at the same
+ * moment count as one: an entry is in force if any of them has it.
+ *
+ * @throws IMPLAUSIBLE_LIST unless `force`, if the file would delist more than half of the parties in force, or has no party.
  */
 export function withFile(state: ListState, file: ReadList, options: { readonly force: boolean }): ListState {
   if (hasFile(state, file.contentHash)) return state;
@@ -197,7 +202,7 @@ interface Spanned {
   readonly detailsFrom: string;
 }
 
-/** Adds what one file has of wallets or parties to what all earlier imports had. The order of imports leaves no trace. */
+/** Merges the wallets or parties of one file with those of earlier imports. The order of imports makes no difference. */
 function merge<Row extends Observed, Known extends Row & Spanned>(
   known: readonly Known[],
   rows: readonly Row[],
@@ -226,7 +231,7 @@ function merge<Row extends Observed, Known extends Row & Spanned>(
 
 const nameOf = (entry: ObservedEntry): string => `${entry.entityId}\n${entry.key}`;
 
-/** A wallet that a party has several times, mostly under several currencies, is one entry. */
+/** Merges the rows of a wallet that a party has several times, usually under several currencies, into one entry. */
 export function joinEntries(entries: Iterable<ObservedEntry>): ObservedEntry[] {
   const joined = new Map<string, ObservedEntry>();
   for (const entry of entries) {
@@ -242,7 +247,7 @@ export function joinEntries(entries: Iterable<ObservedEntry>): ObservedEntry[] {
 
 /**
  * Returns when a wallet or a party left the list, or null if it is in force: present in the newest whole file and not marked as
- * delisted there. The date is the publisher's own, else the publication of the first known later file without it.
+ * delisted there. The date is the publisher's own, or else the publication of the first known later file without it.
  */
 export function delistedAt(
   state: ListState,
@@ -256,22 +261,23 @@ export function delistedAt(
   return later ? later.publishedAt.slice(0, 10) : null;
 }
 
-/** Since when a wallet is listed, and whose date that is. */
+/** The date since which a wallet is listed, and the meaning of the date. */
 export interface Listing {
   readonly listedAt: string | null;
   readonly listedAtBasis: 'PARTY' | 'WALLET';
 }
 
 /**
- * Since when the wallet is listed. The party's date if the publisher prints one (`PARTY`), unless the files show that the wallet
- * came later: a whole file of the same layout, published after that date and before the wallet's first file, lacks it. Then, and
- * if the publisher prints no date, it is the publication of the first imported file with the wallet (`WALLET`).
+ * Returns the date since which the wallet is listed. This is the party's date if the publisher prints one (`PARTY`), unless the
+ * files show that the wallet was added later: a whole file of the same layout, published after that date and before the wallet's
+ * first file, lacks it. In that case, and if the publisher prints no date, it is the publication of the first imported file with
+ * the wallet (`WALLET`).
  */
 export function listedAt(state: ListState, entry: ListedEntry): Listing {
   const party = entry.details.listedAt?.slice(0, 10) ?? null;
   const wallet: Listing = { listedAt: entry.firstAt.slice(0, 10), listedAtBasis: 'WALLET' };
   if (party === null) return wallet;
-  // Another layout may lack the wallet because it prints no wallets.
+  // A file of another layout may lack the wallet because that layout prints no wallets.
   const layouts = new Set(
     state.files.filter((file) => file.publishedAt === entry.firstAt).map(({ layout }) => layout),
   );
@@ -285,18 +291,18 @@ export function listedAt(state: ListState, entry: ListedEntry): Listing {
   return cameLater ? wallet : { listedAt: entry.details.listedAt, listedAtBasis: 'PARTY' };
 }
 
-/** How far ahead of the clock a publication may stand: time zones, and publishers that date a list for tomorrow. */
+/** How far a publication date may be ahead of the clock: time zones, and publishers that date a list for tomorrow. */
 const AHEAD_MS_MAX = 2 * 86_400_000;
 
 const DATE_IN_NAME = /(?<!\d)((?:19|20)\d\d)(?:([-_.]?)(0[1-9]|1[0-2])(?:\2(0[1-9]|[12]\d|3[01]))?)(?!\d)/;
 
-/** `2021-07`, `20210701` or `2021-07-15` in a file name as an ISO date; a month stands for its first day. */
+/** Returns the date in a file name (`2021-07`, `20210701` or `2021-07-15`) as an ISO date; a month means its first day. */
 export function dateInName(name: string): string | null {
   const match = DATE_IN_NAME.exec(name);
   return match ? `${match[1]}-${match[3]}-${match[4] ?? '01'}` : null;
 }
 
-/** A publication date as printed → ISO date, or UTC time where the publisher says one; null where it is neither. */
+/** Normalises a printed publication date to an ISO date, or to a UTC time if the publisher prints one; null if it is neither. */
 export function normalPublication(text: string): string | null {
   const month = /^(\d{4})-(\d\d)$/.exec(text.trim());
   const full = month ? `${text.trim()}-01` : text.trim();
@@ -308,8 +314,10 @@ export function normalPublication(text: string): string | null {
 }
 
 /**
- * When a file was published: what it says itself, else what the caller says, else a date in its name, else when the server
- * last changed it. Throws INVALID_FILE where nothing says it, or the date lies in the future.
+ * Returns the publication date of a file: the date inside the file, or else the caller's date, a date in its name, or the time
+ * of its last change on the server.
+ *
+ * @throws INVALID_FILE if none of these is known, or the date is in the future.
  */
 export function publicationOf(said: {
   readonly inside: string | null;

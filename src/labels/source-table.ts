@@ -1,4 +1,4 @@
-/** The table of sources (data/sources.json): rank, default confidence, and what a confidence word is worth. */
+/** The table of sources (data/sources.json): rank, default confidence, and the values of confidence words. */
 import { readFileSync } from 'node:fs';
 import { AssayError } from '../base/errors.ts';
 import { shippedData } from '../base/paths.ts';
@@ -10,15 +10,15 @@ export interface SourceRow {
   readonly name: string;
   readonly publisher: string;
   readonly url: string | null;
-  /** Which source comes first if class, confidence and date are equal; higher first. */
+  /** Decides which source comes first if class, confidence and date are equal; higher first. */
   readonly rank: number;
-  /** Confidence, 0 to 1, of a record that says nothing of its own. */
+  /** Confidence, 0 to 1, of a record that states none. */
   readonly confidence: number;
-  /** How the source's labels came to be known. */
+  /** Kind of evidence behind the source's labels. */
   readonly class: EvidenceClass;
-  /** Labels of one group are one voice; only different groups confirm each other. */
+  /** Labels of one group count as one voice; only different groups confirm each other. */
   readonly independenceGroup: string;
-  /** The source repeats pages of others: a label that cites a page is the voice of that page. */
+  /** The source repeats pages of other publishers: a label that cites a page counts as the voice of that page. */
   readonly collection?: boolean;
   /** A tag `corrects:CATEGORY` of this source's labels is honoured. */
   readonly corrects?: boolean;
@@ -29,28 +29,31 @@ export interface SourceRow {
 export interface SourceTable {
   readonly rows: readonly SourceRow[];
   of(source: string): SourceRow | null;
-  /** Class of the labels of a source; `inferred` for a source that the table does not name. */
+  /** Returns the class of the labels of a source; `inferred` for a source that is not in the table. */
   classOf(source: string): EvidenceClass;
   /**
-   * The independence group of a label.
-   * @param sourceUrl Page on which the label can be read: collections repeat other publishers, and the original publisher decides.
+   * Returns the independence group of a label.
+   * @param sourceUrl Page with the evidence for the label: collections repeat other publishers, and the original publisher decides.
    */
   groupOf(source: string, sourceUrl: string | null): string;
-  /** The most that all labels of a group together are believed, 0 to 1. */
+  /** Returns the maximum confidence of all labels of a group together, 0 to 1. */
   groupConfidenceMax(group: string): number;
-  /** Confidence of a record of `source` that prints `said`: a word of the table, or a number from 0 to 1; null where it is neither. */
+  /**
+   * Returns the confidence of a record of `source` that prints `said`: a
+   * word of the table, or a number from 0 to 1; null if it is neither.
+   */
   confidence(source: string, said: string | null): number | null;
   /** Confidence of a sanctions entry that is no longer in force. */
   readonly historyConfidence: number;
   authority(list: SanctionsList): string;
-  /** Where a person can read an entry of a list. */
+  /** Returns a URL at which people can read an entry of a list. */
   partyUrl(list: SanctionsList, entityId: string): string;
-  /** The source that publishes a list. */
+  /** Returns the source that publishes a list. */
   sourceOf(list: SanctionsList): string;
 }
 
 interface OriginRow {
-  /** Beginning of a source URL, without scheme and `www.`. */
+  /** Prefix of source URLs, without scheme and `www.`. */
   readonly prefix: string;
   readonly independenceGroup: string;
   readonly why: string;
@@ -67,26 +70,26 @@ interface SourcesFile {
   readonly partyUrls: Readonly<Record<SanctionsList, string>>;
 }
 
-/** Confidence where neither the record nor the table says anything. */
+/** Confidence if neither the record nor the table states one. */
 const CONFIDENCE_UNSAID = 0.5;
 
-/** Pages whose group is remembered: publishers have few, and a label index shares their texts. */
+/** Maximum number of pages with a cached group: publishers have few pages, and a label index shares their texts. */
 const PAGES_KEPT_MAX = 10_000;
 
 interface PageGroup {
   readonly group: string;
-  /** `origins` name it: that counts for every source. */
+  /** The group is from `origins`, which apply to every source. */
   readonly isOrigin: boolean;
 }
 
-/** A URL as `origins` write it: without scheme and `www.`. */
+/** Returns a URL in the form of `origins`: without scheme and `www.`. */
 const bareUrl = (url: string): string => url.replace(/^https?:\/\/(www\.)?/i, '');
 
-/** Whether a bare URL is the prefix itself or lies below it: `reddit.com` is not the beginning of `reddit.community`. */
+/** Returns whether a bare URL is the prefix itself or lies below it: `reddit.com` is not a prefix of `reddit.community`. */
 const isBelow = (bare: string, prefix: string): boolean =>
   bare.toLowerCase().startsWith(prefix.toLowerCase()) && !/^[a-z0-9.-]/i.test(bare.slice(prefix.length));
 
-/** The publisher behind a page: its site, or the page itself on a site on which anybody publishes. */
+/** Returns the publisher behind a page: its site, or the page itself on a platform on which anyone can publish. */
 function voiceOf(url: string, platforms: ReadonlySet<string>): string {
   const page = bareUrl(url)
     .replace(/[?#].*$/, '')
@@ -111,8 +114,8 @@ function checkFile(file: SourcesFile, path: string): void {
 }
 
 /**
- * Reads data/sources.json.
- * @throws STORE_CORRUPT with the row and the field that is wrong.
+ * Reads and validates data/sources.json.
+ * @throws STORE_CORRUPT naming the faulty row and field.
  */
 export function loadSourceTable(path: string = shippedData('sources.json')): SourceTable {
   const file = JSON.parse(readFileSync(path, 'utf8')) as SourcesFile;
@@ -163,7 +166,7 @@ export function loadSourceTable(path: string = shippedData('sources.json')): Sou
 
 let shipped: SourceTable | null = null;
 
-/** The table that ships, read once a thread. */
+/** Returns the shipped table, which is read once per thread. */
 export function shippedSources(): SourceTable {
   shipped ??= loadSourceTable();
   return shipped;

@@ -1,6 +1,7 @@
 /**
- * One writer at a time across processes: a lock file that names its process, and is taken over once that process is gone.
- * A process id alone can be reused (after a restart, in a container), so its start time stands beside it where the system says it.
+ * A lock file for one writer at a time across processes. It names the process that holds it, and another process takes it over
+ * once that process is gone. A process id can be reused (after a restart, in a container), so the file also holds the start time
+ * of the process if the system provides it.
  */
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -10,12 +11,12 @@ import { AssayError } from '../base/errors.ts';
 
 interface Holder {
   readonly pid: number;
-  /** Start of the process in clock ticks since boot; empty where the system does not say. */
+  /** Start of the process in clock ticks since boot; empty if the system does not provide it. */
   readonly started: string;
 }
 
 export interface LockOptions {
-  /** How long to wait for another writer, in milliseconds; 0 refuses at once. */
+  /** Maximum time to wait for another writer, in milliseconds; 0 fails immediately. */
   readonly waitMs: number;
   readonly signal?: AbortSignal;
 }
@@ -24,7 +25,11 @@ const POLL_MS = 100;
 
 let attempts = 0;
 
-/** Does `work` while holding the lock at `path`. Throws STORE_BUSY where another writer holds it for longer than `waitMs`. */
+/**
+ * Runs `work` while holding the lock at `path`.
+ *
+ * @throws STORE_BUSY if another writer holds it for longer than `waitMs`.
+ */
 export async function withLock<T>(path: string, options: LockOptions, work: () => Promise<T>): Promise<T> {
   mkdirSync(dirname(path), PRIVATE_FOLDER);
   for (let waited = 0; ; waited += POLL_MS) {
@@ -46,19 +51,19 @@ export async function withLock<T>(path: string, options: LockOptions, work: () =
   }
 }
 
-/** Whether a living process holds the lock at `path`. */
+/** Returns whether a running process holds the lock at `path`. */
 export function isLocked(path: string): boolean {
   const holder = holderOf(readText(path) ?? '');
   return holder !== null && isAlive(holder);
 }
 
-/** Takes the lock and returns null, or returns the process that holds it. */
+/** Acquires the lock and returns null, or returns the process that holds it. */
 function tryLock(path: string): Holder | null {
   const own = `${path}.${process.pid}-${attempts++}`;
   const text = JSON.stringify({ pid: process.pid, started: startOf(process.pid) } satisfies Holder);
   try {
     writeFileSync(own, text);
-    // A link appears whole or not at all: nobody ever reads half a lock.
+    // A link is created atomically, so an incomplete lock is never read.
     for (let tries = 0; tries < 3; tries++) {
       try {
         linkSync(own, path);
@@ -78,7 +83,7 @@ function tryLock(path: string): Holder | null {
   }
 }
 
-/** Removes a stale lock, unless another process has replaced it meanwhile: then it is put back. */
+/** Removes a stale lock. If another process has replaced it meanwhile, puts it back. */
 function takeAway(path: string, stale: string): void {
   const aside = `${path}.stale-${process.pid}-${attempts++}`;
   try {
@@ -100,7 +105,7 @@ function readText(path: string): string | null {
   }
 }
 
-/** The holder that a lock names; null where it names none, which is a lock of nobody. */
+/** Returns the holder that a lock names; null if it names none, so that no process holds it. */
 function holderOf(text: string): Holder | null {
   try {
     const { pid, started } = JSON.parse(text) as Partial<Holder>;
@@ -114,14 +119,14 @@ function isAlive(holder: Holder): boolean {
   try {
     process.kill(holder.pid, 0);
   } catch (error) {
-    // EPERM: it lives, and belongs to somebody else.
+    // EPERM: the process exists and belongs to another user.
     if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
   }
   const started = startOf(holder.pid);
   return started === '' || holder.started === '' || started === holder.started;
 }
 
-/** Field 22 of /proc/PID/stat (proc(5)), behind the command in brackets, which may hold anything. */
+/** Returns field 22 of /proc/PID/stat (proc(5)). It follows the command in parentheses, which may contain any character. */
 function startOf(pid: number): string {
   const stat = readText(`/proc/${pid}/stat`);
   return stat === null ? '' : (stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '');

@@ -1,11 +1,11 @@
 /**
- * The store of labels on disk: imported datasets as segments, the state of each sanctions list, and one catalogue that names
- * what counts. Replacing the catalogue is the commit of every change; what it does not name is rubbish of a crash.
+ * The label store on disk: imported datasets as segments, the state of each sanctions list, and one catalogue of the files
+ * that count. Every change is committed by replacing the catalogue; files that it does not name are left over from a crash.
  *
  *   labels/catalogue.json    format, datasets, lists
  *   labels/datasets/FOLDER/  segments of one dataset
  *   labels/lists/FILE        the state of one sanctions list
- *   labels/rejects/          what the last import of each dataset could not use
+ *   labels/rejects/          rows that the last import of each dataset could not use
  *   labels/freshness.json    when each list was last checked
  */
 import { createHash } from 'node:crypto';
@@ -27,14 +27,14 @@ export interface DatasetSegment {
   readonly labels: number;
 }
 
-/** One imported unit of a source: what the next import of the same dataset replaces. */
+/** One imported unit of a source, which the next import of the same dataset replaces. */
 export interface DatasetRow {
   readonly source: string;
   readonly dataset: string;
   readonly layout: string;
-  /** SHA-256 of what the files hold, unwrapped. */
+  /** SHA-256 of the decompressed content of the files. */
   readonly contentHash: string;
-  /** Fingerprint of the rules that it was mapped by. */
+  /** Fingerprint of the rules that mapped it. */
   readonly rules: string;
   readonly files: readonly string[];
   readonly publishedAt: string | null;
@@ -48,7 +48,7 @@ export interface DatasetRow {
 
 export interface ListRow {
   readonly list: SanctionsList;
-  /** File of its state; its name carries the hash of the content. */
+  /** File of its state; the name contains the hash of the content. */
   readonly file: string;
   readonly publishedAt: string | null;
   readonly importedAt: string;
@@ -62,7 +62,7 @@ export interface Catalogue {
   readonly lists: readonly ListRow[];
 }
 
-/** What one import changes, all or nothing. */
+/** The changes of one import, committed together. */
 export interface StoreChange {
   readonly datasets?: readonly Omit<DatasetRow, 'folder'>[];
   /** Staged folder of each dataset of `datasets`, in the same order. */
@@ -76,46 +76,48 @@ export interface StoreChange {
 export interface LabelStore {
   /** The folder of all label state. */
   readonly folder: string;
-  /** Reads the catalogue as it is now. Throws STORE_VERSION, STORE_CORRUPT. */
+  /** Reads the present catalogue. Throws STORE_VERSION, STORE_CORRUPT. */
   catalogue(): Catalogue;
-  /** The state of a list; empty where it was never imported. */
+  /** Returns the state of a list; empty if the list was never imported. */
   listState(list: SanctionsList): ListState;
-  /** Names all that a snapshot is built from: equal content, equal revision. */
+  /** Returns the hash of all inputs of a snapshot: equal content, equal revision. */
   revision(): string;
-  /** Path, without suffix, of a segment. */
+  /** Returns the path of a segment, without suffix. */
   segmentPath(row: DatasetRow, segment: DatasetSegment): string;
-  /** Does `work` as the only writer of all processes. Throws STORE_BUSY. */
+  /** Runs `work` as the only writer of all processes. Throws STORE_BUSY. */
   locked<T>(work: (writer: StoreWriter) => Promise<T>): Promise<T>;
-  /** Path of the rejects file of a dataset. */
+  /** Returns the path of the rejects file of a dataset. */
   rejectsPath(source: string, dataset: string): string;
 }
 
 export interface StoreWriter {
-  /** A fresh folder for the segments of a dataset; gone again unless `commit` takes it. */
+  /** Creates a folder for the segments of a dataset; it is deleted unless `commit` takes it. */
   stage(): string;
   commit(change: StoreChange): void;
 }
 
-/** Held in the folder of labels for as long as lists are refreshed: downloads, imports, the build. */
+/** Lock in the labels folder, held while lists are refreshed: downloads, imports, the build. */
 export const REFRESH_LOCK = 'REFRESH_LOCK';
 
 const FORMAT = 1;
 const EMPTY: Catalogue = { format: FORMAT, datasets: [], lists: [] };
 
 export interface StoreOptions {
-  /** The program's folder of state; labels are kept in `labels/` below it. */
+  /** The program's data folder; labels are kept in `labels/` below it. */
   readonly dataDir: string;
-  /** How long a writer waits for another one before it gives up with STORE_BUSY, in milliseconds. Default 15 s. */
+  /** How long a writer waits for another one before it fails with STORE_BUSY, in milliseconds. Default 15 s. */
   readonly lockWaitMs?: number;
 }
 
-/** A background refresh holds the lock for one import or one build at a time: seconds, which a person rather waits. */
+/**
+ * A background refresh holds the lock for one import or one build at a time. That takes seconds, for which a user can wait.
+ */
 const LOCK_WAIT_MS = 15_000;
 
-/** The folder of label state inside the program's folder of state. */
+/** Returns the labels folder inside the program's data folder. */
 export const labelsFolderOf = (dataDir: string): string => join(dataDir, 'labels');
 
-/** Opens the store; nothing is written before the first change. */
+/** Opens the store. Nothing is written before the first change. */
 export function openLabelStore(options: StoreOptions): LabelStore {
   const folder = labelsFolderOf(options.dataDir);
   const lock: LockOptions = { waitMs: options.lockWaitMs ?? LOCK_WAIT_MS };
@@ -131,7 +133,7 @@ export function openLabelStore(options: StoreOptions): LabelStore {
 
   function commit(change: StoreChange): void {
     const before = catalogue();
-    // A crash in the very first commit must not look like a catalogue that was lost.
+    // Written first, so that a crash during the first commit does not look like a lost catalogue.
     if (!existsSync(cataloguePath)) writeJsonAtomically(cataloguePath, EMPTY);
     const datasets = new Map(before.datasets.map((row) => [`${row.source}/${row.dataset}`, row]));
     for (const [at, row] of (change.datasets ?? []).entries()) {
@@ -171,7 +173,7 @@ export function openLabelStore(options: StoreOptions): LabelStore {
     segmentPath: (row, segment) => join(folder, 'datasets', row.folder, segment.name),
     locked: (work) =>
       withLock(join(folder, 'LOCK'), lock, async () => {
-        // Nobody else can be staging now: what is left is of a writer that died.
+        // With the lock held, no other process is staging: this is left over from a writer that crashed.
         rmSync(join(folder, 'staged'), { recursive: true, force: true });
         try {
           return await work({
@@ -207,7 +209,7 @@ function readCatalogue(path: string): Catalogue {
   return checkFormat(readJson(path) as Catalogue, path);
 }
 
-/** Refuses what another version of the program wrote, rather than start afresh over it. */
+/** Rejects a file of another version of the program, instead of overwriting it. */
 function checkFormat<T extends { readonly format: number }>(file: T, path: string): T {
   if (file.format === FORMAT) return file;
   throw new AssayError(
@@ -222,7 +224,7 @@ interface ListFile extends ListState {
 
 function readListState(path: string): ListState {
   const { format: _, ...state } = checkFormat(readJson(path) as ListFile, path);
-  // A state that was written before details of parties were kept.
+  // States that were written before details of parties were kept have none.
   return { ...state, details: (state as Partial<ListState>).details ?? [] };
 }
 
@@ -242,7 +244,7 @@ function writeListState(folder: string, state: ListState, at: string): ListRow {
   };
 }
 
-/** Moves a staged folder under a name of its own: the one that the catalogue names now must stay until the commit. */
+/** Moves a staged folder to a new name: the folder that the catalogue names now must stay until the commit. */
 function moveInto(from: string, folder: string, wanted: string): string {
   mkdirSync(folder, PRIVATE_FOLDER);
   let name = wanted;

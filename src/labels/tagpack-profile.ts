@@ -1,9 +1,9 @@
-/** Measures the TagPacks the way they are imported: through the reader and the mapper. */
+/** Measures the TagPacks in the same way as they are imported: through the reader and the mapper. */
 import { graphsenseReader } from '../sources/graphsense/read.ts';
 import { createProfiler, type LabelProfile } from './index/label-profile.ts';
 import { createMapper, loadRulebook } from './map.ts';
 
-/** The profile of all labels that a TagPack archive yields. Refused rows count nowhere. */
+/** Returns the profile of all labels in a TagPack archive, without rejected rows. */
 export async function profileTagPacks(file: string): Promise<LabelProfile> {
   const mapper = createMapper(loadRulebook());
   const profiler = createProfiler();

@@ -1,4 +1,4 @@
-/** Categories and threat levels, as decided for the whole product; their weights and foreign names are in data/categories.json. */
+/** Categories and threat levels of the whole product; their weights and foreign names are in data/categories.json. */
 
 export const CATEGORIES = [
   'EXCHANGE',

@@ -1,6 +1,6 @@
 /**
- * From the store of listed parties to a published index of names: builds only where something changed, beside the index in force,
- * and puts it in force by one rename. Whoever builds holds the lock of the store of labels.
+ * Builds a published index of names from the store of listed parties, if something changed. The new index is built next to the
+ * published one and published by one rename. The caller holds the lock of the label store.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -24,7 +24,7 @@ import type { NameListRow, NameStore } from './lists.ts';
 import { type Fingerprints, FingerprintWriter, openFingerprints } from './lists-fingerprints.ts';
 import type { NameEntity, NameIndex, NameIndexMeta } from './name.ts';
 
-/** The index itself: how it is written to a folder, and opened from there. */
+/** Builds an index in a folder, and opens one from a folder. */
 export interface NameIndexer {
   build(entities: AsyncIterable<NameEntity>, folder: string): Promise<NameIndexMeta>;
   /** Throws STORE_CORRUPT, STORE_VERSION. */
@@ -39,15 +39,15 @@ export interface BuildNamesDeps {
 }
 
 export interface BuildNamesReport {
-  /** False where the published index holds just what the store holds. */
+  /** False if the published index already matches the store. */
   readonly built: boolean;
-  /** Of the new index; null where none was built. */
+  /** Of the new index; null if none was built. */
   readonly meta: NameIndexMeta | null;
 }
 
-/** What an index was built from. */
+/** The inputs of an index. */
 interface BuiltFrom {
-  /** Format of the index: one of another is built anew, also where the lists are what they were. */
+  /** Format of the index: an index of another format is rebuilt, even if the lists are unchanged. */
   readonly format: number;
   readonly revision: string;
   readonly lists: readonly NameListRow[];
@@ -58,21 +58,25 @@ const BUILDING = 'building-';
 const PUBLISHED = 'names-';
 const BUILT_FROM = 'built-from.json';
 
-/** Changes with the layout of what is built here: an index of another one is built anew. */
+/** Increase this number when the layout of the files built here changes: an index of another layout is rebuilt. */
 const LAYOUT = 1;
 
-/** Where indexes are published, in the folder of names. */
+/** Returns the folder of published indexes, inside the names folder. */
 export const nameIndexesOf = (namesFolder: string): string => join(namesFolder, 'index');
 
 const indexFolderOf = (store: NameStore): string => nameIndexesOf(store.folder);
 
-/** The heads of state that ship give way to a whole list of politically exposed persons. */
+/** Drops the shipped heads of state if a whole list of politically exposed persons is loaded. */
 function listsThatCount(rows: readonly NameListRow[]): readonly NameListRow[] {
   const hasWhole = rows.some((row) => row.listType === 'pep' && row.source === 'opensanctions');
   return hasWhole ? rows.filter((row) => row.source !== 'seed') : rows;
 }
 
-/** Builds and publishes, unless the index in force holds just that already. Throws NOT_READY where the store holds no list. */
+/**
+ * Builds and publishes an index, unless the published index already matches the store.
+ *
+ * @throws NOT_READY if the store holds no list.
+ */
 export async function buildNames(
   deps: BuildNamesDeps,
   options: { readonly force?: boolean } = {},
@@ -112,7 +116,11 @@ export async function buildNames(
   }
 }
 
-/** Puts a finished folder in force by one rename; `mark` ends its name. The index before it stays until the next. */
+/**
+ * Publishes a finished folder by one rename. The previous index stays until the next one is published.
+ *
+ * @param mark End of the folder's published name.
+ */
 export function putNamesInForce(
   { root, folder, mark }: { readonly root: string; readonly folder: string; readonly mark: string },
   clock: Clock,
@@ -122,7 +130,7 @@ export function putNamesInForce(
   let name = `${PUBLISHED}${stamp}-${mark}`;
   for (let again = 2; existsSync(join(root, name)); again++) name = `${PUBLISHED}${stamp}-${mark}-${again}`;
   renameSync(folder, join(root, name));
-  // Before it is named: a loss of power may keep any of two names that are not on the disk.
+  // Sync before CURRENT names the folder: after a power loss, a rename that was not synced may be lost.
   syncFolder(root);
   const next = join(root, `${CURRENT}.next`);
   writeFileSync(next, `${name}\n`, { flush: true });
@@ -131,7 +139,7 @@ export function putNamesInForce(
   removeOld(root, name, before);
 }
 
-/** Who is on the lists now. Who was taken off one is history: kept in the store, not matched as if in force. */
+/** Yields the parties that are on the lists now. Delisted parties stay in the store as history, but are not matched. */
 async function* inForce(
   names: NameStore,
   rows: readonly NameListRow[],
@@ -146,7 +154,10 @@ async function* inForce(
   }
 }
 
-/** The one before stays: a reader that has just read its name may still open it. Files that are open live on without a name. */
+/**
+ * Removes old indexes except the previous one: a reader that has just read its name may still open it. Open files remain usable
+ * after deletion.
+ */
 function removeOld(root: string, published: string, before: string | null): void {
   for (const name of readdirSync(root)) {
     if (!name.startsWith(PUBLISHED) || name === published || join(root, name) === before) continue;
@@ -154,7 +165,7 @@ function removeOld(root: string, published: string, before: string | null): void
   }
 }
 
-/** Path of the index in force; null where none was published yet. */
+/** Returns the path of the published index; null if none was published yet. */
 export function currentNames(root: string): string | null {
   const path = join(root, CURRENT);
   if (!existsSync(path)) return null;
@@ -165,7 +176,7 @@ export function currentNames(root: string): string | null {
   return existsSync(join(root, name)) ? join(root, name) : null;
 }
 
-/** What cannot be read is not what is wanted: building the index again mends it. */
+/** Returns null for an unreadable file: rebuilding the index repairs it. */
 function builtFromOrNone(folder: string): BuiltFrom | null {
   try {
     return readBuiltFrom(folder);
@@ -180,22 +191,22 @@ function readBuiltFrom(folder: string): BuiltFrom | null {
   return existsSync(path) ? (readJson(path) as BuiltFrom) : null;
 }
 
-// --- following what is published ----------------------------------------------------------------------------------------
+// --- following the published index --------------------------------------------------------------------------------------
 
-/** An index that is open, with what belongs to it. */
+/** An open index with its fingerprints and lists. */
 export interface PublishedNames {
   readonly index: NameIndex;
-  /** The content of each entity, named. */
+  /** The fingerprint of each entity's content. */
   readonly fingerprints: Fingerprints;
-  /** The lists it was built from, each as last checked. */
+  /** Returns the lists that the index was built from, each with its last check. */
   lists(): readonly NameListRow[];
 }
 
-/** The index in force, followed by one thread. */
+/** The published index, followed by one thread. */
 export interface NamesSet {
-  /** Throws NOT_READY where none was published yet. */
+  /** Throws NOT_READY if none was published yet. */
   readonly current: PublishedNames;
-  /** Swaps to a newer index; true where it did. Costs one system call where there is none. */
+  /** Switches to a newer index and returns true if there is one; otherwise it costs one system call. */
   refresh(): boolean;
   close(): void;
 }
@@ -204,7 +215,7 @@ export interface NamesSetDeps extends Pick<BuildNamesDeps, 'names' | 'log'> {
   readonly indexer: Pick<NameIndexer, 'open'>;
 }
 
-/** Opens nothing before it is first asked: whoever never screens a name pays nothing for it. */
+/** Follows the published index. Nothing is opened before the first use: a thread that never screens a name pays nothing. */
 export function openNamesSet(deps: NamesSetDeps): NamesSet {
   const { names, indexer, log } = deps;
   const root = indexFolderOf(names);
@@ -255,7 +266,7 @@ export function openNamesSet(deps: NamesSetDeps): NamesSet {
   };
 }
 
-/** The lists of an index with their newest checks, which need no new index. */
+/** Returns the lists of an index with their newest checks, which need no new index. */
 function followChecks(names: NameStore, lists: readonly NameListRow[]): () => readonly NameListRow[] {
   const path = join(names.folder, 'catalogue.json');
   let stamp = '';
@@ -267,7 +278,7 @@ function followChecks(names: NameStore, lists: readonly NameListRow[]): () => re
     const rows = new Map(names.rows().map((row) => [row.list, row]));
     current = lists.map((row) => {
       const now = rows.get(row.list);
-      // A newer publication is not in this index yet: its check says nothing of what is.
+      // If a newer publication is not in this index yet, its check does not apply to the index.
       return now?.file === row.file ? { ...row, checkedAt: now.checkedAt } : row;
     });
     stamp = seen;

@@ -1,6 +1,7 @@
 /**
- * Matches that an account has looked at and cleared: (name, entity) pairs, kept until taken back. A cleared match is still answered,
- * marked, and only as long as the entity is what it was: what the publisher changes has to be looked at again.
+ * Matches that an account has reviewed and cleared: (name, entity) pairs, kept until they are deleted. A cleared match is still
+ * returned, and is marked as cleared while the entity is unchanged. If the publisher changes the entity, the match must be
+ * reviewed again.
  */
 import { createHash } from 'node:crypto';
 import { type Clock, isoTime } from '../base/clock.ts';
@@ -16,32 +17,37 @@ export interface ClearedMatch {
   readonly list: string;
   readonly entityId: string;
   readonly entityName: string;
-  /** Names the content of the entity as it was cleared. */
+  /** Hash of the entity's content at the time of clearing. */
   readonly entityVersion: string;
   readonly note: string | null;
   readonly clearedAt: string;
 }
 
-/** What a screening needs to know of a cleared match. */
+/** The fields of a cleared match that a screening needs. */
 export type ClearedEntity = Pick<ClearedMatch, 'list' | 'entityId' | 'entityVersion'>;
 
 export interface ClearedPage {
   readonly cleared: readonly ClearedMatch[];
-  /** Continues behind the last one; null at the end. */
+  /** Continues after the last match of the page; null at the end. */
   readonly nextCursor: string | null;
 }
 
 export interface ClearedStore {
-  /** Durable when it resolves; again for the same pair replaces what was. Rejects with INVALID_REQUEST where the account is full. */
+  /**
+   * Clears a match. It is durable when the promise resolves; clearing the same pair again replaces the match. Rejects with
+   * INVALID_REQUEST if the account has too many.
+   */
   clear(accountId: string, match: Omit<ClearedMatch, 'id' | 'clearedAt'>): Promise<ClearedMatch>;
-  /** What an account has cleared of one name. */
+  /** Returns the matches of one name that an account has cleared. */
   of(accountId: string, name: string): readonly ClearedMatch[];
-  /** In order of ids; with `name` only those of that name. */
+  /** Lists matches in id order; with `name`, only those of that name. */
   list(
     accountId: string,
     options: { readonly limit: number; readonly cursor?: string; readonly name?: string },
   ): ClearedPage;
-  /** Takes one back, and resolves with what it was; rejects with NOT_FOUND, also for another account's. */
+  /**
+   * Deletes a match and resolves with it. Rejects with NOT_FOUND if the account has no such match, even if another account has it.
+   */
   remove(accountId: string, id: string): Promise<ClearedMatch>;
   close(): Promise<void>;
 }
@@ -51,13 +57,17 @@ const HASH_CHARS = 16;
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, HASH_CHARS);
 
-/** The same name in other letter case, form of characters or spacing is the same name. */
+/** Folds a name: letter case, form of characters and spacing do not distinguish names. */
 const foldName = (name: string): string => name.normalize('NFKC').toLowerCase().replace(/\s+/gu, ' ').trim();
 
 const idOf = (name: string, list: string, entityId: string): string =>
   hashOf(foldName(name)) + hashOf(`${list}\n${entityId}`);
 
-/** Opens (or makes) the store at `path`, a file. Throws STORE_VERSION, STORE_CORRUPT. */
+/**
+ * Opens or creates the store in the file `path`.
+ *
+ * @throws STORE_VERSION, STORE_CORRUPT.
+ */
 export function openClearedStore(
   options: { readonly path: string },
   deps: {
@@ -72,7 +82,7 @@ export function openClearedStore(
 
   const prefixOf = (accountId: string): string => `${accountId}/`;
 
-  /** Entries of keys that begin with `prefix`, in order, those behind `after` alone. Keys are ASCII. */
+  /** Yields the entries with keys that begin with `prefix` and come after `after`, in order. Keys are ASCII. */
   function* under(prefix: string, after = ''): Generator<ClearedMatch> {
     const range = { start: prefix + after, end: `${prefix}~` };
     for (const { key, value } of matches.getRange(range)) {

@@ -1,6 +1,6 @@
 /**
- * Two parsed names against each other: which part meets which (in any order, glued or split), what is left over on either
- * side, and the few figures that the calibrated model weighs. Symmetric by construction.
+ * Compares two parsed names: aligns their parts (in any order, joined or split), finds the parts without a partner on either
+ * side, and computes the few features that the calibrated model weighs. Symmetric by construction.
  */
 import { isOneEdit, jaroWinkler } from './edits.ts';
 import type { NamePart, NamePartKind, ParsedName } from './parse.ts';
@@ -9,7 +9,7 @@ import { LEAST_SIMILARITY, type Meeting, meet } from './similarity.ts';
 import { vocabulary } from './vocabulary.ts';
 
 export interface Alignment {
-  /** Positions of parts of the one and the other name, and how they met. */
+  /** Positions of parts of the left and the right name, and how they match. */
   readonly pairs: readonly AlignedPair[];
   readonly leftOver: readonly number[];
   readonly rightOver: readonly number[];
@@ -22,26 +22,32 @@ export interface AlignedPair {
   readonly weight: number;
 }
 
-/** What the model sees of two names. All but `differences` lie in 0–1; all but `slip` and `near` are the same both ways round. */
+/**
+ * The inputs of the model for two names. All but `differences` lie in 0–1. All but `slip` and `near` are the same if the names
+ * are swapped.
+ */
 export interface NameFeatures {
-  /** Share of the weight that met, of the name that met more and of the one that met less. */
+  /** Share of the weight that matched, of the name that matched more and of the one that matched less. */
   readonly covered: number;
   readonly coveredLess: number;
-  /** How unlike the least alike pair is. */
+  /** How different the least similar pair is. */
   readonly worst: number;
-  /** Weight on both sides that speaks against, in whole parts. */
+  /**
+   * How much contradicts a match, in whole parts: the smaller weight of the parts without a partner, plus the differences in
+   * pairs.
+   */
   readonly differences: number;
-  /** Numbers on one side that the other lacks (0.5), or that differ (1). */
+  /** 0.5 if one side has numbers that the other lacks, 1 if they differ. */
   readonly numbers: number;
-  /** 1 where one slip of one letter is all that parts the asked name from the listed one. */
+  /** 1 if an error in a single letter is the only difference between the query and the listed name. */
   readonly slip: number;
-  /** 1 where both have legal forms and none is comparable. */
+  /** 1 if both have legal forms and none of them match. */
   readonly forms: number;
-  /** How nearly all of the asked name is found in the listed one, by Jaro-Winkler and letters. */
+  /** How much of the query occurs in the listed name, by Jaro-Winkler and letters. */
   readonly near: number;
 }
 
-/** How parts of an asked name meet parts of listed ones, remembered: names of an index share their words. */
+/** Caches how parts of a query match parts of listed names: the names of an index share their words. */
 export class Meetings {
   private readonly rows = new Map<NamePart, Map<NamePart, { readonly meeting: Meeting; near: number }>>();
 
@@ -49,7 +55,7 @@ export class Meetings {
     return this.at(asked, listed).meeting;
   }
 
-  /** How alike the two look, whatever it is worth. */
+  /** Returns how similar the two parts look, regardless of their weight. */
   near(asked: NamePart, listed: NamePart): number {
     const known = this.at(asked, listed);
     if (known.near < 0) known.near = likeness(asked, listed, known.meeting);
@@ -82,9 +88,10 @@ interface Edge {
 }
 
 const GLUED_LEAST = 0.86;
-/** Weight of the least word that is a name of its own. */
+/** Minimum weight of a word that is a name on its own. */
 const NAME_LEAST = 0.4;
 
+/** Pairs the parts of two names greedily, the best pair first. */
 export function align(left: ParsedName, right: ParsedName, meetings = new Meetings()): Alignment {
   const edges: Edge[] = [];
   const a = left.parts;
@@ -129,7 +136,7 @@ export function align(left: ParsedName, right: ParsedName, meetings = new Meetin
   return { pairs, leftOver: unused(usedLeft), rightOver: unused(usedRight) };
 }
 
-/** All parts of both sides have an exact partner: nothing to glue. */
+/** Returns whether all parts of both sides have an exact partner, so that there is nothing to join. */
 function isWhole(edges: readonly Edge[], a: number, b: number): boolean {
   if (a !== b) return false;
   let exact = 0;
@@ -147,14 +154,17 @@ function edge(
   leftParts: number,
   rightParts: number,
 ): Edge {
-  // Among equals the pair in like places goes first: it is the better explanation, and the same seen from both sides.
+  // Among equal pairs, the one at similar positions wins: it is the better explanation, and the same from both sides.
   const apart = Math.abs(left / leftParts - right / rightParts);
   const rank =
     meeting.similarity * meeting.similarity * (weight + 0.05) * (leftCount + rightCount) - 0.001 * apart;
   return { left, leftCount, right, rightCount, meeting, weight, rank };
 }
 
-/** Neighbours of one name, written as one, against single parts of the other. What has a partner of its own letters is let be. */
+/**
+ * Compares adjacent parts of one name, written as one word, with single parts of the other. Parts that already have an exact
+ * partner are skipped.
+ */
 function glue(
   parts: readonly NamePart[],
   singles: readonly NamePart[],
@@ -207,7 +217,7 @@ function positions(from: number, count: number): readonly number[] {
   return all;
 }
 
-/** Lists of one position, shared: most parts meet one by one. */
+/** Shared lists of one position: most parts are paired one to one. */
 const SINGLE: readonly (readonly number[])[] = Array.from({ length: PARTS_MAX }, (_, at) => [at]);
 
 function unused(used: Uint8Array): readonly number[] {
@@ -228,7 +238,7 @@ const weightOf = (name: ParsedName, over: readonly number[]): number => {
   return sum;
 };
 
-/** Parts that can contradict: names and numbers wholly, the rest by their weight. */
+/** Returns the weight of parts that can contradict: names at least half, all other parts by their weight. */
 const contradiction = (name: ParsedName, over: readonly number[]): number => {
   let sum = 0;
   for (const at of over) {
@@ -238,6 +248,7 @@ const contradiction = (name: ParsedName, over: readonly number[]): number => {
   return sum;
 };
 
+/** Computes the features of two aligned names. */
 export function features(
   left: ParsedName,
   right: ParsedName,
@@ -276,7 +287,7 @@ export function features(
   const against = Math.min(contradiction(left, aligned.leftOver), contradiction(right, aligned.rightOver));
   const forms = formConflict(left, right);
   const slip = leftOver < NAME_LEAST && against === 0 && isSlip(left, right, aligned);
-  // A slip of the pen is one thing whatever the length of the word it fell into.
+  // An error in one letter counts the same, whatever the length of its word.
   const eased = slip ? Math.max(0, unlike - SLIP_UNLIKE) : 0;
   return {
     covered: Math.max(coveredLeft, coveredRight) + eased * share(1, paired + Math.min(leftOver, rightOver)),
@@ -291,12 +302,12 @@ export function features(
   };
 }
 
-/** What a legal form that is not comparable takes off. */
+/** Deduction for legal forms that do not match. */
 const OTHER_FORM = 0.1;
-/** What an asked name that has more than the listed one loses: it may be another with a longer name. */
+/** Factor if the query has more words than the listed name: it may be another, longer name. */
 const LISTED_IN_ASKED = 0.9;
 
-/** How nearly all of the asked name is found in the listed one, or all of a listed name of several words in the asked one. */
+/** Returns how much of the query occurs in the listed name, or how much of a listed name of several words occurs in the query. */
 function nearness(asked: ParsedName, listed: ParsedName, aligned: Alignment, meetings: Meetings): number {
   const there = foundIn(asked, listed, gluedLikeness(aligned, 'left'), (a, b) => meetings.near(a, b));
   let names = 0;
@@ -308,10 +319,10 @@ function nearness(asked: ParsedName, listed: ParsedName, aligned: Alignment, mee
   );
 }
 
-/** What writing as one takes off. */
+/** Factor for parts that match only when written as one word. */
 const AS_ONE = 0.92;
 
-/** By position, how alike the parts are that met written as one; null where none did. */
+/** Returns the similarity of parts that match when written as one word, by position; null if there are none. */
 function gluedLikeness(aligned: Alignment, side: 'left' | 'right'): ReadonlyMap<number, number> | null {
   let glued: Map<number, number> | null = null;
   for (const pair of aligned.pairs) {
@@ -322,10 +333,10 @@ function gluedLikeness(aligned: Alignment, side: 'left' | 'right'): ReadonlyMap<
   return glued;
 }
 
-/** Letters of words that are said of many count less. */
+/** The letters of common words count less. */
 const LETTERS_COUNT: Readonly<Partial<Record<NamePartKind, number>>> = { descriptive: 0.5, honorific: 0.2 };
 
-/** Share of the letters of one name that are found in another, each part by the most alike one. */
+/** Returns the share of the letters of one name that occur in the other, each part by its most similar partner. */
 function foundIn(
   name: ParsedName,
   other: ParsedName,
@@ -352,21 +363,21 @@ function foundIn(
 }
 
 function likeness(a: NamePart, b: NamePart, meeting: Meeting): number {
-  // A syllable of Han or Hangul is one sign, and where vowels are not written, a few consonants are shared by many names.
+  // A syllable of Han or Hangul is one character. In scripts without written vowels, many names share the same few consonants.
   if (a.script === 'syllabic' && b.script === 'syllabic') return a.text === b.text ? 1 : 0.5;
   if (a.script !== b.script && (a.script === 'abjad' || b.script === 'abjad')) return meeting.similarity;
   const written = jaroWinkler(a.text, b.text);
   if (a.groups.length === 0 || written >= GIVEN_NAME_LEAST) return written;
-  // Forms of one given name need not look alike.
+  // Variants of one given name may look different.
   return Math.max(written, meeting.similarity);
 }
 
-/** What two forms of one given name are at least worth. */
+/** Minimum similarity of two variants of one given name. */
 const GIVEN_NAME_LEAST = 0.93;
 
 const share = (part: number, whole: number): number => (whole <= 0 ? 0 : part / whole);
 
-/** Letters in all that a name needs for one wrong letter to be told from another name. */
+/** Minimum number of letters in a name for which one wrong letter counts as an error, not as another name. */
 const SLIP_LETTERS = 6;
 const SLIP_UNLIKE = 0.15;
 
@@ -385,7 +396,7 @@ function isSlip(left: ParsedName, right: ParsedName, aligned: Alignment): boolea
   return isOneEdit(text(left, unlike.left), text(right, unlike.right));
 }
 
-/** A syllable of Han or Hangul is one sign: no letter of it can slip. */
+/** A syllable of Han or Hangul is one character: it cannot contain an error in one letter. */
 const isSyllable = (name: ParsedName, at: readonly number[]): boolean =>
   at.some((position) => (name.parts[position] as NamePart).script === 'syllabic');
 
@@ -401,7 +412,10 @@ function formConflict(left: ParsedName, right: ParsedName): number {
   return left.forms.some((form) => right.forms.some((other) => other.text === form.text)) ? 0 : 1;
 }
 
-/** Names written in syllables of another language are alike as a whole, by their consonants; 0 where that does not apply. */
+/**
+ * Returns how similar a name in syllables and a name in another script
+ * sound as a whole, by their consonants; 0 if this does not apply.
+ */
 function wholeSound(left: ParsedName, right: ParsedName): number {
   const isSyllabic = (name: ParsedName): boolean => name.parts.some((part) => part.script === 'syllabic');
   if (isSyllabic(left) === isSyllabic(right)) return 0;

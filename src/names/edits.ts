@@ -1,6 +1,6 @@
-/** Edits that part two words of a–z and digits: whether it is one, and what they cost by what is heard. Symmetric. */
+/** Edits between two words of a–z and digits: whether there is just one, and their cost by pronunciation. */
 
-/** One letter more, less, other, or two neighbours swapped. */
+/** Returns whether the words differ by one insertion, deletion, substitution or transposition of adjacent letters. */
 export function isOneEdit(a: string, b: string): boolean {
   const [short, long] = a.length <= b.length ? [a, b] : [b, a];
   if (long.length - short.length > 1 || a === b) return false;
@@ -14,7 +14,7 @@ export function isOneEdit(a: string, b: string): boolean {
 }
 
 const VOWELS = 'aeiou';
-/** Consonants that romanisations swap. */
+/** Consonants that romanisations interchange. */
 const NEAR: ReadonlySet<string> = new Set(
   ['bp', 'dt', 'gk', 'sz', 'fv', 'ck', 'gj', 'jz', 'hg', 'hk', 'mn', 'js', 'lr'].flatMap((pair) => [
     pair,
@@ -23,7 +23,7 @@ const NEAR: ReadonlySet<string> = new Set(
 );
 
 const ROW = 64;
-/** Costs by letter codes: a letter for another, and one too many. Digits take the places from 26 on. */
+/** Costs by letter codes: of a substitution, and of an extra letter. Digits have the codes from 26. */
 const CODES = 36;
 const swaps = new Float64Array(CODES * CODES);
 const gaps = new Float64Array(CODES);
@@ -35,7 +35,7 @@ for (const [i, x] of [...LETTERS].entries()) {
     swaps[i * CODES + j] = x === y ? 0 : vowels ? 0.6 : NEAR.has(x + y) ? 0.75 : 1;
   }
 }
-/** What a wrong first letter costs besides. */
+/** Additional cost of a wrong first letter. */
 const FIRST_LETTER = 0.15;
 const TRANSPOSED = 0.8;
 
@@ -54,7 +54,10 @@ function encode(text: string, into: Uint8Array): number {
   return length;
 }
 
-/** Optimal string alignment with weights; a swapped pair of neighbours costs one edit. Only the first 60 letters count. */
+/**
+ * Computes the optimal string alignment distance with weights; a transposition of adjacent letters costs one edit. Only the first 60
+ * letters count.
+ */
 export function weighedEdits(left: string, right: string): number {
   const m = encode(left, codesA);
   const n = encode(right, codesB);
@@ -91,8 +94,10 @@ const matchedA = new Uint8Array(ROW);
 const matchedB = new Uint8Array(ROW);
 
 /**
- * Jaro's similarity with Winkler's bonus for a common beginning (W. E. Winkler, "String Comparator Metrics and Enhanced Decision Rules
- * in the Fellegi-Sunter Model of Record Linkage", 1990): prefix of 4 at most, scale 0.1. 0–1. Only the first 60 letters count.
+ * Returns Jaro's similarity with Winkler's bonus for a common prefix of at most 4 letters, scale 0.1; the result is 0–1. Only the
+ * first 60 letters count.
+ *
+ * Source: W. E. Winkler, "String Comparator Metrics and Enhanced Decision Rules in the Fellegi-Sunter Model of Record Linkage", 1990.
  */
 export function jaroWinkler(a: string, b: string): number {
   if (a === b) return a === '' ? 0 : 1;

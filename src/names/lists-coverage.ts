@@ -1,9 +1,9 @@
-/** How much of the world the screening of names rests on: per list type which lists are loaded, how old they are, what is missing. */
+/** The coverage of name screening: for each list type, which lists are loaded, how old they are, and which are missing. */
 import type { SanctionsList } from '../sources/records.ts';
 import type { NameListRow } from './lists.ts';
 import { NAME_LIST_TYPES, type NameListType } from './name.ts';
 
-/** The official lists without which no answer about sanctions is whole. */
+/** The official lists that a complete response about sanctions requires. */
 export const OFFICIAL_LISTS = [
   'OFAC_SDN',
   'OFAC_CONS',
@@ -24,9 +24,9 @@ export interface CoveredList {
 }
 
 export interface TypeCoverage {
-  /** COMPLETE: all was read within its maximum age. PARTIAL: a part, or older. NONE: nothing was read. */
+  /** COMPLETE: everything was read within its maximum age. PARTIAL: only a part, or older. NONE: nothing was read. */
   readonly status: 'COMPLETE' | 'PARTIAL' | 'NONE';
-  /** The oldest check of the lists that are loaded; null where none is. */
+  /** The oldest check of the loaded lists; null if no list is loaded. */
   readonly asOf: string | null;
   readonly lists: readonly CoveredList[];
   /** Lists that were never loaded. */
@@ -44,7 +44,11 @@ export interface NameReason {
 
 const DAY_MS = 86_400_000;
 
-/** The coverage of an index that was built from `rows`, at `now` (milliseconds since the epoch). Pure. */
+/**
+ * Computes the coverage of an index that was built from `rows`. Pure.
+ *
+ * @param now Milliseconds since the epoch.
+ */
 export function coverageOf(rows: readonly NameListRow[], now: number, maxAgeDays: number): NamesCoverage {
   const coverage = {} as Record<NameListType, TypeCoverage>;
   for (const listType of NAME_LIST_TYPES) {
@@ -62,7 +66,7 @@ export function coverageOf(rows: readonly NameListRow[], now: number, maxAgeDays
       listType === 'sanctions'
         ? OFFICIAL_LISTS.filter((list) => !lists.some((one) => one.list === list))
         : [];
-    // A seed or a user's own list never is all that there is to know; a publisher's whole collection is.
+    // A seed or a user's own list is never complete; a publisher's whole collection is.
     const needed = lists.filter((one) =>
       listType === 'sanctions'
         ? OFFICIAL_LISTS.some((list) => list === one.list)
@@ -85,7 +89,7 @@ const earliest = (times: readonly string[]): string | null =>
     null,
   );
 
-/** Why an answer without a match is not yet a clean one: one sentence a list type that is not complete. */
+/** Returns why a response without a match is not yet clean: one sentence per list type that is not complete. */
 export function reasonsOf(coverage: NamesCoverage): readonly NameReason[] {
   return NAME_LIST_TYPES.filter((listType) => coverage[listType].status !== 'COMPLETE').map((listType) => ({
     code: 'STALE_OR_MISSING_DATA',

@@ -1,6 +1,6 @@
 /**
- * Names the content of every indexed entity: a file of sorted pairs (hash of list and id, hash of the content), searched by halves.
- * A cleared match holds as long as its entity has the content that was cleared.
+ * Fingerprints of the content of every indexed entity: a file of sorted pairs (hash of list and id, hash of the content), read by
+ * binary search. A cleared match holds as long as its entity has the content that was cleared.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -10,12 +10,14 @@ import { AssayError } from '../base/errors.ts';
 import type { NameEntity } from './name.ts';
 
 export interface Fingerprints {
-  /** 16 hexadecimal digits that change with the entity; null where it is not in the index. */
+  /** Returns 16 hexadecimal digits that change with the entity; null if it is not in the index. */
   of(list: string, entityId: string): string | null;
 }
 
 const FILE = 'fingerprints.bin';
-/** Its checksum, in a file beside it, which readers of earlier versions leave alone. Indexes of those versions have none. */
+/**
+ * The checksum of the file. It is a separate file, which readers of earlier versions ignore. Indexes of those versions have none.
+ */
 const SUM_FILE = 'fingerprints.json';
 const KEY_BYTES = 8;
 const PAIR_BYTES = 16;
@@ -24,7 +26,7 @@ const hashOf = (text: string): Buffer => createHash('sha256').update(text).diges
 
 const keyOf = (list: string, entityId: string): Buffer => hashOf(`${list}\n${entityId}`);
 
-/** The content of an entity, whatever the order of its names, dates and countries. */
+/** Returns the hash of an entity's content, regardless of the order of its names, dates and countries. */
 export function versionOf(entity: NameEntity): string {
   const { names, birthDates, countries, programs, schema, listedAt } = entity;
   const content = [
@@ -38,7 +40,7 @@ export function versionOf(entity: NameEntity): string {
   return hashOf(JSON.stringify(content)).toString('hex');
 }
 
-/** Collects the fingerprints of entities that pass by: 16 bytes each. */
+/** Collects the fingerprints of entities: 16 bytes each. */
 export class FingerprintWriter {
   private readonly pairs: Buffer[] = [];
 
@@ -64,7 +66,11 @@ interface SumFile {
   readonly checksum: string;
 }
 
-/** @throws STORE_CORRUPT if the file is not what was written. */
+/**
+ * Opens the fingerprints of an index.
+ *
+ * @throws STORE_CORRUPT if the file does not match its checksum.
+ */
 export function openFingerprints(folder: string): Fingerprints {
   const path = join(folder, FILE);
   const pairs = readFileSync(path);

@@ -1,6 +1,6 @@
 /**
- * Puts the parties of publishers' files into the store of names. A list is judged by its own newest file: an older one changes
- * nothing, the same one again only says that it was checked. Everything here is called with the lock of the store of labels held.
+ * Imports the parties of publishers' files into the name store. Only the newest file of a list counts: an older file changes
+ * nothing, and the same file again only updates the time of the check. All functions require the lock of the label store.
  */
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
@@ -38,18 +38,22 @@ const OFFICIAL: Readonly<Record<string, SourceReader>> = {
   ch: chReader,
 };
 
-/** Files of sanctions lists that the store of labels has just taken in (or had). */
+/** Files of sanctions lists that the label store has imported just now or before. */
 export interface OfficialFiles {
   readonly source: string;
   readonly files: readonly string[];
-  /** Names what the files hold. */
+  /** Hash of the content of the files. */
   readonly contentHash: string;
   readonly lists: readonly { readonly list: SanctionsList; readonly publishedAt: string }[];
   /** ISO time at which the files were fetched from their publisher; null for files of unknown age. */
   readonly checkedAt: string | null;
 }
 
-/** Takes in every party of the lists that the files are the newest of. Throws INVALID_FILE. */
+/**
+ * Imports every party of the lists for which the files are the newest.
+ *
+ * @throws INVALID_FILE if a file is unreadable.
+ */
 export async function importOfficialNames(read: OfficialFiles, deps: NameImportDeps): Promise<void> {
   const reader = OFFICIAL[read.source];
   if (reader === undefined) return;
@@ -79,7 +83,7 @@ export async function importOfficialNames(read: OfficialFiles, deps: NameImportD
       }
     }
     for (const [list, { publishedAt, writer }] of wanted) {
-      // A list whose whole file is empty was let pass by the labels' own check, by force.
+      // The labels' own check accepts a list without parties only if it is forced.
       const row = await (writer ?? (await names.write(list))).finish({
         list,
         listType: 'sanctions',
@@ -115,7 +119,7 @@ const entityOfParty = (party: DesignatedParty): NameEntity => ({
 
 let partyUrls: Readonly<Record<string, string>> | undefined;
 
-/** Where a person can read an entry of a list. */
+/** Returns a URL at which people can read an entry of a list. */
 function partyUrl(list: SanctionsList, entityId: string): string | null {
   partyUrls ??= readShipped<{ partyUrls: Record<string, string> }>('sources.json').partyUrls;
   return partyUrls[list]?.replace('{id}', encodeURIComponent(entityId)) ?? null;
@@ -123,12 +127,12 @@ function partyUrl(list: SanctionsList, entityId: string): string | null {
 
 // --- PEP, adverse media, own lists --------------------------------------------------------------------------------------
 
-/** Sources of names that are no official sanctions list, as `assay import` calls them. */
+/** Sources of names other than official sanctions lists, as `assay import` calls them. */
 export const NAME_SOURCES = ['opensanctions', 'people'] as const;
 
 export type NameSourceId = (typeof NAME_SOURCES)[number];
 
-/** Reads the id of a source of names; null where it is none. */
+/** Parses the id of a source of names; returns null if it is not one. */
 export const parseNameSource = (text: string): NameSourceId | null =>
   NAME_SOURCES.find((id) => id === text.toLowerCase()) ?? null;
 
@@ -136,17 +140,17 @@ export interface NameImportRequest {
   readonly source: NameSourceId;
   /** Each file is a dataset of its own. */
   readonly files: readonly string[];
-  /** Name of the dataset; default the file's. Importing a dataset again replaces it. */
+  /** Name of the dataset. Default: the name of the file. Importing a dataset again replaces it. */
   readonly dataset?: string;
-  /** ISO date of publication, where the file does not say it. */
+  /** ISO date of publication, if the file does not state it. */
   readonly published?: string;
-  /** Take a file that has less than half of the parties of the one before, and one that is older. */
+  /** Accept a file with less than half of the parties of the previous one, and a file that is older. */
   readonly force?: boolean;
   readonly onProgress?: (progress: { readonly file: string; readonly records: number }) => void;
   readonly signal?: AbortSignal;
 }
 
-/** What an import did to one dataset. */
+/** The effect of an import on one dataset. */
 export interface NameImportReport {
   readonly source: string;
   readonly dataset: string;
@@ -161,18 +165,23 @@ export interface NameImportReport {
     readonly parties: number;
   }[];
   readonly rejected: number;
-  /** The first rejected rows. */
+  /** The first rejected rows, at most REJECTS_SHOWN. */
   readonly rejects: readonly { readonly line: number; readonly reason: string }[];
-  /** Sound records of the file that are no party of any list. */
+  /** Number of valid records of the file that are not a party of any list. */
   readonly passedOver: number;
 }
 
-/** Rejected rows that a report repeats; the rest are counted. */
+/** Number of rejected rows in a report; further rows are only counted. */
 const REJECTS_SHOWN = 20;
-/** Records between two looks at the signal and calls of `onProgress`. */
+/** Records between two checks of the signal and calls of `onProgress`. */
 const LOOK_EVERY = 4_096;
 
-/** Imports files of one source. Throws INVALID_FILE, IMPLAUSIBLE_LIST; a file is taken whole or not at all. */
+/**
+ * Imports files of one source; each file is imported completely or not at all.
+ *
+ * @throws INVALID_REQUEST if there is no file or `published` is not a date.
+ * @throws INVALID_FILE, IMPLAUSIBLE_LIST.
+ */
 export async function importNameFiles(
   request: NameImportRequest,
   deps: NameImportDeps,
@@ -202,7 +211,7 @@ export async function importNameFiles(
   return reports;
 }
 
-/** Takes in the heads of state that ship with the product, where the store lacks their present content. */
+/** Imports the heads of state that ship with Assay if the store lacks their present content. */
 export async function ensurePepSeed(deps: NameImportDeps): Promise<void> {
   const request = {
     source: 'seed',
@@ -210,7 +219,7 @@ export async function ensurePepSeed(deps: NameImportDeps): Promise<void> {
     files: await pepSeedFiles(),
     reader: pepSeedReader,
     verified: false,
-    // What ships with this version replaces what shipped with another one, whatever its date.
+    // The data of this version replaces the data of any other version, whatever its date.
     force: true,
   };
   await importDataset(request, deps);
@@ -289,7 +298,7 @@ async function importDataset(request: DatasetRequest, deps: NameImportDeps): Pro
           source,
           layout: header.layout,
           publishedAt,
-          // A file imported by hand proves its list up to its publication only.
+          // A file imported by hand proves the state of its list up to its publication only.
           checkedAt: publishedAt,
           importedAt: at,
           contentHash,
@@ -305,7 +314,10 @@ async function importDataset(request: DatasetRequest, deps: NameImportDeps): Pro
   }
 }
 
-/** A published dataset that lost more than half of its parties is more likely a broken file. A user's own may. */
+/**
+ * Rejects a published dataset that lost more than half of its parties:
+ * it is probably a broken file. A user's own dataset may shrink.
+ */
 function requirePlausible(
   former: readonly NameListRow[],
   writers: ReadonlyMap<NameListType, ListWriter>,
@@ -330,7 +342,7 @@ function requirePlausible(
   );
 }
 
-/** SHA-256 over what the files hold, unwrapped, whatever their names and order. */
+/** Returns the SHA-256 of the decompressed content of the files; it does not depend on their names or order. */
 async function hashOfFiles(files: readonly string[]): Promise<string> {
   const hashes: string[] = [];
   for (const file of files) {

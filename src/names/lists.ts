@@ -1,7 +1,7 @@
 /**
- * The store of all listed parties: for every list the parties of its newest file, as lines of JSON, and the parties that an older
- * file had and the newest has not. A catalogue names the file of each list; it is replaced in one step after the file is whole.
- * Whoever writes holds the lock of the store of labels, so that there is one writer across processes.
+ * The store of all listed parties: for each list the parties of its newest file, as lines of JSON, and the parties that only an
+ * older file has. A catalogue names the file of each list; it is replaced atomically after the file is complete. A writer must
+ * hold the lock of the label store, so that there is one writer across processes.
  */
 import { createHash } from 'node:crypto';
 import { createWriteStream, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
@@ -14,10 +14,10 @@ import { AssayError } from '../base/errors.ts';
 import { openLines } from '../sources/open.ts';
 import type { NameEntity, NameListType } from './name.ts';
 
-/** Where names stand inside the program's folder of state. */
+/** Returns the names folder inside the program's data folder. */
 export const namesFolderOf = (dataDir: string): string => join(dataDir, 'names');
 
-/** What is known of one list. */
+/** The catalogue row of one list. */
 export interface NameListRow {
   /** Id of the list: `OFAC_SDN`, `EU`, `opensanctions:peps:pep`, `people:watch-list:adverse_media`. */
   readonly list: string;
@@ -33,9 +33,9 @@ export interface NameListRow {
   readonly contentHash: string;
   /** Name of the file with the parties, in the folder of the lists. */
   readonly file: string;
-  /** SHA-256 of the lines of that file, hex; lists of an earlier version have none. */
+  /** SHA-256 of the lines of that file, hex; absent for lists of earlier versions. */
   readonly sha256?: string;
-  /** Parties on the list, and parties that once were. */
+  /** Number of parties on the list, and of former parties. */
   readonly parties: number;
   readonly delisted: number;
   readonly rejected: number;
@@ -43,7 +43,7 @@ export interface NameListRow {
   readonly verified: boolean;
 }
 
-/** A list that was read and is not written yet. */
+/** A list that was read but is not written yet. */
 export type NewList = Pick<
   NameListRow,
   | 'list'
@@ -60,36 +60,36 @@ export type NewList = Pick<
 
 export interface NameStore {
   readonly folder: string;
-  /** All lists, by their ids in order. Throws STORE_CORRUPT, STORE_VERSION. */
+  /** Returns all lists, ordered by id. Throws STORE_CORRUPT, STORE_VERSION. */
   rows(): readonly NameListRow[];
   row(list: string): NameListRow | null;
-  /** Changes whenever the content of any list does. */
+  /** Returns a hash that changes whenever the content of a list changes. */
   revision(): string;
-  /** The parties of a list, those that were once on it too (`delistedAt` is set). */
+  /** Yields the parties of a list, including former ones (with `delistedAt`). */
   parties(row: NameListRow): AsyncGenerator<NameEntity, void, undefined>;
-  /** A writer of a list's parties, which `finish` puts in place of the former ones. */
+  /** Creates a writer for a list's parties; `finish` replaces the former parties. */
   write(list: string): Promise<ListWriter>;
-  /** Changes what is known of lists without touching their parties: a later check. */
+  /** Records a later check of a list, without changing its parties. */
   confirm(list: string, checkedAt: string): void;
-  /** Takes lists out. */
+  /** Removes lists. */
   remove(lists: readonly string[]): void;
 }
 
 export interface ListWriter {
-  /** Parties so far, those that the file itself calls delisted not counted. */
+  /** Number of parties so far, without those that the file itself marks as delisted. */
   readonly parties: number;
   add(party: NameEntity): Promise<void>;
   /**
-   * Puts the list in force. Parties of the former file that are not among the new stay as history, delisted on the day of the new
-   * file's publication.
+   * Puts the list in force. Parties of the former file that the new one
+   * lacks stay as history, delisted on the day of the new publication.
    */
   finish(row: NewList): Promise<NameListRow>;
-  /** Removes what was written, unless it is finished. */
+  /** Removes the written file, unless it is finished. */
   abort(): Promise<void>;
 }
 
 const FORMAT = 1;
-/** Ends the name of a file that this process is writing. */
+/** Suffix of the files that this process is writing. */
 const PARTIAL = `.${process.pid}.partial`;
 
 interface Catalogue {
@@ -97,6 +97,7 @@ interface Catalogue {
   readonly lists: readonly NameListRow[];
 }
 
+/** Opens the name store in a folder; nothing is written before the first change. */
 export function openNameStore(options: { readonly folder: string }): NameStore {
   const { folder } = options;
   const listsFolder = join(folder, 'lists');
@@ -111,7 +112,8 @@ export function openNameStore(options: { readonly folder: string }): NameStore {
     const keep = new Set(ordered.map((one) => one.file));
     if (!existsSync(listsFolder)) return;
     for (const name of readdirSync(listsFolder)) {
-      // Other lists of the same import are still being written; what another process left has no writer.
+      // Keep partial files: other lists of the same import are still being written. Other processes never write at the same
+      // time, so their partial files are deleted.
       if (!keep.has(name) && !name.endsWith(PARTIAL)) rmSync(join(listsFolder, name), { force: true });
     }
   }
@@ -142,7 +144,7 @@ export function openNameStore(options: { readonly folder: string }): NameStore {
     const name = list.replace(/[^\w.-]/g, '_');
     const partial = join(listsFolder, name + PARTIAL);
     const out = createWriteStream(partial);
-    // An error is thrown where the next write or the end waits for it.
+    // A write error is thrown by the next write or by the end of the stream.
     let failure: Error | null = null;
     const digest = createHash('sha256');
     out.on('error', (error) => {

@@ -1,6 +1,6 @@
 /**
- * From what was seen of two names to a confidence: a logistic model whose weights were fitted to pairs with known answers
- * (docs/decisions/name-matching.md), and evidence beside the name as shifts of its log-odds.
+ * Converts the features of two names to a confidence: a logistic model with weights fitted to pairs with known answers
+ * (docs/decisions/name-matching.md). Other evidence shifts its log-odds.
  */
 import type { Alignment, NameFeatures } from './compare.ts';
 import { align, features, Meetings } from './compare.ts';
@@ -11,11 +11,11 @@ import { readShipped } from './vocabulary.ts';
 /** The fitted model: `data/names/model.json`, written by scripts/fit-name-weights.ts. */
 export interface NameModel {
   readonly base: number;
-  /** Every weight has the sign that its meaning demands, so more agreement never costs. */
+  /** Every weight has the sign of its meaning, so more agreement never lowers the score. */
   readonly weights: Readonly<
     Record<'coveredLess' | 'worst' | 'differences' | 'numbers' | 'forms' | 'slip', number>
   >;
-  /** What the likeness of the words alone is worth: at most `most`, falling with its power `exponent`. */
+  /** The contribution of the similarity of the words alone: at most `most`, decreasing with the power `exponent`. */
   readonly near: { readonly most: number; readonly exponent: number };
 }
 
@@ -26,16 +26,16 @@ function shippedModel(): NameModel {
   return shipped;
 }
 
-/** Differences beyond this say nothing more. */
+/** Larger differences have no further effect. */
 export const DIFFERENCES_MAX = 2;
 
-/** Log-odds of the same words in the same order; beside it no evidence may be lost in certainty. */
+/** Log-odds of the same words in the same order: low enough that evidence can still change the score. */
 const IDENTICAL = 4;
 const LEAST = 1e-4;
 
 /**
- * Two names are of one party where what they share and where they differ say so, or, failing that, where all that was asked is nearly
- * found: the chance that at least one of the two holds. 0–1, before rounding.
+ * Returns the probability that two names belong to one party, 0–1, before rounding. It combines two estimates as the probability
+ * that at least one holds: a logistic model over the features, and the share of the query that occurs in the listed name.
  */
 export function scoreOf(seen: NameFeatures, identical: boolean, model: NameModel = shippedModel()): number {
   if (identical) return 1 / (1 + Math.exp(-IDENTICAL));
@@ -68,11 +68,11 @@ const EVIDENCE = {
   weakAlias: -0.5,
 } as const;
 
-/** What evidence beside the name can add at most to the log-odds. */
+/** Returns the maximum shift of the log-odds that the evidence in a query can add. */
 export const mostEvidence = (query: NameQuery): number =>
   (query.birthDate ? EVIDENCE.birthDaySame : 0) + (query.countries?.length ? EVIDENCE.countrySame : 0);
 
-/** Facts of a listed entity that speak for or against a match. */
+/** Facts about a listed entity that are evidence for or against a match. */
 export interface ListedFacts {
   readonly birthDates: readonly string[];
   readonly countries: readonly string[];
@@ -80,7 +80,7 @@ export interface ListedFacts {
   readonly weak: boolean;
 }
 
-/** Confidence that the asked name is of the party with the listed one, 0–1, by the names alone. */
+/** Returns the confidence that the query names the party with the listed name, 0–1, by the names alone. */
 export function nameConfidence(asked: ParsedName, listed: ParsedName): number {
   return toConfidence(judge(asked, listed).logit, isIdentical(asked, listed));
 }
@@ -91,6 +91,7 @@ export interface Judgement {
   readonly logit: number;
 }
 
+/** Aligns two names and computes their features and the log-odds of a match. */
 export function judge(left: ParsedName, right: ParsedName, meetings = new Meetings()): Judgement {
   const aligned = align(left, right, meetings);
   const seen = features(left, right, aligned, meetings);
@@ -98,7 +99,10 @@ export function judge(left: ParsedName, right: ParsedName, meetings = new Meetin
   return { aligned, features: seen, logit };
 }
 
-/** The same words in the same order; legal forms may be missing or spelled otherwise, if they are comparable. */
+/**
+ * Returns whether the names have the same words in the same order. Legal
+ * forms may be missing, or spelled differently if they are equivalent.
+ */
 export function isIdentical(left: ParsedName, right: ParsedName): boolean {
   if (left.parts.length !== right.parts.length || left.parts.length === 0) return false;
   for (const [at, part] of left.parts.entries()) {
@@ -110,17 +114,17 @@ export function isIdentical(left: ParsedName, right: ParsedName): boolean {
   return left.forms.some((form) => right.forms.some((other) => form.text === other.text));
 }
 
-/** Words for one thing (`company`, `co`). */
+/** Words with the same meaning (`company`, `co`). */
 const isSameThing = (a: NamePart, b: NamePart): boolean =>
   a.kind === 'descriptive' && a.groups[0] === b.groups[0];
 
-/** Three decimals. Only the identical name, without evidence against it, is certain. */
+/** Converts log-odds to a confidence with three decimals. Only an identical name, without evidence against it, is certain. */
 export function toConfidence(logit: number, identical: boolean): number {
   if (identical && logit >= IDENTICAL - 1e-9) return 1;
   return Math.min(0.999, Math.round(1000 / (1 + Math.exp(-logit))) / 1000);
 }
 
-/** What stands beside the names: the shift of the log-odds and a reason for each. */
+/** Weighs the evidence other than the names: returns the shift of the log-odds and a reason for each fact. */
 export function weighEvidence(
   query: NameQuery,
   listed: ListedFacts,
@@ -206,7 +210,7 @@ function birthPoints(asked: string, listed: string): number {
   const precise = Math.min(asked.length, listed.length);
   if (precise < 10) return EVIDENCE.birthYearSame;
   if (asked.slice(0, 10) === listed.slice(0, 10)) return EVIDENCE.birthDaySame;
-  // Day and month of one year swapped is a slip of the pen; another day is a doubt.
+  // Swapped day and month of one year are a typing error; another day is a doubt.
   const swapped = `${asked.slice(0, 4)}-${asked.slice(8, 10)}-${asked.slice(5, 7)}`;
   return swapped === listed.slice(0, 10) ? EVIDENCE.birthYearSame : EVIDENCE.birthYearNear;
 }
@@ -225,7 +229,7 @@ const MET: Readonly<Record<string, string>> = {
   orgForm: 'stands for the same as',
 };
 
-/** Which part met which, part by part of the asked name, then what is left over. */
+/** Explains a judgement: which parts match, part by part of the query, then the parts without a partner. */
 export function explainNames(asked: ParsedName, listed: ParsedName, judged: Judgement): MatchReason[] {
   const reasons: MatchReason[] = [];
   const { aligned } = judged;

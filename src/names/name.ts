@@ -1,11 +1,11 @@
-/** The shapes that the lists of names and the matcher share: what is indexed, what is asked, and what is answered. */
+/** The types that the lists of names and the matcher share: indexed entities, queries, and matches. */
 import type { PartyName, PartySchema } from '../sources/records.ts';
 
 export type NameListType = 'sanctions' | 'pep' | 'adverse_media';
 
 export const NAME_LIST_TYPES: readonly NameListType[] = ['sanctions', 'pep', 'adverse_media'];
 
-/** One listed person, organisation or craft with all its names, as the index takes it in. */
+/** One listed person, organisation or craft with all its names, as input of the index. */
 export interface NameEntity {
   /** The publisher's stable id; unique together with `list`. */
   readonly entityId: string;
@@ -16,7 +16,7 @@ export interface NameEntity {
   readonly names: readonly PartyName[];
   /** ISO dates or partial dates (`1972`, `1972-05`). */
   readonly birthDates: readonly string[];
-  /** ISO 3166-1 alpha-2, or the publisher's own text where it could not be mapped. */
+  /** ISO 3166-1 alpha-2, or the publisher's own text if it could not be mapped. */
   readonly countries: readonly string[];
   readonly programs: readonly string[];
   /** ISO dates. */
@@ -36,25 +36,25 @@ export interface NameQuery {
 }
 
 export interface MatchOptions {
-  /** Matches returned at most, best first. Default 100. It never changes a score. */
+  /** Maximum number of matches returned, best first. Default 100. It never changes a score. */
   readonly limit?: number;
-  /** Lowest confidence returned, 0–1. Default 0.7. It never changes a score. */
+  /** Minimum confidence of returned matches, 0–1. Default 0.7. It never changes a score. */
   readonly threshold?: number;
 }
 
-/** How one part of the asked name met a part of the listed one, or what else moved the score. */
+/** How one part of the query matched a part of the listed name, or other evidence that changed the score. */
 export interface MatchReason {
   /**
-   * `exact`, `nickname`, `initial`, `phonetic`, `spelling`, `glued`, `orgForm`, `number`: a part that met another;
-   * `missing`: a part of the asked name that the listed one lacks; `extra`: the other way round; `birthDate`, `country`,
-   * `schema`, `weakAlias`, `order`: evidence beside the name.
+   * `exact`, `nickname`, `initial`, `phonetic`, `spelling`, `glued`, `orgForm`, `number`: a part that matched another;
+   * `missing`: a part of the query that the listed name lacks; `extra`: a part of the listed name that the query lacks;
+   * `birthDate`, `country`, `schema`, `weakAlias`, `order`: evidence other than the words.
    */
   readonly kind: MatchReasonKind;
-  /** The part of the asked name; null where it has none. */
+  /** The part of the query; null if no part of the query applies. */
   readonly asked: string | null;
-  /** The part of the listed name, or the listed fact; null where it has none. */
+  /** The part of the listed name, or the listed fact; null if neither applies. */
   readonly listed: string | null;
-  /** How alike the two are, 0–1; null where that means nothing. */
+  /** Similarity of the two parts, 0–1; null if it does not apply. */
   readonly similarity: number | null;
   /** A sentence for people. */
   readonly message: string;
@@ -77,16 +77,15 @@ export type MatchReasonKind =
   | 'weakAlias'
   | 'order';
 
-/** The best name of one listed entity against the asked one. */
+/** The best match of one listed entity. Of the entity's names it has only the primary and the matched one. */
 export interface NameMatch {
-  /** Without its names but the primary one and the matched one. */
   readonly entityId: string;
   readonly list: string;
   readonly listType: NameListType;
   readonly schema: PartySchema;
   readonly primaryName: string;
   readonly matchedName: string;
-  /** Whether the publisher calls the matched name weak. */
+  /** Whether the publisher marks the matched name as weak. */
   readonly weak: boolean;
   /** Calibrated confidence 0–1, three decimals. */
   readonly score: number;
@@ -101,7 +100,7 @@ export interface NameMatch {
 
 export interface NameIndexMeta {
   readonly formatVersion: number;
-  /** Names the content: the same entities in any order give the same version. */
+  /** Hash of the content: the same entities in any order give the same version. */
   readonly version: string;
   /** ISO time. */
   readonly builtAt: string;
@@ -112,10 +111,12 @@ export interface NameIndexMeta {
   readonly byList: Readonly<Record<string, number>>;
 }
 
-/** One immutable, memory-mapped index. Calls are synchronous and depend on nothing but the index and the question. */
+/** One immutable, memory-mapped index. Calls are synchronous and depend only on the index and the query. */
 export interface NameIndex {
   readonly meta: NameIndexMeta;
-  /** One match per entity, best first (score, then sanctions before pep before adverse media, then list and id). */
+  /**
+   * Returns one match per entity, best first (score, then sanctions before pep before adverse media, then list and id).
+   */
   match(query: NameQuery, options?: MatchOptions): readonly NameMatch[];
   close(): void;
 }

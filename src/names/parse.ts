@@ -1,4 +1,4 @@
-/** A name taken apart: words in Latin letters, each with what it is (name, number, form, title, particle) and how much it says. */
+/** Parses a name into words in Latin letters, each with its kind (name, number, legal form, title, particle) and its weight. */
 import { isOneEdit } from './edits.ts';
 import { fold, skeleton, unvocalised } from './sound.ts';
 import { type LatinWord, type NameScript, transliterateWord } from './transliterate.ts';
@@ -11,26 +11,26 @@ export interface NamePart {
   readonly text: string;
   readonly kind: NamePartKind;
   readonly script: NameScript;
-  /** The spelling levelled, classes of consonants, and the consonants as Arabic would write them. */
+  /** The normalised spelling, the classes of consonants, and the consonants that an Arabic spelling would have. */
   readonly folded: string;
   readonly skeleton: string;
   readonly consonants: string;
-  /** Groups of given names, or of words for one thing; their numbers are apart. */
+  /** Groups of given names, or of words with one meaning; the numbers of the two do not overlap. */
   readonly groups: readonly number[];
-  /** How much the part says about who it is, 0–1. */
+  /** How distinctive the part is, 0–1. */
   readonly weight: number;
 }
 
 export interface ParsedName {
-  /** In the order of the name, legal forms apart. */
+  /** In the order of the name, without legal forms. */
   readonly parts: readonly NamePart[];
-  /** Kinds of its legal forms. */
+  /** The legal forms of the name, by kind. */
   readonly forms: readonly NamePart[];
 }
 
-/** Words of a name that are looked at: the longest real one has 40, and matching is quadratic. */
+/** Maximum number of words of a name that are used: the longest real name has 40, and matching is quadratic. */
 export const PARTS_MAX = 24;
-/** Letters of a word that are looked at. */
+/** Maximum number of letters of a word that are used. */
 const WORD_MAX = 40;
 
 const APOSTROPHES = /['’‘ʼʻʿʾ`´ʹʺ״׳]/g;
@@ -43,22 +43,22 @@ const LEET: Readonly<Record<string, string>> = { 0: 'o', 1: 'i', 3: 'e', 4: 'a',
 const LETTERS_AND_DIGITS = /\d+|[a-z]+/g;
 const ABD: LatinWord = { text: 'abd', script: 'latin' };
 const ABD_ALONE = /^abd(?:[aeou]l|oul|u|u[rsntzd])?$/;
-/** `abdulaziz`, `abdurrahman`, `abdessalam`, but not `abdullah`. */
+/** Matches `abdulaziz`, `abdurrahman`, `abdessalam`, but not `abdullah`. */
 const ABD_GLUED = /^(?!abd[aeiou]?l+[aeou]h?i?$)abd(?:[aeiou]l|oul|[aeou]([rsntzd])(?=\1))(?=[a-z]{4,}$)/;
-/** The letters of Arabic for it, with the article, before a name. */
+/** The same in Arabic consonants: `abd` with the article, before a name. */
 const ABD_GLUED_ABJAD = /^bdl(?!lh)(?=[a-z]{3})/;
 const DIN_GLUED_ABJAD = /(?<=[a-z]{2})ldyn$/;
 const DIN_WORD: LatinWord = { text: 'din', script: 'latin' };
 const DIN = /^(?:[aeu]l|[aeiou]d)?dd?(?:ine?|een|ien)$/;
 const DIN_GLUED = /(?<=[a-z]{3})(?:[aeiou]dd(?:ine?|een)|ud(?:in|een)|[aeu]ldin)$/;
 
-/** Takes a name apart. Never throws; a name of signs alone has no parts. */
+/** Parses a name. It never throws; a name without letters and digits has no parts. */
 export function parseName(name: string): ParsedName {
   const words = splitArabic(splitDigits(latinWords(name)), vocabulary());
   return classify(words, vocabulary());
 }
 
-/** Forms that no word begins or ends with by chance, where something was glued to them (`JSCARGUMENT`, `SiemensAG`). */
+/** Legal forms that do not occur at the start or end of a word by chance, joined to a word (`JSCARGUMENT`, `SiemensAG`). */
 const GLUED_FORM_BEFORE = /^(ojsc|pjsc|cjsc|jsc|ooo|llc|oao)(?=[a-z]{4})/;
 const GLUED_FORM_AFTER = /(?<=[a-z]{4})(gmbh|ojsc|pjsc|jsc|llc|ltd|ooo)$/;
 const CAPITALS_AFTER = /(?<=\p{Ll}{2})(AG|SA|AB|NV|BV|SE|LLC|LTD|PLC|KG|AS|OY)(?![\p{L}\p{N}])/gu;
@@ -88,7 +88,7 @@ function latinWords(name: string): LatinWord[] {
   return words;
 }
 
-/** `1st` is a number; `sech1n` hides a letter; `no2` is two words. */
+/** `1st` is a number; `sech1n` replaces a letter with a digit; `no2` is two words. */
 function splitDigits(words: readonly LatinWord[]): LatinWord[] {
   const out: LatinWord[] = [];
   for (const word of words) {
@@ -104,8 +104,8 @@ function splitDigits(words: readonly LatinWord[]): LatinWord[] {
 }
 
 /**
- * `Abd al-Rahman`, `Abdul Rahman` and `Abdurrahman` become the two words abd and rahman, `Nur al-Din` and `Nureddin` nur and din: so
- * either half is found alone, in any order.
+ * Splits Arabic compounds: `Abd al-Rahman`, `Abdul Rahman` and `Abdurrahman` become the words abd and rahman, `Nur al-Din` and
+ * `Nureddin` become nur and din. Each half can then be found alone, in any order.
  */
 function splitArabic(words: readonly LatinWord[], vocab: Vocabulary): LatinWord[] {
   const out: LatinWord[] = [];
@@ -117,7 +117,7 @@ function splitArabic(words: readonly LatinWord[], vocab: Vocabulary): LatinWord[
     else if (script !== 'latin') out.push(word);
     else if (ABD_ALONE.test(text)) {
       out.push(ABD);
-      // The article between the halves is part of neither.
+      // The article between the halves belongs to neither.
       if (next && vocab.joining.has(next.text) && at + 2 < words.length) at++;
     } else if (next && vocab.joining.has(text) && DIN.test(next.text)) {
       out.push(DIN_WORD);
@@ -148,7 +148,7 @@ function classify(words: readonly LatinWord[], vocab: Vocabulary): ParsedName {
   const forms: NamePart[] = [];
   for (let at = 0; at < words.length && parts.length < PARTS_MAX; at++) {
     const form = formAt(words, at, vocab);
-    // A name that is nothing but a word which is also a form ("SE", "AG") keeps it as its name.
+    // If a name consists only of a word that is also a legal form ("SE", "AG"), the word is its name.
     if (form && (form.words < words.length || words.length > 1)) {
       forms.push(makePart(form.kind, 'form', 'latin', vocab));
       at += form.words - 1;
@@ -183,13 +183,13 @@ function formAt(
   for (let count = 1; count <= most; count++) {
     phrase += (count === 1 ? '' : ' ') + (words[at + count - 1] as LatinWord).text;
     const kind = vocab.forms.get(phrase);
-    // One word of two letters is a form only at either end: elsewhere it is part of a person's name.
+    // A single word of two letters is a legal form only at either end: elsewhere it is part of a person's name.
     if (kind && (phrase.length > 2 || at === 0 || at + count === words.length))
       found = { kind, words: count };
   }
   const slipped = slippedFormAt(words, at, vocab);
   if (slipped !== null && slipped.words > (found?.words ?? 0)) return slipped;
-  // At the beginning, two letters are a form only of Cyrillic and Indonesian custom.
+  // At the beginning, two letters are a legal form only in Cyrillic and Indonesian names.
   if (found && phrase.length > 0 && at === 0) {
     const first = (words[at] as LatinWord).text;
     if (found.words === 1 && first.length === 2 && !LEADING_FORMS.has(first)) return null;
@@ -197,7 +197,10 @@ function formAt(
   return found;
 }
 
-/** A form of several words with one letter wrong in one of them, or a long one of one word at the end of the name. */
+/**
+ * Finds a legal form of several words with one wrong letter in one of them, or a long one-word form with a wrong letter at the end
+ * of the name.
+ */
 function slippedFormAt(
   words: readonly LatinWord[],
   at: number,
@@ -248,7 +251,7 @@ function partOf(word: LatinWord, at: number, vocab: Vocabulary): NamePart {
   return makePart(text, 'name', script, vocab);
 }
 
-/** Roman numerals that are Chinese and Vietnamese names first. */
+/** Roman numerals that are usually Chinese and Vietnamese names. */
 const ROMAN_NAMES: ReadonlySet<string> = new Set(['xi', 'vi']);
 
 const WEIGHTS: Readonly<Record<NamePartKind, number>> = {
@@ -260,28 +263,28 @@ const WEIGHTS: Readonly<Record<NamePartKind, number>> = {
   descriptive: 0.5,
   form: 0.1,
 };
-/** What commonness takes off the weight of a name at most. */
+/** Maximum reduction of a name's weight because it is common. */
 const COMMON_LOSS = 0.5;
 
-/** Of a word that is half of many names. */
+/** Weight of a word that is half of many names. */
 const HALF_WEIGHT = 0.4;
 
 const ROOM = 200_000;
 const known = new Map<string, NamePart>();
 
-/** A part from its text and kind alone: the same in a question and in an index. */
+/** Returns the part for a text and kind, cached: the same in a query and in an index. */
 export function makePart(text: string, kind: NamePartKind, script: NameScript, vocab: Vocabulary): NamePart {
   const key = `${kind}:${script}:${text}`;
   const before = known.get(key);
   if (before) return before;
   const part = new Word(text, kind, script, kind === 'number' ? text : fold(text), vocab);
-  // A part that is made again is equal, not the same: `isIdentical` compares texts.
+  // A part that is created again is equal but not identical: `isIdentical` compares texts.
   if (known.size >= ROOM) known.clear();
   known.set(key, part);
   return part;
 }
 
-/** A part of an index, which keeps the folded spelling and remembers its parts itself. */
+/** Creates a part of an index, which stores the folded spelling and has its own cache. */
 export const indexedPart = (text: string, kind: NamePartKind, script: NameScript, folded: string): NamePart =>
   new Word(text, kind, script, folded, vocabulary());
 

@@ -1,4 +1,4 @@
-/** The screening of names: for each name its matches of every list type, what they rest on, and which of them were cleared. */
+/** Screens names: for each name its matches of every list type, their evidence, and whether they were cleared. */
 import type { Clock } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
@@ -13,11 +13,11 @@ import {
   type NameQuery,
 } from './name.ts';
 
-/** Below this a match is none. */
+/** Minimum confidence of a match. */
 export const NAME_THRESHOLD = 0.7;
 
 export interface NameRequest extends NameQuery {
-  /** What the account has cleared of this name. */
+  /** The matches of this name that the account has cleared. */
   readonly cleared?: readonly ClearedEntity[];
 }
 
@@ -32,7 +32,7 @@ export interface TopMatch {
   readonly entityId: string;
   readonly schema: NameMatch['schema'];
   readonly matchedName: string;
-  /** The publisher calls the matched name weak. */
+  /** The publisher marks the matched name as weak. */
   readonly weakAlias: boolean;
   readonly countries: readonly string[];
   /** The first of `birthDates`. */
@@ -42,11 +42,11 @@ export interface TopMatch {
   readonly listedAt: string | null;
   readonly sourceUrl: string | null;
   readonly explanation: readonly MatchReason[];
-  /** False: ships with the product and was not checked against a publisher's file. */
+  /** False: the list ships with the product and was not checked against a publisher's file. */
   readonly verified: boolean;
-  /** The account has looked at this match and cleared it, and the entity is what it was. */
+  /** The account has reviewed and cleared this match, and the entity has not changed since. */
   readonly cleared: boolean;
-  /** Changes with the entity. */
+  /** Fingerprint that changes with the entity. */
   readonly entityVersion: string;
 }
 
@@ -54,7 +54,7 @@ export interface NameResult {
   readonly name: string;
   /** At most `nameMatchesPerListType` of each list type, best first. */
   readonly topMatches: readonly TopMatch[];
-  /** Matches in all, at most `nameMatchesMax`. */
+  /** Total number of matches, at most `nameMatchesMax`. */
   readonly totalMatches: number;
 }
 
@@ -63,9 +63,9 @@ export interface NamesAnswer {
   readonly results: readonly NameResult[];
   readonly creditsUsed: number;
   readonly coverage: NamesCoverage;
-  /** What qualifies the answer. */
+  /** Reasons why the response is not complete. */
   readonly reasons: readonly NameReason[];
-  /** Names the index that answered. */
+  /** Version of the index that was used. */
   readonly dataVersion: string;
 }
 
@@ -77,6 +77,7 @@ export interface NameScreeningDeps {
 
 export type NameScreening = (requests: readonly NameRequest[]) => NamesAnswer;
 
+/** Creates the screening; it reads the present index for each call. */
 export function createNameScreening(deps: NameScreeningDeps): NameScreening {
   return (requests) => {
     const published = deps.names();
@@ -136,8 +137,11 @@ function screenOne(
 }
 
 /**
- * Checks a name that is to be screened; `field` says where it stands (`names[3].name`). Throws INVALID_REQUEST for what no list
- * could match: nothing, control characters, no letter and no digit, more than `screenedNameCharsMax` characters.
+ * Checks a name for screening.
+ *
+ * @param field Its position in the request (`names[3].name`).
+ * @throws INVALID_REQUEST for a name that no list could match: empty, with control characters or invalid Unicode, without a
+ * letter or digit, or longer than `screenedNameCharsMax` characters.
  */
 export function requireName(name: string, field: string): void {
   const fault = faultOf(name);

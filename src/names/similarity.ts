@@ -1,4 +1,4 @@
-/** How alike two words are: edits weighed by what is heard, initials, given names of one group, consonants alone. Symmetric. */
+/** The similarity of two words: edits weighted by pronunciation, initials, given names of one group, consonants alone. */
 import { distance } from 'fastest-levenshtein';
 import { isOneEdit, weighedEdits } from './edits.ts';
 import type { NamePart } from './parse.ts';
@@ -18,16 +18,17 @@ const SAME_FORM: Meeting = { kind: 'orgForm', similarity: 1 };
 const SAME_SOUND: Meeting = { kind: 'phonetic', similarity: 0.97 };
 const SAME_GIVEN_NAME: Meeting = { kind: 'nickname', similarity: 0.93 };
 const SAME_THING: Meeting = { kind: 'orgForm', similarity: 1 };
-/** By the number of consonants that agree: two or three of them are shared by many names. */
+/** By the number of equal consonants: many names share two or three. */
 const SAME_CONSONANTS: readonly Meeting[] = [0, 0, 0.68, 0.88, 0.92].map((similarity) => ({
   kind: 'phonetic',
   similarity,
 }));
 const INITIAL: Meeting = { kind: 'initial', similarity: 0.75 };
 
-/** Words less alike than this do not meet. */
+/** Words with a lower similarity do not match. */
 export const LEAST_SIMILARITY = 0.5;
 
+/** Compares two parts: returns the kind of match and the similarity. */
 export function meet(a: NamePart, b: NamePart): Meeting {
   if (a.text === b.text && a.script === b.script) {
     if (a.kind === 'form' || b.kind === 'form') return a.kind === b.kind ? SAME_FORM : NO_MEETING;
@@ -44,13 +45,13 @@ export function meet(a: NamePart, b: NamePart): Meeting {
     if (b.groups.includes(group)) return a.kind === 'descriptive' ? SAME_THING : SAME_GIVEN_NAME;
   }
   const heard = spelled(a.folded, b.folded);
-  // What a slip does to a digraph is heard as more than one letter: as written it is one.
+  // An error in a digraph changes the folded spelling by more than one letter, but the spelling as written by only one.
   if (heard.similarity > ONE_EDIT || a.text.length < 3 || !isOneEdit(a.text, b.text)) return heard;
   const written = spelled(a.text, b.text);
   return written.similarity > heard.similarity ? written : heard;
 }
 
-/** A word one edit from another is at most so alike unless it sounds the same. */
+/** Maximum similarity of words one edit apart, unless they sound the same. */
 const ONE_EDIT = 0.9;
 
 function meetConsonants(a: NamePart, b: NamePart): Meeting {
@@ -61,7 +62,7 @@ function meetConsonants(a: NamePart, b: NamePart): Meeting {
   return shorter >= 4 && edits === 1 ? { kind: 'phonetic', similarity: 0.75 } : NO_MEETING;
 }
 
-/** Edits weighed against length: one letter of eight leaves 0.85, one of three 0.6; a vowel counts half. */
+/** Weights edits by length: one letter of eight leaves 0.85, one of three 0.6; a vowel counts half. */
 function spelled(a: string, b: string): Meeting {
   const longer = Math.max(a.length, b.length);
   if (a.length < 2 || b.length < 2) return NO_MEETING;
@@ -70,7 +71,7 @@ function spelled(a: string, b: string): Meeting {
   if (bare > 1 + longer * 0.45) return NO_MEETING;
   const cost = weighedEdits(a, b);
   const alike = 1 - cost / (0.72 * longer + 0.5);
-  // One letter of a short word may be a slip: it meets, and the model says what that is worth.
+  // One wrong letter in a short word may be an error: the words match, and the model decides the weight.
   const similarity = bare === 1 && longer >= 3 ? Math.max(LEAST_SIMILARITY, alike) : alike;
   return similarity < LEAST_SIMILARITY ? NO_MEETING : { kind: 'spelling', similarity };
 }

@@ -1,6 +1,6 @@
-/** How a Latin word sounds, in two strengths: `fold` levels the ways of romanising, `skeleton` keeps classes of consonants only. */
+/** The sound of a Latin word, at two levels: `fold` normalises romanisations, `skeleton` keeps only classes of consonants. */
 
-/** Applied in order. Left: what spellings differ in; right: what is heard. */
+/** Applied in order. Left: variants of spelling; right: the sound. */
 const FOLDS: readonly (readonly [RegExp, string])[] = [
   [/eddine?$|uddine?$|addin$|aldin$|iddin$|eldin$/, 'udin'],
   [/tsch|tch|cz/g, 'ch'],
@@ -29,7 +29,11 @@ const FOLDS: readonly (readonly [RegExp, string])[] = [
   [/(.)\1+/g, '$1'],
 ];
 
-/** The same text for usual spellings of one name: `sergey`, `serguei` and `sergei` meet. `word` is a–z. */
+/**
+ * Returns the same text for usual spellings of one name: `sergey`, `serguei` and `sergei` become equal.
+ *
+ * @param word a–z.
+ */
 export function fold(word: string): string {
   let out = word;
   for (const [pattern, heard] of FOLDS) out = out.replace(pattern, heard);
@@ -54,7 +58,7 @@ const CLASSES: Readonly<Record<string, string>> = {
   r: 'r',
 };
 
-/** Classes of consonants of a folded word, doubles once; `a` stands before a word that begins with a vowel. May be one letter. */
+/** Returns the classes of consonants of a folded word, without doubles; `a` if the word has no consonant. It may be one letter. */
 export function skeleton(folded: string): string {
   let out = '';
   const text = folded.replace(/ch|sh/g, 's');
@@ -65,7 +69,10 @@ export function skeleton(folded: string): string {
   return out === '' ? 'a' : out;
 }
 
-/** What is left of a word where vowels are not written; lip sounds are one, for Arabic has no p and v and Hebrew one sign for b and v. */
+/**
+ * Returns the consonants of a word, for scripts without written vowels. Labial sounds are one class, because Arabic has no p and v, and
+ * Hebrew has one letter for b and v.
+ */
 export function unvocalised(text: string): string {
   return text
     .replace(/ph/g, 'f')

@@ -1,7 +1,8 @@
 /**
- * Any script to Latin letters, word by word. Cyrillic has its own table, because names come romanised in the ways of passports
- * and newspapers; Han and Hangul come out a syllable a word; Arabic and Hebrew, written without vowels, come out as consonants
- * and say so, for what they are compared with has to drop its own. The rest is any-ascii's work.
+ * Transliterates any script to Latin letters, word by word. Cyrillic has its own table, because
+ * names are romanised as in passports and newspapers. Each syllable of Han and Hangul becomes a
+ * word. Arabic and Hebrew, written without vowels, become consonants marked as `abjad`, so that
+ * the other name is also compared by its consonants. any-ascii transliterates all other scripts.
  */
 import anyAscii from 'any-ascii';
 
@@ -13,7 +14,7 @@ export interface LatinWord {
   readonly script: NameScript;
 }
 
-/** As a passport of the 2010s writes it, where the letter is shared; `''` for signs that are not heard. */
+/** Romanisation of passports of the 2010s, for letters of several languages; `''` for silent letters. */
 const CYRILLIC: Readonly<Record<string, string>> = {
   а: 'a',
   б: 'b',
@@ -74,11 +75,11 @@ const CYRILLIC: Readonly<Record<string, string>> = {
   я: 'ya',
 };
 
-/** A Devanagari consonant that nothing follows in its syllable has an `a` that is not written, but at the end of a word. */
+/** A Devanagari consonant that is not followed by a vowel sign has an unwritten `a`, except at the end of a word. */
 const INHERENT_VOWEL = /([\u0915-\u0939\u0958-\u095f]\u093c?)(?=[\u0904-\u0939\u0958-\u095f\u0902\u0903])/g;
 const HAS_DEVANAGARI = /\p{Script=Devanagari}/u;
 
-/** Latin letters that no decomposition takes apart. */
+/** Latin letters that Unicode normalisation does not decompose. */
 const LATIN: Readonly<Record<string, string>> = {
   ß: 'ss',
   æ: 'ae',
@@ -102,12 +103,12 @@ const ASCII_WORD = /^[a-z0-9]+$/;
 const HAS_CYRILLIC = /\p{Script=Cyrillic}/u;
 const HAS_ABJAD = /[\p{Script=Arabic}\p{Script=Hebrew}]/u;
 const HAS_SYLLABLES = /[\p{Script=Han}\p{Script=Hangul}]/u;
-/** The Arabic article, which Latin writing sets apart or leaves out. */
+/** The Arabic article, which Latin spelling separates or omits. */
 const ARABIC_ARTICLE = /^ال(?=\p{L}{3})/u;
 const MARKS = /\p{M}+/gu;
 const NOT_LATIN = /[^a-z0-9]+/g;
 
-/** One word without spaces, lower-case. Han and Hangul give several words; unreadable signs give none. */
+/** Transliterates one lower-case word without spaces. Han and Hangul give several words; unreadable characters give none. */
 export function transliterateWord(word: string): readonly LatinWord[] {
   if (ASCII_WORD.test(word)) return [{ text: word, script: 'latin' }];
   if (HAS_SYLLABLES.test(word)) return syllables(word);
@@ -131,7 +132,7 @@ function latin(text: string, script: NameScript): readonly LatinWord[] {
   return plain === '' ? [] : [{ text: plain, script }];
 }
 
-/** any-ascii begins each Han or Hangul syllable with a capital, and joins them. */
+/** any-ascii starts each Han or Hangul syllable with a capital, and joins them. */
 function syllables(word: string): readonly LatinWord[] {
   return anyAscii(word)
     .replace(/[^A-Za-z0-9]+/g, ' ')

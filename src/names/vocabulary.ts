@@ -1,44 +1,48 @@
-/** The words of `data/names/`, read once when the first name is parsed. */
+/** The words of `data/names/`, loaded when the first name is parsed. */
 import { readFileSync } from 'node:fs';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { shippedData } from '../base/paths.ts';
 
 export interface Vocabulary {
-  /** `limited liability company` → its kind; keys are words joined by one space. */
+  /** Maps `limited liability company` to its kind; keys are words joined by one space. */
   readonly forms: ReadonlyMap<string, string>;
-  /** The most words that a form has. */
+  /** Maximum number of words of a form. */
   readonly longestForm: number;
   readonly honorifics: ReadonlySet<string>;
   readonly particles: ReadonlySet<string>;
-  /** Particles that are written as one with what they stand before (`abd al rahman`). */
+  /** Particles that join with the next word (`abd al rahman`). */
   readonly joining: ReadonlySet<string>;
-  /** Words that are half of many names (`abd`, `din`). */
+  /** Words that are one half of many names (`abd`, `din`). */
   readonly halves: ReadonlySet<string>;
   readonly numbers: ReadonlyMap<string, number>;
   readonly tens: ReadonlyMap<string, number>;
   readonly roman: ReadonlyMap<string, number>;
-  /** Numbers of the groups of given names that a word stands in. */
+  /** Numbers of the groups of given names that contain a word. */
   readonly nicknames: ReadonlyMap<string, readonly number[]>;
-  /** Forms of several words with each of their longer words left out in turn, and what it is. */
+  /** Forms of several words, with each of their longer words removed in turn: the removed word and the kind. */
   readonly formsWithout: ReadonlyMap<string, readonly { readonly word: string; readonly kind: string }[]>;
   /** The longer words of forms of several words. */
   readonly formWords: ReadonlySet<string>;
   /** Forms of one long word, with their kinds. */
   readonly longForms: readonly (readonly [form: string, kind: string])[];
-  /** Number of the group of words for one thing that a descriptive word stands in; apart from those of `nicknames`. */
+  /**
+   * Number of the group of words with one meaning that contains a descriptive word; distinct from the numbers in
+   * `nicknames`.
+   */
   readonly descriptive: ReadonlyMap<string, number>;
-  /** How much less a common word says than a rare one, 0–1. */
+  /** How much less distinctive a common word is than a rare one, 0–1. */
   readonly commonness: ReadonlyMap<string, number>;
 }
 
-/** A shorter word with a letter wrong may be any other word. */
+/** Minimum length: a shorter word with a wrong letter could be any other word. */
 const SLIPPED_LEAST = 5;
 const LONG_FORM = 7;
-/** Where the numbers of groups of descriptive words begin. */
+/** First number of the groups of descriptive words. */
 const DESCRIPTIVE_FROM = 100_000;
 
 let loaded: Vocabulary | undefined;
 
+/** Returns the vocabulary, which is loaded on the first call. */
 export function vocabulary(): Vocabulary {
   loaded ??= load();
   return loaded;
@@ -46,7 +50,11 @@ export function vocabulary(): Vocabulary {
 
 const readJson = <T>(name: string): T => readShipped('names', name);
 
-/** A JSON file of `data/`, as it is. Throws STORE_CORRUPT. */
+/**
+ * Reads a JSON file of `data/`.
+ *
+ * @throws STORE_CORRUPT if it cannot be read.
+ */
 export function readShipped<T>(...parts: string[]): T {
   const path = shippedData(...parts);
   try {
@@ -122,5 +130,5 @@ function load(): Vocabulary {
   };
 }
 
-/** A word of at most so many names of the counted list is as rare as any. */
+/** A word counts as rare if at most this many names of the counted list have it. */
 const RARE_COUNT = 8;

@@ -1,8 +1,8 @@
-/** Country names as the publishers print them, turned into ISO 3166-1 alpha-2 codes. */
+/** Converts country names as the publishers print them to ISO 3166-1 alpha-2 codes. */
 import { createRequire } from 'node:module';
 import countries from 'i18n-iso-countries/index.js';
 
-/** Spellings of the lists that the ISO names and their aliases do not cover. Keys as `foldCountry` makes them. */
+/** Spellings of the lists that the ISO names and their aliases do not contain. Keys are in the form of `foldCountry`. */
 const PUBLISHERS_SPELLINGS: Readonly<Record<string, string>> = {
   'bahamas the': 'BS',
   'bahrain kingdom of': 'BH',
@@ -106,7 +106,7 @@ const PUBLISHERS_SPELLINGS: Readonly<Record<string, string>> = {
   gaza: 'PS',
 };
 
-/** What publishers print where they know nothing. */
+/** The texts that publishers print for an unknown country. */
 const UNKNOWN = new Set(['', '00', 'unknown', 'undetermined', 'not known', 'none']);
 
 let ready = false;
@@ -128,7 +128,10 @@ const foldCountry = (text: string): string =>
     .replace(/^possibly /, '')
     .trim();
 
-/** The ISO code of a country's name or code, the trimmed text itself where it names none, and null where it says nothing. */
+/**
+ * Returns the ISO code of a country's name or code; the trimmed text
+ * itself if it is not a known country; null if it means "unknown".
+ */
 export function readCountry(text: string): string | null {
   const printed = text.trim().replace(/^\(\d+\)\s*/, '');
   if (UNKNOWN.has(printed.toLowerCase())) return null;
@@ -136,7 +139,7 @@ export function readCountry(text: string): string | null {
   return PUBLISHERS_SPELLINGS[foldCountry(printed)] ?? names().getAlpha2Code(printed, 'en') ?? printed;
 }
 
-/** The distinct countries of several texts, in order. */
+/** Returns the distinct countries of several texts, in order. */
 export function readCountries(texts: Iterable<string | undefined>): string[] {
   const found = new Set<string>();
   for (const text of texts) {

@@ -1,4 +1,6 @@
-/** Comma-separated rows (RFC 4180) out of a stream of lines, with the line each row begins on; a bad row costs only itself. */
+/**
+ * Reads comma-separated rows (RFC 4180) from a stream of lines, with the first line of each row. A bad row affects only itself.
+ */
 import { LIMITS } from '../base/limits.ts';
 import { type OpenTextOptions, openLines, type SourcePart, type TextLine } from './open.ts';
 import type { Reject } from './records.ts';
@@ -20,8 +22,9 @@ export interface CsvFault {
 }
 
 /**
- * Takes a row apart: `"` opens a quoted cell at its beginning only, and `""` inside stands for `"`. Returns `'open'` where the
- * row goes on in the next line, and `'broken'` where text follows a closing quote.
+ * Splits a row into cells: `"` opens a quoted cell only at the beginning of the cell, and `""` inside it means `"`.
+ *
+ * @returns The cells; `'open'` if the row continues on the next line, `'broken'` if text follows a closing quote.
  */
 export function splitCsvRow(text: string): readonly string[] | 'open' | 'broken' {
   if (!text.includes('"')) return text.split(',');
@@ -50,7 +53,9 @@ export function splitCsvRow(text: string): readonly string[] | 'open' | 'broken'
   }
 }
 
-/** Streams the rows of a file, empty lines left out. A row that cannot be read is a fault; reading goes on at the next line. */
+/**
+ * Streams the rows of a file, without empty lines. A row that cannot be read is a fault; reading continues at the next line.
+ */
 export async function* readCsv(
   part: string | SourcePart,
   options: OpenTextOptions = {},
@@ -60,9 +65,9 @@ export async function* readCsv(
   yield* rows.end();
 }
 
-/** Joins lines to rows. Each line is scanned once, and again only where an open quote turned out to be a fault. */
+/** Joins lines to rows. Each line is scanned once, or again if an open quote turns out to be a fault. */
 class RowReader {
-  /** The lines of a row whose quoted cell goes on. */
+  /** The lines of a row with a quoted cell that is still open. */
   private open: TextLine[] = [];
   private openChars = 0;
 
@@ -90,10 +95,10 @@ class RowReader {
     return lines;
   }
 
-  /** What a line completes, and the lines that must be read again by themselves. */
+  /** Takes a line: returns the row or fault that it completes, and the lines that must be read again on their own. */
   private accept(line: TextLine): { result: CsvRow | CsvFault | null; again: TextLine[] } {
     const first = this.open[0] ?? line;
-    // A line that goes on inside a quoted cell is scanned as if the quote stood before it.
+    // A line that continues a quoted cell is scanned as if it began with a quote.
     const scanned = splitCsvRow(this.open.length > 0 ? `"${line.text}` : line.text);
     this.open.push(line);
     this.openChars += line.text.length + 1;
@@ -120,7 +125,7 @@ const faultAt = (line: TextLine, reason: string): CsvFault => ({
   reason,
 });
 
-/** A reject of one row of a file, its text cut as records.ts says. */
+/** Returns a reject for one row of a file, with its text cut as described in records.ts. */
 export function rejectRow(file: string, row: { line: number; text: string }, reason: string): Reject {
   return { type: 'reject', reason, text: row.text.slice(0, 500), provenance: { file, line: row.line } };
 }

@@ -1,16 +1,18 @@
-/** Dates as publishers print them, turned into ISO dates or partial dates (`1972`, `1972-05`). */
+/** Converts dates as publishers print them to ISO dates or partial dates (`1972`, `1972-05`). */
 
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
-/** A range of years wider than this says nothing that a screening could compare. */
+/** A wider range of years is useless for a comparison. */
 const RANGE_YEARS_MAX = 20;
 
-/** `1972`, `1972-05` or `1972-05-09` from numbers; null where they are not a date. A part of 0 or NaN is unknown. */
+/**
+ * Returns `1972`, `1972-05` or `1972-05-09` from numbers; null if they are not a date. A part of 0 or NaN is unknown.
+ */
 export function partialDate(year: number, month = 0, day = 0): string | null {
   if (!Number.isInteger(year) || year < 1000 || year > 2999) return null;
   const yyyy = String(year);
   if (!(month >= 1 && month <= 12)) return yyyy;
   const mm = String(month).padStart(2, '0');
-  // Day 0 of the next month is the last of this one.
+  // Day 0 of the next month is the last day of this one.
   if (!(day >= 1 && day <= new Date(Date.UTC(year, month, 0)).getUTCDate())) return `${yyyy}-${mm}`;
   return `${yyyy}-${mm}-${String(day).padStart(2, '0')}`;
 }
@@ -24,7 +26,7 @@ const FORMS: readonly {
     pattern: /^(\d{4})(?:-(\d\d?)(?:-(\d\d?))?)?(?:[T ]\d.*|Z|[+-]\d\d:\d\d)?$/,
     read: ([year, month, day]) => partialDate(Number(year), Number(month), Number(day)),
   },
-  // 04/03/2025, dd/mm/1972, 00/00/1972, 04-03-2025, 4.3.2025: the day stands first
+  // 04/03/2025, dd/mm/1972, 00/00/1972, 04-03-2025, 4.3.2025: the day comes first
   {
     pattern: /^(\d\d?|[dD]{2})[/.-](\d\d?|[mM]{2})[/.-](\d{4})$/,
     read: ([day, month, year]) => partialDate(Number(year), Number(month), Number(day)),
@@ -37,7 +39,10 @@ const FORMS: readonly {
   },
 ];
 
-/** Reads one date with the day before the month; null where the text is none. `circa` and its like are passed over. */
+/**
+ * Parses one date with the day before the month; returns null
+ * for any other text. `circa` and similar words are ignored.
+ */
 export function readDate(text: string): string | null {
   const bare = text.trim().replace(/^(?:circa|approximately|about|c\.|between|late|early|mid)\s+/i, '');
   for (const { pattern, read } of FORMS) {
@@ -47,13 +52,13 @@ export function readDate(text: string): string | null {
   return null;
 }
 
-/** OFAC's `MM/DD/YYYY`; null where the text is none. */
+/** Parses OFAC's `MM/DD/YYYY`; returns null if the text is not such a date. */
 export function readUsDate(text: string): string | null {
   const match = /^(\d\d?)\/(\d\d?)\/(\d{4})$/.exec(text.trim());
   return match ? partialDate(Number(match[3]), Number(match[1]), Number(match[2])) : null;
 }
 
-/** The years from one to another, both included; the two ends alone where the range is wider than 20 years. */
+/** Returns the years of a range, including both ends; only the two ends if the range is wider than 20 years. */
 export function yearRange(from: number, to: number): string[] {
   const first = partialDate(from);
   const last = partialDate(to);
@@ -62,7 +67,10 @@ export function yearRange(from: number, to: number): string[] {
   return Array.from({ length: to - from + 1 }, (_, index) => String(from + index));
 }
 
-/** Reads a date or a range (`1953 to 1955`, `01 Jan 1961 to 31 Dec 1961`, `1953-1955`) as the dates it can mean. */
+/**
+ * Parses a date or a range (`1953 to 1955`, `01 Jan 1961 to 31 Dec 1961`, `1953-1955`) and returns the dates that it
+ * can mean.
+ */
 export function readDates(text: string): string[] {
   const single = readDate(text);
   if (single !== null) return [single];

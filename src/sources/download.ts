@@ -1,6 +1,6 @@
 /**
- * Fetches a publisher's files into a folder: conditionally, bounded in every direction, checked, and put in place atomically.
- * Whatever goes wrong, the last good copy stays. What the files mean is for the readers.
+ * Downloads a publisher's files into a folder: conditionally, with limits on time and size, validated, and replaced
+ * atomically. After any failure, the last good copy stays. The readers parse the files.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -40,7 +40,7 @@ export interface DownloadBounds {
   readonly totalMs: number;
   readonly bytesMax: number;
   readonly redirectsMax: number;
-  /** Waits before the second, third, … attempt after a fault that may pass (cut connection, 429, 5xx). */
+  /** Waits before the second, third, … attempt after a temporary failure (connection closed, 429, 5xx). */
   readonly retryWaitsMs: readonly number[];
 }
 
@@ -57,16 +57,16 @@ export const DOWNLOAD_BOUNDS: DownloadBounds = {
 export interface DownloadProgress {
   readonly file: string;
   readonly bytes: number;
-  /** Size as the server announced it; null where it did not. */
+  /** Size that the server announced; null if it did not. */
   readonly totalBytes: number | null;
 }
 
 export interface DownloadOptions {
-  /** Where the files of this source are kept; made if missing. */
+  /** Folder for the files of this source; created if missing. */
   readonly folder: string;
-  /** A mirror: file names are appended to this URL. It alone may be plain http or private. */
+  /** URL of a mirror: file names are appended to it. Only a mirror may be plain http or private. */
   readonly from?: string;
-  /** Accept a file under half the last good size. */
+  /** Accept a file of less than half the last good size. */
   readonly force?: boolean;
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: DownloadProgress) => void;
@@ -77,8 +77,8 @@ export interface DownloadDeps {
   readonly clock: Clock;
   readonly log: Logger;
   /**
-   * Reads a fetched file to its end, as the import will, before it replaces the last good copy; throws where it cannot.
-   * The file has its own name, in a folder that is gone afterwards.
+   * Reads a downloaded file to the end, as the import will, before it replaces the last good copy; throws if it is invalid.
+   * The file has its own name, in a temporary folder.
    */
   readonly parse?: (path: string, file: PublisherFile) => Promise<void>;
 }
@@ -86,31 +86,31 @@ export interface DownloadDeps {
 export interface FileDownload {
   readonly name: string;
   readonly status: 'updated' | 'unchanged' | 'failed';
-  /** One sentence for a person. */
+  /** One sentence for people. */
   readonly reason: string;
-  /** The last good copy; null where there is none. */
+  /** The last good copy; null if no copy exists. */
   readonly path: string | null;
   /** Size of that copy. */
   readonly bytes: number;
-  /** `Last-Modified` of that copy as an ISO time, where the server said it. */
+  /** `Last-Modified` of that copy as an ISO time, if the server sent it. */
   readonly lastModified: string | null;
-  /** When the publisher last confirmed or replaced that copy (ISO); null where never. */
+  /** When the publisher last confirmed or replaced that copy (ISO time); null if never. */
   readonly checkedAt: string | null;
   readonly optional: boolean;
 }
 
-/** What is known of the last good copy, kept beside it as `<name>.json`. */
+/** The state of the last good copy, stored next to it as `<name>.json`. */
 interface CopyState {
   readonly url: string;
   readonly etag: string | null;
-  /** The header as the server wrote it, to be sent back. */
+  /** The header as the server sent it, for conditional requests. */
   readonly lastModified: string | null;
   readonly bytes: number;
   readonly sha256: string;
   readonly checkedAt: string;
 }
 
-/** A failure of one attempt. `passing` where another attempt may succeed. */
+/** A failure of one attempt. `passing` is true if another attempt may succeed. */
 class DownloadFault extends Error {
   readonly passing: boolean;
 
@@ -128,9 +128,10 @@ const PARTIAL = '.partial-';
 let attempts = 0;
 
 /**
- * Fetches every file of a source, one after the other, and says of each what became of it; a failed file never throws, and is
- * the caller's to report.
- * Throws INVALID_REQUEST for a mirror URL that is none. Two runs at once do no harm: the last to finish wins, whole.
+ * Downloads every file of a source, one after the other, and returns the result of each. A failed file never throws; the
+ * caller must report it. Two runs at the same time are safe: the complete file of the last one to finish stays.
+ *
+ * @throws INVALID_REQUEST if the URL of the mirror is invalid.
  */
 export async function downloadSource(
   source: PublisherSource,
@@ -179,7 +180,7 @@ function parseMirror(text: string): URL {
   return url;
 }
 
-/** Folders of runs that were killed: older than any run may last. */
+/** Removes folders of runs that were killed: those older than the maximum duration of a run. */
 async function removeStalePartials(folder: string, bounds: DownloadBounds, clock: Clock): Promise<void> {
   const oldest = clock.now() - 2 * bounds.totalMs * (bounds.retryWaitsMs.length + 1);
   for (const name of await readdir(folder)) {
@@ -208,7 +209,7 @@ interface Received {
   readonly lastModified: string | null;
 }
 
-/** The fetching of one file: attempts, checks, replacement. */
+/** The download of one file: attempts, checks, replacement. */
 class FileFetch {
   private readonly context: FetchContext;
   private readonly path: string;
@@ -261,7 +262,7 @@ class FileFetch {
     };
   }
 
-  /** One request with its redirects, from the first byte to the copy in its place. */
+  /** Makes one attempt: the request with its redirects, the checks, and the replacement of the copy. */
   private async attempt(known: CopyState | null): Promise<FileDownload> {
     const { bounds, options, deps } = this.context;
     const deadline = new AbortController();
@@ -283,7 +284,7 @@ class FileFetch {
       await mkdir(partial);
       const fetched = join(partial, this.context.file.name);
       const received = await this.receive(response, fetched, signal);
-      // Checking can take long, and the network has done its part: only the caller can stop it now.
+      // The checks can take long and need no network, so the time limit ends here: only the caller can abort them.
       clearTimeout(timer);
       return await this.accept(received, fetched, known);
     } catch (error) {
@@ -324,7 +325,7 @@ class FileFetch {
     }
   }
 
-  /** Streams the body to a file, unpacking what was packed for the way only, and fsyncs it. */
+  /** Streams the body to a file, decodes its content encoding, and flushes the file to disk. */
   private async receive(
     response: Dispatcher.ResponseData,
     fetched: string,
@@ -372,7 +373,7 @@ class FileFetch {
     };
   }
 
-  /** Checks what came, puts it in the place of the last good copy, and says so. */
+  /** Checks the received file, replaces the last good copy, and returns the result. */
   private async accept(received: Received, fetched: string, known: CopyState | null): Promise<FileDownload> {
     const { file, options, deps } = this.context;
     const state: CopyState = {
@@ -411,13 +412,16 @@ class FileFetch {
           `(${known.bytes.toLocaleString('en')}).`,
       );
     }
-    // A wrapped file carries its own checksums: unpacking it to the end finds a cut, a flipped bit and a bomb.
+    // A compressed file contains its own checksums: decompressing it to the end detects truncation, a flipped bit and a bomb.
     for (const part of await listParts(fetched)) {
       for await (const _ of openBytes(part));
     }
   }
 
-  /** The state of the last good copy; null where there is no copy, or it is not the one that the state speaks of. */
+  /**
+   * Returns the state of the last good copy; null if there is no copy. If the stored state belongs to another copy, only the
+   * size and time of the copy are known.
+   */
   private async readState(): Promise<CopyState | null> {
     const copy = await stat(this.path).catch(() => null);
     if (!copy?.isFile()) return null;
@@ -458,7 +462,7 @@ function parseState(text: string): CopyState | null {
   return { url, etag, lastModified, bytes, sha256, checkedAt };
 }
 
-/** Where a redirect leads. Throws where it leads nowhere, or down from https. */
+/** Returns the target of a redirect. Throws if the target is not a valid URL, or a downgrade from https. */
 export function redirectTarget(from: URL, location: string | null): URL {
   if (location === null || !URL.canParse(location, from.href)) {
     throw new DownloadFault('the server redirects to no valid URL.', false);
@@ -473,7 +477,7 @@ export function redirectTarget(from: URL, location: string | null): URL {
   return to;
 }
 
-/** Lets go of an answer whose body nobody wants; undici reports that as an error of the body. */
+/** Discards a response with an unused body; undici reports that as an error of the body. */
 function discard(response: Dispatcher.ResponseData): void {
   response.body.on('error', () => {}).destroy();
 }
@@ -483,7 +487,7 @@ function headerOf(response: Dispatcher.ResponseData, name: string): string | nul
   return (Array.isArray(value) ? value[0] : value) ?? null;
 }
 
-/** A validator to be sent back later: printable ASCII of a sane length, or none. */
+/** Returns a validator for later requests: printable ASCII of a reasonable length; null for anything else. */
 function validator(value: string | null): string | null {
   if (value === null || value.length > LIMITS.downloadValidatorCharsMax) return null;
   return /^[\x20-\x7e]+$/.test(value) ? value : null;
@@ -502,7 +506,7 @@ function decoded(body: AsyncIterable<Uint8Array>, encoding: string | null): Asyn
   }
   const wire = Readable.from(body);
   const gunzip = createGunzip();
-  // Without this a cut connection would leave the reader waiting.
+  // Otherwise the reader would wait forever after a closed connection.
   wire.on('error', (error) => gunzip.destroy(error));
   gunzip.on('close', () => wire.destroy());
   return wire.pipe(gunzip);
@@ -514,7 +518,7 @@ async function writeAll(handle: FileHandle, chunk: Uint8Array): Promise<void> {
   }
 }
 
-/** Makes a rename durable. */
+/** Flushes a folder to disk, so that a rename in it is durable. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {
@@ -536,7 +540,7 @@ async function looksLikeWebPage(path: string): Promise<boolean> {
   }
 }
 
-/** What undici and the file system throw, as one sentence; only a fault of the connection may pass. */
+/** Converts the errors of undici and of the file system to one sentence. Only a connection error is temporary. */
 function asFault(error: unknown): DownloadFault {
   if (error instanceof DownloadFault) return error;
   if (error instanceof AssayError) return new DownloadFault(error.message, false);
@@ -563,7 +567,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   Z_DATA_ERROR: 'the packed answer is broken.',
 };
 
-/** A cut or a silence may pass within seconds; a machine without a network will still be without one then. */
+/** Errors after which a retry may succeed. A missing network is not among them: it lasts longer than the retries. */
 const PASSING: ReadonlySet<string> = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
   'UND_ERR_HEADERS_TIMEOUT',

@@ -1,6 +1,7 @@
 /**
- * Finds wallet addresses in the prose of a list (remarks, other information, statements of reasons). Shape proposes, the
- * chains' own checks decide, so that passport, phone and registration numbers, hashes and words are not taken for wallets.
+ * Finds wallet addresses in the prose of a list (remarks, other information, statements of
+ * reasons). A pattern finds candidates, and the address checks of the chains decide, so that
+ * passport, phone and registration numbers, hashes and words are not taken for wallets.
  */
 
 import { LIMITS } from '../base/limits.ts';
@@ -10,13 +11,13 @@ import type { SourceRecord } from './records.ts';
 
 export interface FoundWallet {
   readonly address: string;
-  /** The currency or chain that the text names before the address, as the lists abbreviate it; null where it names none that fits. */
+  /** The currency or chain that the text names before the address, as the lists abbreviate it; null if it names none that fits. */
   readonly currency: string | null;
 }
 
 /**
- * Runs of address characters: 25 is the shortest address (BTC, XRP). A scheme belongs to it only where the chain's form has
- * one; TON's user-friendly form has `-` and `_`, its raw form a workchain.
+ * Matches runs of address characters: the shortest address has 25 (BTC, XRP). A scheme is included only if the chain's form has one;
+ * TON's user-friendly form has `-` and `_`, its raw form a workchain.
  */
 const CANDIDATE =
   /(?<![A-Za-z0-9])(?:[EU]Q[A-Za-z0-9_-]{46}|(?:-1|0):[0-9a-fA-F]{64}|(?:bitcoincash|xrpl|ethereum):[A-Za-z0-9]{25,}|[A-Za-z0-9]{25,})(?![A-Za-z0-9])/g;
@@ -24,7 +25,7 @@ const CANDIDATE =
 interface Currency {
   readonly symbol: string;
   readonly words: RegExp;
-  /** Chains on which it is native; null for a token of many. */
+  /** Chains with this native currency; null for a token that exists on many chains. */
   readonly chains: readonly ChainId[] | null;
 }
 
@@ -59,7 +60,7 @@ const CURRENCIES: readonly Currency[] = [
 const SPEAKS_OF_CRYPTO =
   /\b(?:wallets?|crypto\w*|digital (?:currency|asset)|virtual (?:currency|asset)|blockchain|stablecoin|solana|SOL|toncoin|TON)\b/i;
 
-/** The wallets of a text, each once, in the order of first mention. */
+/** Returns the distinct wallets of a text, in the order of first mention. */
 export function findWallets(text: string): FoundWallet[] {
   const found = new Map<string, FoundWallet>();
   for (const { candidate, at } of candidatesOf(text)) {
@@ -73,8 +74,9 @@ export function findWallets(text: string): FoundWallet[] {
 }
 
 /**
- * Yields the party, then a reject for each run of characters in its remarks that has the look of a wallet where the text
- * speaks of such, but is valid on no chain: a misprint in the list must be seen.
+ * Yields the party, then a reject for each run of characters in its remarks that looks like a wallet but is valid on no chain. A run
+ * looks like a wallet if it is `0x` and 30 to 50 hexadecimal digits, or if the text is about crypto-assets. This makes a misprint in
+ * the list visible.
  */
 export function* withUnreadableWallets(record: SourceRecord): Generator<SourceRecord, void, undefined> {
   yield record;
@@ -102,15 +104,15 @@ function* candidatesOf(text: string): Generator<{ readonly candidate: string; re
   }
 }
 
-/** Words have no digits, numbers no letters, and a bare run of hexadecimal digits is a hash or a serial number. */
+/** Words have no digits, numbers have no letters, and a bare run of hexadecimal digits is a hash or a serial number. */
 const looksDrawn = (candidate: string): boolean =>
   /\d/.test(candidate) && /[A-Za-z]/.test(candidate) && !/^[0-9a-fA-F]+$/.test(candidate);
 
-/** Forms without a checksum, which other things can have by chance: Solana's, and TON's raw one. */
+/** Address forms without a checksum, which other texts can match by chance: Solana's, and TON's raw form. */
 const isUnchecked = (candidate: string, chains: readonly ChainId[]): boolean =>
   chains.every((chain) => chain === 'SOL') || /^(?:-1|0):/.test(candidate);
 
-/** Whether the text speaks of such money, and the run is neither part of a URL nor of one letter case. */
+/** Returns whether the text is about crypto-assets, and the run is neither part of a URL nor all in one letter case. */
 function isPlausible(text: string, candidate: string, at: number): boolean {
   const insideUrl = /[/=?&.#]/.test(text[at - 1] ?? '') || /[/=&]/.test(text[at + candidate.length] ?? '');
   const drawnFromBothCases =
@@ -120,13 +122,13 @@ function isPlausible(text: string, candidate: string, at: number): boolean {
   return !insideUrl && drawnFromBothCases && SPEAKS_OF_CRYPTO.test(text);
 }
 
-/** The last currency named before the address on one of whose chains the address can stand. */
+/** Returns the last currency named before the address. It is a token, or native to one of the address's possible chains. */
 function currencyBefore(before: string, chains: readonly ChainId[]): string | null {
   let best: { readonly at: number; readonly symbol: string } | null = null;
   for (const { symbol, words, chains: native } of CURRENCIES) {
     if (native !== null && !native.some((chain) => chains.includes(chain))) continue;
     for (const match of before.matchAll(words)) {
-      // "Bitcoin Cash" is named after "Bitcoin" at the same place: the longer name stands later in the table.
+      // "Bitcoin Cash" matches "Bitcoin" at the same position; the longer name comes later in the table, so it wins.
       if (best === null || match.index >= best.at) best = { at: match.index, symbol };
     }
   }

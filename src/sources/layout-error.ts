@@ -1,7 +1,10 @@
-/** The one sentence for a file that is none of a publisher's layouts. */
+/** The errors for files that do not have a publisher's layout. */
 import { AssayError } from '../base/errors.ts';
 
-/** INVALID_FILE naming the file, what was expected, and what was found as far as its first characters say. */
+/**
+ * Creates an INVALID_FILE error with the name of the file, the expected layout, and the actual content according to its
+ * first characters.
+ */
 export function unknownLayout(file: string, head: string, expected: string): AssayError {
   const found = /<html[\s>]|<!doctype html/i.test(head)
     ? 'an HTML page'
@@ -13,7 +16,7 @@ export function unknownLayout(file: string, head: string, expected: string): Ass
   });
 }
 
-/** INVALID_FILE for a table that lacks what every row needs. `what` is a sentence. */
+/** Creates an INVALID_FILE error for a table that lacks a required part. `what` is a sentence. */
 export function layoutError(file: string, what: string): AssayError {
   return new AssayError('INVALID_FILE', `${file}: ${what}`, { field: 'file' });
 }

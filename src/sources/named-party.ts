@@ -1,15 +1,15 @@
 /**
- * The record that readers of lists screened by name alone yield: politically exposed persons, adverse media, a user's own lists.
+ * The record of readers of lists that are screened by name only: politically exposed persons, adverse media, a user's own lists.
  * The official sanctions lists have their own record (`DesignatedParty`).
  */
 import type { PartyName, PartySchema, Provenance, Reject } from './records.ts';
 
-/** What it means to stand on a list. */
+/** The reason for being on a list. */
 export type NamedListType = 'sanctions' | 'pep' | 'adverse_media';
 
 export const NAMED_LIST_TYPES: readonly NamedListType[] = ['sanctions', 'pep', 'adverse_media'];
 
-/** One person or organisation of one list. Who is on two lists for two reasons is two records. */
+/** One person or organisation of one list. A party on two lists for two reasons has two records. */
 export interface NamedParty {
   readonly type: 'named';
   readonly listType: NamedListType;
@@ -20,9 +20,9 @@ export interface NamedParty {
   readonly names: readonly PartyName[];
   /** ISO dates or partial dates. */
   readonly birthDates: readonly string[];
-  /** ISO 3166-1 alpha-2 where the reader could map it, else the publisher's own text. */
+  /** ISO 3166-1 alpha-2 if the reader could map it; otherwise the publisher's own text. */
   readonly countries: readonly string[];
-  /** Why the party is listed: positions held, topics, programmes. */
+  /** Reasons for the listing: positions held, topics, programmes. */
   readonly programs: readonly string[];
   /** ISO date. */
   readonly listedAt: string | null;
@@ -30,13 +30,13 @@ export interface NamedParty {
   readonly provenance: Provenance;
 }
 
-/** What is known of a whole file; yielded exactly once, at its end. */
+/** Facts about a whole file; yielded exactly once, at its end. */
 export interface NamedHeader {
   readonly type: 'header';
-  /** ISO date or time, from inside the file; null where it does not say. */
+  /** ISO date or time, from inside the file; null if it does not state one. */
   readonly publishedAt: string | null;
   readonly layout: string;
-  /** Records that are sound and no party of any of our lists (addresses, companies without a topic, sanctions). */
+  /** Number of valid records that are not a party of any supported list (addresses, companies without a topic, sanctions). */
   readonly passedOver: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Opens a publisher's file as a stream of bytes or text whatever it is wrapped in (nothing, gzip, a zip archive) and
- * whatever Unicode form it has. The content decides, never the file name. What is inside is for the readers.
+ * Opens a publisher's file as a stream of bytes or text, whatever its compression (none, gzip, a zip archive) and Unicode encoding. The
+ * content decides, never the file name. The readers parse the content.
  */
 import { type FileHandle, open as openFile } from 'node:fs/promises';
 import { basename } from 'node:path';
@@ -16,27 +16,31 @@ export interface SourcePart {
   readonly path: string;
   /** Name of the entry inside a zip archive; null for the file itself. */
   readonly entry: string | null;
-  /** What provenance and errors call it, without folders. */
+  /** Name in provenance and errors, without folders. */
   readonly name: string;
 }
 
 export interface OpenTextOptions {
-  /** What the publisher writes where it is not Unicode; the first bytes beyond ASCII decide. Without it the text must be Unicode. */
+  /**
+   * The publisher's encoding for a text that is not Unicode; the first bytes beyond ASCII decide. Default: the text must be Unicode.
+   */
   readonly legacyEncoding?: 'windows-1252' | 'iso-8859-1';
-  /** Puts U+FFFD in the place of broken bytes, for publishers known to ship them. Without it they are an error. */
+  /**
+   * Replaces invalid bytes with U+FFFD, for publishers whose files are known to contain them. Without this option they are an error.
+   */
   readonly lenient?: boolean;
 }
 
 const READ_BYTES = 256 * 1024;
 
 const isGzip = (head: Uint8Array): boolean => head[0] === 0x1f && head[1] === 0x8b;
-/** `PK\x03\x04`, or `PK\x05\x06` of an archive without entries. */
+/** `PK\x03\x04`, or `PK\x05\x06` for an archive without entries. */
 const isZip = (head: Uint8Array): boolean =>
   head[0] === 0x50 &&
   head[1] === 0x4b &&
   ((head[2] === 3 && head[3] === 4) || (head[2] === 5 && head[3] === 6));
 
-/** The name without folders that provenance and errors use for a file. */
+/** Returns the name of a file without folders, for provenance and errors. */
 export const partName = (part: string | SourcePart): string =>
   typeof part === 'string' ? basename(part) : part.name;
 
@@ -46,7 +50,7 @@ const invalidFile = (name: string, what: string, cause?: unknown): AssayError =>
     ...(cause === undefined ? {} : { cause }),
   });
 
-/** Lists what a path holds: the entries of a zip archive that are files, or the file itself. Throws INVALID_FILE. */
+/** Lists the parts of a path: the files in a zip archive, or the file itself. Throws INVALID_FILE. */
 export async function listParts(path: string): Promise<SourcePart[]> {
   const name = basename(path);
   const handle = await openHandle(path, name);
@@ -65,8 +69,10 @@ export async function listParts(path: string): Promise<SourcePart[]> {
 }
 
 /**
- * Streams the bytes of a file, unwrapped. A zip archive given by its path alone must hold exactly one file. Throws
- * INVALID_FILE where the file is missing, cut, corrupted, or expands beyond `LIMITS.sourceFileBytesMax` or `LIMITS.sourceExpansionMax`.
+ * Streams the decompressed bytes of a file. A zip archive that is given only by its path must contain exactly one file.
+ *
+ * @throws INVALID_FILE if the file is missing, truncated, corrupted, or expands beyond `LIMITS.sourceFileBytesMax` or
+ * `LIMITS.sourceExpansionMax`.
  */
 export async function* openBytes(part: string | SourcePart): AsyncGenerator<Uint8Array, void, undefined> {
   const path = typeof part === 'string' ? part : part.path;
@@ -87,12 +93,12 @@ export async function* openBytes(part: string | SourcePart): AsyncGenerator<Uint
     yield* unzip(path, typeof part === 'string' ? null : part.entry, name);
     return;
   }
-  // autoClose is the default: ending or leaving the iteration closes the handle.
+  // autoClose is the default: when the iteration ends or is left early, it closes the handle.
   const raw = handle.createReadStream({ start: 0, highWaterMark: READ_BYTES });
   yield* guardExpansion(wrapping === 'gzip' ? gunzip(raw, name) : readAll(raw, name), size, name);
 }
 
-/** Streams a file as text: byte order marks are dropped, UTF-16 and a declared XML encoding are honoured. Throws INVALID_FILE. */
+/** Streams a file as text. Byte order marks are removed; UTF-16 and a declared XML encoding are supported. Throws INVALID_FILE. */
 export async function* openText(
   part: string | SourcePart,
   options: OpenTextOptions = {},
@@ -134,7 +140,7 @@ export async function* openText(
   if (rest !== '') yield rest;
 }
 
-/** The first characters of a file, by which a reader tells a publisher's layouts apart. Throws INVALID_FILE. */
+/** Reads the first characters of a file, by which a reader identifies the layout. Throws INVALID_FILE. */
 export async function readTextHead(
   part: string | SourcePart,
   chars: number,
@@ -154,7 +160,9 @@ export interface TextLine {
   readonly text: string;
 }
 
-/** Streams the lines of a file (`\n`, `\r\n`), without their ends. Throws INVALID_FILE on a line beyond `LIMITS.sourceLineCharsMax`. */
+/**
+ * Streams the lines of a file (`\n`, `\r\n`), without their ends. Throws INVALID_FILE if a line exceeds `LIMITS.sourceLineCharsMax`.
+ */
 export async function* openLines(
   part: string | SourcePart,
   options: OpenTextOptions = {},
@@ -221,7 +229,7 @@ async function* readAll(stream: Readable, name: string): AsyncGenerator<Uint8Arr
 
 async function* gunzip(raw: Readable, name: string): AsyncGenerator<Uint8Array, void, undefined> {
   const inflate = createGunzip({ chunkSize: READ_BYTES });
-  // An error of the source must end the inflater, or the iteration would wait for ever.
+  // An error of the source must destroy the inflater; otherwise the iteration would wait forever.
   raw.on('error', (error) => inflate.destroy(error));
   try {
     yield* readAll(raw.pipe(inflate), name);
@@ -318,7 +326,7 @@ async function* prepend(
   yield* rest;
 }
 
-/** Joins chunks until the first holds at least `bytes`, so that a look at the head never sees half of it. */
+/** Joins chunks until the first holds at least `bytes`, so that checks of the head always see all of it. */
 async function* withWholeHead(
   source: AsyncIterable<Uint8Array>,
   bytes: number,
@@ -367,7 +375,7 @@ const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
   return value >>> 0;
 });
 
-/** yauzl checks the size of an entry but not its CRC-32 (ISO 3309), so a flipped bit would pass. */
+/** yauzl checks the size of an entry but not its CRC-32 (ISO 3309), so it would not detect a flipped bit. */
 async function* checkCrc(
   source: AsyncIterable<Uint8Array>,
   expected: number,
@@ -384,16 +392,16 @@ async function* checkCrc(
     throw invalidFile(name, 'the archive is corrupted (CRC-32 differs).');
 }
 
-/** Enough for a byte order mark and an XML declaration. */
+/** Sufficient for a byte order mark and an XML declaration. */
 const HEAD_BYTES = 256;
 
-/** The encoding that the head of a file states; null where it states none. */
+/** Returns the encoding that the head of a file declares; null if it declares none. */
 function sniffEncoding(head: Uint8Array): string | null {
   const [a, b, c] = head;
   if (a === 0xef && b === 0xbb && c === 0xbf) return 'utf-8';
   if (a === 0xff && b === 0xfe) return 'utf-16le';
   if (a === 0xfe && b === 0xff) return 'utf-16be';
-  // UTF-16 without a mark: ASCII letters (`<`, a digit, a quote) with a zero beside each.
+  // UTF-16 without a byte order mark: ASCII letters (`<`, a digit, a quote) with a zero byte next to each.
   if (a !== undefined && a !== 0 && b === 0 && c !== 0 && head[3] === 0) return 'utf-16le';
   if (a === 0 && b !== undefined && b !== 0 && c === 0 && head[3] !== 0) return 'utf-16be';
   const start = Buffer.from(head.subarray(0, HEAD_BYTES)).toString('latin1');

@@ -1,11 +1,11 @@
-/** What is known of a publisher: who it is, and where its files stand. One row in the `download.ts` of each source folder. */
+/** Description of a publisher and of its files. One row in the `download.ts` of each source folder. */
 
 /** One file of a publisher, at its official and stable address. */
 export interface PublisherFile {
-  /** Plain file name: what the copy is called in its folder, and what is appended to the URL of a mirror. */
+  /** Plain file name: the name of the copy in its folder, and the part that is appended to the URL of a mirror. */
   readonly name: string;
   readonly url: string;
-  /** A publisher may not have it at times; its failure is not the source's failure. */
+  /** The publisher may not always have this file; if it is missing, the source does not fail. */
   readonly optional?: boolean;
 }
 
@@ -15,7 +15,7 @@ export interface PublisherSource {
   readonly files: readonly PublisherFile[];
   /** The publishing body's name, for people and for `SanctionsEntry.authority`. */
   readonly authority: string;
-  /** A page for people. */
+  /** Web page for people. */
   readonly homepage: string;
   /** Licence or terms of the data, in a few words. */
   readonly licence: string;

@@ -1,13 +1,13 @@
 /**
- * The neutral records that every publisher's reader yields. They say what the publisher said, in its own words and with
- * its place in the file; deciding chains, categories and identities is the work of whoever maps them (labels, names).
+ * The neutral records that every publisher's reader yields. They contain the publisher's own words and the position in the file;
+ * the code that maps them (labels, names) decides chains, categories and identities.
  */
 
-/** Where in a publisher's file a record stands: what a reject line and an audit need. */
+/** Position of a record in a publisher's file, for rejects and audits. */
 export interface Provenance {
   /** File name without its folder. */
   readonly file: string;
-  /** 1-based line, or element number where lines mean nothing (XML). */
+  /** 1-based line, or the number of the element if lines have no meaning (JSON). */
   readonly line: number;
 }
 
@@ -20,14 +20,14 @@ export interface PartyName {
   readonly kind: 'primary' | 'alias' | 'former';
   /** The publisher marks it as weak, low quality or not sufficient on its own. */
   readonly weak: boolean;
-  /** ISO 15924 or the publisher's own word for the script; null where not said. */
+  /** ISO 15924 or the publisher's own word for the script; null if not stated. */
   readonly script: string | null;
 }
 
 /** An address that a list attributes to a party. */
 export interface ListedAddress {
   readonly address: string;
-  /** Currency or chain as printed (`XBT`, `ETH`, `USDT`); null in free text that names none. Not the chain: the address decides. */
+  /** Currency or chain as printed (`XBT`, `ETH`, `USDT`); null in free text that names none. The address decides the chain. */
   readonly currency: string | null;
   readonly provenance: Provenance;
 }
@@ -43,9 +43,9 @@ export interface DesignatedParty {
   readonly programs: readonly string[];
   /** ISO dates or partial dates (`1972`, `1972-05`). */
   readonly birthDates: readonly string[];
-  /** ISO 3166-1 alpha-2 where the reader could map it, else the publisher's own text. */
+  /** ISO 3166-1 alpha-2 if the reader could map it; otherwise the publisher's own text. */
   readonly countries: readonly string[];
-  /** ISO date of the listing, where the publisher says it. */
+  /** ISO date of the listing, if the publisher states it. */
   readonly listedAt: string | null;
   /** ISO date, for publishers that keep delisted parties in the file (SECO). */
   readonly delistedAt: string | null;
@@ -53,9 +53,9 @@ export interface DesignatedParty {
   readonly remarks: string | null;
   /** The publisher's words for the measures imposed (`Asset freeze`, `Travel Ban`), if its file lists them. */
   readonly measures?: readonly string[];
-  /** Whether an asset freeze is among the measures; null or left out if the file does not say. */
+  /** Whether an asset freeze is among the measures; null or absent if the file does not state it. */
   readonly assetFreeze?: boolean | null;
-  /** A second id that the publisher prints beside `entityId`, such as the EU reference number. */
+  /** A second id that the publisher prints in addition to `entityId`, such as the EU reference number. */
   readonly reference?: string | null;
   readonly provenance: Provenance;
 }
@@ -64,38 +64,40 @@ export interface DesignatedParty {
 export interface AttributedAddress {
   readonly type: 'address';
   readonly address: string;
-  /** Chain or currency as printed; null where the publisher leaves it to the address. */
+  /** Chain or currency as printed; null if the publisher gives only the address. */
   readonly currency: string | null;
-  /** The publisher's id of the actor, for joining; null where it has none. */
+  /** The publisher's id of the actor, for joins; null if there is no id. */
   readonly actorId: string | null;
   /** Name of the actor as printed. */
   readonly actorName: string;
-  /** The publisher's own words for what this is, most specific first (`exchange`, `phish-hack`, `mixing_service`). */
+  /** The publisher's own words for the kind of actor, most specific first (`exchange`, `phish-hack`, `mixing_service`). */
   readonly concepts: readonly string[];
   readonly tags: readonly string[];
-  /** The publisher's own confidence word or number (`ownership`, `web_crawl`, `0.8`); null where none. */
+  /** The publisher's own confidence word or number (`ownership`, `web_crawl`, `0.8`); null if it gives none. */
   readonly confidence: string | null;
   readonly jurisdiction: string | null;
   readonly url: string | null;
   /** ISO dates. */
   readonly firstSeen: string | null;
   readonly lastSeen: string | null;
-  /** Whether this is a contract or token, which is labelled on its own chain only; null where not said. */
+  /** Whether this is a contract or token, which is labelled on its own chain only; null if not stated. */
   readonly isContract: boolean | null;
   /** False for a shipped fact that was not checked against a publisher's file. */
   readonly verified: boolean;
-  /** Where the publisher says this about this address; `url` is the actor's own site. */
+  /** Page on which the publisher makes this statement about the address; `url` is the actor's own site. */
   readonly sourceUrl?: string | null;
-  /** A category of our own taxonomy, said outright (seed, packages, the user's own files); it wins over `concepts`. */
+  /**
+   * A category of Assay's taxonomy, stated directly (seed, packages, the user's own files); it takes precedence over `concepts`.
+   */
   readonly category?: string | null;
-  /** A threat level of our own, said outright; it wins over the category's default. */
+  /** A threat level of Assay, stated directly; it takes precedence over the category's default. */
   readonly threatLevel?: string | null;
-  /** A sanctions entry that a shipped fact states of this address. */
+  /** A sanctions entry of this address, from a shipped fact. */
   readonly sanctions?: StatedSanction | null;
   readonly provenance: Provenance;
 }
 
-/** A sanction as a shipped fact states it, where the list's own file may not have been read yet. */
+/** A sanction from a shipped fact; the list's own file may not have been read yet. */
 export interface StatedSanction {
   readonly list: SanctionsList;
   /** The list's own id of the party. */
@@ -106,7 +108,7 @@ export interface StatedSanction {
   readonly delistedAt: string | null;
 }
 
-/** A row that could not be read, with the reason. Nothing is dropped in silence. */
+/** A row that could not be read, with the reason. No row is dropped silently. */
 export interface Reject {
   readonly type: 'reject';
   readonly reason: string;
@@ -115,18 +117,18 @@ export interface Reject {
   readonly provenance: Provenance;
 }
 
-/** What is known of a whole file; a reader yields it exactly once, before or after its records. */
+/** Facts about a whole file; a reader yields it exactly once, before or after its records. */
 export interface FileHeader {
   readonly type: 'header';
-  /** Lists that this file carries whole: a party of them that is absent here is delisted as of `publishedAt`. */
+  /** Lists that this file contains completely: a party of them that is absent from the file is delisted as of `publishedAt`. */
   readonly lists: readonly SanctionsList[];
-  /** ISO date or time of publication, from inside the file; null where the file does not say. */
+  /** ISO date or time of publication, from inside the file; null if the file does not state one. */
   readonly publishedAt: string | null;
-  /** Which of the publisher's layouts it is (`SDN_ADVANCED`, `SDN_XML`, `LEGACY_CSV`, `EU_FSF_1_1`, …). */
+  /** The publisher's layout (`SDN_ADVANCED`, `SDN_XML`, `LEGACY_CSV`, `EU_FSF_1_1`, …). */
   readonly layout: string;
 }
 
 export type SourceRecord = FileHeader | DesignatedParty | AttributedAddress | Reject;
 
-/** A publisher's reader: streams records out of one or more files that belong together. Bounded memory. */
+/** A publisher's reader: streams records from one or more files that belong together, in bounded memory. */
 export type SourceReader = (files: readonly string[]) => AsyncIterable<SourceRecord>;

@@ -1,4 +1,4 @@
-/** Streams the rows of a delimited table (CSV) with the line each starts on. What columns mean is for the readers. */
+/** Streams the rows of a delimited table (CSV) with the first line of each. The readers interpret the columns. */
 import { Readable } from 'node:stream';
 import { parse } from 'csv-parse';
 import { AssayError, messageOf } from '../base/errors.ts';
@@ -19,7 +19,7 @@ export interface TableOptions extends OpenTextOptions {
 /** The last character of files made for DOS. */
 const DOS_END_MARK = '\u001a';
 
-/** Yields rows of any number of cells, passing over empty lines. Throws INVALID_FILE on a quote that never closes or a row beyond bounds. */
+/** Yields rows with any number of cells, without empty lines. Throws INVALID_FILE on an unclosed quote or a row that is too long. */
 export async function* readRows(
   part: string | SourcePart,
   options: TableOptions,
@@ -33,7 +33,7 @@ export async function* readRows(
     max_record_size: LIMITS.sourceLineCharsMax,
   });
   const text = Readable.from(openText(part, options));
-  // An error of the source must end the parser, or the iteration would wait for ever.
+  // An error of the source must destroy the parser; otherwise the iteration would wait forever.
   text.on('error', (error) => parser.destroy(error));
   text.pipe(parser);
   let previousLine = 0;
@@ -60,7 +60,7 @@ export async function* readRows(
   }
 }
 
-/** Reads cells by the names of a header row: letter case, spaces and punctuation of the names do not matter. */
+/** Returns a function that reads a cell by its name in the header row: letter case, spaces and punctuation of the names do not matter. */
 export function columnsOf(header: readonly string[]): (cells: readonly string[], name: string) => string {
   const fold = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, '');
   const at = new Map<string, number>();
@@ -71,9 +71,9 @@ export function columnsOf(header: readonly string[]): (cells: readonly string[],
 }
 
 export interface WholeTableOptions extends TableOptions {
-  /** Rows of something else above the header row. */
+  /** Number of rows above the header row that do not belong to the table. */
   readonly linesAbove?: number;
-  /** Cells of each row, for a table that has no header row. */
+  /** Cells of each row, for a table without a header row. */
   readonly cells?: number;
 }
 
@@ -82,8 +82,9 @@ export type WholeTableRow =
   | { readonly kind: 'reject'; readonly reject: Reject };
 
 /**
- * Yields the rows of a table whose rows have as many cells as its header row, or as `cells` says. Any other row is handed out
- * as a reject, and where it is the last one, the file is cut: INVALID_FILE.
+ * Yields the rows that have as many cells as the header row, or as `cells` requires. Any other row becomes a reject.
+ *
+ * @throws INVALID_FILE if the last row has another number of cells: the file is truncated.
  */
 export async function* readWholeTable(
   part: string | SourcePart,

@@ -1,10 +1,7 @@
-/**
- * Facts stated in our own words: reads the fields that the seed and a user's own files share (category, confidence, dates),
- * and says what is wrong with one.
- */
+/** Reads and validates the fields that the seed and a user's own files share (category, confidence, dates). */
 import { LIMITS } from '../base/limits.ts';
 
-/** A field that breaks its rule: the reason of a reject. */
+/** A field with an invalid value: the reason of a reject. */
 export class FieldFault extends Error {
   constructor(field: string, why: string) {
     super(`${field}: ${why}.`);
@@ -14,7 +11,11 @@ export class FieldFault extends Error {
 
 const shown = (text: string): string => `'${text.length > 60 ? `${text.slice(0, 60)}…` : text}'`;
 
-/** The text, trimmed; null where it is empty. Throws where it is beyond what a person would read, or holds control characters. */
+/**
+ * Returns the trimmed text; null if it is empty.
+ *
+ * @throws FieldFault if it is too long or contains control characters.
+ */
 export function readText(
   field: string,
   text: string,
@@ -27,7 +28,12 @@ export function readText(
   return trimmed === '' ? null : trimmed;
 }
 
-/** A category or threat level: upper-case letters and `_`, in any letter case. Whether it is one of ours is for the labels. */
+/**
+ * Reads a category or threat level in any letter case; returns upper-case letters, digits and `_`. The labels decide whether the
+ * word is known.
+ *
+ * @throws FieldFault if it is not a word.
+ */
 export function readWord(field: string, text: string): string | null {
   const word = readText(field, text)?.toUpperCase().replace(/[\s-]/g, '_') ?? null;
   if (word !== null && !/^[A-Z0-9_]{1,64}$/.test(word))
@@ -35,20 +41,28 @@ export function readWord(field: string, text: string): string | null {
   return word;
 }
 
-/** `YYYY-MM-DD`, or an ISO time of which the date is kept. */
+/**
+ * Reads `YYYY-MM-DD`, or the date of an ISO time; returns null if the text is empty.
+ *
+ * @throws FieldFault if it is not a date.
+ */
 export function readDate(field: string, text: string): string | null {
   const trimmed = readText(field, text);
   if (trimmed === null) return null;
   const date = /^(\d{4}-\d{2}-\d{2})(?:[T ][\d:.]+(?:Z|[+-]\d{2}:?\d{2})?)?$/.exec(trimmed)?.[1];
   const day = date === undefined ? Number.NaN : Date.parse(`${date}T00:00:00Z`);
-  // 2025-02-30 parses as a date of March in some engines: the round trip finds it.
+  // Some engines parse 2025-02-30 as a date in March: converting the date back detects this.
   if (date === undefined || Number.isNaN(day) || !new Date(day).toISOString().startsWith(date)) {
     throw new FieldFault(field, `${shown(text)} is not an ISO date such as 2026-01-31`);
   }
   return date;
 }
 
-/** A number from 0 to 1 as text. */
+/**
+ * Reads a number from 0 to 1; returns it as text, or null if the text is empty.
+ *
+ * @throws FieldFault if it is not such a number.
+ */
 export function readConfidence(field: string, text: string): string | null {
   const trimmed = readText(field, text);
   if (trimmed === null) return null;
@@ -57,7 +71,11 @@ export function readConfidence(field: string, text: string): string | null {
   return String(value);
 }
 
-/** An http or https URL. */
+/**
+ * Reads an http or https URL; returns null if the text is empty.
+ *
+ * @throws FieldFault if it is not such a URL.
+ */
 export function readUrl(field: string, text: string): string | null {
   const trimmed = readText(field, text);
   if (trimmed === null) return null;
@@ -67,7 +85,11 @@ export function readUrl(field: string, text: string): string | null {
   return trimmed;
 }
 
-/** ISO 3166-1 alpha-2, in upper case. */
+/**
+ * Reads an ISO 3166-1 alpha-2 code; returns it in upper case, or null if the text is empty.
+ *
+ * @throws FieldFault if it does not have two letters.
+ */
 export function readJurisdiction(field: string, text: string): string | null {
   const code = readText(field, text)?.toUpperCase() ?? null;
   if (code !== null && !/^[A-Z]{2}$/.test(code)) {
@@ -85,6 +107,11 @@ const TRUTHS: ReadonlyMap<string, boolean> = new Map([
   ['0', false],
 ]);
 
+/**
+ * Reads a boolean word (true, yes, 1, false, no, 0); returns null if the text is empty.
+ *
+ * @throws FieldFault if it is another word.
+ */
 export function readTruth(field: string, text: string): boolean | null {
   const word = readText(field, text)?.toLowerCase();
   if (word === undefined) return null;

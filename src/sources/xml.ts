@@ -1,13 +1,13 @@
 /**
- * Streams a publisher's XML: the elements that a reader asks for come out as small trees, the rest is passed over. Reads
- * leniently (no schema, any namespace) but insists on a whole, well-formed document. What elements mean is for the readers.
+ * Streams a publisher's XML: yields the requested elements as small trees and skips all others. It reads leniently (no schema, any
+ * namespace) but requires a complete, well-formed document. The readers interpret the elements.
  */
 import { SaxesParser } from 'saxes';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { openText, partName, type SourcePart } from './open.ts';
 
-/** An element without its namespace prefix. `text` joins its own character data, trimmed; children's text is theirs. */
+/** An element without its namespace prefix. `text` is its own character data, trimmed and without the text of its children. */
 export interface XmlElement {
   readonly name: string;
   readonly attributes: Readonly<Record<string, string>>;
@@ -20,7 +20,7 @@ export interface XmlElement {
 export interface XmlWanted {
   /** Local names of the root elements that the layout may have. */
   readonly roots: readonly string[];
-  /** Local names of the elements to hand out; inside one of them, further ones are plain children. */
+  /** Local names of the elements to yield; inside one of them, further ones are plain children. */
   readonly elements: ReadonlySet<string>;
 }
 
@@ -32,9 +32,12 @@ interface OpenElement extends XmlElement {
 const localName = (name: string): string => name.slice(name.indexOf(':') + 1);
 
 /**
- * Yields the root (attributes only), then each wanted element in document order. Throws INVALID_FILE, naming file and line,
- * on anything but a complete document of one of the wanted roots: cut, malformed, an HTML page, a DTD, or beyond
- * `LIMITS.xmlDepthMax`, `LIMITS.xmlTokenCharsMax` or `LIMITS.xmlElementsMax`. What was yielded before an error is not a whole list.
+ * Yields the root (attributes only), then each wanted element in document order. The elements yielded before an error are not a
+ * complete list.
+ *
+ * @throws INVALID_FILE, with file and line, unless the document is complete and has one of the wanted roots: for example if it is
+ * truncated, malformed, an HTML page, has a DTD, or exceeds `LIMITS.xmlDepthMax`, `LIMITS.xmlTokenCharsMax` or
+ * `LIMITS.xmlElementsMax`.
  */
 export async function* readXml(
   part: string | SourcePart,
@@ -47,7 +50,7 @@ export async function* readXml(
   let depth = 0;
   let elements = 0;
   let sawRoot = false;
-  /** Characters fed since the last complete tag or text: a token that never ends must not grow for ever. */
+  /** Characters since the last complete tag or text: a token that never ends must not grow without limit. */
   let pendingChars = 0;
 
   const fail = (what: string, cause?: unknown): never => {
@@ -125,7 +128,7 @@ export async function* readXml(
   yield* ready;
 }
 
-/** Says after which line the text itself broke off (a cut archive, broken bytes), which only the parser knows. */
+/** Adds the line to errors of the text itself (a truncated archive, invalid bytes), which only the parser knows. */
 async function* withLines(
   text: AsyncIterable<string>,
   name: string,
@@ -143,25 +146,25 @@ async function* withLines(
   }
 }
 
-/** saxes prefixes its messages with line and column, which stand in ours already. */
+/** Removes the line and column that saxes puts before its messages; Assay's message already has them. */
 const plainMessage = (error: unknown): string =>
   messageOf(error)
     .replace(/^\d+:\d+: /, '')
     .replace(/\.$/, '');
 
-/** The first child of that name; undefined where there is none. */
+/** Returns the first child with this name; undefined if there is no such child. */
 export const childOf = (element: XmlElement | undefined, name: string): XmlElement | undefined =>
   element?.children.find((child) => child.name === name);
 
-/** All direct children of that name. */
+/** Returns all direct children with this name. */
 export const childrenOf = (element: XmlElement | undefined, name: string): readonly XmlElement[] =>
   element?.children.filter((child) => child.name === name) ?? [];
 
-/** Text of the first child of that name; empty where there is none. */
+/** Returns the text of the first child with this name; empty if there is no such child. */
 export const textOf = (element: XmlElement | undefined, name: string): string =>
   childOf(element, name)?.text ?? '';
 
-/** The children at the end of a path of names, whichever parents they have. */
+/** Returns all elements at the end of a path of names. */
 export function descend(element: XmlElement | undefined, ...path: readonly string[]): readonly XmlElement[] {
   let level: readonly XmlElement[] = element ? [element] : [];
   for (const name of path) level = level.flatMap((parent) => childrenOf(parent, name));

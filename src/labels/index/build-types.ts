@@ -1,13 +1,13 @@
-/** What a build of a snapshot takes and reports. The build itself is in build.ts. */
+/** Options and progress of a snapshot build. The build itself is in build.ts. */
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Designations } from '../designations.ts';
 import type { Label } from '../label.ts';
 import type { SnapshotSource } from './reader.ts';
 
-/** One dataset to build from; `labels` of its source is filled in by the build. */
+/** One dataset to build from; the build fills in `labels` of its source. */
 export interface SegmentRef {
-  /** Path of the segment without suffix, as given to `createSegmentWriter`. */
+  /** Path of the segment without suffix, as passed to `createSegmentWriter`. */
   readonly path: string;
   readonly source: Omit<SnapshotSource, 'labels'>;
 }
@@ -16,18 +16,18 @@ export type BuildPhase = 'read' | 'sort' | 'filter' | 'write' | 'publish';
 
 export interface BuildProgress {
   readonly phase: BuildPhase;
-  /** Labels done in this phase, and in all. */
+  /** Labels done in this phase, and in total. */
   readonly done: number;
   readonly total: number;
 }
 
 export interface BuildOptions {
   readonly segments: readonly SegmentRef[];
-  /** The folder that holds all snapshots and the CURRENT pointer. */
+  /** The folder with all snapshots and the CURRENT pointer. */
   readonly folder: string;
   /** Order of an address's labels, primary first (negative: `a` before `b`). Ties are broken by content, never by file order. */
   readonly compareLabels: (a: Label, b: Label) => number;
-  /** Designations of entities: labels of these entities get their entries. Left out: none. */
+  /** Designations of entities: labels of these entities get their entries. Default: none. */
   readonly designations?: Designations;
   readonly onProgress?: (progress: BuildProgress) => void;
   readonly signal?: AbortSignal;

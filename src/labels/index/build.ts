@@ -1,6 +1,6 @@
 /**
- * Builds a snapshot from segments: count, scatter into buckets, order and merge inside each, filter, write, publish. Memory is
- * about 100 bytes a label and 1.5 KB a template. Readers keep the old snapshot until the last step, and so does a crash.
+ * Builds a snapshot from segments: count, scatter into buckets, sort and merge inside each bucket, filter, write, publish. Memory use is
+ * about 100 bytes per label and 1.5 KB per template. Readers keep the old snapshot until the last step; after a crash it stays published.
  */
 import { createHash } from 'node:crypto';
 import { isoTime } from '../../base/clock.ts';
@@ -36,17 +36,20 @@ import { categoryOf, type EncodedTemplates, TemplateDecoder } from './template-t
 import { SCOPES } from './template-text.ts';
 import { writeEnvironment } from './write-environment.ts';
 
-/** Addresses a bucket on average: one cache line more for the directory costs less than a second record to compare. */
+/** Average addresses per bucket: one more cache line for the directory costs less than comparing a second record. */
 const BUCKET_LOAD = 1.5;
-/** Labels between two looks at the event loop and the signal: about 20 ms of work. */
+/** Labels between two yields to the event loop and checks of the signal: about 20 ms of work. */
 const PAUSE_EVERY = 1 << 18;
 
 type Pause = (phase: BuildPhase, done: number) => Promise<void>;
 
 /**
- * Builds and publishes the snapshot of all labels of the segments. Throws STORE_BUSY where another build runs in the folder,
- * INVALID_REQUEST where there are no labels or too many, STORE_CORRUPT or STORE_VERSION for an unreadable segment; an
- * aborted signal throws its reason. After any throw the published snapshot is the one from before.
+ * Builds and publishes the snapshot of all labels of the segments. If it throws, the previous snapshot stays published. An aborted signal
+ * throws its reason.
+ *
+ * @throws STORE_BUSY if another build runs in the folder.
+ * @throws INVALID_REQUEST if there are no labels or too many.
+ * @throws STORE_CORRUPT or STORE_VERSION for an unreadable segment.
  */
 export async function buildSnapshot(options: BuildOptions, deps: BuildDeps): Promise<SnapshotMeta> {
   const building = beginBuild(options.folder, deps);
@@ -94,7 +97,7 @@ async function buildInto(folder: string, options: BuildOptions, deps: BuildDeps)
   try {
     counted = await countBuckets(segments, bucketBits, pause);
     const building = templateBuild.finish(counted.used);
-    // Awaited below, after what runs beside it; a fault of that comes first.
+    // Awaited below, after the work that runs in parallel; an error of that work is thrown first.
     building.catch(() => undefined);
     records = await scatter(segments, counted.starts, total, bucketBits, pause);
     templates = await building;
@@ -107,7 +110,7 @@ async function buildInto(folder: string, options: BuildOptions, deps: BuildDeps)
   const filter = buildFilter(records, RECORD_WORDS, merged.addresses);
   await pause('filter', total);
 
-  // Labels that were given twice make the first guess too large, and must leave no trace in the result.
+  // Duplicate labels made the first estimate too large; the result must not depend on it.
   const finalBits = bucketBitsFor(merged.addresses);
   const directory =
     finalBits === bucketBits ? counted.starts : directoryOf(records, merged.addresses, finalBits);
@@ -162,7 +165,7 @@ async function buildInto(folder: string, options: BuildOptions, deps: BuildDeps)
 const bucketBitsFor = (addresses: number): number =>
   Math.min(Math.max(Math.ceil(Math.log2(addresses / BUCKET_LOAD)), 4), 26);
 
-/** The directory of records that are in the order of their place hashes. */
+/** Builds the directory of records that are sorted by place hash. */
 function directoryOf(records: Int32Array, addresses: number, bucketBits: number): Uint32Array {
   const directory = new Uint32Array((1 << bucketBits) + 1);
   for (let record = 0; record < addresses; record++) {
@@ -188,11 +191,11 @@ const sha256Of = (bytes: Uint8Array): string => {
 
 interface Counted {
   readonly starts: Uint32Array;
-  /** Of each segment a byte a template: whether it has labels. */
+  /** For each segment one byte per template: whether it has labels. */
   readonly used: readonly Uint8Array<ArrayBuffer>[];
 }
 
-/** First pass: where each bucket starts, and which templates have labels. Checks the segments' checksums on the way. */
+/** First pass: counts where each bucket starts and which templates have labels. Verifies the checksums of the segments at the same time. */
 async function countBuckets(
   segments: readonly Segment[],
   bucketBits: number,
@@ -226,7 +229,7 @@ async function countBuckets(
   return { starts, used };
 }
 
-/** Second pass: every label into its bucket, with the place of its template among those of all segments. */
+/** Second pass: writes every label into its bucket, with the number of its template among the templates of all segments. */
 async function scatter(
   segments: readonly Segment[],
   starts: Uint32Array,
@@ -266,14 +269,15 @@ async function scatter(
 interface Merged {
   readonly addresses: number;
   readonly overflow: Int32Array;
-  /** Labels of each template, the same label of an address counted once. */
+  /** Labels of each template; the same label of an address counts once. */
   readonly labelsOfTemplate: Uint32Array;
   readonly realAddresses: number;
 }
 
 /**
- * Gives the templates their numbers in the snapshot, orders each bucket by place hash, slot and template, merges equal labels, moves the labels of addresses with several to the overflow
- * area in the order of `compareLabels`, and closes the gaps. `records` and `starts` become the snapshot's.
+ * Gives the templates their numbers in the snapshot, sorts each bucket by place hash, slot and template, and merges equal labels. It moves
+ * the labels of addresses with several labels to the overflow area in the order of `compareLabels`, and closes the gaps. `records` and
+ * `starts` become those of the snapshot.
  */
 async function mergeBuckets(
   records: Int32Array,
@@ -350,8 +354,8 @@ async function mergeBuckets(
 }
 
 /**
- * Orders records [start, end) by place hash, slot, template and days: insertion, a bucket holds one or two. With the hash first
- * the order of all records is the same for any number of buckets.
+ * Sorts records [start, end) by place hash, slot, template and days. Insertion sort, because a bucket holds one or two records. The hash
+ * comes first, so that the order of all records is the same for any number of buckets.
  */
 function sortBucket(records: Int32Array, start: number, end: number, held: Int32Array): void {
   if (end - start > 64) {
@@ -369,7 +373,7 @@ function sortBucket(records: Int32Array, start: number, end: number, held: Int32
   }
 }
 
-/** One address with thousands of labels, or an input made to collide: insertion would take the square of it. */
+/** For one address with thousands of labels, or an input made to collide: insertion sort would take quadratic time. */
 function sortLargeBucket(records: Int32Array, start: number, end: number): void {
   const copy = records.slice(start * RECORD_WORDS, end * RECORD_WORDS);
   const order = Array.from({ length: end - start }, (_, index) => index);
@@ -402,7 +406,9 @@ function sameSlot(records: Int32Array, first: number, second: number): boolean {
   return true;
 }
 
-/** Makes one of each run of equal templates in [from, to): earliest first day, latest last day. Returns how many are left. */
+/**
+ * Merges each run of equal templates in [from, to) into one label: earliest first day, latest last day. Returns the number of labels left.
+ */
 function mergeEqualLabels(records: Int32Array, from: number, to: number): number {
   let kept = 1;
   for (let index = from + 1; index < to; index++) {
@@ -427,7 +433,7 @@ function mergeDays(a: number, b: number): number {
   return first | (Math.max(a >>> 16, b >>> 16) << 16);
 }
 
-/** The records [from, from + count) of one address, best label first. */
+/** Returns a function that orders the records [from, from + count) of one address, best label first. */
 function rankBy(
   compareLabels: (a: Label, b: Label) => number,
   { bytes, sharedAt, sourceIds }: EncodedTemplates,
@@ -440,7 +446,7 @@ function rankBy(
       const id = records[at + TEMPLATE] as number;
       return { index: from + index, id, label: decoder.label(id, records[at + DAYS] as number) };
     });
-    // Template ids follow the texts: a tie is decided by content.
+    // Template ids are in the order of their texts, so content breaks a tie.
     labels.sort((a, b) => compareLabels(a.label, b.label) || a.id - b.id);
     return labels.map((entry) => entry.index);
   };

@@ -1,14 +1,16 @@
-/** Dates of labels as days in 16 bits: half the room of a word, and enough for any chain until the year 2149. */
+/** Dates of labels as days in 16 bits: half of a word, and sufficient for any chain until the year 2149. */
 
-/** Stands for "not known". 1 January 1970 itself is therefore not representable; no chain is that old. */
+/** Means "not known". 1 January 1970 itself is therefore not representable; no chain is that old. */
 export const NO_DAY = 0;
 
 const MS_PER_DAY = 86_400_000;
 const DAY_MAX = 0xffff;
 
 /**
- * Days since 1970-01-01 of an ISO date or time (`2019-08-06`, `2019-08-06T10:00:00Z`); partial dates (`2019`, `2019-08`)
- * count from their first day. NO_DAY where the text is null, no date, or outside 1970-01-02 to 2149-06-06.
+ * Converts an ISO date or time (`2019-08-06`, `2019-08-06T10:00:00Z`) to days since 1970-01-01. A partial date (`2019`,
+ * `2019-08`) means its first day.
+ *
+ * @returns NO_DAY if the text is null, not a date, or outside 1970-01-02 to 2149-06-06.
  */
 export function dayFromIso(text: string | null): number {
   if (text === null) return NO_DAY;
@@ -18,11 +20,12 @@ export function dayFromIso(text: string | null): number {
   return day > 0 && day <= DAY_MAX ? day : NO_DAY;
 }
 
-/** Number of days before 1 January 1970 of the shifted calendar below (0000-03-01). */
+/** Days from the epoch of the shifted calendar below (0000-03-01) to 1 January 1970. */
 const SHIFTED_EPOCH_DAYS = 719_468;
 
 /**
- * Year, month and day packed as `year << 9 | month << 5 | day`.
+ * Returns year, month and day packed as `year << 9 | month << 5 | day`.
+ *
  * Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", civil_from_days.
  */
 export function civilFromDay(day: number): number {
@@ -41,10 +44,10 @@ export function civilFromDay(day: number): number {
 
 const two = (value: number): string => (value < 10 ? `0${value}` : `${value}`);
 
-/** Texts of days seen so far: labels of millions of addresses share some thousands of days, of 32 bytes each. */
+/** Cache of rendered days: the labels of millions of addresses share a few thousand days, of 32 bytes each. */
 const isoTexts: string[] = new Array(DAY_MAX + 1).fill('');
 
-/** ISO date of a day; null for NO_DAY. */
+/** Returns the ISO date of a day; null for NO_DAY. */
 export function isoFromDay(day: number): string | null {
   if (day === NO_DAY) return null;
   const known = isoTexts[day] as string;
@@ -58,7 +61,7 @@ function renderDay(day: number): string {
   return text;
 }
 
-/** Writes `YYYY-MM-DD` (10 bytes of ASCII) of a known day. */
+/** Writes a day other than NO_DAY as `YYYY-MM-DD` (10 bytes of ASCII). */
 export function writeIsoDay(day: number, out: Uint8Array, offset: number): void {
   const civil = civilFromDay(day);
   const year = civil >> 9;
@@ -76,7 +79,10 @@ export function writeIsoDay(day: number, out: Uint8Array, offset: number): void 
   out[offset + 9] = 48 + (dayOfMonth % 10);
 }
 
-/** Days since 1970-01-01 of ten bytes `YYYY-MM-DD`; -1 where they are no such date of 1970-01-02 to 2149-06-06. */
+/**
+ * Converts ten bytes `YYYY-MM-DD` to days since 1970-01-01;
+ * returns -1 unless they are a date from 1970-01-02 to 2149-06-06.
+ */
 export function dayFromBytes(bytes: Uint8Array, offset: number): number {
   const digit = (index: number): number => {
     const value = (bytes[offset + index] as number) - 48;

@@ -1,7 +1,7 @@
 /**
- * A binary fuse filter of 8 bits: says "not in here" of an address without touching the records, wrong once in 256.
+ * A binary fuse filter of 8 bits: rules out an address without reading the records, with 1 false positive in 256.
  * Source: Graf and Lemire, "Binary Fuse Filters: Fast and Smaller Than Xor Filters", https://arxiv.org/abs/2201.01174,
- * three-wise, with 32-bit hashes of the slot in place of one of 64 bits.
+ * 3-wise, with two 32-bit hashes of the slot instead of one 64-bit hash.
  */
 import { filterHash, placeHash, SLOT_WORDS } from './slot.ts';
 
@@ -14,14 +14,21 @@ export interface FilterShape {
   readonly bytes: number;
 }
 
-/** A filter that could not be built (it needs two slots with equal 64-bit hashes, many times over) lets everything pass. */
+/**
+ * Lets everything pass. Used if a filter could not be built, which needs slots with equal 64-bit hashes in every attempt.
+ */
 export const OPEN_FILTER: FilterShape = { segmentBits: 0, span: 0, bytes: 0 };
 
-/** Segment masks take two times this many bits of one 32-bit hash. */
+/** The segment masks take two times this many bits of one 32-bit hash. */
 const SEGMENT_BITS_MAX = 16;
 const ATTEMPTS_MAX = 8;
 
-/** Sizes as in the paper's reference implementation, for `keys` keys. */
+/**
+ * Returns the sizes of a filter, as in the paper's reference implementation.
+ *
+ * @param keys Number of keys.
+ * @param growth Factor on the size, for a further attempt.
+ */
 export function filterShape(keys: number, growth: number): FilterShape {
   const count = Math.max(keys, 2);
   const segmentBits = Math.min(
@@ -34,11 +41,11 @@ export function filterShape(keys: number, growth: number): FilterShape {
   return { segmentBits, span: segments * segment, bytes: (segments + 2) * segment };
 }
 
-/** Position in the first of the three segments: the place hash scaled to the span. */
+/** Returns the position in the first of the three segments: the place hash scaled to the span. */
 export const firstPosition = (place: number, span: number): number =>
   ((place >>> 0) * (span / 4_294_967_296)) | 0;
 
-/** One byte of both hashes, of bits that the positions leave alone as far as they can. */
+/** Returns one byte of both hashes; as far as possible it uses bits that the positions do not use. */
 export const fingerprint = (place: number, second: number): number =>
   (Math.imul(place ^ (second >>> 9), 0x9e3779b1) >>> 24) ^ (second >>> 28);
 
@@ -48,8 +55,8 @@ export interface Filter {
 }
 
 /**
- * Builds the filter of `count` slots, which stand in `records` every `stride` words, ordered by their place hash (so that
- * memory is walked in order). Two neighbours with equal hashes are taken once.
+ * Builds the filter of `count` slots, one every `stride` words in `records`. They must be sorted by place hash, so that
+ * memory is accessed in order; adjacent slots with equal hashes count once.
  */
 export function buildFilter(records: Int32Array, stride: number, count: number): Filter {
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
@@ -69,8 +76,9 @@ function tryFilter(
   const { span, segmentBits, bytes: size } = shape;
   const segment = 1 << segmentBits;
   const mask = segment - 1;
-  // Of each position: how many keys still use it (times 4, plus the exclusive or of which of its three they are), and the
-  // exclusive or of their hashes. A position with one key left names that key.
+  // For each position: the number of keys that still use it (times 4, plus the exclusive or of the roles, 0 to 2, of the
+  // position for these keys), and the exclusive or of their hashes. At a position with one key left, these values
+  // identify the key.
   const uses = new Uint16Array(size);
   const places = new Int32Array(size);
   const seconds = new Int32Array(size);
@@ -150,7 +158,7 @@ function tryFilter(
   return filter;
 }
 
-/** Whether the filter lets a slot with these hashes pass. Always true for a slot it was built from. */
+/** Returns whether a slot with these hashes passes the filter; always true for a slot that the filter was built from. */
 export function passesFilter(bytes: Uint8Array, shape: FilterShape, place: number, second: number): boolean {
   if (shape.bytes === 0) return true;
   const segment = 1 << shape.segmentBits;
@@ -162,7 +170,7 @@ export function passesFilter(bytes: Uint8Array, shape: FilterShape, place: numbe
   return found === (fingerprint(place, second) & 0xff);
 }
 
-/** The place hash of the slot at `records[at]`. */
+/** Returns the place hash of the slot at `records[at]`. */
 export const slotPlace = (records: Int32Array, at: number): number =>
   placeHash(
     records[at] as number,
@@ -173,7 +181,7 @@ export const slotPlace = (records: Int32Array, at: number): number =>
     records[at + SLOT_WORDS - 1] as number,
   );
 
-/** The filter hash of the slot at `records[at]`. */
+/** Returns the filter hash of the slot at `records[at]`. */
 export const slotSecond = (records: Int32Array, at: number): number =>
   filterHash(
     records[at] as number,

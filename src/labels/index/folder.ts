@@ -1,6 +1,6 @@
 /**
- * The folder of snapshots: `CURRENT` names the one in force, every other entry is a snapshot in use, one being built, or
- * waste. Publishing is the rename of a file; taking away what nobody holds never races with those who come.
+ * The folder of snapshots: `CURRENT` names the published one; every other entry is a snapshot in use, one being built, or
+ * waste. A snapshot is published by renaming a file. Removing unused snapshots never races with readers that open one.
  */
 import {
   closeSync,
@@ -32,7 +32,7 @@ const SNAPSHOT = 'snapshot-';
 const WASTE = 'waste-';
 const LEASES = 'leases';
 
-/** Path of the snapshot in force; null where none was published yet. */
+/** Returns the path of the published snapshot; null if none was published yet. */
 export function currentSnapshot(root: string): string | null {
   let name: string;
   try {
@@ -47,13 +47,20 @@ export function currentSnapshot(root: string): string | null {
   return join(root, name);
 }
 
-/** Changes whenever another snapshot is published; costs one system call. Null where none was published yet. */
+/**
+ * Returns a value that changes whenever another snapshot is published, for the cost of one system call; null if none was
+ * published yet.
+ */
 export function publicationMark(root: string): string | null {
   const state = statSync(join(root, CURRENT), { bigint: true, throwIfNoEntry: false });
   return state ? `${state.ino}.${state.mtimeNs}.${state.ctimeNs}` : null;
 }
 
-/** The data version in the name of a snapshot's folder. Throws STORE_CORRUPT for another name. */
+/**
+ * Returns the data version in the name of a snapshot's folder.
+ *
+ * @throws STORE_CORRUPT for another name.
+ */
 export function dataVersionOf(path: string): string {
   const found = /^snapshot-\d+-([0-9a-f]{16})(?:-\d+)?$/.exec(basename(path))?.[1];
   if (found === undefined) throw new AssayError('STORE_CORRUPT', `${path} does not name a data version.`);
@@ -63,11 +70,15 @@ export function dataVersionOf(path: string): string {
 let leasesTaken = 0;
 
 /**
- * Lays a lease in the snapshot in force. Whoever takes snapshots away looks for leases after `CURRENT` moved on: a lease that
- * is laid, and then still finds its snapshot in force, was there in time. Null where none was published yet.
+ * Takes a lease on the published snapshot. Removal checks leases after `CURRENT` has changed: if the snapshot is still
+ * published once its lease exists, the removal will see the lease.
+ *
+ * @returns Null if none was published yet.
+ * @throws STORE_CORRUPT if `CURRENT` names a snapshot that does not exist.
+ * @throws STORE_BUSY if snapshots are published faster than one can be opened.
  */
 export function leaseCurrent(root: string): { path: string; lease: FileLease } | null {
-  // Each round but the last means that a whole snapshot was published meanwhile.
+  // Each repetition means that another snapshot was published meanwhile.
   for (let round = 0; round < 100; round++) {
     const path = currentSnapshot(root);
     if (path === null) return null;
@@ -88,7 +99,11 @@ export function leaseCurrent(root: string): { path: string; lease: FileLease } |
   throw new AssayError('STORE_BUSY', `Snapshots of ${root} are published faster than they can be opened.`);
 }
 
-/** Takes away every snapshot that is neither in force nor held. Returns how many went. */
+/**
+ * Removes every snapshot that is neither published nor leased.
+ *
+ * @returns The number of snapshots removed.
+ */
 export function removeUnheld(root: string, log: Logger): number {
   const current = currentSnapshot(root);
   let removed = 0;
@@ -99,30 +114,35 @@ export function removeUnheld(root: string, log: Logger): number {
       continue;
     }
     if (!name.startsWith(SNAPSHOT) || path === current || sweepLeases(join(path, LEASES))) continue;
-    // In one step out of reach, then at leisure: nobody opens a half-removed snapshot.
+    // The rename makes it unreachable in one step; deletion can then take its time. A half-removed snapshot is never opened.
     const waste = join(root, `${WASTE}${name}`);
     try {
       renameSync(path, waste);
       rmSync(waste, { recursive: true, force: true });
       removed++;
     } catch (error) {
-      // Another process took it first; what is left goes next time.
+      // Another process removed it first; the next run removes the rest.
       log.debug({ path, reason: messageOf(error) }, 'snapshot not removed');
     }
   }
   return removed;
 }
 
+/** A build in progress. */
 export interface Building {
-  /** Empty folder, on the same file system, for the snapshot's files. */
+  /** Empty folder for the snapshot's files, on the same file system. */
   readonly folder: string;
-  /** Puts the finished folder in force: durable first, then one rename. */
+  /** Publishes the finished folder: flushes it to disk first, then renames one file. */
   publish(dataVersion: string): void;
-  /** Removes what was not published, and old snapshots that nobody holds. Always to be called. */
+  /** Removes the folder if it was not published, and old snapshots without a lease. Always call it. */
   end(): void;
 }
 
-/** Claims the folder for one build, removing what earlier builds left when they died. Throws STORE_BUSY. */
+/**
+ * Locks the folder for one build and removes the leftovers of builds that crashed.
+ *
+ * @throws STORE_BUSY if another build runs in the folder.
+ */
 export function beginBuild(root: string, deps: BuildDeps): Building {
   mkdirSync(root, PRIVATE_FOLDER);
   const lock = claimBuild(root);
@@ -182,7 +202,10 @@ function claimBuild(root: string): FileLease {
   throw new AssayError('STORE_BUSY', `Another process is building a label index in ${root}.`);
 }
 
-/** Takes a dead lock away: moved aside first, and put back where it turns out that another claimant was here before. */
+/**
+ * Removes the lock of a dead process. It is moved aside first, and moved back if it turns out to be the lock of another,
+ * newer claimant.
+ */
 function clearDeadLock(path: string, deadText: string): void {
   const aside = `${path}.${process.pid}-${threadId}`;
   try {

@@ -1,14 +1,14 @@
 /**
- * Layout of a snapshot: an LMDB environment of four values. Large values come back as views of the memory map, which every
- * thread and process shares; all words are little-endian.
+ * Layout of a snapshot: an LMDB environment of four values. Large values are returned as views of the memory map, which all
+ * threads and processes share. All words are little-endian.
  *
  * - `meta`: JSON, a StoredMeta.
- * - `records`: 10 words an address, ordered by the place hash of its slot: the slot (6), then [6] template id, or position in
- *   the overflow area; [7] first and last day, 16 bits each; [8] flags and scope; [9] position of the JSON fragment.
- * - `lookup`: directory (2^k + 1 words: first record of each bucket), overflow area (addresses of several labels: count, then
- *   template id and days each, primary first), filter.
- * - `texts`: template table (4 words each: positions of fragment and body, length of body, flags and scope), then the
- *   fragments and bodies. Positions count 8 bytes.
+ * - `records`: 10 words per address, sorted by the place hash of its slot: the slot (6), then [6] template id, or position in the
+ * overflow area; [7] first and last day, 16 bits each; [8] flags and scope; [9] position of the JSON fragment.
+ * - `lookup`: directory (2^k + 1 words: first record of each bucket), overflow area (for each address with several labels: count,
+ * then template id and days of each, primary first), filter.
+ * - `texts`: template table (4 words each: positions of fragment and body, length of body, flags and scope), then the fragments
+ * and bodies. Positions count 8 bytes.
  */
 import { createHash } from 'node:crypto';
 import type { Designation } from '../designations.ts';
@@ -26,17 +26,17 @@ export const DAYS = 7;
 export const FLAGS = 8;
 export const FRAGMENT = 9;
 
-/** Bits of a record's and of a template's flags word; the scope's number stands in bits 8 to 15. */
+/** Bits of the flags word of a record and of a template; bits 8 to 15 hold the number of the scope. */
 export const MULTIPLE = 1;
-/** A sanction in force holds for every chain of the key. */
+/** A sanction in force holds on every chain of the key. */
 export const SANCTIONED = 2;
-/** A sanction in force holds on some chains only: the labels have to be asked. */
+/** A sanction in force holds on some chains only: the labels decide. */
 export const SANCTIONED_SOMEWHERE = 4;
 export const SYNTHETIC = 8;
 
 /**
- * Number of the set of fields that fragments are rendered with: 2 since labels have a class. Fragments of another set (an earlier
- * or a later release built the snapshot) are not copied into answers; their labels are decoded and rendered.
+ * Version of the set of fields in rendered fragments: 2 since labels have a class. Fragments of another version (the snapshot was
+ * built by an earlier or later release) are not copied into responses; their labels are decoded and rendered.
  */
 export const LABEL_FIELDS = 2;
 
@@ -46,7 +46,7 @@ export const TEMPLATE_WORDS = 4;
 export const SCOPE_EVM = 0;
 
 export const ENVIRONMENT_FILE = 'labels.mdb';
-/** How many bytes the environment had when it was finished: a map of a file cut short ends the process, not the call. */
+/** Holds the final size of the environment in bytes: mapping a truncated file crashes the process; it does not fail the call. */
 export const SIZE_FILE = 'labels.size';
 
 export const VALUE_KEYS = {
@@ -57,25 +57,25 @@ export const VALUE_KEYS = {
 } as const;
 
 /**
- * Every snapshot is mapped with this size, whatever its own: lmdb-js remembers the views it made by their address, and an
- * address that is mapped again by a later snapshot is right only if the size is the same. Addresses cost nothing; it is the
- * most that one of its buffers spans.
+ * Every snapshot is mapped with this size, regardless of its own. lmdb-js remembers the views it made by their address, and an
+ * address that a later snapshot maps again is valid only if the size is the same. Address space is free; this is the most that
+ * one of its buffers spans.
  */
 export const MAP_BYTES = 0xf0000000;
 
 export interface SnapshotLayout {
   readonly addresses: number;
-  /** See LABEL_FIELDS; absent from snapshots of the first set. */
+  /** See LABEL_FIELDS; absent from snapshots of the first version. */
   readonly labelFields?: number;
   /** log2 of the number of buckets. */
   readonly bucketBits: number;
   readonly overflowWords: number;
   readonly filter: FilterShape;
   readonly templates: number;
-  /** Where the table of values that templates share begins in `texts`, in bytes, and how many there are. */
+  /** Start of the table of values that templates share, in bytes of `texts`, and the number of these values. */
   readonly sharedAt: number;
   readonly shared: number;
-  /** What the scope numbers, category numbers and source numbers mean. */
+  /** The values behind the numbers of scopes, categories and sources. */
   readonly scopes: readonly LabelScope[];
   readonly categories: readonly Category[];
   readonly sourceIds: readonly string[];
@@ -83,7 +83,7 @@ export interface SnapshotLayout {
   readonly sha256: { readonly records: string; readonly lookup: string; readonly texts: string };
 }
 
-/** The checksum of a whole snapshot: of its values, and of the designations in its meta if it has any. */
+/** Returns the checksum of a whole snapshot: of its values, and of the designations in its meta if it has any. */
 export function snapshotChecksum(
   sha256: SnapshotLayout['sha256'],
   designations: readonly Designation[],

@@ -1,4 +1,4 @@
-/** The statistical shape of a set of labels: what synthetic labels are made after, and measured against. */
+/** The statistical profile of a set of labels: the model for synthetic labels, and the measure of their quality. */
 import type { ChainId } from '../../chains/registry.ts';
 import type { LabelScope, LabelTemplate } from '../label.ts';
 import type { Category, ThreatLevel } from '../taxonomy.ts';
@@ -13,11 +13,11 @@ export interface ProfileStratum {
   readonly share: number;
   /** Forms of the address: kind byte, payload bytes, share. */
   readonly forms: readonly (readonly [kind: number, payloadBytes: number, share: number])[];
-  /** Lengths of entity names (characters) at twenty evenly spaced quantiles, label by label. */
+  /** Lengths of entity names (characters) at twenty evenly spaced quantiles, over all labels. */
   readonly nameLengths: readonly number[];
-  /** Tags of a label: count and share. */
+  /** Numbers of tags of a label, each with its share. */
   readonly tagCounts: readonly (readonly [count: number, share: number])[];
-  /** Characters of a tag, mean. */
+  /** Mean number of characters of a tag. */
   readonly tagLength: number;
   readonly sourceUrlLength: number;
   readonly confidence: number;
@@ -31,7 +31,7 @@ export interface LabelProfile {
   readonly labels: number;
   readonly addresses: number;
   readonly entities: number;
-  /** Number of labels of an address, and the share of addresses that have it. */
+  /** Numbers of labels of an address, each with the share of addresses that have it. */
   readonly labelsPerAddress: readonly (readonly [labels: number, share: number])[];
   readonly strata: readonly ProfileStratum[];
 }
@@ -74,6 +74,7 @@ const bump = <K>(counts: Map<K, number>, value: K): void => {
   counts.set(value, (counts.get(value) ?? 0) + 1);
 };
 
+/** Creates a profiler, which counts labels and computes their profile. */
 export function createProfiler(): Profiler {
   const strata = new Map<string, Tally>();
   const labelsOf = new Map<string, number>();
@@ -170,7 +171,7 @@ function stratumOf(tally: Tally, labels: number): ProfileStratum {
   };
 }
 
-/** The figures that synthetic labels must meet within a fifth. Means are over labels. */
+/** The figures that synthetic labels must match within a fifth. Means are over labels. */
 export interface ProfileSummary {
   readonly labelsPerAddress: number;
   readonly nameLength: number;
@@ -180,6 +181,7 @@ export interface ProfileSummary {
   readonly byCategory: ReadonlyMap<string, number>;
 }
 
+/** Computes the summary of a profile. */
 export function summarise(profile: LabelProfile): ProfileSummary {
   const byChain = new Map<string, number>();
   const byCategory = new Map<string, number>();

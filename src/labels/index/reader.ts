@@ -1,4 +1,4 @@
-/** What an open label snapshot answers. Implemented by snapshot.ts; everything that only asks depends on this file. */
+/** The interface of an open label snapshot. Implemented by snapshot.ts; code that only reads labels depends on this file. */
 import type { AddressKey } from '../../chains/address/address.ts';
 import type { ChainId } from '../../chains/registry.ts';
 import type { SanctionsList } from '../../sources/records.ts';
@@ -25,20 +25,20 @@ export interface SnapshotSource {
 
 export interface SnapshotMeta {
   readonly formatVersion: number;
-  /** Names the content: same labels in, same version out. The `dataVersion` of every answer. */
+  /** Hash of the content: the same labels give the same version. The `dataVersion` of every response. */
   readonly dataVersion: string;
   readonly builtAt: string;
   readonly real: LabelCounts;
   readonly synthetic: LabelCounts;
   readonly sources: readonly SnapshotSource[];
-  /** Real labels by the scope they hold on (`EVM` or a chain) and by category. */
+  /** Real labels by scope (`EVM` or a chain) and by category. */
   readonly byChain: Readonly<Record<string, number>>;
   readonly byCategory: Readonly<Record<string, number>>;
-  /** The same of synthetic labels; absent where there are none. */
+  /** The same for synthetic labels; absent if there are none. */
   readonly syntheticByChain?: Readonly<Record<string, number>>;
   readonly syntheticByCategory?: Readonly<Record<string, number>>;
   readonly checksum: string;
-  /** Designations of entities that are linked to listed parties, in force and history; left out if there are none. */
+  /** Designations of entities that are linked to listed parties, in force and history; absent if there are none. */
   readonly designations?: readonly Designation[];
 }
 
@@ -49,30 +49,33 @@ export type LabelHandle = number;
 export const NOT_LABELLED: LabelHandle = -1;
 
 /**
- * One immutable snapshot, memory-mapped. Calls are synchronous, allocate nothing but their answer, and never fail because a
- * newer snapshot was published. Labels come in the order of the written rule: the first one is of the primary entity.
+ * One immutable snapshot, memory-mapped. Calls are synchronous, allocate only their result, and never fail because a newer
+ * snapshot was published. Labels are in the order of the primary-label rule: the first label belongs to the primary entity.
  */
 export interface LabelReader {
   readonly meta: SnapshotMeta;
-  /** Looks a key up by its bytes in a shared buffer; the hot path. */
+  /** Looks up a key by its bytes in a shared buffer; this is the hot path. */
   find(keys: Uint8Array, offset: number, length: number): LabelHandle;
-  /** The labels that hold on `chain`, primary first; empty for NOT_LABELLED. */
+  /** Returns the labels that hold on `chain`, primary first; empty for NOT_LABELLED. */
   labels(handle: LabelHandle, chain: ChainId): readonly Label[];
-  /** The same as `find` then `labels`. */
+  /** Calls `find`, then `labels`. */
   lookup(key: AddressKey, chain: ChainId): readonly Label[];
   /**
-   * Writes the labels that hold on `chain` as the JSON text of an array (UTF-8, the shape of the API's `labels[]`) into `out`
-   * at `offset`; returns the offset behind it, or -1 where `out` is too small. Writes `[]` for NOT_LABELLED.
+   * Writes the labels that hold on `chain` as the JSON text of an array (UTF-8, the shape of the API's `labels[]`) into
+   * `out`. Writes `[]` for NOT_LABELLED.
+   *
+   * @param offset Position in `out` at which the text begins.
+   * @returns The offset after the text, or -1 if `out` is too small.
    */
   writeLabelsJson(handle: LabelHandle, chain: ChainId, out: Uint8Array, offset: number): number;
-  /** Whether a sanction in force (DIRECT) holds for the address on `chain`. No decoding. */
+  /** Returns whether a sanction in force (DIRECT) holds for the address on `chain`. It decodes nothing. */
   isSanctioned(handle: LabelHandle, chain: ChainId): boolean;
 }
 
-/** Always the newest published snapshot. Take `current` once per request or chunk, so that one answer reads one snapshot. */
+/** The newest published snapshot. Read `current` once per request or chunk, so that one response uses one snapshot. */
 export interface SnapshotSet {
   readonly current: LabelReader;
-  /** Looks for a newer snapshot and swaps to it; true when it swapped. */
+  /** Checks for a newer snapshot and switches to it; returns true if it switched. */
   refresh(): boolean;
   close(): void;
 }

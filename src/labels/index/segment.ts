@@ -1,6 +1,6 @@
 /**
- * A segment: one imported dataset as an immutable pair of files, `PATH.records` (32 bytes a label: slot, template, days) and
- * `PATH.templates` (a header line, then one canonical template a line). A segment exists once its template file does.
+ * A segment: one imported dataset as an immutable pair of files, `PATH.records` (32 bytes per label: slot, template, days) and
+ * `PATH.templates` (a header line, then one canonical template per line). A segment exists if its template file exists.
  */
 import { createHash, type Hash } from 'node:crypto';
 import {
@@ -28,24 +28,29 @@ export const SEGMENT_RECORD_WORDS = SLOT_WORDS + 2;
 const RECORD_BYTES = SEGMENT_RECORD_WORDS * 4;
 const FORMAT = 1;
 
-/** Large enough that a write costs nothing beside its bytes, small enough that many writers fit beside each other. */
+/**
+ * Records per write: large enough that the cost of the call is negligible, small enough for many writers at the same time.
+ */
 const CHUNK_RECORDS = 32_768;
 
 export interface SegmentStats {
-  /** Labels, one for every `add`; the same label twice counts twice here and once in a snapshot. */
+  /** Number of `add` calls; a duplicate label counts twice here and once in a snapshot. */
   readonly labels: number;
   readonly templates: number;
   readonly bytes: number;
   /** SHA-256 of the records, hex. */
   readonly recordsSha256: string;
-  /** SHA-256 of the lines of templates, hex; segments of an earlier version have none. */
+  /** SHA-256 of the template lines, hex; absent from segments of earlier versions. */
   readonly templatesSha256?: string;
 }
 
 export interface SegmentWriter {
-  /** The id of a template in this segment; equal templates have one id. Throws INVALID_FILE past `labelTemplatesMax`. */
+  /**
+   * Returns the id of a template in this segment; equal templates have one id. Throws INVALID_FILE beyond
+   * `labelTemplatesMax`.
+   */
   template(template: LabelTemplate): number;
-  /** Adds one label of the address whose key stands at `key[keyOffset, keyOffset + keyLength)`; days as in days.ts. */
+  /** Adds one label of the address with the key in `key[keyOffset, keyOffset + keyLength)`; days as in days.ts. */
   add(
     key: Uint8Array,
     keyOffset: number,
@@ -54,20 +59,21 @@ export interface SegmentWriter {
     firstSeenDay: number,
     lastSeenDay: number,
   ): void;
-  /** Adds `count` whole records whose slots are written already: see SEGMENT_RECORD_WORDS. */
+  /** Adds `count` whole records with slots that are already written: see SEGMENT_RECORD_WORDS. */
   addRecords(words: Int32Array, count: number): void;
-  /** Makes the segment durable and visible. Nothing of it exists before. */
+  /** Flushes the segment to disk and makes it visible. It does not exist before. */
   close(): Promise<SegmentStats>;
-  /** Gives up: removes what was written. */
+  /** Removes everything written so far. */
   abort(): void;
 }
 
+/** Returns the paths of the two files of a segment. */
 export const segmentFiles = (path: string): { records: string; templates: string } => ({
   records: `${path}.records`,
   templates: `${path}.templates`,
 });
 
-/** Starts a segment at `path` (without suffix). An existing segment of that path is replaced when this one closes. */
+/** Starts a segment at `path` (without suffix). When it closes, it replaces an existing segment at that path. */
 export function createSegmentWriter(path: string): SegmentWriter {
   const files = segmentFiles(path);
   const partial = { records: `${files.records}.partial`, templates: `${files.templates}.partial` };
@@ -140,7 +146,8 @@ export function createSegmentWriter(path: string): SegmentWriter {
         templatesSha256: digestOfLines(byText.keys()),
       };
       writeTemplates(partial.templates, stats, byText);
-      // Between the two renames an older segment of this path would pair with the new records: take it away first.
+      // Between the two renames, the templates of an older segment at this path would pair with the new records, so remove
+      // them first.
       rmSync(files.templates, { force: true });
       renameSync(partial.records, files.records);
       renameSync(partial.templates, files.templates);
@@ -178,7 +185,7 @@ function writeWhole(file: number, bytes: Uint8Array): void {
   for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done, bytes.length - done);
 }
 
-/** Makes renames inside a folder durable. */
+/** Flushes a folder to disk, so that renames in it are durable. */
 export function syncFolder(path: string): void {
   const folder = openSync(path, 'r');
   try {
@@ -191,16 +198,22 @@ export function syncFolder(path: string): void {
 export interface Segment {
   readonly path: string;
   readonly stats: SegmentStats;
-  /** The canonical texts of the templates, in the order of their ids; read anew each time. Throws STORE_CORRUPT. */
+  /** Canonical texts of the templates, in id order. Each access reads the file again. Throws STORE_CORRUPT. */
   readonly templateTexts: readonly string[];
   /**
-   * All records, a chunk at a time, in one buffer that is used again: `words[0, count * SEGMENT_RECORD_WORDS)`. With `check`,
-   * compares the checksum at the end and throws STORE_CORRUPT where it differs.
+   * Yields all records in chunks: `words[0, count * SEGMENT_RECORD_WORDS)`. All chunks share one buffer.
+   *
+   * @param check Verifies the checksum at the end; throws STORE_CORRUPT if it differs.
    */
   chunks(check: boolean): Generator<readonly [words: Int32Array, count: number]>;
 }
 
-/** Opens a closed segment. Throws NOT_FOUND where there is none, STORE_CORRUPT or STORE_VERSION where it cannot be read. */
+/**
+ * Opens a closed segment.
+ *
+ * @throws NOT_FOUND if it does not exist.
+ * @throws STORE_CORRUPT or STORE_VERSION if it cannot be read.
+ */
 export function readSegment(path: string): Segment {
   const files = segmentFiles(path);
   if (!existsSync(files.templates)) {
@@ -237,7 +250,7 @@ function digestOfLines(lines: Iterable<string>): string {
   return digest.digest('hex');
 }
 
-/** All lines of a file, which may be longer than the longest string. */
+/** Yields the lines of a file, which may be larger than the maximum length of a string. */
 function* readLines(path: string): Generator<string, undefined> {
   const file = openSync(path, 'r');
   try {

@@ -1,15 +1,18 @@
-/** Address keys of any length as slots of 24 bytes, and the two hashes of a slot that the directory and the filter share. */
+/**
+ * Converts address keys of any length to slots of 24 bytes, and computes the two hashes of a slot that the directory and the
+ * filter share.
+ */
 import { hash } from 'node:crypto';
 import { ONE_BLOCK_MAX, writeSha256 } from '../../chains/address/sha256.ts';
 
 /**
  * A slot is six little-endian words: chain byte, kind byte, then 22 bytes of payload.
  *
- * Payloads of 20 bytes (EVM, hash160) are kept whole, padded with two zero bytes; those of 22 bytes too, unless they end in
- * two zero bytes. Every other payload (SOL 32, TON 33, ADA 57, ZEC unified, …) becomes the first 22 bytes of its SHA-256.
- * The three cases cannot meet by accident or design: two whole payloads differ where they differ, and for a hash to equal
- * another slot of the same chain and kind takes a second preimage on 176 bits. Prefixes would not do: two Cardano base
- * addresses with one payment key share their first 28 bytes.
+ * Payloads of 20 bytes (EVM, hash160) are kept whole, padded with two zero bytes. Payloads of 22 bytes are also kept whole
+ * unless they end in two zero bytes. Every other payload (SOL 32, TON 33, ADA 57, ZEC unified, …) becomes the first 22 bytes
+ * of its SHA-256. Different keys cannot get the same slot by accident or design: whole payloads differ from each other, and a
+ * hash that equals another slot of the same chain and kind takes a second preimage on 176 bits. Prefixes would not be
+ * sufficient: two Cardano base addresses with one payment key share their first 28 bytes.
  */
 export const SLOT_BYTES = 24;
 export const SLOT_WORDS = 6;
@@ -17,7 +20,7 @@ export const SLOT_WORDS = 6;
 const WHOLE_PAYLOAD = 20;
 const FULL_PAYLOAD = 22;
 
-/** Reduces the key at `keys[offset, offset + length)` to its slot at `words[at, at + 6)`. The key holds at least two bytes. */
+/** Converts the key in `keys[offset, offset + length)` to its slot in `words[at, at + 6)`. The key has at least two bytes. */
 export function writeSlot(
   keys: Uint8Array,
   offset: number,
@@ -54,7 +57,7 @@ export function writeSlot(
 
 const digestScratch = new Uint8Array(FULL_PAYLOAD);
 
-/** SOL, P2TR, P2WSH, TON, …: a call of OpenSSL costs three times as much as one block of our own. */
+/** For SOL, P2TR, P2WSH, TON, …: a call of OpenSSL costs three times as much as one block of the own implementation. */
 function shortDigest(keys: Uint8Array, from: number, length: number): Uint8Array {
   writeSha256(keys, from, length, digestScratch, 0, FULL_PAYLOAD);
   return digestScratch;
@@ -63,7 +66,7 @@ function shortDigest(keys: Uint8Array, from: number, length: number): Uint8Array
 const longDigest = (keys: Uint8Array, from: number, length: number): Uint8Array =>
   hash('sha256', keys.subarray(from, from + length), 'buffer');
 
-/** Four bytes as a little-endian word, at any alignment. */
+/** Reads four bytes as a little-endian word, at any alignment. */
 export function wordAt(bytes: Uint8Array, offset: number): number {
   return (
     (bytes[offset] as number) |
@@ -74,8 +77,9 @@ export function wordAt(bytes: Uint8Array, offset: number): number {
 }
 
 /**
- * Hash of a slot for its place: the top bits name the bucket of the directory, the whole word the segment of the filter, so
- * that records in bucket order also build the filter in order. Multiply-xorshift a word, constants of the murmur3 finaliser.
+ * Hashes a slot for its place: the top bits select the bucket of the directory, the whole
+ * word the segment of the filter, so that records in bucket order also build the filter
+ * in order. One multiply-xorshift per word, with constants of the murmur3 finaliser.
  */
 export function placeHash(a: number, b: number, c: number, d: number, e: number, f: number): number {
   let hashed = Math.imul(a ^ 0x9e3779b9, 0x85ebca6b);
@@ -88,7 +92,7 @@ export function placeHash(a: number, b: number, c: number, d: number, e: number,
   return hashed ^ (hashed >>> 13);
 }
 
-/** A second hash of a slot, independent of the first, for the positions inside the filter's segments and the fingerprint. */
+/** Hashes a slot independently of `placeHash`, for the positions inside the filter's segments and for the fingerprint. */
 export function filterHash(a: number, b: number, c: number, d: number, e: number, f: number): number {
   let hashed = Math.imul(f ^ 0x243f6a88, 0xcc9e2d51);
   hashed = Math.imul(hashed ^ (hashed >>> 16) ^ e, 0x1b873593);

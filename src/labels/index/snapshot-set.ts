@@ -1,6 +1,6 @@
 /**
- * The snapshot in force, followed: `refresh` swaps to a newer one. A reader that was handed out goes on answering from its own
- * snapshot; its environment is closed when the collector finds that nobody can ask it any more, never earlier.
+ * Follows the published snapshot: `refresh` switches to a newer one. A reader that the caller still holds keeps answering from
+ * its own snapshot; its environment is closed when the garbage collector finds the reader unreachable, never earlier.
  */
 import { AssayError, messageOf } from '../../base/errors.ts';
 import type { FileLease } from '../../base/file-lease.ts';
@@ -20,7 +20,7 @@ interface Held {
   readonly log: Logger;
 }
 
-/** Runs on the thread that made the reader, after the last reference to it went: its views are out of reach by then. */
+/** Runs on the thread that created the reader, once the last reference to it is gone: its views are unreachable then. */
 function letGo(held: Held): void {
   held
     .close()
@@ -31,12 +31,14 @@ function letGo(held: Held): void {
     .catch((error: unknown) => held.log.warn({ reason: messageOf(error) }, 'old label snapshot not closed'));
 }
 
-/** Outlives every set: a registry that is itself collected calls nobody. */
+/** Global, so that it outlives every set: a registry that is garbage-collected runs no callbacks. */
 const unreachable = new FinalizationRegistry<Held>(letGo);
 
 /**
- * Opens the snapshot in force below `root` for this thread. Every thread opens its own set; they share the memory.
- * Throws NOT_READY where none was published yet, and what `openSnapshot` throws.
+ * Opens the published snapshot below `root` for this thread. Every thread opens its own set; they share the memory.
+ *
+ * @throws NOT_READY if none was published yet.
+ * @throws the errors of `openSnapshot`.
  */
 export function openSnapshotSet(root: string, deps: SnapshotSetDeps): SnapshotSet {
   let mark: string | null = null;
@@ -44,7 +46,7 @@ export function openSnapshotSet(root: string, deps: SnapshotSetDeps): SnapshotSe
   let lease: FileLease | null = null;
 
   const open = (): void => {
-    // The mark is taken first: a publication while we open is then seen by the next refresh.
+    // Read the mark first: the next refresh then sees a snapshot that is published while this one opens.
     const seen = publicationMark(root);
     const leased = leaseCurrent(root);
     if (!leased) {
@@ -76,7 +78,7 @@ export function openSnapshotSet(root: string, deps: SnapshotSetDeps): SnapshotSe
         open();
         return true;
       } catch (error) {
-        // The old snapshot goes on answering; the same broken one is not tried again.
+        // The old snapshot stays in use, and the same broken snapshot is not tried again.
         mark = seen;
         deps.log.error({ root, reason: messageOf(error) }, 'newer label snapshot not opened');
         return false;

@@ -1,4 +1,4 @@
-/** An open snapshot: the look-up over views of the memory map. Every answer is copied out of it; no view leaves this file. */
+/** An open snapshot: look-ups over views of the memory map. Every result is a copy; no view leaves this file. */
 import { join } from 'node:path';
 import { AssayError } from '../../base/errors.ts';
 import { hasFinishedSize } from '../../base/finished-size.ts';
@@ -36,7 +36,7 @@ import { BETWEEN_DAYS, TemplateDecoder } from './template-table.ts';
 const NO_LABELS: readonly Label[] = Object.freeze([]);
 const BETWEEN = Buffer.from(BETWEEN_DAYS);
 const NULL = Buffer.from('null');
-/** `"YYYY-MM-DD"` twice, and what stands between. */
+/** `"YYYY-MM-DD"` twice, and the text between them. */
 const DAYS_BYTES_MAX = 12 + BETWEEN.length + 12;
 
 const COMMA = 44;
@@ -44,7 +44,7 @@ const OPEN_BRACKET = 91;
 const CLOSE_BRACKET = 93;
 const QUOTE = 34;
 
-/** The values of a snapshot as they stand in its environment. */
+/** The values of a snapshot, as stored in its environment. */
 export interface SnapshotViews {
   readonly meta: StoredMeta;
   readonly records: Uint8Array;
@@ -54,25 +54,26 @@ export interface SnapshotViews {
 
 export interface OpenedSnapshot {
   readonly reader: LabelReader;
-  /** Closes the environment. Only when nothing can call the reader any more: its views would read unmapped memory. */
+  /** Closes the environment. Call it only when nothing can call the reader any more: its views would read unmapped memory. */
   close(): Promise<void>;
 }
 
 /**
- * Opens the snapshot in a folder for as long as the process lives: fit for a command that reads one snapshot. Whoever serves
- * takes a SnapshotSet. Throws NOT_FOUND, STORE_VERSION or STORE_CORRUPT.
+ * Opens the snapshot in a folder until the process ends, for a command that reads one snapshot. A server uses a SnapshotSet.
+ *
+ * @throws NOT_FOUND, STORE_VERSION or STORE_CORRUPT.
  */
 export function openSnapshot(path: string): LabelReader {
   return openSnapshotClosable(path).reader;
 }
 
-/** Opens the snapshot in a folder for a caller that knows when its reader has become unreachable. */
+/** Opens the snapshot in a folder for a caller that knows when its reader is unreachable. */
 export function openSnapshotClosable(path: string): OpenedSnapshot {
   const { environment, views } = openViews(path);
   return { reader: new MappedReader(views), close: () => environment.close() };
 }
 
-/** Opens the environment of a snapshot and takes its four values. */
+/** Opens the environment of a snapshot and reads its four values. */
 export function openViews(path: string): { environment: RootDatabase; views: SnapshotViews } {
   const file = join(path, ENVIRONMENT_FILE);
   requireWhole(path, file);
@@ -82,7 +83,7 @@ export function openViews(path: string): { environment: RootDatabase; views: Sna
   }));
 }
 
-/** Throws STORE_CORRUPT where the file is missing, or shorter than it was when it was finished (if that was written down). */
+/** Throws STORE_CORRUPT if the file is missing, or shorter than its recorded final size (if one was recorded). */
 function requireWhole(path: string, file: string): void {
   if (hasFinishedSize(file, join(path, SIZE_FILE))) return;
   throw new AssayError(
@@ -122,10 +123,11 @@ function readViews(environment: RootDatabase, file: string): SnapshotViews {
   return views;
 }
 
-/** Small values come in lmdb-js's one buffer, which the next read overwrites; large ones are the memory map itself. */
+/** lmdb-js returns small values in one buffer, which the next read overwrites; large values are views of the memory map. */
 const isMapped = (view: Uint8Array): boolean =>
   (view.buffer as { isSharedMap?: boolean }).isSharedMap === true;
 
+/** Returns a view of `words` 32-bit words at a byte offset. */
 export const wordsOf = (bytes: Uint8Array, offset: number, words: number): Int32Array =>
   new Int32Array(bytes.buffer, bytes.byteOffset + offset, words);
 
@@ -144,9 +146,9 @@ class MappedReader implements LabelReader {
   private readonly segmentBits: number;
   private readonly filterSpan: number;
   private readonly hasFilter: boolean;
-  /** Whether the fragments carry the fields that answers have. */
+  /** Whether the fragments contain all fields of a label in a response. */
   private readonly isRendered: boolean;
-  /** Of the chain that was asked about last, which is nearly always the next one too. */
+  /** The chain of the last call, which is usually also the next one. */
   private chain: ChainId | null = null;
   private chainScope = -1;
   private chainIsEvm = false;
@@ -176,7 +178,7 @@ class MappedReader implements LabelReader {
 
   find(keys: Uint8Array, offset: number, length: number): LabelHandle {
     if (length === 22) {
-      // The common key (EVM, hash160) keeps its slot in registers.
+      // The words of the common key (EVM, hash160) stay in registers.
       return this.findSlot(
         wordAt(keys, offset),
         wordAt(keys, offset + 4),
@@ -294,7 +296,7 @@ class MappedReader implements LabelReader {
     return end;
   }
 
-  /** Writes what `writeLabelsJson` writes if the fragments of the snapshot lack a field that answers have. */
+  /** Does the work of `writeLabelsJson` if the fragments of the snapshot lack a field of present labels. */
   private writeObjects(handle: LabelHandle, chain: ChainId, out: Uint8Array, offset: number): number {
     const bytes = Buffer.from(JSON.stringify(this.labels(handle, chain).map(labelToJson)));
     if (offset + bytes.length > out.length) return -1;
@@ -317,7 +319,7 @@ class MappedReader implements LabelReader {
     return false;
   }
 
-  /** Makes `holds` speak of `chain`. */
+  /** Sets the chain that `holds` checks. */
   private turnTo(chain: ChainId): void {
     if (chain === this.chain) return;
     this.chain = chain;
@@ -325,20 +327,23 @@ class MappedReader implements LabelReader {
     this.chainIsEvm = isEvm(chain);
   }
 
-  /** Whether what carries these flags holds on the chain turned to. */
+  /** Returns whether a label or record with these flags applies on the current chain. */
   private holds(flags: number): boolean {
     const own = (flags >>> 8) & 0xff;
     return own === this.chainScope || (own === SCOPE_EVM && this.chainIsEvm);
   }
 
-  /** Writes one label; -1 where `out` is too small. Fragments are copied word by word: half the cost of a call to `set`. */
+  /**
+   * Writes one label; returns -1 if `out` is too small. Fragments are copied word by word, which costs half of a call to
+   * `set`.
+   */
   private writeLabel(fragment: number, days: number, out: Uint8Array, offset: number): number {
     const { textWords, outWords } = this;
     let word = fragment * 2;
     const prefix = textWords[word] as number;
     const suffix = textWords[word + 1] as number;
     word += 2;
-    // Whole words are written, up to three bytes more than belong to a part; what follows overwrites them.
+    // Whole words are written, up to three bytes more than a part has; the next part overwrites them.
     if (offset + prefix + suffix + DAYS_BYTES_MAX + 8 > out.length)
       return this.writeTight(fragment, days, out, offset);
     let end = offset + prefix;
@@ -349,7 +354,7 @@ class MappedReader implements LabelReader {
     return stop;
   }
 
-  /** The same near the end of `out`, where not a byte may be written too many. */
+  /** Writes one label near the end of `out`, where no extra bytes may be written. */
   private writeTight(fragment: number, days: number, out: Uint8Array, offset: number): number {
     const prefix = this.textWords[fragment * 2] as number;
     const suffix = this.textWords[fragment * 2 + 1] as number;

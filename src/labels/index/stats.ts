@@ -1,4 +1,4 @@
-/** What `index stats` prints: the counts of the snapshot in force, real and synthetic labels apart. */
+/** The output of `index stats`: the counts of the published snapshot, with real and synthetic labels apart. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { AssayError } from '../../base/errors.ts';
@@ -13,7 +13,11 @@ export interface IndexStats {
   readonly meta: Omit<SnapshotMeta, 'layout'>;
 }
 
-/** Throws NOT_READY where no snapshot was published yet. */
+/**
+ * Reads the counts of the published snapshot.
+ *
+ * @throws NOT_READY if no snapshot was published yet.
+ */
 export async function readIndexStats(root: string): Promise<IndexStats> {
   const path = currentSnapshot(root);
   if (path === null)

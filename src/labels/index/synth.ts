@@ -1,6 +1,6 @@
 /**
- * Deterministic synthetic labels, for scale only: the mix of chains, categories, sizes and labels per address follows a measured
- * profile. Every label says `synthetic: true`, and every count keeps them apart from real ones.
+ * Deterministic synthetic labels, for scale tests only: the mix of chains, categories, sizes and labels per address follows a
+ * measured profile. Every label has `synthetic: true`, and all counts keep synthetic labels apart from real ones.
  */
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { shippedData } from '../../base/paths.ts';
@@ -13,15 +13,15 @@ import { isoFromDay, NO_DAY } from './days.ts';
 import type { LabelProfile, ProfileStratum } from './label-profile.ts';
 import { createSegmentWriter, type SegmentStats } from './segment.ts';
 
-/** At a million labels and more there are at least so many entities; below, one for every five labels. */
+/** Minimum number of entities for a million labels and more; below, one for every five labels. */
 const ENTITIES_MIN = 210_000;
 const LABELS_PER_ENTITY = 40;
-/** A few entities own much of a stratum, most own a little: rank = n · u³. */
+/** A few entities own most labels of a stratum, most entities own few: rank = n · u³. */
 const POPULARITY_EXPONENT = 3;
 /** Steps by the golden ratio spread the quantiles evenly over the entities of a stratum, popular or not. */
 const GOLDEN = 0.6180339887498949;
 
-/** 2012-01-01 and 2025-01-01: what synthetic dates lie between. */
+/** Range of synthetic dates: 2012-01-01 to 2025-01-01. */
 const DAY_MIN = 15_340;
 const DAY_MAX = 20_089;
 
@@ -33,7 +33,7 @@ export interface SynthOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Takes one label; `key[0, length)` is used again for the next one. */
+/** Receives one label; `key[0, length)` is reused for the next one. */
 export type SynthSink = (
   key: Uint8Array,
   length: number,
@@ -43,7 +43,7 @@ export type SynthSink = (
   lastSeenDay: number,
 ) => void;
 
-/** The profile that ships, measured from the GraphSense TagPacks by scripts/synth-profile.ts. */
+/** Loads the profile that ships with Assay, measured from the GraphSense TagPacks by scripts/synth-profile.ts. */
 export function loadSynthProfile(): LabelProfile {
   return JSON.parse(readFileSync(shippedData('synth-profile.json'), 'utf8')) as LabelProfile;
 }
@@ -55,12 +55,12 @@ interface Stratum {
   readonly templates: (LabelTemplate | undefined)[];
 }
 
-/** How many random payloads a form must carry there and back before it is used. */
+/** Number of random payloads that must survive formatting and parsing before a form is used. */
 const FORM_TRIALS = 16;
 
 /**
- * The profile without address forms whose payload cannot be any bytes (Cardano headers, points on a curve): their share, a few
- * in a hundred thousand, goes to the other forms and strata.
+ * Returns the profile without address forms that allow only some payloads (Cardano headers, points on a curve). Their share, a
+ * few in a hundred thousand, goes to the other forms and strata.
  */
 function usable(profile: LabelProfile, seed: number): LabelProfile {
   const next = seededUint32(seed);
@@ -91,7 +91,7 @@ function usable(profile: LabelProfile, seed: number): LabelProfile {
   return { ...profile, strata };
 }
 
-/** Whether a key has a text that parses to the same key. */
+/** Returns whether the text of a key parses to the same key. */
 function survives(chain: ChainId, key: Uint8Array, back: Uint8Array): boolean {
   let text: string;
   try {
@@ -104,7 +104,7 @@ function survives(chain: ChainId, key: Uint8Array, back: Uint8Array): boolean {
   return length === key.length && key.every((byte, at) => back[at] === byte);
 }
 
-/** Hands `count` labels to `sink`, the same ones for the same seed and profile on every machine. */
+/** Passes `count` labels to `sink`; the same seed and profile give the same labels on every machine. */
 export async function synthesise(
   options: SynthOptions,
   measured: LabelProfile,
@@ -173,7 +173,11 @@ function divideEntities(profile: LabelProfile, count: number): Stratum[] {
 
 type Picker = (fraction: number) => number;
 
-/** Picks an index by weight, in constant time. Source: A. J. Walker's alias method, in M. D. Vose's form. */
+/**
+ * Returns a function that picks an index by weight, in constant time.
+ *
+ * Source: A. J. Walker's alias method, in M. D. Vose's form.
+ */
 function pickerOf(weights: readonly number[]): Picker {
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   const count = weights.length;
@@ -214,7 +218,7 @@ function templateOf(stratum: Stratum, rank: number): LabelTemplate {
   return template;
 }
 
-/** Evenly spread over [0, 1): the same for the same entity and salt. */
+/** Returns a value that is evenly spread over [0, 1), the same for the same entity and salt. */
 const spread = (rank: number, salt: number): number => (rank * GOLDEN + salt * 0.1377) % 1;
 
 const COUNTRIES = ['US', 'GB', 'DE', 'SG', 'KY', 'MT', 'SC', 'CH', 'JP', 'KR', 'BR', 'AE'] as const;
@@ -260,7 +264,7 @@ function countAt(shares: readonly (readonly [count: number, share: number])[], f
 
 const SYLLABLES = ['ka', 'ro', 'mi', 'ne', 'tu', 'la', 'so', 'vi', 'de', 'po'] as const;
 
-/** A word that differs for every number: its digits in base 36, then syllables up to the length. */
+/** Returns a word that is unique per number: its digits in base 36, then syllables up to the length. */
 function nameOf(number: number, length: number): string {
   let text = `S${number.toString(36)}`;
   for (let index = number; text.length < length; index += 7)
@@ -299,7 +303,7 @@ export async function synthSegment(
   }
 }
 
-/** The columns of a user's own file, in the order that `synthCsv` writes them. */
+/** The columns of a user's own file, in the order in which `synthCsv` writes them. */
 export const SYNTH_CSV_HEADER =
   'address,chain,entity,name,category,threat_level,confidence,tags,jurisdiction,url,first_seen,last_seen,source_url';
 

@@ -1,6 +1,6 @@
 /**
- * The templates of a snapshot from those of its segments: each once, ordered by its text, packed. It needs nothing of the records
- * but which templates have any, so a large build does it on a thread of its own while it scatters the records.
+ * Builds the templates of a snapshot from those of its segments: deduplicated, sorted by text, packed. The only input from the records
+ * is which templates are in use, so a large build does this on a worker thread while it scatters the records.
  */
 import { type MessagePort, parentPort, Worker } from 'node:worker_threads';
 import { AssayError, type ErrorData, errorFromData, errorToData } from '../../base/errors.ts';
@@ -15,24 +15,35 @@ import { type EncodedTemplates, encodeTemplates } from './template-table.ts';
 export interface BuiltTemplates {
   readonly encoded: EncodedTemplates;
   readonly count: number;
-  /** The template's number in the snapshot, by its place among the templates of all segments one after the other; -1: has no labels. */
+  /**
+   * Maps the index of a template among the templates of all segments, one after the other, to its number in the snapshot; -1 if it has
+   * no labels.
+   */
   readonly numbers: Int32Array<ArrayBuffer>;
 }
 
 export interface TemplateBuild {
-  /** `used` has one byte a template of each segment: whether it has labels. Throws INVALID_REQUEST, STORE_CORRUPT. */
+  /**
+   * Finishes the build. Throws INVALID_REQUEST, STORE_CORRUPT.
+   *
+   * @param used For each segment one byte per template: whether it has labels.
+   */
   finish(used: readonly Uint8Array<ArrayBuffer>[]): Promise<BuiltTemplates>;
   close(): Promise<void>;
 }
 
-/** Inputs of the templates of a build: plain data, which a message to a thread can carry. */
+/** Inputs of the templates of a build: plain data that can be posted to a thread. */
 export interface TemplateSources {
   /** Path of each segment, and the ISO date of its dataset. */
   readonly segments: readonly { readonly path: string; readonly date: string | null }[];
   readonly designations: Designations;
 }
 
-/** Starts on the templates of the segments, for a build of `labels` labels. */
+/**
+ * Starts to build the templates of the segments, on a worker thread if there are many labels.
+ *
+ * @param labels Number of labels of the build.
+ */
 export function beginTemplates(sources: TemplateSources, labels: number): TemplateBuild {
   return labels < LIMITS.buildThreadFromLabels ? inline(sources) : onThread(sources);
 }
@@ -54,7 +65,7 @@ function onThread(sources: TemplateSources): TemplateBuild {
     worker.on('error', reject);
     worker.on('exit', (code) => reject(new Error(`The thread of the templates ended with ${code}.`)));
   });
-  // Awaited in `finish`; a build that ends before must not end the process with it.
+  // Awaited in `finish`; if the build ends earlier, a rejection must not end the process.
   reply.catch(() => undefined);
   return {
     finish(used) {
@@ -68,7 +79,7 @@ function onThread(sources: TemplateSources): TemplateBuild {
   };
 }
 
-/** The thread's side. */
+/** Runs in the worker thread: builds the templates and posts the result. */
 export function runTemplateThread(sources: TemplateSources, port: MessagePort | null = parentPort): void {
   let texts: readonly (readonly string[])[] | null = null;
   let failure: ErrorData | null = null;
@@ -115,7 +126,7 @@ function buildTemplates(
       `An index holds at most ${LIMITS.labelTemplatesMax} different labels (address and dates aside); these are ${ids.size}.`,
     );
   }
-  // The order of the texts: that of the segments leaves no trace.
+  // Sorted by text, so that the result does not depend on the order of the segments.
   const texts = [...ids.keys()].sort();
   for (const [id, text] of texts.entries()) ids.set(text, id);
   const numbers = Int32Array.from(textsOf.flat(), (text) => ids.get(text) ?? -1);

@@ -1,4 +1,4 @@
-/** The templates inside a snapshot: a JSON fragment each, rendered ahead, and a packed body that is decoded when asked for. */
+/** The templates inside a snapshot: for each a pre-rendered JSON fragment, and a packed body that is decoded on demand. */
 import { AssayError } from '../../base/errors.ts';
 import { CHAINS } from '../../chains/registry.ts';
 import { EVIDENCE_CLASSES, type EvidenceClass } from '../evidence-class.ts';
@@ -16,12 +16,12 @@ import {
 } from './format.ts';
 import { isInForce, SCOPES, templateFromText } from './template-text.ts';
 
-/** Bytes that stand between the two parts of a fragment in every label; the days are spliced in around it. */
+/** The bytes between the two days of a label; the days are inserted before and after them. */
 export const BETWEEN_DAYS = ',"lastSeen":';
 
 /**
- * Body of a template, in words: what has few values as numbers, what is shared by many templates (source URL, tags, sanctions,
- * jurisdiction) as the number of a shared value, the confidence as eight bytes; then id, name and URL of the entity in UTF-8.
+ * Body of a template, in words: values from small sets as numbers, values that many templates share (source URL, tags, sanctions,
+ * jurisdiction) as the number of a shared value, and the confidence as eight bytes. Id, name and URL of the entity follow in UTF-8.
  */
 const ENTITY_CATEGORY = 0;
 const CATEGORY = 1;
@@ -39,11 +39,11 @@ const CONFIDENCE = 12;
 const BODY_WORDS = 14;
 
 const VERIFIED = 1;
-/** All strings of the entity are ASCII: one byte a character, which decodes faster. */
+/** All strings of the entity are ASCII: one byte per character, which decodes faster. */
 const ASCII = 2;
 /**
- * Number of the evidence class plus one, from this bit on. Snapshots of releases before 2026-11-22 have 0 here: the class is
- * then that of the source.
+ * First bit of the number of the evidence class plus one. Snapshots of releases before 2026-11-22 have 0 here: the class is then
+ * that of the source.
  */
 const CLASS_SHIFT = 2;
 const CLASS_MASK = 7;
@@ -52,10 +52,10 @@ const NULL_TEXT = -1;
 export interface EncodedTemplates {
   /** The value `texts`. */
   readonly bytes: Uint8Array;
-  /** The template table alone, as words (a view of `bytes`). */
+  /** Only the template table, as words (a view of `bytes`). */
   readonly table: Int32Array;
   readonly sourceIds: readonly string[];
-  /** Where the table of shared values begins in `bytes` (position and length of each, two words), and how many there are. */
+  /** Start of the table of shared values in `bytes` (position and length of each, two words), and their number. */
   readonly sharedAt: number;
   readonly shared: number;
   /** Distinct entities of real and of synthetic templates. */
@@ -63,7 +63,7 @@ export interface EncodedTemplates {
   readonly syntheticEntities: number;
 }
 
-/** What a snapshot's layout tells of its templates. */
+/** The part of a snapshot's layout that describes its templates. */
 export type TemplateLayout = Pick<SnapshotLayout, 'sharedAt' | 'scopes' | 'categories' | 'sourceIds'>;
 
 const EVM_SCOPES: ReadonlySet<LabelScope> = new Set(
@@ -72,7 +72,7 @@ const EVM_SCOPES: ReadonlySet<LabelScope> = new Set(
 
 const align = (offset: number): number => (offset + 7) & ~7;
 
-/** Renders and packs the templates of `texts` (canonical texts, in the order of their ids). */
+/** Renders and packs the templates of canonical texts, in id order. */
 export function encodeTemplates(texts: readonly string[]): EncodedTemplates {
   const sourceIds: string[] = [];
   const sourceNumbers = new Map<string, number>();
@@ -122,7 +122,7 @@ export function encodeTemplates(texts: readonly string[]): EncodedTemplates {
     bytes.writeUInt32LE(prefixBytes, end);
     bytes.writeUInt32LE(suffixBytes, end + 4);
     bytes.write(prefix, end + 8);
-    // Both parts start at a word, so that they can be copied word by word.
+    // Both parts start at a word boundary, so that they can be copied word by word.
     const suffixAt = (end + 8 + prefixBytes + 3) & ~3;
     bytes.write(suffix, suffixAt);
     end = align(suffixAt + suffixBytes);
@@ -176,21 +176,24 @@ export function encodeTemplates(texts: readonly string[]): EncodedTemplates {
   };
 }
 
-/** The category of a packed template. */
+/** Returns the category of a packed template. */
 export function categoryOf({ bytes, table }: EncodedTemplates, id: number): Category {
   const body = (table[id * TEMPLATE_WORDS + 1] as number) * 8;
   const words = new Int32Array(bytes.buffer, bytes.byteOffset + body, BODY_WORDS);
   return CATEGORIES[words[CATEGORY] as number] as Category;
 }
 
-/** A template's sanction counts for every chain of its key where its scope is the whole family or the key's only chain. */
+/**
+ * Returns the flags of a template. Its sanction counts for every chain
+ * of the key if the scope is the whole family or the key's only chain.
+ */
 function flagsOf(template: LabelTemplate): number {
   const everywhere = template.scope === 'EVM' || !EVM_SCOPES.has(template.scope);
   const sanction = isInForce(template) ? (everywhere ? SANCTIONED : SANCTIONED_SOMEWHERE) : 0;
   return sanction | (template.synthetic ? SYNTHETIC : 0);
 }
 
-/** The label's JSON in two parts: before the value of `firstSeen`, and behind the value of `lastSeen`. */
+/** Renders the label's JSON in two parts: before the value of `firstSeen`, and after the value of `lastSeen`. */
 function renderFragment(template: LabelTemplate): [prefix: string, suffix: string] {
   const marked = { ...template, class: classOfLabel(template), firstSeen: '\u0001', lastSeen: '\u0002' };
   const text = JSON.stringify(labelToJson(marked));
@@ -201,29 +204,29 @@ function renderFragment(template: LabelTemplate): [prefix: string, suffix: strin
   return [text.slice(0, cut), text.slice(cut + between.length)];
 }
 
-/** Entries of a snapshot of an earlier release: the date that they print is the party's. */
+/** Entries in snapshots of earlier releases have no basis: their date is the party's. */
 const withBasis = (entries: readonly SanctionsEntry[]): readonly SanctionsEntry[] =>
   entries.length === 0
     ? entries
     : entries.map((entry) => ({ ...entry, listedAtBasis: entry.listedAtBasis ?? 'PARTY' }));
 
 /**
- * Decoded templates kept a thread: about 0.35 KB each, so 23 MB at most. The popular ones (an exchange's million wallets share
- * a template) are always there.
+ * Decoded templates in the cache of a thread: about 0.35 KB each, so 23 MB at most. Popular templates (an exchange's million wallets
+ * share one) are always in it.
  */
 const CACHED_TEMPLATES = 1 << 16;
-/** Shared values kept: tags and source URLs run into the thousands with real publishers, 0.2 KB each. */
+/** Shared values in the cache: real publishers have thousands of tags and source URLs, 0.2 KB each. */
 const CACHED_SHARED = 1 << 13;
 const NOTHING = -1;
-/** Neither day is known. */
+/** Both days are unknown. */
 const NO_DAYS = 0;
 
-/** A template as a label needs it: with the class, which stored templates leave to their source. */
+/** A template with the class of its labels, which stored templates may leave to their source. */
 type DecodedTemplate = LabelTemplate & Pick<Label, 'class'>;
 
 /**
- * Decodes templates of one snapshot. The cache is direct-mapped, and a template takes a place only when it is asked for twice
- * before another one that would stand there: what is asked for once stays young garbage, which costs the collector nothing.
+ * Decodes templates of one snapshot. The cache is direct-mapped. A template enters it only if it is requested twice before another
+ * template that maps to the same place: templates that are requested once remain young garbage, which costs the collector nothing.
  */
 export class TemplateDecoder {
   private readonly texts: Buffer;
@@ -252,7 +255,7 @@ export class TemplateDecoder {
     this.cacheMask = cacheSize - 1;
   }
 
-  /** The template of an id below `layout.templates`. */
+  /** Returns the template of an id below `layout.templates`. */
   template(id: number): DecodedTemplate {
     const place = id & this.cacheMask;
     if (this.cachedIds[place] === id) {
@@ -262,7 +265,7 @@ export class TemplateDecoder {
     const template = this.decode(id);
     if (this.askedIds[place] === id) {
       if (this.used[place] === 1) {
-        // Asked for since the last one that wanted its place: it stays once more.
+        // The cached template was requested since the last competitor for its place, so it stays this time.
         this.used[place] = 0;
         return template;
       }
@@ -274,7 +277,7 @@ export class TemplateDecoder {
     return template;
   }
 
-  /** A label of the template with its packed days. Labels without days are the same object for as long as the template is cached. */
+  /** Returns a label of the template with its packed days. Labels without days are the same object while the template is cached. */
   label(id: number, days: number): Label {
     if (days !== NO_DAYS) return this.withDays(this.template(id), days);
     const place = id & this.cacheMask;
@@ -306,7 +309,7 @@ export class TemplateDecoder {
     };
   }
 
-  /** The JSON fragment of a template as a whole label, without dates. */
+  /** Returns the JSON fragment of a template as a whole label, without dates. */
   fragmentText(id: number): string {
     const start = (this.words[id * TEMPLATE_WORDS] as number) * 8;
     const lengths = new DataView(this.texts.buffer, this.texts.byteOffset + start, 8);
@@ -332,8 +335,8 @@ export class TemplateDecoder {
     const urlBytes = words[body + URL_BYTES] as number;
     const end = urlBytes === NULL_TEXT ? urlStart : urlStart + urlBytes;
     const { categories, scopes, sourceIds } = this.layout;
-    // One string for the three where it can be cut by bytes: crossing into native code costs more than the text.
-    // They are copied out of the map: what is decoded never refers to memory that may go with its snapshot.
+    // If all bytes are ASCII, all three texts are cut from one string: crossing into native code costs more than the text. They are
+    // copied out of the map: decoded values never refer to memory that may be unmapped with its snapshot.
     const all = ascii ? this.texts.toString('latin1', idStart, end) : null;
     const text = (from: number, to: number): string =>
       all === null ? this.texts.toString('utf8', from, to) : all.slice(from - idStart, to - idStart);

@@ -1,11 +1,11 @@
-/** The one canonical text of a label template: equal templates have equal texts, in segments and in snapshots. */
+/** The canonical text of a label template: equal templates have equal texts, in segments and in snapshots. */
 import { AssayError } from '../../base/errors.ts';
 import { CHAINS } from '../../chains/registry.ts';
 import type { LabelScope, LabelTemplate, SanctionsEntry } from '../label.ts';
 import { countsAsSanction } from '../sanction-hit.ts';
 import { CATEGORIES, THREAT_LEVELS } from '../taxonomy.ts';
 
-/** Every value a label's scope can take; a snapshot keeps its own copy, so that a new chain does not shift old ids. */
+/** Every possible scope of a label; a snapshot keeps its own copy, so that a new chain does not shift old ids. */
 export const SCOPES: readonly LabelScope[] = ['EVM', ...CHAINS.map((chain) => chain.id)];
 
 type SanctionRow = readonly [
@@ -19,12 +19,12 @@ type SanctionRow = readonly [
   sourceUrl: string,
   matchType: string,
   /**
-   * Left out: `listedAt` is the party's date. `WALLET`: it is the wallet's, which is never so of an entry with an attribution.
+   * Absent: `listedAt` is the party's date. `WALLET`: it is the wallet's date, which an entry with an attribution never has.
    */
   extra?: 'WALLET' | readonly [source: string, confidence: number, date: string | null],
 ];
 
-/** A template as a row: names in full, so that the text means the same in every version of the taxonomy. */
+/** A template as a row. Names are written in full, so that the text means the same in every version of the taxonomy. */
 type TemplateRow = readonly [
   entityId: string,
   entityName: string,
@@ -43,7 +43,7 @@ type TemplateRow = readonly [
   synthetic: 0 | 1,
 ];
 
-/** The canonical text of a template: one line of JSON. */
+/** Returns the canonical text of a template: one line of JSON. */
 export function templateToText(template: LabelTemplate): string {
   const { entity } = template;
   const row: TemplateRow = [
@@ -88,7 +88,11 @@ const categories = new Set<string>(CATEGORIES);
 const threatLevels = new Set<string>(THREAT_LEVELS);
 const scopes = new Set<string>(SCOPES);
 
-/** The template of a canonical text. Throws STORE_CORRUPT where the text is none or names what this version does not know. */
+/**
+ * Parses a canonical text.
+ *
+ * @throws STORE_CORRUPT if it is not a template or has a category, threat level or chain that this version does not know.
+ */
 export function templateFromText(text: string): LabelTemplate {
   let row: TemplateRow;
   try {
@@ -155,6 +159,6 @@ function sanctionFromRow(row: SanctionRow): SanctionsEntry {
   };
 }
 
-/** Returns true if the template carries an entry in force that makes the address sanctioned. */
+/** Returns whether the template has an entry in force that makes the address sanctioned. */
 export const isInForce = (template: LabelTemplate): boolean =>
   template.sanctions.some((entry) => entry.delistedAt === null && countsAsSanction(entry));

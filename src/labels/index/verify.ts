@@ -1,4 +1,4 @@
-/** Checks a snapshot from end to end: checksums, and that every record can be found and every reference points inside. */
+/** Verifies a whole snapshot: the checksums, that every record can be found, and that every reference is valid. */
 import { createHash } from 'node:crypto';
 import { AssayError, messageOf } from '../../base/errors.ts';
 import { passesFilter, slotPlace, slotSecond } from './filter.ts';
@@ -19,15 +19,16 @@ export interface VerifyReport {
   readonly dataVersion: string;
   readonly addresses: number;
   readonly templates: number;
-  /** What is wrong, at most 20 sentences; empty for a sound snapshot. */
+  /** The faults found, at most 20 sentences; empty for a sound snapshot. */
   readonly faults: readonly string[];
 }
 
 const FAULTS_MAX = 20;
 
 /**
- * Verifies the snapshot in a folder. Throws what `openSnapshot` throws where it cannot even be opened; everything else is
- * reported.
+ * Verifies the snapshot in a folder. Faults are reported, not thrown.
+ *
+ * @throws the errors of `openSnapshot` if it cannot be opened.
  */
 export async function verifySnapshot(path: string): Promise<VerifyReport> {
   const { environment, views } = openViews(path);
@@ -68,7 +69,7 @@ function checkSums(views: SnapshotViews, fault: Fault): void {
   }
 }
 
-/** Every record stands in the bucket of its hash, passes the filter, and refers to templates and overflow entries that exist. */
+/** Checks that every record is in the bucket of its hash, passes the filter, and refers to existing entries. */
 function checkRecords(views: SnapshotViews, fault: Fault): void {
   const { layout } = views.meta;
   const directoryWords = (1 << layout.bucketBits) + 1;
@@ -133,7 +134,7 @@ function checkReferences(
   }
 }
 
-/** Every template decodes, and its fragment is the JSON of what was decoded. */
+/** Checks that every template decodes and that its fragment is the JSON of the decoded template. */
 function checkTemplates(views: SnapshotViews, fault: Fault): void {
   const { layout } = views.meta;
   const decoder = new TemplateDecoder(views.texts, layout, 1);
@@ -150,7 +151,11 @@ function checkTemplates(views: SnapshotViews, fault: Fault): void {
   }
 }
 
-/** Verifies and throws STORE_CORRUPT with the first fault. */
+/**
+ * Verifies a snapshot.
+ *
+ * @throws STORE_CORRUPT with the first fault.
+ */
 export async function assertSound(path: string): Promise<VerifyReport> {
   const report = await verifySnapshot(path);
   if (report.faults[0] !== undefined) {

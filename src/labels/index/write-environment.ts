@@ -1,4 +1,4 @@
-/** Writes the values of a snapshot into a fresh LMDB environment and makes it durable. */
+/** Writes the values of a snapshot into a new LMDB environment and flushes it to disk. */
 import { closeSync, fsyncSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { noteFinishedSize } from '../../base/finished-size.ts';
@@ -6,7 +6,7 @@ import { openEnvironment } from '../../base/lmdb.ts';
 import { ENVIRONMENT_FILE, SIZE_FILE, type StoredMeta, VALUE_KEYS } from './format.ts';
 import { syncFolder } from './segment.ts';
 
-/** Room for LMDB's own pages beside the values. */
+/** Space for LMDB's own pages, in addition to the values. */
 const SLACK_BYTES = 16 * 1024 * 1024;
 
 export interface SnapshotValues {
@@ -16,8 +16,8 @@ export interface SnapshotValues {
 }
 
 /**
- * Writes `folder`/labels.mdb. A value a transaction, so that LMDB holds one copy at a time; it does not sync while it writes
- * (nobody reads the folder yet), the whole file is synced once at the end.
+ * Writes `folder`/labels.mdb. Each value has its own transaction, so that LMDB holds one copy at a time. Nothing reads the
+ * folder yet, so LMDB does not sync during the writes; the whole file is synced once at the end.
  */
 export async function writeEnvironment(
   folder: string,

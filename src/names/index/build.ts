@@ -1,4 +1,6 @@
-/** Builds an index of names: words and keys of every name, sorted and written as the values of one LMDB environment. */
+/**
+ * Builds an index of names: the words and keys of every name, sorted and written as the values of one LMDB environment.
+ */
 import { createHash } from 'node:crypto';
 import { closeSync, fsyncSync, openSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,14 +29,15 @@ export interface NameIndexDeps {
 }
 
 const SLACK_BYTES = 16 * 1024 * 1024;
-/** Positions have 25 bits beside the 28 of a hash. */
+/** Positions have 25 bits, in addition to the 28 of a hash. */
 const POSITIONS_MAX = 2 ** 25;
-/** Names of one text are indexed once an entity. */
+/** Maximum number of adjacent parts that are indexed as one word. */
 const JOINED_MOST = 3;
 
 /**
- * Writes `folder`/names.mdb; the folder is the caller's to publish. The order of the entities makes no difference. Throws
- * IMPLAUSIBLE_LIST where there are more names than an index holds (33 million).
+ * Writes `folder`/names.mdb; the caller publishes the folder. The result does not depend on the order of the entities.
+ *
+ * @throws IMPLAUSIBLE_LIST if there are more names than an index can hold (33 million).
  */
 export async function buildNameIndex(
   entities: AsyncIterable<NameEntity> | Iterable<NameEntity>,
@@ -66,7 +69,7 @@ export async function buildNameIndex(
     for (const name of entity.names) {
       const known = seen.get(name.text);
       if (known !== undefined) {
-        // Said twice, once of them as sufficient: it is.
+        // If a name occurs twice and one occurrence is not weak, it is not weak.
         const row = nameRows[known] as { flags: number };
         if (!name.weak) row.flags &= ~WEAK;
         continue;
@@ -127,7 +130,7 @@ export async function buildNameIndex(
   return meta;
 }
 
-/** 1 for a word of one name, towards 0.1 for one that all have. */
+/** Returns 1 for a word of one name, down to 0.1 for a word of all names. */
 export function rarityOf(names: number, all: number): number {
   return Math.max(0.1, Math.log((all + 1) / names) / Math.log(all + 1 + Number.EPSILON));
 }
@@ -167,7 +170,7 @@ function entityJson(entity: NameEntity): string {
   });
 }
 
-/** Pairs of a hash and a position, as exact numbers that sort. */
+/** Pairs of a hash and a position, encoded as exact numbers that sort. */
 class PairList {
   size = 0;
   private pairs = new Float64Array(1024);
@@ -181,7 +184,7 @@ class PairList {
     this.pairs[this.size++] = hash * POSITIONS_MAX + position;
   }
 
-  /** Hashes ascending, then the position of each. */
+  /** Returns the hashes in ascending order, then the position of each. */
   sorted(): Buffer {
     const sorted = this.pairs.subarray(0, this.size).sort();
     const out = new Int32Array(this.size * 2);
@@ -198,7 +201,7 @@ class PairList {
 const bytesOf = (words: Int32Array): Buffer => Buffer.from(words.buffer, words.byteOffset, words.byteLength);
 const int32 = (numbers: readonly number[]): Buffer => bytesOf(Int32Array.from(numbers));
 
-/** The end of each text, then (where given) the running sum of each count, then the texts. */
+/** Returns the end of each text, then (if given) the running sum of each count, then the texts. */
 function endsAndTexts(texts: readonly string[], counts?: readonly number[]): Buffer {
   const ends = new Int32Array(texts.length * (counts ? 2 : 1));
   let end = 0;

@@ -2,10 +2,10 @@
  * Layout of an index of names: an LMDB environment of large values, read as views of the memory map, and the hashes of keys
  * that builder and reader share. Words are little-endian.
  *
- * - `words`: for each distinct word: end of its text (1), end of its postings (1); then the texts
- *   (`<kind><script><text>`, and after a space the folded spelling where it is another).
+ * - `words`: for each distinct word: end of its text (1), end of its postings (1); then the texts (`<kind><script><text>`,
+ * and after a space the folded spelling if it differs).
  * - `keys`: hash (1) of every key, ascending; then the word of each.
- * - `joins`: hash (1) of every whole name, and of neighbouring words written as one, ascending; then the name of each.
+ * - `joins`: hash (1) of every whole name, and of adjacent words written as one, ascending; then the name of each.
  * - `postings`: names of each word, ascending.
  * - `weights`: weight (float) of each name.
  * - `names`: entity, flags, end of its words, end of its text for each name; then the words; then the texts.
@@ -18,12 +18,14 @@ import type { NameScript } from '../transliterate.ts';
 
 export const FORMAT_VERSION = 3;
 export const ENVIRONMENT_FILE = 'names.mdb';
-/** How many bytes the environment had when it was finished. */
+/** Holds the size of the finished environment in bytes. */
 export const SIZE_FILE = 'names.size';
 export const VALUES = ['words', 'keys', 'joins', 'postings', 'weights', 'names', 'entities'] as const;
 export type ValueName = (typeof VALUES)[number];
 
-/** Every index is mapped with this size: lmdb-js remembers views by address, right only where sizes are the same. */
+/**
+ * Every index is mapped with this size: lmdb-js remembers views by address, which is correct only if the sizes are equal.
+ */
 export const MAP_BYTES = 0xf0000000;
 
 export const NAME_WORDS = 4;
@@ -52,7 +54,7 @@ export const SCRIPTS: readonly NameScript[] = ['latin', 'abjad', 'syllabic'];
 /** Hashes have 28 bits: with 25 bits of a position they sort as one exact number. */
 export const HASH_BITS = 28;
 
-/** FNV-1a of the UTF-16 units, then mixed; 28 bits. */
+/** Hashes a text: FNV-1a of the UTF-16 units, then mixed; 28 bits. */
 export function keyHash(text: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);

@@ -1,19 +1,22 @@
-/** The keys under which a word is found again: itself, its sound, its consonants, its group, and itself with a letter missing. */
+/** The keys by which a word is found: the word itself, its sound, its consonants, its group, and the word without one letter. */
 import type { NamePart } from '../parse.ts';
 
-/** A shorter skeleton is shared by too many words to say anything. */
+/** Shorter skeletons are shared by too many words to be useful. */
 const SKELETON_LEAST = 3;
 const DELETION_LEAST = 3;
 const CONSONANTS_LEAST = 2;
 
-/** Two words within one edit of each other's folded spelling share a key; so do words of one sound, group or skeleton. */
+/**
+ * Returns the keys of a word. Two words share a key if their folded spellings are within one edit, or if they have the same sound,
+ * group or skeleton.
+ */
 export function keysOf(part: NamePart): string[] {
   if (part.kind === 'number') return [`=${part.text}`];
   if (part.kind === 'initial' || part.kind === 'form') return [];
   const keys = [`:${part.folded}`];
   if (part.skeleton.length >= SKELETON_LEAST) {
     keys.push(`~${part.skeleton}`);
-    // One consonant more or less, with any vowels: what two edits of a long word leave alike.
+    // The skeleton without one consonant, with any vowels: two edits of a long word can leave this unchanged.
     if (part.skeleton.length > SKELETON_LEAST + 1) {
       for (const shorter of without(part.skeleton)) keys.push(`~${shorter}`);
     }
@@ -22,7 +25,7 @@ export function keysOf(part: NamePart): string[] {
     keys.push(`'${part.consonants}`);
   if (part.folded.length >= DELETION_LEAST)
     for (const shorter of without(part.folded)) keys.push(`:${shorter}`);
-  // A slip inside a digraph parts what is heard by more than a letter: the letters as written are one edit apart still.
+  // An error inside a digraph changes the folded spelling by more than one letter, but the spelling as written by only one.
   if (part.text !== part.folded && part.script === 'latin') {
     keys.push(`:${part.text}`);
     if (part.text.length >= DELETION_LEAST)
@@ -42,8 +45,8 @@ function without(text: string): string[] {
 }
 
 /**
- * The key of the whole name: names that are identical but for their legal forms share it, and no word is too common or too light to be
- * found by it.
+ * Returns the key of the whole name. Names that differ only in their legal forms share it, so a name is found by it even if all of its
+ * words are common or light.
  */
 export const wholeKey = (parts: readonly NamePart[]): string =>
   parts.reduce((key, part) => `${key} ${sameThing(part)}`, '=');
@@ -53,14 +56,14 @@ const sameThing = ({ kind, script, text, groups }: NamePart): string =>
 
 const JOIN_LETTERS_MIN = 4;
 
-/** Neighbours written as one: two of them anywhere, three and four too, and the whole of a short name. */
+/** Returns adjacent parts written as one word, for any run of 2 to `most` parts. */
 export function joinsOf(parts: readonly NamePart[], most: number): string[] {
   const joined = new Set<string>();
   for (let at = 0; at < parts.length; at++) {
     let text = (parts[at] as NamePart).folded;
     for (let count = 2; count <= most && at + count <= parts.length; count++) {
       text += (parts[at + count - 1] as NamePart).folded;
-      // Three initials are a name; two letters are a part of many.
+      // Three initials are a name; two letters occur in many.
       if (text.length >= JOIN_LETTERS_MIN || (text.length === count && count === 3)) joined.add(text);
     }
   }

@@ -1,4 +1,4 @@
-/** An open index of names: candidates by shared keys and rarity, then each of the best of them compared part by part. */
+/** An open index of names: selects candidates by shared keys and rarity, then compares the best of them part by part. */
 import { join } from 'node:path';
 import { AssayError } from '../../base/errors.ts';
 import { hasFinishedSize } from '../../base/finished-size.ts';
@@ -41,23 +41,30 @@ import {
 } from './format.ts';
 import { joinsOf, keysOf, wholeKey } from './keys.ts';
 
-/** Names that are compared part by part, best candidates first. */
+/** Maximum number of names that are compared part by part, best candidates first. */
 const COMPARED_MOST = 64;
-/** Names of words that are followed for one question; what is rarer goes first. */
+/** Maximum number of postings that are followed for one query; rarer words go first. */
 const POSTINGS_MOST = 16_000;
-/** Words of one key that are looked at. */
+/** Maximum number of words of one key that are checked. */
 const KEY_WORDS_MOST = 150;
 const JOINED_NAMES_MOST = 200;
-/** Asked names written as one may have so many parts. */
+/** Maximum number of adjacent parts of a query that are tried as one word. */
 const JOINED_MOST = 4;
-/** A name that meets less of what was asked, by the weight of its words, would not come near any threshold. */
+/** Minimum rank: a name that matches less of the query, by the weight of its words, is far below any threshold. */
 const RANK_LEAST = 0.25;
-/** Names of just the asked words, which are compared whatever else is: on the lists of today at most 14 bear one. */
+/**
+ * Maximum number of names with exactly the words of the query. They
+ * are always compared; on present lists, at most 14 share one.
+ */
 const WHOLE_NAMES_MOST = 1_000;
 const LIMIT = 100;
 const THRESHOLD = 0.7;
 
-/** Opens `folder`/names.mdb. Throws STORE_CORRUPT, STORE_VERSION or STORE_BUSY. */
+/**
+ * Opens `folder`/names.mdb.
+ *
+ * @throws STORE_CORRUPT, STORE_VERSION or STORE_BUSY.
+ */
 export function openNameIndex(folder: string): NameIndex {
   const file = join(folder, ENVIRONMENT_FILE);
   if (!hasFinishedSize(file, join(folder, SIZE_FILE))) {
@@ -103,7 +110,7 @@ class MappedNames implements NameIndex {
   private readonly entityEnds: Int32Array;
   private readonly entityTexts: Uint8Array;
   private readonly parts: (NamePart | undefined)[];
-  /** Gain of each name for the question at hand, and the part of the question that gained last. */
+  /** Gain of each name for the current query, and the part of the query that gained last. */
   private readonly gains: Float32Array;
   private readonly stamps: Int32Array;
   private partsKept = 0;
@@ -126,7 +133,7 @@ class MappedNames implements NameIndex {
     for (const name of VALUES) {
       const view = environment.getBinaryFast(Buffer.from(name));
       if (!view) throw new AssayError('STORE_CORRUPT', `${file} has no value '${name}'.`);
-      // Small values come in lmdb-js's one buffer, which the next read overwrites.
+      // lmdb-js returns small values in one shared buffer, which the next read overwrites.
       const mapped = (view.buffer as { isSharedMap?: boolean }).isSharedMap === true;
       values[name] = mapped ? view : Uint8Array.from(view.subarray(0, view.length));
     }
@@ -178,7 +185,7 @@ class MappedNames implements NameIndex {
       const identical = isIdentical(asked, listed);
       const entity = this.rows[name * NAME_WORDS] as number;
       const before = best.get(entity);
-      // What no evidence could lift to the threshold is not looked at further.
+      // Skips names that no evidence could lift to the threshold.
       if (toConfidence(judged.logit + mostShift, identical) < threshold) continue;
       const match = before?.match ?? this.entity(entity);
       const weak = ((this.rows[name * NAME_WORDS + 1] as number) & WEAK) !== 0;
@@ -216,7 +223,10 @@ class MappedNames implements NameIndex {
     void this.environment.close();
   }
 
-  /** Names of just the asked words, then those that share rare words, or words like them, with it; most promising first. */
+  /**
+   * Returns the names with exactly the words of the query, then those that share rare or similar words with it; the most
+   * promising first.
+   */
   private candidates(asked: ParsedName): number[] {
     const { gains, stamps } = this;
     const touched: number[] = [];
@@ -291,7 +301,7 @@ class MappedNames implements NameIndex {
       ranks[at] = rank;
       counts[stepOf(rank)] = (counts[stepOf(rank)] as number) + 1;
     }
-    // The lowest step that still lets enough names through; only those are sorted.
+    // Finds the highest step that still lets enough names through, so that only those are sorted.
     let step = RANK_STEPS;
     for (let sum = counts[step] as number; step > STEP_LEAST && sum < COMPARED_MOST; )
       sum += counts[--step] as number;
@@ -306,7 +316,7 @@ class MappedNames implements NameIndex {
       .map((at) => touched[at] as number);
   }
 
-  /** Words of the index that a part of the question meets, most alike first, then rarest. */
+  /** Returns the words of the index that match a part of the query, by descending gain: similar and rare words first. */
   private hits(part: NamePart): Hit[] {
     const seen = new Set<number>();
     const hits: Hit[] = [];
@@ -402,13 +412,13 @@ class MappedNames implements NameIndex {
   }
 }
 
-/** Steps of rank that candidates are counted in. */
+/** Number of rank steps into which candidates are counted. */
 const RANK_STEPS = 512;
 const stepOf = (rank: number): number => Math.min(RANK_STEPS, Math.floor(rank * (RANK_STEPS / 1.5)));
 
 const STEP_LEAST = stepOf(RANK_LEAST);
 
-/** Words kept taken apart; each costs some 300 bytes. */
+/** Maximum number of decoded words in the cache; each costs about 300 bytes. */
 const PARTS_KEPT = 100_000;
 
 const textOf = (bytes: Uint8Array, start: number, end: number): string =>

@@ -1,4 +1,4 @@
-/** Where the Swiss list stands. */
+/** Location of the Swiss list. */
 import type { PublisherSource } from '../publisher.ts';
 
 export const chSource: PublisherSource = {

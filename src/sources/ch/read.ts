@@ -22,7 +22,7 @@ async function* readCh(files: readonly string[]): AsyncGenerator<SourceRecord, v
       for await (const element of readXml(part, WANTED)) {
         if (element.name === 'swiss-sanctions-list') {
           const date = readDate(element.attributes.date ?? '');
-          // A delta file would delist all that it does not repeat.
+          // If a delta file counted as the whole list, it would delist every party that it does not repeat.
           const whole = element.attributes['list-type'] !== 'delta';
           yield { type: 'header', lists: whole ? ['CH'] : [], publishedAt: date, layout: 'SECO_XML' };
         } else if (element.name === 'sanctions-program') {
@@ -86,7 +86,7 @@ function readTarget(target: XmlElement, context: TargetContext): SourceRecord {
     ),
   ].filter((text) => text !== '');
   const addresses = identities.flatMap((identity) => childrenOf(identity, 'address'));
-  // Older editions carry the one set as an attribute.
+  // Older editions have a single set, as an attribute.
   const sets = [
     target.attributes['sanctions-set-id'] ?? '',
     ...childrenOf(target, 'sanctions-set-id').map((set) => set.text),
@@ -115,7 +115,10 @@ function readTarget(target: XmlElement, context: TargetContext): SourceRecord {
   };
 }
 
-/** First listing, and the delisting where that is the newest modification. Of two on one day the first in the file is the newer. */
+/**
+ * Returns the date of the first listing, and the date of delisting if the newest modification is a delisting. If two modifications
+ * have the same date, the first in the file is the newer.
+ */
 function listing(target: XmlElement): { listedAt: string | null; delistedAt: string | null } {
   const modifications = childrenOf(target, 'modification')
     .map(({ attributes }) => ({
@@ -141,7 +144,7 @@ const NAME_KINDS: Readonly<Record<string, PartyName['kind']>> = {
   'formerly-known-as': 'former',
 };
 
-/** The name as it stands, and once more for each spelling (language, script) in which parts of it have a variant. */
+/** Returns the name as printed, and one more name for each spelling (language, script) in which its parts have a variant. */
 function readName(name: XmlElement): PartyName[] {
   const parts = [...childrenOf(name, 'name-part')].sort(
     (a, b) => Number(a.attributes.order ?? 0) - Number(b.attributes.order ?? 0),

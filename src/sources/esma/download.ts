@@ -1,4 +1,4 @@
-/** Where ESMA's interim MiCA register stands. */
+/** Location of ESMA's interim MiCA register. */
 import type { PublisherSource } from '../publisher.ts';
 
 const FOLDER = 'https://www.esma.europa.eu/sites/default/files/2024-12';

@@ -1,7 +1,7 @@
 /**
  * Reads ESMA's interim MiCA register: five CSV layouts (service providers, non-compliant entities, and three kinds of white
- * papers), told apart by their columns. The files are typed by hand in 30 countries: letters are lost (U+FFFD), spaces do not
- * break, cells hold several addresses or none, header names are misspelt, and empty columns trail behind.
+ * papers), identified by their columns. The files are typed by hand in 30 countries: they have lost letters (U+FFFD),
+ * non-breaking spaces, cells with several addresses or none, misspelt header names, and empty columns at the end.
  */
 import { distance } from 'fastest-levenshtein';
 import { readCountry } from '../countries.ts';
@@ -26,9 +26,9 @@ interface Layout {
   readonly marks: readonly string[];
   readonly status: RegistrationStatus;
   readonly registeredAs: string;
-  /** Column of the day since when it holds. */
+  /** Column of the date on which the registration begins. */
   readonly since: string;
-  /** Columns whose text is added to the category. */
+  /** Column with text that is added to the category. */
   readonly detail: string | null;
 }
 
@@ -89,12 +89,16 @@ const FILES: Readonly<Record<string, string>> = {
   'esma-other': 'OTHER.csv',
 };
 
-/** Misspellings that headers have had: `ae_infrigment` is one letter away, as was `ac_authorisationNotificationDate` once. */
+/**
+ * Maximum number of wrong letters in a header: `ae_infrigment` has one, and `ac_authorisationNotificationDate` had one once.
+ */
 const HEADER_FAULTS_MAX = 2;
 
 type Cell = (column: string) => string;
 
-/** Positions of columns by name; a name that is not there is looked for with up to two wrong letters. */
+/**
+ * Returns a function that finds the position of a column by name, with up to two wrong letters if the exact name is missing.
+ */
 function columnsIn(header: readonly string[]): (column: string) => number {
   const names = header.map((name) => cleanText(name).toLowerCase());
   const known = new Map<string, number>();
@@ -114,7 +118,7 @@ function columnsIn(header: readonly string[]): (column: string) => number {
   };
 }
 
-/** Two real columns are one letter apart (`ae_DTI`, `ae_lei`); such a name is never a misspelling of another. */
+/** Some real columns are one letter apart (`ae_DTI`, `ae_lei`); these names never count as a misspelling of another. */
 const REAL = new Set([
   'ae_lei_name',
   'ae_lei_casp',
@@ -125,17 +129,18 @@ const REAL = new Set([
 ]);
 const isOther = (name: string, wanted: string): boolean => name !== wanted && REAL.has(name);
 
-/** The date in the file's own name: `CASP20260130.csv`. */
+/** Returns the date in the name of the file: `CASP20260130.csv`. */
 const dateInName = (file: string): string | null => {
   const match = /(20\d\d)(\d\d)(\d\d)/.exec(file);
   return match ? readDate(`${match[1]}-${match[2]}-${match[3]}`) : null;
 };
 
+/** Yields the header, then the registrations of one file. Throws INVALID_FILE for a file of another layout. */
 export const esmaReader: RegisterReader = async function* (path) {
   const file = partName(path);
   let layout: Layout | null = null;
   let at: (column: string) => number = () => -1;
-  /** Member state of each authority, for rows that leave it out. */
+  /** Member state of each authority, for rows without one. */
   const stateOf = new Map<string, string>();
   for await (const found of readWholeTable(path, {
     delimiter: ',',
@@ -186,7 +191,7 @@ function readRow(
     provenance,
   });
   const authority = cell('ae_competentAuthority');
-  // A white paper without an issuer stands for the service provider that wrote it.
+  // A white paper without an issuer belongs to the service provider that wrote it.
   const named = cell('ae_lei_name') !== '';
   const legalName = cell('ae_lei_name') || cell('ae_lei_name_casp') || cell('ae_commercial_name');
   if (authority === '' || legalName === '') return reject('The authority or the name is empty.');
@@ -230,7 +235,7 @@ const splitList = (text: string): string[] =>
     .map((part) => part.trim())
     .filter((part) => part !== '');
 
-/** A member state as the files write it; Greece stands as EL in some. */
+/** Returns the code of a member state as written in the files; some write EL for Greece. */
 function stateCode(text: string): string | null {
   const bare = text.replace(/[^A-Za-z ]/g, '').trim();
   if (bare.toUpperCase() === 'EL') return 'GR';
@@ -238,7 +243,9 @@ function stateCode(text: string): string | null {
   return code !== null && /^[A-Z]{2}$/.test(code) ? code : null;
 }
 
-/** `Kraken, Kraken Digital Asset Exchange` and `A | B` are two names each; a comma in `Foo, Inc.` is none. */
+/**
+ * `Kraken, Kraken Digital Asset Exchange` and `A | B` are two names each; the comma in `Foo, Inc.` does not separate names.
+ */
 function tradeNames(text: string, legalName: string): string[] {
   const names = text
     .split(/\s*\|\s*|,\s+(?!(?:inc|ltd|llc|uab|s\.))|\s+\/\s+/i)

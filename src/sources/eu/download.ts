@@ -1,4 +1,4 @@
-/** Where the EU list stands. */
+/** Location of the EU list. */
 import type { PublisherSource } from '../publisher.ts';
 
 export const euSource: PublisherSource = {

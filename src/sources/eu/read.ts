@@ -1,4 +1,4 @@
-/** Reads the EU's consolidated financial sanctions list: XML 1.1, CSV 1.1, and names one entity a line as JSON. */
+/** Reads the EU's consolidated financial sanctions list: XML 1.1, CSV 1.1, and JSON lines with one entity per line. */
 import { AssayError } from '../../base/errors.ts';
 import { readCountries } from '../countries.ts';
 import { partialDate, readDate, yearRange } from '../dates.ts';
@@ -17,7 +17,10 @@ import type {
 import { columnsOf, readWholeTable } from '../rows.ts';
 import { childOf, childrenOf, descend, readXml, textOf, type XmlElement } from '../xml.ts';
 
-/** Yields the header, then the parties. XML and JSON stream; the CSV is grouped to its end first. Throws INVALID_FILE. */
+/**
+ * Yields the header, then the parties. XML and JSON are streamed;
+ * CSV rows are grouped at the end of the file. Throws INVALID_FILE.
+ */
 export const euReader: SourceReader = (files) => readEu(files);
 
 const HEAD_CHARS = 4_096;
@@ -34,10 +37,10 @@ async function* readEu(files: readonly string[]): AsyncGenerator<SourceRecord, v
   }
 }
 
-/** What the three layouts have in common before it becomes a party. */
+/** The common form of the three layouts, before it becomes a party. */
 interface Entity {
   readonly entityId: string;
-  /** EU reference number (`EU.12747.39`), if the layout prints it beside the id. */
+  /** EU reference number (`EU.12747.39`), if the layout prints it in addition to the id. */
   readonly reference: string | null;
   readonly kind: string;
   readonly names: readonly PartyName[];
@@ -74,7 +77,7 @@ function partyOf(entity: Entity): DesignatedParty | Reject {
     list: 'EU',
     entityId: entity.entityId,
     schema: SCHEMAS[entity.kind.toLowerCase()] ?? 'Unknown',
-    // The EU marks no main name; the first one given is it.
+    // The EU marks no primary name, so the first name is the primary one.
     names: names.map((name, index) => ({ ...name, kind: index === 0 ? 'primary' : 'alias' })),
     programs: [...new Set(entity.programs)].filter((program) => program !== ''),
     birthDates: [...new Set(entity.births)].filter((date) => date !== ''),
@@ -95,7 +98,7 @@ const nameOf = (text: string, strong: boolean, language: string): PartyName => (
   script: language === '' ? null : language,
 });
 
-/** The earliest of several ISO dates; null where there is none. */
+/** Returns the earliest of several ISO dates; null if there are no dates. */
 const earliest = (dates: readonly (string | null)[]): string | null =>
   dates.filter((date) => date !== null).sort()[0] ?? null;
 
@@ -134,7 +137,7 @@ function entityOfXml(element: XmlElement, file: string): Entity {
       birthsOf((name) => birth.attributes[name] ?? ''),
     ),
     countries: ['citizenship', 'address'].flatMap((tag) => childrenOf(element, tag).map(flag)),
-    // The designation date is often empty; the first regulation that names the entity stands in for it.
+    // The designation date is often empty; the first regulation that names the entity replaces it.
     listedAt:
       readDate(attributes.designationDate ?? '') ??
       earliest([
@@ -195,7 +198,7 @@ async function* readFsfCsv(part: SourcePart): AsyncGenerator<SourceRecord, void,
       entity = {
         entityId: id,
         reference: cell('Entity_EU_ReferenceNumber').trim() || null,
-        // The two columns stand swapped in some editions.
+        // Some editions have the two columns swapped.
         kind:
           [cell('Entity_SubjectType'), cell('Entity_SubjectType_ClassificationCode')].find(
             (one) => one.length > 1,
@@ -237,7 +240,7 @@ async function* readFsfCsv(part: SourcePart): AsyncGenerator<SourceRecord, void,
   yield { type: 'header', lists: ['EU'], publishedAt, layout: 'EU_CSV_1_1' };
   yield* rejects;
   for (const entity of entities.values()) {
-    // Rows repeat a name with each address and birth date of the entity.
+    // Rows repeat a name for each address and birth date of the entity.
     const names = [...new Map(entity.names.map((name) => [name.text, name])).values()];
     yield* withUnreadableWallets(partyOf({ ...entity, names }));
   }
@@ -275,7 +278,7 @@ const listIn = (value: unknown, key: string): readonly unknown[] => {
   return Array.isArray(found) ? found : [];
 };
 
-/** A row is either a summary (`names`, `ref_number`) or the XML's entity with its names in snake case. */
+/** A row is either a summary (`names`, `ref_number`) or the entity of the XML with names in snake case. */
 function entityOfJson(row: unknown, provenance: Provenance): Entity {
   const regulations = listIn(row, 'regulations');
   const names = listIn(row, 'names').filter((name) => typeof name === 'string');

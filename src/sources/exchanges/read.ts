@@ -7,6 +7,7 @@ import type { AttributedAddress, Reject, SourceReader } from '../records.ts';
 const COLUMNS = 'exchange,chain,address';
 const PAGE = 'https://defillama.com/cexs';
 
+/** Yields the header, then the addresses. Throws INVALID_FILE if a file does not have the header row. */
 export const exchangesReader: SourceReader = async function* (files) {
   yield { type: 'header', lists: [], publishedAt: null, layout: 'DEFILLAMA_CEX_OWNERS' };
   for (const path of files) {

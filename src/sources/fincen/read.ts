@@ -1,7 +1,7 @@
 /**
- * Reads the list of money services businesses that FinCEN's registrant search gives out whole (a POST of `site=AA` to
- * https://msb.fincen.gov/retrieve.msb.list.php): tab-separated, one header row, footnotes behind the last row. It has no number
- * of the registration, and it cannot be downloaded by a plain address, so it is imported from a file.
+ * Reads the list of money services businesses from FinCEN's registrant search, which returns the whole list (a POST of
+ * `site=AA` to https://msb.fincen.gov/retrieve.msb.list.php): tab-separated, one header row, footnotes after the last row. It
+ * has no registration numbers. It cannot be downloaded with a GET request, so it is imported from a file.
  */
 import { readCountry } from '../countries.ts';
 import { readUsDate } from '../dates.ts';
@@ -19,7 +19,7 @@ const COLUMNS = [
   'RECEIVED DATE',
 ] as const;
 
-/** Codes of FinCEN Form 107, as the form words them. */
+/** Activity codes of FinCEN Form 107, in the words of the form. */
 const ACTIVITIES: Readonly<Record<string, string>> = {
   401: "Issuer of traveler's checks",
   402: "Seller of traveler's checks",
@@ -37,6 +37,7 @@ const ACTIVITIES: Readonly<Record<string, string>> = {
 
 const PAGE = 'https://www.fincen.gov/msb-registrant-search';
 
+/** Yields the header, then the registrations of one file. Throws INVALID_FILE for a file of another layout. */
 export const fincenReader: RegisterReader = async function* (path) {
   const file = partName(path);
   let cellOf: ReturnType<typeof columnsOf> | null = null;
@@ -68,7 +69,7 @@ export const fincenReader: RegisterReader = async function* (path) {
     const provenance = { file, line };
     const legalName = cell('LEGAL NAME');
     const received = readUsDate(cell('RECEIVED DATE'));
-    // The footnotes that explain codes and asterisks have text in their first cell only.
+    // The footnotes about codes and asterisks have text in their first cell only.
     if (cells.slice(1).every((text) => text.trim() === '')) continue;
     if (cells.length !== columns || legalName === '' || received === null) {
       yield {

@@ -1,9 +1,9 @@
-/** Where the TagPacks stand. */
+/** Location of the TagPacks. */
 import type { PublisherSource } from '../publisher.ts';
 
 export const graphsenseSource: PublisherSource = {
   id: 'graphsense',
-  // HEAD is the default branch, whatever it is called; GitHub redirects to codeload.github.com.
+  // HEAD is the default branch, whatever its name; GitHub redirects to codeload.github.com.
   files: [
     {
       name: 'graphsense-tagpacks.tar.gz',

@@ -1,7 +1,7 @@
 /**
- * Takes TagPacks and actor packs apart: the head with its defaults, and the items of the list (`tags`, `actors`) one by one, so
- * that a pack of any size is read in bounded memory. `yaml` is the authority on what an item means; the plain lines that make
- * up nearly all of them are read without it.
+ * Splits TagPacks and actor packs into the head with its defaults and the items of the list (`tags`, `actors`) one by one, so
+ * that a pack of any size is read in bounded memory. `yaml` defines the meaning of an item; the plain lines that form nearly all
+ * items are parsed without it.
  * Format: https://github.com/graphsense/graphsense-tagpacks/wiki/GraphSense-TagPacks
  */
 import { parse } from 'yaml';
@@ -16,7 +16,7 @@ export interface PackItem {
   /** 1-based line on which it begins. */
   readonly line: number;
   readonly text: string;
-  /** It is longer than any real one and was cut. */
+  /** It was truncated because it is longer than any real item. */
   readonly cut: boolean;
 }
 
@@ -28,17 +28,19 @@ interface OpenItem {
   cut: boolean;
 }
 
-/** Splits one pack, line by line. Feed it chunks of text with `push`, then `end`; both hand back the items completed. */
+/**
+ * Splits one pack, line by line. The caller passes chunks of text to `push`, then calls `end`; both return the completed items.
+ */
 export class PackSplitter {
   /** All lines outside the lists. Complete after `end`. */
   head = '';
-  /** Why this pack cannot be taken apart by lines (flow style, JSON), but must be parsed whole; null for the usual layout. */
+  /** Why this pack must be parsed as a whole instead of line by line (flow style, JSON); null for the usual layout. */
   irregular: string | null = null;
   private readonly name: string;
   private rest = '';
   private line = 0;
   private list: PackList | null = null;
-  /** Column of the dashes of the list; -1 until the first is seen. */
+  /** Column of the dashes of the list; -1 before the first dash. */
   private indent = -1;
   private open: OpenItem | null = null;
   private done: PackItem[] = [];
@@ -137,13 +139,13 @@ export class PackSplitter {
 }
 
 /**
- * Parses YAML with every scalar as text: an address of digits or `0x…` must not become a number, nor a label `no` a truth value.
- * Throws what `yaml` throws.
+ * Parses YAML with every scalar as text: an address of digits or `0x…` must not become a number, nor a label `no` a boolean.
+ * Throws the errors of `yaml`.
  */
 export const parseYaml = (text: string): unknown =>
   parse(text, { schema: 'failsafe', logLevel: 'error', maxAliasCount: 100 });
 
-/** Parses the head of a pack or one item. Throws an Error with a sentence where it is not a map. */
+/** Parses the head of a pack or one item. Throws an Error if it is not a map. */
 export function parseMap(text: string): YamlMap {
   const value = parseYaml(text);
   if (value === null || value === '') return {};
@@ -151,14 +153,16 @@ export function parseMap(text: string): YamlMap {
   throw new Error('It is not a YAML map.');
 }
 
+/** Returns whether a YAML value is a map. */
 export const isMap = (value: unknown): value is YamlMap =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Parses one item of a list, dash included. Throws an Error with a sentence where it is not a map. */
+/** Parses one item of a list, including the dash. Throws an Error if it is not a map. */
 export function parseItem(text: string): YamlMap {
   return parsePlainItem(text) ?? parseItemWithYaml(text);
 }
 
+/** Parses one item of a list with `yaml`, including the dash. Throws an Error if it is not a map. */
 export function parseItemWithYaml(text: string): YamlMap {
   const value = parseYaml(text);
   const only = Array.isArray(value) && value.length === 1 ? value[0] : undefined;
@@ -166,10 +170,10 @@ export function parseItemWithYaml(text: string): YamlMap {
   throw new Error('The item is not a YAML map.');
 }
 
-/** `key: value` of printable ASCII, where the value is a plain scalar on one line or a quoted one without any escape. */
+/** Matches `key: value` of printable ASCII, with a plain scalar on one line or a quoted one without escapes as the value. */
 const PLAIN_LINE = /^([a-z_]+): +(?:([A-Za-z0-9][ -~]*?)|'([ -&(-~]*)'|"([ !#-[\]-~]*)") *$/;
 
-/** Reads an item whose lines are all plain; null where one is not, and `yaml` must decide. */
+/** Parses an item with only plain lines; returns null if any line is not plain, so that `yaml` must parse it. */
 export function parsePlainItem(text: string): YamlMap | null {
   const dash = text.indexOf('- ');
   if (dash < 0) return null;
@@ -186,7 +190,7 @@ export function parsePlainItem(text: string): YamlMap | null {
     const plain = found[2];
     if (plain !== undefined && (plain.includes(': ') || plain.endsWith(':') || plain.includes(' #')))
       return null;
-    // A key twice is an error, and `yaml` words it.
+    // A duplicate key is an error, which `yaml` reports.
     if (key in item) return null;
     item[key] = plain ?? found[3] ?? found[4] ?? '';
     from = end + 1;

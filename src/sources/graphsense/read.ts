@@ -1,6 +1,7 @@
 /**
- * Reads GraphSense TagPacks, out of a tar.gz or from single YAML files, and joins them with the actor packs among them. Two
- * passes: the first learns actors and each pack's defaults (which may stand behind its tags), the second yields the tags.
+ * Reads GraphSense TagPacks, from a tar.gz or from single YAML files, and joins them with the actor packs among them. It
+ * makes two passes: the first collects the actors and the defaults of each pack (which may come after its tags), the second
+ * yields the tags.
  */
 import { basename } from 'node:path';
 import { Readable } from 'node:stream';
@@ -20,21 +21,22 @@ interface Actor {
   readonly jurisdictions: readonly string[];
 }
 
-/** One YAML file, wherever it stands. */
+/** One YAML file, on its own or in an archive. */
 interface Pack {
   readonly name: string;
   readonly text: AsyncIterable<string>;
 }
 
-/** What the first pass learns. */
+/** The result of the first pass. */
 interface Known {
   readonly actors: Map<string, Actor>;
-  /** Defaults of each pack, by its position; null where its head is broken. */
+  /** Defaults of each pack, by its position; null if its head is broken. */
   readonly heads: (YamlMap | null)[];
   archive: boolean;
   newest: string | null;
 }
 
+/** Yields the rejects of actors, the header, then the tags. Throws INVALID_FILE if a file is broken or too large. */
 export const graphsenseReader: SourceReader = async function* (files) {
   const known: Known = { actors: new Map(), heads: [], archive: false, newest: null };
   for await (const pack of packsOf(files, known)) yield* learn(pack, known);
@@ -52,7 +54,7 @@ export const graphsenseReader: SourceReader = async function* (files) {
   }
 };
 
-/** First pass over one pack: its head, and its actors. */
+/** First pass over one pack: reads its head and its actors. */
 async function* learn(pack: Pack, known: Known): AsyncGenerator<Reject> {
   let empty = true;
   let head: YamlMap | null = null;
@@ -81,7 +83,7 @@ async function* learn(pack: Pack, known: Known): AsyncGenerator<Reject> {
   if (empty) yield rejectRow(pack.name, { line: 1, text: '' }, 'The file holds neither tags nor actors.');
 }
 
-/** Remembers an actor; returns the reason where it cannot. */
+/** Adds an actor; returns the reason if it cannot be added. */
 function addActor(fields: YamlMap, actors: Map<string, Actor>): string | null {
   const id = textOf(fields.id);
   if (id === null) return 'id: the actor has none.';
@@ -96,7 +98,7 @@ function addActor(fields: YamlMap, actors: Map<string, Actor>): string | null {
   return null;
 }
 
-/** Second pass over one pack. */
+/** Second pass over one pack: yields its tags. */
 async function* readTags(
   pack: Pack,
   head: YamlMap,
@@ -111,7 +113,7 @@ async function* readTags(
   }
 }
 
-/** A tag as a record, with the defaults of its pack and the actor it names; or the reason why it is none. */
+/** Converts a tag to a record, with the defaults of its pack and its actor; returns the reason if that is not possible. */
 function recordOf(
   file: string,
   line: number,
@@ -146,7 +148,7 @@ function recordOf(
     jurisdiction: actor?.jurisdictions[0] ?? null,
     url: actor?.uri ?? null,
     firstSeen: null,
-    // When the publisher last stood by the tag: the one date there is.
+    // When the publisher last confirmed the tag: the only date of a tag.
     lastSeen: dateOf(own('lastmod')),
     isContract: null,
     verified: true,
@@ -159,7 +161,7 @@ type PackPart =
   | {
       readonly type: 'item';
       readonly item: Pick<PackItem, 'list' | 'line' | 'text'>;
-      /** The item's fields, or why it has none. */
+      /** Returns the item's fields, or the reason if it has none. */
       readonly read: () => YamlMap | string;
     }
   | {
@@ -169,13 +171,13 @@ type PackPart =
       readonly text: string;
     };
 
-/** The items of a pack as they come, and its head at the end. */
+/** Yields the items of a pack in order, and its head at the end. */
 async function* itemsOf(pack: Pack): AsyncGenerator<PackPart> {
   const splitter = new PackSplitter(pack.name);
   let whole = '';
   let started = false;
   for await (const chunk of pack.text) {
-    // What makes a pack irregular stands before its first item, so nothing has been yielded by then.
+    // The part that makes a pack irregular comes before its first item, so nothing has been yielded yet.
     whole = started ? whole : whole + chunk;
     if (whole.length > LIMITS.tagPackIrregularCharsMax) {
       throw new AssayError(
@@ -203,7 +205,7 @@ function readItem(item: PackItem): YamlMap | string {
   return guarded(() => parseItem(item.text));
 }
 
-/** A pack in one piece. Its items have no lines: `line` is the number of the item. */
+/** Yields the parts of a pack that was parsed as a whole. Its items have no lines: `line` is the number of the item. */
 function* wholeParts(text: string): Generator<PackPart> {
   const pack = guarded(() => parseMap(text));
   if (typeof pack !== 'string') {
@@ -230,7 +232,7 @@ function fail(sentence: string): never {
   throw new Error(sentence);
 }
 
-/** What `read` returns, or the first line of what it throws. */
+/** Returns the result of `read`, or the first line of its error. */
 function guarded(read: () => YamlMap): YamlMap | string {
   try {
     return read();
@@ -239,7 +241,7 @@ function guarded(read: () => YamlMap): YamlMap | string {
   }
 }
 
-/** Every YAML file of every path, archives unpacked. A pack that is not read is skipped. */
+/** Yields every YAML file of every path, with archives unpacked. A pack that is not read is skipped. */
 async function* packsOf(files: readonly string[], known: Known): AsyncGenerator<Pack> {
   for (const path of files) {
     const name = partName(path);
@@ -279,7 +281,7 @@ async function peek(
 
 async function* entriesOf(bytes: AsyncIterable<Uint8Array>, name: string): AsyncGenerator<Pack> {
   const unpack = extract();
-  // Its outcome is awaited below; until then a rejection must not count as unhandled.
+  // Awaited below; until then a rejection must not count as unhandled.
   const feeding = pipeline(Readable.from(bytes), unpack);
   feeding.catch(() => {});
   let entries = 0;
@@ -304,7 +306,7 @@ async function* entriesOf(bytes: AsyncIterable<Uint8Array>, name: string): Async
   }
 }
 
-/** Hidden files and folders hold the repository's own settings. */
+/** Excludes hidden files and folders, which hold the repository's own settings. */
 const isPack = (path: string): boolean => /\.ya?ml$/i.test(path) && !/(^|\/)\.[^/]/.test(path);
 
 async function* decode(bytes: AsyncIterable<Uint8Array>, name: string): AsyncGenerator<string> {
@@ -326,7 +328,7 @@ async function drain(text: AsyncIterable<string>): Promise<void> {
   for await (const _ of text);
 }
 
-/** A scalar; null for none. YAML's words for nothing count as none. */
+/** Returns the text of a scalar; null if it is empty or one of YAML's words for null. */
 function textOf(value: unknown): string | null {
   if (typeof value !== 'string') return null;
   const text = value.trim();
@@ -336,5 +338,5 @@ function textOf(value: unknown): string | null {
 const textsOf = (value: unknown): string[] =>
   Array.isArray(value) ? value.map(textOf).filter((text) => text !== null) : [];
 
-/** The date of `2023-08-16` or `2023-08-16 12:18:52.619444`. */
+/** Returns the date of `2023-08-16` or `2023-08-16 12:18:52.619444`. */
 const dateOf = (value: unknown): string | null => /^\d{4}-\d{2}-\d{2}/.exec(textOf(value) ?? '')?.[0] ?? null;

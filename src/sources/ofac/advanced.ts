@@ -1,4 +1,4 @@
-/** The ADVANCED.XML layout (SDN_ADVANCED, CONS_ADVANCED): everything is a reference to a value set or to another section of the file. */
+/** The ADVANCED.XML layout (SDN_ADVANCED, CONS_ADVANCED): values are references to value sets or to other sections of the file. */
 import { readCountries, readCountry } from '../countries.ts';
 import { partialDate, yearRange } from '../dates.ts';
 import type { SourcePart } from '../open.ts';
@@ -23,7 +23,7 @@ const SECTIONS = new Set([
   'SanctionsEntry',
 ]);
 
-/** Id → text of one value set. */
+/** Maps the ids of one value set to texts. */
 type Values = ReadonlyMap<string, string>;
 
 interface References {
@@ -37,7 +37,7 @@ interface References {
   readonly scripts: Values;
 }
 
-/** A party before its entry, which stands at the end of the file, is known. */
+/** A party before its entry is known; entries come at the end of the file. */
 type Profile = Omit<DesignatedParty, 'list' | 'programs' | 'listedAt'>;
 
 interface Entry {
@@ -64,12 +64,12 @@ const COUNTRY_FEATURES = new Set([
   'Registration Country',
   'Vessel Flag',
 ]);
-/** Kept in their own fields, or of no use in a remark. */
+/** Stored in their own fields, or useless in a remark. */
 const FEATURES_NOT_IN_REMARKS = new Set([...COUNTRY_FEATURES, 'Birthdate']);
 
 /**
- * Yields the header and the parties of one file. Parties are held back until the end of the file, where their lists and
- * programmes stand; they are a fraction of it (17,600 parties take about 60 MB). Throws INVALID_FILE.
+ * Yields the header and the parties of one file. Parties are kept until the end of the file, which contains their lists and programmes;
+ * they are a fraction of it (17,600 parties take about 60 MB). Throws INVALID_FILE.
  */
 export async function* readAdvanced(part: SourcePart): AsyncGenerator<SourceRecord, void, undefined> {
   let publishedAt: string | null = null;
@@ -109,7 +109,7 @@ export async function* readAdvanced(part: SourcePart): AsyncGenerator<SourceReco
     }
   }
 
-  // A party of the SDN list can also stand on others, so the file is the list that most of its entries name.
+  // A party of the SDN list can also be on others, so the file is the list that most of its entries name.
   const all = [...entries.values()].flat();
   const sdn = all.filter((entry) => entry.list === 'OFAC_SDN').length;
   const list: SanctionsList = sdn * 2 >= all.length ? 'OFAC_SDN' : 'OFAC_CONS';
@@ -142,8 +142,8 @@ export async function* readAdvanced(part: SourcePart): AsyncGenerator<SourceReco
 }
 
 /**
- * A copy that shares nothing with the text it was cut from: V8 keeps a whole chunk of the file alive for a slice of it, and
- * what is held to the end of the file would hold the file.
+ * Returns a copy that shares no memory with the original text: V8 keeps a whole chunk of the file alive for a slice of it, so the values
+ * that are kept to the end would keep the whole file in memory.
  */
 const detached = (text: string): string => Buffer.from(text, 'utf8').toString('utf8');
 
@@ -289,7 +289,7 @@ function readNames(identity: XmlElement, references: References): PartyName[] {
       const script = references.scripts.get(parts[0]?.attributes.ScriptID ?? '') ?? null;
       names.push({
         text: detached(joinName(ordered, ordered.length > 1 && parts.some((part) => rank(part) === 0))),
-        // The main name in another script is documented beside the Latin one.
+        // The primary name in another script is documented in addition to the Latin one.
         kind: kindOf(type, alias.attributes.Primary === 'true' && (script === null || script === 'Latn')),
         weak: alias.attributes.LowQuality === 'true',
         script,
@@ -299,7 +299,7 @@ function readNames(identity: XmlElement, references: References): PartyName[] {
   return names;
 }
 
-/** `LAST, First Middle`, as OFAC prints people; everything else with spaces. */
+/** Joins name parts: `LAST, First Middle`, as OFAC prints people; all other names with spaces. */
 function joinName(parts: readonly string[], withComma: boolean): string {
   const [family = '', ...given] = parts;
   return withComma ? `${family}, ${given.join(' ')}` : parts.join(' ');
@@ -310,7 +310,7 @@ function kindOf(aliasType: string, primary: boolean): PartyName['kind'] {
   return aliasType === 'F.K.A.' ? 'former' : 'alias';
 }
 
-/** A DatePeriod's possible dates: one day, or the years from the earliest start to the latest end. */
+/** Returns the possible dates of a DatePeriod: one day, one month, or the years from the earliest start to the latest end. */
 function readPeriod(version: XmlElement): string[] {
   return childrenOf(version, 'DatePeriod').flatMap((period) => {
     const from = dateOf(descend(period, 'Start', 'From')[0]);

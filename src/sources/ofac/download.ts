@@ -1,4 +1,4 @@
-/** Where the OFAC lists stand. */
+/** Location of the OFAC lists. */
 import type { PublisherSource } from '../publisher.ts';
 
 const EXPORTS = 'https://sanctionslistservice.ofac.treas.gov/api/PublicationPreview/exports';

@@ -1,6 +1,6 @@
 /**
- * The legacy CSV tables (sdn, add, alt, sdn_comments), joined by entity number. They have no header row, `-0-` is their null,
- * and a remark stops at 1,000 characters, wherever that is, to go on in sdn_comments.
+ * The legacy CSV tables (sdn, add, alt, sdn_comments), joined by entity number. They have no header row and write null as
+ * `-0-`. A remark is cut after 1,000 characters and continues in sdn_comments.
  */
 import { AssayError } from '../../base/errors.ts';
 import { readCountries } from '../countries.ts';
@@ -20,7 +20,7 @@ import { digitalCurrency, listOfPrograms } from './lists.ts';
 export type LegacyKind = 'sdn' | 'add' | 'alt' | 'sdn_comments';
 
 const TABLE = { delimiter: ',', legacyEncoding: 'windows-1252' } as const;
-/** Cells a row, which alone tells the four headerless tables apart. */
+/** Cells per row: the only difference between the four tables, which have no headers. */
 const CELLS: Readonly<Record<LegacyKind, number>> = { sdn: 12, add: 6, alt: 5, sdn_comments: 2 };
 const REMARK_CHARS_MAX = 1_000;
 const COMPANIONS: readonly { readonly kind: LegacyKind; readonly lost: string }[] = [
@@ -36,7 +36,11 @@ const SCHEMAS: Readonly<Record<string, PartySchema>> = {
   '': 'Organization',
 };
 
-/** Which of the tables starts like this; null where it is none. `head` is the beginning of the file, at least one whole row. */
+/**
+ * Returns the kind of table that starts with `head`; null if it is not one of them.
+ *
+ * @param head The beginning of the file, at least one whole row.
+ */
 export function legacyKind(head: string): LegacyKind | null {
   const firstRow = /^[^\r\n]*/.exec(head)?.[0] ?? '';
   if (!/^"?\d+"?\s*,/.test(firstRow)) return null;
@@ -113,7 +117,7 @@ const reject = (reason: string, text: string, file: string, line: number): Rejec
   provenance: { file, line },
 });
 
-/** A cell without its padding; empty for OFAC's null. */
+/** Returns a cell without its padding; empty for OFAC's null. */
 function cell(row: TableRow, index: number): string {
   const text = row.cells[index]?.trim() ?? '';
   return text === '-0-' ? '' : text;

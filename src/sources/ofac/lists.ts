@@ -1,8 +1,8 @@
-/** Which of OFAC's two published lists a file is, where the file itself does not say. */
+/** Decides which of OFAC's two published lists a file is, if the file itself does not state it. */
 
 /**
- * Programmes that do not block on their own: an entry under nothing but these stands on the consolidated (non-SDN) list.
- * SDN entries can carry them beside a blocking programme.
+ * Programmes that do not block assets on their own: an entry with only these programmes is on the consolidated (non-SDN)
+ * list. SDN entries can have them in addition to a blocking programme.
  */
 const NON_SDN_PROGRAMS = new Set([
   'NS-PLC',
@@ -14,7 +14,7 @@ const NON_SDN_PROGRAMS = new Set([
   'CAPTA',
 ]);
 
-/** The list that a set of entries, each given by its programmes, belongs to. */
+/** Returns the list of a set of entries, each given by its programmes. */
 export function listOfPrograms(entries: Iterable<readonly string[]>): 'OFAC_SDN' | 'OFAC_CONS' {
   for (const programs of entries) {
     if (programs.length > 0 && programs.every((program) => NON_SDN_PROGRAMS.has(program))) return 'OFAC_CONS';
@@ -24,7 +24,7 @@ export function listOfPrograms(entries: Iterable<readonly string[]>): 'OFAC_SDN'
 
 const DIGITAL_CURRENCY = /^(?:alt\.\s+)?Digital Currency Address\s*-\s*(.*)$/i;
 
-/** The currency of an id or feature type `Digital Currency Address - XBT`; null for any other type. */
+/** Returns the currency of an id or feature type such as `Digital Currency Address - XBT`; null for any other type. */
 export function digitalCurrency(type: string): string | null {
   return DIGITAL_CURRENCY.exec(type.trim())?.[1]?.trim() ?? null;
 }

@@ -1,4 +1,4 @@
-/** Reads OFAC's SDN and consolidated lists in any of the three layouts they are issued in; the content says which it is. */
+/** Reads OFAC's SDN and consolidated lists in any of their three layouts; the content decides which layout it is. */
 import { AssayError } from '../../base/errors.ts';
 import { unknownLayout } from '../layout-error.ts';
 import { listParts, readTextHead, type SourcePart } from '../open.ts';
@@ -9,13 +9,13 @@ import { readSdnXml } from './sdn-xml.ts';
 
 type Layout = 'advanced' | 'sdn-xml' | LegacyKind;
 
-/** Enough for an XML declaration and a root tag, or for the first rows of a legacy table. */
+/** Sufficient for an XML declaration and a root tag, or for the first rows of a legacy table. */
 const HEAD_CHARS = 8_192;
 
 /**
- * Yields a header and the parties of each XML file, and of the legacy tables one header with the parties that they make
- * together, in whatever order they are given. Parties of a file come only after its end was seen, so a cut file yields none.
- * Throws INVALID_FILE.
+ * Yields a header and the parties of each XML file. The legacy tables, in any order,
+ * give one header and their joined parties. The parties of a file are yielded only
+ * after its end was read, so a truncated file yields none. Throws INVALID_FILE.
  */
 export const ofacReader: SourceReader = (files) => readOfac(files);
 

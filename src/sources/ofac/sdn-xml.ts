@@ -1,4 +1,4 @@
-/** The plain SDN.XML layout, which CONSOLIDATED.XML shares: one `sdnEntry` a party, everything written out. */
+/** The plain SDN.XML layout, which CONSOLIDATED.XML shares: one `sdnEntry` per party, without references. */
 import { readCountries } from '../countries.ts';
 import { readDates, readUsDate } from '../dates.ts';
 import type { SourcePart } from '../open.ts';
@@ -14,8 +14,8 @@ const SCHEMAS: Readonly<Record<string, PartySchema>> = {
 };
 
 /**
- * Yields the header and the parties of one file, after its end: only all programmes together tell the SDN list from the
- * consolidated one. Throws INVALID_FILE.
+ * Yields the header and the parties of one file after its end, because only all programmes together distinguish the SDN
+ * list from the consolidated one. Throws INVALID_FILE.
  */
 export async function* readSdnXml(part: SourcePart): AsyncGenerator<SourceRecord, void, undefined> {
   let publishedAt: string | null = null;
@@ -50,7 +50,7 @@ export async function* readSdnXml(part: SourcePart): AsyncGenerator<SourceRecord
   for (const party of parties) yield { ...party, list };
 }
 
-/** `LAST, First`, as OFAC prints people. */
+/** Returns the name as OFAC prints people: `LAST, First`. */
 const nameOf = (element: XmlElement): string =>
   [textOf(element, 'lastName'), textOf(element, 'firstName')].filter((part) => part !== '').join(', ');
 

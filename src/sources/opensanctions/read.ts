@@ -1,5 +1,5 @@
 /**
- * Reads what OpenSanctions publishes: entities of the FollowTheMoney model, one JSON object a line (`entities.ftm.json`,
+ * Reads the files of OpenSanctions: entities of the FollowTheMoney model as JSON lines (`entities.ftm.json`,
  * `targets.nested.json`), and the flat table `targets.simple.csv`. https://www.opensanctions.org/docs/bulk/
  */
 import { basename } from 'node:path';
@@ -13,11 +13,14 @@ import type { PartyName, PartySchema, Provenance, Reject } from '../records.ts';
 import { listTypeOfDataset, listTypesOf } from './topics.ts';
 
 export interface OpenSanctionsOptions {
-  /** Name of the dataset (`peps`, `crime`); default the file's name. It decides what a table without topics means. */
+  /**
+   * Name of the dataset (`peps`, `crime`); default: the name of the file. It decides the list type of a table, which has
+   * no topics.
+   */
   readonly dataset?: string;
 }
 
-/** Schemata that can be screened by name; everything else (addresses, passports, links) is passed over. */
+/** Schemata that can be screened by name; all others (addresses, passports, links) are skipped. */
 const SCHEMATA: Readonly<Record<string, PartySchema>> = {
   Person: 'Person',
   Organization: 'Organization',
@@ -30,6 +33,10 @@ const SCHEMATA: Readonly<Record<string, PartySchema>> = {
 
 const ENTITY_PAGE = 'https://www.opensanctions.org/entities/';
 
+/**
+ * Creates a reader of OpenSanctions files, which yields the parties, then the header. It throws INVALID_FILE if a table
+ * has no header or lacks a required column.
+ */
 export function openSanctionsReader(options: OpenSanctionsOptions = {}): NamedReader {
   return async function* (files) {
     const tally: Tally = { publishedAt: null, passedOver: 0 };
@@ -43,13 +50,13 @@ export function openSanctionsReader(options: OpenSanctionsOptions = {}): NamedRe
   };
 }
 
-/** What is counted while a file is read. */
+/** Values that are collected while a file is read. */
 interface Tally {
   publishedAt: string | null;
   passedOver: number;
 }
 
-/** The newest sight of any entity is when the file was made. */
+/** Records when an entity was last seen: the newest such time is the publication time of the file. */
 function see(tally: Tally, lastSeen: string | undefined): void {
   if (lastSeen === undefined || Number.isNaN(Date.parse(lastSeen))) return;
   if (tally.publishedAt === null || lastSeen > tally.publishedAt) tally.publishedAt = lastSeen;
@@ -69,14 +76,14 @@ async function* readEntities(path: string, tally: Tally): AsyncGenerator<NamedRe
   }
 }
 
-/** The texts of a property: an array of texts, by the model. Nested entities and other values are left out. */
+/** Returns the texts of a property, an array of texts by the model. Nested entities and other values are left out. */
 function textsOf(properties: Properties, name: string): readonly string[] {
   const value = properties[name];
   if (!Array.isArray(value)) return [];
   return value.filter((text): text is string => typeof text === 'string' && text.trim() !== '');
 }
 
-/** The records of one entity, or the sentence that says why it is none. */
+/** Returns the records of one entity, or the reason if the line is not valid. */
 function readEntity(text: string, provenance: Provenance, tally: Tally): readonly NamedParty[] | string {
   let value: unknown;
   try {
@@ -131,7 +138,7 @@ function readEntity(text: string, provenance: Provenance, tally: Tally): readonl
 
 // --- the flat table -----------------------------------------------------------------------------------------------------
 
-/** Columns that the table must have; it has more, and gains some over the years. */
+/** Required columns; the table has others, and gains some over the years. */
 const REQUIRED = ['id', 'schema', 'name'] as const;
 
 async function* readTargets(path: string, dataset: string, tally: Tally): AsyncGenerator<NamedRecord> {
@@ -244,7 +251,9 @@ const datesOf = (texts: readonly string[]): string[] => [
   ...new Set(texts.map(readAnyDate).filter((date) => date !== null)),
 ];
 
-/** Countries are lower-case codes, some with a region behind them (`gb-sct`), some of no country (`eu`, `suhh`). */
+/**
+ * Normalises country codes. They are lower-case, some with a region (`gb-sct`), and some are not countries (`eu`, `suhh`).
+ */
 const countriesOf = (codes: readonly string[]): string[] => [
   ...new Set(codes.map((code) => (/^[a-z]{2}(?:-|$)/i.test(code) ? code.slice(0, 2) : code).toUpperCase())),
 ];

@@ -1,9 +1,9 @@
-/** Which topics and dataset names of OpenSanctions mean which of our list types. */
+/** Maps topics and dataset names of OpenSanctions to list types. */
 import type { NamedListType } from '../named-party.ts';
 
 /**
- * Topics as https://www.opensanctions.org/docs/topics/ lists them. `sanction` and its like are left to the official lists, which
- * are read from their own publishers.
+ * Topics from https://www.opensanctions.org/docs/topics/. Topics of sanctions are not mapped: the official lists are read from
+ * their own publishers.
  */
 const TOPICS: readonly { readonly pattern: RegExp; readonly listType: NamedListType }[] = [
   { pattern: /^role\.(pep|rca|pol)$/, listType: 'pep' },
@@ -11,7 +11,7 @@ const TOPICS: readonly { readonly pattern: RegExp; readonly listType: NamedListT
   { pattern: /^wanted$/, listType: 'adverse_media' },
 ];
 
-/** The list types that the topics of an entity mean, each with its topics, PEP first. */
+/** Returns the list types of an entity's topics, each with its topics, PEP first. */
 export function listTypesOf(topics: readonly string[]): ReadonlyMap<NamedListType, readonly string[]> {
   const found = new Map<NamedListType, string[]>();
   for (const { pattern, listType } of TOPICS) {
@@ -21,7 +21,7 @@ export function listTypesOf(topics: readonly string[]): ReadonlyMap<NamedListTyp
   return found;
 }
 
-/** Words of dataset names and titles; the tables of targets carry no topics. */
+/** Words in dataset names and titles; the tables of targets have no topics. */
 const DATASET_WORDS: readonly { readonly pattern: RegExp; readonly listType: NamedListType }[] = [
   {
     pattern: /\bpeps?\b|politically exposed|politicians?\b|parliament|world leaders|heads of state/,
@@ -33,7 +33,9 @@ const DATASET_WORDS: readonly { readonly pattern: RegExp; readonly listType: Nam
   },
 ];
 
-/** The list type that a dataset's name (`peps`, `crime`, `us_cia_world_leaders`) or title means; null where it tells none. */
+/**
+ * Returns the list type of a dataset by its name (`peps`, `crime`, `us_cia_world_leaders`) or title; null if it indicates none.
+ */
 export function listTypeOfDataset(text: string): NamedListType | null {
   const words = text.toLowerCase().replace(/[^a-z0-9]+/g, ' ');
   return DATASET_WORDS.find(({ pattern }) => pattern.test(words))?.listType ?? null;

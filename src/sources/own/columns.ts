@@ -1,4 +1,4 @@
-/** The columns of a user's own CSV of labels: which are known, which are required, and how foreign names are mapped to them. */
+/** The columns of a user's own CSV of labels: known columns, required columns, and the mapping of other names to them. */
 import { AssayError } from '../../base/errors.ts';
 import { splitCsvRow } from '../csv.ts';
 
@@ -22,19 +22,19 @@ export const OWN_FIELDS = [
 
 export type OwnField = (typeof OWN_FIELDS)[number];
 
-/** Without these a row is no label; `name` may stand in for `entity`. */
+/** A row without these fields is not a label; `name` may replace `entity`. */
 export const OWN_REQUIRED = ['address', 'chain', 'entity', 'category'] as const satisfies readonly OwnField[];
 
 export interface OwnColumns {
-  /** Zero-based column of each field; -1 where the file has none. */
+  /** Zero-based column of each field; -1 if the file does not have it. */
   readonly index: Readonly<Record<OwnField, number>>;
-  /** How many columns a row has. */
+  /** Number of columns of a row. */
   readonly count: number;
-  /** Columns, as printed, that mean nothing to us. */
+  /** Unknown columns, as printed. */
   readonly ignored: readonly string[];
 }
 
-/** `{column: field}`: a column of the user's file, in any letter case, and the field it stands for. */
+/** `{column: field}`: a column of the user's file, in any letter case, and the field that it contains. */
 export type OwnMapping = Readonly<Record<string, string>>;
 
 const FIELDS: ReadonlySet<string> = new Set(OWN_FIELDS);
@@ -42,7 +42,11 @@ const plain = (name: string): string => name.trim().toLowerCase();
 const invalid = (field: string, sentence: string): AssayError =>
   new AssayError('INVALID_FILE', sentence, { field });
 
-/** The mapping with its columns in lower case. Throws INVALID_REQUEST for a field that does not exist. */
+/**
+ * Validates a mapping and returns it with lower-case columns.
+ *
+ * @throws INVALID_REQUEST for a field that does not exist.
+ */
 export function checkMapping(mapping: OwnMapping): ReadonlyMap<string, OwnField> {
   const checked = new Map<string, OwnField>();
   for (const [column, field] of Object.entries(mapping)) {
@@ -58,15 +62,17 @@ export function checkMapping(mapping: OwnMapping): ReadonlyMap<string, OwnField>
   return checked;
 }
 
-/** The field that a column (or the key of an NDJSON object) stands for; null where it means nothing. */
+/** Returns the field of a column (or of the key of an NDJSON object); null if the column is unknown. */
 export function ownFieldOf(column: string, mapping: ReadonlyMap<string, OwnField>): OwnField | null {
   const name = plain(column);
   return mapping.get(name) ?? (FIELDS.has(name) ? (name as OwnField) : null);
 }
 
 /**
- * Reads the header of an own CSV. A mapped column wins over one that merely has the field's name. Throws INVALID_FILE where a
- * required field is missing or two columns mean the same, INVALID_REQUEST where the mapping is wrong.
+ * Parses the header of an own CSV. A mapped column takes precedence over a column that only has the field's name.
+ *
+ * @throws INVALID_FILE if a required field is missing or two columns have the same field.
+ * @throws INVALID_REQUEST if the mapping is invalid.
  */
 export function parseOwnHeader(headerLine: string, mapping: OwnMapping = {}): OwnColumns {
   const mapped = checkMapping(mapping);

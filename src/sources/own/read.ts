@@ -28,12 +28,16 @@ export interface OwnOptions {
   readonly mapping?: OwnMapping;
 }
 
-/** Texts of one label by field; empty where the file says nothing. */
+/** Texts of one label by field; empty if the file has no value. */
 type OwnTexts = Readonly<Record<OwnField, string>>;
 
 /**
- * A reader of own labels. CSV or NDJSON is told by the first character. Columns that mean nothing are named in one reject at
- * the header's line (NDJSON: the line that first has one); a missing required column throws INVALID_FILE.
+ * Creates a reader of own labels. The first character decides between CSV and NDJSON. Unknown columns are reported in one
+ * reject at the header's line (NDJSON: at the first line that has one).
+ *
+ * The reader throws INVALID_FILE if a required column is missing.
+ *
+ * @throws INVALID_REQUEST if the mapping is invalid.
  */
 export function ownReader(options: OwnOptions = {}): SourceReader {
   const { mapping = {} } = options;
@@ -82,7 +86,7 @@ async function* readCsvLabels(path: string, mapping: OwnMapping): AsyncGenerator
 const ignoredSentence = (names: readonly string[]): string =>
   `Columns that mean nothing are ignored: ${names.map((name) => `'${name.slice(0, 60)}'`).join(', ')}.`;
 
-/** One row of a CSV of own labels, of whatever way of reading. */
+/** Reads one row of a CSV of own labels, on the fast or the slow path. */
 export function readOwnRow(file: string, row: CsvRow, columns: OwnColumns): AttributedAddress | Reject {
   if (row.cells.length !== columns.count) {
     return rejectRow(file, row, `The row has ${row.cells.length} cells in place of ${columns.count}.`);
@@ -121,10 +125,10 @@ async function* readNdjson(path: string, mapping: OwnMapping): AsyncGenerator<At
   }
 }
 
-/** Beyond so many different unknown keys, more names help nobody. */
+/** Maximum number of unknown keys that are reported. */
 const MAX_REPORTED = 100;
 
-/** The object of a line, or the sentence that says why it is none. */
+/** Parses the object of a line; returns the reason if it is not an object. */
 function parseObject(text: string): Readonly<Record<string, unknown>> | string {
   let value: unknown;
   try {
@@ -143,7 +147,7 @@ function jsonText(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-/** One label from the texts of its fields, the same for every layout. */
+/** Builds one label from the texts of its fields, in the same way for every layout. */
 function readLabel(
   file: string,
   row: { line: number; text: string },

@@ -1,6 +1,7 @@
 /**
- * Reads the contract labels that ship in data/packages: what projects publish of their own addresses in npm packages, as
- * scripts/packages-generate.ts took it out. One NDJSON file a package; its first line says which, and under what licence.
+ * Reads the contract labels that ship in data/packages: addresses that projects publish in their npm packages, as
+ * extracted by scripts/packages-generate.ts. There is one NDJSON file per package; its first line names the package and
+ * its licence.
  */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,7 +11,7 @@ import { rejectRow } from '../csv.ts';
 import { openLines, partName } from '../open.ts';
 import type { AttributedAddress, SourceReader } from '../records.ts';
 
-/** The shipped files, in the order of their names. */
+/** Returns the shipped files, ordered by name. */
 export async function packagesFiles(): Promise<string[]> {
   const folder = shippedData('packages');
   return (await readdir(folder))
@@ -30,6 +31,7 @@ interface PackageHeader {
   readonly date: string;
 }
 
+/** Yields the addresses, then the header. Throws INVALID_FILE if the first line of a file does not name the package. */
 export const packagesReader: SourceReader = async function* (files) {
   let newest: string | null = null;
   for (const path of files) {

@@ -26,7 +26,7 @@ export const PEOPLE_COLUMNS = [
 
 type PeopleColumn = (typeof PEOPLE_COLUMNS)[number];
 
-/** Without these a row is no listed party. */
+/** A row without these columns is not a listed party. */
 const REQUIRED: readonly PeopleColumn[] = ['name', 'list'];
 
 const SCHEMATA: ReadonlyMap<string, PartySchema> = new Map([
@@ -39,6 +39,7 @@ const SCHEMATA: ReadonlyMap<string, PartySchema> = new Map([
   ['aircraft', 'Aircraft'],
 ]);
 
+/** Yields the parties, then the header. Throws INVALID_FILE if the header row is missing or invalid. */
 export const peopleReader: NamedReader = async function* (files) {
   for (const path of files) {
     const file = partName(path);
@@ -88,7 +89,7 @@ function headerOf(cells: readonly string[], file: string): readonly string[] {
   return header;
 }
 
-/** Several values of one cell stand between semicolons. */
+/** Splits the values of one cell at semicolons. */
 const split = (field: string, text: string): string[] =>
   (readText(field, text) ?? '')
     .split(';')
@@ -134,7 +135,7 @@ function readPerson(cell: (name: PeopleColumn) => string, file: string, line: nu
   return {
     type: 'named',
     listType: readListType(cell('list')),
-    // Without an id of the user's the name stands for the party: the same name again is the same party.
+    // If the user gives no id, the name identifies the party: the same name is the same party.
     entityId: readText('id', cell('id'), 200) ?? name,
     schema: readSchema(cell('schema')),
     names: [

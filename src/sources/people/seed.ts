@@ -8,7 +8,7 @@ import { openLines, partName } from '../open.ts';
 import type { Provenance } from '../records.ts';
 import { FieldFault, readDate, readJurisdiction, readText, readUrl } from '../statement.ts';
 
-/** The shipped files, in the order of their names. */
+/** Returns the shipped files, ordered by name. */
 export async function pepSeedFiles(): Promise<string[]> {
   const names = await readdir(shippedData('pep'));
   return names
@@ -17,7 +17,7 @@ export async function pepSeedFiles(): Promise<string[]> {
     .map((name) => join(shippedData('pep'), name));
 }
 
-/** A file's publication is the newest date as of which one of its facts is stated. */
+/** Reads the shipped heads of state. The publication date of a file is the newest `asOf` date of its facts. */
 export const pepSeedReader: NamedReader = async function* (files) {
   let newest: string | null = null;
   for (const path of files) {

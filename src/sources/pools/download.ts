@@ -1,4 +1,4 @@
-/** Where the list of mining pools stands. */
+/** Location of the list of mining pools. */
 import type { PublisherSource } from '../publisher.ts';
 
 export const poolsSource: PublisherSource = {

@@ -6,6 +6,7 @@ import type { AttributedAddress, Reject, SourceReader } from '../records.ts';
 
 const PAGE = 'https://github.com/mempool/mining-pools';
 
+/** Yields the header, then the payout addresses. Throws INVALID_FILE if a file is not a JSON array or is too large. */
 export const poolsReader: SourceReader = async function* (files) {
   yield { type: 'header', lists: [], publishedAt: null, layout: 'MINING_POOLS' };
   for (const path of files) {
@@ -35,7 +36,7 @@ async function readArray(path: string, file: string): Promise<readonly unknown[]
   return Array.isArray(value) ? value : refuse('must be a JSON array of pools.');
 }
 
-/** `line` is the number of the pool: in JSON, lines mean nothing. */
+/** `line` is the number of the pool, because lines have no meaning in JSON. */
 function* readPool(file: string, line: number, pool: unknown): Generator<AttributedAddress | Reject> {
   const provenance = { file, line };
   const reject = (reason: string): Reject => ({

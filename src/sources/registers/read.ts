@@ -1,4 +1,4 @@
-/** Reads registrations from the CSV that docs/registers-csv.md describes: for registers whose publishers have no file of their own form. */
+/** Reads registrations from the CSV format in docs/registers-csv.md, for registers without a supported file of their own. */
 import { AssayError } from '../../base/errors.ts';
 import { readCountry } from '../countries.ts';
 import { readDate } from '../dates.ts';
@@ -21,7 +21,11 @@ const list = (text: string): string[] =>
     .map((part) => part.trim())
     .filter((part) => part !== '');
 
-/** `whole`: the file carries every firm of its registers, so that a firm that is absent is off the register. */
+/**
+ * Creates a reader of register CSV files.
+ *
+ * @param options.whole The file contains every firm of its registers, so that an absent firm is off the register.
+ */
 export function registersReader(options: { readonly whole?: boolean } = {}): RegisterReader {
   const { whole = false } = options;
   return async function* (path) {

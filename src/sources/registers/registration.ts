@@ -1,6 +1,6 @@
 /**
- * The neutral record that every reader of a regulatory register yields: what the register says of one firm, in its own words.
- * Which exchange the firm belongs to is decided by `registers`, not here.
+ * The neutral record that every reader of a regulatory register yields: one firm's entry, in the words of the register.
+ * `registers`, not this file, decides which exchange the firm belongs to.
  */
 import type { Provenance, Reject } from '../records.ts';
 
@@ -24,11 +24,11 @@ export interface Registration {
   readonly authority: string;
   readonly legalName: string;
   readonly tradeNames: readonly string[];
-  /** 20 characters; null where the register has none. */
+  /** 20 characters; null if the register has none. */
   readonly lei: string | null;
   /** Host names without `www.`, in lower case. */
   readonly domains: readonly string[];
-  /** The register's own number of the firm; null where it gives none. */
+  /** The register's own number of the firm; null if it gives none. */
   readonly registrationId: string | null;
   /** The legal category, in the register's own words. */
   readonly registeredAs: string;
@@ -36,23 +36,23 @@ export interface Registration {
   /** ISO dates or partial dates. */
   readonly registeredAt: string | null;
   readonly endedAt: string | null;
-  /** Services as the register words them. */
+  /** Services in the words of the register. */
   readonly services: readonly string[];
-  /** Countries in which the firm may work on the strength of this registration (ISO 3166-1 alpha-2). */
+  /** Countries in which this registration allows the firm to operate (ISO 3166-1 alpha-2). */
   readonly passportedTo: readonly string[];
-  /** What the register adds, for people. */
+  /** Additional text of the register, for people. */
   readonly note: string | null;
-  /** Where this entry can be read, where the register says so itself. */
+  /** URL of this entry, if the register itself gives one. */
   readonly sourceUrl: string | null;
   readonly provenance: Provenance;
 }
 
-/** What is known of a whole file of a register; a reader yields it exactly once a file. */
+/** Facts about a whole file of a register; a reader yields it exactly once per file. */
 export interface RegisterHeader {
   readonly type: 'register';
-  /** Registers that this file carries whole: a firm of them that is absent here is off the register. */
+  /** Registers that this file contains completely: a firm of them that is absent from the file is off the register. */
   readonly whole: readonly string[];
-  /** ISO date, from the file or its name; null where neither says. */
+  /** ISO date, from the file or its name; null if neither has one. */
   readonly publishedAt: string | null;
   readonly layout: string;
   readonly file: string;
@@ -60,16 +60,22 @@ export interface RegisterHeader {
 
 export type RegisterRecord = RegisterHeader | Registration | Reject;
 
-/** A register's reader: streams records out of one file. Bounded memory. Throws INVALID_FILE. */
+/** A register's reader: streams records from one file, in bounded memory. Throws INVALID_FILE. */
 export type RegisterReader = (path: string) => AsyncIterable<RegisterRecord>;
 
-/** A LEI (ISO 17442) by its form; the check digits are not asked for, because registers misprint them and the firm is the same. */
+/**
+ * Parses a LEI (ISO 17442) by its form. The check digits are not verified, because registers misprint them and the firm is still
+ * the same.
+ */
 export function readLei(text: string): string | null {
   const bare = text.replace(/[\s.\u00a0]/g, '').toUpperCase();
   return /^[0-9A-Z]{18}[0-9]{2}$/.test(bare) ? bare : null;
 }
 
-/** Text of a cell: U+00A0 is a space, U+FFFD (a letter that the register lost) goes where it stands beside a word. */
+/**
+ * Cleans the text of a cell: U+00A0 becomes a space, and U+FFFD (a
+ * letter that the register lost) is removed at the edges of words.
+ */
 export function cleanText(text: string): string {
   return text
     .replace(/[\u00a0\s]+/g, ' ')
@@ -79,7 +85,7 @@ export function cleanText(text: string): string {
 
 const HOST = /^(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,24}$/;
 
-/** The host name in a web address as people write it, without `www.`; null where there is none. */
+/** Returns the host name of a web address as people write it, without `www.`; null if the text has no host name. */
 export function hostOf(text: string): string | null {
   const bare = text
     .trim()
@@ -91,7 +97,7 @@ export function hostOf(text: string): string | null {
   return HOST.test(bare) ? bare : null;
 }
 
-/** The distinct host names in a cell that may hold several web addresses, or none. */
+/** Returns the distinct host names in a cell, which may contain several web addresses or none. */
 export function readHosts(text: string): string[] {
   const hosts = text.split(/[\s|,;]+/).map(hostOf);
   return [...new Set(hosts.filter((host) => host !== null))];

@@ -1,4 +1,4 @@
-/** Where the lists of Ethereum scams stand. */
+/** Location of the lists of Ethereum scams. */
 import type { PublisherSource } from '../publisher.ts';
 
 const FOLDER = 'https://raw.githubusercontent.com/forta-network/labelled-datasets/main/labels/1';

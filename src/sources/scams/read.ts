@@ -1,4 +1,7 @@
-/** Reads the three layouts of the Forta list of Ethereum scams, phishing and exploits; the header of a CSV says which it is. */
+/**
+ * Reads the three layouts of the Forta list of Ethereum scams,
+ * phishing and exploits; the CSV header identifies the layout.
+ */
 import { AssayError } from '../../base/errors.ts';
 import { type CsvRow, readCsv, rejectRow } from '../csv.ts';
 import { partName } from '../open.ts';
@@ -6,14 +9,14 @@ import type { AttributedAddress, SourceReader } from '../records.ts';
 
 const PAGE = 'https://github.com/forta-network/labelled-datasets';
 
-/** What a layout says of one address. */
+/** The facts of a layout about one address. */
 type Statement = Pick<AttributedAddress, 'address' | 'actorName' | 'concepts' | 'tags' | 'isContract'>;
 
 type Cells = ReadonlyMap<string, string>;
 
 interface Layout {
   readonly id: string;
-  /** Columns that tell the layout; further ones may follow. */
+  /** Columns that identify the layout; others may follow. */
   readonly columns: readonly string[];
   readonly read: (cells: Cells) => readonly Statement[];
 }
@@ -22,7 +25,7 @@ const cell = (cells: Cells, column: string): string => cells.get(column) ?? '';
 const present = (...texts: readonly string[]): string[] => [...new Set(texts.filter((text) => text !== ''))];
 const words = (text: string): string[] => present(...text.split(/[;,|]/).map((word) => word.trim()));
 
-/** Python's words for a truth value; null for anything else. */
+/** Parses Python's boolean words; returns null for anything else. */
 function truth(text: string): boolean | null {
   const word = text.toLowerCase();
   return word === 'true' ? true : word === 'false' ? false : null;
@@ -69,7 +72,7 @@ const LAYOUTS: readonly Layout[] = [
       const creator = cell(cells, 'contract_creator');
       return [
         statement(contract, present(contractTag, creatorTag, notes), 'malicious contract', true),
-        // A creator is mostly an account, sometimes a factory: the file does not say.
+        // A creator is usually an account, sometimes a factory: the file does not state which.
         ...(creator === ''
           ? []
           : [
@@ -102,6 +105,7 @@ const LAYOUTS: readonly Layout[] = [
   },
 ];
 
+/** Yields the addresses, then the header. Throws INVALID_FILE for a file of another layout. */
 export const scamsReader: SourceReader = async function* (files) {
   const seen = new Set<string>();
   for (const path of files) {

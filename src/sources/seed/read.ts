@@ -16,7 +16,7 @@ import {
   readWord,
 } from '../statement.ts';
 
-/** The shipped seed files, in the order of their names. */
+/** Returns the shipped seed files, ordered by name. */
 export async function seedFiles(): Promise<string[]> {
   const names = await readdir(shippedData('seed'));
   return names
@@ -25,6 +25,7 @@ export async function seedFiles(): Promise<string[]> {
     .map((name) => join(shippedData('seed'), name));
 }
 
+/** Yields the facts, then the header. A line that breaks the format becomes a reject. */
 export const seedReader: SourceReader = async function* (files) {
   let newest: string | null = null;
   for (const path of files) {
@@ -82,7 +83,7 @@ const SANCTION_FIELDS: ReadonlySet<string> = new Set([
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** One line of the seed as a record. Throws FieldFault. */
+/** Reads one line of the seed as a record. Throws FieldFault. */
 function readFact(text: string, provenance: AttributedAddress['provenance']): AttributedAddress {
   if (text.length > LIMITS.labelRowCharsMax) throw new FieldFault('line', 'is too long');
   const row = readObject('line', parseJson(text));
@@ -152,7 +153,7 @@ function readObject(field: string, value: unknown): Row {
   throw new FieldFault(field, 'must be a JSON object');
 }
 
-/** The text of a field; empty where it is absent or null. */
+/** Returns the text of a field; empty if the field is absent or null. */
 function raw(row: Row, field: string): string {
   const value = row[field];
   if (value === undefined || value === null) return '';

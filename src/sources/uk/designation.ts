@@ -1,4 +1,4 @@
-/** One UK designation, whichever layout it was read from, and how it becomes a party. */
+/** One UK designation from any layout, and its conversion to a party. */
 import { readCountries } from '../countries.ts';
 import { readDate, readDates } from '../dates.ts';
 import { findWallets } from '../free-text.ts';
@@ -34,7 +34,7 @@ export const joinName = (given: readonly string[], family: string): string =>
     .filter((part) => part !== '')
     .join(' ');
 
-/** A name with the publisher's words for its type and strength; none where it is empty. */
+/** Returns a name with the kind and strength from the publisher's words; empty if the text is empty. */
 export function nameOf(
   text: string,
   type: string,
@@ -48,6 +48,7 @@ export function nameOf(
   return [{ text, kind, weak: strength.trim().toLowerCase().startsWith('low'), script }];
 }
 
+/** Converts a designation to a party, or to a reject if it has no id or no name. */
 export function partyOf(designation: Designation): DesignatedParty | Reject {
   const { provenance } = designation;
   const names = uniqueNames(designation.names);
@@ -80,7 +81,7 @@ export function partyOf(designation: Designation): DesignatedParty | Reject {
   };
 }
 
-/** Splits the measures as printed (`Asset freeze|Travel Ban`) and drops repetitions. */
+/** Splits the measures as printed (`Asset freeze|Travel Ban`) and drops duplicates. */
 const measuresOf = (printed: readonly string[]): readonly string[] => [
   ...new Set(
     printed
@@ -92,7 +93,7 @@ const measuresOf = (printed: readonly string[]): readonly string[] => [
 
 const isAssetFreeze = (measure: string): boolean => /^asset freeze\b/i.test(measure);
 
-/** The CSV layouts repeat a party's names with each of its addresses. */
+/** Removes duplicate names: the CSV layouts repeat a party's names for each of its addresses. */
 function uniqueNames(names: readonly PartyName[]): PartyName[] {
   const byText = new Map<string, PartyName>();
   for (const name of names) {

@@ -1,4 +1,4 @@
-/** Where the UK list stands. */
+/** Location of the UK list. */
 import type { PublisherSource } from '../publisher.ts';
 
 export const ukSource: PublisherSource = {

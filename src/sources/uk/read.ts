@@ -1,6 +1,6 @@
 /**
- * Reads the UK Sanctions List in the layouts it is or was issued in: XML, CSV, OFSI's former consolidated list (CSV), and one
- * designation a line as JSON. The content says which it is.
+ * Reads the UK Sanctions List in its present and former layouts: XML, CSV, OFSI's former consolidated list (CSV), and JSON
+ * lines with one designation per line. The content decides which layout it is.
  */
 import { AssayError } from '../../base/errors.ts';
 import { readDate } from '../dates.ts';
@@ -12,7 +12,10 @@ import { columnsOf, readWholeTable } from '../rows.ts';
 import { descend, readXml, textOf, type XmlElement } from '../xml.ts';
 import { type Designation, joinName, nameOf, partyOf } from './designation.ts';
 
-/** Yields the header, then the parties. XML and JSON stream; the tables are grouped to their end first. Throws INVALID_FILE. */
+/**
+ * Yields the header, then the parties. XML and JSON are streamed;
+ * table rows are grouped at the end of the file. Throws INVALID_FILE.
+ */
 export const ukReader: SourceReader = (files) => readUk(files);
 
 const HEAD_CHARS = 4_096;
@@ -101,7 +104,7 @@ function designationOfXml(element: XmlElement, file: string): Designation {
   };
 }
 
-/** `true` or `false` as printed; null for anything else. */
+/** Parses `true` or `false` as printed; returns null for anything else. */
 function flagOf(text: string | undefined): boolean | null {
   const word = text?.trim().toLowerCase();
   return word === 'true' ? true : word === 'false' ? false : null;
@@ -137,7 +140,7 @@ const textIn = (value: unknown, key: string): string =>
   isObject(value) && typeof value[key] === 'string' ? value[key] : '';
 const booleanIn = (value: unknown, key: string): boolean | null =>
   isObject(value) && typeof value[key] === 'boolean' ? (value[key] as boolean) : null;
-/** `{names: {names: [...]}}` and its like: the list inside the wrapper of the same name. */
+/** Returns the list inside a wrapper of the same name, as in `{names: {names: [...]}}`. */
 function listIn(value: unknown, key: string): readonly unknown[] {
   const wrapper = isObject(value) ? value[key] : undefined;
   if (Array.isArray(wrapper)) return wrapper;
@@ -180,7 +183,7 @@ function designationOfJson(row: Json, provenance: Designation['provenance']): De
   };
 }
 
-/** Where the two CSV layouts keep the same things. */
+/** The columns of the two CSV layouts. */
 interface TableLayout {
   readonly layout: string;
   readonly idOf: (cell: (name: string) => string) => string;
@@ -192,7 +195,7 @@ interface TableLayout {
   readonly birth: string;
   readonly countries: readonly string[];
   readonly remarks: readonly string[];
-  /** Column of the measures; null: the list is one of asset freezes alone, and has no such column. */
+  /** Column of the measures; null if the list has no such column because all of its entries are asset freezes. */
   readonly measures: string | null;
   readonly script: string;
 }
@@ -214,7 +217,7 @@ const SANCTIONS_LIST: TableLayout = {
 
 const OFSI_CONLIST: TableLayout = {
   layout: 'OFSI_CONLIST',
-  // The list's own reference stands in the text; with it a party is the same in every layout.
+  // The list's own reference is in the text; with it a party has the same id in every layout.
   idOf: (cell) =>
     /UK Sanctions List Ref\)?:?\s*([A-Z]{3}\d{4})/.exec(cell('Other Information'))?.[1] ?? cell('Group ID'),
   designatedOn: 'UK Sanctions List Date Designated',
@@ -230,7 +233,7 @@ const OFSI_CONLIST: TableLayout = {
   script: 'Non-Latin Script Type',
 };
 
-/** A designation while its rows are still being gathered. */
+/** A designation while its rows are being collected. */
 type Group = {
   -readonly [Key in keyof Designation]: Designation[Key] extends readonly (infer Item)[]
     ? Item[]
@@ -245,7 +248,7 @@ async function* readTable(
   let publishedAt: string | null = null;
   let columns: ReturnType<typeof columnsOf> | null = null;
   const rejects: SourceRecord[] = [];
-  // The line with the date stands above the header row, with fewer cells.
+  // The line with the date is above the header row and has fewer cells.
   for await (const row of readWholeTable(part, {
     delimiter: ',',
     legacyEncoding: 'windows-1252',

@@ -1,4 +1,4 @@
-/** Where the UN list stands. */
+/** Location of the UN list. */
 import type { PublisherSource } from '../publisher.ts';
 
 export const unSource: PublisherSource = {

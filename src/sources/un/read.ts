@@ -1,4 +1,7 @@
-/** Reads the UN Security Council's consolidated list (XML). It fails its own schema, so elements are taken as they come. */
+/**
+ * Reads the UN Security Council's consolidated list (XML). The list violates its own schema, so elements are accepted in
+ * any order and number.
+ */
 import { readCountries } from '../countries.ts';
 import { readDate, yearRange } from '../dates.ts';
 import { findWallets, withUnreadableWallets } from '../free-text.ts';
