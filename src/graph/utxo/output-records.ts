@@ -1,4 +1,6 @@
-/** Bytes of the outputs store: a transaction with its outputs and spends, packed without field names; numbers take what they need. */
+/**
+ * Binary records of the outputs store: a transaction with its outputs and spends, packed without field names. Numbers have variable length.
+ */
 import { AssayError } from '../../base/errors.ts';
 import type { ScriptKind } from '../../chains/utxo-transaction.ts';
 import type { TxNumber } from './spend-graph.ts';
@@ -12,7 +14,7 @@ export interface OutputDraft {
   spentBy: TxNumber | null;
 }
 
-/** A transaction while it is being written: a SpendTransaction whose fields may change. */
+/** A transaction while it is being written: a SpendTransaction with mutable fields. */
 export interface TransactionDraft {
   readonly number: TxNumber;
   readonly txid: string;
@@ -27,7 +29,7 @@ export interface TransactionDraft {
   shieldedOut: bigint;
 }
 
-/** Stored as their place in this list: never reordered, only lengthened. */
+/** Records store the index in this list: append new kinds, and never reorder. */
 const SCRIPT_KINDS: readonly ScriptKind[] = [
   'other',
   'p2pk',
@@ -47,7 +49,7 @@ const SHIELDED = 4;
 const TXID_BYTES = 32;
 const SAFE = BigInt(Number.MAX_SAFE_INTEGER);
 
-/** Grows as it is written; reused from record to record. */
+/** Grows while it is written. One instance is reused for all records. */
 class ByteWriter {
   #bytes = Buffer.allocUnsafe(64 * 1024);
   #at = 0;
@@ -73,7 +75,7 @@ class ByteWriter {
     this.#at += this.#bytes.write(text, this.#at, 'hex');
   }
 
-  /** Seven bits a byte, lowest first. */
+  /** Seven bits per byte, lowest first. */
   number(value: number): void {
     this.#room(8);
     let left = value;
