@@ -1,4 +1,4 @@
-/** The transactions that are stored, by fingerprint: their positions, and the dense ids on both sides of each. */
+/** Stored transactions by fingerprint: their positions, and the dense ids of the sender and receiver of each. */
 import { ByteReader, ByteWriter } from './bytes.ts';
 
 const MARK_BYTES = 6;
