@@ -111,7 +111,7 @@ export interface ChainStore {
  *
  * @returns null for a read-only store that its writer has not created yet: the file, its databases or its format do not exist. Nothing
  * stays open then, and a later call finds the store.
- * @throws AssayError STORE_VERSION for an unknown format; the file is left unchanged
+ * @throws STORE_VERSION for an unknown format; the file is left unchanged
  */
 export function openChainStore(path: string, chain: ChainId, readOnly: boolean): ChainStore | null {
   if (readOnly && !hasEnvironment(path)) return null;

@@ -129,8 +129,8 @@ export async function ingestUtxoBlock(block: Block, deps: LiveUtxoDeps): Promise
  * Reverts the newest live block in both stores. Completes a revert that was interrupted.
  *
  * @returns the number of transfers removed
- * @throws AssayError NOT_FOUND if the block did not arrive live or is too old
- * @throws AssayError INVALID_REQUEST if newer blocks build on it
+ * @throws NOT_FOUND if the block did not arrive live or is too old
+ * @throws INVALID_REQUEST if newer blocks build on it
  */
 export async function revertUtxoBlock(chain: ChainId, height: number, deps: LiveUtxoDeps): Promise<number> {
   if (!deps.transfers.blocks(chain).some((block) => block.height === height))

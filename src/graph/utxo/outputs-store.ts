@@ -86,8 +86,8 @@ export interface OutputsStore extends OutputsReader {
   /**
    * Stores blocks in one transaction.
    *
-   * @throws AssayError INVALID_FILE if they contradict the store: another block at a height, or an output spent twice
-   * @throws AssayError INVALID_ADDRESS if an address is not valid
+   * @throws INVALID_FILE if they contradict the store: another block at a height, or an output spent twice
+   * @throws INVALID_ADDRESS if an address is not valid
    */
   put(chain: ChainId, blocks: readonly UtxoBlock[]): PutBlocks;
   /** Stores one live block like `put`, and marks it as the one that `newestLive` returns. */
@@ -97,13 +97,13 @@ export interface OutputsStore extends OutputsReader {
   /**
    * Reverts a block and returns its transactions with what they spent. Does nothing if no block is stored at that height.
    *
-   * @throws AssayError INVALID_REQUEST if a transaction of another block spends one of its outputs: newer blocks must be reverted first
+   * @throws INVALID_REQUEST if a transaction of another block spends one of its outputs: newer blocks must be reverted first
    */
   takeBack(chain: ChainId, height: number): readonly UtxoTransaction[];
   /**
    * Stores the network that the files belong to.
    *
-   * @throws AssayError INVALID_FILE if it differs from the stored network
+   * @throws INVALID_FILE if it differs from the stored network
    */
   setNetwork(chain: ChainId, network: string): void;
   /** Resolves when all writes are on disk. */
@@ -620,7 +620,7 @@ function viewOf(store: ChainOutputs): SpendGraph {
  * Opens the folder of outputs stores. The environment of a chain is opened at its first use. A read-only store of a chain that was never
  * written behaves like an empty one.
  *
- * @throws AssayError STORE_VERSION, when a chain is first used, if its store has an unknown format
+ * @throws STORE_VERSION, when a chain is first used, if its store has an unknown format
  */
 export function openOutputsStore(options: OutputsStoreOptions): OutputsStore {
   const open = new Map<ChainId, ChainOutputs>();

@@ -109,7 +109,7 @@ const NO_CHANGE = { returned: [], change: null, coinJoin: null, isUnpaired: fals
  * The fee is not a transfer, as on all other chains: the sender does not choose who gets it, and it would lower the shares of the
  * receivers. Positions are `out:<n>` and `shielded`, followed by `:<sender>` if several addresses pay. A coinbase has no sender.
  *
- * @throws AssayError INVALID_FILE if the outputs exceed the inputs
+ * @throws INVALID_FILE if the outputs exceed the inputs
  */
 export function projectTransaction(tx: UtxoTransaction): Projection {
   const { symbol, decimals } = chainOf(tx.chain);
