@@ -200,8 +200,8 @@ export type TransferRowReader = (fields: RowFields) => Transfer | null;
  * internal call `trace:<path>`. A failed transaction (receipt_status 0, or its receipt's status) moved nothing: it is stored with the
  * amount 0. If a row has no block_timestamp, its block must be in one of the files.
  *
- * @throws AssayError INVALID_REQUEST if the chain is not an EVM chain
- * @throws AssayError INVALID_FILE if the context files have too many rows
+ * @throws INVALID_REQUEST if the chain is not an EVM chain
+ * @throws INVALID_FILE if the context files have too many rows
  */
 export async function ethereumEtlReader(options: {
   readonly chain: ChainId;

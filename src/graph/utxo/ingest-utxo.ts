@@ -54,7 +54,7 @@ const pricedTransfers = (
  * Stores blocks in batches. A crash between the two stores loses nothing: if the blocks are read again, their transfers are derived again,
  * and those already stored count once.
  *
- * @throws AssayError as OutputsStore.put and TransferStore.ingest do
+ * @throws the errors of OutputsStore.put and TransferStore.ingest
  */
 export async function ingestUtxoBlocks(
   chain: ChainId,
@@ -101,7 +101,7 @@ function dropCutOff(chain: ChainId, { outputs, transfers }: LiveUtxoDeps): void 
  * Stores a live block as an adapter delivers it. Looks up inputs whose value the block does not give. After an interruption, delivering the
  * block again completes the work.
  *
- * @throws AssayError as OutputsStore.put and TransferStore.appendBlock do
+ * @throws the errors of OutputsStore.put and TransferStore.appendBlock
  */
 export async function ingestUtxoBlock(block: Block, deps: LiveUtxoDeps): Promise<UtxoIngestCounts> {
   const { chain, height, hash, parentHash, timestampMs, transactions = [] } = block;
