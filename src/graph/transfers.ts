@@ -103,7 +103,7 @@ export interface TransferCoverage {
   readonly transfers: number;
   readonly firstBlock: number | null;
   readonly lastBlock: number | null;
-  /** Time of the newest block with a transfer, ISO 8601. Null if there is none. */
+  /** Time of the newest block with a transfer, ISO 8601. Null if no transfer is stored. */
   readonly asOf: string | null;
 }
 

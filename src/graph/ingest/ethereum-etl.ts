@@ -312,7 +312,7 @@ export async function ethereumEtlReader(options: {
 /** Columns in which exports based on ethereum-etl give the token standard. */
 const STANDARD_COLUMNS = ['token_type', 'token_standard', 'erc_type', 'standard'] as const;
 
-/** Returns 721 or 1155 if the row or a contracts file says so, and null for fungible tokens or an unknown standard. */
+/** Returns 721 or 1155 if the row or a contracts file gives it, and null for fungible tokens or an unknown standard. */
 function standardOf(fields: RowFields, asset: string, { pieces }: Context): 721 | 1155 | null {
   for (const column of STANDARD_COLUMNS) {
     const word = String(fieldOf(fields, column) ?? '').replace(/\D+/g, '');
