@@ -30,7 +30,9 @@ export interface LaterPart {
   readonly transfers: number;
 }
 
+/** Returns the day of a time: days since 1970-01-01, UTC. */
 export const dayOf = (timestampMs: number): number => Math.floor(timestampMs / DAY_MS);
+/** Returns the first millisecond of a day. */
 export const startOfDay = (day: number): number => day * DAY_MS;
 
 /**

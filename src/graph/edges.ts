@@ -49,6 +49,7 @@ export interface EdgeTotals {
   readonly lastSeenMs: number;
 }
 
+/** Adds up the assets of an edge. */
 export function totalsOf({ counterparty, assets }: Edge): EdgeTotals {
   let cents = 0;
   let unpriced = 0;
@@ -69,6 +70,7 @@ export function totalsOf({ counterparty, assets }: Edge): EdgeTotals {
 export const byValue = (a: EdgeTotals, b: EdgeTotals): number =>
   b.cents - a.cents || b.unpriced - a.unpriced || a.counterparty - b.counterparty;
 
+/** Orders transfers by time, then by number in the log, newest first. */
 export const newestFirst = (a: TransferRef, b: TransferRef): number =>
   b.timestampMs - a.timestampMs || b.ordinal - a.ordinal;
 

@@ -28,6 +28,7 @@ export interface NeighbourColumns {
   readonly lastSeenMs: Float64Array;
 }
 
+/** Allocates columns for `capacity` neighbours. */
 export const createNeighbourColumns = (capacity: number): NeighbourColumns => ({
   ids: new Uint32Array(capacity),
   weight: new Float64Array(capacity),

@@ -31,6 +31,7 @@ function hashOf(bytes: Uint8Array, length: number): number {
   return (hash ^ (hash >>> 15)) >>> 0;
 }
 
+/** Creates an empty table. */
 export function createAddressTable(): AddressTable {
   const arenas: Buffer[] = [];
   let free = ARENA_BYTES;

@@ -72,6 +72,7 @@ export interface ClusterForest {
 const BIT: ReadonlyMap<string, number> = new Map(CLUSTER_HEURISTICS.map((name, at) => [name, 1 << at]));
 const MULTI_INPUT = 1;
 
+/** Creates an empty forest. `add` and `clusters` keep all addresses in memory. */
 export function createClusterForest(options: ForestOptions): ClusterForest {
   const { chain, completeHistory } = options;
   const changeConfidenceMin = options.changeConfidenceMin ?? CHANGE_CONFIDENCE_MIN;

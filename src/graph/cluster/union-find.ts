@@ -20,6 +20,7 @@ export interface UnionFind {
 
 const IDS_MAX = 2 ** 31 - 1;
 
+/** Creates an empty structure with room for `capacity` ids. */
 export function createUnionFind(capacity = 1024): UnionFind {
   let parents = new Int32Array(Math.max(1, capacity));
   let count = 0;

@@ -116,6 +116,7 @@ export function targetOf(bits: number): bigint {
 /** Expected number of hashes tried for a block. Chains are compared by their sum. */
 export const workOf = (bits: number): bigint => (1n << 256n) / (targetOf(bits) + 1n);
 
+/** Returns true if the hash of the header does not exceed its own target. */
 export function hasProofOfWork(header: BlockHeader): boolean {
   const target = targetOf(header.bits);
   return target > 0n && BigInt(`0x${header.hash}`) <= target;

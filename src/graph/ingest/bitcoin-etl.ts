@@ -28,6 +28,7 @@ const SHIELDED = 'shielded';
 const MADE_UP = 'nonstandard';
 const HASH = /^[0-9a-f]{64}$/i;
 
+/** Reads a hash of 64 hex digits, in lower case. Throws a RowFault if the field is not one. */
 export function bitcoinHashOf(fields: RowFields, name: string): string {
   const text = textOf(fields, name);
   if (HASH.test(text)) return text.toLowerCase();

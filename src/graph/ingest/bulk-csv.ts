@@ -52,6 +52,7 @@ function readHeader(path: string): Header | null {
   }
 }
 
+/** Describes a file by its size and modification time, so that a later run can recognise it. */
 export const sourceOf = (path: string, format: string): LoadSource => {
   const { size, mtimeMs } = statSync(path);
   return { path, bytes: size, modifiedMs: mtimeMs, format };

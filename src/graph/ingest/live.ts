@@ -41,6 +41,7 @@ export interface LiveIngestDeps {
   readonly price?: PriceTransfers;
 }
 
+/** Creates the writer of live blocks. Blocks of UTXO chains also go to the outputs store. */
 export function createLiveIngest(deps: LiveIngestDeps): LiveIngest {
   const { transfers, price } = deps;
   const utxo = (): LiveUtxoDeps => ({

@@ -30,6 +30,7 @@ export function fieldOf(fields: RowFields, name: string): unknown {
   return value === null || value === '' ? undefined : value;
 }
 
+/** Reads a required text. Throws a RowFault if it is missing or not a text. */
 export function textOf(fields: RowFields, name: string): string {
   const value = fieldOf(fields, name);
   if (typeof value === 'string') return value;
@@ -45,6 +46,7 @@ export function integerOf(fields: RowFields, name: string): bigint {
   throw new RowFault(`${name} is ${shown(value)}, not a whole number of 0 or more.`);
 }
 
+/** Reads a non-negative whole number up to 2^53 - 1. Throws a RowFault for any other value. */
 export function smallIntegerOf(fields: RowFields, name: string): number {
   const value = integerOf(fields, name);
   if (value <= BigInt(Number.MAX_SAFE_INTEGER)) return Number(value);

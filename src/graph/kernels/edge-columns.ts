@@ -30,6 +30,7 @@ const createColumns = (capacity: number): Omit<EdgeList, 'count'> => ({
   lastSeenMs: new Float64Array(capacity),
 });
 
+/** A growing list of edges. */
 export class EdgeColumns implements EdgeList {
   count = 0;
   #columns = createColumns(CAPACITY);

@@ -31,6 +31,7 @@ export interface KernelWorkspace {
   neighbours(direction: Direction, capacity: number): NeighbourColumns;
 }
 
+/** Creates the memory that the kernels of one thread share. */
 export function createKernelWorkspace(): KernelWorkspace {
   const columns = { in: createNeighbourColumns(0), out: createNeighbourColumns(0) };
   return {

@@ -35,6 +35,7 @@ return step`;
 /** A server lost confirmed writes: everything written since the last certain place must be written again. */
 export class LostWrites extends Error {}
 
+/** Creates the error of a push that a newer one replaced. */
 export const takenOver = (chain: ChainId): AssayError =>
   new AssayError('STORE_BUSY', `Another push of ${chain} took over; this one has ended.`);
 
@@ -74,6 +75,7 @@ export interface BucketWriterOptions {
   readonly patience: Patience;
 }
 
+/** Collects records and writes them to the buckets of one generation. */
 export class BucketWriter {
   readonly #options: BucketWriterOptions;
   readonly #redis: RedisStore;

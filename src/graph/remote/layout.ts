@@ -36,6 +36,11 @@ export interface Head {
   readonly checksum: string;
 }
 
+/**
+ * Parses the head of a chain.
+ *
+ * @throws STORE_VERSION if its format is unknown
+ */
 export function parseHead(chain: ChainId, text: string): Head {
   const head = JSON.parse(text) as Partial<Head>;
   if (head.format !== REMOTE_FORMAT && head.format !== FORMER_FORMAT)
@@ -49,6 +54,7 @@ export function parseHead(chain: ChainId, text: string): Head {
 
 /** The slot of keys that exist once per chain: `head`, and the state of a push. */
 export const chainSlot = (chain: ChainId): string => `graph.${chain.toLowerCase()}`;
+/** The slot of a bucket of a chain. */
 export const bucketSlot = (chain: ChainId, bucket: number): string => `${chainSlot(chain)}.${bucket}`;
 
 /** Returns the bucket of a key: FNV-1a (Fowler, Noll, Vo). */
@@ -79,6 +85,7 @@ export const NAMES = {
   writer: 'w',
 } as const;
 
+/** Returns the page that contains an asset. */
 export const assetPageOf = (id: number): number => Math.floor(id / ASSETS_PER_PAGE);
 
 /** A value with the version that wrote it, and its previous value, which readers of the previous version still need. */
@@ -92,6 +99,7 @@ export interface Versioned {
 const out = new ByteWriter();
 const reader = new ByteReader();
 
+/** Packs a versioned value: version, previous version or 0, the previous value if there is one, then the value. */
 export function packVersioned({ version, value, previous }: Versioned): Buffer {
   out.length = 0;
   out.varint(version);
@@ -154,6 +162,7 @@ export interface RemoteEdges {
   readonly chunk: Buffer | undefined;
 }
 
+/** Packs the record of an address: key, sums and delta with their lengths, then the edges of both directions. */
 export function packRemoteNode({ key, node, delta, edges }: RemoteNode): Buffer {
   out.length = 0;
   for (const part of [key, node, delta]) {

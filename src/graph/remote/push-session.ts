@@ -93,6 +93,7 @@ return 'OK'`;
 const oldIn = (text: string | null): readonly OldGeneration[] =>
   text === null ? [] : (JSON.parse(text) as readonly OldGeneration[]);
 
+/** The lease, fence and head of one push. */
 export class PushSession {
   readonly options: PushOptions;
   readonly redis: RedisStore;

@@ -42,6 +42,7 @@ export interface LocalNode {
   readonly hubs: ReadonlyMap<string, readonly LocalChunk[]>;
 }
 
+/** A read transaction on a chain's LMDB. It must be closed. */
 export class Snapshot {
   readonly #store: ChainStore;
   readonly #at: { readonly transaction: ReturnType<ChainStore['root']['useReadTransaction']> };

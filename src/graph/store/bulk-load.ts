@@ -105,6 +105,7 @@ function isAppendable<K extends number | Uint8Array>(db: Database<Buffer, K>, fi
   return true;
 }
 
+/** The bulk load of one file: `checkpoint` for each run, then `finish`. */
 export class BulkLoad {
   readonly #store: ChainStore;
   readonly #folder: string;

@@ -49,6 +49,7 @@ export interface ChainRecords {
   prefetchLog?(chunks: readonly number[]): void;
 }
 
+/** Creates the error for a record that should exist but does not. */
 export const lostRecord = (chain: ChainId, what: string): AssayError =>
   new AssayError('STORE_CORRUPT', `The transfer store of ${chain} lost ${what}.`);
 

@@ -33,6 +33,7 @@ export const NO_COVERAGE: Coverage = { firstBlock: null, lastBlock: null, newest
 const pick = (a: number | null, b: number | null, choose: (a: number, b: number) => number): number | null =>
   a === null ? b : b === null ? a : choose(a, b);
 
+/** Returns the coverage of two sets together. */
 export const joinCoverage = (a: Coverage, b: Coverage): Coverage => ({
   firstBlock: pick(a.firstBlock, b.firstBlock, Math.min),
   lastBlock: pick(a.lastBlock, b.lastBlock, Math.max),
@@ -166,9 +167,11 @@ export function openChainStore(path: string, chain: ChainId, readOnly: boolean):
   };
 }
 
+/** Reads the counters of a chain. A new store returns their initial values. */
 export const readState = (store: ChainStore): State =>
   (store.meta.get('state') as State | undefined) ?? FIRST_STATE;
 
+/** Writes the counters of a chain. Runs inside a write transaction. */
 export const writeState = (store: ChainStore, state: State): void => {
   store.meta.putSync('state', state);
 };
@@ -185,6 +188,7 @@ export function chunkKey(node: number, direction: number, firstId: number): Buff
   return key;
 }
 
+/** Packs a dense id as 4 bytes, big-endian. */
 export const packId = (id: number): Buffer => {
   const bytes = Buffer.allocUnsafe(4);
   bytes.writeUInt32BE(id, 0);

@@ -27,6 +27,7 @@ const NEW_TRANSACTION = 2;
 const PRICED = 4;
 const PENDING = 8;
 
+/** Appends an entry to a writer. */
 export function writeEntry(out: ByteWriter, entry: DeltaEntry): void {
   out.byte(
     (entry.direction === 1 ? OUT : 0) |
@@ -45,6 +46,7 @@ export function writeEntry(out: ByteWriter, entry: DeltaEntry): void {
 
 const reader = new ByteReader();
 
+/** Unpacks the entries of a delta. */
 export function readEntries(bytes: Buffer): DeltaEntry[] {
   const entries: DeltaEntry[] = [];
   reader.open(bytes);
@@ -74,6 +76,7 @@ export function readEntries(bytes: Buffer): DeltaEntry[] {
 
 const out = new ByteWriter();
 
+/** Packs entries into a delta. */
 export function packEntries(entries: readonly DeltaEntry[]): Buffer {
   out.length = 0;
   for (const entry of entries) writeEntry(out, entry);

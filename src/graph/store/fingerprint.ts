@@ -11,6 +11,7 @@ const PLAIN_HEX = 2;
 
 const HEX_64 = /^(?:0x)?[0-9a-f]{64}$/;
 
+/** Packs a transaction id. */
 export function packTransaction(txHash: string): Buffer {
   if (!HEX_64.test(txHash)) return Buffer.concat([Buffer.of(TEXT), Buffer.from(txHash, 'utf8')]);
   const isPrefixed = txHash.length === 66;
@@ -20,6 +21,7 @@ export function packTransaction(txHash: string): Buffer {
   return packed;
 }
 
+/** Unpacks a transaction id. */
 export function unpackTransaction(packed: Uint8Array): string {
   const id = Buffer.from(packed.buffer, packed.byteOffset + 1, packed.length - 1);
   if (packed[0] === TEXT) return id.toString('utf8');
@@ -31,6 +33,7 @@ export const packedLength = (tag: number): number | null => (tag === TEXT ? null
 
 const rotate = (value: number, bits: number): number => (value << bits) | (value >>> (32 - bits));
 
+/** HalfSipHash with a secret of 8 bytes. */
 export class Fingerprinter {
   readonly #k0: number;
   readonly #k1: number;
@@ -116,6 +119,7 @@ export function positionCode(position: string): number | null {
   return Number(numbered[2]) * 8 + word + 8;
 }
 
+/** Returns the position of a code from `positionCode`. */
 export function positionText(code: number): string {
   if (code === VALUE_CODE) return 'value';
   return `${POSITION_WORDS[code % 8]}:${Math.floor(code / 8) - 1}`;

@@ -9,6 +9,7 @@ const SLOTS_AT_FIRST = 1 << 16;
 const HEAD_WORDS = 2;
 const KEY_WORDS_MAX = 128;
 
+/** A hash table from address keys to numbers, with open addressing. */
 export class KeyTable {
   /** Hash and record of each slot. Record 0 marks a free slot. At most half of the slots are taken. */
   #slots = new Uint32Array(SLOTS_AT_FIRST * 2);

@@ -36,6 +36,7 @@ export interface NodeRecord {
   newest: TransferRef[];
 }
 
+/** Creates an empty record. */
 export const createNode = (): NodeRecord => ({
   counterpartiesIn: 0,
   counterpartiesOut: 0,
@@ -77,6 +78,7 @@ export function flowOf(node: NodeRecord, asset: number, direction: number): Flow
 
 const out = new ByteWriter();
 
+/** Packs a record. */
 export function packNode(node: NodeRecord): Buffer {
   out.length = 0;
   out.varint(node.counterpartiesIn);
@@ -110,6 +112,7 @@ export function packNode(node: NodeRecord): Buffer {
 
 const reader = new ByteReader();
 
+/** Unpacks a record. */
 export function unpackNode(bytes: Buffer): NodeRecord {
   reader.open(bytes);
   const counterpartiesIn = reader.varint();

@@ -119,6 +119,7 @@ export interface ChainReader {
   coverage(): TransferCoverage;
 }
 
+/** Creates a reader of one chain's records. */
 export function createChainReader(records: ChainRecords): ChainReader {
   const adjacency = new Adjacency(records);
 

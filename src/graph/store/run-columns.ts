@@ -50,6 +50,7 @@ export const columnMemory = (capacity: number): SharedArrayBuffer =>
     capacity * (WIDE_COLUMNS * 8 + NARROW_COLUMNS * 4 + 1 + TRANSACTION_BYTES) + 8 + TRANSACTION_BYTES_MAX,
   );
 
+/** Views of the columns in shared memory. */
 export class RunColumns {
   readonly times: Float64Array;
   readonly blocks: Float64Array;

@@ -12,6 +12,7 @@ export interface KnownPosition {
   readonly to: number;
 }
 
+/** Unpacks the positions of a transaction. */
 export function readPositions(bytes: Buffer | undefined): KnownPosition[] {
   const positions: KnownPosition[] = [];
   if (!bytes) return positions;
@@ -24,6 +25,7 @@ export function readPositions(bytes: Buffer | undefined): KnownPosition[] {
   return positions;
 }
 
+/** Packs the positions of a transaction. */
 export function packPositions(positions: readonly KnownPosition[]): Buffer {
   out.length = 0;
   for (const { mark, from, to } of positions) {

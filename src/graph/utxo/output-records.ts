@@ -153,6 +153,7 @@ class ByteReader {
 
 const writer = new ByteWriter();
 
+/** Packs a transaction into a record. */
 export function encodeTransaction(draft: TransactionDraft): Buffer {
   const isShielded = draft.shieldedIn > 0n || draft.shieldedOut > 0n;
   writer.start();
@@ -185,8 +186,14 @@ export function encodeTransaction(draft: TransactionDraft): Buffer {
   return writer.copy();
 }
 
+/** Returns the transaction id of a record without decoding the rest. */
 export const txidOfRecord = (bytes: Buffer): string => bytes.toString('hex', 1, 1 + TXID_BYTES);
 
+/**
+ * Unpacks a record.
+ *
+ * @throws STORE_CORRUPT if the record is cut short
+ */
 export function decodeTransaction(number: TxNumber, bytes: Buffer): TransactionDraft {
   const reader = new ByteReader(bytes);
   const flags = reader.u8();

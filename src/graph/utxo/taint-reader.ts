@@ -90,6 +90,10 @@ const spendsUntil = (graph: SpendGraph, untilMs: number): SpendGraph => ({
   },
 });
 
+/**
+ * Creates a taint reader over the outputs store. Its methods throw NOT_FOUND if no outputs of the chain are stored, except `outputsOf` and
+ * `provenanceOf`.
+ */
 export function createTaintReader(deps: {
   readonly outputs: Pick<OutputsReader, 'graph' | 'outputsOf' | 'addressNumber'>;
 }): TaintReader {
