@@ -41,6 +41,7 @@ export interface BenchMachine {
   readonly node: string;
 }
 
+/** Describes the machine of this run. */
 export function describeMachine(): BenchMachine {
   const processors = cpus();
   const cpu = processors[0]?.model.trim() ?? 'unknown';
@@ -76,6 +77,7 @@ export function row(
   return { name, value, unit, goal, control, ratio, met };
 }
 
+/** Creates a report. It is met if no row misses its goal. */
 export function report(
   name: string,
   startedAt: string,

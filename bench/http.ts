@@ -1,7 +1,7 @@
 /**
  * The front end under load, on the same machine as the load generator: the oracle against a minimal handler, bulk against a minimal B-tree
- * loop, and a paced oracle client while bulk saturates the machine. Needs wrk. Run: node dist/bench/http.js [--count N] [--seconds S]
- * [--no-bare]
+ * loop, and a paced oracle client while bulk saturates the machine. Needs wrk.
+ * Run: node dist/bench/http.js [--count N] [--seconds S] [--no-bare]
  */
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -29,6 +29,7 @@ import type { PacedClientResult, PacedClientSettings } from './http-paced-client
 import type { BenchServerCounts, BenchServerReady, BenchServerSettings } from './http-server.ts';
 
 const SELF = fileURLToPath(import.meta.url);
+/** Returns the path of a built benchmark script. */
 export const script = (name: string): string => join(projectRoot, 'dist', 'bench', `${name}.js`);
 const LUA = join(projectRoot, 'bench', 'http-load.lua');
 
@@ -155,6 +156,7 @@ async function sampleAddresses({ count, seed, addresses, mix }: HttpBenchOptions
 /** Clients mostly write EVM addresses in lower case. */
 const shown = (text: string): string => (text.startsWith('0x') ? text.toLowerCase() : text);
 
+/** Writes lines to a file and waits until they are written. */
 export async function writeLines(path: string, lines: Iterable<string>): Promise<void> {
   const stream = createWriteStream(path);
   for (const line of lines) if (!stream.write(`${line}\n`)) await once(stream, 'drain');
@@ -174,6 +176,7 @@ interface LoadSettings {
   readonly connections: number;
 }
 
+/** Runs wrk with one thread and returns its figures. Fails if wrk is not installed. */
 export function wrk({
   port,
   items,
@@ -238,6 +241,7 @@ export async function controlAnswer(
 const median = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 
+/** Builds complete oracle requests, with the keys in turn. */
 export function oracleRequests(addresses: readonly Address[], keys: readonly string[]): string[] {
   return addresses
     .slice(0, 20_000)
@@ -247,6 +251,7 @@ export function oracleRequests(addresses: readonly Address[], keys: readonly str
     );
 }
 
+/** Builds bulk bodies of 100 addresses each. */
 export function bulkBodies(addresses: readonly Address[]): string[] {
   const bodies: string[] = [];
   for (let from = 0; from + BULK_ADDRESSES <= addresses.length; from += BULK_ADDRESSES) {
@@ -259,6 +264,7 @@ export function bulkBodies(addresses: readonly Address[]): string[] {
 /** A process that only keeps a core busy. */
 const busyLoop = (): ChildProcess => spawn(process.execPath, ['-e', 'for(;;);'], { stdio: 'ignore' });
 
+/** Runs the paced client in a process of its own. */
 export const pacedClient = async (settings: PacedClientSettings): Promise<PacedClientResult> => {
   const child = new Child(script('http-paced-client'));
   try {
@@ -281,6 +287,7 @@ const startControl = async (answer: ControlAnswer): Promise<{ control: Child; po
   return { control, port: (await control.ask<{ port: number }>(answer)).port };
 };
 
+/** Throws if requests of a load failed. */
 export const noFailures = (what: string, load: Load): void => {
   if (load.failed > 0) throw new Error(`${what}: ${load.failed} of ${load.requests} requests failed.`);
 };

@@ -16,6 +16,7 @@ export function areaUnderCurve(judged: readonly Judged[]): number {
   return above / (right.length * wrong.length);
 }
 
+/** F1 if all pairs that score at least `threshold` count as matches. */
 export function f1At(judged: readonly Judged[], threshold: number): number {
   let hits = 0;
   let faults = 0;

@@ -32,12 +32,14 @@ const see = (asked: string, listed: string): SeenPair => {
   return { seen: features(a, b, align(a, b)), identical: isIdentical(a, b) };
 };
 
+/** Reads pairs with known answers from a CSV (name1, name2, is_match). */
 export const readAnsweredPairs = (path: string): AnsweredPair[] =>
   parseCsvRows(readFileSync(path, 'utf8')).map((row) => ({
     ...see(row.name1 ?? '', row.name2 ?? ''),
     right: row.is_match === 'true',
   }));
 
+/** Reads pairs with OFAC's scores from a CSV (query_name, result_name, ofac_score). */
 export const readScoredPairs = (path: string): ScoredPair[] =>
   parseCsvRows(readFileSync(path, 'utf8')).map((row) => ({
     ...see(row.query_name ?? '', row.result_name ?? ''),
@@ -169,6 +171,7 @@ export function fitModel(
 
 const rounded = (value: number): number => Math.round(value * 1000) / 1000;
 
+/** Scores the pairs by a model. Default: the shipped model. */
 export const judgePairs = (
   pairs: readonly AnsweredPair[],
   model?: NameModel,

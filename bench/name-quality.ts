@@ -8,6 +8,7 @@ import { areaUnderCurve, aroundNine, f1At, type Judged, rankCorrelation } from '
 import { crossValidate, readAnsweredPairs, readScoredPairs, WANTED } from './name-fit.ts';
 import { seeded } from './name-lists.ts';
 
+/** Returns the confidence of the shipped model for two names. */
 export const confidenceOf = (asked: string, listed: string): number =>
   nameConfidence(parseName(asked), parseName(listed));
 

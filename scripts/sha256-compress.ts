@@ -1,7 +1,7 @@
 /**
  * Generates src/chains/address/sha256-compress.ts: the 64 rounds of SHA-256 (FIPS 180-4) unrolled, with constants inlined and the message
- * schedule in 16 variables. A loop over tables took 1.6 times as long, and every Bitcoin-like address costs two compressions. Run: `npm run
- * build && node dist/scripts/sha256-compress.js`.
+ * schedule in 16 variables. A loop over tables took 1.6 times as long, and every Bitcoin-like address costs two compressions.
+ * Run: `npm run build && node dist/scripts/sha256-compress.js`.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
