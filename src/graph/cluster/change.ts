@@ -4,12 +4,12 @@
  *
  * Sources:
  * - Meiklejohn et al.: "A Fistful of Bitcoins" (IMC 2013), section 4.2: change goes to an address never seen before, or back to an address
- * that pays.
+ *   that pays.
  * - Androulaki et al.: "Evaluating User Privacy in Bitcoin" (FC 2013): the shadow address.
  * - Kalodner et al.: "BlockSci" (USENIX Security 2020), section 3.3: address reuse, script type, round payments (power of ten), optimal
- * change (smaller than every input), peeling chains.
+ *   change (smaller than every input), peeling chains.
  * - Möser, Narayanan: "Resurrecting Address Clustering in Bitcoin" (FC 2022): the error rate of each heuristic, and that combined votes are
- * better than any single one. The confidences below follow that order; their values are this project's judgement.
+ *   better than any single one. The confidences below follow that order; their values are this project's judgement.
  */
 import type { UtxoOutput, UtxoTransaction } from '../../chains/utxo-transaction.ts';
 import { detectCoinJoin } from './coinjoin.ts';

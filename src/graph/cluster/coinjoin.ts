@@ -4,13 +4,13 @@
  *
  * Sources of the structures:
  * - Goldfeder, Kalodner, Reisman, Narayanan: "When the cookie meets the blockchain" (PoPETs 2018), section 5.1: n equal outputs, at most
- * one change output per participant, inputs that can be assigned to the participants. BlockSci (USENIX Security 2020) uses the same rule.
+ *   one change output per participant, inputs that can be assigned to the participants. BlockSci (USENIX Security 2020) uses the same rule.
  * - Stütz, Stockinger, Haslhofer, Moreno-Sanchez, Maffei: "Adoption and Actual Privacy of Decentralized CoinJoin Implementations in
- * Bitcoin" (AFT 2022, arXiv:2109.10229): Wasabi 1.x and Whirlpool, found with more than 99 % accuracy.
+ *   Bitcoin" (AFT 2022, arXiv:2109.10229): Wasabi 1.x and Whirlpool, found with more than 99 % accuracy.
  * - Schnoering, Vazirgiannis: "Heuristics for Detecting CoinJoin Transactions on the Bitcoin Blockchain" (arXiv:2311.12491): JoinMarket,
- * Wasabi 1.0, 1.1 and 2.0, Whirlpool.
+ *   Wasabi 1.0, 1.1 and 2.0, Whirlpool.
  * - Ficsór, Kogman, Ontivero, Seres: "WabiSabi" (ePrint 2021/206), and the scanner Dumplings of the same authors
- * (github.com/nopara73/Dumplings): first blocks, coordinator addresses, the denominations of Wasabi 2.0.
+ *   (github.com/nopara73/Dumplings): first blocks, coordinator addresses, the denominations of Wasabi 2.0.
  */
 import type { UtxoOutput, UtxoTransaction } from '../../chains/utxo-transaction.ts';
 import { scriptFormOf } from './script-form.ts';

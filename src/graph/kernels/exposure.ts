@@ -13,7 +13,10 @@ import type { KernelDeps } from './workspace.ts';
 /** The owner of an address. Addresses with equal `rowKey` form one row. */
 export interface Attribution {
   readonly key: string;
-  /** The row holds one value of each property that differs among addresses of one `key` (the confidence, for example). Default: `key`. */
+  /**
+   * Identifies the row. If a property such as the confidence differs among addresses of one `key`, `rowKey` separates them into rows with
+   * one value each. Default: `key`.
+   */
   readonly rowKey?: string;
   /**
    * The attribution applies to transfers at `fromMs` (the start of a day) or later. To earlier ones `before` applies (null: none, and the

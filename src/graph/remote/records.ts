@@ -100,7 +100,8 @@ export interface RemoteRecordsDeps {
 }
 
 /**
- * The records of one chain in a server. Reads throw NOT_READY if nothing was pushed, if a newer push replaced the version being read, or if the read takes too long.
+ * The records of one chain in a server. Reads throw NOT_READY if nothing was pushed, if a newer push replaced the version being read, or if
+ * the read takes too long.
  */
 export class RemoteRecords implements ChainRecords {
   readonly chain: ChainId;
