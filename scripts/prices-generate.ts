@@ -43,7 +43,7 @@ const monthNumber = (month: string): number => {
   return year * 12 + index - 1;
 };
 
-/** More significant digits than any use needs, without the noise of binary fractions. */
+/** Eight significant digits: five more than any use needs, without the noise of binary fractions. */
 const rounded = (usd: number): number => Number(usd.toPrecision(8));
 
 const NOTES: Readonly<Record<string, string>> = {

@@ -212,7 +212,7 @@ function knownKeys(): Set<string> {
     for (const line of readFileSync(join(folder, file), 'utf8').split('\n')) {
       if (line.trim() === '' || line.startsWith('#')) continue;
       const { chain, address } = JSON.parse(line) as { chain: string; address: string };
-      // A few rows have a chain of which the address format belongs to a fork.
+      // A few rows name a fork of the chain that the address format belongs to.
       const found = tryKeyOf(chain, address);
       if (found !== null) known.add(found);
     }
