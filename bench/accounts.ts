@@ -1,7 +1,7 @@
 /**
- * The ledger with 100,000 accounts and 10 million entries: durable charges with 256 requests in flight beside the obvious design (a
- * B-tree in account order, the same group commit), GET /usage over HTTP, the check of all entries, and the start after a kill.
- * Rounds of charges and control take turns, and their medians count.
+ * The ledger with 100,000 accounts and 10 million entries: durable charges with 256 requests in flight, compared with the obvious design (a
+ * B-tree in account order, the same group commit); GET /usage over HTTP; the check of all entries; and the start after a kill. Rounds of
+ * charges and control take turns, and the medians count.
  * Run: node dist/bench/accounts.js [--entries N] [--accounts N] [--no-save]
  */
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
@@ -105,7 +105,7 @@ async function fill(
   }
 }
 
-/** The obvious design: entries in a B-tree in account order, the balance read and written, one commit for all that wait. */
+/** The obvious design: entries in a B-tree in account order, a balance that is read and written, and one commit for all waiting charges. */
 function openControl(path: string, accounts: number) {
   const { root } = openLiveStore(path, 1);
   const entries = root.openDB<Buffer, [string, number]>({ name: 'entries', encoding: 'binary' });
@@ -142,7 +142,7 @@ function openControl(path: string, accounts: number) {
     });
 
   return {
-    /** Twenty entries an account, in their order: enough to spread the tree, and quick to load. */
+    /** Twenty entries per account, in order: enough to spread the tree, and quick to load. */
     async fill() {
       for (let from = 0; from < accounts; from += LOAD_BATCH) {
         const names = Array.from({ length: Math.min(LOAD_BATCH, accounts - from) }, (_, n) =>
@@ -161,7 +161,7 @@ function openControl(path: string, accounts: number) {
   };
 }
 
-/** GET with a key on a kept connection; the bytes of the answer. */
+/** GET with a key on a keep-alive connection. Returns the number of bytes in the response. */
 function get(url: string, key: string, agent: Agent): Promise<number> {
   return new Promise((resolve, reject) => {
     const asked = httpRequest(url, { agent, headers: { authorization: `Bearer ${key}` } }, (response) => {

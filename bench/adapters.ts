@@ -1,6 +1,6 @@
 /**
- * Chains read live, from an anvil and a litecoind that this benchmark starts: transfers into the graph a second, the time from a block
- * to its transfers in the graph, memory over 10,000 blocks, and what importing each chain library costs.
+ * Chains read live, from an anvil and a litecoind that this benchmark starts: transfers per second into the graph, the time from a block to
+ * its transfers in the graph, memory over 10,000 blocks, and the cost of importing each chain library.
  * Run: node dist/bench/adapters.js [--blocks N]
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -24,12 +24,15 @@ import { argument, type BenchReport, type BenchRow, publish, report, row, runChi
 
 const IMPORTER = fileURLToPath(new URL('import-time.js', import.meta.url));
 const LIBRARIES = ['ethers', 'bitcoinjs-lib', '@solana/web3.js', 'tronweb'];
-/** Tokens moved by one transaction, and transactions of one block: 2,000 transfers, ten times a block of Ethereum. */
+/** Tokens moved by one transaction, and transactions in one block: 2,000 transfers, ten times a block of Ethereum. */
 const SPRAYED = 200;
 const SPRAYS_PER_BLOCK = 10;
 const BUSY_BLOCKS = 20;
 const LIVE_BLOCKS = 300;
-/** Addresses that one transaction of a UTXO chain pays, such transactions in a block (a full one of Litecoin has 2,000 outputs), and blocks. */
+/**
+ * Addresses that one transaction of a UTXO chain pays, such transactions in a block (a full block of Litecoin has 2,000 outputs), and
+ * blocks.
+ */
 const PAID = 200;
 const SENDS_PER_BLOCK = 10;
 const UTXO_BLOCKS = 10;
@@ -57,7 +60,7 @@ const noOutputs = (): never => {
   throw new Error('This chain has no outputs.');
 };
 
-/** Full blocks that wait: transfers a second from the node into the graph. */
+/** Full blocks that are already mined: transfers per second from the node into the graph. */
 async function measureIngest(anvil: Anvil, from: number): Promise<number> {
   return inStore(async (store) => {
     const adapter = open(anvil.url);
@@ -79,7 +82,7 @@ async function measureIngest(anvil: Anvil, from: number): Promise<number> {
   });
 }
 
-/** The same from a UTXO node, outputs and their spends included. */
+/** The same from a UTXO node, including outputs and their spends. */
 async function measureUtxoIngest(): Promise<number> {
   const node = await startLitecoind();
   try {
@@ -126,7 +129,7 @@ async function measureUtxoIngest(): Promise<number> {
   }
 }
 
-/** Milliseconds from the moment that the node announces a block until its transfers are on disk: sorted. */
+/** Sorted milliseconds from the node's announcement of a block until its transfers are on disk. */
 async function measureArrival(anvil: Anvil, token: string): Promise<number[]> {
   return inStore(async (store) => {
     const adapter = open(anvil.socketUrl);
@@ -143,7 +146,7 @@ async function measureArrival(anvil: Anvil, token: string): Promise<number[]> {
         if (event.type === 'block') stored(event.block.height);
       }
     })();
-    // Another client of the same node: what it hears is when the block came.
+    // Another client of the same node: its notification gives the time of the block.
     const announced = new Map<number, number>();
     const listener = new WebSocket(anvil.socketUrl);
     await new Promise<void>((resolve) => listener.addEventListener('open', () => resolve()));
@@ -201,7 +204,7 @@ async function measureMemory(anvil: Anvil, blocks: number): Promise<{ early: num
   return { early, late };
 }
 
-/** Milliseconds of importing a package in a process of its own: the middle of five. */
+/** Milliseconds to import a package in a process of its own: the median of five. */
 async function importTime(name: string): Promise<number> {
   const times: number[] = [];
   for (let run = 0; run < 5; run++) times.push(await runChild<number>(IMPORTER, [name]));
@@ -211,7 +214,7 @@ async function importTime(name: string): Promise<number> {
 async function benchAdapters(blocks: number): Promise<BenchReport> {
   const startedAt = isoTime(systemClock.now());
   const rows: BenchRow[] = [];
-  // Each block as large as it likes to be.
+  // Without a block size limit.
   const anvil = await startAnvil({ args: ['--disable-block-gas-limit'] });
   try {
     const token = await anvil.deploy('Token');
@@ -240,7 +243,7 @@ async function benchAdapters(blocks: number): Promise<BenchReport> {
   }
   if (hasLitecoind)
     rows.push(row('transfers from a UTXO node into the graph', await measureUtxoIngest(), '1/s'));
-  // A node that forgets old states: it is the reader's memory that is measured.
+  // A node that discards old states, because the reader's memory is measured.
   const long = await startAnvil({ args: ['--prune-history'] });
   try {
     const { early, late } = await measureMemory(long, blocks);

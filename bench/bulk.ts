@@ -1,7 +1,7 @@
 /**
- * Bulk labels beside a bare one-thread loop over a B-tree of as many keys: the kernel of POST /screen/bulk on one thread, and a file
- * of addresses to a file of labels with one thread and with all cores. Half of the addresses are labelled. Rounds of all of them take
- * turns, and their medians count, so that what else the machine does falls on each alike.
+ * Bulk labels compared with a minimal single-threaded loop over a B-tree with as many keys: the kernel of POST /screen/bulk on one thread,
+ * and a file of addresses to a file of labels with one thread and with all cores. Half of the addresses are labelled. Rounds of all of them
+ * take turns, and the medians count, so that other load on the machine affects all equally.
  * Run: node dist/bench/bulk.js [--count N] [--lines N] [--seed S] [--no-save]
  */
 import { closeSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
@@ -47,13 +47,13 @@ const perSecond = (work: number, startMs: number): number =>
 const median = (rates: readonly number[]): number =>
   rates.toSorted((a, b) => a - b)[rates.length >> 1] as number;
 
-/** What is measured: one round gives addresses a second. */
+/** A measured implementation. One round returns addresses per second. */
 interface Measured {
   round(): number;
   close(): Promise<void> | void;
 }
 
-/** A bare `getBinaryFast` loop: 21-byte keys, half of them present, in random order. */
+/** A minimal `getBinaryFast` loop: 21-byte keys, half of them present, in random order. */
 function bareLoop(folder: string, count: number, seed: number): Measured {
   const next = seededUint32(seed);
   const heads = BigUint64Array.from({ length: count }, () => (BigInt(next()) << 32n) | BigInt(next())).sort();
@@ -90,7 +90,7 @@ function bareLoop(folder: string, count: number, seed: number): Measured {
   };
 }
 
-/** Builds the index; returns the payloads of its EVM addresses, 20 bytes each. */
+/** Builds the index. Returns the payloads of its EVM addresses, 20 bytes each. */
 export async function buildIndex(
   folder: string,
   snapshotsFolder: string,
@@ -143,7 +143,7 @@ export function writeLines(path: string, texts: Iterable<string>): void {
   closeSync(file);
 }
 
-/** Bulk bodies answered one after the other on this thread. */
+/** Answers bulk bodies one after another on this thread. */
 function kernel(snapshotsFolder: string, labelsFolder: string, labelled: Buffer, seed: number): Measured {
   const labels = openSnapshotSet(snapshotsFolder, { log: silentLogger });
   const freshness = openFreshness({ labelsFolder });
@@ -184,7 +184,7 @@ export async function benchBulk(options: BulkBenchOptions = BULK_BENCH_DEFAULTS)
     const output = join(folder, 'labels.ndjson');
     writeLines(input, addresses(options.lines, labelled, options.seed + 3));
     const fileRate = async (used: number): Promise<number> => {
-      // Emptying the file of the round before is no part of the work.
+      // Deleting the file of the previous round is not part of the work.
       rmSync(output, { force: true });
       const { lines, failed, seconds } = await runBulkFile(
         { input, output, chain: 'ETH', threads: used },

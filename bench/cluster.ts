@@ -1,6 +1,6 @@
 /**
- * Union–find over 10 million addresses, beside the same sets kept in a Map as one would first write it, and clustering whole. Run:
- * node --expose-gc dist/bench/cluster.js [--addresses N] [--no-save]
+ * Union–find over 10 million addresses, compared with the same sets kept in a Map, the obvious first implementation; and complete
+ * clustering. Run: node --expose-gc dist/bench/cluster.js [--addresses N] [--no-save]
  */
 import { isoTime, systemClock } from '../src/base/clock.ts';
 import { seededUint32 } from '../src/base/random.ts';
@@ -11,9 +11,9 @@ import { createUnionFind } from '../src/graph/cluster/union-find.ts';
 import { argument, type BenchRow, publish, report, row } from './harness.ts';
 
 const SEED = 7;
-/** Unions of each address on average: a transaction of three inputs makes two. */
+/** Average unions per address: a transaction with three inputs makes two. */
 const UNIONS_AN_ADDRESS = 1;
-/** Transactions that are clustered whole, from texts of addresses on. */
+/** Transactions for complete clustering, starting from address texts. */
 const PAYMENTS = 200_000;
 
 interface Pairs {
@@ -22,8 +22,8 @@ interface Pairs {
 }
 
 /**
- * Pairs that inputs of transactions make: half of them near each other (an address spends soon after it was made), the others
- * anywhere, a tenth of all with one of a thousand services that many transactions share.
+ * Pairs such as inputs of transactions form: half of them close together (an address spends soon after it was created), the others
+ * anywhere, and a tenth of all with one of a thousand services that many transactions share.
  */
 function pairsOf(addresses: number): Pairs {
   const next = seededUint32(SEED);
@@ -41,7 +41,7 @@ function pairsOf(addresses: number): Pairs {
   return { left, right };
 }
 
-/** All unions, then the representative of every address: what a clustering needs of it. */
+/** All unions, then the representative of every address, which is all that clustering needs. */
 function byTypedArray({ left, right }: Pairs, addresses: number): number {
   const sets = createUnionFind(addresses);
   sets.grow(addresses);
@@ -76,7 +76,7 @@ function byMap({ left, right }: Pairs, addresses: number): number {
 
 const MODEL = parseAddress('BTC', 'bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4').key;
 
-/** Payments of one to four inputs and two outputs, from and to addresses drawn anywhere of as many as there are transactions. */
+/** Payments with one to four inputs and two outputs, with addresses drawn from as many as there are transactions. */
 function payments(count: number): UtxoTransaction[] {
   const next = seededUint32(SEED);
   const key = Buffer.from(MODEL);
@@ -108,7 +108,7 @@ function payments(count: number): UtxoTransaction[] {
   }));
 }
 
-/** All of the clustering in memory: CoinJoins, change, keys, sets, and the clusters read out. */
+/** Complete clustering in memory: CoinJoins, change, keys, sets, and reading the clusters. */
 function clustersOf(transactions: readonly UtxoTransaction[]): number {
   const forest = createClusterForest({ chain: 'BTC', completeHistory: true });
   for (const tx of transactions) forest.add(tx);

@@ -1,7 +1,8 @@
 /**
- * The exposure index of a graph of 2 million addresses and 20 million transfers: building it, its size, what a look-up costs, and what a block
- * of 200 transfers costs it. The control is a walk per address, on a sample. Run: node --expose-gc dist/bench/exposure-index.js
- * [--addresses N] [--edges N] [--folder PATH] [--no-save]. A folder that is named is kept, with what was made in it.
+ * The exposure index of a graph of 2 million addresses and 20 million transfers: its build, its size, the cost of a look-up, and the cost
+ * of an update by a block of 200 transfers. The control is one walk per address, on a sample. A folder given on the command line is kept,
+ * with the data built in it.
+ * Run: node --expose-gc dist/bench/exposure-index.js [--addresses N] [--edges N] [--folder PATH] [--no-save]
  */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -67,7 +68,7 @@ export interface Built {
   readonly entries: number;
   readonly seconds: number;
   readonly processorSeconds: number;
-  /** Peak of what the process held for itself: pages of the store's map are those of a file, and the system takes them back. */
+  /** Peak of the process's own memory, without the pages of the store's map: those are file pages, which the system reclaims. */
   readonly ownMb: number;
   readonly rssMb: number;
   readonly bytes: number;
@@ -109,7 +110,7 @@ function depsIn(folder: string, mode: 'read' | 'write') {
   };
 }
 
-/** Makes the graph and its labels in a folder; does nothing with what is there already. */
+/** Creates the graph and its labels in a folder. Existing data is kept. */
 export async function makeSubject(folder: string, addresses: number, edges: number): Promise<void> {
   if (!existsSync(storeIn(folder))) {
     const csv = join(folder, 'transfers.csv');
@@ -242,7 +243,7 @@ async function measure(folder: string): Promise<Measured> {
     evaluate: walk,
     passes: (of, node) => !absorbs(assessor.attributions(of, deps.labels.current, null).of(node), 'LEFT_OUT'),
   });
-  // As the keeper does once for each index.
+  // Done once per index, as in production.
   const attributions = assessor.attributions(graph, deps.labels.current, null);
   for (let node = 1; node <= graph.nodeCount; node++) attributions.of(node);
   const blockMs: number[] = [];

@@ -1,6 +1,6 @@
 /**
- * The transfer store on the synthetic power-law graph: bulk load from CSV, size, live upserts, and a hub's update and top 100, beside
- * bare puts into LMDB. Run: node dist/bench/graph-ingest.js [--edges N] [--addresses N] [--keep]
+ * The transfer store on the synthetic power-law graph: bulk load from CSV, size, live upserts, and a hub's update and top 100, compared
+ * with plain puts into LMDB. Run: node dist/bench/graph-ingest.js [--edges N] [--addresses N] [--keep]
  */
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -34,7 +34,7 @@ interface LoadResult {
   readonly perSecond: number;
   readonly cpuSeconds: number;
   readonly rssMb: number;
-  /** Puts of one neighbour each into a bare B-tree, in key order. */
+  /** Puts of one neighbour each into a plain B-tree, in key order. */
   readonly barePuts: number;
 }
 
@@ -45,7 +45,7 @@ interface SizeResult {
 
 interface LiveResult {
   readonly upserts: number;
-  /** Two puts by composite key a transfer, in the same batches. */
+  /** Two puts per transfer by composite key, in the same batches. */
   readonly bareUpserts: number;
   readonly blockTransfers: number;
   readonly hubDegree: number;
@@ -117,7 +117,7 @@ async function measureLoad(csv: string, folder: string): Promise<LoadResult> {
   };
 }
 
-/** One composite key and 30 bytes an edge, appended in order. */
+/** One composite key and 30 bytes per edge, appended in order. */
 async function barePuts(path: string): Promise<number> {
   const count = 1_000_000;
   const bare = openEnvironment(path, { encoding: 'binary', keyEncoding: 'binary', noSubdir: true });
@@ -156,13 +156,13 @@ async function measureSize(folder: string): Promise<SizeResult> {
   return { edges, adjacencyBytes: pages * (stats.pageSize ?? 4096) };
 }
 
-/** Child: what a running server does. */
+/** Child: the work of a running server. */
 async function measureLive(folder: string, addresses: number): Promise<LiveResult> {
   const store = storeIn(folder);
   const next = seededUint32(77);
   const draw = (): string => powerLawAddress(Math.floor(addresses * (next() / 2 ** 32) ** 2));
   const hub = powerLawAddress(POWER_LAW_HUB);
-  // Transactions that no run before this one made.
+  // Transactions that no earlier run created.
   let index = store.coverage(POWER_LAW_CHAIN).transfers;
   const make = (from: string, to: string, height: number): Transfer => ({
     chain: POWER_LAW_CHAIN,

@@ -1,4 +1,4 @@
-/** The trace of the graph benchmark done by others: by DuckDB as one recursive query, by graphology in memory. Run by graph.ts. */
+/** The trace of the graph benchmark in other programs: in DuckDB as one recursive query, in graphology in memory. Run by graph.ts. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -12,7 +12,7 @@ export interface PeerResult {
   /** Digest of the edges of each start. */
   readonly digests: readonly string[];
   readonly loadSeconds: number;
-  /** After loading, garbage collected. */
+  /** After loading and a garbage collection. */
   readonly heapMb: number;
 }
 
@@ -23,9 +23,9 @@ const heapMb = (): number => {
 };
 
 /**
- * Nodes in the order of discovery are numbered by (depth, number of the node they were found from, rank among its neighbours).
- * A level may hold nodes that an earlier one has; they find nothing new, and their first number counts. A level needs no more than
- * twice the nodes of the answer, as only so many can be such.
+ * Nodes in the order of discovery are numbered by (depth, number of the node they were found from, rank among its neighbours). A level may
+ * contain nodes of an earlier one. They lead to nothing new, and their first number counts. A level needs no more than twice the nodes of
+ * the result, because at most that many can be repeated.
  */
 const DUCKDB_TRACE = `
 with recursive walk(node, depth, number) as (
@@ -58,7 +58,7 @@ pairs as (
 )
 select source, target from pairs order by place limit ${TRACE.edgesMax}`;
 
-/** Both directions of every edge, ranked as a trace goes, in the order of the node: what an index would be. */
+/** Both directions of every edge, ranked in the order of a trace, sorted by node: the equivalent of an index. */
 const DUCKDB_TABLES = (csv: string): readonly string[] => [
   `create table edges as select * from read_csv('${csv}', header = false,
      columns = {'source': 'INTEGER', 'target': 'INTEGER', 'cents': 'BIGINT', 'unpriced': 'INTEGER'})`,
@@ -73,7 +73,7 @@ const DUCKDB_TABLES = (csv: string): readonly string[] => [
   'drop table edges',
 ];
 
-/** More than the tables of the large graph need, less than would push other programs out. */
+/** More than the tables of the large graph need, and less than would evict other programs. */
 const DUCKDB_MEMORY = '8GB';
 
 async function traceByDuckDb(folder: string, starts: readonly NodeId[]): Promise<PeerResult> {
@@ -106,7 +106,7 @@ interface EdgeAttributes {
 
 type PeerGraph = InstanceType<typeof graphology.DirectedGraph<Record<string, never>, EdgeAttributes>>;
 
-/** The columns of the CSV. */
+/** Returns the columns of the CSV. */
 function readEdges(path: string, count: number): readonly Float64Array[] {
   const columns = [0, 1, 2, 3].map(() => new Float64Array(count));
   const bytes = readFileSync(path);
@@ -126,7 +126,7 @@ function readEdges(path: string, count: number): readonly Float64Array[] {
   return columns;
 }
 
-/** Nodes are named so that their neighbours keep the order they were added in: that of value, so that sorting them costs little. */
+/** Node names make their neighbours keep the insertion order, which is that of value, so that sorting them is cheap. */
 function loadGraphology(folder: string): PeerGraph {
   const graph: PeerGraph = new graphology.DirectedGraph();
   const { edges, nodes } = readSubject(folder);
@@ -150,7 +150,7 @@ interface Found extends EdgeAttributes {
   readonly isOut: boolean;
 }
 
-/** The trace as one writes it over graphology: a queue, a Map of depths, neighbours of both directions sorted by value. */
+/** The trace as usually written with graphology: a queue, a Map of depths, neighbours of both directions sorted by value. */
 function traceGraphology(graph: PeerGraph, start: NodeId): string[] {
   const depths = new Map<string, number>([[`n${start}`, 0]]);
   const expanded = new Set<string>();

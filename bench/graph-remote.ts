@@ -1,7 +1,7 @@
 /**
- * The transfer graph in a server beside the one at hand: traces of three hops over a real Redis on loopback, out of an empty memory
- * and out of a warm one, in milliseconds and round trips; what pushing and holding an edge costs. Run:
- * node dist/bench/graph-remote.js [--addresses N] [--edges N] [--folder PATH] [--cluster] [--no-save]
+ * The transfer graph in a server compared with a local one: traces of three hops over a real Redis on loopback, with an empty and with a
+ * warm cache, in milliseconds and round trips; the cost of pushing and storing an edge.
+ * Run: node dist/bench/graph-remote.js [--addresses N] [--edges N] [--folder PATH] [--cluster] [--no-save]
  */
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -45,7 +45,7 @@ interface Timed {
   readonly edges: readonly number[];
 }
 
-/** A trace as an answer makes it: the walk, who was met, and of each edge what moved. */
+/** A trace as for a response: the walk, the addresses of its nodes, and the details of each edge. */
 function trace(graph: TransferGraph, start: NodeId): Traversal {
   const walked = traverse({ ...TRACE, start }, { graph, workspace, weighing: WEIGHING, isService });
   const { edges, nodes } = walked;
@@ -70,7 +70,7 @@ async function timed(
     figures.milliseconds.push(systemClock.monotonic() - before);
     figures.roundTrips.push(roundTrips() - trips);
     figures.edges.push(edges.count);
-    // The version that is read is looked up again, as for another request.
+    // Lets the reader look up its version again, as for a new request.
     await new Promise(setImmediate);
   }
   return figures;

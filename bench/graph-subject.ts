@@ -1,6 +1,6 @@
 /**
- * What the graph benchmark runs on: the synthetic graph of scripts/ as a store, the same edges as CSV for those that it is
- * compared with, starts drawn by degree, and who counts as a service. Made once and kept in the folder.
+ * The test data of the graph benchmark: the synthetic graph of scripts/ as a store, the same edges as CSV for the compared programs, starts
+ * drawn by degree, and the set of services. It is built once and kept in the folder.
  */
 import { createHash } from 'node:crypto';
 import { closeSync, existsSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
@@ -14,12 +14,12 @@ import { RowReader, type Weighing } from '../src/graph/kernels/rows.ts';
 import type { TraverseOptions } from '../src/graph/kernels/traverse.ts';
 import { openTransferStore } from '../src/graph/store.ts';
 
-/** Starts that are drawn; the first of them serve for comparison. */
+/** Number of starts drawn. The first of them are used for comparison. */
 const STARTS = 1_100;
 const SEED = 20_261;
 const FLUSH_BYTES = 1 << 20;
 
-/** As screening weighs; all assets of the generated graph are evidence. */
+/** The weights of screening. All assets of the generated graph are evidence. */
 export const WEIGHING: Weighing = { isEvidence: () => true, dustUsd: 1, dustShare: 1e-4 };
 
 /** One address in this many is a service. */
@@ -27,7 +27,7 @@ const SERVICE_EVERY = 200;
 /** Fibonacci hashing, the same in SQL. */
 export const SERVICE_FACTOR = 2_654_435_761;
 
-/** A service by its number alone, so that a database can say the same. */
+/** A service is determined only by its number, so that a database can compute the same. */
 export const isService = (node: NodeId): boolean => ((node * SERVICE_FACTOR) % 2 ** 32) % SERVICE_EVERY === 0;
 export const SERVICE_SQL = `(node::UBIGINT * ${SERVICE_FACTOR}) % 4294967296 % ${SERVICE_EVERY} = 0`;
 
@@ -44,7 +44,7 @@ export interface Subject {
   readonly nodes: number;
   /** Pairs of addresses, folded. */
   readonly edges: number;
-  /** Drawn in proportion of their counterparties; super-nodes, which no trace passes, left out. */
+  /** Drawn in proportion to their number of counterparties. Super-nodes, which no trace passes, are left out. */
   readonly starts: readonly NodeId[];
   readonly hub: NodeId;
   readonly hubDegree: number;
@@ -72,7 +72,7 @@ export async function withGraph<T>(
 export const readSubject = (folder: string): Subject =>
   JSON.parse(readFileSync(subjectIn(folder), 'utf8')) as Subject;
 
-/** Writes every edge of the store as `from,to,cents,unpriced`, and draws the starts. Does nothing where that was done. */
+/** Writes every edge of the store as `from,to,cents,unpriced`, and draws the starts. Does nothing if that was already done. */
 export async function exportEdges(folder: string): Promise<void> {
   if (existsSync(subjectIn(folder))) return;
   await withGraph(folder, (graph) => {
@@ -89,7 +89,7 @@ export async function exportEdges(folder: string): Promise<void> {
       for (let at = 0; at < count; at++) {
         const to = columns.ids[at]!;
         text += `${from},${to},${Math.round(columns.valueUsd[at]! * 100)},${columns.unpriced[at]!}\n`;
-        // Algorithm R (Vitter, 1985): an edge drawn evenly has ends drawn by degree.
+        // Algorithm R (Vitter, 1985): the ends of a uniformly drawn edge are drawn by degree.
         const slot = drawn.length < 2 * STARTS ? drawn.length : next() % (edges + 1);
         const end = next() % 2 === 0 ? from : to;
         if (slot < 2 * STARTS) drawn[slot] = end;
@@ -116,7 +116,7 @@ export async function exportEdges(folder: string): Promise<void> {
   });
 }
 
-/** One number for a set of edges, whatever their order. */
+/** One number for a set of edges, independent of their order. */
 export function digestOf(pairs: readonly string[]): string {
   return createHash('sha256')
     .update([...pairs].sort().join('\n'))
@@ -124,7 +124,7 @@ export function digestOf(pairs: readonly string[]): string {
     .slice(0, 16);
 }
 
-/** The part of sorted figures below which a share of them lies. */
+/** The quantile of figures. */
 export function quantile(figures: readonly number[], share: number): number {
   const sorted = [...figures].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;

@@ -1,7 +1,8 @@
 /**
  * Walks of the transfer graph: traces of three hops on a graph of 2 million addresses and 20 million transfers and on one ten times
- * smaller, beside DuckDB and graphology over the same edges; exposure and paths. Run: node --expose-gc dist/bench/graph.js
- * [--addresses N] [--edges N] [--folder PATH] [--no-save]. A folder that is named is kept, with what was made in it.
+ * smaller, compared with DuckDB and graphology over the same edges; exposure and paths. A folder given on the command line is kept, with
+ * the data built in it.
+ * Run: node --expose-gc dist/bench/graph.js [--addresses N] [--edges N] [--folder PATH] [--no-save]
  */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -35,17 +36,17 @@ import { argument, type BenchRow, publish, report, row, runChild } from './harne
 const SELF = fileURLToPath(import.meta.url);
 const PEERS = fileURLToPath(new URL('./graph-peers.js', import.meta.url));
 const SEED = 1;
-/** The smaller graph. */
+/** Factor by which the smaller graph is smaller. */
 const SMALLER = 10;
 const WARM_UP = 100;
-/** Starts that the others trace too: DuckDB takes seconds for some. */
+/** Starts that the compared programs trace too: DuckDB takes seconds for some. */
 const STARTS_DUCKDB = 20;
 const STARTS_GRAPHOLOGY = 200;
 const PATH_PAIRS = 200;
 const HUB_TRACES = 20;
-/** Entities that services belong to. */
+/** Number of entities that the services belong to. */
 const ENTITIES = 50;
-/** V8 holds no more entries in one Map, and graphology keeps its edges in one. */
+/** The most entries that V8 allows in one Map. graphology keeps its edges in one. */
 const GRAPHOLOGY_EDGES_MAX = 2 ** 24;
 
 interface TraceResult {
@@ -53,9 +54,9 @@ interface TraceResult {
   readonly nodes: readonly number[];
   readonly digests: readonly string[];
   readonly hubMilliseconds: readonly number[];
-  /** Resident, the touched pages of the store's map included: those the system takes back when it needs them. */
+  /** Resident memory, including touched pages of the store's map, which the system reclaims if it needs them. */
   readonly rssMb: number;
-  /** Of that, what the process holds for itself. */
+  /** The part of it that is the process's own. */
   readonly ownMb: number;
 }
 
@@ -66,7 +67,7 @@ interface FlowResult {
   readonly pathsFound: number;
 }
 
-/** Runs the work once a start, after a warm-up on others, and returns milliseconds. */
+/** Runs the work once per start. Returns milliseconds. */
 function timed(starts: readonly NodeId[], work: (start: NodeId) => void): number[] {
   return starts.map((start) => {
     const before = systemClock.monotonic();
@@ -75,7 +76,7 @@ function timed(starts: readonly NodeId[], work: (start: NodeId) => void): number
   });
 }
 
-/** Resident memory that no file stands behind, in MB; all of it where the system does not tell them apart. */
+/** Resident memory without file-backed pages, in MB. All resident memory if the system does not distinguish them. */
 function ownMemoryMb(): number {
   const status = existsSync('/proc/self/status') ? readFileSync('/proc/self/status', 'utf8') : '';
   const kilobytes = /^RssAnon:\s+(\d+) kB$/m.exec(status)?.[1];
@@ -103,7 +104,7 @@ function measureTraces(graph: TransferGraph, { starts, hub }: Subject): TraceRes
   return { milliseconds, nodes, digests, hubMilliseconds, rssMb, ownMb };
 }
 
-/** Child: exposure in both directions, as a screening asks for it, and paths between starts. */
+/** Child: exposure in both directions, as in a screening, and paths between starts. */
 function measureFlows(graph: TransferGraph, { starts }: Subject): FlowResult {
   const workspace = createKernelWorkspace();
   const entities = Array.from({ length: ENTITIES }, (_, at) => ({ key: `entity ${at}` }));
@@ -148,7 +149,7 @@ function measureFlows(graph: TransferGraph, { starts }: Subject): FlowResult {
   return { exposureMs, exposureNodes, pathMs, pathsFound };
 }
 
-/** Makes the graph in the folder, once. */
+/** Builds the graph in the folder, once. */
 async function build(folder: string, addresses: number, edges: number): Promise<void> {
   if (!existsSync(storeIn(folder))) {
     mkdirSync(folder, { recursive: true });
@@ -182,7 +183,7 @@ async function measure(folder: string, addresses: number, edges: number): Promis
 const peer = (name: string, folder: string, starts: number): Promise<PeerResult> =>
   runChild<PeerResult>(PEERS, [name, folder, String(starts)], ['--expose-gc', '--max-old-space-size=8192']);
 
-/** How many starts have other edges by a peer than by the kernel. */
+/** The number of starts for which a compared program finds other edges than the kernel. */
 const differing = (traces: TraceResult, { digests }: PeerResult): number =>
   digests.filter((digest, at) => digest !== traces.digests[at]).length;
 
@@ -212,7 +213,7 @@ export async function benchGraph(root: string, addresses: number, edges: number)
     edges / SMALLER,
   );
   const large = await measure(join(root, `${addresses}-${edges}`), addresses, edges);
-  // Where graphology cannot hold the large graph, it is compared on the small one.
+  // If graphology cannot hold the large graph, the comparison uses the small one.
   const compared = large.subject.edges < GRAPHOLOGY_EDGES_MAX ? large : small;
   const comparedName = compared === large ? 'large' : 'small';
   const duckdb = await peer('duckdb', large.folder, STARTS_DUCKDB);

@@ -1,4 +1,4 @@
-/** What every benchmark shares: rows with goal and control, the printed table, and the file that keeps the run. */
+/** Shared by all benchmarks: rows with goal and control, the printed table, and the file of a run. */
 import { spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { arch, cpus, platform, release, totalmem } from 'node:os';
@@ -14,9 +14,9 @@ export interface BenchRow {
   readonly name: string;
   readonly value: number;
   readonly unit: string;
-  /** What the specification asks of `value`, or of `ratio` where `of` says so; null for a figure beside. */
+  /** The goal for `value`, or for `ratio` if `of` is `ratio`. Null for an additional figure without a goal. */
   readonly goal: (BenchGoal & { readonly of?: 'value' | 'ratio' }) | null;
-  /** The same work done the bare way, in the same run. */
+  /** The same work done by a minimal implementation in the same run. */
   readonly control: number | null;
   readonly ratio: number | null;
   readonly met: boolean | null;
@@ -26,7 +26,7 @@ export interface BenchReport {
   readonly name: string;
   readonly startedAt: string;
   readonly machine: BenchMachine;
-  /** What was measured on: counts, seeds, real and synthetic apart. */
+  /** The test data: counts and seeds, with real and synthetic data listed separately. */
   readonly subject: Readonly<Record<string, string | number>>;
   readonly rows: readonly BenchRow[];
   readonly met: boolean;
@@ -41,6 +41,7 @@ export interface BenchMachine {
   readonly node: string;
 }
 
+/** Describes the machine of this run. */
 export function describeMachine(): BenchMachine {
   const processors = cpus();
   const cpu = processors[0]?.model.trim() ?? 'unknown';
@@ -58,7 +59,7 @@ export function describeMachine(): BenchMachine {
   };
 }
 
-/** A row, judged. A goal `of: 'ratio'` is about value / control. */
+/** Creates a row and checks its goal. A goal with `of: 'ratio'` refers to value / control. */
 export function row(
   name: string,
   value: number,
@@ -76,6 +77,7 @@ export function row(
   return { name, value, unit, goal, control, ratio, met };
 }
 
+/** Creates a report. It is met if no row misses its goal. */
 export function report(
   name: string,
   startedAt: string,
@@ -103,7 +105,7 @@ const goalText = (goal: BenchRow['goal']): string => {
   return goal.of === 'ratio' ? `${bound} × control` : bound;
 };
 
-/** The report as a table for people. */
+/** Formats the report as a readable table. */
 export function formatReport(bench: BenchReport): string {
   const head = ['', 'value', 'unit', 'goal', 'control', 'ratio', 'met'];
   const cells = bench.rows.map((each) => [
@@ -136,7 +138,7 @@ export function formatReport(bench: BenchReport): string {
   ].join('\n');
 }
 
-/** Keeps the run as bench/results/<date>-<machine>.json beside other benchmarks' runs of that day; returns the path. */
+/** Saves the run as bench/results/<date>-<machine>-<name>.json. Returns the path. */
 export function saveReport(bench: BenchReport): string {
   const folder = join(projectRoot, 'bench', 'results');
   mkdirSync(folder, { recursive: true });
@@ -147,17 +149,14 @@ export function saveReport(bench: BenchReport): string {
 
 const machineAndName = (bench: BenchReport): string => `${bench.machine.name}-${bench.name}`;
 
-/** Prints a report, keeps it unless `--no-save` is given, and has the process end with 1 if a goal was missed. */
+/** Prints a report, saves it unless `--no-save` is given, and sets the exit code to 1 if a goal was missed. */
 export function publish(bench: BenchReport): void {
   process.stdout.write(formatReport(bench));
   if (!process.argv.includes('--no-save')) process.stdout.write(`Kept: ${saveReport(bench)}\n`);
   if (!bench.met) process.exitCode = 1;
 }
 
-/**
- * Runs a built script in a process of its own and returns what it printed as JSON on stdout. Throws with its stderr where it
- * fails.
- */
+/** Runs a built script in a process of its own and returns the JSON that it prints on stdout. Throws with its stderr if it fails. */
 export function runChild<T>(
   script: string,
   args: readonly string[],
@@ -183,7 +182,7 @@ export function runChild<T>(
   });
 }
 
-/** A number given on the command line as `--name N`, or what stands in its place. */
+/** Returns the number given on the command line as `--name N`, or the fallback. */
 export function argument(name: string, fallback: number): number {
   const at = process.argv.indexOf(name);
   return at < 0 ? fallback : Number(process.argv[at + 1]);

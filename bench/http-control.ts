@@ -1,6 +1,6 @@
 /**
- * The control of the HTTP benchmark: a bare uWebSockets.js handler that sends the same number of bytes and headers as a real answer,
- * and knows nothing else. Told by its parent what to send.
+ * The control of the HTTP benchmark: a minimal uWebSockets.js handler that sends as many bytes and headers as a real response and does
+ * nothing else. Its parent process sends it the response.
  */
 import uws from 'uWebSockets.js';
 
@@ -16,11 +16,11 @@ function serve({ headers, body }: ControlAnswer): void {
   const first = block.slice(0, colon);
   const rest = block.slice(colon + 2);
   const bytes = Buffer.from(body);
-  // Without its own mark, as the real server: the numbers of headers are equal.
+  // Without its own header, as in the real server: both send the same number of headers.
   (uws as unknown as { _cfg(key: string): void })._cfg('silent');
   uws
     .App()
-    // All headers in one call, the fastest there is; and one call each, as a handler is usually written.
+    // One route writes all headers in one call, which is the fastest way. The other makes one call per header, as handlers usually do.
     .get('/api/*', (res) => {
       res.writeHeader(first, rest).end(bytes);
     })

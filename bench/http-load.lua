@@ -1,5 +1,5 @@
--- Load of the HTTP benchmark for wrk. Arguments: file of request heads or bodies, file of keys, kind (oracle | bulk | screening), path prefix,
--- number of the first item, so that a later run goes on where an earlier one stopped.
+-- The load of the HTTP benchmark, for wrk. Arguments: file of addresses or bodies, file of keys, kind (oracle | bulk | screening), path prefix,
+-- number of the first item, so that a later run continues after an earlier one.
 local items, keys = {}, {}
 local item, key = 0, 0
 local before, between, after

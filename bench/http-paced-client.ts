@@ -1,6 +1,6 @@
 /**
- * A client of the HTTP benchmark that asks at a fixed pace and measures each answer from the moment its request was written. One
- * request at a time and connection; connections are added while all are busy.
+ * A client of the HTTP benchmark that sends requests at a fixed rate and measures each response from the moment its request was written.
+ * Each connection has one request at a time. Connections are added if all are busy.
  */
 import { connect, type Socket } from 'node:net';
 
@@ -8,7 +8,7 @@ export interface PacedClientSettings {
   readonly port: number;
   readonly perSecond: number;
   readonly seconds: number;
-  /** Whole requests, sent in turn. */
+  /** Complete requests, sent in turn. */
   readonly requests: readonly string[];
 }
 

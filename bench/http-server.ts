@@ -22,11 +22,11 @@ import { createSanctionsCheckWriter } from '../src/screening/sanctions-check.ts'
 
 export interface BenchServerSettings {
   readonly snapshots: string;
-  /** Folder for keys and quotas; its `transfers` are read where they are. */
+  /** Folder for keys and quotas. Its `transfers` are read in place. */
   readonly state: string;
   readonly keys: number;
   readonly threads: number;
-  /** Credits granted to each account; none where absent. */
+  /** Credits granted to each account. Default: none. */
   readonly credits?: number;
 }
 
@@ -35,13 +35,13 @@ export interface BenchServerReady {
   readonly keys: readonly string[];
 }
 
-/** What the counters say: quota taken over all accounts. */
+/** The counters: quota used by all accounts. */
 export interface BenchServerCounts {
   readonly oracle: number;
   readonly intel: number;
 }
 
-/** Finite, and out of reach. */
+/** Finite, but out of reach. */
 const REQUESTS_A_MINUTE = 900_000_000;
 
 async function serve(settings: BenchServerSettings): Promise<void> {
@@ -148,7 +148,7 @@ async function serve(settings: BenchServerSettings): Promise<void> {
   const ready: BenchServerReady = { port, keys: created.map(({ apiKey }) => apiKey) };
   process.send?.(ready);
   process.on('message', () => {
-    // Answered at once: what is asked is this machine's own.
+    // The embedded meter answers synchronously.
     const quota = access.quota as EmbeddedQuotaMeter;
     const total = (meter: 'oracle' | 'intel'): number =>
       accounts.reduce((sum, account) => sum + quota.used(account, meter), 0);

@@ -1,6 +1,7 @@
 /**
- * The front end under load, on the same machine as its load: the oracle beside a bare handler, bulk beside a bare B-tree loop, and a
- * paced oracle client while bulk saturates the machine. Needs wrk. Run: node dist/bench/http.js [--count N] [--seconds S] [--no-bare]
+ * The front end under load, on the same machine as the load generator: the oracle against a minimal handler, bulk against a minimal B-tree
+ * loop, and a paced oracle client while bulk saturates the machine. Needs wrk.
+ * Run: node dist/bench/http.js [--count N] [--seconds S] [--no-bare]
  */
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -28,6 +29,7 @@ import type { PacedClientResult, PacedClientSettings } from './http-paced-client
 import type { BenchServerCounts, BenchServerReady, BenchServerSettings } from './http-server.ts';
 
 const SELF = fileURLToPath(import.meta.url);
+/** Returns the path of a built benchmark script. */
 export const script = (name: string): string => join(projectRoot, 'dist', 'bench', `${name}.js`);
 const LUA = join(projectRoot, 'bench', 'http-load.lua');
 
@@ -35,18 +37,23 @@ export interface HttpBenchOptions {
   /** Synthetic labels in the index. */
   readonly count: number;
   readonly seed: number;
-  /** Distinct addresses that are asked for, half of them labelled. */
+  /** Distinct requested addresses, half of them labelled. */
   readonly addresses: number;
   readonly keys: number;
   /** Seconds of each load. */
   readonly seconds: number;
-  /** Control and oracle are measured in turn, so often. */
+  /** How often control and oracle are measured, in turn. */
   readonly rounds: number;
-  /** Measures the bare B-tree loop as well, which takes longer than all the rest. */
+  /** Measures the minimal B-tree loop as well, which takes longer than everything else. */
   readonly bare: boolean;
-  /** Which addresses are asked for: EVM ones, as callers before a transaction have them, or all chains as the TagPacks mix them (95 % Bitcoin). */
+  /**
+   * The requested addresses: EVM addresses, as clients have them before a transaction, or all chains in the mix of the TagPacks (95 %
+   * Bitcoin).
+   */
   readonly mix: 'evm' | 'tagpacks';
-  /** A folder whose `snapshots` hold an index of that count and seed already; built and removed where absent. */
+  /**
+   * A folder with an index of this count and seed in `snapshots`, which is built if absent. Default: a temporary folder, which is removed.
+   */
   readonly folder?: string;
 }
 
@@ -62,7 +69,7 @@ const CONNECTIONS = 64;
 const BULK_CONNECTIONS = 16;
 const BULK_ADDRESSES = 100;
 
-/** A child that is told something, says one thing, and goes when told to. */
+/** A child process that answers one message at a time, and runs until it is stopped. */
 export class Child {
   readonly #process: ChildProcess;
   constructor(path: string) {
@@ -114,10 +121,10 @@ export interface Address {
   readonly text: string;
 }
 
-/** Labelled addresses spread over the index, each followed by one of the same form that is not labelled, in random order. */
+/** Labelled addresses spread over the index, each followed by an unlabelled one of the same form, in random order. */
 async function sampleAddresses({ count, seed, addresses, mix }: HttpBenchOptions): Promise<Address[]> {
   const half = Math.ceil(addresses / 2);
-  // One address in fifteen is an EVM one: of these, each is taken.
+  // One address in fifteen is an EVM address: of these, each is taken.
   const every = mix === 'evm' ? 1 : Math.max(1, Math.floor((count * 0.8) / half));
   const next = seededUint32(seed + 7);
   const found: Address[] = [];
@@ -134,7 +141,7 @@ async function sampleAddresses({ count, seed, addresses, mix }: HttpBenchOptions
     for (let at = 2; at < Math.min(length, 18); at++) unlabelled[at] = next() >>> 11;
     found.push({ chain, text: shown(text) }, { chain, text: shown(formatAddressKey(unlabelled, chain)) });
   });
-  // The index holds fewer labelled EVM addresses than half of a million: unlabelled ones make up the number.
+  // The index contains fewer labelled EVM addresses than half a million: unlabelled ones fill the rest.
   while (mix === 'evm' && found.length < addresses) {
     const key = Uint8Array.from({ length: 22 }, (_, at) => (at < 2 ? 1 : next() >>> 11));
     found.push({ chain: 'ETH', text: shown(formatAddressKey(key, 'ETH')) });
@@ -146,9 +153,10 @@ async function sampleAddresses({ count, seed, addresses, mix }: HttpBenchOptions
   return found;
 }
 
-/** As clients write EVM addresses mostly: in lower case. */
+/** Clients mostly write EVM addresses in lower case. */
 const shown = (text: string): string => (text.startsWith('0x') ? text.toLowerCase() : text);
 
+/** Writes lines to a file and waits until they are written. */
 export async function writeLines(path: string, lines: Iterable<string>): Promise<void> {
   const stream = createWriteStream(path);
   for (const line of lines) if (!stream.write(`${line}\n`)) await once(stream, 'drain');
@@ -162,12 +170,13 @@ interface LoadSettings {
   readonly keys: string;
   readonly kind: 'oracle' | 'bulk' | 'screening';
   readonly prefix?: string;
-  /** Number of the first item: a later load goes on where an earlier one stopped. */
+  /** Number of the first item: a later load continues after an earlier one. */
   readonly start: number;
   readonly seconds: number;
   readonly connections: number;
 }
 
+/** Runs wrk with one thread and returns its figures. Fails if wrk is not installed. */
 export function wrk({
   port,
   items,
@@ -207,7 +216,7 @@ export function wrk({
   });
 }
 
-/** What the control sends: of a thousand real answers the one of the mean length, with its headers. */
+/** The response of the control: of a thousand real responses the one with the length nearest to the mean, with its headers. */
 export async function controlAnswer(
   port: number,
   key: string,
@@ -232,6 +241,7 @@ export async function controlAnswer(
 const median = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 
+/** Builds complete oracle requests, with the keys in turn. */
 export function oracleRequests(addresses: readonly Address[], keys: readonly string[]): string[] {
   return addresses
     .slice(0, 20_000)
@@ -241,6 +251,7 @@ export function oracleRequests(addresses: readonly Address[], keys: readonly str
     );
 }
 
+/** Builds bulk bodies of 100 addresses each. */
 export function bulkBodies(addresses: readonly Address[]): string[] {
   const bodies: string[] = [];
   for (let from = 0; from + BULK_ADDRESSES <= addresses.length; from += BULK_ADDRESSES) {
@@ -250,9 +261,10 @@ export function bulkBodies(addresses: readonly Address[]): string[] {
   return bodies;
 }
 
-/** A process that does nothing but take a core. */
+/** A process that only keeps a core busy. */
 const busyLoop = (): ChildProcess => spawn(process.execPath, ['-e', 'for(;;);'], { stdio: 'ignore' });
 
+/** Runs the paced client in a process of its own. */
 export const pacedClient = async (settings: PacedClientSettings): Promise<PacedClientResult> => {
   const child = new Child(script('http-paced-client'));
   try {
@@ -275,11 +287,12 @@ const startControl = async (answer: ControlAnswer): Promise<{ control: Child; po
   return { control, port: (await control.ask<{ port: number }>(answer)).port };
 };
 
+/** Throws if requests of a load failed. */
 export const noFailures = (what: string, load: Load): void => {
   if (load.failed > 0) throw new Error(`${what}: ${load.failed} of ${load.requests} requests failed.`);
 };
 
-/** Oracle and control in turn, the same requests. */
+/** Measures oracle and control in turn, with the same requests. */
 export async function measureOracle(
   { options, folder, addresses, server, ready }: Bench,
   answer: ControlAnswer,
@@ -308,7 +321,8 @@ export async function measureOracle(
       slowest = Math.max(slowest, oracle.p99Ms);
     }
     const after = await server.ask<BenchServerCounts>({});
-    // wrk stops without waiting for what is under way: a request a connection and round may be counted that it never saw answered.
+    // wrk stops without waiting for requests in flight: the quotas may count one request per connection and round of which wrk saw no
+    // response.
     const uncounted = after.oracle - before.oracle - requests;
     if (uncounted < 0 || uncounted > CONNECTIONS * options.rounds)
       throw new Error(`The quotas counted ${after.oracle - before.oracle} of ${requests} requests.`);
@@ -353,7 +367,7 @@ async function measureBulk(
   return [row('POST /screen/bulk of 100', median(rates), 'addresses/s', { atLeast: 1.2, of: 'ratio' }, bare)];
 }
 
-/** The paced client while bulk takes all it can get; and beside the control while two loops do. */
+/** The paced client while bulk saturates the machine, and against the control while two loops do. */
 export async function measurePaced(bench: Bench, answer: ControlAnswer): Promise<BenchRow[]> {
   const { options, folder, addresses, ready } = bench;
   const files = { items: join(folder, 'bulk.txt'), keys: join(folder, 'keys.txt'), kind: 'bulk' as const };
@@ -389,7 +403,7 @@ export async function measurePaced(bench: Bench, answer: ControlAnswer): Promise
   ];
 }
 
-/** The bare loop is measured by the benchmark of labels, over the same snapshot. */
+/** The benchmark of labels measures the minimal loop, over the same snapshot. */
 async function measureBare(folder: string, { count, seed }: HttpBenchOptions): Promise<number> {
   const path = currentSnapshot(join(folder, 'snapshots'));
   if (path === null) throw new Error('There is no snapshot to compare with.');

@@ -1,4 +1,4 @@
-/** Prints how many milliseconds importing the named package takes, in this process of its own. */
+/** Prints how many milliseconds it takes to import the named package, in this process of its own. */
 import { systemClock } from '../src/base/clock.ts';
 
 const startedAt = systemClock.monotonic();

@@ -1,6 +1,6 @@
 /**
- * The label index on ten million synthetic labels: import and build from CSV, size, opening, heap, hits and misses beside a
- * B-tree of the same keys, and address text to decoded labels. Run: node dist/bench/labels.js [--count N] [--keep]
+ * The label index on ten million synthetic labels: import and build from CSV, size, opening, heap, hits and misses compared with a B-tree
+ * of the same keys, and address text to decoded labels. Run: node dist/bench/labels.js [--count N] [--keep]
  */
 import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -33,7 +33,7 @@ export interface LabelBenchOptions {
   /** Number of synthetic labels. */
   readonly count: number;
   readonly seed: number;
-  /** Leaves the files of the run in place and says where. */
+  /** Keeps the files of the run and prints their location. */
   readonly keep: boolean;
 }
 
@@ -55,7 +55,7 @@ interface ReadResult {
   readonly bareHits: number;
   readonly misses: number;
   readonly textToLabels: number;
-  /** The same for EVM addresses in lower case: the mix of the TagPacks is nearly all BTC, whose texts cost ten times as much. */
+  /** The same for EVM addresses in lower case: the mix of the TagPacks is nearly all BTC, for which texts cost ten times as much. */
   readonly evmTextToLabels: number;
   readonly textToJson: number;
 }
@@ -162,7 +162,7 @@ async function measureBuild(csv: string, folder: string): Promise<BuildResult> {
   };
 }
 
-/** The columns of SYNTH_CSV_HEADER as a template, the way an importer of own files maps them. */
+/** The columns of SYNTH_CSV_HEADER as a template, like in the importer of custom files. */
 function templateOf(fields: readonly string[]): LabelTemplate {
   const [, chain, id, name, category, threatLevel, confidence, tags, jurisdiction, url, , , sourceUrl] =
     fields as string[];
@@ -208,7 +208,7 @@ interface Sample {
   readonly chains: ChainId[];
 }
 
-/** At most a million labelled addresses in random order, and their texts: of all, or of the EVM chains alone, in lower case. */
+/** At most a million labelled addresses in random order, and their texts: of all chains, or only of the EVM chains, in lower case. */
 async function sampleLabelled(count: number, seed: number, evmOnly = false): Promise<Sample> {
   const every = evmOnly ? 1 : Math.max(1, Math.floor(count / SAMPLE));
   const found: { key: Uint8Array; chain: ChainId }[] = [];
@@ -241,7 +241,7 @@ async function sampleLabelled(count: number, seed: number, evmOnly = false): Pro
   };
 }
 
-/** Child: reads. The B-tree is built from the same keys, as slots, and asked for the same sample in the same order. */
+/** Child: reads. The B-tree is built from the same keys, as slots, and is queried for the same sample in the same order. */
 async function measureRead(path: string, folder: string, count: number, seed: number): Promise<ReadResult> {
   const btree = join(folder, 'btree', 'keys.mdb');
   await buildBtree(path, btree);
@@ -261,8 +261,8 @@ async function measureRead(path: string, folder: string, count: number, seed: nu
 }
 
 /**
- * Child: what a thread holds after two million answers for random addresses, beside what it held before it opened the
- * snapshot. Nothing else is in the process, so nothing else can be collected meanwhile and hide it.
+ * Child: the memory that a thread holds after two million responses for random addresses, minus the memory before it opened the snapshot.
+ * The process does nothing else, so no other garbage can hide it.
  */
 function measureHeap(path: string, seed: number): number {
   const out = new Uint8Array(1 << 16);
@@ -278,9 +278,9 @@ function measureHeap(path: string, seed: number): number {
   }
   globalThis.gc?.();
   const after = process.memoryUsage();
-  // Asked once more, so that the reader is still held when the memory is counted.
+  // Called once more, so that the reader is still referenced when the memory is measured.
   reader.labels(0, 'BTC');
-  // `external` counts the whole map as if it were heap; what the thread really allocated outside the heap is in `arrayBuffers`.
+  // `external` counts the whole map as if it were heap. The thread's real allocations outside the heap are in `arrayBuffers`.
   return (after.heapUsed - before.heapUsed + after.arrayBuffers - before.arrayBuffers) / 1e6;
 }
 
@@ -350,7 +350,7 @@ function jsonLoop(reader: LabelReader, sample: Sample): number {
   return perSecond(chains.length, start);
 }
 
-/** `getBinaryFast` over prepared buffers: nothing but the B-tree is measured. */
+/** `getBinaryFast` over prepared buffers, so that only the B-tree is measured. */
 async function bareLoop(path: string, { keys, keyOffsets }: Sample): Promise<number> {
   const environment = openEnvironment(path, { encoding: 'binary', keyEncoding: 'binary', readOnly: true });
   const words = new Int32Array(SLOT_WORDS);
@@ -378,7 +378,7 @@ async function buildBtree(path: string, file: string): Promise<void> {
   const bytes = new Uint8Array(records.buffer, records.byteOffset, records.byteLength);
   const stride = RECORD_WORDS * 4;
   let order = Uint32Array.from({ length: addresses }, (_, index) => index);
-  // Least significant first, over the first six bytes; what shares those is put in order below.
+  // Least significant first, over the first six bytes. Keys that share those are sorted below.
   for (let byte = 4; byte >= 0; byte -= 2) order = radixPass(bytes, stride, byte, order);
   const target = openEnvironment(file, { encoding: 'binary', keyEncoding: 'binary', noSync: true });
   const slotAt = (index: number): Buffer =>
@@ -394,7 +394,7 @@ async function buildBtree(path: string, file: string): Promise<void> {
   for (let from = 0; from < addresses; from += 500_000) {
     target.transactionSync(() => {
       const to = Math.min(addresses, from + 500_000);
-      // Keys are copied: lmdb-js must not be handed a view of another environment's map.
+      // Keys are copied: lmdb-js must not get a view of another environment's map.
       for (let index = from; index < to; index++)
         target.putSync(Buffer.from(slotAt(index)), value, { append: true });
     });

@@ -1,12 +1,12 @@
 /**
- * `npm run bench [-- name [options]]`: runs a benchmark, or all of them, each in a process of its own so that none warms or starves
- * another. Each prints its table, keeps its run under bench/results/ and fails where a goal was missed.
+ * `npm run bench [-- name [options]]`: runs one benchmark or all of them, each in a process of its own so that none warms up or slows down
+ * another. Each prints its table, saves its run under bench/results/, and fails if it missed a goal.
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { projectRoot } from '../src/base/paths.ts';
 
-/** What is measured, and the built script that measures it. */
+/** The benchmarks, and the built script of each. */
 const BENCHMARKS: Readonly<Record<string, string>> = {
   address: 'kernels/address.js',
   labels: 'labels.js',

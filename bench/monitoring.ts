@@ -1,7 +1,7 @@
 /**
- * Monitoring with a million watched wallets: transfers matched on one core and the memory that takes beside a Map of texts, 10,000
- * wallets listed with filters, 100,000 alerts paged, deliveries to many receivers, and, where a node is installed, the time from a
- * block to the webhook of the built program.
+ * Monitoring with a million watched wallets: transfers matched on one core and the memory for it, compared with a Map of texts; 10,000
+ * wallets listed with filters; 100,000 alerts paged; deliveries to many receivers; and, if a node is installed, the time from a block to
+ * the webhook of the built program.
  * Run: node --expose-gc dist/bench/monitoring.js [--watched N] [--alerts N] [--payments N] [--no-save]
  */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -36,12 +36,12 @@ export interface MonitoringBenchOptions {
 
 const BLOCKS = 500;
 const TRANSFERS_A_BLOCK = 400;
-/** One in so many transfers is of a watched wallet. */
+/** One transfer in this many is of a watched wallet. */
 const MATCH_EVERY = 50;
 const ROUNDS = 5;
 const LISTED_WALLETS = 10_000;
 const LIST_CALLS = 2_000;
-/** Calls before the measured ones: the compiler's time is not the store's. */
+/** Calls before the measured ones, so that compilation is not measured. */
 const WARM_UP = 100;
 const RECEIVERS = 50;
 const DELIVERIES = 5_000;
@@ -59,7 +59,7 @@ function held(): number {
   return heapUsed + arrayBuffers;
 }
 
-/** Addresses as hashes have them: no byte like another's. */
+/** Pseudorandom addresses, like real hashes. */
 function addressOf(n: number): string {
   const next = seededUint32(n + 1);
   let text = '';
@@ -211,7 +211,7 @@ const finding = (n: number): AlertDraft => ({
   },
 });
 
-/** Milliseconds of each of the calls. */
+/** Milliseconds of each call. */
 function timed(calls: number, one: (call: number) => string): number[] {
   const taken: number[] = [];
   for (let call = 0; call < Math.min(WARM_UP, calls); call++) one(call);
@@ -248,7 +248,7 @@ async function listRows(store: MonitoringStore, options: MonitoringBenchOptions)
     );
     return `{"wallets":[${wallets.map(walletText).join(',')}],"total":${total}}`;
   });
-  // The bare way: all records out of their JSON texts at each call, as a table without an index and a cache has them.
+  // The simple way: parse all records from their JSON texts at each call, like a table without an index and a cache.
   const texts = added.map((wallet) => JSON.stringify(wallet));
   const control = timed(60, (call) => {
     const all = texts.map((text) => JSON.parse(text) as MonitoredWallet);
@@ -263,7 +263,7 @@ async function listRows(store: MonitoringStore, options: MonitoringBenchOptions)
   for (let from = 0; from < options.alerts; from += 5_000)
     await store.write((writer) => {
       for (let n = from; n < Math.min(options.alerts, from + 5_000); n++) {
-        // Nobody is told: what is measured are lists.
+        // No notifications: only lists are measured.
         const wallet = {
           ...(added[n % LISTED_WALLETS] as MonitoredWallet),
           alertThreshold: 'critical',
@@ -311,7 +311,7 @@ const closed = (server: Server): Promise<unknown> => {
   return new Promise((resolve) => server.close(resolve));
 };
 
-/** Messages that wait are sent to so many receivers; the control posts as many bytes with nothing written down. */
+/** Sends pending messages to several receivers. The control posts as many bytes without storing anything. */
 async function deliveryRow(store: MonitoringStore): Promise<BenchRow> {
   let taken = 0;
   let bytes = 0;
@@ -375,7 +375,7 @@ async function deliveryRow(store: MonitoringStore): Promise<BenchRow> {
   return row(`deliveries to ${RECEIVERS} receivers`, perSecond, '1/s', null, control);
 }
 
-/** From the command that makes a block to the whole webhook, through the built program; the node's own work is part of it. */
+/** From the command that makes a block to the complete webhook, through the built program. The node's own work is included. */
 async function receiptRows(payments: number): Promise<BenchRow[]> {
   const [, mixer] = ACCOUNTS;
   const world = newWorld();

@@ -1,4 +1,4 @@
-/** The pairs of names and scores of the shared data, read as rows by column name. */
+/** Reads the shared data's pairs of names and scores as rows by column name. */
 import { parse } from 'csv-parse/sync';
 
 export const parseCsvRows = (text: string): readonly Record<string, string>[] =>

@@ -1,11 +1,11 @@
-/** Figures of merit of a score: area under the curve, F1, rank correlation, and whether it means what it says. */
+/** Quality figures of a score: area under the curve, F1, rank correlation, and calibration around 0.9. */
 
 export interface Judged {
   readonly right: boolean;
   readonly score: number;
 }
 
-/** Chance that a right pair scores above a wrong one; a tie counts half. */
+/** Probability that a correct pair scores above a wrong one. A tie counts half. */
 export function areaUnderCurve(judged: readonly Judged[]): number {
   const wrong = judged.filter((each) => !each.right);
   const right = judged.filter((each) => each.right);
@@ -16,6 +16,7 @@ export function areaUnderCurve(judged: readonly Judged[]): number {
   return above / (right.length * wrong.length);
 }
 
+/** F1 if all pairs that score at least `threshold` count as matches. */
 export function f1At(judged: readonly Judged[], threshold: number): number {
   let hits = 0;
   let faults = 0;
@@ -27,13 +28,13 @@ export function f1At(judged: readonly Judged[], threshold: number): number {
   return (2 * hits) / (2 * hits + faults);
 }
 
-/** Those that score 0.85 to 0.95, and the share of them that is right. */
+/** The pairs that score 0.85 to 0.95, and the share of correct ones among them. */
 export function aroundNine(judged: readonly Judged[]): { readonly count: number; readonly right: number } {
   const near = judged.filter(({ score }) => score >= 0.85 && score <= 0.95);
   return { count: near.length, right: near.filter(({ right }) => right).length / Math.max(1, near.length) };
 }
 
-/** Spearman's: Pearson's over ranks, ties at their mean. */
+/** Spearman's rank correlation: Pearson's correlation of ranks, with ties at their mean rank. */
 export function rankCorrelation(left: readonly number[], right: readonly number[]): number {
   const [x, y] = [ranks(left), ranks(right)];
   const mean = (left.length - 1) / 2;

@@ -1,6 +1,6 @@
 /**
- * Fits the weights of the matcher's model (data/names/model.json) and says how they do on what they were not fitted to. Deterministic:
- * the same files give the same weights. The method is described in docs/decisions/name-matching.md.
+ * Fits the weights of the matcher's model (data/names/model.json), and evaluates them on data they were not fitted to. Deterministic: the
+ * same files give the same weights. docs/decisions/name-matching.md describes the method.
  */
 import { readFileSync } from 'node:fs';
 import { align, features, type NameFeatures } from '../src/names/compare.ts';
@@ -10,18 +10,18 @@ import { parseCsvRows } from './name-csv.ts';
 import { areaUnderCurve, f1At, rankCorrelation } from './name-figures.ts';
 import { seeded } from './name-lists.ts';
 
-/** Two names as the model sees them. */
+/** Two names as input of the model. */
 export interface SeenPair {
   readonly seen: NameFeatures;
   readonly identical: boolean;
 }
 
-/** With the right answer. */
+/** A pair with its correct answer. */
 export interface AnsweredPair extends SeenPair {
   readonly right: boolean;
 }
 
-/** With OFAC's own score, 0–100; below 0 where its search did not return the result. */
+/** A pair with OFAC's own score, 0–100. Below 0 if its search did not return the result. */
 export interface ScoredPair extends SeenPair {
   readonly query: string;
   readonly score: number;
@@ -32,12 +32,14 @@ const see = (asked: string, listed: string): SeenPair => {
   return { seen: features(a, b, align(a, b)), identical: isIdentical(a, b) };
 };
 
+/** Reads pairs with known answers from a CSV (name1, name2, is_match). */
 export const readAnsweredPairs = (path: string): AnsweredPair[] =>
   parseCsvRows(readFileSync(path, 'utf8')).map((row) => ({
     ...see(row.name1 ?? '', row.name2 ?? ''),
     right: row.is_match === 'true',
   }));
 
+/** Reads pairs with OFAC's scores from a CSV (query_name, result_name, ofac_score). */
 export const readScoredPairs = (path: string): ScoredPair[] =>
   parseCsvRows(readFileSync(path, 'utf8')).map((row) => ({
     ...see(row.query_name ?? '', row.result_name ?? ''),
@@ -48,8 +50,8 @@ export const readScoredPairs = (path: string): ScoredPair[] =>
 type Weight = keyof NameModel['weights'];
 
 /**
- * What each weight is before any pair is seen, and the sign that its meaning demands. The pull towards it counts as much as PULL pairs
- * would, so that a feature that few pairs show keeps a sensible weight.
+ * The prior value of each weight, and the sign that its meaning requires. The pull towards it, PULL, keeps the weight of a feature that
+ * occurs in few pairs at a sensible value.
  */
 const PRIOR: Readonly<Record<Weight, number>> = {
   coveredLess: 3.5,
@@ -66,7 +68,7 @@ const SWEEPS = 200;
 const figureOf = (seen: NameFeatures, weight: Weight): number =>
   weight === 'differences' ? Math.min(DIFFERENCES_MAX, seen.differences) : seen[weight];
 
-/** Logistic regression by coordinate descent: each weight in turn to its best, within its sign. Identical names are not asked. */
+/** Logistic regression by coordinate descent: sets each weight in turn to its optimum, within its sign. Identical names are left out. */
 export function fitWeights(pairs: readonly AnsweredPair[]): NameModel['weights'] & { base: number } {
   const rows = pairs
     .filter((pair) => !pair.identical)
@@ -108,10 +110,10 @@ export function fitWeights(pairs: readonly AnsweredPair[]): NameModel['weights']
   return { ...fitted, base };
 }
 
-/** What the fit asks of itself on its own data: with some reserve, what the matcher is to reach. */
+/** The targets of the fit on its own data: the required quality of the matcher plus some reserve. */
 export const WANTED = { f1: 0.87, correlation: 0.81 } as const;
 
-/** What the likeness of the words may add, tried in this order; of equals the first wins. */
+/** Candidate values for the contribution of word similarity, tried in this order. Of equal results the first is used. */
 const MOST = [0.6, 0.7, 0.8, 0.85, 0.9, 0.95];
 const EXPONENT = [4, 5, 6, 7, 8, 10, 12];
 const STEEPNESS = [0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.8, 1];
@@ -125,8 +127,8 @@ export interface Fit {
 }
 
 /**
- * Weights by likelihood of the pairs, then the share of likeness: of all mixtures the one with the best sum of F1 and rank correlation,
- * each counted only up to what is `wanted` of it.
+ * Fits the weights by likelihood of the pairs, then the contribution of word similarity: of all mixtures it takes the one with the best sum
+ * of F1 and rank correlation, each counted only up to its value in `wanted`.
  */
 export function fitModel(
   pairs: readonly AnsweredPair[],
@@ -169,6 +171,7 @@ export function fitModel(
 
 const rounded = (value: number): number => Math.round(value * 1000) / 1000;
 
+/** Scores the pairs by a model. Default: the shipped model. */
 export const judgePairs = (
   pairs: readonly AnsweredPair[],
   model?: NameModel,
@@ -180,7 +183,9 @@ export interface HeldOut {
   readonly correlation: number;
 }
 
-/** Each pair judged by a model that was fitted without it, and without OFAC's answers to the query of a row for that row. */
+/**
+ * Judges each pair by a model that was fitted without it. For a row of OFAC's scores, the model is fitted without the scores of its query.
+ */
 export function crossValidate(
   pairs: readonly AnsweredPair[],
   scored: readonly ScoredPair[],

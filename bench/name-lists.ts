@@ -1,4 +1,4 @@
-/** Real names to measure on: the sanctions lists of the shared data, and ordinary people drawn from name lists of many languages. */
+/** Real names for measurements: the sanctions lists of the shared data, and ordinary people drawn from name lists of many languages. */
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { allLocales } from '@faker-js/faker';
@@ -7,7 +7,7 @@ import { ofacReader } from '../src/sources/ofac/read.ts';
 import type { PartyName, PartySchema, SourceReader } from '../src/sources/records.ts';
 import { unReader } from '../src/sources/un/read.ts';
 
-/** OFAC, UN, EU and UK. `file` finds a file of the shared data. */
+/** OFAC, UN, EU and UK. `file` returns the path of a file of the shared data. */
 export async function readRealNames(file: (...path: string[]) => string): Promise<NameEntity[]> {
   return [
     ...(await readParties(ofacReader, file('ofac', 'sdn_advanced_2025-03-21.xml.gz'))),
@@ -47,7 +47,7 @@ function plainEntity(entityId: string, list: string, schema: PartySchema, names:
   return { entityId, list, listType: 'sanctions', schema, names, ...facts };
 }
 
-/** The first name is the primary one; the layout does not say which are weak. */
+/** The first name is the primary one. The layout does not mark weak names. */
 function readEuNames(path: string): NameEntity[] {
   return linesOf(path).flatMap((line, at) => {
     const row = JSON.parse(line) as { names?: string[]; entity_type: string };
@@ -96,7 +96,7 @@ function readUkNames(path: string): NameEntity[] {
   });
 }
 
-/** A small generator with a seed: the same names in every run. */
+/** A small seeded generator: the same names in every run. */
 export function seeded(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -107,7 +107,7 @@ export function seeded(seed: number): () => number {
   };
 }
 
-/** Languages whose lists of given names and surnames the package takes from statistics offices and registers. */
+/** Languages for which the package takes its lists of given names and surnames from statistics offices and registers. */
 export const ORDINARY_LOCALES = [
   'en',
   'de',
@@ -123,7 +123,7 @@ export const ORDINARY_LOCALES = [
   'ru',
 ] as const;
 
-/** Ordinary people: given name and surname of one language, each entry of its list as likely as the next. */
+/** Ordinary people: given name and surname of one language, with all entries of a list equally likely. */
 export function ordinaryNames(count: number, seed: number): string[] {
   const random = seeded(seed);
   const flat = (lists: object | null | undefined): string[] =>

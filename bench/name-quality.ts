@@ -1,4 +1,4 @@
-/** How right the matcher is, as figures: pairs with known answers, OFAC's own scores, real names written wrongly, ordinary names. */
+/** Quality figures of the name matcher: pairs with known answers, OFAC's own scores, altered real names, ordinary names. */
 import { readFileSync } from 'node:fs';
 import { nameConfidence } from '../src/names/model.ts';
 import type { NameEntity, NameIndex } from '../src/names/name.ts';
@@ -8,6 +8,7 @@ import { areaUnderCurve, aroundNine, f1At, type Judged, rankCorrelation } from '
 import { crossValidate, readAnsweredPairs, readScoredPairs, WANTED } from './name-fit.ts';
 import { seeded } from './name-lists.ts';
 
+/** Returns the confidence of the shipped model for two names. */
 export const confidenceOf = (asked: string, listed: string): number =>
   nameConfidence(parseName(asked), parseName(listed));
 
@@ -15,7 +16,7 @@ export interface PairQuality {
   readonly pairs: number;
   readonly f1: number;
   readonly auc: number;
-  /** Pairs that scored 0.85 to 0.95, and the share of them that is right. */
+  /** Pairs that scored 0.85 to 0.95, and the share of correct ones among them. */
   readonly nine: ReturnType<typeof aroundNine>;
 }
 
@@ -26,7 +27,7 @@ const qualityOf = (judged: readonly Judged[]): PairQuality => ({
   nine: aroundNine(judged),
 });
 
-/** F1 at a confidence of 0.7, the area under the curve, and whether 0.9 means nine in ten, with the model that ships. */
+/** F1 at a confidence of 0.7, the area under the curve, and whether 0.9 means nine in ten, with the shipped model. */
 export const pairQuality = (path: string): PairQuality =>
   qualityOf(
     parseCsvRows(readFileSync(path, 'utf8')).map((row) => ({
@@ -35,7 +36,7 @@ export const pairQuality = (path: string): PairQuality =>
     })),
   );
 
-/** The same with every pair judged by a model fitted to the others, and so for OFAC's scores. */
+/** The same, with each pair judged by a model fitted to the others. OFAC's scores are handled the same way. */
 export function heldOutQuality(
   pairsPath: string,
   scoresPath: string,
@@ -45,8 +46,8 @@ export function heldOutQuality(
 }
 
 /**
- * Spearman's rank correlation of our confidence with the score that OFAC's own search gives. A row of −1 was not among the results of
- * that search (one pair stands there with −1 and, from another search, with 50): it ranks last, or is left out by `onlyReturned`.
+ * Spearman's rank correlation of our confidence with the score of OFAC's own search. A row of −1 was not among the results of that search,
+ * and ranks last. `onlyReturned` leaves such rows out. (One pair is listed with −1 and, from another search, with 50.)
  */
 export function ofacCorrelation(path: string, onlyReturned: boolean): number {
   const rows = parseCsvRows(readFileSync(path, 'utf8')).filter(
@@ -63,17 +64,17 @@ export type Change = 'none' | 'typo' | 'swapped' | 'dropped';
 export interface Recall {
   readonly asked: number;
   /**
-   * Share whose own entity comes first, or level with the first, of all lists; behind it may stand no other than who bears just the name
-   * that was asked, and who shares a name with the own entity (the same party on another list).
+   * Share of names for which the own entity comes first or shares the first score. Only two kinds of entities may precede it: those with
+   * exactly the requested name, and those that share a name with the own entity (the same party on another list).
    */
   readonly first: number;
-  /** Share whose own entity is among the matches at all. */
+  /** Share of names with the own entity anywhere among the matches. */
   readonly found: number;
-  /** What was asked, and whose it is, where it did not come first. */
+  /** The requested names, with their entities, for which the own entity did not come first. */
   readonly missed: readonly string[];
 }
 
-/** Asks for primary names and strong aliases, changed in one way, and looks for the entity they are from. */
+/** Searches for primary names and strong aliases, changed in one way, and looks for their own entity. */
 export function recallOf(
   index: NameIndex,
   entities: readonly NameEntity[],
@@ -120,7 +121,7 @@ export function recallOf(
 const idOf = ({ list, entityId }: { readonly list: string; readonly entityId: string }): string =>
   `${list} ${entityId}`;
 
-/** The same for the same words in any order and script of the same letters. */
+/** The same key for the same words in any order, and in any script with the same letters. */
 const nameKey = (text: string): string =>
   parseName(text)
     .parts.filter((part) => part.kind !== 'particle')
@@ -151,7 +152,7 @@ function changed(text: string, change: Change, random: () => number): string {
   return words.join(' ');
 }
 
-/** One letter replaced, left out, put in, or swapped with the next, in a word of four letters or more. */
+/** Replaces, omits, inserts or transposes one letter in a word of at least four letters. */
 function withTypo(text: string, random: () => number): string {
   const long = [...text.matchAll(/[a-z]{4,}/gi)];
   const word = long[Math.floor(random() * long.length)] as RegExpExecArray;
@@ -165,7 +166,7 @@ function withTypo(text: string, random: () => number): string {
   return head + (text[at + 1] as string) + (text[at] as string) + text.slice(at + 2);
 }
 
-/** Share of names that meet somebody at `confidence`. */
+/** Share of names that have a match at `confidence`. */
 export function hitRate(index: NameIndex, names: readonly string[], confidence: number): number {
   const hits = names.filter((name) => index.match({ name }, { limit: 1, threshold: confidence }).length > 0);
   return hits.length / names.length;

@@ -1,6 +1,6 @@
 /**
- * Name screening: how right it is (pairs with known answers, OFAC's own scores, real names written wrongly, ordinary names) and
- * how fast with all real lists and with them repeated with variations to a million names. Run: node dist/bench/names.js [--million N]
+ * Name screening: its quality (pairs with known answers, OFAC's own scores, altered real names, ordinary names), and its speed with all
+ * real lists, and with those lists repeated with variations up to a million names. Run: node dist/bench/names.js [--million N]
  */
 import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -108,7 +108,7 @@ async function measureIndex(
   const index = openNameIndex(folder);
   index.match({ name: 'Ordinary Question' });
   rows.push(row(`${label}: open to first answer`, seconds(start), 's', { atMost: 1 }));
-  // Half of the questions are ordinary names, half are real ones with a letter left out.
+  // Half of the queries are ordinary names, half are real ones with one letter left out.
   const listed = entities.flatMap((entity) => entity.names.map((name) => name.text));
   const step = Math.max(1, Math.floor(listed.length / 1_000));
   const asked = listed.filter((_, at) => at % step === 0).map((text) => text.slice(0, 3) + text.slice(4));
@@ -135,7 +135,7 @@ async function measureIndex(
   return index;
 }
 
-/** The same entities again and again, each time with letters of every name changed, until there are so many names. */
+/** Repeats the entities, each time with changed letters in every name, up to this many names. */
 function repeated(entities: readonly NameEntity[], names: number): NameEntity[] {
   const random = seeded(3);
   const out = [...entities];

@@ -1,7 +1,7 @@
 /**
- * The oracle over an exposure index of a graph of 2 million addresses and 20 million transfers, beside a bare handler that sends the same bytes, and
- * at a steady pace while bulk saturates the machine. Every address that is asked for has transfers. Needs wrk. Run:
- * node --expose-gc dist/bench/oracle-exposure.js [--addresses N] [--edges N] [--seconds S] [--rounds N] [--folder PATH] [--no-save]
+ * The oracle over an exposure index of a graph of 2 million addresses and 20 million transfers, compared with a minimal handler that sends
+ * the same bytes, and at a steady rate while bulk saturates the machine. Every requested address has transfers. Needs wrk.
+ * Run: node --expose-gc dist/bench/oracle-exposure.js [--addresses N] [--edges N] [--seconds S] [--rounds N] [--folder PATH] [--no-save]
  */
 import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -41,7 +41,7 @@ interface Options {
   readonly folder?: string;
 }
 
-/** Addresses of the graph, drawn evenly. */
+/** Addresses of the graph, drawn uniformly. */
 const draw = (folder: string): Promise<Address[]> =>
   withGraph(folder, (graph) => {
     const next = seededUint32(SEED);
@@ -57,7 +57,7 @@ interface Answer {
   readonly reasons: readonly { readonly code: string }[];
 }
 
-/** Shares of some answers that have exposure, and none may lack the graph. */
+/** Returns the share of sampled responses with exposure. Throws if a response does not include the graph. */
 async function checkAnswers(port: number, key: string, addresses: readonly Address[]): Promise<number> {
   let exposed = 0;
   const asked = addresses.slice(0, 1_000);

@@ -1,4 +1,4 @@
-/** The server of the benchmark of registers: the whole program over a folder of state, with a key out of reach of its limit. */
+/** The server of the benchmark of registers: the complete program on a state folder, with a key and a rate limit that is out of reach. */
 import { openParts } from '../src/app.ts';
 import { loadConfig } from '../src/config.ts';
 

@@ -1,6 +1,6 @@
 /**
- * GET /exchange-status under a paced load of 2,000 requests a second, over the shipped exchanges and a register as large as
- * FinCEN's, and the look-up by itself. Run: node dist/bench/registers.js [--seconds S] [--firms N] [--no-save]
+ * GET /exchange-status under a paced load of 2,000 requests per second, over the shipped exchanges and a register as large as FinCEN's, and
+ * the look-up by itself. Run: node dist/bench/registers.js [--seconds S] [--firms N] [--no-save]
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -33,7 +33,7 @@ const SYLLABLES =
   'an ar bo ca da el fin ga hi in jo ka lo mar na or pa qui ro sa tra un vel wes yo zen'.split(' ');
 const FORMS = ['LLC', 'INC', 'CORP', 'CO', 'LTD'];
 
-/** A list in FinCEN's layout, of firms that do not exist. */
+/** A list in FinCEN's layout, of fictitious firms. */
 function fincenText({ firms, seed }: RegisterBenchOptions): string {
   const next = seededUint32(seed);
   const word = (): string =>
@@ -55,7 +55,7 @@ interface Question {
   readonly jurisdiction: string | null;
 }
 
-/** What people ask: names in any letter case, aliases, domains and LEIs; every fifth name has a letter twice. */
+/** Typical queries: names in any letter case, aliases, domains and LEIs. Every fifth name has a doubled letter. */
 function questions(count: number, seed: number): Question[] {
   const next = seededUint32(seed + 1);
   const exchanges = loadExchanges(loadRegisterFacts());
@@ -99,7 +99,7 @@ function ask<Answer>(child: ChildProcess, message: unknown): Promise<Answer> {
 const script = (name: string): string => join(projectRoot, 'dist', 'bench', `${name}.js`);
 const STDIO = ['ignore', 'inherit', 'inherit', 'ipc'] as const;
 
-/** The look-up without HTTP: microseconds a question, none of them kept from before. */
+/** The look-up without HTTP: microseconds per query, none of them cached. */
 function lookupRows(store: RegisterStore, asked: readonly Question[]): BenchRow[] {
   const startedAt = systemClock.monotonic();
   const statuses = createExchangeStatuses({ store, log: silentLogger, clock: systemClock });
@@ -119,7 +119,7 @@ function lookupRows(store: RegisterStore, asked: readonly Question[]): BenchRow[
   ];
 }
 
-/** Measures over HTTP beside a load generator on the same cores. */
+/** Measures over HTTP, with the load generator on the same cores. */
 export async function benchRegisters(options: Partial<RegisterBenchOptions> = {}): Promise<BenchReport> {
   const chosen = { ...DEFAULTS, ...options };
   const startedAt = isoTime(systemClock.now());
@@ -151,7 +151,7 @@ export async function benchRegisters(options: Partial<RegisterBenchOptions> = {}
         requests: sent,
       } satisfies PacedClientSettings);
     await paced(2, requests);
-    // The same pace of requests that ask for nothing: what this machine, as busy as it is, gives at best.
+    // Requests without any work at the same rate: the best result of this machine under its current load.
     const control = await paced(chosen.seconds, ['GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n']);
     const load = await paced(chosen.seconds, requests);
     const rows = [

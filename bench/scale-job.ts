@@ -1,4 +1,4 @@
-/** One bulk job as both halves of the benchmark of scale send it, and what it took. */
+/** One bulk job as both halves of the benchmark of scale send it, and its measurements. */
 import { closeSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../src/base/clock.ts';
@@ -11,22 +11,22 @@ export interface ScaleBenchOptions {
   readonly lines: number;
   readonly rounds: number;
   readonly seed: number;
-  /** Where all is kept; must have room for the results. Default: the system's folder for what passes. */
+  /** Folder for all data, with room for the results. Default: the system's temporary folder. */
   readonly folder: string;
 }
 
-/** A server gives a body on in pieces of about this size. */
+/** A server passes on a body in pieces of about this size. */
 const BODY_PIECE_BYTES = 64 * 1024;
 const LOOK_MS = 5;
 export const MAX_AGE_DAYS = 7;
 
-/** What one job took. */
+/** Measurements of one job. */
 export interface JobFigures {
-  /** Seconds from the first byte of the body to the promise that it is on the disk. */
+  /** Seconds from the first byte of the body to the confirmation that it is on disk. */
   readonly receiving: number;
-  /** Seconds from that promise to the last byte of the result on the disk, and its end written down. */
+  /** Seconds from that confirmation until the last byte of the result and its end are on disk. */
   readonly working: number;
-  /** Seconds of all threads of this process, both together. */
+  /** CPU seconds of all threads of this process, for both phases. */
   readonly cpu: number;
   readonly bytes: number;
 }
@@ -45,7 +45,7 @@ async function send(jobs: BulkJobs, input: string): Promise<JobView> {
   return upload.end();
 }
 
-/** Sends one job, waits for its end, and removes it. For whatever works the chunks. */
+/** Sends one job, waits until it ends, and removes it. Works with any chunk runner. */
 export async function timeJob(jobs: BulkJobs, input: string, lines: number): Promise<JobFigures> {
   const cpuBefore = process.cpuUsage();
   const start = systemClock.monotonic();
@@ -69,7 +69,7 @@ export async function timeJob(jobs: BulkJobs, input: string, lines: number): Pro
   };
 }
 
-/** The folders of a process that works labels alone. */
+/** The folders of a process that only processes labels. */
 export const workerFolders = (folder: string) => ({
   snapshotsFolder: join(folder, 'snapshots'),
   labelsFolder: folder,

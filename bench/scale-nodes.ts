@@ -1,6 +1,6 @@
 /**
- * The distributed half of the benchmark of scale: the same job over two worker processes of this machine, by a Redis that keeps what
- * it is told; and the same request to a server that is alone and to one that has a Redis.
+ * The distributed half of the benchmark of scale: the same job on two worker processes of this machine, with a Redis that persists its
+ * data; and the same request to a standalone server and to one with a Redis.
  */
 import { type ChildProcess, execFile, fork, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -25,7 +25,7 @@ import { type JobFigures, type ScaleBenchOptions, timeJob } from './scale-job.ts
 import type { WorkerOrder } from './scale-worker.ts';
 
 const WORKERS = 2;
-/** What two workers on one machine have together is what one embedded process has. */
+/** Two workers on one machine together have as many threads as one embedded process. */
 const THREADS_EACH = Math.ceil((availableParallelism() * 1.5) / WORKERS);
 const CHUNKS_A_THREAD = 2;
 
@@ -55,7 +55,7 @@ export interface DistributedFigures {
   readonly coreSecondsPerMillion: number;
 }
 
-/** The job of `input` over two workers. The folder holds the labels. */
+/** Runs the job of `input` on two workers. The folder contains the labels. */
 export async function distributedFigures(
   folder: string,
   input: string,
@@ -116,11 +116,11 @@ const PROGRAM = join(projectRoot, 'dist', 'src', 'main.js');
 const KEYS = 8;
 const PER_SECOND = 150;
 const SECONDS = 10;
-/** Until its code is compiled a server is slower, with a Redis or without. */
+/** A server is slower until its code is compiled, with or without a Redis. */
 const WARMING_SECONDS = 8;
 const ADDRESS = '0xbe0eb53f46cd790cd13851d5eff43d12404d33e8';
 
-/** The p99 in milliseconds of an oracle request to a server started with these settings. */
+/** The p99 in milliseconds of an oracle request to a server with these settings. */
 async function requestP99(settings: Readonly<Record<string, string>>): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'assay-bench-node-'));
   const env = {
@@ -135,7 +135,7 @@ async function requestP99(settings: Readonly<Record<string, string>>): Promise<n
     if (settings.ASSAY_REDIS_URL !== undefined)
       await promisify(execFile)(process.execPath, [PROGRAM, 'redis', 'found'], { env });
     const keys: string[] = [];
-    // A key may ask so many times a minute: they take turns.
+    // A key has a limit per minute, so several keys take turns.
     while (keys.length < KEYS) {
       const args = [
         'keys',
@@ -174,10 +174,10 @@ async function requestP99(settings: Readonly<Record<string, string>>): Promise<n
   }
 }
 
-/** In turns, so that whatever else the machine does meets both. */
+/** Both are measured in turn, so that other load on the machine affects both. */
 const REQUEST_ROUNDS = 3;
 
-/** What a Redis adds to a request: the medians of some rounds. */
+/** The latency that a Redis adds to a request: medians of several rounds. */
 export async function requestRows(): Promise<BenchRow[]> {
   const embedded: number[] = [];
   const shared: number[] = [];

@@ -1,4 +1,4 @@
-/** A node of the benchmark of scale that works chunks and does nothing else. Tells its CPU time when asked. */
+/** A node of the benchmark of scale that only processes chunks. Sends its CPU time on request. */
 import { systemClock } from '../src/base/clock.ts';
 import { createLogger } from '../src/base/log.ts';
 import { systemRandom } from '../src/base/random.ts';

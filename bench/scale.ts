@@ -1,7 +1,7 @@
 /**
- * Bulk jobs of labels at the size that outgrows a request: received as a server receives them, worked in chunks behind everybody
- * else, answered once each on the disk. Half of the addresses are labelled. Beside it stand the bulk file of the command line, which
- * promises nothing of what it wrote, and the disk alone, to which as many bytes are written in pieces as large and flushed as often.
+ * Bulk jobs of labels at a size too large for a request: received as a server receives them, processed in chunks after all other work, and
+ * answered once each on disk. Half of the addresses are labelled. Two controls: the bulk file of the command line, which does not flush its
+ * output, and the disk alone, to which as many bytes are written in pieces of the same size with as many flushes.
  * Run: node dist/bench/scale.js [--count N] [--lines N] [--rounds N] [--seed S] [--folder F] [--no-save]
  */
 import { closeSync, fsyncSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
@@ -33,10 +33,10 @@ export const SCALE_BENCH_DEFAULTS: ScaleBenchOptions = {
   folder: tmpdir(),
 };
 
-/** What a chunk of labels comes to: the disk's control is flushed as often. */
+/** The size of a chunk of labels: the disk's control is flushed as often. */
 const FLUSH_BYTES = 8 * 1024 * 1024;
 const MILLION = 1_000_000;
-/** On-demand price of a core of the large clouds, rounded: 2 vCPU and 8 GB cost 0.08 to 0.1 USD an hour, half of it a core. */
+/** On-demand price of a core of the large clouds, rounded: 2 vCPU and 8 GB cost 0.08 to 0.1 USD an hour, half of it per core. */
 const USD_PER_CORE_HOUR = 0.045;
 
 const median = (values: readonly number[]): number =>
@@ -44,7 +44,7 @@ const median = (values: readonly number[]): number =>
 
 const free: JobPurse = { priceOf: () => ({ unit: 'intel', perLine: 1 }), settle: async () => {} };
 
-/** Seconds to write so many bytes, flushed piece by piece. */
+/** Returns the seconds to write this many bytes, flushed piece by piece. */
 function diskAlone(folder: string, bytes: number): number {
   const path = join(folder, 'control');
   const piece = Buffer.alloc(FLUSH_BYTES, 'x');
@@ -140,7 +140,7 @@ async function embeddedRows(
   };
 }
 
-/** Two workers of a Redis, and what it adds to a request. Nothing where this machine has no redis-server. */
+/** Two workers with a Redis, and the latency that it adds to a request. No rows if this machine has no redis-server. */
 async function nodeRows(
   folder: string,
   input: string,
@@ -149,7 +149,7 @@ async function nodeRows(
 ): Promise<readonly BenchRow[]> {
   const { hasRedis } = await import('../test/setup/redis.ts');
   if (!hasRedis) return [];
-  // Not before it is needed: it brings BullMQ.
+  // Imported only if needed, because it loads BullMQ.
   const { distributedFigures, requestRows } = await import('./scale-nodes.ts');
   const { addressesPerSecond, coreSecondsPerMillion } = await distributedFigures(folder, input, options);
   return [

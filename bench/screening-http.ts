@@ -1,6 +1,6 @@
 /**
- * Full screening over HTTP, exposure and all, on the synthetic graph with some of its addresses labelled; and a paced oracle client
- * beside it. Needs wrk. Run: node dist/bench/screening-http.js [--addresses N] [--edges N] [--seconds S] [--folder F]
+ * Full screening over HTTP, including exposure, on the synthetic graph with labels for some of its addresses; and a paced oracle client at
+ * the same time. Needs wrk. Run: node dist/bench/screening-http.js [--addresses N] [--edges N] [--seconds S] [--folder F]
  */
 import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -54,20 +54,20 @@ export interface ScreeningBenchOptions {
   readonly addresses: number;
   readonly edges: number;
   readonly seed: number;
-  /** Distinct addresses that are screened. */
+  /** Distinct addresses to screen. */
   readonly subjects: number;
   readonly seconds: number;
   readonly connections: number;
-  /** Graph and labels are made here, or used where they are. */
+  /** Folder for graph and labels. They are created if absent. */
   readonly folder?: string;
 }
 
-/** Counterparties that a screened address has at least. */
+/** The fewest counterparties of a screened address. */
 const COUNTERPARTIES_MIN = 20;
 const PACED_PER_SECOND = 500;
 const KEYS = 16;
 
-/** Of a hundred labels so many are of each category: most of what is known on chains are services. */
+/** Labels per category, of a hundred: most known addresses on chains are services. */
 const LABEL_MIX: readonly (readonly [Category, number])[] = [
   ['EXCHANGE', 50],
   ['DEX', 15],
@@ -80,7 +80,7 @@ const LABEL_MIX: readonly (readonly [Category, number])[] = [
 ];
 const CATEGORY_OF = LABEL_MIX.flatMap(([category, share]) => Array.from({ length: share }, () => category));
 const COUNTRIES = ['US', 'CH', 'SG', 'MT', 'IR', 'RU', null, null];
-/** The busiest addresses are mostly services; of the rest one in fifty is known. */
+/** The busiest addresses are mostly services. Of the others, one in fifty is labelled. */
 const BUSIEST = 300;
 const LABELLED_EVERY = 50;
 
@@ -152,7 +152,7 @@ interface Subjects {
   readonly counterparties: number;
 }
 
-/** Draws addresses of enough counterparties, and keeps those whose exposure names more than UNKNOWN. */
+/** Draws addresses with enough counterparties, and keeps those with exposure to more than UNKNOWN. */
 async function drawSubjects(folder: string, options: ScreeningBenchOptions): Promise<Subjects> {
   const labels = openSnapshotSet(join(folder, 'snapshots'), { log: silentLogger });
   const transfers = openTransferStore({ path: join(folder, 'transfers'), readOnly: true });

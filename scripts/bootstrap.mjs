@@ -1,6 +1,7 @@
 /**
- * What `npm start`, `npm test`, `npm run test:long`, `npm run bench` and `npm run lint` do on a machine that has Node and npm and
- * nothing else: install what the lockfile names, build what changed, then run. Plain JavaScript, because it runs before anything is installed.
+ * Implements `npm start`, `npm test`, `npm run test:long`, `npm run bench` and `npm run lint` for a machine that has only Node and npm:
+ * installs the packages of the lockfile, builds if sources changed, then runs. Plain JavaScript, because it runs before anything is
+ * installed.
  */
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -10,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const tool = (name) => join(root, 'node_modules', name);
 
-/** Runs a program to its end, which must be a good one. Signals to this process reach it, so that none outlives its parent. */
+/** Runs a program and exits if it fails. Forwards signals to it, so that no child process outlives this one. */
 function run(command, args, options = {}) {
   return new Promise((resolve) => {
     const child = spawn(command, args, { cwd: root, stdio: 'inherit', ...options });
@@ -34,7 +35,7 @@ function note(text) {
   process.stderr.write(`assay: ${text}\n`);
 }
 
-/** Whether node_modules holds exactly what the lockfile names, by npm's own record of what it put there. */
+/** Returns true if node_modules contains exactly the packages of the lockfile, according to npm's own record. */
 function isInstalled() {
   const record = join(root, 'node_modules', '.package-lock.json');
   if (!existsSync(record)) return false;
@@ -42,13 +43,13 @@ function isInstalled() {
   const locked = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
   return Object.entries(locked).every(([path, { version, optional }]) => {
     if (path === '') return true;
-    // Binaries of other platforms are not put there.
+    // npm does not install binaries of other platforms.
     if (installed[path] === undefined) return optional === true;
     return installed[path].version === version;
   });
 }
 
-/** Installs the locked packages unless exactly these are installed already: without a network that still starts. */
+/** Installs the locked packages if they are not installed already. If they are, it works without a network. */
 async function install() {
   if (isInstalled()) return;
   note('installing packages');
@@ -66,14 +67,14 @@ function newestChange(folder) {
   return newest;
 }
 
-/** Compiles to dist/ unless the last build is newer than every source file. */
+/** Compiles to dist/ if a source file is newer than the last build. */
 async function build() {
   const mark = join(root, 'dist', '.built');
   const sources = ['src', 'workers', 'bench', 'scripts', 'test'].map(newestChange);
   const settings = ['tsconfig.json', 'package-lock.json'].map((name) => statSync(join(root, name)).mtimeMs);
   if (existsSync(mark) && statSync(mark).mtimeMs > Math.max(...sources, ...settings)) return;
   note('building');
-  // What a deleted source left behind would still be imported by nobody, and measured by nobody.
+  // Deletes old output first: the output of a deleted source must not stay.
   rmSync(join(root, 'dist'), { recursive: true, force: true });
   await run(process.execPath, [tool('typescript/bin/tsc'), '-p', 'tsconfig.json']);
   mkdirSync(join(root, 'dist'), { recursive: true });
@@ -88,8 +89,8 @@ async function runTests(args) {
 }
 
 /**
- * Settings of glibc's allocator, which a process must have before it begins; the same in the Dockerfile. Without them each thread has
- * arenas of its own, and buffers of up to 32 MB come from arenas, which keep what was freed (docs/OPERATIONS.md has the figures).
+ * Settings of glibc's allocator, which must be set before a process starts. The Dockerfile has the same. Without them each thread has its
+ * own arenas, and buffers of up to 32 MB come from arenas, which keep freed memory (docs/OPERATIONS.md has the figures).
  */
 const ALLOCATOR = {
   MALLOC_ARENA_MAX: '2',

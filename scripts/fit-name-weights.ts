@@ -1,6 +1,6 @@
 /**
- * Fits the weights of the matcher of names to pairs with known answers and to OFAC's own scores, writes data/names/model.json and prints
- * how the model does in and out of sample. Run: node dist/scripts/fit-name-weights.js PAIRS.csv OFAC_SCORES.csv [--dry-run]
+ * Fits the weights of the name matcher to pairs with known answers and to OFAC's own scores, writes data/names/model.json, and prints the
+ * in-sample and out-of-sample quality of the model. Run: node dist/scripts/fit-name-weights.js PAIRS.csv OFAC_SCORES.csv [--dry-run]
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { areaUnderCurve, aroundNine, f1At } from '../bench/name-figures.ts';

@@ -5,7 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { createGunzip } from 'node:zlib';
 import { extract } from 'tar-stream';
 
-/** Licences whose terms let addresses be taken over. */
+/** Licences that permit copying the addresses. */
 export const PERMISSIVE: ReadonlySet<string> = new Set(['MIT', 'Apache-2.0', 'ISC', 'BSD-3-Clause']);
 
 export interface PackageRelease {
@@ -45,7 +45,7 @@ async function unpack(work: string, { name, version }: PackageRelease): Promise<
   return join(target, 'package');
 }
 
-/** Fetches and unpacks a release. Nothing of it is run. Throws where its licence is not the one that was expected. */
+/** Fetches and unpacks a release without running any of it. Throws if its licence is not the expected one. */
 export async function fetchPackage(work: string, release: PackageRelease): Promise<FetchedPackage> {
   const { name, version, licence } = release;
   const folder = await unpack(work, release);

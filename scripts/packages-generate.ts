@@ -1,7 +1,7 @@
 /**
- * Makes data/packages/*.ndjson: labels of contracts, out of permissively licensed npm packages in which projects publish their
- * own addresses. Run by hand when a version below is raised: `npm run build && node dist/scripts/packages-generate.js`.
- * The packages are fetched with `npm pack` into a temporary folder, so that neither a clone nor a run needs them.
+ * Generates data/packages/*.ndjson: labels of contracts, from permissively licensed npm packages in which projects publish their own
+ * addresses. Run by hand when a version below is raised: `npm run build && node dist/scripts/packages-generate.js`. The packages are
+ * fetched with `npm pack` into a temporary folder, so that neither a clone nor a run needs them.
  */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -45,14 +45,14 @@ const load = async (...path: string[]): Promise<Json> =>
 const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A contract's address: not one of the precompiles and placeholders at the ends of the range. */
+/** Returns true for a contract's address, except the precompiles and placeholders at the ends of the range. */
 const isContractAddress = (chain: ChainId, value: unknown): value is string =>
   typeof value === 'string' &&
   (chain === 'SOL'
     ? /^[1-9A-HJ-NP-Za-km-z]{32,44}$/.test(value)
     : /^0x[0-9a-fA-F]{40}$/.test(value) && !/^0x0{34}/.test(value) && !/^0x(.)\1{39}$/.test(value));
 
-/** `POOL_ADDRESSES_PROVIDER`, `exchangeProxy`, `safe_l2` → words in lower case. */
+/** Converts `POOL_ADDRESSES_PROVIDER`, `exchangeProxy` or `safe_l2` to words in lower case. */
 const words = (name: string): string =>
   name
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
@@ -118,7 +118,7 @@ async function safeRows(folder: string): Promise<Row[]> {
 
 const ZEROX = { entity: '0x', name: '0x', url: 'https://0x.org' } as const;
 
-/** Wrapped Ether stands among them, but is not theirs. */
+/** The list contains wrapped Ether, which is not a contract of 0x. */
 const ZEROX_FOREIGN: ReadonlySet<string> = new Set(['etherToken']);
 
 async function zeroExRows(folder: string): Promise<Row[]> {
@@ -144,7 +144,7 @@ async function zeroExRows(folder: string): Promise<Row[]> {
 async function metamaskRows(folder: string): Promise<Row[]> {
   const rows: Row[] = [];
   for (const [address, token] of Object.entries(readJson(folder, 'contract-map.json'))) {
-    // The map is of Ethereum mainnet.
+    // The map covers Ethereum mainnet.
     if (!isContractAddress('ETH', address) || !isObject(token) || typeof token.name !== 'string') continue;
     const symbol = typeof token.symbol === 'string' && token.symbol !== '' ? token.symbol : null;
     rows.push({

@@ -1,6 +1,6 @@
 /**
- * Writes the synthetic graph that benchmarks of transfers run on, as CSV of `assay ingest ndjson`: addresses whose degrees follow a
- * power law, and one hub that half of them pay. Streams; the same numbers and seed give the same bytes everywhere.
+ * Writes the synthetic graph for benchmarks of transfers, as CSV for `assay ingest ndjson`: addresses with degrees that follow a power law,
+ * and one hub, which half of the addresses pay at the default size. Streams; equal numbers and seed give equal bytes everywhere.
  * Run: node dist/scripts/power-law-graph.js FILE [--addresses 2000000] [--edges 20000000] [--seed 1]
  */
 import { closeSync, openSync, writeSync } from 'node:fs';
@@ -10,14 +10,14 @@ import { seededUint32 } from '../src/base/random.ts';
 
 export interface PowerLawGraph {
   readonly addresses: number;
-  /** Transfers; two of a hundred repeat a pair. */
+  /** Number of transfers. About 2 % repeat a pair. */
   readonly edges: number;
   readonly seed: number;
 }
 
 export const POWER_LAW_HEADER = 'txHash,position,blockNumber,timestamp,from,to,asset,amount,valueUsd\n';
 export const POWER_LAW_CHAIN = 'ETH';
-/** Number of the address that one transfer in twenty goes to, each from another address while there are any. */
+/** Number of the hub address, which receives one transfer in twenty, each from another address while there are any. */
 export const POWER_LAW_HUB = 0;
 
 const TOKEN = '0xdac17f958d2ee523a2206206994597c13d831ec7';
@@ -32,7 +32,7 @@ const LINE_BYTES_MAX = 300;
 const FLUSH_BYTES = 1 << 20;
 const HEX = Buffer.from('0123456789abcdef');
 
-/** Avalanche of 32 bits (C. Wellons, "hash-prospector", lowbias32). */
+/** Mixes 32 bits (C. Wellons, "hash-prospector", lowbias32). */
 function mix(value: number): number {
   let x = value | 0;
   x = Math.imul(x ^ (x >>> 16), 0x7feb352d);
@@ -52,17 +52,17 @@ function writeAddress(out: Buffer, start: number, number: number): number {
   return at;
 }
 
-/** The text of an address by its number, from 0. */
+/** Returns the text of an address by its number, from 0. */
 export function powerLawAddress(number: number): string {
   const out = Buffer.alloc(42);
   writeAddress(out, 0, number);
   return out.toString('latin1');
 }
 
-/** Writes the graph to `path`; returns the bytes written. */
+/** Writes the graph to `path`. Returns the number of bytes written. */
 export function writePowerLawCsv(path: string, { addresses, edges, seed }: PowerLawGraph): number {
   const next = seededUint32(seed);
-  // Square of an even draw: the rank r is drawn in proportion to 1 / sqrt(r).
+  // The square of a uniform draw: rank r is drawn in proportion to 1 / sqrt(r).
   const draw = (): number => Math.floor(addresses * (next() / 2 ** 32) ** 2);
   const out = Buffer.allocUnsafe(FLUSH_BYTES + LINE_BYTES_MAX);
   const file = openSync(path, 'w');

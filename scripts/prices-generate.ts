@@ -1,9 +1,9 @@
 /**
- * Writes data/prices.json (monthly closes, pegs) and data/price-feeds.json (Chainlink feeds, Uniswap factories). Run by hand if one
- * of the inputs changes: `npm run build && node dist/scripts/prices-generate.js <folder>`. The folder holds `monthly-closes.csv`
- * (symbol, month, close_usd, source, …, max_relative_spread), `sources.json` (source id → repository and commit) and
- * `chainlink-feeds.csv` (chain, network, symbol, proxy, decimals). Contract addresses of pegged tokens come from the npm packages
- * named below, which are fetched with `npm pack` into a temporary folder.
+ * Generates data/prices.json (monthly closes, pegs) and data/price-feeds.json (Chainlink feeds, Uniswap factories). Run by hand if one of
+ * the inputs changes: `npm run build && node dist/scripts/prices-generate.js <folder>`. The folder contains `monthly-closes.csv` (symbol,
+ * month, close_usd, source, …, max_relative_spread), `sources.json` (source id → repository and commit) and `chainlink-feeds.csv` (chain,
+ * network, symbol, proxy, decimals). Contract addresses of pegged tokens come from the npm packages below, which are fetched with `npm
+ * pack` into a temporary folder.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ import { fetchPackage } from './npm-package.ts';
 
 /** The day on which the inputs were read. */
 const AS_OF = '2026-11-22';
-/** Sources of one month that differ by more than this are listed in the file, as a share of the close. */
+/** If the sources of a month differ by more than this share of the close, the file lists the month. */
 const DISCREPANCY_MIN = 0.02;
 
 const rowsOf = (file: string): Record<string, string>[] => {
@@ -43,7 +43,7 @@ const monthNumber = (month: string): number => {
   return year * 12 + index - 1;
 };
 
-/** Five significant digits more than any use needs; drops the noise of binary fractions. */
+/** Eight significant digits: five more than any use needs, without the noise of binary fractions. */
 const rounded = (usd: number): number => Number(usd.toPrecision(8));
 
 const NOTES: Readonly<Record<string, string>> = {
@@ -131,7 +131,7 @@ interface Peg {
 const AAVE = { name: '@bgd-labs/aave-address-book', version: '4.44.22', licence: 'MIT' } as const;
 const AAVE_SOURCE = `https://www.npmjs.com/package/${AAVE.name}/v/${AAVE.version}`;
 
-/** Names of assets in Aave's address book → what one token equals. Tokens that can lose their peg on a market are left out. */
+/** Asset names in Aave's address book → the unit that one token equals. Tokens that can lose their peg on a market are left out. */
 const AAVE_PEGS: Readonly<Record<string, string>> = {
   ...{ WETH: 'ETH', ETH: 'ETH', WETHe: 'ETH' },
   ...{ WBTC: 'BTC', WBTCe: 'BTC', cbBTC: 'BTC', BTCB: 'BTC' },
@@ -140,7 +140,7 @@ const AAVE_PEGS: Readonly<Record<string, string>> = {
   ...{ USDC: 'USD', USDCn: 'USD', USDCe: 'USD', USDbC: 'USD' },
   ...{ DAI: 'USD', DAIe: 'USD', USDS: 'USD' },
   ...{ PYUSD: 'USD', GUSD: 'USD', USDP: 'USD', RLUSD: 'USD', BUSD: 'USD' },
-  // Held to the dollar by collateral, as DAI is.
+  // Pegged to the dollar by collateral, like DAI.
   USDe: 'USD',
 };
 
@@ -154,7 +154,7 @@ const llama = (chain: ChainId, asset: string, symbol: string, decimals: number, 
   ...{ source: LLAMA, date: '2026-08-22', verified: false },
 });
 
-/** A dollar token, by the page on which its issuer names the contract. */
+/** A dollar token, with the page on which its issuer publishes the contract. */
 const issued = (
   chain: ChainId,
   asset: string,
@@ -182,7 +182,7 @@ const TRUE_USD = ['https://tusd.io'] as const;
 const BY_COLLATERAL = 'Held to the dollar by collateral.';
 const USDD = ['https://usdd.io', BY_COLLATERAL] as const;
 
-/** Dollar tokens that no package names. */
+/** Dollar tokens that are in no package. */
 const ISSUED_PEGS: readonly Peg[] = [
   issued('ETH', '0xc5f0f7b66764F6ec8C8Dff7BA683102295E16409', 'FDUSD', 18, FIRST_DIGITAL),
   issued('BSC', '0xc5f0f7b66764F6ec8C8Dff7BA683102295E16409', 'FDUSD', 18, FIRST_DIGITAL),
@@ -224,7 +224,7 @@ const ISSUED_PEGS: readonly Peg[] = [
   issued('XTZ', 'KT1XnTn74bUtxHfDtBmm2bGZAQfhPbvKWR8o:0', 'USDt', 6, TETHER),
 ];
 
-/** Tokens that no package names. */
+/** Tokens that are in no package. */
 const OTHER_PEGS: readonly Peg[] = [
   {
     ...{ chain: 'GNOSIS', asset: 'XDAI', symbol: 'XDAI', decimals: 18, of: 'USD' },
@@ -363,7 +363,7 @@ const V3 = '0x1F98431c8aD98523631AE4a59f267346ea31F984';
 const SUSHISWAP_V2 = '0xc35DADB65012eC5796536bD9864eD8773aBc74C4';
 const PANCAKESWAP_V2 = '0x02a84c1b3BBD7401a5f7fa98a384EBC70bB5749E';
 
-/** Factories of one project; `date` is the day on which its list was read. */
+/** Factories of one project. `date` is the day on which its list was read. */
 const factoriesOf = (
   about: {
     readonly version: 2 | 3;
@@ -412,7 +412,7 @@ const FACTORIES: readonly object[] = [
 
 // --- files ------------------------------------------------------------------------------------------------------------
 
-/** JSON with one row a line, so that a change of one row is one line of a diff. */
+/** JSON with one row per line, so that a change of one row is a one-line diff. */
 function written(fields: Readonly<Record<string, unknown>>): string {
   const lines = Object.entries(fields).map(([name, value]) =>
     Array.isArray(value) && value.length > 0

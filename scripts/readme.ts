@@ -1,4 +1,4 @@
-/** Writes the README's tables of settings and operations from the tables they are made of: `npm run readme`. */
+/** Writes the README's tables of settings and operations from the code that defines them: `npm run readme`. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,7 +6,7 @@ import { projectRoot } from '../src/base/paths.ts';
 import { SETTINGS } from '../src/config.ts';
 import { routesMarkdown } from '../src/http/routes.ts';
 
-/** Settings whose default is of the machine, and told in words. */
+/** Settings with a machine-dependent default, which is described in words. */
 const TOLD_IN_WORDS = new Set(['ASSAY_DATA_DIR', 'ASSAY_WORKERS']);
 
 function settingsMarkdown(): string {
@@ -17,7 +17,7 @@ function settingsMarkdown(): string {
   return ['| Variable | Default | What it does |', '|---|---|---|', ...rows].join('\n');
 }
 
-/** The text with what stands between `<!-- name -->` and `<!-- /name -->` replaced. */
+/** Returns the text with the part between `<!-- name -->` and `<!-- /name -->` replaced. */
 function withSection(text: string, name: string, content: string): string {
   const [open, close] = [`<!-- ${name} -->`, `<!-- /${name} -->`];
   const from = text.indexOf(open);
@@ -26,7 +26,7 @@ function withSection(text: string, name: string, content: string): string {
   return `${text.slice(0, from + open.length)}\n${content}\n${text.slice(to)}`;
 }
 
-/** The README as its tables say it must be. */
+/** Returns the README with both tables up to date. */
 export function readmeOf(text: string): string {
   return withSection(withSection(text, 'settings', settingsMarkdown()), 'routes', routesMarkdown());
 }

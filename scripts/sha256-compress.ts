@@ -1,6 +1,6 @@
 /**
- * Writes src/chains/address/sha256-compress.ts: the 64 rounds of SHA-256 (FIPS 180-4) spelt out, constants in place, the message
- * schedule in 16 variables. A loop over tables took 1.6 times as long, and every Bitcoin-like address pays for two compressions.
+ * Generates src/chains/address/sha256-compress.ts: the 64 rounds of SHA-256 (FIPS 180-4) unrolled, with constants inlined and the message
+ * schedule in 16 variables. A loop over tables took 1.6 times as long, and every Bitcoin-like address costs two compressions.
  * Run: `npm run build && node dist/scripts/sha256-compress.js`.
  */
 import { writeFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ function constants(): number[] {
     if (primes.every((prime) => candidate % prime !== 0n)) primes.push(candidate);
   }
   return primes.map((prime) => {
-    // Greatest x with x³ ≤ prime · 2^96: the cube root with 32 bits behind the point.
+    // Greatest x with x³ ≤ prime · 2^96: the cube root with 32 bits after the binary point.
     const target = prime << 96n;
     let root = 0n;
     for (let bit = 1n << 40n; bit > 0n; bit >>= 1n) {
@@ -33,7 +33,7 @@ const sigma = (name: string, first: number, second: number, third: string): stri
   `(${rotated(name, first)} ^ ${rotated(name, second)} ^ ${third})`;
 
 function round(index: number, constant: number): string[] {
-  // Instead of moving eight values along, each round calls them by the names they would have moved to.
+  // Instead of moving eight values, each round uses the variable names to which the values would have moved.
   const [a, b, c, d, e, f, g, h] = [...'abcdefgh'].map(
     (_, place) => 'abcdefgh'[(place - index + ROUNDS) % 8],
   ) as [string, string, string, string, string, string, string, string];

@@ -1,6 +1,6 @@
 /**
- * Measures the TagPacks (a tar.gz, first argument) and writes data/synth-profile.json, the shape that `index synth` follows.
- * Usage: node dist/scripts/synth-profile.js graphsense-tagpacks.tar.gz
+ * Measures the TagPacks (a tar.gz, first argument) and writes data/synth-profile.json, the profile for `index synth`. Usage: node
+ * dist/scripts/synth-profile.js graphsense-tagpacks.tar.gz
  */
 import { writeFileSync } from 'node:fs';
 import { shippedData } from '../src/base/paths.ts';

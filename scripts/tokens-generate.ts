@@ -1,9 +1,9 @@
 /**
- * Makes data/tokens.json: the curated list of token contracts whose transfers are evidence. Sources are npm packages under permissive
- * licences in which projects publish token contracts, and the pegs of data/prices.json. Run by hand when a version below is raised or
- * a peg is added: `npm run build && node dist/scripts/tokens-generate.js`.
+ * Generates data/tokens.json: the curated list of token contracts with transfers that count as evidence. The sources are npm packages under
+ * permissive licences in which projects publish token contracts, and the pegs of data/prices.json. Run by hand when a version below is
+ * raised or a peg is added: `npm run build && node dist/scripts/tokens-generate.js`.
  *
- * A token is never added because of a price, a pool, a symbol or an event on chain: anybody can make those.
+ * A token is never added because of a price, a pool, a symbol or an event on chain: anyone can create those.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -44,7 +44,7 @@ const readJson = (...path: string[]): Json => JSON.parse(readFileSync(join(...pa
 const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Null for placeholders (the zero address, precompiles) and for text that is not an asset of the chain. */
+/** Returns null for placeholders (the zero address, precompiles) and for text that is not an asset of the chain. */
 function tokenOf(chain: ChainId, address: unknown, symbol: unknown, decimals: unknown): Token | null {
   if (typeof address !== 'string' || /^0x0{30}/.test(address) || /^0x(.)\1{39}$/.test(address)) return null;
   if (typeof symbol !== 'string' || symbol === '' || symbol.length > 64) return null;
@@ -53,7 +53,7 @@ function tokenOf(chain: ChainId, address: unknown, symbol: unknown, decimals: un
   return { chain, asset: canonicalAsset(chain, address), symbol, decimals };
 }
 
-/** Markets' assets, and the tokens that the market issues for them. */
+/** Assets of the markets, and the tokens that the market issues for them. */
 const AAVE_MARKETS = /^AaveV[23].*\.mjs$/;
 const AAVE_ISSUED = [
   ['A_TOKEN', 'a'],
@@ -83,7 +83,7 @@ async function aaveTokens(folder: string): Promise<Token[]> {
 
 async function metamaskTokens(folder: string): Promise<Token[]> {
   return Object.entries(readJson(folder, 'contract-map.json')).flatMap(([address, token]) => {
-    // The map is of Ethereum mainnet.
+    // The map covers Ethereum mainnet.
     const read = isObject(token) ? tokenOf('ETH', address, token.symbol, token.decimals) : null;
     return read === null ? [] : [read];
   });
@@ -96,7 +96,7 @@ async function zeroExTokens(folder: string): Promise<Token[]> {
     const { symbol, decimals } = chainOf(chain);
     return [
       tokenOf(chain, contracts.zrxToken, 'ZRX', 18),
-      // The contract that wraps the chain's own coin.
+      // The wrapper contract of the chain's own coin.
       tokenOf(chain, contracts.etherToken, `W${symbol}`, decimals),
     ].filter((token) => token !== null);
   });
@@ -104,7 +104,7 @@ async function zeroExTokens(folder: string): Promise<Token[]> {
 
 async function wormholeTokens(folder: string, work: string): Promise<Token[]> {
   const path = join(folder, 'dist', 'esm', 'constants', 'tokens', 'mainnet.js');
-  // The module imports a package of its own for one helper, which only changes how its table is looked up.
+  // The module imports one helper from its own package, which only changes how its table is looked up.
   const source = readFileSync(path, 'utf8').replace(
     /^import .*constMap.*$/m,
     'const constMap = (rows) => rows;',
@@ -123,7 +123,7 @@ async function wormholeTokens(folder: string, work: string): Promise<Token[]> {
   });
 }
 
-/** In the order in which they decide what a token is called. Axelar's configuration names no token contracts. */
+/** In order of precedence for the name of a token. Axelar's configuration contains no token contracts. */
 const SOURCES: readonly Source[] = [
   {
     name: '@metamask/contract-metadata',

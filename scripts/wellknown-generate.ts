@@ -1,8 +1,7 @@
 /**
- * Makes data/seed/wellknown.ndjson: addresses that every analyst knows, from a CSV with the columns chain, address, name, category,
- * source and date. Run by hand when the CSV changes: `npm run build && node dist/scripts/wellknown-generate.js FILE.csv`.
- * Every address is read by the program's own parsers; a row that they reject is left out and reported. A row that no rule below names
- * stops the run.
+ * Generates data/seed/wellknown.ndjson: addresses that every analyst knows, from a CSV with the columns chain, address, name, category,
+ * source and date. Run by hand when the CSV changes: `npm run build && node dist/scripts/wellknown-generate.js FILE.csv`. The program's own
+ * parsers read every address. A row that they reject is left out and reported. If no rule below matches a row's name, the run stops.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,14 +13,14 @@ import { columnsOf, readRows } from '../src/sources/rows.ts';
 
 const FILE = 'wellknown.ndjson';
 
-/** How far the publisher of an address can be relied on. */
+/** Confidence in the publisher of an address. */
 const TRUST: readonly (readonly [sourceStartsWith: string, confidence: number])[] = [
-  // The project's own code, or a court's and a ministry's own papers.
+  // The project's own code, or official papers of a court or ministry.
   ['https://github.com/Uniswap/', 0.95],
   ['https://github.com/ChainSafe/lodestar/', 0.95],
   ['https://www.justice.gov/', 0.95],
   ['https://roninblockchain.substack.com/', 0.9],
-  // Research that shows its work, and code that many rely on.
+  // Research with published methods, and code that many rely on.
   ['https://blog.wizsec.jp/', 0.9],
   ['https://github.com/DefiLlama/', 0.9],
   ['https://github.com/duneanalytics/spellbook', 0.85],
@@ -39,7 +38,7 @@ const TRUST: readonly (readonly [sourceStartsWith: string, confidence: number])[
   ['https://bitcointalk.org/', 0.5],
   ['https://www.reddit.com/', 0.4],
 ];
-/** At and below this a row is tagged `weak`. */
+/** Rows with this confidence or less are tagged `weak`. */
 const WEAK_FROM = 0.6;
 
 interface Naming {
@@ -64,7 +63,7 @@ const slug = (text: string): string =>
     .replace(/[^a-z0-9.]+/g, '-')
     .replace(/^-|-$/g, '');
 
-/** The entity of a name of the CSV: the first rule whose pattern matches. */
+/** Maps a name of the CSV to its entity: the first rule with a matching pattern applies. */
 const RULES: readonly (readonly [pattern: RegExp, naming: (match: RegExpExecArray) => Naming])[] = [
   [
     /^Uniswap (.+)$/,
@@ -194,7 +193,7 @@ function tryKeyOf(chain: string, address: string): string | null {
   }
 }
 
-/** The canonical text; null, with a line on stderr, if the address is not valid. */
+/** Returns the canonical text. If the address is not valid, returns null and writes a line to stderr. */
 function canonicalOf(chain: ChainId, address: string): string | null {
   try {
     return parseAddress(chain, address).canonical;
@@ -204,7 +203,7 @@ function canonicalOf(chain: ChainId, address: string): string | null {
   }
 }
 
-/** Addresses that the other files of the seed name already: theirs stays the only word of the seed. */
+/** Addresses in the other files of the seed, which take precedence. */
 function knownKeys(): Set<string> {
   const known = new Set<string>();
   const folder = shippedData('seed');
@@ -213,7 +212,7 @@ function knownKeys(): Set<string> {
     for (const line of readFileSync(join(folder, file), 'utf8').split('\n')) {
       if (line.trim() === '' || line.startsWith('#')) continue;
       const { chain, address } = JSON.parse(line) as { chain: string; address: string };
-      // A few rows name the fork of the chain that the form of the address belongs to.
+      // A few rows name a fork of the chain that the address format belongs to.
       const found = tryKeyOf(chain, address);
       if (found !== null) known.add(found);
     }

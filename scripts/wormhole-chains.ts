@@ -1,4 +1,4 @@
-/** The chains that Wormhole's package names, and Assay's id for each. A name that is absent here is left out of the tables. */
+/** The chain names of Wormhole's package, and Assay's id for each. Chains that are absent here are left out of the tables. */
 import type { ChainId } from '../src/chains/registry.ts';
 
 export const WORMHOLE_CHAINS: ReadonlyMap<string, ChainId> = new Map([

@@ -1,4 +1,4 @@
-/** Addresses parsed a second on one thread, beside a bare loop over the same bytes in the same run. */
+/** Addresses parsed per second on one thread, compared with a minimal loop over the same bytes in the same run. */
 import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { isoTime, systemClock } from '../../src/base/clock.ts';
@@ -10,11 +10,11 @@ import {
 } from '../../src/chains/address/parse.ts';
 import { type BenchReport, formatReport, report, row, saveReport } from '../harness.ts';
 
-/** More than any cache of strings holds, less than a second to make. */
+/** More than any string cache holds, and created in less than a second. */
 const COUNT = 20_000;
 const MEASURE_MS = 600;
 
-/** Best of three windows: the machine's other work only ever takes speed away. */
+/** Best of three windows: other work of the machine can only reduce the speed. */
 function rate(round: () => void): number {
   round();
   let best = 0;

@@ -1,4 +1,4 @@
-/** What a request pays at the door: verifying a key, its limit a minute, its quota. Run: node dist/bench/kernels/limits.js */
+/** The cost of admitting a request: verifying a key, its rate limit, its quota. Run: node dist/bench/kernels/limits.js */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ const KEYS = 1_000;
 const CALLS = 1_000_000;
 const ROUNDS = 5;
 
-/** Microseconds a call, best of several rounds. */
+/** Microseconds per call, best of several rounds. */
 function microseconds(call: (index: number) => void): number {
   let best = Number.POSITIVE_INFINITY;
   for (let round = 0; round < ROUNDS; round++) {
@@ -44,7 +44,7 @@ export async function benchLimits(): Promise<BenchReport> {
     const tokens = created.map(({ apiKey }) => apiKey);
     const ids = created.map(({ record }) => record.id);
     const accounts = created.map(({ record }) => record.accountId);
-    // Answered at once: what is asked is this machine's own.
+    // The embedded limiter and meter answer synchronously.
     const limiter = access.limiter as EmbeddedRateLimiter;
     const quota = access.quota as EmbeddedQuotaMeter;
     const verify = microseconds((index) => {

@@ -1,4 +1,4 @@
-/** Finds the test files that exercise a source file: by imports, nearest first, then by the whole-program tests of its room. */
+/** Finds the test files that exercise a source file: by imports, nearest first, then the whole-program tests of its room. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 
@@ -19,8 +19,8 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Tests of whole use cases, most of which start the built program and therefore reach a source file without importing it. Limited to
- * those whose subject is the room, because each of them is slow.
+ * Tests of whole use cases. Most start the built program, and therefore reach a source file without importing it. Limited to those about
+ * the room, because each of them is slow.
  */
 const WHOLE_PROGRAM: Readonly<Record<string, readonly string[]>> = {
   risk: ['test/scenarios/scenarios.test.ts'],
@@ -39,7 +39,7 @@ const WHOLE_PROGRAM: Readonly<Record<string, readonly string[]>> = {
 export interface ImportGraph {
   readonly root: string;
   readonly tests: readonly string[];
-  /** File to the files it imports, or starts as a worker or process. */
+  /** Each file and the files that it imports, or starts as a worker or process. */
   readonly imports: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -73,7 +73,7 @@ export function readImportGraph(root: string): ImportGraph {
   };
 }
 
-/** An import of types alone carries no behaviour, so it covers nothing. */
+/** An import of types alone is ignored, because it has no behaviour to cover. */
 function importsOf(root: string, file: string, text: string): string[] {
   const found = new Set<string>();
   const add = (specifier: string | undefined): void => {
@@ -82,10 +82,10 @@ function importsOf(root: string, file: string, text: string): string[] {
   for (const [, statement, specifier] of text.matchAll(/^(?:import|export)\b([^;']*)'(\.[^']+)'/gm))
     if (!statement?.trimStart().startsWith('type ')) add(specifier);
   for (const [, specifier] of text.matchAll(/\bimport\(\s*'(\.[^']+)'/g)) add(specifier);
-  // In a test it is text of a program that the test writes.
+  // In a test, such a call is part of the text of a program that the test writes.
   if (!file.startsWith('test/'))
     for (const [, name] of text.matchAll(/workerUrl\(\s*'([^']+)'/g)) found.add(`workers/${name}.ts`);
-  // A test that starts a process names the file beside it, as TypeScript or as built.
+  // A test that starts a process contains the name of a file beside it, as TypeScript or as built.
   if (file.startsWith('test/'))
     for (const [, name] of text.matchAll(/'([\w./-]+)\.(?:ts|js)'/g))
       found.add(join(dirname(file), `${basename(name as string)}.ts`));
@@ -93,7 +93,7 @@ function importsOf(root: string, file: string, text: string): string[] {
   return [...found].map((path) => path.replaceAll('\\', '/'));
 }
 
-/** How many folders below `src/` and `test/` two files have in common, from the first on. */
+/** The number of folders below `src/` and `test/` that two paths have in common, counted from the first. */
 function sharedFolders(source: string, test: string): number {
   const folders = dirname(source).split('/').slice(1);
   const others = dirname(test).split('/').slice(1);
@@ -103,8 +103,8 @@ function sharedFolders(source: string, test: string): number {
 
 /**
  * @param limit most test files found by imports; the whole-program tests of the room come in addition.
- * @returns test files that exercise `source`, nearest first: by the number of imports between, then by the folders that they share with it,
- *   then by how little else they import.
+ * @returns test files that exercise `source`, nearest first: by the number of imports between them, then by the number of shared folders,
+ * then by how few other files they import
  */
 export function testsCovering(graph: ImportGraph, source: string, room: string, limit: number): string[] {
   const importers = new Map<string, string[]>();
@@ -128,7 +128,7 @@ export function testsCovering(graph: ImportGraph, source: string, room: string, 
   return [...new Set([...nearest.slice(0, limit), ...fixed])];
 }
 
-/** How many files a test imports, directly and through others. */
+/** The number of files that a test imports, directly and indirectly. */
 function reachOf(graph: ImportGraph, test: string): number {
   const seen = new Set([test]);
   for (const file of seen) for (const target of graph.imports.get(file) ?? []) seen.add(target);

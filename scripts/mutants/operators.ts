@@ -1,4 +1,4 @@
-/** The faults that a mutation run makes: one descriptor per operator, each of which proposes edits of one node of the syntax tree. */
+/** The faults that a mutation run makes: one descriptor per operator. Each proposes edits of one node of the syntax tree. */
 import { parseAst } from 'vitest/node';
 
 /** A node of the ESTree syntax tree; `start` and `end` are offsets into the source. */
@@ -18,13 +18,13 @@ export interface Edit {
 
 export interface Operator {
   readonly name: string;
-  /** @returns the edits of this node alone; those of its children are asked for separately. */
+  /** @returns the edits of this node only; its children are visited separately */
   edits(node: Node, source: string): Edit[];
 }
 
 /** One fault in one file. */
 export interface Mutant extends Edit {
-  /** If the file passes the type checker with this edit, the fault changes nothing: such a mutant is left out. */
+  /** If the file passes the type checker with this edit, the fault changes nothing, and the mutant is left out. */
   readonly nothingIf?: Edit;
   /** Path relative to the root of the project. */
   readonly file: string;
@@ -48,14 +48,14 @@ const child = (node: Node, property: string): Node => node[property] as Node;
 const textOf = (node: Node, source: string): string => source.slice(node.start, node.end);
 const replaced = (node: Node, text: string): Edit[] => [{ start: node.start, end: node.end, text }];
 
-/** Replaces the operator between two operands. The text between them may hold parentheses and comments as well. */
+/** Replaces the operator between two operands. The text between them may also contain parentheses and comments. */
 function withOperator(node: Node, source: string, to: string): Edit[] {
   const from = node.operator as string;
   const start = source.indexOf(from, child(node, 'left').end);
   return [{ start, end: start + from.length, text: to }];
 }
 
-/** An exit that ends the present call or round: what a guard does. */
+/** Returns true for a statement that exits the current call or iteration, as a guard does. */
 function isExit(statement: Node): boolean {
   if (statement.type === 'BlockStatement') {
     const body = statement.body as readonly Node[];
@@ -66,14 +66,14 @@ function isExit(statement: Node): boolean {
   );
 }
 
-/** `LIMITS.name`, `NAME_MAX` or a number above 1: a figure that a rule compares with. */
+/** Returns true for `LIMITS.name`, `NAME_MAX` or a number above 1: a figure that a rule compares with. */
 function isLimit(node: Node, source: string): boolean {
   if (node.type === 'MemberExpression') return /^[A-Z_]*LIMITS\b/.test(textOf(node, source));
   if (node.type === 'Identifier') return /^[A-Z][A-Z0-9]*(_[A-Z0-9]+)+$/.test(node.name as string);
   return node.type === 'Literal' && typeof node.value === 'number' && node.value > 1;
 }
 
-/** Arguments that a hurried writer could confuse: two names or two properties, not a name and a function. */
+/** Arguments that are easily confused: two names or two properties, but not a name and a function. */
 const isConfusable = (a: Node, b: Node, source: string): boolean =>
   a.type === b.type &&
   (a.type === 'Identifier' || a.type === 'MemberExpression') &&
@@ -124,7 +124,7 @@ export const OPERATORS: readonly Operator[] = [
   {
     name: 'swap-arguments',
     edits: (node, source) => {
-      // The order of what the greatest or least is taken of makes no difference.
+      // The order of the arguments of Math.max and Math.min makes no difference.
       const isOrderless = /^Math\.(?:max|min)\(/.test(textOf(node, source));
       if (node.type !== 'CallExpression' || isOrderless) return [];
       const given = node.arguments as readonly Node[];
@@ -153,7 +153,7 @@ export const OPERATORS: readonly Operator[] = [
     name: 'default-to-or',
     edits: (node, source) => {
       if (node.type !== 'LogicalExpression' || node.operator !== '??') return [];
-      // `a ?? 0` and `a || 0` are the same number; a list or an object is never falsy.
+      // `a ?? 0` and `a || 0` are the same number. A list or an object is never falsy.
       const right = child(node, 'right');
       const isSame =
         ['ArrayExpression', 'ObjectExpression'].includes(right.type) ||
@@ -164,8 +164,8 @@ export const OPERATORS: readonly Operator[] = [
 ];
 
 /**
- * `a ?? b` and `a || b` are the same unless `a` can be empty, 0 or false. The type checker knows: it refuses this call if the type of
- * `a` includes such a value.
+ * `a ?? b` and `a || b` are the same unless `a` can be empty, 0 or false. The type checker rejects this call if the type of `a` includes
+ * such a value.
  */
 function neverFalsy(node: Node, source: string): Edit {
   const left = child(node, 'left');
@@ -177,12 +177,12 @@ function neverFalsy(node: Node, source: string): Edit {
   return { start: left.start, end: left.end, text: `${check}(${textOf(left, source)})` };
 }
 
-/** A comparison that orders different values, as in `a < b ? -1 : 1`: whether it includes equality makes no difference. */
+/** A comparison that orders different values, as in `a < b ? -1 : 1`: including equality makes no difference. */
 const isOrder = (node: Node, source: string): boolean =>
   node.type === 'ConditionalExpression' &&
   [child(node, 'consequent'), child(node, 'alternate')].every((side) => /^-?1$/.test(textOf(side, source)));
 
-/** Wording and types: a fault in these is no fault of a guard. */
+/** Wording and types: a fault in these is not a fault of a guard. */
 const SKIPPED = new Set([
   'ThrowStatement',
   'TSTypeAnnotation',
@@ -219,7 +219,7 @@ export function mutantsOf(file: string, source: string): Mutant[] {
 /** @returns the 1-based line of an offset. */
 export const lineAt = (source: string, offset: number): number => source.slice(0, offset).split('\n').length;
 
-/** The changed lines, without and with the fault, each trimmed of the indentation that they share. */
+/** The changed lines, without and with the fault, each without the common indentation. */
 export interface Diff {
   readonly before: string;
   readonly after: string;

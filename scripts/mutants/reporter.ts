@@ -1,4 +1,4 @@
-/** Writes the outcome of a test run as JSON: how long each file took, and what failed. */
+/** Writes the result of a test run as JSON: the duration of each file, and the failures. */
 import { writeFileSync } from 'node:fs';
 import type { Reporter, SerializedError, TestCase, TestModule } from 'vitest/node';
 

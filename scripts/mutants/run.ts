@@ -1,5 +1,5 @@
 /**
- * Makes small faults in a copy of the program, one at a time, and reports those that no test notices.
+ * Mutation test: makes small faults in a copy of the program, one at a time, and reports those that no test detects.
  * Run: npm run test:mutants -- [room] [--seed N] [--count N] [--tests N] [--goal SHARE] [--without TEST …] [--lanes N] [--resume]
  */
 import { createHash } from 'node:crypto';
@@ -14,9 +14,9 @@ import { drawMutants } from './sample.ts';
 import { EQUIVALENT, mutationText, readSurvivors, type Survivor, survivorRow } from './survivors.ts';
 import { copyTree, Stopped, type TestRun, type Tree } from './tree.ts';
 
-/** A mutant may take this many times as long as its tests take without it. */
+/** A mutant's tests may take this many times as long as without it. */
 const LIMIT_FACTOR = 3;
-/** Shortest time limit: a start of vitest takes seconds on a busy machine. */
+/** Shortest time limit: vitest takes seconds to start on a busy machine. */
 const LIMIT_MS_MIN = 60_000;
 /** Time limit of the tests without a fault. */
 const UNMUTATED_LIMIT_MS = 60 * 60_000;
@@ -34,9 +34,9 @@ const OPTIONS = {
 interface Settings {
   readonly rooms: readonly string[];
   readonly seed: number;
-  /** Mutants a room. */
+  /** Mutants per room. */
   readonly count: number;
-  /** Test files a mutant, found by imports. */
+  /** Test files per mutant, found by imports. */
   readonly tests: number;
   readonly goal: number;
   readonly without: readonly string[];
@@ -50,7 +50,7 @@ type Outcome = 'killed' | 'hung' | 'survived';
 interface Result {
   /** Digest of the mutant and its source file. */
   readonly key: string;
-  /** Digest of the tests that it survived. */
+  /** Digest of the tests that did not detect it. */
   readonly tests: string;
   readonly file: string;
   readonly line: number;
@@ -72,7 +72,7 @@ interface Chosen {
   readonly diff: Diff;
 }
 
-/** A request that cannot be carried out: its message goes to the person who asked. */
+/** A request that cannot be carried out. Its message is shown to the user. */
 class Refusal extends Error {}
 
 const note = (text: string): void => {
@@ -128,8 +128,8 @@ function readResults(room: string): Result[] {
 const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /**
- * Draws mutants until `count` of them pass the type checker: a fault that the compiler refuses needs no test, nor does one of which the
- * compiler knows that it changes nothing.
+ * Draws mutants until `count` of them pass the type checker. Skipped are mutants that the compiler rejects, and those for which it proves
+ * that they change nothing.
  */
 function chooseMutants(room: string, settings: Settings, graph: ImportGraph, tree: Tree): Chosen[] {
   const files = (ROOMS[room] ?? []).flatMap((folder) => typescriptFiles(tree.folder, folder));
@@ -193,7 +193,7 @@ async function tryMutant(
   const { mutant, key, covering, tests, diff } = chosen;
   const timeOf = (test: string): number => times[test] ?? 0;
   const unmutatedMs = covering.reduce((sum, test) => sum + timeOf(test), 0);
-  // The quickest first: most faults are noticed before a slow test has begun.
+  // The quickest first: most faults are detected before a slow test has started.
   const quickestFirst = [...covering].sort((a, b) => timeOf(a) - timeOf(b));
   const limitMs = Math.max(LIMIT_MS_MIN, LIMIT_FACTOR * unmutatedMs);
   const ran =
@@ -216,7 +216,7 @@ async function tryMutant(
   };
 }
 
-/** A result that still holds: the source is the same, and if no test noticed the fault, so are the tests. */
+/** Returns true if a result is still valid: the source is unchanged, and if the mutant survived, the tests are unchanged too. */
 const holds = (result: Result, chosen: Chosen): boolean =>
   result.key === chosen.key && (result.outcome !== 'survived' || result.tests === chosen.tests);
 
@@ -258,7 +258,7 @@ const unified = ({ before, after }: Diff): string =>
     '\n',
   );
 
-/** Prints what no test noticed, and the share of what was noticed. @returns whether the share reaches the goal. */
+/** Prints the surviving mutants and the share of detected ones. @returns whether the share reaches the goal. */
 function reportRoom(
   room: string,
   results: readonly Result[],
@@ -312,7 +312,7 @@ async function main(): Promise<number> {
   let isReached = true;
   try {
     const graph = readImportGraph(trees[0].folder);
-    // Milliseconds of the tests that passed without a fault: what covers several rooms runs once.
+    // Milliseconds of the tests that passed without a fault. A test that covers several rooms runs only once.
     const times: Record<string, number> = {};
     for (const room of settings.rooms) {
       const results = await runRoom(room, settings, graph, trees, times);

@@ -1,10 +1,10 @@
-/** Chooses which mutants a run tries: the same for the same seed, spread over files and operators. */
+/** Selects the mutants of a run: the same for the same seed, spread over files and operators. */
 import { seededUint32 } from '../../src/base/random.ts';
 import type { Mutant } from './operators.ts';
 
 /**
- * Draws all mutants in a random order. Each round takes one mutant from every file in turn, and from a file first an operator, then one
- * of its mutants: neither a long file nor a frequent operator crowds out the others in a sample from the front.
+ * Draws all mutants in a random order. Each round takes one mutant from every file in turn. Within a file it first picks an operator, then
+ * one of its mutants. So neither a long file nor a frequent operator dominates a sample taken from the front.
  *
  * @param mutants all mutants of the room
  * @param seed uint32

@@ -1,4 +1,4 @@
-/** Reads and writes the list of mutants that no test notices: a Markdown table of place, mutation and reason. */
+/** Reads and writes the list of mutants that no test detects: a Markdown table of place, mutation and reason. */
 import type { Diff } from './operators.ts';
 
 export interface Survivor {
@@ -10,7 +10,7 @@ export interface Survivor {
   readonly reason: string;
 }
 
-/** A reason that begins so says that no test can notice the mutant; it is left out of the share. */
+/** Prefix of a reason: no test can detect the mutant. Such a mutant is left out of the share. */
 export const EQUIVALENT = 'equivalent: ';
 
 const oneLine = (code: string): string => code.replace(/\s+/g, ' ').trim();

@@ -9,38 +9,38 @@ import { ORDER_VARIABLE, REPORT_VARIABLE, type TestReport } from './reporter.ts'
 /** Folders that no test reads, or that are linked instead. */
 const NOT_COPIED = new Set(['.git', '.mutants', '.bench', 'node_modules', join('data', 'store')]);
 
-/** From the request to end to the end by force. Tests stop the servers they started in that time. */
+/** Time between the request to stop and a forced stop. Meanwhile tests stop the servers they started. */
 const GRACE_MS = 10_000;
 
 export interface TestRun {
-  /** `hung` after the time limit. */
+  /** `hung`: the time limit was exceeded. */
   readonly outcome: 'passed' | 'failed' | 'hung';
   readonly report: TestReport;
   readonly milliseconds: number;
-  /** The end of what the run printed. */
+  /** The end of the run's output. */
   readonly output: string;
 }
 
-/** The run was interrupted while it compiled. */
+/** Thrown if the run was interrupted while it compiled. */
 export class Stopped extends Error {}
 
 export interface Tree {
-  /** The copy's folder. Sources are read from here: the working tree may change during a run. */
+  /** The copy's folder. Sources are read from here, because the working tree may change during a run. */
   readonly folder: string;
-  /** Whether the file with the fault in it still passes the type checker. */
+  /** Returns true if the file passes the type checker with the fault. */
   compiles(file: string, edit: Edit): boolean;
-  /** Runs tests with a fault in one file, or none, and takes the fault out again. */
+  /** Runs tests with a fault in one file, or none, and removes the fault afterwards. */
   run(
     tests: readonly string[],
     limitMs: number,
     fault?: { readonly file: string; readonly edit: Edit },
   ): Promise<TestRun>;
-  /** Ends what runs and removes the copy. */
+  /** Stops running tests and removes the copy. */
   remove(): void;
 }
 
 /**
- * Copies the project below the temporary folder. `dist/` must be built.
+ * Copies the project to a temporary folder. `dist/` must be built.
  *
  * @param root the project's folder
  */
@@ -51,7 +51,7 @@ export function copyTree(root: string): Tree {
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
   let endRunning = (): void => {};
 
-  /** Runs the compiler on one file. The tests of the build find the rest of `dist/` as it was. */
+  /** Runs the compiler on one file. The tests use the existing build for the rest of `dist/`. */
   const compile = (file: string, options: Readonly<Record<string, unknown>>): boolean => {
     const settings = { extends: './tsconfig.json', compilerOptions: options, include: [], files: [file] };
     const path = join(folder, 'tsconfig.mutant.json');
@@ -59,7 +59,7 @@ export function copyTree(root: string): Tree {
     const compiler = join('node_modules', 'typescript', 'bin', 'tsc');
     const compiled = spawnSync(process.execPath, [compiler, '-p', path], { cwd: folder, stdio: 'ignore' });
     rmSync(path);
-    // An interrupt from the keyboard reaches the compiler before this process.
+    // A keyboard interrupt reaches the compiler before this process.
     if (compiled.signal !== null) throw new Stopped();
     return compiled.status === 0;
   };
@@ -101,7 +101,7 @@ export function copyTree(root: string): Tree {
       [ORDER_VARIABLE]: tests.join(','),
     };
     const started = Date.now();
-    // A process group of its own: what the tests start ends with them.
+    // A process group of its own: processes that the tests start are stopped together with them.
     const child = spawn(process.execPath, [join('node_modules', 'vitest', 'vitest.mjs'), ...args], {
       cwd: folder,
       env: environment,
@@ -112,7 +112,7 @@ export function copyTree(root: string): Tree {
       try {
         if (child.pid !== undefined) process.kill(-child.pid, signal);
       } catch {
-        // The group has ended already.
+        // The group has already ended.
       }
     };
     let output = '';

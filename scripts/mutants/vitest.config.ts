@@ -16,7 +16,7 @@ class NearestFirst extends BaseSequencer {
 
 export default defineConfig({
   ...project,
-  // node_modules is a link to the project's: what this run learns about durations is not kept there.
+  // node_modules is a link to the project's. The durations measured in this run must not be stored there.
   cacheDir: '.vite',
   test: {
     ...project.test,

@@ -1,4 +1,4 @@
-/** How much of each asset is stored without a USD value: counted from transfers, for `assay stats` and for answers. */
+/** Unpriced transfers of each asset: counted from stored transfers, for `assay stats` and for responses. */
 import type { AssetFlow, Direction } from './flow.ts';
 import type { AddressTotals } from './transfers.ts';
 

@@ -1,4 +1,4 @@
-/** The contract of a Transfer record, checked before it is stored. */
+/** Validates a Transfer record before it is stored. */
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Transfer } from '../chains/transfer.ts';
@@ -6,7 +6,11 @@ import type { Transfer } from '../chains/transfer.ts';
 const invalid = (field: string, expected: string): AssayError =>
   new AssayError('INVALID_REQUEST', `transfer.${field} must be ${expected}.`, { field });
 
-/** Throws INVALID_REQUEST naming the field of a transfer that breaks its contract. Addresses are the codecs' matter. */
+/**
+ * Validates a transfer, except its addresses, which the codecs validate.
+ *
+ * @throws INVALID_REQUEST with the name of the invalid field
+ */
 export function checkTransfer(transfer: Transfer): void {
   const { txHash, position, amount, valueUsd, blockNumber, timestampMs } = transfer;
   if (txHash === '' || Buffer.byteLength(txHash) > LIMITS.txHashTextMax)

@@ -1,4 +1,4 @@
-/** Sums a day out of an address's newest transfers. Pure. */
+/** Daily sums of an address's newest transfers. Pure. */
 import { isoTime } from '../base/clock.ts';
 import type { AddressTransfer, DailyFlow, DailyFlows } from './transfers.ts';
 
@@ -11,7 +11,7 @@ interface DaySums {
 const usdOf = ({ cents, unpriced }: DaySums): number | null =>
   cents === 0 && unpriced > 0 ? null : cents / 100;
 
-/** `recent` is newest first; `holdsAll` where the address has no others. */
+/** Returns sums by day. `recent` is newest first. `holdsAll` is true if the address has no other transfers. */
 export function dailyFlows(
   recent: readonly Pick<AddressTransfer, 'direction' | 'timestampMs' | 'amount' | 'valueUsd'>[],
   { limitDays, holdsAll }: { readonly limitDays: number; readonly holdsAll: boolean },
@@ -39,7 +39,7 @@ export function dailyFlows(
       outTransfers: sums.out.transfers,
     }),
   );
-  // Of the oldest day only a part may be kept.
+  // The oldest day may be incomplete.
   if (!holdsAll) days.pop();
   return { days: days.slice(0, limitDays), isComplete: holdsAll || days.length >= limitDays };
 }

@@ -1,6 +1,6 @@
 /**
- * Amounts of an edge by day. Sums alone do not say when something moved: one unit after a designation would make all earlier dealings
- * count as after it. Days are kept only of edges that were used on more than one, on the side that sent. Pure.
+ * Amounts of an edge by day. The sums alone do not show when the amounts moved: one unit after a designation would make all earlier
+ * transfers count as after it. Days are kept only for edges that were used on more than one day, and only on the sender's side. Pure.
  */
 import { LIMITS } from '../base/limits.ts';
 import type { ByteReader, ByteWriter } from './store/bytes.ts';
@@ -16,7 +16,7 @@ export interface EdgeDay {
   transfers: number;
 }
 
-/** Sums of one asset, as far as days need them. */
+/** The parts of an asset's sums that are needed for days. */
 interface DatedSum {
   readonly transfers: number;
   readonly amount: bigint;
@@ -30,14 +30,16 @@ export interface LaterPart {
   readonly transfers: number;
 }
 
+/** Returns the day of a time: days since 1970-01-01, UTC. */
 export const dayOf = (timestampMs: number): number => Math.floor(timestampMs / DAY_MS);
+/** Returns the first millisecond of a day. */
 export const startOfDay = (day: number): number => day * DAY_MS;
 
 /**
- * Returns the days of a sum with one more transfer, newest first. If more than `edgeDaysKept` come together, the oldest counts as a part
- * of the one after it: a part of what was before a time then counts as after it, never the other way round.
+ * Returns the days of a sum with one more transfer, newest first. If there are more than `edgeDaysKept`, the oldest day is merged into the
+ * next one. So a part of what moved before a time may count as after it, but never the other way round.
  *
- * @param days so far; changed in place. Empty if all moved on one day, or if a release that kept no days wrote the sum
+ * @param days days so far, changed in place; empty if all moved on one day, or if a release that kept no days wrote the sum
  * @param before the sum without the transfer
  */
 export function addToDays(days: EdgeDay[], before: DatedSum, timestampMs: number, amount: bigint): void {
@@ -64,8 +66,8 @@ export function addToDays(days: EdgeDay[], before: DatedSum, timestampMs: number
 }
 
 /**
- * Returns the part of a sum that moved on a day or later. All of it if days were not kept, since then the newest transfer is all that
- * is known of when.
+ * Returns the part of a sum that moved on a day or later. Returns all of it if days were not kept, because then only the time of the newest
+ * transfer is known.
  *
  * @param day days since 1970-01-01, UTC
  */
@@ -81,7 +83,7 @@ export function partSince(sum: DatedSum & { readonly days: readonly EdgeDay[] },
   return sum;
 }
 
-/** Appends days; `lastSeenMs` is that of their sum. */
+/** Appends days. `lastSeenMs` is that of their sum. */
 export function writeDays(out: ByteWriter, days: readonly EdgeDay[], lastSeenMs: number): void {
   out.varint(days.length);
   let after = dayOf(lastSeenMs);
@@ -93,7 +95,7 @@ export function writeDays(out: ByteWriter, days: readonly EdgeDay[], lastSeenMs:
   }
 }
 
-/** Reads what `writeDays` wrote. */
+/** Reads the days that `writeDays` wrote. */
 export function readDays(tail: ByteReader, lastSeenMs: number): EdgeDay[] {
   const days: EdgeDay[] = [];
   let after = dayOf(lastSeenMs);

@@ -1,7 +1,7 @@
 /**
- * The packed form of an address's neighbours in one direction: value and id in columns, the rest in tails behind, 30 to 40 bytes
- * an edge. A single chunk is in the order of value, so that its start is an answer; the chunks of a hub are in the order of ids,
- * so that an update finds its place. Pure; store/ decides where chunks are kept.
+ * The packed form of an address's neighbours in one direction: columns of value and id, followed by tails with the rest, 30 to 40 bytes per
+ * edge. A single chunk is ordered by value, so that its start is the answer to a query. The chunks of a hub are ordered by id, so that an
+ * update finds its place. Pure; store/ decides where chunks are stored.
  */
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
@@ -9,13 +9,13 @@ import { type EdgeDay, readDays, writeDays } from './edge-days.ts';
 import type { EdgeSums } from './row-collector.ts';
 import { ByteReader, ByteWriter } from './store/bytes.ts';
 
-/** A transfer behind an edge: its time, and its number in the log. */
+/** A transfer of an edge: its time and its number in the log. */
 export interface TransferRef {
   readonly timestampMs: number;
   readonly ordinal: number;
 }
 
-/** All transfers of one asset between an address and one counterparty in one direction. */
+/** Sums of one asset between an address and one counterparty in one direction. */
 export interface AssetSum {
   asset: number;
   transfers: number;
@@ -25,17 +25,17 @@ export interface AssetSum {
   amount: bigint;
   firstSeenMs: number;
   lastSeenMs: number;
-  /** Newest first, at most `recentTransfersPerEdge`. Kept in one direction of an edge alone; empty in the other. */
+  /** Newest first, at most `recentTransfersPerEdge`. Stored in one direction of an edge only, and empty in the other. */
   newest: TransferRef[];
-  /** Amounts by day (edge-days.ts), newest first. Kept where `newest` is; empty if all moved on one day. */
+  /** Amounts by day (edge-days.ts), newest first. Stored in the same direction as `newest`. Empty if all moved on one day. */
   days: EdgeDay[];
 }
 
-/** All that moved between an address and one counterparty in one direction. */
+/** All transfers between an address and one counterparty in one direction, summed by asset. */
 export interface Edge {
   /** Dense address id. */
   counterparty: number;
-  /** In the order of their ids; never empty. */
+  /** In the order of their ids. Never empty. */
   assets: AssetSum[];
 }
 
@@ -49,6 +49,7 @@ export interface EdgeTotals {
   readonly lastSeenMs: number;
 }
 
+/** Adds up the assets of an edge. */
 export function totalsOf({ counterparty, assets }: Edge): EdgeTotals {
   let cents = 0;
   let unpriced = 0;
@@ -69,10 +70,11 @@ export function totalsOf({ counterparty, assets }: Edge): EdgeTotals {
 export const byValue = (a: EdgeTotals, b: EdgeTotals): number =>
   b.cents - a.cents || b.unpriced - a.unpriced || a.counterparty - b.counterparty;
 
+/** Orders transfers by time, then by number in the log, newest first. */
 export const newestFirst = (a: TransferRef, b: TransferRef): number =>
   b.timestampMs - a.timestampMs || b.ordinal - a.ordinal;
 
-/** Puts a transfer among the newest, of which `limit` stay. */
+/** Inserts a transfer into the list of the newest, which keeps at most `limit`. */
 export function addNewest(newest: TransferRef[], ref: TransferRef, limit: number): void {
   let at = newest.length;
   while (at > 0 && newestFirst(ref, newest[at - 1] as TransferRef) < 0) at--;
@@ -81,7 +83,7 @@ export function addNewest(newest: TransferRef[], ref: TransferRef, limit: number
   if (newest.length > limit) newest.pop();
 }
 
-/** The sums of one asset in an edge; made where the edge has none. */
+/** Returns the sums of one asset in an edge, and creates them if the edge has none. */
 export function assetSumOf(edge: Edge, asset: number): AssetSum {
   let at = 0;
   for (; at < edge.assets.length; at++) {
@@ -104,15 +106,15 @@ export function assetSumOf(edge: Edge, asset: number): AssetSum {
   return made;
 }
 
-/** Header: whether sorted by value (0) or by id (1), 3 bytes of nothing, number of edges, first id of the next chunk of a hub. */
+/** Header: sorted by value (0) or by id (1), 3 unused bytes, number of edges, first id of the next chunk of a hub. */
 export const CHUNK_HEADER_BYTES = 16;
 const COUNT_AT = 4;
-/** Where the first id of the next chunk stands. */
+/** Offset of the first id of the next chunk. */
 export const NEXT_AT = 8;
 
 /**
- * The column that edges are compared by: whole cents where known, else below zero and nearer to it the more transfers have no
- * price. Two edges that are not worth the same in cents, or have none, compare as `byValue` does.
+ * The value by which edges are compared: whole cents if known, otherwise below zero, and closer to zero the more unpriced transfers the
+ * edge has. Two edges with different cents, or both without cents, compare as in `byValue`.
  */
 export const valueRank = (cents: number, unpriced: number): number =>
   cents > 0 ? cents : -1 / (1 + unpriced);
@@ -120,18 +122,18 @@ export const valueRank = (cents: number, unpriced: number): number =>
 export interface ChunkHead {
   readonly isHub: boolean;
   readonly count: number;
-  /** The first id of the hub's next chunk; 0 in the last one. */
+  /** The first id of the hub's next chunk. 0 in the last one. */
   readonly next: number;
 }
 
-/** One chunk, opened for reading. Its columns are views: they hold until the bytes are reused. */
+/** One chunk, opened for reading. Its columns are views, valid until the bytes are reused. */
 export class ChunkView {
   isHub = false;
   count = 0;
   next = 0;
   ranks: Float64Array = new Float64Array(0);
   ids: Uint32Array = new Uint32Array(0);
-  /** At the tail of the next edge. */
+  /** Positioned at the tail of the next edge. */
   readonly tail = new ByteReader();
   #aligned = Buffer.alloc(0);
 
@@ -150,12 +152,12 @@ export class ChunkView {
     return this;
   }
 
-  /** Position of an id; -1 where the chunk does not hold it. */
+  /** Position of an id, or -1 if the chunk does not contain it. */
   indexOf(id: number): number {
     return this.ids.indexOf(id);
   }
 
-  /** Moves over whole tails. */
+  /** Skips `count` tails. */
   skipTails(count: number): void {
     for (let left = count; left > 0; left--) this.tail.skip(this.tail.varint());
   }
@@ -175,7 +177,7 @@ export class ChunkView {
     return { counterparty: this.ids[index] as number, cents, unpriced, transfers, firstSeenMs, lastSeenMs };
   }
 
-  /** Reads the tail of the edge at `index`, which must be the next one, whole. */
+  /** Reads the complete tail of the edge at `index`, which must be the next one. */
   edge(index: number): Edge {
     const { tail } = this;
     const counterparty = this.ids[index] as number;
@@ -221,7 +223,7 @@ export class ChunkView {
     return { counterparty, assets };
   }
 
-  /** Adds the tail of the edge at `index`, which must be the next one, to sums over the assets of a query. */
+  /** Adds the tail of the edge at `index`, which must be the next one, to the sums over the assets of a query. */
   weigh(index: number, sums: EdgeSums): void {
     const { tail } = this;
     const length = tail.varint();
@@ -260,7 +262,7 @@ export class ChunkView {
   #align(given: Buffer): Buffer {
     if (this.#aligned.length < given.length)
       this.#aligned = Buffer.from(new ArrayBuffer(Math.max(64 * 1024, given.length)));
-    // The memory behind a fast get is longer than its length says.
+    // The memory of a `getBinaryFast` result is longer than its `length`.
     this.#aligned.set(given.subarray(0, given.length));
     return this.#aligned.subarray(0, given.length);
   }
@@ -327,38 +329,38 @@ function writeTail(out: ByteWriter, edge: Edge, totals: EdgeTotals): void {
       tail.amount(sum.amount);
       if (hasRefs) writeRefs(tail, sum.newest);
     }
-  // Behind the rest, so that sums are read without them.
+  // Days come last, so that the sums can be read without them.
   if (edge.assets.some(({ days }) => days.length > 0))
     for (const { days, lastSeenMs } of edge.assets) writeDays(tail, days, lastSeenMs);
   out.varint(tail.length);
   out.copy(tail.bytes, 0, tail.length);
 }
 
-/** All edges of a chunk. */
+/** Returns all edges of a chunk. */
 export function edgesIn(view: ChunkView): Edge[] {
   const edges: Edge[] = [];
   for (let index = 0; index < view.count; index++) edges.push(view.edge(index));
   return edges;
 }
 
-/** An edge on its way into a chunk: its columns, and where its tail stands. */
+/** An edge to be packed into a chunk: its columns, and the location of its tail. */
 interface Row {
   readonly id: number;
   readonly rank: number;
   readonly unpriced: number;
-  /** Null: among the tails that were written anew. */
+  /** Null if the tail is among the newly written ones. */
   readonly source: Buffer | null;
   readonly start: number;
   readonly end: number;
 }
 
-/** A transfer that is the only one of its edge. */
+/** The only transfer of an edge. */
 export interface SingleTransfer {
   asset: number;
-  /** Below zero where no price is known. */
+  /** Below zero if no price is known. */
   cents: number;
   timestampMs: number;
-  /** Below zero on the side that does not keep it. */
+  /** Below zero in the direction that does not store it. */
   ordinal: number;
   /** Words of 32 bits. */
   amountLow: number;
@@ -366,7 +368,7 @@ export interface SingleTransfer {
   amountHigh: number;
 }
 
-/** A chunk to be stored, under the first id it is responsible for. */
+/** A chunk to be stored, with the first id it is responsible for. */
 export interface PackedChunk {
   readonly firstId: number;
   readonly bytes: Buffer;
@@ -375,7 +377,7 @@ export interface PackedChunk {
 const ROW_COLUMN_BYTES = 12;
 const rowBytes = (row: Row): number => ROW_COLUMN_BYTES + row.end - row.start;
 
-/** Collects edges into chunks: tails of edges that did not change are copied as they are. */
+/** Collects edges into chunks. Tails of unchanged edges are copied. */
 export class ChunkBuilder {
   #rows: Row[] = [];
   readonly #fresh = new ByteWriter();
@@ -399,14 +401,14 @@ export class ChunkBuilder {
     });
   }
 
-  /** Adds an edge of one transfer, whose amount is below 2^96, without making it an Edge first. */
+  /** Adds an edge with one transfer of an amount below 2^96, without creating an Edge object. */
   addSingle(counterparty: number, transfer: SingleTransfer): void {
     const { cents, amountLow, amountMiddle, amountHigh } = transfer;
     const isUnpriced = cents < 0 && (amountLow !== 0 || amountMiddle !== 0 || amountHigh !== 0);
     const unpriced = isUnpriced ? 1 : 0;
     const out = this.#fresh;
     const start = out.length;
-    // Its length stands in one byte: a single transfer needs below 64.
+    // The length fits into one byte: the tail of a single transfer has fewer than 64 bytes.
     out.byte(0);
     out.varint(1);
     out.varint(unpriced);
@@ -421,7 +423,7 @@ export class ChunkBuilder {
     this.#rows.push({ id: counterparty, rank, unpriced, source: null, start, end: out.length });
   }
 
-  /** Adds the edge at `index` of a view, which must be the next one, as it is. The view's bytes must stay until `pack`. */
+  /** Copies the edge at `index` of a view, which must be the next one. The view's bytes must stay unchanged until `pack`. */
   copy(view: ChunkView, index: number): void {
     const { tail } = view;
     const start = tail.at;
@@ -440,7 +442,7 @@ export class ChunkBuilder {
     });
   }
 
-  /** All edges of an address as one chunk in the order of value, or null where they need more than a chunk has. */
+  /** Packs all edges of an address into one chunk ordered by value. Returns null if they do not fit into one chunk. */
   packSingle(): PackedChunk | null {
     const rows = this.#rows;
     let bytes = CHUNK_HEADER_BYTES;
@@ -451,15 +453,15 @@ export class ChunkBuilder {
   }
 
   /**
-   * A run of edges of a hub, in the order of ids, as chunks. The first begins at `firstId`, the last leads to `next`. An edge that
-   * needs more than a chunk has (hundreds of assets) stands alone.
+   * Packs a range of edges of a hub, ordered by id, into chunks. The first starts at `firstId`, and the last points to `next`. An edge that
+   * is larger than a chunk (hundreds of assets) gets a chunk of its own.
    */
   packHub(firstId: number, next: number): PackedChunk[] {
     const rows = this.#rows.sort((a, b) => a.id - b.id);
     let total = 0;
     for (const row of rows) total += rowBytes(row);
     const room = LIMITS.edgeChunkBytesMax - CHUNK_HEADER_BYTES;
-    // Full chunks where there are many, halves where one became two: the next edge finds room.
+    // Full chunks if there are many. If one chunk becomes two, both are filled by half, so that the next edge finds room.
     const fill = total > room && total <= 2 * room ? total / 2 : room;
     const chunks: PackedChunk[] = [];
     let start = 0;

@@ -1,6 +1,6 @@
-/** The words that every answer about transfers shares: the direction, and how much of one asset moved. */
+/** Types shared by all results about transfers: the direction, and the flow of one asset. */
 
-/** `in`: value came to the address asked about; `out`: it left. */
+/** `in`: value came to the address; `out`: value left it. */
 export type Direction = 'in' | 'out';
 
 /** The opposite of each direction. */
@@ -13,8 +13,8 @@ export interface AssetFlow {
   readonly decimals: number | null;
   readonly transfers: number;
   readonly amount: bigint;
-  /** USD of the priced transfers; null where none is priced. */
+  /** USD of the priced transfers. Null if none is priced. */
   readonly valueUsd: number | null;
-  /** Transfers that moved an amount nobody could price. */
+  /** Transfers of an amount without a known price. */
   readonly unpricedTransfers: number;
 }

@@ -1,11 +1,11 @@
-/** Reads of one row of edges: sums an edge over the assets of a query, keeps those that weigh enough, and orders them. */
+/** Collects the edges of one row: sums each edge over the assets of a query, keeps those with enough weight, and orders them. */
 import { createNeighbourColumns, type NeighbourColumns, type RowQuery, type RowScan } from './graph.ts';
 
 /** The sums of one edge over the assets of a query. */
 export interface EdgeSums {
   /** Starts an edge. */
   begin(counterparty: number): void;
-  /** Returns true if sums of the asset are part of the query; `add` then adds sums of that asset. */
+  /** Returns true if the query includes the asset. Later `add` calls add sums of that asset. */
   counts(asset: number): boolean;
   add(
     transfers: number,
@@ -19,7 +19,7 @@ export interface EdgeSums {
   end(): void;
 }
 
-/** Above this many edges, an order is sorted out of place. Below it, insertion is fastest. */
+/** With more edges than this, the order is computed by sorting weights. With fewer, insertion sort is fastest. */
 const INSERTION_MAX = 32;
 
 const ALL: RowQuery = {
@@ -30,14 +30,14 @@ const ALL: RowQuery = {
   seenUntilMs: Number.POSITIVE_INFINITY,
 };
 
-/** One per thread and graph; reused from row to row. */
+/** Create one per thread and graph. It is reused for all rows. */
 export class RowCollector implements EdgeSums {
   #query: RowQuery = ALL;
   #rows: NeighbourColumns = createNeighbourColumns(1024);
   #isWeighed = false;
   #least = 0;
   #seenUntilMs = 0;
-  // The asset that was asked about last.
+  // The asset of the last `counts` call.
   #asset = -1;
   #isEvidence = false;
   #rate = 0;
@@ -76,13 +76,13 @@ export class RowCollector implements EdgeSums {
     return this;
   }
 
-  /** True once the query has what it asked for. */
+  /** True once the query has found as many edges as it needs. */
   get hasEnough(): boolean {
     return this.#query.enough !== undefined && this.#count > this.#query.enough;
   }
 
   counts(asset: number): boolean {
-    // Nearly all edges of a row are of one asset.
+    // Nearly all edges of a row have the same asset.
     if (asset !== this.#asset) {
       const { evidence, rates } = this.#query;
       this.#asset = asset;
@@ -154,7 +154,7 @@ export class RowCollector implements EdgeSums {
   /**
    * Writes the first edges of the query in order.
    *
-   * @param wasCut - true if edges of the row were not added
+   * @param wasCut true if edges of the row were not added
    */
   finish(into: NeighbourColumns, wasCut: boolean): RowScan {
     const heavy = this.#count;
@@ -196,7 +196,7 @@ export class RowCollector implements EdgeSums {
     return first === second ? (ids[a] as number) > (ids[b] as number) : first < second;
   }
 
-  /** Positions in order; null if they are in order as they came. */
+  /** Positions in order. Null if the edges are already in order. */
   #order(): Uint32Array | null {
     const count = this.#count;
     let sorted = 1;
@@ -210,8 +210,8 @@ export class RowCollector implements EdgeSums {
   }
 
   /**
-   * Sorts weights as plain numbers, which is several times as fast as with a comparison; the place of each edge is found among them, and
-   * edges of one weight are put in the order of ids.
+   * Sorts weights as plain numbers, which is several times as fast as sorting with a comparison function. Then it finds the position of
+   * each edge among them, and orders edges of equal weight by id.
    */
   #placed(count: number): Uint32Array {
     const order = this.#orderOf(count);
@@ -248,7 +248,7 @@ export class RowCollector implements EdgeSums {
     }
   }
 
-  /** Memory for an order and the sort that makes it, kept from row to row. */
+  /** Buffers for an order and its sort, reused for all rows. */
   #orderOf(count: number): Uint32Array {
     if (this.#places.length < count) {
       this.#places = new Uint32Array(2 * count);
@@ -266,7 +266,7 @@ export class RowCollector implements EdgeSums {
   }
 }
 
-/** Position of the first of ascending numbers that is greater. */
+/** Position of the first greater number in an ascending list. */
 function firstGreater(sorted: Float64Array, value: number): number {
   let low = 0;
   let high = sorted.length;

@@ -1,6 +1,6 @@
 /**
- * The store of transfers: one LMDB environment a chain, written in batches that are whole or absent, counted once for each
- * (transaction, position). How it is laid out stands in docs/decisions/transfer-store.md.
+ * The store of transfers: one LMDB environment per chain. Each batch is written completely or not at all, and each (transaction, position)
+ * counts once. docs/decisions/transfer-store.md describes the layout.
  */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
@@ -31,57 +31,61 @@ import type { TransferReader } from './transfers.ts';
 export interface IngestCounts {
   /** Transfers that were new. */
   readonly stored: number;
-  /** Transfers that were there already. */
+  /** Transfers that were already stored. */
   readonly duplicates: number;
 }
 
 export interface TransferStore extends TransferReader {
   /**
-   * Stores transfers, batch by batch; each batch is whole or absent, also after a crash, and on disk when this resolves.
-   * Throws INVALID_ADDRESS or INVALID_REQUEST for a record that breaks the contract of Transfer; earlier batches stay.
+   * Stores transfers in batches. Each batch is stored completely or not at all, even after a crash, and is on disk when this resolves.
+   *
+   * @throws INVALID_ADDRESS or INVALID_REQUEST if a record breaks the contract of Transfer; earlier batches stay stored
    */
   ingest(transfers: AsyncIterable<Transfer> | Iterable<Transfer>): Promise<IngestCounts>;
   /**
-   * Stores the transfers of a block as it arrives, whole or not at all; on disk when this resolves. A block that is stored already
-   * (height and hash) changes nothing. The newest `reorgBlocksKept` blocks can be taken back; one that is older than those is
-   * stored for good. A block's `transactions` are not read: whoever appends turns them into transfers.
-   * Throws INVALID_REQUEST where another block stands at its height, or another than its parent below: take that back first.
+   * Stores the transfers of a new block, completely or not at all. They are on disk when this resolves. If the block is already stored
+   * (same height and hash), nothing changes. The newest `reorgBlocksKept` blocks can be reverted, and older ones are final. A block's
+   * `transactions` are not read: the caller converts them into transfers.
+   *
+   * @throws INVALID_REQUEST if another block is stored at its height, or its parent is not the stored block below: revert that first
    */
   appendBlock(block: Block): Promise<IngestCounts>;
   /**
-   * Takes back what the block at a height brought, exactly: everything is as if it had never come. Returns how many transfers
-   * went. Throws NOT_FOUND where no block that can be taken back stands there.
+   * Reverts the block at a height exactly: afterwards everything is as if it had never arrived.
+   *
+   * @returns the number of transfers removed
+   * @throws NOT_FOUND if no block at that height can be reverted
    */
   revertBlock(chain: ChainId, height: number): Promise<number>;
-  /** The highest block that cannot be taken back any more, stored or not; -1 where all can. */
+  /** The highest block that can no longer be reverted, whether it is stored or not. -1 if all can be. */
   finalHeight(chain: ChainId): number;
   /**
-   * Counts the transfers of each asset of a chain, most unpriced first. Reads every stored transfer: about a second for a million.
+   * Counts the transfers of each asset of a chain, most unpriced first. Reads every stored transfer: about a second per million.
    *
-   * @param signal - ends the count between two chunks of the log
+   * @param signal ends the count between two chunks of the log
    */
   assetUses(chain: ChainId, signal?: AbortSignal): readonly AssetUse[];
-  /** How far the log of a chain has come; null if no transfer of it was ever stored here. */
+  /** The current position of a chain's log. Null if no transfer of the chain was ever stored here. */
   logPosition(chain: ChainId): LogPosition | null;
-  /** The transfers with the numbers from `first` to `end - 1`, without those that were taken back. */
+  /** The transfers with the numbers from `first` to `end - 1`, without reverted ones. */
   loggedParties(chain: ChainId, first: number, end: number): Iterable<LoggedParties>;
-  /** Blocks that can still be taken back, with the numbers of their transfers. */
+  /** Blocks that can still be reverted, with the numbers of their transfers. */
   pendingBlocks(chain: ChainId): readonly PendingBlock[];
-  /** Begins a bulk load of a file, or takes up the one that was interrupted. */
+  /** Starts a bulk load of a file, or resumes an interrupted one. */
   bulkLoad(chain: ChainId, source: LoadSource, runTransfers?: number): BulkLoad;
 }
 
-/** How far a log has come. */
+/** The position of a log. */
 export interface LogPosition {
-  /** Names the store: a new store, or one restored from elsewhere, has another name. */
+  /** Identifies the store: a new store, or one restored from elsewhere, has another name. */
   readonly store: string;
   /** Number of the next transfer. */
   readonly ordinal: number;
-  /** Transfers that are stored: taking a block back lowers it, and gives no number again. */
+  /** Number of stored transfers. Reverting a block lowers it, but no number is assigned again. */
   readonly transfers: number;
 }
 
-/** A transfer as the log has it: dense ids, of which 0 is no address, and the number of the asset in the graph. */
+/** A transfer in the log: dense ids, 0 for no address, and the number of the asset in the graph. */
 export interface LoggedParties {
   readonly from: number;
   readonly to: number;
@@ -98,15 +102,15 @@ export interface PendingBlock {
 }
 
 export interface TransferStoreOptions {
-  /** Folder; one file a chain. */
+  /** Folder with one file per chain. */
   readonly path: string;
   readonly readOnly: boolean;
-  /** When fresh transactions go to their place; smaller in tests. */
+  /** Limits for writing fresh transactions to the database. Smaller in tests. */
   readonly fresh?: FreshLimits;
 }
 
 interface OpenChain {
-  /** Of the store; says nothing of its secret. */
+  /** Name of the store. It does not reveal the store's secret. */
   readonly name: string;
   readonly store: ChainStore;
   readonly reader: ChainReader;
@@ -131,7 +135,7 @@ async function* inBatches(
   if (first) yield { chain: first.chain, batch };
 }
 
-/** Writes transfers that cannot be taken back. */
+/** Writes transfers that cannot be reverted. */
 function writeBatch({ store, cache, fresh }: OpenChain, transfers: readonly Transfer[]): IngestCounts {
   const batch = new Batch(store, cache, fresh, null);
   for (const transfer of transfers) batch.add(transfer);
@@ -140,7 +144,7 @@ function writeBatch({ store, cache, fresh }: OpenChain, transfers: readonly Tran
   return { stored: batch.stored, duplicates: batch.duplicates };
 }
 
-/** Blocks that fell out of those that can be taken back become final. */
+/** Makes blocks final that are too old to be reverted. */
 function settle(store: ChainStore, state: State, head: number): State {
   const settledHeight = Math.max(state.settledHeight, head - LIMITS.reorgBlocksKept);
   let { settled } = state;
@@ -151,7 +155,7 @@ function settle(store: ChainStore, state: State, head: number): State {
   return { ...state, settled, settledHeight };
 }
 
-/** Throws where the block does not stand on what is stored; true where it is stored already. */
+/** Returns true if the block is already stored. Throws if it does not build on the stored blocks. */
 function isKnown({ blocks }: ChainStore, block: Block): boolean {
   const { chain, height, hash, parentHash } = block;
   const stored = blocks.get(height);
@@ -172,7 +176,7 @@ function isKnown({ blocks }: ChainStore, block: Block): boolean {
   return false;
 }
 
-/** Transfers after which a count looks whether it is still wanted. */
+/** Number of transfers between two checks of the signal in a count. */
 const COUNT_STEP = 65_536;
 
 function countAssets(store: ChainStore, signal?: AbortSignal): AssetUse[] {
@@ -200,7 +204,7 @@ function countAssets(store: ChainStore, signal?: AbortSignal): AssetUse[] {
     .sort((a, b) => b.unpricedTransfers - a.unpricedTransfers || b.transfers - a.transfers);
 }
 
-/** Everything that is fresh goes to where a bulk load looks for it. */
+/** Moves all fresh transactions to the database, in which a bulk load looks for them. */
 function drain({ fresh }: OpenChain): void {
   fresh.begin();
   while (!fresh.drain(Number.POSITIVE_INFINITY));
@@ -245,8 +249,10 @@ function checkBlock(block: Block): void {
 }
 
 /**
- * Opens the folder of transfer stores. Environments of chains are opened at their first use; a read-only store of a chain
- * that was never written answers as an empty one. Throws STORE_VERSION for a format it does not know.
+ * Opens the folder of transfer stores. The environment of a chain is opened at its first use. A read-only store of a chain that was never
+ * written behaves like an empty one.
+ *
+ * @throws STORE_VERSION, when a chain is first used, if its store has an unknown format
  */
 export function openTransferStore(options: TransferStoreOptions): TransferStore {
   const open = new Map<ChainId, OpenChain>();
@@ -256,7 +262,7 @@ export function openTransferStore(options: TransferStoreOptions): TransferStore 
     if (known) return known;
     const path = join(options.path, `${chain.toLowerCase()}.mdb`);
     const store = openChainStore(path, chain, options.readOnly);
-    // Not remembered: another process may make it at any moment.
+    // Not cached: another process may create it at any moment.
     if (store === null) return null;
     const opened = {
       name: createHash('sha256').update('store ').update(store.salt).digest('hex').slice(0, 16),
@@ -270,7 +276,7 @@ export function openTransferStore(options: TransferStoreOptions): TransferStore 
   };
   const readerOf = (chain: ChainId): ChainReader | null => chainOf(chain)?.reader ?? null;
 
-  /** Runs a write in one transaction. What a failed one remembered is forgotten: its ids were never given. */
+  /** Runs a write in one transaction. If it fails, the caches are discarded: the ids they added were never committed. */
   const write = <T>(chain: ChainId, work: (opened: OpenChain) => T): T => {
     const opened = chainOf(chain);
     if (!opened || options.readOnly)
@@ -278,7 +284,7 @@ export function openTransferStore(options: TransferStoreOptions): TransferStore 
     try {
       const outcome = opened.store.root.transactionSync(() => {
         const answer = work(opened);
-        // A load looks for transactions in the store alone.
+        // A bulk load looks for transactions only in the store.
         if (isLoading(opened.store)) drain(opened);
         return answer;
       });

@@ -1,6 +1,6 @@
 /**
- * The transfer store as of the end of an earlier day. Edges that were first seen later are hidden; those that went on after it are
- * cut to what moved by then, as far as the store keeps amounts by day (edge-days.ts).
+ * The transfer store as of the end of an earlier day. Edges that were first seen later are hidden. Edges that continued after it are cut to
+ * the amounts moved by then, if the store has amounts by day (edge-days.ts).
  */
 import { isoTime } from '../base/clock.ts';
 import { LIMITS } from '../base/limits.ts';
@@ -20,12 +20,12 @@ import {
 } from './graph.ts';
 import type { AddressTotals, Flow, TransferReader } from './transfers.ts';
 
-/** Returns an asset's sums of an edge as of the end of a day; null if nothing had moved by then. */
+/** Returns the sums of an asset of an edge as of the end of a day. Null if nothing had moved by then. */
 function detailUntil(sum: EdgeDetail, untilMs: number): EdgeDetail | null {
   if (sum.firstSeenMs > untilMs) return null;
   if (sum.lastSeenMs <= untilMs) return sum;
   const later = partSince(sum, dayOf(untilMs) + 1);
-  // All of it: the store kept no days of this edge, or no longer those. It is shown whole.
+  // All of it is later: the store has no days of this edge, or dropped them. The whole edge is shown.
   if (later.transfers === 0 || later.transfers === sum.transfers) return sum;
   const transfers = sum.transfers - later.transfers;
   const amount = sum.amount - later.amount;
@@ -42,12 +42,12 @@ function detailUntil(sum: EdgeDetail, untilMs: number): EdgeDetail | null {
   };
 }
 
-/** Room for a row, made anew for a longer one. */
+/** Returns columns with room for a row. Allocates new ones if needed. */
 function columnsFor(columns: NeighbourColumns, count: number): NeighbourColumns {
   return columns.ids.length >= count ? columns : createNeighbourColumns(2 * count);
 }
 
-/** One edge of a row that is put together again. */
+/** One edge of a reconstructed row. */
 interface SeenEdge {
   readonly id: NodeId;
   readonly weight: number;
@@ -78,7 +78,7 @@ const edgeAt = (columns: NeighbourColumns, at: number): SeenEdge => ({
   lastSeenMs: columns.lastSeenMs[at] as number,
 });
 
-/** Adds up the assets of an edge that were seen by then; null if there are none. */
+/** Adds up the assets of an edge that were seen by then. Null if there are none. */
 function sumSeen(
   id: NodeId,
   sums: readonly EdgeDetail[],
@@ -130,7 +130,7 @@ class SeenRows {
     return seen.length;
   }
 
-  /** As `TransferGraph.row`. Weight that moved later is hidden. */
+  /** Like `TransferGraph.row`. Weight that moved later counts as hidden. */
   row(node: NodeId, direction: Direction, query: RowQuery, into: NeighbourColumns): RowScan {
     const untilMs = Math.min(query.seenUntilMs, this.#untilMs);
     const degree = this.#graph.degree(node, direction);
@@ -165,7 +165,7 @@ class SeenRows {
     return { count, heavy: heavy.length, light, hiddenWeight, isPartial: scan.isPartial };
   }
 
-  /** Returns what weighs an edge as a query does. */
+  /** Returns a function that weighs an edge like the query. */
   #weigher({ evidence, rates }: RowQuery): (id: NodeId, sums: readonly EdgeDetail[]) => SeenEdge | null {
     const rateOf = new Map<string, number>();
     for (const asset of evidence.keys()) rateOf.set(this.#graph.assetName(asset), rates?.get(asset) ?? 0);
@@ -224,13 +224,12 @@ function visibleSums(graph: TransferGraph, node: NodeId, direction: Direction): 
 }
 
 /**
- * A graph without what moved after the end of a day.
+ * Returns a graph without transfers after the end of a day. `degree` is still that of the whole graph: an upper bound. `neighbours` reads
+ * the first `limit` rows of the whole graph, so it may return fewer than exist.
  *
- * @param untilMs - End of a day (UTC), milliseconds since the epoch; what moved at this time or before is shown.
- * @param start - The address that the answer is about: its sums are those of its visible edges. The sums of other addresses are those
- * of the whole graph, and rows report the weight that is hidden.
- * @returns A view. `degree` is still that of the whole graph: an upper bound. `neighbours` reads the first `limit` rows of the
- * whole graph, so it may show fewer than there are.
+ * @param untilMs end of a day (UTC), milliseconds since the epoch; transfers at this time or before are visible
+ * @param start the subject: its sums are those of its visible edges. The sums of other addresses are those of the whole graph, and rows
+ * report the weight that is hidden
  */
 export function graphUntil(
   graph: TransferGraph,
@@ -256,7 +255,7 @@ export function graphUntil(
     },
     row(node, direction, query, into) {
       const scan = rows.row(node, direction, query, into);
-      // The sums of the start have nothing hidden in them.
+      // The sums of the start include nothing hidden.
       return node === start ? { ...scan, hiddenWeight: 0 } : scan;
     },
     ...(graph.prefetch && { prefetch: (next) => graph.prefetch?.(next) }),
@@ -271,7 +270,7 @@ export function graphUntil(
       return whole[direction].flatMap((sums): AssetSums[] => {
         const name = graph.assetName(sums.asset);
         const flow = seen.get(name);
-        // Nothing of this asset is hidden: then what has no counterparty counts as well.
+        // Nothing of this asset is hidden, so transfers without a counterparty count as well.
         if (flow !== undefined && flow.transfers === all.get(name)?.transfers) return [sums];
         if (flow === undefined) return [];
         const amount = Number(flow.amount);
@@ -283,7 +282,7 @@ export function graphUntil(
             unpriced: flow.unpricedTransfers,
             cents,
             amount,
-            // Edges do not say which part of their amount has a price: the rate is that of all transfers of the address.
+            // Edges do not have the priced part of their amount: the rate of all transfers of the address is used.
             pricedAmount:
               flow.unpricedTransfers === 0 || sums.cents === 0
                 ? amount
@@ -299,11 +298,10 @@ export function graphUntil(
 }
 
 /**
- * The transfers of all chains as of an earlier time.
+ * Returns the transfers of all chains as of an earlier time. The totals of an address that was active later are added up from its visible
+ * edges: without coinbases, mints and fees, without transfers to itself, and without a count of transactions.
  *
- * @param untilMs - Milliseconds since the epoch.
- * @returns A reader. The totals of an address that was active later are added up from its visible edges: without coinbases, mints and
- * fees, without transfers to itself, and without a count of transactions.
+ * @param untilMs milliseconds since the epoch
  */
 export function transfersUntil(transfers: TransferReader, untilMs: number): TransferReader {
   const graphOf: TransferReader['graph'] = (chain) => {

@@ -1,6 +1,6 @@
 /**
- * Address keys ↔ dense ids in the order of their first appearance, in typed arrays: tens of millions of addresses, where a Map of
- * strings ends at 16.7 million entries and takes three times the memory.
+ * Address keys ↔ dense ids in the order of their first appearance, in typed arrays, for tens of millions of addresses. A Map of strings is
+ * limited to 16.7 million entries and takes three times the memory.
  */
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
@@ -8,32 +8,35 @@ import type { AddressKey } from '../../chains/address/address.ts';
 
 export interface AddressTable {
   readonly count: number;
-  /** The id of the key at `bytes[0, length)`, given where it has none. Throws INVALID_REQUEST past `clusterAddressesMax`. */
+  /**
+   * Returns the id of the key at `bytes[0, length)`, and assigns one if it has none. Throws INVALID_REQUEST above `clusterAddressesMax`.
+   */
   idOf(bytes: Uint8Array, length: number): number;
-  /** -1 where the key has no id. */
+  /** -1 if the key has no id. */
   find(bytes: Uint8Array, length: number): number;
-  /** A view of the key; valid until the table is dropped. */
+  /** A view of the key, valid until the table is dropped. */
   keyOf(id: number): AddressKey;
   /** Compares two keys by their bytes. */
   compare(a: number, b: number): number;
 }
 
-/** Keys stand in pieces, so that growth copies none of them. */
+/** Keys are stored in blocks of memory, so that growing copies none of them. */
 const ARENA_BYTES = 16 * 1024 * 1024;
 const EMPTY = -1;
 
-/** FNV-1a, 32 bits: keys are hashes already, and only need to be folded. */
+/** FNV-1a, 32 bits: keys are already hashes, and only need to be folded. */
 function hashOf(bytes: Uint8Array, length: number): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < length; at++) hash = Math.imul(hash ^ (bytes[at] as number), 0x01000193);
   return (hash ^ (hash >>> 15)) >>> 0;
 }
 
+/** Creates an empty table. */
 export function createAddressTable(): AddressTable {
   const arenas: Buffer[] = [];
   let free = ARENA_BYTES;
   let count = 0;
-  /** Place of each key: arena times ARENA_BYTES and the offset in it; the length stands in its first byte. */
+  /** Location of each key: arena times ARENA_BYTES plus the offset in it. The key's length is in the first two bytes. */
   let places = new Float64Array(1024);
   let hashes = new Uint32Array(1024);
   let slots = new Int32Array(4096).fill(EMPTY);
@@ -110,7 +113,7 @@ export function createAddressTable(): AddressTable {
       if (known !== EMPTY) return known;
       const id = add(hash, bytes, length);
       slots[slot] = id;
-      // Two thirds full: probing stays at two or three looks.
+      // Two thirds full at most: a lookup then takes two or three probes.
       if (count * 3 > slots.length * 2) widen();
       return id;
     },

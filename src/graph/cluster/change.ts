@@ -1,15 +1,15 @@
 /**
- * Change recognition: which output of a transaction returns to the payer. Each heuristic points at one output or at none; those
- * that agree strengthen each other, those that contradict weaken the answer or take it back. Pure.
+ * Change recognition: finds the output of a transaction that returns to the payer. Each heuristic selects one output or none. Heuristics
+ * that agree increase the confidence, and contradictions lower it or leave no result. Pure.
  *
  * Sources:
- * - Meiklejohn et al.: "A Fistful of Bitcoins" (IMC 2013), section 4.2: change goes to an address never seen before, or back to
- *   an address that pays.
+ * - Meiklejohn et al.: "A Fistful of Bitcoins" (IMC 2013), section 4.2: change goes to an address never seen before, or back to an address
+ *   that pays.
  * - Androulaki et al.: "Evaluating User Privacy in Bitcoin" (FC 2013): the shadow address.
- * - Kalodner et al.: "BlockSci" (USENIX Security 2020), section 3.3: address reuse, script type, round payments (power of ten),
- *   optimal change (smaller than every input), peeling chains.
- * - Möser, Narayanan: "Resurrecting Address Clustering in Bitcoin" (FC 2022): how often each errs, and that votes together are
- *   better than any alone. The confidences below follow that order; their figures are this project's judgement.
+ * - Kalodner et al.: "BlockSci" (USENIX Security 2020), section 3.3: address reuse, script type, round payments (power of ten), optimal
+ *   change (smaller than every input), peeling chains.
+ * - Möser, Narayanan: "Resurrecting Address Clustering in Bitcoin" (FC 2022): the error rate of each heuristic, and that combined votes are
+ *   better than any single one. The confidences below follow that order; their values are this project's judgement.
  */
 import type { UtxoOutput, UtxoTransaction } from '../../chains/utxo-transaction.ts';
 import { detectCoinJoin } from './coinjoin.ts';
@@ -18,7 +18,7 @@ import { scriptFormOf } from './script-form.ts';
 export interface ChangeOutput {
   /** Index of the output. */
   readonly n: number;
-  /** The heuristics that point at it, strongest first, joined by `+`. */
+  /** The heuristics that select it, strongest first, joined by `+`. */
   readonly heuristic: string;
   /** 0 to 1. */
   readonly confidence: number;
@@ -29,13 +29,13 @@ export interface KnownAddresses {
   isKnown(address: string): boolean;
 }
 
-/** An output that could be change: somebody can spend it. */
+/** An output that could be change: it has an address. */
 type Candidate = UtxoOutput & { readonly address: string };
 
 interface Payment {
   readonly tx: UtxoTransaction;
   readonly candidates: readonly Candidate[];
-  /** Outputs that carry value, candidates or not: data outputs are nobody's. */
+  /** Number of outputs with value, candidates or not, without data outputs. */
   readonly valued: number;
   readonly known: KnownAddresses | undefined;
 }
@@ -43,16 +43,16 @@ interface Payment {
 interface Heuristic {
   readonly name: string;
   readonly confidence: number;
-  /** The one output that it points at; null where it points at none or at several. */
+  /** Returns the one output that it selects. Null if it selects none or several. */
   readonly find: (payment: Payment) => Candidate | null;
 }
 
-/** Payments that people type in are multiples of this many satoshi (0.001 BTC); change hardly ever is. */
+/** Manually entered payments are multiples of this many satoshi (0.001 BTC). Change hardly ever is. */
 const ROUND_SATOSHI = 100_000n;
-/** A peeling step pays out less than a tenth of what it carries on. */
+/** A peeling step pays out less than a tenth of the amount it carries on. */
 const PEEL_RATIO = 10n;
 
-/** The single one that fits; null where none or several do. */
+/** The single candidate that fits. Null if none or several fit. */
 function only(candidates: readonly Candidate[], fits: (output: Candidate) => boolean): Candidate | null {
   let found: Candidate | null = null;
   for (const output of candidates) {
@@ -76,7 +76,7 @@ function freshAddress({ candidates, known }: Payment): Candidate | null {
   return known ? only(candidates, ({ address }) => !known.isKnown(address)) : null;
 }
 
-/** A wallet that had to add a second input would not have done so for a change greater than that input. */
+/** A wallet that needed a second input would not have added it to get change greater than that input. */
 function optimalChange({ tx, candidates }: Payment): Candidate | null {
   if (tx.inputs.length < 2) return null;
   let smallest: bigint | null = null;
@@ -107,28 +107,28 @@ const HEURISTICS: readonly Heuristic[] = [
   { name: 'peeling', confidence: 0.4, find: peeling },
 ];
 
-/** An output that pays an address of the inputs: ownership is not guessed but seen. */
+/** For an output that pays an address of the inputs: ownership is observed, not guessed. */
 const REUSE_CONFIDENCE = 0.99;
-/** Guesses never count as seen. */
+/** Guesses never reach the confidence of an observation. */
 const VOTES_CONFIDENCE_MAX = 0.95;
-/** A change address that was used before is rare among wallets that do not reuse the paying one. */
+/** Wallets that do not reuse the paying address rarely reuse a change address. */
 const KNOWN_ADDRESS_FACTOR = 0.5;
-/** Below this an answer says nothing. */
+/** Below this there is no result. */
 const CONFIDENCE_MIN = 0.35;
 
-/** Heuristics agree as independent witnesses: the chance that all of them err. */
+/** Combines agreeing heuristics as independent witnesses: 1 minus the probability that all of them are wrong. */
 const together = (confidences: readonly number[]): number =>
   1 - confidences.reduce((doubt, confidence) => doubt * (1 - confidence), 1);
 
 /**
- * The output of a transaction that returns to whoever paid; null where nothing points at one, where two are pointed at alike, and
- * for a coinbase, a CoinJoin, and a transaction of one output. Without `known` the fresh-address heuristic is silent.
+ * Finds the output of a transaction that returns to the payer. Returns null if no heuristic selects one, if two are equally likely, and for
+ * a coinbase, a CoinJoin, and a transaction with one output. Without `known` the fresh-address heuristic is not used.
  */
 export function recogniseChange(tx: UtxoTransaction, known?: KnownAddresses): ChangeOutput | null {
   return detectCoinJoin(tx) ? null : changeOfPayment(tx, known);
 }
 
-/** The same of a transaction that is known to be no CoinJoin. */
+/** Does the same for a transaction that is known not to be a CoinJoin. */
 export function changeOfPayment(tx: UtxoTransaction, known?: KnownAddresses): ChangeOutput | null {
   if (tx.isCoinbase || tx.inputs.length === 0 || tx.outputs.length < 2) return null;
   const valued = tx.outputs.filter(({ script, value }) => script !== 'op_return' && value > 0n);

@@ -1,14 +1,14 @@
 /**
- * CoinJoin detection: whether the inputs of a transaction belong to several people who pay together, by the structure that each
- * protocol leaves. Pure. What a CoinJoin says of ownership is nothing: its inputs are never clustered.
+ * CoinJoin detection: recognises transactions in which several owners pay together, by the structure that each protocol leaves. Pure. The
+ * inputs of a CoinJoin are never clustered, because they say nothing about ownership.
  *
  * Sources of the structures:
- * - Goldfeder, Kalodner, Reisman, Narayanan: "When the cookie meets the blockchain" (PoPETs 2018), section 5.1: n equal outputs, at
- *   most one change a participant, inputs that can be dealt out to them. BlockSci (USENIX Security 2020) uses the same rule.
- * - Stütz, Stockinger, Haslhofer, Moreno-Sanchez, Maffei: "Adoption and Actual Privacy of Decentralized CoinJoin Implementations
- *   in Bitcoin" (AFT 2022, arXiv:2109.10229): Wasabi 1.x and Whirlpool, found with more than 99 % accuracy.
- * - Schnoering, Vazirgiannis: "Heuristics for Detecting CoinJoin Transactions on the Bitcoin Blockchain" (arXiv:2311.12491):
- *   JoinMarket, Wasabi 1.0, 1.1 and 2.0, Whirlpool.
+ * - Goldfeder, Kalodner, Reisman, Narayanan: "When the cookie meets the blockchain" (PoPETs 2018), section 5.1: n equal outputs, at most
+ *   one change output per participant, inputs that can be assigned to the participants. BlockSci (USENIX Security 2020) uses the same rule.
+ * - Stütz, Stockinger, Haslhofer, Moreno-Sanchez, Maffei: "Adoption and Actual Privacy of Decentralized CoinJoin Implementations in
+ *   Bitcoin" (AFT 2022, arXiv:2109.10229): Wasabi 1.x and Whirlpool, found with more than 99 % accuracy.
+ * - Schnoering, Vazirgiannis: "Heuristics for Detecting CoinJoin Transactions on the Bitcoin Blockchain" (arXiv:2311.12491): JoinMarket,
+ *   Wasabi 1.0, 1.1 and 2.0, Whirlpool.
  * - Ficsór, Kogman, Ontivero, Seres: "WabiSabi" (ePrint 2021/206), and the scanner Dumplings of the same authors
  *   (github.com/nopara73/Dumplings): first blocks, coordinator addresses, the denominations of Wasabi 2.0.
  */
@@ -27,21 +27,21 @@ export type CoinJoinKind =
 
 export interface CoinJoin {
   readonly kind: CoinJoinKind;
-  /** 0 to 1. Wasabi and Whirlpool follow the accuracy published; the others are this project's judgement. */
+  /** 0 to 1. The values of Wasabi and Whirlpool follow the published accuracy. The others are this project's judgement. */
   readonly confidence: number;
 }
 
 /** Heights of Bitcoin's main chain below which a protocol did not exist (Dumplings, Constants). */
 const FIRST_BLOCK = { joinMarket: 336_861, wasabi1: 530_500, whirlpool: 570_000, wasabi2: 741_213 } as const;
 
-/** Wasabi's coordinator was paid here until block 610,000 (Dumplings, Constants). */
+/** Addresses of Wasabi's coordinator until block 610,000 (Dumplings, Constants). */
 const WASABI_COORDINATORS: ReadonlySet<string> = new Set([
   'bc1qs604c7jv6amk4cxqlnvuxv26hv3e48cds4m0ew',
   'bc1qa24tsgchvuxsaccp8vrnkfd85hrcpafg20kmjw',
 ]);
 const WASABI_COORDINATORS_UNTIL = 610_000;
 
-/** Samourai's pools, and behind them those of Ashigaru, which took Whirlpool up again; in satoshi. */
+/** Denominations in satoshi: Samourai's pools, then those of Ashigaru, which revived Whirlpool. */
 const WHIRLPOOL_POOLS: ReadonlySet<bigint> = new Set([
   100_000n,
   1_000_000n,
@@ -50,27 +50,27 @@ const WHIRLPOOL_POOLS: ReadonlySet<bigint> = new Set([
   2_500_000n,
   25_000_000n,
 ]);
-/** What a first-time input may bring beyond the pool's denomination for the miners (Stütz et al.: 0.0011 BTC). */
+/** The most that a first-time input may add to the pool's denomination for the miners (Stütz et al.: 0.0011 BTC). */
 const WHIRLPOOL_PREMIX_EXTRA = 110_000n;
 /** Outputs of a Tx0 besides the premix and the data output: the coordinator's fee, and change of one or two depositors. */
 const TX0_OTHERS_MAX = 3;
 
-/** Wasabi 1: 0.1 BTC, moved with the rounds within 0.02 BTC. */
+/** Wasabi 1: 0.1 BTC. Over the rounds it moved within 0.02 BTC. */
 const WASABI_BASE = 10_000_000n;
 const WASABI_BASE_SPREAD = 2_000_000n;
 const WASABI_EQUAL_MIN = 10;
 
-/** Values that tokens on Bitcoin (Omni, Counterparty) pay in every output; equal outputs of these mean nothing (BlockSci). */
+/** Values that tokens on Bitcoin (Omni, Counterparty) pay in every output. Equal outputs of these values mean nothing (BlockSci). */
 const TOKEN_DUST: ReadonlySet<bigint> = new Set([546n, 2_730n]);
 
-/** Outputs below this are no denomination that people mix. */
+/** Outputs below this are not denominations of a mix. */
 const DENOMINATION_MIN = 3_000n;
 
-/** Satoshi of the smallest standard denomination that Wasabi 2 makes, and of the largest amount of one participant. */
+/** Satoshi of the smallest standard denomination of Wasabi 2, and of the largest amount of one participant. */
 const WASABI_2_MIN = 5_000;
 const WASABI_2_MAX = 4_300_000_000_000;
 
-/** Powers of 2; powers of 3 and their doubles; powers of 10, their doubles and their fivefolds. */
+/** Powers of 2; powers of 3 and their doubles; powers of 10, times 2 and times 5. */
 function wasabi2Denominations(): ReadonlySet<bigint> {
   const series = [
     [2, [1]],
@@ -90,20 +90,20 @@ function wasabi2Denominations(): ReadonlySet<bigint> {
 }
 const WASABI_2_DENOMINATIONS = wasabi2Denominations();
 
-/** What all rules look at, counted once. */
+/** Properties that all rules use, computed once. */
 interface Shape {
   readonly tx: UtxoTransaction;
-  /** Outputs that carry value: data outputs are nobody's. */
+  /** Outputs with value that are not data outputs. */
   readonly outputs: readonly UtxoOutput[];
-  /** How many outputs each value has. */
+  /** The number of outputs of each value. */
   readonly counts: ReadonlyMap<bigint, number>;
-  /** The most frequent value of an output; the greater one of two. */
+  /** The most frequent output value. If several are equally frequent, the greatest. */
   readonly denomination: bigint;
   readonly equal: number;
-  /** Distinct addresses of the inputs; an input without an address counts as one. */
+  /** Distinct addresses of the inputs. An input without an address counts as one. */
   readonly payers: number;
   readonly distinctReceivers: boolean;
-  /** Whether every input's value is known. */
+  /** Whether the values of all inputs are known. */
   readonly valued: boolean;
 }
 
@@ -147,8 +147,8 @@ const isDescending = (values: readonly bigint[]): boolean =>
   values.every((value, at) => at === 0 || value <= (values[at - 1] as bigint));
 
 /**
- * Whirlpool: as many inputs as outputs, five of each (up to ten in larger rounds), every output exactly the pool's
- * denomination; some inputs come from a round before and have that value too, the others bring a little more for the miners.
+ * Whirlpool: as many inputs as outputs, five of each (up to ten in larger rounds). Each output is exactly the pool's denomination. Some
+ * inputs come from an earlier round and also have that value. The others add a little for the miners.
  */
 function whirlpool(shape: Shape): CoinJoin | null {
   const { tx, outputs, equal, denomination, valued } = shape;
@@ -168,9 +168,9 @@ function whirlpool(shape: Shape): CoinJoin | null {
 }
 
 /**
- * The Tx0 of Whirlpool: one data output for the coordinator, at least two equal premix outputs that bring a pool's denomination and
- * a little for the miners, the coordinator's fee and the change; P2WPKH only. Its inputs have one owner, but the structure is also
- * that of two wallets that deposit together, so that nothing is joined here either.
+ * The Tx0 of Whirlpool: one data output for the coordinator, at least two equal premix outputs that contain a pool's denomination and a
+ * little for the miners, the coordinator's fee, and the change; P2WPKH only. Its inputs have one owner, but two wallets that deposit
+ * together leave the same structure, so its inputs are not clustered either.
  */
 function whirlpoolTx0(shape: Shape): CoinJoin | null {
   const { tx, outputs, denomination, equal } = shape;
@@ -187,8 +187,8 @@ function whirlpoolTx0(shape: Shape): CoinJoin | null {
 }
 
 /**
- * Wasabi 2.0 (WabiSabi): fifty inputs and more (later coordinators: fifteen), inputs and outputs each sorted by falling value,
- * segwit or taproot, and more than four fifths of the outputs standard denominations.
+ * Wasabi 2.0 (WabiSabi): at least fifty inputs (later coordinators: fifteen), inputs and outputs each sorted by descending value, segwit or
+ * taproot, and more than four fifths of the outputs in standard denominations.
  */
 function wasabi2(shape: Shape): CoinJoin | null {
   const { tx, outputs, valued, counts } = shape;
@@ -204,7 +204,7 @@ function wasabi2(shape: Shape): CoinJoin | null {
   return shared >= 10 ? { kind: 'WASABI_2_0', confidence: 0.85 } : null;
 }
 
-/** The most frequent output value near Wasabi's base denomination, with how often it occurs; null if there is none. */
+/** The most frequent output value near Wasabi's base denomination, with its count. Null if no such value occurs twice. */
 function wasabi1Base(counts: Shape['counts']): { readonly value: bigint; readonly count: number } | null {
   let best: { value: bigint; count: number } | null = null;
   for (const [value, count] of counts)
@@ -213,9 +213,9 @@ function wasabi1Base(counts: Shape['counts']): { readonly value: bigint; readonl
 }
 
 /**
- * Wasabi 1.0 (ZeroLink): ten and more equal outputs near 0.1 BTC, at least as many inputs, a change and the coordinator's fee
- * beside them. 1.1 adds levels: further groups of equal outputs at the doubled denomination, and doubled again. A level can be as
- * frequent as the base, so the base is the most frequent value near 0.1 BTC and not the most frequent of all.
+ * Wasabi 1.0 (ZeroLink): at least ten equal outputs near 0.1 BTC, at least as many inputs, and besides them change and the coordinator's
+ * fee. 1.1 adds levels: further groups of equal outputs at the doubled denomination, and doubled again. A level can be as frequent as the
+ * base, so the base is the most frequent value near 0.1 BTC, and not the most frequent of all.
  */
 function wasabi1(shape: Shape): CoinJoin | null {
   const { tx, outputs, counts } = shape;
@@ -226,7 +226,7 @@ function wasabi1(shape: Shape): CoinJoin | null {
   const base = wasabi1Base(counts);
   if (!paysCoordinator && (base === null || base.count < WASABI_EQUAL_MIN || !isNativeSegwit(shape, false)))
     return null;
-  // The first rounds had other base denominations and are known by their coordinator.
+  // The first rounds had other base denominations, and are recognised by their coordinator.
   const mostFrequent = { value: shape.denomination, count: shape.equal };
   const { value: denomination, count: equal } = base !== null && base.count >= 3 ? base : mostFrequent;
   if (equal < 3 || tx.inputs.length < equal) return null;
@@ -244,7 +244,7 @@ function wasabi1(shape: Shape): CoinJoin | null {
 const isNearBase = (value: bigint): boolean =>
   value >= WASABI_BASE - WASABI_BASE_SPREAD && value <= WASABI_BASE + WASABI_BASE_SPREAD;
 
-/** Whether a value is 2, 4, 8 … times the base, within two in a hundred: rounds moved the base while levels filled. */
+/** Returns true if a value is 2, 4, 8 … times the base, within 2 %: the base changed between rounds while levels filled. */
 function isLevelOf(value: bigint, base: bigint): boolean {
   for (let level = base * 2n; level <= value * 2n; level *= 2n) {
     const apart = value > level ? value - level : level - value;
@@ -254,19 +254,20 @@ function isLevelOf(value: bigint, base: bigint): boolean {
 }
 
 /**
- * The rule of Goldfeder et al.: n equal outputs of n participants, at most one change each, and inputs that can be dealt out so
- * that each participant brings what he takes. JoinMarket has just this shape, with all but the taker's payment of one script.
+ * The rule of Goldfeder et al.: n equal outputs of n participants, at most one change output each, and inputs that can be assigned so that
+ * each participant pays for its outputs. JoinMarket has exactly this structure. All its outputs, except possibly the taker's payment, use
+ * one script type.
  */
 function equalOutputs(shape: Shape): CoinJoin | null {
   const { tx, outputs, equal, denomination, payers } = shape;
   if (equal < 2 || denomination < DENOMINATION_MIN || TOKEN_DUST.has(denomination)) return null;
   if (payers < equal || !shape.distinctReceivers) return null;
   const rest = outputs.length - equal;
-  // A coordinator's fee may stand beside the change of everybody.
+  // In addition to everyone's change there may be a coordinator's fee.
   if (rest > equal + 1) return null;
   const isPair = equal === 2;
   if (isPair && rest !== 2) return null;
-  // Without change nearly everywhere, few equal outputs are a payroll rather than a mix.
+  // Few equal outputs and little change suggest a payroll rather than a mix.
   if (rest < equal - 1 && equal < 5) return null;
   if (!shape.valued) return isPair || rest < equal - 1 ? null : { kind: 'GENERAL', confidence: 0.4 };
   if (!canBeDealtOut(shape)) return null;
@@ -281,7 +282,7 @@ function equalOutputs(shape: Shape): CoinJoin | null {
   return { kind: 'GENERAL', confidence: equal >= 5 ? 0.7 : 0.6 };
 }
 
-/** Makers and taker use wallets of one script; only the payment of the taker may go to another. */
+/** Makers and taker use wallets with one script type. Only the taker's payment may go to another. */
 function isOneScript({ tx, outputs }: Shape): boolean {
   const first = tx.inputs[0]?.address;
   const kind = first ? scriptFormOf(tx.chain, first) : null;
@@ -291,15 +292,15 @@ function isOneScript({ tx, outputs }: Shape): boolean {
   return outputs.filter(({ script }) => script !== kind).length <= 1;
 }
 
-/** Steps of the search for a deal; a search that ends here has shown nothing, and the transaction counts as no CoinJoin. */
+/** Step limit of the search for an assignment. If it is reached, the transaction does not count as a CoinJoin. */
 const DEAL_STEPS_MAX = 20_000;
-/** What one participant may pay the others and the miners beyond his part: JoinMarket's offers stay far below 1 %. */
+/** The most that one participant may pay the others and the miners in addition to its part: JoinMarket's offers stay far below 1 %. */
 const FEE_MIN = 20_000;
 const FEE_SHARE = 0.01;
 
 /**
- * Whether the inputs, those of one address together, can be dealt out to the participants so that each has the denomination and
- * one change (the greatest changes first). Subset sums by depth-first search, greatest input first, equal needs tried once.
+ * Returns true if the inputs, grouped by address, can be assigned to the participants so that each has the denomination and one change
+ * output (the greatest changes first). Subset sums by depth-first search, greatest input first, trying equal needs once.
  */
 function canBeDealtOut({ tx, outputs, equal, denomination }: Shape): boolean {
   const byPayer = new Map<string, number>();
@@ -314,7 +315,7 @@ function canBeDealtOut({ tx, outputs, equal, denomination }: Shape): boolean {
     .sort((a, b) => b - a);
   const share = Number(denomination);
   const tolerance = Math.max(FEE_MIN, share * FEE_SHARE);
-  // The smallest output beyond one change each is the coordinator's, paid by all.
+  // The smallest output beyond one change output each is the coordinator's fee, which all pay.
   const needs = Array.from({ length: equal }, (_, at) => share + (changes[at] ?? 0) - tolerance);
   let left = brought.reduce((sum, value) => sum + value, 0);
   let steps = 0;
@@ -341,12 +342,12 @@ function canBeDealtOut({ tx, outputs, equal, denomination }: Shape): boolean {
   return deal(0);
 }
 
-/** Bitcoin's own protocols first, the most exact first; then the rule that fits any chain. */
+/** Bitcoin's own protocols first, the most exact first. The general rule for any chain comes after them. */
 const BITCOIN_RULES = [whirlpool, whirlpoolTx0, wasabi2, wasabi1] as const;
 
 /**
- * Recognises transactions with the structure of a CoinJoin. A structure is not a proof: the confidence says how often it was meant.
- * If the value of an input is unknown, most rules do not apply.
+ * Recognises transactions with the structure of a CoinJoin. A structure is not proof: the confidence is the estimated probability that it
+ * was a CoinJoin. If the value of an input is unknown, most rules do not apply.
  *
  * @returns the protocol, or null if the transaction looks like the payment of a single owner
  */

@@ -1,6 +1,6 @@
 /**
- * Clustering of addresses by who must have signed together: all inputs of a transaction, where it is no CoinJoin, and its change
- * where that is sure enough. Pure: transactions in, clusters out; what is kept of them is the store's matter.
+ * Clusters addresses that must have signed together: all inputs of a transaction that is not a CoinJoin, and its change output if the
+ * confidence is high enough. Pure: takes transactions and returns clusters, which the store writes.
  *
  * Multi-input: Nakamoto (2008), section 10; Reid, Harrigan (2011); Meiklejohn et al. (IMC 2013), heuristic 1.
  */
@@ -14,7 +14,7 @@ import { changeOfPayment } from './change.ts';
 import { type CoinJoinKind, detectCoinJoin } from './coinjoin.ts';
 import { createUnionFind } from './union-find.ts';
 
-/** What can put two addresses into one cluster, in the order of its bits. New ones are added at the end. */
+/** The heuristics that can join two addresses, in the order of their bits. Append new ones at the end. */
 export const CLUSTER_HEURISTICS = [
   'multi-input',
   'script-type',
@@ -25,25 +25,30 @@ export const CLUSTER_HEURISTICS = [
 ] as const;
 export type ClusterHeuristic = (typeof CLUSTER_HEURISTICS)[number];
 
-/** How sure clusters of inputs alone are: the heuristic errs where payers cooperate without leaving a structure (PayJoin). */
+/**
+ * Confidence of clusters that are based only on inputs: the heuristic is wrong if payers cooperate without a visible structure (PayJoin).
+ */
 export const MULTI_INPUT_CONFIDENCE = 0.9;
-/** Change joins a cluster from this confidence on: at least two heuristics that agree. One false change joins two strangers for good. */
+/**
+ * Change is merged from this confidence on, which needs at least two heuristics that agree. One wrong change output joins two owners
+ * permanently.
+ */
 export const CHANGE_CONFIDENCE_MIN = 0.9;
 
 export interface ForestOptions {
   readonly chain: ChainId;
-  /** Default CHANGE_CONFIDENCE_MIN; above 1 change is never merged. */
+  /** Default: CHANGE_CONFIDENCE_MIN. Above 1, change is never merged. */
   readonly changeConfidenceMin?: number;
-  /** Whether the transactions begin with the chain: only then an address that was not seen is new. */
+  /** Whether the transactions begin with the chain: only then is an unseen address new. */
   readonly completeHistory: boolean;
 }
 
 export interface ClusterFound {
-  /** The smallest key of its members, which names it whatever the order of reading. */
+  /** The smallest key of its members. It is the same in any reading order. */
   readonly id: AddressKey;
   readonly size: number;
   readonly heuristics: readonly ClusterHeuristic[];
-  /** 0 to 1: that all members are of one owner. */
+  /** 0 to 1: the confidence that all members have one owner. */
   readonly confidence: number;
   /** In the order of their first appearance. */
   readonly members: () => IterableIterator<AddressKey>;
@@ -57,24 +62,25 @@ export interface ForestCounts {
 }
 
 export interface ClusterForest {
-  /** Takes the next transaction, in the order of the chain. Addresses that are none of the chain are a fault of the caller. */
+  /** Adds the next transaction, in chain order. The caller must pass only addresses of the chain. */
   add(tx: UtxoTransaction): void;
   readonly counts: ForestCounts;
-  /** Clusters of two addresses and more, in the order of their first member. */
+  /** Clusters of at least two addresses, in the order of their first member. */
   clusters(): IterableIterator<ClusterFound>;
 }
 
 const BIT: ReadonlyMap<string, number> = new Map(CLUSTER_HEURISTICS.map((name, at) => [name, 1 << at]));
 const MULTI_INPUT = 1;
 
+/** Creates an empty forest. `add` and `clusters` keep all addresses in memory. */
 export function createClusterForest(options: ForestOptions): ClusterForest {
   const { chain, completeHistory } = options;
   const changeConfidenceMin = options.changeConfidenceMin ?? CHANGE_CONFIDENCE_MIN;
   const table = createAddressTable();
   const sets = createUnionFind();
-  /** Per id: the heuristics that merged it, moved to its root at the end. */
+  /** Per id: the heuristics that merged it. They are moved to its root at the end. */
   let marks = new Uint8Array(1024);
-  /** Per id: thousandths by which the change that merged it was less than certain. */
+  /** Per id: the doubt, in thousandths, about the change output that merged it. */
   let doubts = new Uint16Array(1024);
   const keyBytes = new Uint8Array(maxKeyBytes);
   const coinJoins: Partial<Record<CoinJoinKind, number>> = {};
@@ -133,7 +139,7 @@ export function createClusterForest(options: ForestOptions): ClusterForest {
           marks[id] = (marks[id] as number) | MULTI_INPUT;
         }
       }
-      // Before the outputs are known: an address that this transaction brings is new.
+      // Before the outputs are added, so that an address that first appears in this transaction counts as new.
       if (first >= 0 && !coinJoin) mergeChange(tx, first);
       for (const { address } of tx.outputs) if (address !== null) idOf(address);
     },
@@ -144,9 +150,9 @@ export function createClusterForest(options: ForestOptions): ClusterForest {
 
     *clusters() {
       const { count } = sets;
-      // Flattens all sets: from here on every id is one step below the first member of its set.
+      // Flattens all sets: afterwards each id points directly to the first member of its set.
       const sizes = sets.sizes();
-      // Members in lists threaded through one array, so that clusters of millions cost no arrays of their own.
+      // Members are linked lists in one array, so that clusters of millions need no arrays of their own.
       const next = new Int32Array(count).fill(-1);
       const smallest = new Int32Array(count).fill(-1);
       for (let id = count - 1; id >= 0; id--) {

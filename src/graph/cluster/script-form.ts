@@ -1,8 +1,8 @@
-/** Which kind of script an address of a UTXO chain stands for, read off its canonical text: inputs carry no more than that. */
+/** Determines the script kind of a UTXO address from its canonical text: inputs have no other information about their script. */
 import type { ChainId } from '../../chains/registry.ts';
 import type { ScriptKind } from '../../chains/utxo-transaction.ts';
 
-/** A prefix, and the length of the text where the prefix alone does not say. */
+/** A prefix, and the length of the text if the prefix alone is ambiguous. */
 interface Form {
   readonly prefix: string;
   readonly length?: number;
@@ -31,7 +31,7 @@ const FORMS: Partial<Record<ChainId, readonly Form[]>> = {
   BSV: forms(['1'], ['3']),
 };
 
-/** Null where the text is of no known form. A public key alone (P2PK) is shown as the address of its hash. */
+/** Returns null if the text has no known form. A public key alone (P2PK) is shown as the address of its hash. */
 export function scriptFormOf(chain: ChainId, address: string): ScriptKind | null {
   for (const { prefix, length, kind } of FORMS[chain] ?? []) {
     if (address.startsWith(prefix) && (length === undefined || address.length === length)) return kind;

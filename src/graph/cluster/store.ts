@@ -1,8 +1,8 @@
 /**
- * Clusters on disk: one folder a chain, one LMDB environment a build, and a pointer to the build that counts. A build is written
- * beside the one that is read and takes its place at once; readers go on with theirs until they look again.
+ * Clusters on disk: one folder per chain, one LMDB environment per build, and a pointer to the current build. A new build is written beside
+ * the current one and replaces it atomically. Readers keep their build until they refresh.
  *
- *   clusters/BTC/current.json   which build counts, and what it was made of
+ *   clusters/BTC/current.json   the current build, and its input
  *   clusters/BTC/<build>.lmdb   member → cluster; cluster → record; cluster and part → members
  */
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
@@ -26,29 +26,29 @@ import {
   type ForestOptions,
 } from './forest.ts';
 
-/** The cluster of an address, as answers show it. */
+/** The cluster of an address, as responses show it. */
 export interface Cluster {
-  /** The chain and the member of the smallest key: the same for the same members, whatever the order of reading. */
+  /** The chain and the member with the smallest key. Equal members give an equal id, in any reading order. */
   readonly clusterId: string;
   readonly size: number;
   readonly heuristics: readonly ClusterHeuristic[];
-  /** 0 to 1: that the members have one owner. */
+  /** 0 to 1: the confidence that the members have one owner. */
   readonly confidence: number;
-  /** So large that it more likely joins strangers than it is one owner: nothing should be concluded from it. */
+  /** So large that it more likely joins unrelated owners than it is one owner. No conclusion should be drawn from it. */
   readonly isSuper: boolean;
-  /** Canonical addresses, those that appeared first in front; at most `limit` of them. */
+  /** Canonical addresses in the order of their first appearance, at most `limit` of them. */
   members(limit: number): readonly string[];
-  /** Keys of all members, in the same order; not to be kept beyond the reader. */
+  /** Keys of all members, in the same order. They are valid only while the reader is open. */
   memberKeys(): IterableIterator<AddressKey>;
 }
 
-/** What the clusters of a chain were made of. */
+/** The build of a chain's clusters, and its input. */
 export interface ClusterBuild extends ForestCounts {
   readonly format: number;
   readonly chain: ChainId;
   readonly build: string;
   readonly builtAt: string;
-  /** Clusters of two addresses and more. */
+  /** Clusters of at least two addresses. */
   readonly clusters: number;
   /** Addresses in them. */
   readonly clustered: number;
@@ -57,18 +57,18 @@ export interface ClusterBuild extends ForestCounts {
   readonly completeHistory: boolean;
   readonly firstBlock: number | null;
   readonly lastBlock: number | null;
-  /** Time of the newest block, ISO 8601; null where nothing was read. */
+  /** Time of the newest block, ISO 8601. Null if no transaction was read. */
   readonly asOf: string | null;
 }
 
 export interface ClusterReader {
-  /** Null for an address that is in no cluster but its own, and for chains without clusters. */
+  /** Null for an address without a cluster of at least two addresses, and for chains without clusters. */
   clusterOf(key: AddressKey): Cluster | null;
   /** Clusters of a chain, in the order of their first member. */
   clusters(chain: ChainId): IterableIterator<Cluster>;
-  /** Null where none were built. */
+  /** Null if none were built. */
   build(chain: ChainId): ClusterBuild | null;
-  /** Looks for newer builds and swaps to them; true where one was found. */
+  /** Switches to newer builds. Returns true if there was one. */
   refresh(): boolean;
   close(): Promise<void>;
 }
@@ -77,30 +77,30 @@ export interface BuildClustersOptions extends ForestOptions {
   /** The folder of all clusters. */
   readonly folder: string;
   readonly signal?: AbortSignal;
-  /** Called at most once in 10,000 transactions. */
+  /** Called at most once per 10,000 transactions. */
   readonly onProgress?: (transactions: number) => void;
 }
 
 export interface BuildClustersDeps {
-  /** All transactions of the chain, in its order. */
+  /** All transactions of the chain, in chain order. */
   readonly transactions: Iterable<UtxoTransaction> | AsyncIterable<UtxoTransaction>;
   readonly clock: Clock;
 }
 
-/** What is left of the confidence of a cluster that more likely joins strangers than it is one owner. */
+/** The maximum confidence of a super-cluster, which more likely joins unrelated owners than it is one owner. */
 const SUPER_CLUSTER_CONFIDENCE = 0.2;
 
 const FORMAT = 1;
 const POINTER = 'current.json';
 const PROGRESS_EVERY = 10_000;
-/** Members of one stored part: 6 KB of keys, one page or two. */
+/** Members per stored part: 6 KB of keys, one or two pages. */
 const PART_MEMBERS = 256;
-/** Puts of one transaction: large enough that commits cost nothing, small enough that dirty pages stay below 100 MB. */
+/** Puts per transaction: enough that the cost of commits is negligible, and few enough that dirty pages stay below 100 MB. */
 const BATCH_PUTS = 100_000;
-/** The bench's 10 million members take 1.2 GB; room for the largest run that is allowed. */
+/** The benchmark's 10 million members take 1.2 GB. This is enough for the largest allowed run. */
 const MAP_BYTES = 64 * 1024 ** 3;
 
-/** Cluster as stored: smallest key, size, bits of CLUSTER_HEURISTICS, thousandths of confidence. */
+/** A stored cluster: smallest key, size, bits of CLUSTER_HEURISTICS, thousandths of confidence. */
 type ClusterTuple = readonly [id: Uint8Array, size: number, heuristics: number, thousandths: number];
 
 interface Environment {
@@ -110,7 +110,7 @@ interface Environment {
   readonly parts: Database<Uint8Array, [number, number]>;
 }
 
-/** The folder of all clusters inside the program's folder of state. */
+/** Returns the folder of all clusters inside the program's state folder. */
 export const clustersFolderOf = (dataDir: string): string => join(dataDir, 'clusters');
 
 function openBuild(path: string, readOnly: boolean): Environment {
@@ -119,7 +119,7 @@ function openBuild(path: string, readOnly: boolean): Environment {
     noSubdir: true,
     maxDbs: 3,
     mapSize: MAP_BYTES,
-    // Nobody reads a build before its pointer; `flushed` is awaited once, at its end.
+    // No reader uses a build before its pointer is written. `flushed` is awaited once, at the end.
     ...(readOnly ? {} : { noSync: true }),
   });
   return {
@@ -146,7 +146,7 @@ function readPointer(folder: string): ClusterBuild | null {
   );
 }
 
-/** Keys of one part behind each other, each after its length: 16 bits, as a unified address of ZEC needs. */
+/** Concatenates the keys of one part, each with a length of 16 bits in front, which a unified address of ZEC needs. */
 function packKeys(keys: readonly Uint8Array[]): Buffer {
   const bytes = Buffer.alloc(keys.reduce((sum, key) => sum + 2 + key.length, 0));
   let at = 0;
@@ -159,7 +159,7 @@ function packKeys(keys: readonly Uint8Array[]): Buffer {
 }
 
 function* unpackKeys(part: Uint8Array): IterableIterator<Uint8Array> {
-  // The database hands out one buffer again and again.
+  // The database reuses one buffer for all reads.
   const bytes = Buffer.from(part);
   for (let at = 0; at < bytes.length; ) {
     const length = bytes.readUInt16LE(at);
@@ -169,8 +169,10 @@ function* unpackKeys(part: Uint8Array): IterableIterator<Uint8Array> {
 }
 
 /**
- * Clusters the transactions and publishes the outcome. Nothing changes for readers before the end; a crash leaves what counted.
- * Throws INVALID_ADDRESS, and the signal's reason when aborted.
+ * Clusters the transactions and publishes the result. Readers see no change before the end, and a crash leaves the current build in place.
+ * When aborted, it throws the signal's reason.
+ *
+ * @throws INVALID_ADDRESS if an address is not one of the chain
  */
 export async function buildClusters(
   options: BuildClustersOptions,
@@ -217,7 +219,7 @@ export async function buildClusters(
       asOf: newestMs === null ? null : isoTime(newestMs),
     };
     writeJsonAtomically(join(folder, POINTER), pointer);
-    // The one before stays until the next build: readers that have not looked yet are still on it.
+    // The previous build stays until the next one: readers that have not refreshed still use it.
     removeOthers(folder, [build, before?.build ?? build]);
     return pointer;
   } catch (error) {
@@ -227,7 +229,7 @@ export async function buildClusters(
   }
 }
 
-/** A pointer that cannot be read is replaced by the build that is being made. */
+/** Returns null for a pointer that cannot be read: the new build replaces it. */
 function readPointerOrNone(folder: string): ClusterBuild | null {
   try {
     return readPointer(folder);
@@ -261,7 +263,7 @@ async function writeClusters(
   let clustered = 0;
   let superClusters = 0;
   let largest = 0;
-  /** The steps of all puts, so that one LMDB transaction can end in the middle of a large cluster. */
+  /** Yields after each put of a member, so that an LMDB transaction can end in the middle of a large cluster. */
   function* puts(): Generator<undefined> {
     for (const cluster of found) {
       clusters++;
@@ -292,7 +294,7 @@ async function writeClusters(
     root.transactionSync(() => {
       for (let put = 0; put < BATCH_PUTS && !done; put++) done = steps.next().done === true;
     });
-    // A look at the signal, and at everything else that waits, between two transactions.
+    // Yields to the event loop between two transactions, and so to the abort signal.
     await new Promise((resolve) => setImmediate(resolve));
   }
   return { clusters, clustered, superClusters, largest };
@@ -303,10 +305,14 @@ interface OpenChain {
   readonly environment: Environment;
 }
 
-/** Opens the clusters of all chains for reading; chains without clusters answer null. Throws STORE_VERSION, STORE_CORRUPT. */
+/**
+ * Opens the clusters of all chains for reading. Chains without clusters return null.
+ *
+ * @throws STORE_VERSION, STORE_CORRUPT
+ */
 export function openClusters(options: {
   readonly folder: string;
-  /** Size above which a cluster is not believed. Default: LIMITS.superClusterSize. */
+  /** Size above which a cluster is a super-cluster. Default: LIMITS.superClusterSize. */
   readonly superClusterSize?: number;
 }): ClusterReader {
   const { folder, superClusterSize = LIMITS.superClusterSize } = options;

@@ -1,4 +1,4 @@
-/** The stored transactions of a UTXO chain, in its order, with their inputs looked up: what clustering reads. */
+/** The stored transactions of a UTXO chain, in chain order, with their inputs looked up: the input of clustering. */
 import { formatAddressKey } from '../../chains/address/parse.ts';
 import type { ChainId } from '../../chains/registry.ts';
 import type { UtxoTransaction } from '../../chains/utxo-transaction.ts';
@@ -7,17 +7,17 @@ import { outputOf, type SpendGraph, type SpendTransaction } from '../utxo/spend-
 
 type ClusterableOutputs = Pick<OutputsReader, 'graph' | 'transactionsAt' | 'coverage'>;
 
-/** Address numbers whose text is kept; it starts afresh beyond. About 150 bytes each. */
+/** Address texts to cache. The cache is cleared when this is reached. About 150 bytes each. */
 const TEXTS_MAX = 200_000;
 
-/** Whether what is stored begins with the chain, so that an address that was not seen is new. */
+/** Returns true if the stored data begins with the chain, so that an unseen address is new. */
 export const isWholeHistory = (chain: ChainId, outputs: ClusterableOutputs): boolean => {
   const { firstBlock } = outputs.coverage(chain);
-  // Block 0 of Bitcoin pays an output that nobody can spend, and files often begin with block 1.
+  // Block 0 of Bitcoin pays an unspendable output, and files often begin with block 1.
   return firstBlock !== null && firstBlock <= 1;
 };
 
-/** Throws STORE_CORRUPT. An input whose output nobody knows has neither address nor value. */
+/** Yields the stored transactions. An input with an unknown output has neither address nor value. Throws STORE_CORRUPT. */
 export function* storedTransactions(chain: ChainId, outputs: ClusterableOutputs): Generator<UtxoTransaction> {
   const { firstBlock, lastBlock } = outputs.coverage(chain);
   if (firstBlock === null || lastBlock === null) return;
@@ -63,7 +63,7 @@ export function* storedTransactions(chain: ChainId, outputs: ClusterableOutputs)
 
   for (let height = firstBlock; height <= lastBlock; height++) {
     const numbers = outputs.transactionsAt(chain, height);
-    // A view is good until the thread yields, which it may do between two blocks.
+    // A view is valid until the thread yields, which may happen between two blocks.
     const graph = numbers.length > 0 ? outputs.graph(chain) : null;
     if (!graph) continue;
     const transactions = numbers

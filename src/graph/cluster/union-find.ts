@@ -1,25 +1,26 @@
 /**
- * Disjoint sets of dense ids in one typed array: Rem's algorithm with splicing (Dijkstra: "A Discipline of Programming", 1976,
- * chapter 23), which Patwary, Blair and Manne ("Experiments on Union-Find Algorithms", SEA 2010) found the fastest. Parents are
- * smaller than their children, so a set is named by its smallest id, and one rising pass flattens all.
+ * Disjoint sets of dense ids in one typed array: Rem's algorithm with splicing (Dijkstra: "A Discipline of Programming", 1976, chapter 23),
+ * the fastest in Patwary, Blair and Manne ("Experiments on Union-Find Algorithms", SEA 2010). Parents are smaller than their children, so a
+ * set is identified by its smallest id, and one ascending pass flattens all sets.
  */
 import { AssayError } from '../../base/errors.ts';
 
 export interface UnionFind {
-  /** Ids that exist: 0 up to this, without it. */
+  /** Number of ids, which start at 0. */
   readonly count: number;
-  /** Makes room for ids below `count`, each a set of its own. Throws INVALID_REQUEST past 2^31 - 1. */
+  /** Adds ids up to `count - 1`, each as a set of its own. Throws INVALID_REQUEST above 2^31 - 1. */
   grow(count: number): void;
-  /** The smallest id of an id's set; equal for two ids exactly where they are in one set. */
+  /** Returns the smallest id in an id's set. Two ids are in one set if and only if their results are equal. */
   find(id: number): number;
   /** Joins the sets of two ids. */
   union(a: number, b: number): void;
-  /** How many ids each set has, at its smallest id; 0 at all others. */
+  /** The size of each set at its smallest id, and 0 at all other ids. */
   sizes(): Uint32Array;
 }
 
 const IDS_MAX = 2 ** 31 - 1;
 
+/** Creates an empty structure with room for `capacity` ids. */
 export function createUnionFind(capacity = 1024): UnionFind {
   let parents = new Int32Array(Math.max(1, capacity));
   let count = 0;
@@ -43,7 +44,7 @@ export function createUnionFind(capacity = 1024): UnionFind {
       let at = id;
       let parent = parents[at] as number;
       while (parent !== at) {
-        // Halving: every second step skips one, and the next walk is half as long.
+        // Path halving: every second step skips one, and the next walk is half as long.
         const above = parents[parent] as number;
         parents[at] = above;
         at = above;
@@ -57,7 +58,7 @@ export function createUnionFind(capacity = 1024): UnionFind {
       let y = b;
       let parentOfX = parents[x] as number;
       let parentOfY = parents[y] as number;
-      // Both walk upwards by turns, the one whose parent is greater; on its way it is hung below the smaller parent (splicing).
+      // Both walk upwards in turns: the one with the greater parent moves, and is attached below the smaller parent on its way (splicing).
       while (parentOfX !== parentOfY) {
         if (parentOfX > parentOfY) {
           parents[x] = parentOfY;

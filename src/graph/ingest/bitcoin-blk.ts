@@ -1,6 +1,6 @@
 /**
- * Raw block files of BTC, BCH and BSV nodes (`blk*.dat`), and single serialised blocks, in the order of the chain. Blocks stand in
- * such files in the order in which they arrived: they are found first, and read again, one at a time, from the lowest up.
+ * Raw block files of BTC, BCH and BSV nodes (`blk*.dat`), and single serialised blocks, in chain order. Such files contain blocks in the
+ * order of their arrival. So the blocks are located first, and then read one at a time, from the lowest height up.
  */
 import { type FileHandle, open, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -18,7 +18,7 @@ import {
   workOf,
 } from './bitcoin-block.ts';
 
-/** Four bytes before each block, from the chainparams of Bitcoin Core; BCH and BSV nodes write the same to their disks. */
+/** The four bytes before each block, from the chainparams of Bitcoin Core. BCH and BSV nodes write the same bytes to disk. */
 const NETWORKS: Readonly<Record<string, string>> = {
   f9beb4d9: 'main',
   '0b110907': 'testnet3',
@@ -31,7 +31,7 @@ const CHAINS: readonly ChainId[] = ['BTC', 'BCH', 'BSV'];
 
 const RECORD_HEADER_BYTES = 8;
 const NO_PARENT = '0'.repeat(64);
-/** Magic of a stretch that was reserved and not written yet. */
+/** Magic of a range that was reserved and not written yet. */
 const UNWRITTEN = '00000000';
 const XOR_KEY_BYTES = 8;
 
@@ -42,23 +42,23 @@ export interface BitcoinBlkOptions {
 }
 
 export interface BitcoinBlkDeps {
-  /** Whether a block that the files build on is stored, by its hash: then its height is known. */
+  /** Returns the stored block with this hash, or null. The files' heights follow from a stored parent. */
   readonly stored?: (hash: string) => StoredBlock | null;
 }
 
 export interface BitcoinBlkReport {
-  /** Null where no file names one: single blocks. */
+  /** Null if no file contains a network magic: single blocks. */
   readonly network: string | null;
-  /** Blocks of the best chain, and those beside it. */
+  /** Blocks of the best chain. `orphans` counts the others. */
   readonly blocks: number;
   readonly orphans: number;
-  /** Files whose last block is cut short, as a running node leaves them. */
+  /** Files that end inside a block, which happens while a node is running. */
   readonly cutShort: readonly string[];
 }
 
 export interface BitcoinBlkFiles {
   readonly report: BitcoinBlkReport;
-  /** Lowest first. Throws INVALID_FILE, naming file and byte, for a block that does not prove itself. */
+  /** Yields blocks, lowest first. Throws INVALID_FILE with file and byte for a block that fails verification. */
   read(): AsyncGenerator<UtxoBlock>;
 }
 
@@ -75,7 +75,7 @@ interface Found extends Place {
 const invalid = (place: { file: string; offset: number }, what: string, cause?: unknown): AssayError =>
   new AssayError('INVALID_FILE', `${place.file}, byte ${place.offset}: ${what}`, { cause });
 
-/** A file of a node, made readable: newer nodes mix it with a key of eight bytes that lies beside it (`xor.dat`). */
+/** A file of a node, deobfuscated: newer nodes XOR it with a key of eight bytes in the same folder (`xor.dat`). */
 class BlockFile {
   readonly path: string;
   readonly #handle: FileHandle;
@@ -106,7 +106,7 @@ class BlockFile {
     }
   }
 
-  /** Bytes from `offset` on; fewer at the end of the file. */
+  /** Reads bytes from `offset` on. Returns fewer at the end of the file. */
   async read(offset: number, length: number): Promise<Buffer> {
     const bytes = Buffer.alloc(Math.max(0, Math.min(length, this.size - offset)));
     let filled = 0;
@@ -142,7 +142,7 @@ function note(scan: Scan, place: Place, header: BlockHeader): void {
   scan.found.set(header.hash, { ...place, header });
 }
 
-/** Finds the blocks of a file by their record headers; only 88 bytes of each are read. */
+/** Finds the blocks of a file by their record headers. Only 88 bytes of each are read. */
 async function scanFile(file: BlockFile, scan: Scan, signal: AbortSignal | undefined): Promise<void> {
   let offset = 0;
   while (offset + RECORD_HEADER_BYTES <= file.size) {
@@ -187,7 +187,10 @@ interface Segment {
   readonly blocks: readonly Found[];
 }
 
-/** Each set of blocks that build on one another, with the branch of most work; of equal ones the first found, as nodes do. */
+/**
+ * Returns each set of blocks that build on one another, as the branch with the most work. Of equal branches it takes the first one found,
+ * as nodes do.
+ */
 function bestChains(found: ReadonlyMap<string, Found>): Segment[] {
   const children = new Map<string, Found[]>();
   const roots: Found[] = [];
@@ -218,9 +221,11 @@ function bestChains(found: ReadonlyMap<string, Found>): Segment[] {
 }
 
 /**
- * Finds all blocks of the files and puts the best chain in order. Heights follow from the first block, from a stored one that the
- * files build on, or from what a coinbase says (BIP 34). Throws INVALID_REQUEST for a chain of another layout, INVALID_FILE where
- * something that is no block stands in a file or where a height cannot be known.
+ * Finds all blocks of the files and orders the best chain. Heights are derived from the first block of a chain, from a stored parent block,
+ * or from a coinbase (BIP 34).
+ *
+ * @throws INVALID_REQUEST if the chain does not use this layout
+ * @throws INVALID_FILE if a file contains other data, or if a height cannot be determined
  */
 export async function openBitcoinBlk(
   options: BitcoinBlkOptions,
@@ -323,5 +328,5 @@ export async function openBitcoinBlk(
   };
 }
 
-/** Version 4 and above came when every block had to say its height; of earlier ones some say something else. */
+/** Version 4 was introduced when every block had to contain its height. In earlier versions the number can be something else. */
 const isCertain = ({ version }: BlockHeader): boolean => version >= 4;

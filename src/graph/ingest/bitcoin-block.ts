@@ -1,6 +1,6 @@
 /**
- * One serialised block of BTC, BCH or BSV: header, transactions, and the proofs that the bytes are whole (proof of work of the
- * header, Merkle root over the transactions). Files of blocks are read by bitcoin-blk.ts.
+ * One serialised block of BTC, BCH or BSV: header, transactions, and the checks that the bytes are intact (proof of work of the header,
+ * Merkle root of the transactions). bitcoin-blk.ts reads files of blocks.
  */
 import { createHash } from 'node:crypto';
 import { AssayError } from '../../base/errors.ts';
@@ -11,7 +11,7 @@ import type { UtxoInput, UtxoOutput, UtxoTransaction } from '../../chains/utxo-t
 export const HEADER_BYTES = 80;
 
 export interface BlockHeader {
-  /** As shown: byte-reversed hex, as every hash here. */
+  /** As displayed: byte-reversed hex, like all hashes here. */
   readonly hash: string;
   readonly parentHash: string;
   readonly merkleRoot: string;
@@ -23,9 +23,9 @@ export interface BlockHeader {
 
 export interface RawBlock {
   readonly header: BlockHeader;
-  /** Height that the coinbase names (BIP 34); null in blocks from before. */
+  /** Height in the coinbase (BIP 34). Null in older blocks. */
   readonly coinbaseHeight: number | null;
-  /** Inputs name their outputs only: nobody has looked them up. */
+  /** Inputs contain only references to their outputs: address and value are null. */
   transactions(height: number): UtxoTransaction[];
 }
 
@@ -45,7 +45,7 @@ const shown = (hash: Uint8Array): string => Buffer.from(hash).reverse().toString
 
 const broken = (what: string): AssayError => new AssayError('INVALID_FILE', what);
 
-/** Reads forward over bytes; running past their end is an error that says where. */
+/** Reads bytes in order. Throws an error with the position if they end too early. */
 class ByteReader {
   readonly bytes: Buffer;
   at = 0;
@@ -104,7 +104,7 @@ export function readHeader(bytes: Buffer): BlockHeader {
   };
 }
 
-/** The target that compact bits stand for; 0 where they stand for none. */
+/** Returns the target of compact bits, or 0 if they are invalid. */
 export function targetOf(bits: number): bigint {
   const exponent = bits >>> 24;
   const mantissa = bits & 0x7f_ffff;
@@ -113,17 +113,18 @@ export function targetOf(bits: number): bigint {
   return exponent > 34 ? 0n : BigInt(mantissa) << BigInt(8 * (exponent - 3));
 }
 
-/** Hashes that had to be tried for a block: what chains are compared by. */
+/** Expected number of hashes tried for a block. Chains are compared by their sum. */
 export const workOf = (bits: number): bigint => (1n << 256n) / (targetOf(bits) + 1n);
 
+/** Returns true if the hash of the header does not exceed its own target. */
 export function hasProofOfWork(header: BlockHeader): boolean {
   const target = targetOf(header.bits);
   return target > 0n && BigInt(`0x${header.hash}`) <= target;
 }
 
 /**
- * The root over transaction ids. Null where two neighbours on a level are the same: such a list can be lengthened without changing
- * its root (CVE-2012-2459), and no valid block has one.
+ * The Merkle root of transaction ids. Null if two neighbours on a level are equal: such a list can be extended without changing its root
+ * (CVE-2012-2459), and no valid block has one.
  */
 function merkleRoot(txids: readonly string[]): string | null {
   let level = txids.map((txid) => Buffer.from(txid, 'hex').reverse());
@@ -145,7 +146,7 @@ function readTransaction(reader: ByteReader, scripts: ScriptReader): RawTransact
   const start = reader.at;
   reader.need(4);
   let bodyStart = reader.at;
-  // BIP 144: a count of no inputs is the mark of a witness behind the outputs.
+  // BIP 144: an input count of 0 marks a transaction with a witness after the outputs.
   const hasWitness = reader.bytes[reader.at] === 0 && reader.bytes[reader.at + 1] === 1;
   if (hasWitness) {
     reader.need(2);
@@ -180,7 +181,7 @@ function readTransaction(reader: ByteReader, scripts: ScriptReader): RawTransact
 const NO_TXID = '0'.repeat(64);
 const COINBASE_VOUT = 0xffff_ffff;
 
-/** The number that the coinbase script of a version 2 block begins with (BIP 34). `at` is where the script begins. */
+/** Returns the number at the beginning of a coinbase script of a block of version 2 or later (BIP 34), or null. */
 function heightIn(script: Buffer): number | null {
   const first = script[0];
   if (first === undefined) return null;
@@ -203,8 +204,9 @@ function coinbaseHeight(bytes: Buffer, version: number): number | null {
 }
 
 /**
- * Reads a whole block. Throws INVALID_FILE where its bytes do not prove themselves: no proof of work, another Merkle root, cut
- * short, or something left over.
+ * Reads a complete block and verifies it.
+ *
+ * @throws INVALID_FILE if the proof of work or the Merkle root is wrong, or if the block is cut short or has extra bytes
  */
 export function readBlock(bytes: Buffer, chain: ChainId, scripts: ScriptReader): RawBlock {
   const header = readHeader(bytes);

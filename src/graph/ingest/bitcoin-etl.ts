@@ -11,7 +11,7 @@ export interface UtxoRow {
   readonly blockHash: string | null;
 }
 
-/** Names of Bitcoin Core's script types, as the export repeats them. */
+/** Bitcoin Core's names of script types, which the export uses. */
 const KINDS: Readonly<Record<string, ScriptKind>> = {
   pubkey: 'p2pk',
   pubkeyhash: 'p2pkh',
@@ -22,12 +22,13 @@ const KINDS: Readonly<Record<string, ScriptKind>> = {
   multisig: 'multisig',
   nulldata: 'op_return',
 };
-/** What left a shielded pool is an input of this type, what went into it an output. */
+/** An input of this type is value from a shielded pool, an output of this type is value into it. */
 const SHIELDED = 'shielded';
-/** The export makes up an "address" for a script that has none. */
+/** The export invents an "address" with this prefix for a script that has none. */
 const MADE_UP = 'nonstandard';
 const HASH = /^[0-9a-f]{64}$/i;
 
+/** Reads a hash of 64 hex digits, in lower case. Throws a RowFault if the field is not one. */
 export function bitcoinHashOf(fields: RowFields, name: string): string {
   const text = textOf(fields, name);
   if (HASH.test(text)) return text.toLowerCase();
@@ -43,7 +44,7 @@ function listOf(fields: RowFields, name: string): RowFields[] {
 
 const typeOf = (fields: RowFields): string => String(fieldOf(fields, 'type') ?? '').toLowerCase();
 
-/** The only address of an input or output; null where there is none or are several (bare multi-signature). */
+/** The only address of an input or output. Null if there are none or several (bare multi-signature). */
 function addressOf(chain: ChainId, fields: RowFields, where: string): string | null {
   const addresses = fieldOf(fields, 'addresses');
   if (!Array.isArray(addresses) || addresses.length !== 1) return null;
@@ -66,7 +67,7 @@ function outputOf(chain: ChainId, scripts: ScriptReader, fields: RowFields, wher
   const hex = fieldOf(fields, 'script_hex');
   const n = smallIntegerOf(fields, 'index');
   const value = integerOf(fields, 'value');
-  // The script says more than the export, which leaves out what pays a bare key. DOGE, DASH and ZEC pay to the same scripts.
+  // The script is more complete than the export, which omits payments to a bare key. DOGE, DASH and ZEC use the same scripts.
   if (typeof hex === 'string' && /^(?:[0-9a-f]{2})+$/i.test(hex)) {
     const { kind, address } = scripts.read(Buffer.from(hex, 'hex'));
     return { n, value, script: kind, address };
@@ -77,7 +78,7 @@ function outputOf(chain: ChainId, scripts: ScriptReader, fields: RowFields, wher
 const sumOf = (rows: readonly RowFields[]): bigint =>
   rows.reduce((sum, fields) => sum + integerOf(fields, 'value'), 0n);
 
-/** A reader of rows of one chain; null for a row that is no transaction. */
+/** Creates a reader for rows of one chain. It returns null for a row that is not a transaction. */
 export function bitcoinEtlReader(chain: ChainId): (fields: RowFields) => UtxoRow | null {
   const scripts = new ScriptReader(chain);
   return (fields) => {

@@ -1,6 +1,6 @@
 /**
- * Large plain CSV of transfers (the columns of docs/transfers.md) into a bulk load: a thread reads rows into columns (bulk-rows.ts),
- * this one writes the runs that are full.
+ * Reads a large plain CSV of transfers (the columns of docs/transfers.md) into a bulk load. A worker thread reads rows into columns
+ * (bulk-rows.ts), and this thread writes the full runs.
  */
 import { on } from 'node:events';
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
@@ -14,12 +14,12 @@ import { columnMemory, RunColumns } from '../store/run-columns.ts';
 import { type BulkRowsJob, type BulkRowsNews, COLUMNS, FIELDS_MAX, type RejectedRow } from './bulk-rows.ts';
 
 const LINE_FEED = 10;
-/** Columns that are filled and written by turns. */
+/** Number of column sets that are filled and written in turn. */
 const SLOTS = 2;
 
 /**
- * Whether a file is one that this reader is for: large, not packed, a header with all columns of a transfer. Without `valueUsd` its
- * rows are read one by one, so that whoever stores them can look for prices.
+ * Returns true if this reader supports the file: large, not compressed, and with all columns of a transfer in its header. A file without
+ * `valueUsd` is read row by row instead, so that prices can be looked up.
  */
 export function isBulkCsv(path: string, fromBytes: number): boolean {
   const bytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
@@ -33,7 +33,7 @@ interface Header {
   readonly bytes: number;
 }
 
-/** Null where the first line is no plain header. */
+/** Returns null if the first line is not a plain header. */
 function readHeader(path: string): Header | null {
   const file = openSync(path, 'r');
   try {
@@ -53,6 +53,7 @@ function readHeader(path: string): Header | null {
   }
 }
 
+/** Describes a file by its size and modification time, so that a later run can recognise it. */
 export const sourceOf = (path: string, format: string): LoadSource => {
   const { size, mtimeMs } = statSync(path);
   return { path, bytes: size, modifiedMs: mtimeMs, format };
@@ -72,12 +73,12 @@ export interface BulkCsvOptions {
 export interface BulkCsvReport {
   readonly stored: number;
   readonly duplicates: number;
-  /** Of the whole file, whoever read it. */
+  /** Of the whole file, including earlier runs of the load. */
   readonly rows: number;
   readonly rejected: number;
 }
 
-/** Reads a file from where the load left it, and finishes the load. */
+/** Reads a file from the place at which the load stopped, and finishes the load. */
 export async function ingestBulkCsv(options: BulkCsvOptions): Promise<BulkCsvReport> {
   const { path, load, onPass, signal } = options;
   const header = readHeader(path);
@@ -87,7 +88,7 @@ export async function ingestBulkCsv(options: BulkCsvOptions): Promise<BulkCsvRep
   return { stored, duplicates, rows: place.rows, rejected: place.rejected };
 }
 
-/** Reads the file to its end, in a thread beside this one. */
+/** Reads the file to its end, in a worker thread. */
 async function readInto(options: BulkCsvOptions, header: Header, from: LoadPlace): Promise<void> {
   const { path, chain, pricesFolder, load, reject, onRows, signal } = options;
   const { runTransfers } = load;
@@ -105,7 +106,7 @@ async function readInto(options: BulkCsvOptions, header: Header, from: LoadPlace
     free: free.memory,
   };
   signal?.throwIfAborted();
-  // Without the flags of the process, which may be those of a script on its command line.
+  // Without the process's own flags, which may include a script from its command line.
   const worker = new Worker(workerUrl('bulk-rows'), { workerData: job, execArgv: [] });
   try {
     for await (const [news] of on(worker, 'message', { close: ['exit'] }) as AsyncIterable<[BulkRowsNews]>) {

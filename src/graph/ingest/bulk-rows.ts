@@ -1,6 +1,6 @@
 /**
- * The thread that reads a large plain CSV of transfers, byte by byte, into the columns of runs. Whatever is out of the ordinary
- * (quotes, odd numbers, an address that does not parse) goes row by row to the reader of small files, which decides and explains.
+ * The thread that reads a large plain CSV of transfers, byte by byte, into the columns of runs. Unusual rows (quotes, odd numbers, an
+ * address that does not parse) go one by one to the reader of small files, which accepts them or explains what is wrong.
  */
 import { closeSync, openSync, readSync } from 'node:fs';
 import { type MessagePort, parentPort } from 'node:worker_threads';
@@ -42,7 +42,7 @@ const COLON = 58;
 const WINDOW_BYTES = 4 * 1024 * 1024;
 export const FIELDS_MAX = 64;
 
-/** Columns that are read byte by byte; `chain` and others send a row the slower way only where they say something. */
+/** Columns that are read byte by byte. In `chain` and `decimals`, a value sends the row to the slow reader. */
 export const COLUMNS = [
   'txHash',
   'position',
@@ -56,19 +56,19 @@ export const COLUMNS = [
 ] as const;
 type Column = (typeof COLUMNS)[number];
 
-/** Columns that a file need not have, read byte by byte as well. */
+/** Optional columns that are also read byte by byte. */
 const OPTIONAL_COLUMNS = ['sender', 'called', 'decodes'] as const;
 type OptionalColumn = (typeof OPTIONAL_COLUMNS)[number];
 
-/** What the thread starts with. */
+/** Start data of the thread. */
 export interface BulkRowsJob {
   readonly path: string;
   readonly chain: ChainId;
-  /** Folder of the installation's price tables; null if no prices are looked up. */
+  /** Folder of the installation's price tables. Null if no prices are looked up. */
   readonly pricesFolder: string | null;
   /** Columns of the file. */
   readonly names: readonly string[];
-  /** Where to begin. */
+  /** Position at which to start. */
   readonly place: LoadPlace;
   readonly runTransfers: number;
   /** Columns to be filled in turn. */
@@ -83,7 +83,7 @@ export interface RejectedRow {
   readonly text: string;
 }
 
-/** What the thread tells. The place is the one behind what is told of. */
+/** Messages of the thread. The place is the one after the reported rows. */
 export type BulkRowsNews =
   | { readonly type: 'rows'; readonly place: LoadPlace; readonly rejects: readonly RejectedRow[] }
   | { readonly type: 'run'; readonly place: LoadPlace; readonly filled: FilledRun; readonly isLast: boolean }
@@ -146,7 +146,7 @@ function readFile(job: BulkRowsJob, tell: (news: BulkRowsNews) => void): void {
   }
 }
 
-/** Reads a window; the last row of the file gets the line feed that it lacks. */
+/** Reads a window. If the last row of the file has no line feed, one is added. */
 function fill(file: number, window: Buffer, offset: number): number {
   let filled = 0;
   while (filled < window.length) {
@@ -174,7 +174,7 @@ interface BulkRowsOptions {
   readonly values: RowValues;
   readonly run: RunFiller;
   readonly reject: (line: number, reason: string, text: string) => void;
-  /** Takes the run away. */
+  /** Takes the full run. */
   readonly onFull: (place: LoadPlace) => void;
 }
 
@@ -185,7 +185,7 @@ class BulkRows {
   readonly #names: readonly string[];
   /** -1 for a column that the file does not have. */
   readonly #places: Readonly<Record<Column | OptionalColumn, number>>;
-  /** Columns that send a row the slower way where they are not empty. */
+  /** Columns that send a row to the slow reader if they are not empty. */
   readonly #others: readonly number[];
   readonly #starts = new Int32Array(FIELDS_MAX + 1);
   readonly #ends = new Int32Array(FIELDS_MAX + 1);
@@ -197,14 +197,14 @@ class BulkRows {
   readonly #isEvm: boolean;
   #timeText = '';
   #time = 0;
-  // The asset whose limit was looked up last.
+  // The asset of the last limit lookup.
   #limited = '';
   #limit = Number.POSITIVE_INFINITY;
 
   constructor(options: BulkRowsOptions, names: readonly string[]) {
     this.#options = options;
     this.#names = names;
-    // Of rows that are out of the ordinary.
+    // For unusual rows.
     this.#readRow = ndjsonReader({ chain: options.chain, worthOfZero: options.values.worth });
     this.#places = Object.fromEntries(
       [...COLUMNS, ...OPTIONAL_COLUMNS].map((column) => [column, names.indexOf(column)]),
@@ -216,7 +216,7 @@ class BulkRows {
     this.#isEvm = isEvm(options.chain);
   }
 
-  /** Takes the rows of `window[0, end)`; returns the place behind them. */
+  /** Reads the rows of `window[0, end)`. Returns the place after them. */
   take(window: Buffer, end: number, place: LoadPlace): LoadPlace {
     const { run } = this.#options;
     let { line, rows, rejected } = place;
@@ -236,7 +236,7 @@ class BulkRows {
     return { offset: place.offset + end, line, rows, rejected };
   }
 
-  /** False for a row that is out of the ordinary. */
+  /** Returns false for an unusual row. */
   #read(bytes: Buffer, start: number, end: number): boolean {
     const count = this.#split(bytes, start, end);
     if (count !== this.#names.length) return false;
@@ -270,7 +270,7 @@ class BulkRows {
     return asset !== null && this.#checkAmount(asset);
   }
 
-  /** False for an amount that is greater than any. A value of 0 for an amount becomes what tables say. */
+  /** Returns false if the amount exceeds the maximum. A value of 0 for an amount is replaced by the value from the price tables. */
   #checkAmount(asset: string): boolean {
     const transfer = this.#transfer;
     const { amountLow, amountMiddle, amountHigh, timestampMs } = transfer;
@@ -283,7 +283,7 @@ class BulkRows {
     return true;
   }
 
-  /** The greatest amount as a double; Infinity if nothing is known of the asset. */
+  /** The maximum amount as a double. Infinity if the asset is unknown. */
   #amountMax(asset: string): number {
     if (asset !== this.#limited) {
       this.#limited = asset;
@@ -292,14 +292,14 @@ class BulkRows {
     return this.#limit;
   }
 
-  /** False for a cell that is out of the ordinary. An absent column is an empty cell. */
+  /** Returns false for an unusual cell. An absent column counts as an empty cell. */
   #readInitiation(bytes: Buffer): boolean {
     const transfer = this.#transfer;
     transfer.initiation = UNKNOWN_INITIATION;
     const sender = this.#cell('sender');
     const called = this.#cell('called');
     const decodes = this.#cell('decodes');
-    // The slower way explains a row whose sender alone is missing.
+    // The slow reader explains a row in which only the sender is missing.
     if (sender === null) return called === null && decodes === null;
     const isFrom = this.#isSame(bytes, sender, this.#cell('from'));
     const isTo = isFrom === false && this.#isSame(bytes, sender, this.#cell('to'));
@@ -323,13 +323,13 @@ class BulkRows {
       return true;
     }
     const callsAsset = this.#isEvm ? this.#isSame(bytes, called, asset) : null;
-    // Elsewhere the name of an asset need not be an address: the slower way compares the canonical texts.
+    // On other chains the name of an asset need not be an address: the slow reader compares the canonical texts.
     if (callsAsset === null) return false;
     transfer.initiation = packInitiation(code, callsAsset, callsAsset ? isDecoded : false);
     return true;
   }
 
-  /** The bytes of a cell of the row that was split last; null if it is empty or the file has no such column. */
+  /** The bytes of a cell of the current row. Null if the cell is empty or the file has no such column. */
   #cell(column: Column | OptionalColumn): { readonly start: number; readonly end: number } | null {
     const place = this.#places[column];
     if (place < 0) return null;
@@ -338,7 +338,7 @@ class BulkRows {
     return start === end ? null : { start, end };
   }
 
-  /** Whether two cells are the same address; null if the first does not parse. */
+  /** Returns true if two cells contain the same address. Null if the first does not parse. */
   #isSame(
     bytes: Buffer,
     one: { readonly start: number; readonly end: number },
@@ -355,7 +355,7 @@ class BulkRows {
     );
   }
 
-  /** Number of fields; -1 where the row has a quote or too many. */
+  /** Returns the number of fields, or -1 if the row has a quote or too many fields. */
   #split(bytes: Buffer, start: number, end: number): number {
     let field = 0;
     this.#starts[0] = start;
@@ -395,7 +395,7 @@ class BulkRows {
 
   #readPosition(bytes: Buffer, start: number, end: number): boolean {
     const transfer = this.#transfer;
-    // `log:12`, by far the most frequent beside `value`.
+    // `log:12`, by far the most frequent form besides `value`.
     if (bytes[start] === 108 && bytes[start + 3] === COLON && end - start < 13 && end - start > 4) {
       const number = digits(bytes, start + 4, end);
       const isPlain = number === 0 ? end - start === 5 : bytes[start + 4] !== ZERO;
@@ -419,7 +419,7 @@ class BulkRows {
       try {
         ms = timeOf({ timestamp: text }, 'timestamp', 'milliseconds');
       } catch {
-        // The slower way finds the same fault, and reports it.
+        // The slow reader finds the same fault, and reports it.
         return false;
       }
       if (ms === null) return false;
@@ -430,14 +430,14 @@ class BulkRows {
     return true;
   }
 
-  /** Number of an address in the run; 0 for an empty cell, -1 where it does not parse. */
+  /** Number of an address in the run: 0 for an empty cell, -1 if it does not parse. */
   #address(bytes: Buffer, start: number, end: number): number {
     if (start === end) return 0;
     const length = writeAddressKey(this.#options.chain, bytes, start, end, this.#key, 0);
     return length < 0 ? -1 : this.#options.run.addressNumber(this.#key, 0, length);
   }
 
-  /** The canonical text of the asset; null for a cell that is out of the ordinary. */
+  /** The canonical text of the asset. Null for an unusual cell. */
   #readAsset(bytes: Buffer, start: number, end: number): string | null {
     const { chain, run } = this.#options;
     const { symbol, decimals } = chainOf(chain);
@@ -452,14 +452,14 @@ class BulkRows {
       try {
         asset = this.#assets.required({ asset: text }, 'asset');
       } catch {
-        // The slower way finds the same fault, and reports it.
+        // The slow reader finds the same fault, and reports it.
         return null;
       }
     this.#transfer.asset = run.assetNumber(asset, null);
     return asset;
   }
 
-  /** False for a row that is rejected. */
+  /** Returns false if the row is rejected. */
   #readSlowly(text: string, line: number): boolean {
     const { reject, run } = this.#options;
     const read = this.#readRow;
@@ -517,7 +517,7 @@ class BulkRows {
   }
 }
 
-/** Cells of a row with quotes; a quoted cell ends on its line. */
+/** Splits a row with quotes into cells. A quoted cell must end on its line. */
 function quotedCells(text: string): string[] {
   try {
     const rows: string[][] = parseCsv(text, { relax_column_count: true });
@@ -527,7 +527,7 @@ function quotedCells(text: string): string[] {
   }
 }
 
-/** Value of a hex digit; 16 and more for any other byte. */
+/** Value of a hex digit. 16 or more for any other byte. */
 const HEX = new Uint8Array(256).fill(255);
 for (let digit = 0; digit < 10; digit++) HEX[ZERO + digit] = digit;
 for (let letter = 0; letter < 6; letter++) {
@@ -535,7 +535,7 @@ for (let letter = 0; letter < 6; letter++) {
   HEX[97 + letter] = 10 + letter;
 }
 
-/** A whole number of at most 15 digits; -1 for anything else. */
+/** Parses a whole number of at most 15 digits. Returns -1 for anything else. */
 function digits(bytes: Uint8Array, start: number, end: number): number {
   if (end === start || end - start > 15) return -1;
   let value = 0;
@@ -556,7 +556,7 @@ function isText(bytes: Uint8Array, start: number, end: number, text: string): bo
 
 const POWERS = Array.from({ length: 10 }, (_, power) => 10 ** power);
 
-/** Digits of at most 28, which fit three words; false for anything else. */
+/** Parses at most 28 digits, which fit three words. Returns false for anything else. */
 function readAmount(bytes: Uint8Array, start: number, end: number, into: BulkTransfer): boolean {
   if (end === start || end - start > 28) return false;
   let low = 0;
@@ -567,7 +567,7 @@ function readAmount(bytes: Uint8Array, start: number, end: number, into: BulkTra
     const part = digits(bytes, at, stop);
     if (part < 0) return false;
     const factor = POWERS[stop - at] as number;
-    // Words in halves: a product of 16 and 30 bits is exact.
+    // The words are multiplied in halves: a product of 16 and 30 bits is exact.
     let carry = part;
     let sum = (low % 65536) * factor + carry;
     carry = Math.floor(sum / 65536);
@@ -593,7 +593,7 @@ function readAmount(bytes: Uint8Array, start: number, end: number, into: BulkTra
 
 const USD_MAX_CENTS = 1e14;
 
-/** Cents of a decimal with at most two places; -1 for anything else, which the slower way rounds. */
+/** Returns cents for a decimal with at most two places. Returns -1 for anything else, which the slow reader rounds. */
 function centsOf(bytes: Uint8Array, start: number, end: number): number {
   let point = start;
   while (point < end && bytes[point] !== POINT) point++;

@@ -1,7 +1,7 @@
 /**
- * The layout of ethereum-etl (github.com/blockchain-etl/ethereum-etl, docs/schema.md): transactions, token transfers and internal
- * traces, for every EVM chain; blocks, receipts, contracts and tokens for what they add. Rows are told apart by their fields, so
- * the files may have any name and order.
+ * The layout of ethereum-etl (github.com/blockchain-etl/ethereum-etl, docs/schema.md) for every EVM chain: transactions, token transfers
+ * and internal traces, and the blocks, receipts, contracts and tokens that complete them. The columns identify the kind of a row, so the
+ * files may have any name and order.
  */
 
 import { createHash } from 'node:crypto';
@@ -27,7 +27,7 @@ import {
   timeOf,
 } from './transfer-fields.ts';
 
-/** What a row is. Kinds without transfers of their own are counted, and left. */
+/** The kind of a row. Rows without transfers of their own are counted and skipped. */
 export type RowKind =
   | 'block'
   | 'transaction'
@@ -38,7 +38,7 @@ export type RowKind =
   | 'token'
   | 'other';
 
-/** By the columns that only this kind has. */
+/** Determines the kind by the columns that only this kind has. */
 export function kindOf(fields: RowFields): RowKind {
   const has = (name: string): boolean => name in fields;
   if (has('transaction_hash') && has('token_address') && has('value')) return 'token_transfer';
@@ -51,28 +51,28 @@ export function kindOf(fields: RowFields): RowKind {
   return 'other';
 }
 
-/** What other rows than a transfer's own say of it; read before all else. */
+/** Data about transfers that is in other rows. It is read before everything else. */
 interface Context {
   /** Block → milliseconds since the epoch. */
   readonly times: Map<number, number>;
-  /** Transactions whose receipt says that they failed. */
+  /** Transactions with a failed status in their receipt. */
   readonly failed: Set<string>;
-  /** Transaction → the contract that it made. */
+  /** Transaction → the contract that it created. */
   readonly created: Map<string, string>;
-  /** Contracts of ERC-721, whose values are numbers of pieces. Lower case. */
+  /** ERC-721 contracts: the `value` of their transfers is a token id. Lower case. */
   readonly pieces: Set<string>;
   /** Token contract → its decimals. Lower case. */
   readonly decimals: Map<string, number>;
-  /** Transaction → who sent it and what it calls; read only if token transfers or traces are among the files. */
+  /** Transaction → its sender and the contract it calls. Filled only if the files include token transfers or traces. */
   readonly calls: Map<string, TransactionCall>;
 }
 
-/** More decimals than any asset has; a contract may say anything. */
+/** More decimals than any real asset has. A contract may report any number. */
 const DECIMALS_MAX = 77;
 
 const isTrue = (value: unknown): boolean => value === true || String(value).toLowerCase() === 'true';
 
-/** Null for a block whose number or time cannot be read: its row is rejected when its turn comes. */
+/** Returns null if the number or time of a block cannot be read. The row is rejected later, when it is processed. */
 function blockTime(fields: RowFields): { number: number; ms: number } | null {
   return orNull(() => {
     const ms = timeOf(fields, 'timestamp', 'seconds');
@@ -80,7 +80,7 @@ function blockTime(fields: RowFields): { number: number; ms: number } | null {
   });
 }
 
-/** A row of another kind that cannot be read adds nothing; what it would have told of transfers is then missing there. */
+/** Returns null if a context row cannot be read: transfers then lack what it would have added. */
 function orNull<T>(read: () => T | null): T | null {
   try {
     return read();
@@ -90,7 +90,7 @@ function orNull<T>(read: () => T | null): T | null {
   }
 }
 
-/** How each kind adds to what is known. */
+/** How each kind of row adds to the context. */
 const CONTEXT_READERS: Readonly<Partial<Record<RowKind, (fields: RowFields, context: Context) => void>>> = {
   block(fields, { times }) {
     const time = blockTime(fields);
@@ -119,16 +119,15 @@ const CONTEXT_READERS: Readonly<Partial<Record<RowKind, (fields: RowFields, cont
   },
 };
 
-/** Kinds of rows that a transaction explains: it says who sent it and what it calls. */
+/** Kinds of rows that need their transaction's sender and call. */
 const EXPLAINED: ReadonlySet<RowKind> = new Set(['token_transfer', 'trace']);
 
-/** Returns the kind of the first row of a file; null for an empty file. */
 async function firstKind(file: string, signal: AbortSignal | undefined): Promise<RowKind | null> {
   for await (const row of readRows(file, signal)) return row.ok ? kindOf(row.fields) : null;
   return null;
 }
 
-/** Calldata in hex without 0x, as far as it decides what moves; undefined if the export leaves it out. */
+/** Calldata in hex without 0x, up to the length that decides what moves. Undefined if the export leaves it out. */
 function inputOf(fields: RowFields): string | undefined {
   const input = fieldOf(fields, 'input');
   if (typeof input !== 'string' || !/^0x/i.test(input)) return undefined;
@@ -136,7 +135,7 @@ function inputOf(fields: RowFields): string | undefined {
   return movesTokens(digits) ? digits : '';
 }
 
-/** Reads who sent the transactions that call contracts. Those beyond the limit stay unknown, and say so. */
+/** Reads the senders of the transactions that call contracts. Transactions beyond the limit get no initiation. */
 async function readCalls(
   files: readonly string[],
   addresses: AddressTexts,
@@ -152,7 +151,7 @@ async function readCalls(
       if (calls.size >= LIMITS.ingestCallsMax) return;
       if (!row.ok || kindOf(row.fields) !== 'transaction') continue;
       const { fields } = row;
-      // A plain payment logs nothing, and has no trace but its own.
+      // A plain payment emits no logs, and has no trace except its own.
       if (fieldOf(fields, 'input') === '0x') continue;
       try {
         const txHash = hashOf(fields, 'hash');
@@ -160,14 +159,14 @@ async function readCalls(
         const called = addresses.optional(fields, 'to_address');
         calls.set(txHash, { sender, called, input: inputOf(fields) });
       } catch (error) {
-        // The row is rejected with its reason when its turn comes.
+        // The row is rejected with its reason later, when it is processed.
         if (!(error instanceof RowFault || error instanceof AssayError)) throw error;
       }
     }
   }
 }
 
-/** The first row of each file says what it holds; files of kinds that add to others are read for that before all else. */
+/** Reads the files that start with a row of a context kind, before all others. */
 async function readContext(files: readonly string[], signal: AbortSignal | undefined): Promise<Context> {
   const context: Context = {
     times: new Map(),
@@ -193,13 +192,16 @@ async function readContext(files: readonly string[], signal: AbortSignal | undef
   return context;
 }
 
-/** Reads one row: its transfer, or null for a row that carries none. Throws RowFault or AddressError with the reason. */
+/** Reads one row. Returns its transfer, or null if the row has none. Throws RowFault or AddressError with the reason. */
 export type TransferRowReader = (fields: RowFields) => Transfer | null;
 
 /**
- * A reader of the rows of `files`. The value of a transaction is position `value`, a token transfer `log:<log_index>`, an internal
- * call `trace:<path>`. A failed transaction (receipt_status 0, or its receipt's status) moved nothing: it is kept, with the amount
- * 0. Where a row carries no block_timestamp, its block must be in one of the files.
+ * Creates a reader for the rows of `files`. The position of a transaction's value is `value`, of a token transfer `log:<log_index>`, of an
+ * internal call `trace:<path>`. A failed transaction (receipt_status 0, or its receipt's status) moved nothing: it is stored with the
+ * amount 0. If a row has no block_timestamp, its block must be in one of the files.
+ *
+ * @throws INVALID_REQUEST if the chain is not an EVM chain
+ * @throws INVALID_FILE if the context files have too many rows
  */
 export async function ethereumEtlReader(options: {
   readonly chain: ChainId;
@@ -240,7 +242,7 @@ export async function ethereumEtlReader(options: {
       blockNumber,
       timestampMs: time(fields, blockNumber),
       from,
-      // A contract creation has no receiver; the contract's address stands in the receipt, where that was exported.
+      // A contract creation has no receiver. The contract's address is in the receipt, if receipts were exported.
       to: addresses.optional(fields, 'to_address') ?? createdBy(fields, txHash),
       asset: symbol,
       amount: failed ? 0n : amount,
@@ -267,7 +269,7 @@ export async function ethereumEtlReader(options: {
       from: party(addresses.required(fields, 'from_address')),
       to: party(addresses.required(fields, 'to_address')),
       asset,
-      // The `value` of an ERC-721 is the number of the piece: one piece moved, whatever its number.
+      // The `value` of an ERC-721 transfer is the token id: one piece moved, whatever its id.
       amount: standard === 721 ? 1n : integerOf(fields, 'value'),
       decimals: standard === null ? (context.decimals.get(asset.toLowerCase()) ?? null) : 0,
     };
@@ -307,10 +309,10 @@ export async function ethereumEtlReader(options: {
 
 // --- tokens -----------------------------------------------------------------------------------------------------------
 
-/** Columns in which exports built on ethereum-etl say what a token is, and their words without marks. */
+/** Columns in which exports based on ethereum-etl give the token standard. */
 const STANDARD_COLUMNS = ['token_type', 'token_standard', 'erc_type', 'standard'] as const;
 
-/** 721 or 1155 where the row, or a file of contracts, says so; null for fungible tokens and for what nobody tells apart. */
+/** Returns 721 or 1155 if the row or a contracts file gives it, and null for fungible tokens or an unknown standard. */
 function standardOf(fields: RowFields, asset: string, { pieces }: Context): 721 | 1155 | null {
   for (const column of STANDARD_COLUMNS) {
     const word = String(fieldOf(fields, column) ?? '').replace(/\D+/g, '');
@@ -321,7 +323,7 @@ function standardOf(fields: RowFields, asset: string, { pieces }: Context): 721 
   return null;
 }
 
-/** One log of ERC-1155 can move several kinds of tokens; exports give each a row of its own with its place in the batch. */
+/** One ERC-1155 log can move several kinds of tokens. Exports give each a row of its own, with its index in the batch. */
 function partOf(fields: RowFields): string {
   const part = fieldOf(fields, 'batch_index') ?? fieldOf(fields, 'sub_index');
   return part === undefined ? '' : `:${smallIntegerOf({ part }, 'part')}`;
@@ -329,7 +331,7 @@ function partOf(fields: RowFields): string {
 
 const ZERO_ADDRESS = '0x0000000000000000000000000000000000000000';
 
-/** Tokens are minted from and burnt to the zero address, by the ERC-20 convention: nobody sends, nobody receives. */
+/** By the ERC-20 convention, tokens are minted from and burnt to the zero address: it is not a party. */
 const party = (address: string): string | null => (address === ZERO_ADDRESS ? null : address);
 
 // --- traces -----------------------------------------------------------------------------------------------------------
@@ -344,7 +346,7 @@ interface TraceDeps {
   readonly senderOf: (txHash: string) => string | null;
 }
 
-/** `0_1_2` of the ways exports write a path (`0,1,2`, `[0,1,2]`, a bare number); empty for the transaction itself. */
+/** `0_1_2` from the formats in which exports write a path (`0,1,2`, `[0,1,2]`, a single number). Empty for the transaction itself. */
 function pathOf(fields: RowFields): string {
   const value = fieldOf(fields, 'trace_address');
   if (value === undefined) return '';
@@ -354,7 +356,7 @@ function pathOf(fields: RowFields): string {
   return parts.join('_');
 }
 
-/** Paths of the deepest calls go past what a position may have: those are named by their hash. */
+/** Paths of the deepest calls exceed the length of a position. They are replaced by their hash. */
 function positionOf(path: string): string {
   const position = `trace:${path}`;
   if (position.length <= LIMITS.transferPositionTextMax) return position;
@@ -362,13 +364,13 @@ function positionOf(path: string): string {
 }
 
 /**
- * Reads traces in the order of the export, callers before their calls. What moves value: calls, creations and self-destructs that
- * were not taken back; rewards and the genesis allocation. A delegated call runs another's code on the caller's own account, a
- * static call cannot pay: neither moves anything. The outermost call is the transaction, and takes its position.
+ * Reads traces in the order of the export, callers before their calls. These move value: calls, creations and self-destructs that were not
+ * reverted, rewards, and the genesis allocation. A delegated call runs foreign code on the caller's own account, and a static call cannot
+ * pay: neither moves anything. The outermost call is the transaction, and gets its position.
  */
 function createTraceReader(deps: TraceDeps): TransferRowReader {
   const { chain, symbol, decimals, addresses, time, hasFailed, senderOf } = deps;
-  /** Paths that failed in the transaction that is read: exports without a status mark only the call that failed itself. */
+  /** Failed paths of the current transaction: exports without a status mark only the call that itself failed. */
   let current = '';
   let failedPaths: string[] = [];
   let rewardBlock = -1;
@@ -397,7 +399,7 @@ function createTraceReader(deps: TraceDeps): TransferRowReader {
     if (!moves || (reverted && !isOuter)) return null;
     const value = fieldOf(fields, 'value');
     const amount = value === undefined || reverted ? 0n : integerOf(fields, 'value');
-    // Calls without value are how contracts work, not contacts between people; the transaction itself is one.
+    // Calls without value are internal to contracts and say nothing about contacts between parties. The transaction itself does.
     if (amount === 0n && !isOuter) return null;
     const from = addresses.optional(fields, 'from_address');
     const to = addresses.optional(fields, 'to_address');
@@ -430,7 +432,7 @@ function createTraceReader(deps: TraceDeps): TransferRowReader {
     valueUsd: null,
   });
 
-  /** What belongs to a block rather than to a transaction has the block's number for its id. */
+  /** A transfer of a block, not of a transaction. Its transaction id is the block number. */
   function ofBlock(fields: RowFields, position: (blockNumber: number) => string): Transfer {
     const blockNumber = smallIntegerOf(fields, 'block_number');
     return {

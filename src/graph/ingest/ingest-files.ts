@@ -1,4 +1,4 @@
-/** Files of transfers into the store: reads, rejects by line, stores in batches, reports. */
+/** Ingests files of transfers into the store: reads rows, rejects invalid ones by line, stores in batches, and reports. */
 import { basename } from 'node:path';
 import { LIMITS } from '../../base/limits.ts';
 import type { ChainId } from '../../chains/registry.ts';
@@ -19,10 +19,10 @@ export type IngestFormat = (typeof INGEST_FORMATS)[number];
 
 export interface IngestProgress {
   readonly file: string;
-  /** Rows read so far, of all files. */
+  /** Rows read so far, in all files. */
   readonly rows: number;
   readonly rejected: number;
-  /** While a large file that was read is put in order: which pass, and how far it is, from 0 to 1. */
+  /** While a large file is being sorted after it was read: the pass, and its progress from 0 to 1. */
   readonly pass?: LoadProgress['pass'];
   readonly done?: number;
 }
@@ -31,18 +31,21 @@ export interface IngestOptions {
   readonly format: IngestFormat;
   readonly files: readonly string[];
   readonly chain: ChainId;
-  /** Called at most once in 1,000 rows, and at each file's end. */
+  /** Called at most once per 1,000 rows, and at the end of each file. */
   readonly onProgress?: (progress: IngestProgress) => void;
   readonly signal?: AbortSignal;
-  /** Folder of the installation's price tables, for what a bulk load finds valued at 0; null or left out: it stays without a price. */
+  /**
+   * Folder of the installation's price tables. A bulk load uses them for amounts that the file values at 0. Null or absent: such amounts
+   * have no price.
+   */
   readonly pricesFolder?: string | null;
-  /** What is loaded in bulk, and in runs of how many transfers; as LIMITS have it where left out. */
+  /** File size from which a bulk load is used, and its transfers per run. Default: as in LIMITS. */
   readonly bulk?: { readonly fromBytes: number; readonly runTransfers: number };
 }
 
 export interface IngestDeps {
   readonly store: Pick<TransferStore, 'ingest' | 'bulkLoad'>;
-  /** Told of every rejected row, also of those the report does not list. */
+  /** Called for every rejected row, including those that the report does not list. */
   readonly onReject?: (reject: Reject) => void;
 }
 
@@ -50,9 +53,9 @@ export interface IngestReport {
   readonly rows: number;
   /** Transfers that were new. */
   readonly stored: number;
-  /** Transfers that the store knew: reading a file again changes nothing. */
+  /** Transfers that were already stored: reading a file again changes nothing. */
   readonly duplicates: number;
-  /** Rows that carry no transfer of their own (blocks, logs). */
+  /** Rows without a transfer of their own (blocks, logs). */
   readonly ignored: number;
   readonly rejected: number;
   /** The first rejected rows (LIMITS.ingestRejectsListedMax). */
@@ -66,9 +69,10 @@ const READERS: Readonly<Record<IngestFormat, (options: IngestOptions) => Promise
 
 const PROGRESS_ROWS = 1_000;
 /**
- * Ingests files that belong together (ethereum-etl: blocks beside their transactions). Rows that cannot be used are reported and
- * left; what was stored before an abort or a broken file stays, and another run goes on from there.
- * Throws INVALID_FILE naming file and line where a file cannot be read on, and the signal's reason when aborted.
+ * Ingests files that belong together (ethereum-etl: blocks together with their transactions). Invalid rows are reported and skipped. Data
+ * stored before an abort or a broken file stays, and a later run continues from there. When aborted, it throws the signal's reason.
+ *
+ * @throws INVALID_FILE with file and line if a file cannot be read
  */
 export async function ingestFiles(options: IngestOptions, deps: IngestDeps): Promise<IngestReport> {
   const read = await READERS[options.format](options);

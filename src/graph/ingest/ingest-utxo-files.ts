@@ -1,4 +1,7 @@
-/** Files of UTXO chains into the outputs store and the transfer store: reads, rejects by line, groups into blocks, reports. */
+/**
+ * Ingests files of UTXO chains into the outputs store and the transfer store: reads rows, rejects invalid ones by line, groups them into
+ * blocks, and reports.
+ */
 import { basename } from 'node:path';
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
@@ -19,7 +22,7 @@ export interface UtxoIngestOptions {
   readonly format: UtxoIngestFormat;
   readonly files: readonly string[];
   readonly chain: ChainId;
-  /** Called at each block of a block file, and at most once in 1,000 rows of others. `rows` counts blocks, or rows. */
+  /** Called for each block of a block file, and at most once per 1,000 rows of other files. `rows` counts blocks or rows. */
   readonly onProgress?: (progress: {
     readonly file: string;
     readonly rows: number;
@@ -30,7 +33,7 @@ export interface UtxoIngestOptions {
 
 export interface UtxoFilesDeps extends UtxoIngestDeps {
   readonly outputs: Pick<OutputsStore, 'put' | 'flushed' | 'setNetwork' | 'blockOf'>;
-  /** Told of every rejected row, also of those the report does not list. */
+  /** Called for every rejected row, including those that the report does not list. */
   readonly onReject?: (reject: Reject) => void;
 }
 
@@ -38,15 +41,15 @@ export interface UtxoIngestReport {
   /** Rows of text files, blocks of block files. */
   readonly rows: number;
   readonly blocks: number;
-  /** Transactions that were new, and those that the store knew. */
+  /** Transactions that were new (`transactions`), and those that were already stored (`known`). */
   readonly transactions: number;
   readonly known: number;
-  /** Transactions with an input that nobody knows: kept, and without transfers until it is known. */
+  /** Transactions that have an input with an unknown value. They are stored, and get transfers when that value becomes known. */
   readonly unresolved: number;
-  /** Transfers that were new, and those that the store knew. */
+  /** Transfers that were new (`stored`), and those that were already stored. */
   readonly stored: number;
   readonly duplicates: number;
-  /** Rows that carry no transaction, and blocks beside the best chain. */
+  /** Rows without a transaction, and blocks outside the best chain. */
   readonly ignored: number;
   readonly rejected: number;
   /** The first rejected rows (LIMITS.ingestRejectsListedMax). */
@@ -56,7 +59,7 @@ export interface UtxoIngestReport {
 }
 
 const PROGRESS_ROWS = 1_000;
-/** What a reject repeats of a row, as for every source. */
+/** How much of a row a reject quotes, for all sources. */
 const REJECT_TEXT_CHARS = 500;
 
 type RowReader = {
@@ -79,7 +82,7 @@ const ROW_READERS: Readonly<Record<Exclude<UtxoIngestFormat, 'bitcoin-blk'>, (ch
     'bitcoin-resolved': resolvedInputsReader,
   };
 
-/** The reason in an error that a row is to blame for; anything else is thrown on. */
+/** Returns the message of an error in a row. Rethrows any other error. */
 function reasonOf(error: unknown): string {
   if (error instanceof RowFault) return error.message;
   if (error instanceof AssayError && (error.code === 'INVALID_ADDRESS' || error.code === 'INVALID_REQUEST'))
@@ -87,7 +90,7 @@ function reasonOf(error: unknown): string {
   throw error;
 }
 
-/** Rows that were read, rejected and left. */
+/** Counts of read, ignored and rejected rows. */
 class RowCounts {
   rows = 0;
   ignored = 0;
@@ -112,11 +115,11 @@ class RowCounts {
   }
 }
 
-/** Transactions of one block that stand together; a block that comes in pieces is stored in pieces. */
+/** Collects consecutive transactions of one block. A block that arrives in parts is stored in parts. */
 class BlockGroup {
   #rows: UtxoRow[] = [];
 
-  /** The block that was open, where the row begins another. */
+  /** Returns the previous block if the row starts another one. */
   add(row: UtxoRow): UtxoBlock | null {
     const first = this.#rows[0];
     const isSame =
@@ -174,7 +177,7 @@ async function* blocksOfRows(
       }
       yield* ready.splice(0);
     }
-    // A transaction does not go on in another file.
+    // A transaction does not continue in another file.
     reader.end(emit);
     options.onProgress?.({ file, rows: counts.rows, rejected: counts.rejected });
   }
@@ -221,9 +224,11 @@ async function ingestBlockFiles(options: UtxoIngestOptions, deps: UtxoFilesDeps)
 }
 
 /**
- * Ingests files of one UTXO chain. Rows that cannot be used are reported and left; what was stored before an abort or a broken file
- * stays, and another run goes on from there. Throws INVALID_FILE naming the place where a file cannot be read on or contradicts
- * what is stored, INVALID_REQUEST for a chain that the format is not of, and the signal's reason when aborted.
+ * Ingests files of one UTXO chain. Invalid rows are reported and skipped. Data stored before an abort or a broken file stays, and a later
+ * run continues from there. When aborted, it throws the signal's reason.
+ *
+ * @throws INVALID_FILE with the position if a file cannot be read or contradicts the store
+ * @throws INVALID_REQUEST if the format does not support the chain
  */
 export function ingestUtxoFiles(options: UtxoIngestOptions, deps: UtxoFilesDeps): Promise<UtxoIngestReport> {
   if (options.format === 'bitcoin-blk') return ingestBlockFiles(options, deps);

@@ -1,4 +1,4 @@
-/** Blocks as an adapter delivers them into the graph, and out of it again where the chain leaves them: each counted exactly once. */
+/** Writes the blocks that an adapter delivers to the graph, and reverts them in a reorg. Each is counted exactly once. */
 import { AssayError } from '../../base/errors.ts';
 import type { ChainEvent, FollowFrom } from '../../chains/adapters/port.ts';
 import type { Block } from '../../chains/block.ts';
@@ -13,16 +13,21 @@ import {
 } from '../utxo/ingest-utxo.ts';
 
 export interface LiveIngest {
-  /** Takes a block in; one that is stored already changes nothing. Returns the transfers that were new. */
+  /** Stores a block. Does nothing if it is already stored. Returns the number of new transfers. */
   append(block: Block): Promise<number>;
-  /** Takes a block back. One that was never stored, or too long ago, is left. */
+  /** Reverts a block. Does nothing if it is not stored or too old. */
   revert(chain: ChainId, height: number): Promise<void>;
   /**
-   * What an event asks for. A reorg takes back all that it dropped and that can be. Throws CHAIN_REORG_TOO_DEEP where older blocks
-   * are among it: their transfers are final in the store, and stay though the chain left them.
+   * Applies an event. For a reorg, it reverts all dropped blocks that can be reverted.
+   *
+   * @throws CHAIN_REORG_TOO_DEEP if older blocks are among them: their transfers are final in the store, and stay although the chain
+   * dropped them
    */
   apply(chain: ChainId, event: ChainEvent): Promise<number>;
-  /** Where following goes on: behind the newest stored block, or from `fromHeight` where none is stored, or it lies further on. */
+  /**
+   * The position from which to follow the chain: after the newest stored block. It is `fromHeight` if no block is stored or if `fromHeight`
+   * is further ahead.
+   */
   from(chain: ChainId, fromHeight: number | null): FollowFrom;
 }
 
@@ -31,11 +36,12 @@ export interface LiveIngestDeps {
     TransferStore,
     'ingest' | 'appendBlock' | 'revertBlock' | 'blocks' | 'finalHeight'
   >;
-  /** Opened when a UTXO chain first delivers. */
+  /** Called when a UTXO chain delivers its first block. */
   readonly outputs: () => LiveUtxoDeps['outputs'];
   readonly price?: PriceTransfers;
 }
 
+/** Creates the writer of live blocks. Blocks of UTXO chains also go to the outputs store. */
 export function createLiveIngest(deps: LiveIngestDeps): LiveIngest {
   const { transfers, price } = deps;
   const utxo = (): LiveUtxoDeps => ({
@@ -77,7 +83,7 @@ export function createLiveIngest(deps: LiveIngestDeps): LiveIngest {
       );
     },
     from(chain, fromHeight) {
-      // Only blocks without a gap between them can be walked back along.
+      // Only consecutive blocks can be used to find a common ancestor.
       const known: { readonly height: number; readonly hash: string }[] = [];
       for (const { height, hash } of transfers.blocks(chain)) {
         const above = known[0];

@@ -1,4 +1,4 @@
-/** The plain layout: one transfer a row, in the words of the Transfer record. Described for users in docs/transfers.md. */
+/** The plain layout: one transfer per row, with the fields of the Transfer record. docs/transfers.md describes it for users. */
 
 import { VALUE_USD_MAX } from '../../chains/prices/price.ts';
 import { type ChainId, chainOf, isEvm } from '../../chains/registry.ts';
@@ -18,7 +18,7 @@ import {
   timeOf,
 } from './transfer-fields.ts';
 
-/** More decimals than any asset has; more would make every amount vanish. */
+/** More decimals than any real asset has. With more, every amount would vanish. */
 const DECIMALS_MAX = 77;
 function usdOf(fields: RowFields): number | null {
   const value = fieldOf(fields, 'valueUsd');
@@ -28,7 +28,7 @@ function usdOf(fields: RowFields): number | null {
   throw new RowFault(`valueUsd is not a number from 0 to ${VALUE_USD_MAX}.`);
 }
 
-/** @param expected - decimals that the asset is known to have; null if they are not known: others would move every amount by powers of ten */
+/** @param expected decimals that the asset is known to have, or null; other decimals would change every amount by powers of ten */
 function decimalsOf(fields: RowFields, expected: number | null): number | null {
   if (fieldOf(fields, 'decimals') === undefined) return null;
   const decimals = smallIntegerOf(fields, 'decimals');
@@ -45,7 +45,7 @@ function timestampOf(fields: RowFields): number {
   return ms;
 }
 
-/** True or false; null if the field is absent. */
+/** Returns true or false, or null if the field is absent. */
 function answerOf(fields: RowFields, name: string): boolean | null {
   const value = fieldOf(fields, name);
   if (value === undefined) return null;
@@ -55,9 +55,10 @@ function answerOf(fields: RowFields, name: string): boolean | null {
 }
 
 /**
- * A reader of rows of one chain.
+ * Creates a reader for rows of one chain.
  *
- * @param options.worthOfZero - USD of an amount above 0 whose row says 0; by default it is unknown, as if the row did not say it
+ * @param options.worthOfZero returns the USD value of an amount above 0 for which the row gives 0; by default the value is unknown, as if
+ * the field were absent
  */
 export function ndjsonReader(options: {
   readonly chain: ChainId;
@@ -70,7 +71,7 @@ export function ndjsonReader(options: {
   const assetOf = (fields: RowFields): string => {
     const asset = textOf(fields, 'asset');
     if (asset === symbol) return asset;
-    // Token contracts of EVM chains are addresses; elsewhere an asset's name is the publisher's own.
+    // Token contracts of EVM chains are addresses. On other chains the publisher chooses an asset's name.
     return isEvm(chain) ? addresses.required(fields, 'asset') : assetInFile(chain, asset);
   };
   const initiationOf = (fields: RowFields, asset: string): Initiation | null => {

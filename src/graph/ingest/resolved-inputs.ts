@@ -1,6 +1,6 @@
 /**
- * CSV of transactions with every input resolved: `block,time,txid,dir,index,address,sats,prev_txid,prev_index`, a row for each input
- * and output, the rows of a transaction and the transactions of a block one after the other.
+ * CSV of transactions with every input resolved: `block,time,txid,dir,index,address,sats,prev_txid,prev_index`. There is one row per input
+ * and output. The rows of a transaction are consecutive, and so are the transactions of a block.
  */
 import type { ChainId } from '../../chains/registry.ts';
 import type { ScriptKind, UtxoInput, UtxoOutput } from '../../chains/utxo-transaction.ts';
@@ -19,15 +19,15 @@ interface OpenTransaction {
 }
 
 export interface ResolvedInputsReader {
-  /** Takes a row in. Where a transaction begins, the one before is given to `emit` first. */
+  /** Reads a row. If it starts a new transaction, the previous one is passed to `emit` first. */
   read(fields: RowFields, emit: (row: UtxoRow) => void): void;
-  /** Gives out the transaction that the last rows were. */
+  /** Emits the last transaction. */
   end(emit: (row: UtxoRow) => void): void;
 }
 
 /**
- * A reader of rows of one chain. A transaction without inputs is a coinbase. A row that cannot be read makes its whole transaction
- * unusable: of its parts nothing true would follow.
+ * Creates a reader for rows of one chain. A transaction without inputs is a coinbase. If one row of a transaction cannot be read, the whole
+ * transaction is rejected, because its other parts would be misleading.
  */
 export function resolvedInputsReader(chain: ChainId): ResolvedInputsReader {
   const addresses = new AddressTexts(chain);

@@ -1,4 +1,4 @@
-/** Bounds of the amounts that a row of a file may name, and the worth of an amount that the row values at 0. */
+/** Limits for the amounts in a row of a file, and the value of an amount that the row values at 0. */
 import { systemClock } from '../../base/clock.ts';
 import { silentLogger } from '../../base/log.ts';
 import { createAmountLimits } from '../../chains/prices/amount-limits.ts';
@@ -10,25 +10,27 @@ import { loadTokenList } from '../../chains/tokens.ts';
 import type { Transfer } from '../../chains/transfer.ts';
 import { RowFault } from './transfer-fields.ts';
 
-/** An amount at a moment, milliseconds since the epoch. */
+/** An amount at a time, in milliseconds since the epoch. */
 export type AmountAt = Pick<Transfer, 'asset' | 'amount' | 'timestampMs'>;
 
 export interface RowValues {
-  /** The greatest amount of an asset in its smallest unit; null if nothing is known of the asset. */
+  /** The maximum amount of an asset in its smallest unit. Null if the asset is unknown. */
   amountMax(asset: string): bigint | null;
-  /** Throws a RowFault that names the field if the amount is greater. */
+  /** Throws a RowFault with the name of the field if the amount is greater. */
   check(transfer: Pick<Transfer, 'asset' | 'amount'>): void;
   /**
-   * Returns the worth of an amount above 0 whose file says 0: exporters write 0 for what they do not know.
+   * Returns the value of an amount above 0 for which a file gives 0: exporters write 0 for unknown values.
    *
-   * @returns USD by the tables of the installation, which may round to 0.00; null if they have no price
+   * @returns USD from the price tables of the installation, which may round to 0.00; null if they have no price
    */
   worth(transfer: AmountAt): number | null;
 }
 
 /**
- * @param pricesFolder - `pricesFolderOf(dataDir)`; null if no prices are looked up
- * @throws INVALID_FILE if a table of prices cannot be read
+ * Creates the limits and prices for the rows of one chain.
+ *
+ * @param pricesFolder `pricesFolderOf(dataDir)`; null if no prices are looked up
+ * @throws INVALID_FILE if a price table cannot be read
  */
 export function createRowValues(chain: ChainId, pricesFolder: string | null): RowValues {
   const tokens = loadTokenList();

@@ -1,6 +1,7 @@
 /**
- * Rows of a file of transfers, whatever its layout: JSON lines, one JSON array, or CSV with a header, each also as .gz or .zip. Told
- * apart by content. Whole numbers that a float cannot hold stay exact, as text. Streams; a broken row is a fault in its place.
+ * Rows of a file of transfers in any layout: JSON lines, one JSON array, or CSV with a header, each also as .gz or .zip. The layout is
+ * detected from the content. Whole numbers that do not fit a float stay exact, as text. Streams the file; an invalid row is reported as a
+ * fault at its place.
  */
 import { Readable } from 'node:stream';
 import { parse as parseCsv } from 'csv-parse';
@@ -17,14 +18,14 @@ export type Row =
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const NEWLINE = 0x0a;
-/** Digits from which on a JSON number may not fit a float. */
+/** From this many digits on, a JSON number may not fit a float. */
 const EXACT_DIGITS = 16;
 
 const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
 
 /**
- * Puts quotes around every whole number of 16 or more digits that stands outside texts, so that JSON.parse keeps all of its
- * digits. ethereum-etl writes amounts of tokens as bare numbers of up to 78 digits.
+ * Quotes every whole number of 16 or more digits outside strings, so that JSON.parse keeps all its digits. ethereum-etl writes token
+ * amounts as bare numbers of up to 78 digits.
  */
 export function quoteLongIntegers(json: string): string {
   if (!/[0-9]{16}/.test(json)) return json;
@@ -104,7 +105,7 @@ async function* jsonLines(chunks: AsyncIterable<string>): AsyncGenerator<Row> {
   if (!skipping && rest.trim() !== '') yield jsonRow(rest, line);
 }
 
-/** The elements of one top-level array, each with the line it begins on. Throws INVALID_FILE where the array does not close. */
+/** Yields the elements of one top-level array, each with the line on which it starts. Throws INVALID_FILE if the array is not closed. */
 async function* jsonArray(chunks: AsyncIterable<string>, file: string): AsyncGenerator<Row> {
   let line = 1;
   let depth = 0;
@@ -176,7 +177,7 @@ async function* csvRows(chunks: AsyncIterable<string>): AsyncGenerator<Row> {
   }
 }
 
-/** Reads the first piece that is not empty, to tell the layout, and gives it back in front of the rest. */
+/** Reads the first non-empty chunk to detect the layout, and returns it together with the rest. */
 async function peek(chunks: AsyncGenerator<string>): Promise<{ first: string; all: AsyncGenerator<string> }> {
   let first = '';
   while (first.trim() === '') {
@@ -189,7 +190,7 @@ async function peek(chunks: AsyncGenerator<string>): Promise<{ first: string; al
       yield first;
       yield* chunks;
     } finally {
-      // A reader that stops inside the first piece never entered `chunks`: its file is closed here.
+      // A consumer that stops inside the first chunk never iterated `chunks`, so its file is closed here.
       await chunks.return(undefined);
     }
   }
@@ -197,7 +198,9 @@ async function peek(chunks: AsyncGenerator<string>): Promise<{ first: string; al
 }
 
 /**
- * Rows of a file in their order. Throws INVALID_FILE where the file cannot be read on, and the signal's reason when aborted.
+ * Yields the rows of a file in their order. When aborted, it throws the signal's reason.
+ *
+ * @throws INVALID_FILE if the file cannot be read
  */
 export async function* readRows(file: string, signal?: AbortSignal): AsyncGenerator<Row> {
   try {

@@ -1,17 +1,17 @@
-/** Reads the single fields of a transfer out of a row of a file, whatever its layout: text or number, exact or refused. */
+/** Reads single fields of a transfer from a row of any layout. Values may be text or numbers. They are exact, or rejected. */
 import { systemClock } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
 import { parseAddress } from '../../chains/address/parse.ts';
 import type { ChainId } from '../../chains/registry.ts';
 import type { RowFields } from './rows.ts';
 
-/** Why a row cannot be used: caught by whoever reads the file, and reported with the row's line. */
+/** The reason why a row cannot be used. The file reader catches it and reports it with the row's line. */
 export class RowFault extends Error {}
 
-/** What a reject repeats of a row, as for every source. */
+/** How much of a row a reject quotes, for all sources. */
 export const REJECT_TEXT_CHARS = 500;
 
-/** The reason in an error that a row is to blame for; anything else is thrown on. */
+/** Returns the message of an error in a row. Rethrows any other error. */
 export function faultOf(error: unknown): string {
   if (error instanceof RowFault) return error.message;
   if (error instanceof AssayError && (error.code === 'INVALID_ADDRESS' || error.code === 'INVALID_REQUEST'))
@@ -24,19 +24,20 @@ const shown = (value: unknown): string => {
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 };
 
-/** Absent, null and the empty cell of a CSV are the same: nothing. */
+/** Returns a field. Null and the empty cell of a CSV count as absent. */
 export function fieldOf(fields: RowFields, name: string): unknown {
   const value = fields[name];
   return value === null || value === '' ? undefined : value;
 }
 
+/** Reads a required text. Throws a RowFault if it is missing or not a text. */
 export function textOf(fields: RowFields, name: string): string {
   const value = fieldOf(fields, name);
   if (typeof value === 'string') return value;
   throw new RowFault(value === undefined ? `${name} is missing.` : `${name} is ${shown(value)}, not a text.`);
 }
 
-/** A whole number that is not negative, as decimal digits, 0x hex, or a JSON number a float holds exactly. */
+/** Reads a non-negative whole number, as decimal digits, 0x hex, or a JSON number that a float holds exactly. */
 export function integerOf(fields: RowFields, name: string): bigint {
   const value = fieldOf(fields, name);
   if (value === undefined) throw new RowFault(`${name} is missing.`);
@@ -45,6 +46,7 @@ export function integerOf(fields: RowFields, name: string): bigint {
   throw new RowFault(`${name} is ${shown(value)}, not a whole number of 0 or more.`);
 }
 
+/** Reads a non-negative whole number up to 2^53 - 1. Throws a RowFault for any other value. */
 export function smallIntegerOf(fields: RowFields, name: string): number {
   const value = integerOf(fields, name);
   if (value <= BigInt(Number.MAX_SAFE_INTEGER)) return Number(value);
@@ -53,7 +55,7 @@ export function smallIntegerOf(fields: RowFields, name: string): number {
 
 const TRANSACTION_HASH = /^0x[0-9a-fA-F]{64}$/;
 
-/** An EVM transaction hash in lower case. */
+/** Reads an EVM transaction hash, in lower case. */
 export function hashOf(fields: RowFields, name: string): string {
   const text = textOf(fields, name);
   if (TRANSACTION_HASH.test(text)) return text.toLowerCase();
@@ -61,16 +63,16 @@ export function hashOf(fields: RowFields, name: string): string {
 }
 
 /**
- * How far a time may lie ahead of this computer's clock. Blocks are at most two hours ahead of real time (Bitcoin's rule is the widest);
- * the rest is for a clock that is wrong. A later time would be the newest of its chain for good: the coverage of answers would never
- * become old. Microseconds and nanoseconds read as milliseconds lie further ahead, too.
+ * How far a time may be ahead of this computer's clock. Blocks are at most two hours ahead of real time (Bitcoin has the widest rule); the
+ * rest allows for a wrong clock. A later time would stay the newest of its chain, and the coverage in responses would never become old.
+ * Microseconds and nanoseconds that are read as milliseconds are also further ahead than this.
  */
 const TIME_AHEAD_MAX_MS = 24 * 3_600_000;
 
 /**
- * Returns milliseconds since the epoch from seconds, or from ISO 8601 or `YYYY-MM-DD hh:mm:ss UTC` text; null if there is none.
+ * Returns milliseconds since the epoch from seconds, or from ISO 8601 or `YYYY-MM-DD hh:mm:ss UTC` text. Null if the field is absent.
  *
- * @throws RowFault if the value is not a time, or lies in the future
+ * @throws RowFault if the value is not a time, or is in the future
  */
 export function timeOf(fields: RowFields, name: string, unit: 'seconds' | 'milliseconds'): number | null {
   const value = fieldOf(fields, name);
@@ -89,9 +91,9 @@ function textTime(text: string): number {
   return Math.floor(Date.parse(spaced ? `${spaced[1]}T${spaced[2]}Z` : text));
 }
 
-/** Canonical texts of addresses, remembered: an export repeats its hubs, and a checksum costs two microseconds. */
+/** A cache of canonical address texts: an export repeats its hubs, and a checksum costs two microseconds. */
 export class AddressTexts {
-  /** Entries kept; the map starts afresh beyond. About 200 bytes each. */
+  /** The map is cleared when it has this many entries. About 200 bytes each. */
   static readonly #max = 200_000;
   readonly #known = new Map<string, string>();
   readonly #chain: ChainId;
@@ -100,7 +102,7 @@ export class AddressTexts {
     this.#chain = chain;
   }
 
-  /** The canonical text of a field that must be there. Throws RowFault, or AddressError naming the field. */
+  /** The canonical text of a required field. Throws RowFault, or AddressError with the name of the field. */
   required(fields: RowFields, name: string): string {
     const text = textOf(fields, name);
     const known = this.#known.get(text);
@@ -111,7 +113,7 @@ export class AddressTexts {
     return canonical;
   }
 
-  /** The same of a field that may be empty: null. */
+  /** Same as `required` for a field that may be empty, and then null. */
   optional(fields: RowFields, name: string): string | null {
     return fieldOf(fields, name) === undefined ? null : this.required(fields, name);
   }

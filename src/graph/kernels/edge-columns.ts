@@ -1,19 +1,19 @@
-/** Edges a kernel has read, as columns that grow; kept from call to call so that a walk allocates little but its answer. */
+/** Edges that a kernel has read, as growing columns. They are kept between calls, so that a walk allocates little besides its result. */
 import type { NeighbourColumns, NodeId } from '../graph.ts';
 
 const CAPACITY = 2 ** 14;
 
-/** Edges as columns: index i of each belongs to one edge. */
+/** Edges as columns: index i of each column belongs to one edge. */
 export interface EdgeList {
   readonly count: number;
   readonly from: Uint32Array;
   readonly to: Uint32Array;
   /** Edges are ordered by this (`RowQuery.rates` null). */
   readonly weight: Float64Array;
-  /** USD of the priced transfers; 0 where none is priced. */
+  /** USD of the priced transfers. 0 if none is priced. */
   readonly valueUsd: Float64Array;
   readonly transfers: Float64Array;
-  /** Transfers that moved an amount nobody could price. */
+  /** Transfers of an amount without a known price. */
   readonly unpriced: Float64Array;
   readonly firstSeenMs: Float64Array;
   readonly lastSeenMs: Float64Array;
@@ -30,6 +30,7 @@ const createColumns = (capacity: number): Omit<EdgeList, 'count'> => ({
   lastSeenMs: new Float64Array(capacity),
 });
 
+/** A growing list of edges. */
 export class EdgeColumns implements EdgeList {
   count = 0;
   #columns = createColumns(CAPACITY);
@@ -63,7 +64,7 @@ export class EdgeColumns implements EdgeList {
     this.count = 0;
   }
 
-  /** Adds the edge that stands at `at` in a list of neighbours. */
+  /** Adds the edge at `at` in a list of neighbours. */
   push(from: NodeId, to: NodeId, neighbours: NeighbourColumns, at: number): void {
     if (this.count === this.#columns.from.length) this.#grow();
     const columns = this.#columns;
@@ -78,7 +79,7 @@ export class EdgeColumns implements EdgeList {
     columns.lastSeenMs[index] = neighbours.lastSeenMs[at] as number;
   }
 
-  /** A copy of what was added. */
+  /** Returns a copy of the edges. */
   toList(): EdgeList {
     const { count } = this;
     const { from, to, weight, valueUsd, transfers, unpriced, firstSeenMs, lastSeenMs } = this.#columns;

@@ -1,6 +1,6 @@
 /**
- * Whose money an address holds or whom it pays: value-weighted (haircut) shares through unattributed addresses until an
- * attributed one.
+ * Exposure: the owners an address received value from, or sent value to. Value-weighted (haircut) shares are followed through unattributed
+ * addresses to attributed ones.
  */
 import { LIMITS } from '../../base/limits.ts';
 import type { Direction } from '../flow.ts';
@@ -10,46 +10,51 @@ import { type Basis, flowOf, type RowBasis, RowReader, type Weighing } from './r
 import type { StopReason } from './stops.ts';
 import type { KernelDeps } from './workspace.ts';
 
-/** The owner of an address. Addresses of equal `rowKey` make one row. */
+/** The owner of an address. Addresses with equal `rowKey` form one row. */
 export interface Attribution {
   readonly key: string;
-  /** Of what differs among addresses of one key (how sure it is, for one), the row holds one each. Default: `key`. */
+  /**
+   * Identifies the row. If a property such as the confidence differs among addresses of one `key`, `rowKey` separates them into rows with
+   * one value each. Default: `key`.
+   */
   readonly rowKey?: string;
   /**
-   * The attribution applies to what moved at `fromMs` (the start of a day) or later; what moved earlier has `before` (null: none, the
-   * walk goes on). A party that was designated later is an example.
+   * The attribution applies to transfers at `fromMs` (the start of a day) or later. To earlier ones `before` applies (null: none, and the
+   * walk continues). An example is a party that was designated later.
    */
   readonly until?: { readonly fromMs: number; readonly before: Attribution | null } | undefined;
 }
 
 export interface ExposureOptions {
   readonly start: NodeId;
-  /** `in`: where value came from; `out`: where it went. */
+  /** `in`: the sources of the value; `out`: its destinations. */
   readonly direction: Direction;
-  /** Number of the asset whose flow is followed, by its amounts. Default: the direction as `RowReader.basisOf` weighs it. */
+  /** Number of the asset to follow, by its amounts. Default: the direction as `RowReader.basisOf` weighs it. */
   readonly asset?: number;
-  /** 1 and more. */
+  /** 1 or more. */
   readonly maxHops: number;
-  /** Addresses of more counterparties in either direction are not passed; of the start so many are read. */
+  /** The walk does not pass addresses with more counterparties than this in either direction. From the start it reads this many. */
   readonly degreeMax: number;
-  /** Addresses looked at beyond the direct counterparties, which are all looked at. */
+  /** The most addresses considered beyond the direct counterparties, which are all considered. */
   readonly nodesMax: number;
-  /** Edges kept beyond those of the start: a bound for graphs in which all trade with all. Left out: `exposureEdgesMax`. */
+  /**
+   * The most edges kept beyond those of the start: a bound for graphs in which all addresses trade with all. Default: `exposureEdgesMax`.
+   */
   readonly edgesMax?: number;
-  /** Which assets are evidence, and what is dust: edges of dust leave the flow, unless they are a considerable part of it. */
+  /** Which assets are evidence, and what is dust. Dust edges are left out, unless they are a considerable part of the flow. */
   readonly weighing: Weighing;
-  /** Edges first seen later are hidden. Default: none. */
+  /** Edges that were first seen later are hidden. Default: none. */
   readonly seenUntilMs?: number;
 }
 
 export interface ExposureDeps<A extends Attribution> extends KernelDeps {
-  /** Null if no label names the node. Called once for each node looked at, the start included, and each asset that came to it. */
+  /** Returns null if no label names the node. Called for each node considered, the start included, once for each asset that came to it. */
   readonly attribution: (node: NodeId) => A | null;
 }
 
 export interface ExposureRow<A extends Attribution> {
   readonly attribution: A;
-  /** DIRECT: the counterparties themselves; INDIRECT: through others. */
+  /** DIRECT: the counterparties themselves. INDIRECT: through other addresses. */
   readonly type: 'DIRECT' | 'INDIRECT';
   /** The fewest hops at which a share was found: 1 for DIRECT. */
   readonly hops: number;
@@ -57,66 +62,68 @@ export interface ExposureRow<A extends Attribution> {
   readonly share: number;
   /** The part of `share` found at each hop: index 0 is hop 1. */
   readonly shareByHop: readonly number[];
-  /** The part of the start's priced USD; null where nothing of it is priced. */
+  /** The part of the start's priced USD. Null if none of it is priced. */
   readonly valueUsd: number | null;
-  /** Transfers between the attributed addresses and those next to them on the way, each counted once. */
+  /** Transfers between the attributed addresses and the addresses next to them on the path, each counted once. */
   readonly transfers: number;
   readonly unpricedTransfers: number;
-  /** The address that the greatest part of the share came from or went to. */
+  /** The address with the greatest part of the share. */
   readonly largestNode: NodeId;
 }
 
 /**
- * Why a part is UNKNOWN. ORIGIN: no counterparty is known: mined, minted, or the first or last known holder. UNPRICED: several assets
- * moved at the address and none has a price, so nothing says which part went where.
+ * Why a part is UNKNOWN. ORIGIN: no counterparty is known (mined, minted, or the first or last known holder). UNPRICED: several assets
+ * moved at the address and none has a price, so it is unknown which part went where.
  */
 export type UnknownReason = Exclude<StopReason, 'SERVICE'> | 'ORIGIN' | 'UNPRICED';
 
 export interface UnknownExposure {
   /** 0 to 1. */
   readonly share: number;
-  /** The same by reason; adds up to `share`. */
+  /** The same by reason. The parts add up to `share`. */
   readonly byReason: Readonly<Record<UnknownReason, number>>;
-  /** The part of the start's priced USD; null where nothing of it is priced. */
+  /** The part of the start's priced USD. Null if none of it is priced. */
   readonly valueUsd: number | null;
 }
 
 export interface ExposureStop {
   readonly node: NodeId;
   readonly reason: 'MAX_DEGREE' | 'BUDGET' | 'UNPRICED';
-  /** What of the flow could not be followed there, 0 to 1. */
+  /** The share of the flow that could not be followed there, 0 to 1. */
   readonly share: number;
 }
 
 export interface ExposureResult<A extends Attribution> {
-  /** Greatest share first, then by key, DIRECT before INDIRECT. With `unknown` the shares add up to 1, or to 0 where no value moved. */
+  /** Greatest share first, then by key, DIRECT before INDIRECT. With `unknown` the shares add up to 1, or to 0 if no value moved. */
   readonly rows: readonly ExposureRow<A>[];
   readonly unknown: UnknownExposure;
-  /** Basis of the weights of the start's own flow; each further address has its own. */
+  /** Basis of the weights of the start's own flow. Each further address has its own. */
   readonly basis: Basis;
-  /** The asset of basis ASSET; null otherwise. */
+  /** The asset of basis ASSET. Null for any other basis. */
   readonly asset: string | null;
-  /** Weight of the direction without the dust that is left out, which the shares are of: USD, or smallest units of the asset. */
+  /**
+   * The total that the shares refer to: the weight of the direction without the excluded dust, in USD or in smallest units of the asset.
+   */
   readonly total: number;
   /** The start's own edges that are left out as dust. */
   readonly dust: { readonly counterparties: number; readonly transfers: number; readonly valueUsd: number };
   /** Greatest share first. */
   readonly stops: readonly ExposureStop[];
-  /** False where a budget, the time or an address of too many counterparties ended the flow. */
+  /** False if a budget, the time limit or an address with too many counterparties ended the flow. */
   readonly isComplete: boolean;
   /** An address counts once for each asset that came to it. */
   readonly nodesSeen: number;
 }
 
-/** In flight below this, a share is done with: rounding of the sums is about as great. */
+/** A share below this is not followed further: the rounding of the sums is about as great. */
 const SHARE_MIN = 1e-13;
 
-/** Hops that the budget is shared out to at once; where more may follow, those nearest have the most. */
+/** The number of hops among which the budget is divided. If more may follow, the nearest get the most. */
 const SHARING_HOPS = 4;
 
 /**
- * Value that is weighed by an asset comes to the next address as that asset, which passes it on by the amounts of the same asset. So one
- * address has a row for each asset that comes to it: the tag of its number, 0 for none in particular.
+ * Value that is weighed by an asset arrives at the next address as that asset, which passes it on by the amounts of the same asset. So an
+ * address has one row for each asset that came to it. The row's tag is the asset's number plus 1, or 0 for no particular asset.
  */
 const tagOf = ({ assetId }: RowBasis): number => (assetId === null ? 0 : assetId + 1);
 const assetOf = (tag: number): number | null => (tag === 0 ? null : tag - 1);
@@ -124,7 +131,7 @@ const assetOf = (tag: number): number | null => (tag === 0 ? null : tag - 1);
 /** Number of the start. */
 const START = 0;
 
-/** What a node passes on: nothing of it read yet, its row among the flows, or nothing for good. */
+/** State of a node: not read yet, row read, or one of the reasons why it passes nothing on. */
 const UNREAD = 0;
 const READ = 1;
 const NO_ORIGIN = 2;
@@ -139,7 +146,7 @@ const LOSS_BY_STATE: Readonly<Record<number, UnknownReason>> = {
 
 type RowType = ExposureRow<Attribution>['type'];
 
-/** One row while it grows. */
+/** One row of the result while it is being summed. */
 class Tally<A> {
   readonly attribution: A;
   readonly type: RowType;
@@ -194,22 +201,21 @@ const rowOf = <A extends Attribution>(tally: Tally<A>): ExposureRow<A> => ({
 });
 
 /**
- * Follows value hop by hop as an absorbing Markov chain: an unattributed address passes on what it has in proportion to the weights of
- * its edges (rows.ts), an attributed one keeps it. The start passes on again what comes back to it, unless it is attributed itself. Value that is still on its way after
- * `maxHops` is UNKNOWN. With `maxHops` without bound that is the chain's absorption probabilities, B = (I - Q)^-1 R of Kemeny and
- * Snell, Finite Markov Chains (1960), theorem 3.3.7, summed as a power series. "Haircut" is that of Möser, Böhme and Breuker,
- * Towards Risk Scoring of Bitcoin Transactions (2014).
+ * Follows value hop by hop as an absorbing Markov chain. An unattributed address passes on what it has in proportion to the weights of its
+ * edges (rows.ts), and an attributed one keeps it. Value that comes back to the start is passed on again, unless the start is attributed.
+ * Value that is still moving after `maxHops` is UNKNOWN. With unbounded `maxHops` the shares are the chain's absorption probabilities, B =
+ * (I - Q)^-1 R of Kemeny and Snell, Finite Markov Chains (1960), theorem 3.3.7, summed as a power series. "Haircut" is that of Möser, Böhme
+ * and Breuker, Towards Risk Scoring of Bitcoin Transactions (2014).
  *
- * Shares are of all that moved at an address in the direction, dust excepted: what it mined or minted beside what it received has
- * no edge, and is UNKNOWN by ORIGIN. If the budget does not reach, the greatest shares are followed first. The order of equal
- * neighbours changes nothing but last digits.
+ * Shares refer to all that moved at an address in the direction, except dust. Value that it mined or minted has no edge, and is UNKNOWN by
+ * ORIGIN. If the budget is too small, the greatest shares are followed first. The order of equal neighbours changes only the last digits.
  */
 export const exposureOf = <A extends Attribution>(
   options: ExposureOptions,
   deps: ExposureDeps<A>,
 ): ExposureResult<A> => new ExposureWalk(options, deps).run();
 
-/** One call: columns by number of node, and what has been found. */
+/** One call: columns by number of node, and the results so far. */
 class ExposureWalk<A extends Attribution> {
   readonly #options: ExposureOptions;
   readonly #deps: ExposureDeps<A>;
@@ -230,22 +236,24 @@ class ExposureWalk<A extends Attribution> {
   readonly #stops = new Map<NodeId, ExposureStop>();
   #dust: ExposureResult<A>['dust'] = { counterparties: 0, transfers: 0, valueUsd: 0 };
   readonly #state: Uint8Array;
-  /** A node's row among the flows, and the shares of its value that are not in it: without an edge, and beyond the budget. */
+  /** A node's row among the flows, and the shares of its value that are not in the row: without an edge, and beyond the budget. */
   readonly #begin: Uint32Array;
   readonly #end: Uint32Array;
   readonly #restShare: Float64Array;
   readonly #leftOut: Float64Array;
-  /** On its way at a node: the share, and the part of the start's priced USD that travels with it. */
+  /** Value in transit at a node: its share, and its part of the start's priced USD. */
   #share: Float64Array;
   #known: Float64Array;
   #nextShare: Float64Array;
   #nextKnown: Float64Array;
-  /** Numbers of the nodes that value has come to. */
+  /** Numbers of the nodes that value has reached. */
   #next: number[] = [];
   #nodesLeft: number;
-  /** Of these, what may be spent at this hop. */
+  /** The part of `#nodesLeft` that this hop may spend. */
   #nodesOfHop = 0;
-  /** Of the budget of a hop, the half that only edges at or above dust may spend: dust must not use up what greater value needs. */
+  /**
+   * Of the budget of a hop, the half that only edges at or above dust may spend, so that dust does not use up the budget of greater value.
+   */
   #nodesNotForDust = 0;
   #edgesLeft: number;
   #unknownKnownUsd = 0;
@@ -285,7 +293,7 @@ class ExposureWalk<A extends Attribution> {
     return this.#result();
   }
 
-  /** The first hop, and the start's row for what comes back to it. */
+  /** Reads the first hop, and the start's row for value that comes back to it. */
   #leave(): void {
     const { start, direction, degreeMax, asset = null } = this.#options;
     const { graph, workspace } = this.#deps;
@@ -334,8 +342,8 @@ class ExposureWalk<A extends Attribution> {
   }
 
   /**
-   * Adds the edge at `at` to the row of a node that is being read, and counts its transfers. An edge that was used before and after an
-   * attribution applied is two parts.
+   * Adds the edge at `at` to the row of the node that is being read, and counts its transfers. If the edge was used before and after an
+   * attribution began to apply, it is split into two parts.
    */
   #push(from: number, number: number, at: number, total: number, basis: RowBasis, type: RowType): void {
     const { weight, transfers, unpriced, firstSeenMs, lastSeenMs } = this.#neighbours;
@@ -382,7 +390,7 @@ class ExposureWalk<A extends Attribution> {
     return isBefore ? ((attribution?.until?.before ?? null) as A | null) : attribution;
   }
 
-  /** Numbers a node, for the asset that came to it, and asks whose it is. */
+  /** Numbers a node, for the asset that came to it, and looks up its attribution. */
   #meet(node: NodeId, tag: number): number {
     const number = this.#deps.workspace.seen.add(node, tag);
     this.#attributions.push(this.#deps.attribution(node));
@@ -412,7 +420,7 @@ class ExposureWalk<A extends Attribution> {
     this.#nextKnown[number] = (this.#nextKnown[number] as number) + knownUsd;
   }
 
-  /** What came to a node goes no further. */
+  /** Counts value at a node as UNKNOWN: it is not followed further. */
   #lose(reason: UnknownReason, number: number, share: number, knownUsd: number): void {
     this.#unknown[reason] += share;
     this.#unknownKnownUsd += knownUsd;
@@ -422,7 +430,7 @@ class ExposureWalk<A extends Attribution> {
     this.#stops.set(node, { node, reason, share: before + share });
   }
 
-  /** One hop further, greatest share first. */
+  /** Follows one more hop, greatest share first. */
   #follow(hop: number): void {
     const { maxHops } = this.#options;
     const { seen } = this.#deps.workspace;
@@ -446,7 +454,7 @@ class ExposureWalk<A extends Attribution> {
     }
   }
 
-  /** Says what this hop will read. */
+  /** Announces the reads of this hop. */
   #announce(numbers: readonly number[]): void {
     const { graph, workspace } = this.#deps;
     if (!graph.prefetch) return;
@@ -456,7 +464,7 @@ class ExposureWalk<A extends Attribution> {
     graph.prefetch({ nodes, neighbours: { directions: [direction], degreeMax, met: this.#nodesOfHop } });
   }
 
-  /** Hands on what came to one node. */
+  /** Passes on the value that came to one node. */
   #pass(number: number, share: number, knownUsd: number, hop: number): void {
     if (share < SHARE_MIN) {
       this.#lose('DEPTH', number, share, knownUsd);
@@ -479,7 +487,7 @@ class ExposureWalk<A extends Attribution> {
     if (left > 0) this.#lose('BUDGET', number, share * left, knownUsd * left);
   }
 
-  /** Makes sure that a node's row is among the flows; otherwise says why it passes nothing on. */
+  /** Ensures that a node's row is among the flows. Otherwise returns why it passes nothing on. */
   #read(number: number): UnknownReason | null {
     if (this.#state[number] === UNREAD) {
       const { isOver } = this.#deps;

@@ -1,4 +1,4 @@
-/** Where value at an address goes on to, as shares: rows of a transition matrix, read once each and kept for the length of a call. */
+/** The destinations of value at an address, as shares: rows of a transition matrix, read once each and kept for the duration of a call. */
 const CAPACITY = 2 ** 14;
 
 /** A growing list of (number of a node, share of the row's value, whether it moved before the node's attribution applied). */

@@ -1,28 +1,28 @@
 /**
- * Which nodes a walk has seen, numbered in the order it saw them: an open-addressing table that is emptied in no time. A walk that may come
- * to a node in several ways gives each a tag, and a number of its own.
+ * The nodes that a walk has seen, numbered in the order it saw them. An open-addressing table that is cleared in constant time. A walk that
+ * may reach a node in several ways gives each way a tag, and a number of its own.
  */
 import type { NodeId } from '../graph.ts';
 
-/** A node was never seen. */
+/** The node was not seen. */
 export const UNSEEN = -1;
 
 /** Large enough for a default trace at a load of less than a third. */
 const CAPACITY = 2 ** 14;
 const VALUE_MAX = 2 ** 32 - 1;
 
-/** Fibonacci hashing: neighbouring ids are common, and land far apart. */
+/** Fibonacci hashing: consecutive ids are common, and are spread far apart. */
 const spread = (node: NodeId, tag: number, shift: number): number =>
   Math.imul(node + Math.imul(tag, 0x85ebca6b), 0x9e3779b1) >>> shift;
 
 /**
- * The numbers of a run are written above those of all runs before, so that old entries count as empty and nothing is cleared
- * between runs. Its size follows the nodes that walks see, not the graph, which may have hundreds of millions.
+ * The numbers of a run are stored above those of all earlier runs, so that old entries count as empty and nothing is cleared between runs.
+ * The table's size follows the nodes that walks see. The graph may have hundreds of millions.
  */
 export class NodeIndex {
   #ids = new Uint32Array(CAPACITY);
   #slotTags = new Uint32Array(CAPACITY);
-  /** `#base` + number; less than `#base` is a slot of an earlier run. */
+  /** `#base` + number. A value below `#base` is a slot of an earlier run. */
   #values = new Uint32Array(CAPACITY);
   #nodes = new Uint32Array(CAPACITY);
   #tags = new Uint32Array(CAPACITY);
@@ -54,7 +54,7 @@ export class NodeIndex {
     }
   }
 
-  /** Numbers a node that was never seen. */
+  /** Assigns a number to a node that was not seen before. */
   add(node: NodeId, tag = 0): number {
     if (this.#size * 2 >= this.#ids.length) this.#grow();
     this.#place(node, tag, this.#size);
@@ -63,12 +63,10 @@ export class NodeIndex {
     return this.#size++;
   }
 
-  /** The node of a number. */
   nodeAt(number: number): NodeId {
     return this.#nodes[number] as NodeId;
   }
 
-  /** The tag of a number. */
   tagAt(number: number): number {
     return this.#tags[number] as number;
   }

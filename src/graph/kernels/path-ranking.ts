@@ -1,37 +1,37 @@
-/** The best loopless paths of one length in a small network of steps: best first, by bounds of what each begun path can become. */
+/** Finds the best loopless paths of one length in a small network of steps: a best-first search with upper bounds for partial paths. */
 import type { NodeId } from '../graph.ts';
 
-/** One way to go on from an address. */
+/** A step from an address to the next one. */
 export interface Step {
-  /** Place in `Network.ids` of where it leads. */
+  /** Index in `Network.ids` of its destination. */
   readonly to: number;
-  /** What names the edge to the caller. */
+  /** The caller's identifier of the edge. */
   readonly edge: number;
   /** Effective USD. */
   readonly value: number;
-  /** Whether it goes the way the money went. */
+  /** Whether it goes in the direction of the money. */
   readonly isAlong: boolean;
   readonly firstSeenMs: number;
   readonly lastSeenMs: number;
 }
 
-/** Only what paths may pass: steps into the start, out of the target or into addresses where walks stop are not in it. */
+/** Contains only steps that paths may take: none into the start, out of the target, or into addresses at which walks stop. */
 export interface Network {
   readonly ids: readonly NodeId[];
-  /** By place in `ids`. */
+  /** By index in `ids`. */
   readonly steps: readonly (readonly Step[])[];
   readonly start: number;
   readonly target: number;
 }
 
 export interface RankOptions {
-  /** Edges of each path. */
+  /** Number of edges of each path. */
   readonly length: number;
   readonly pathsMax: number;
-  /** Begun paths that may be looked at. */
+  /** The most partial paths considered. */
   readonly stepsMax: number;
   readonly timeRespecting: boolean;
-  /** Whether steps go along and against the flow; then no bound by time holds. */
+  /** Whether steps go both along and against the flow. Then there is no bound by time. */
   readonly isMixed: boolean;
   readonly isOver?: (() => boolean) | undefined;
 }
@@ -45,30 +45,30 @@ export interface Ranking {
   /** Greatest bottleneck first, then smallest ids. */
   readonly paths: readonly RankedPath[];
   readonly stepsTaken: number;
-  /** True where steps or time ran out. */
+  /** True if the step budget or the time ran out. */
   readonly isSpent: boolean;
 }
 
-/** A path that begins at the start, on its way to the target. */
+/** A partial path from the start towards the target. */
 interface Begun {
   readonly places: readonly number[];
   readonly edges: readonly number[];
   readonly bottleneck: number;
-  /** What its bottleneck can be at best once it is complete. */
+  /** Upper bound of the bottleneck of the complete path. */
   readonly bound: number;
-  /** The earliest time at which the money can go on; for a run against the flow, the latest, negated. */
+  /** The earliest time at which the money can move on. For steps against the flow: the latest, negated. */
   readonly time: number;
   readonly isAlong: boolean;
 }
 
-/** Begun paths between two looks at the clock. */
+/** Number of partial paths between two checks of the clock. */
 const CLOCK_STEPS = 1024;
 
-/** Negated, the times of a step against the flow obey the rule of those along it. */
+/** Negated, the times of a step against the flow follow the same rule as those along it. */
 const earlyOf = (step: Step): number => (step.isAlong ? step.firstSeenMs : -step.lastSeenMs);
 const lateOf = (step: Step): number => (step.isAlong ? step.lastSeenMs : -step.firstSeenMs);
 
-/** The earlier of a step's two known times that is not before `time`; Infinity where both are. */
+/** The earlier of a step's two known times that is not before `time`. Infinity if both are before it. */
 function timeAfter(time: number, step: Step): number {
   const early = earlyOf(step);
   if (early >= time) return early;
@@ -76,7 +76,7 @@ function timeAfter(time: number, step: Step): number {
   return late >= time ? late : Number.POSITIVE_INFINITY;
 }
 
-/** The later of a step's two known times that is not after `time`; -Infinity where both are. */
+/** The later of a step's two known times that is not after `time`. -Infinity if both are after it. */
 function timeBefore(time: number, step: Step): number {
   const late = lateOf(step);
   if (late <= time) return late;
@@ -85,8 +85,8 @@ function timeBefore(time: number, step: Step): number {
 }
 
 /**
- * For every number of remaining steps and every place: the best of all walks to the target, folded step by step. -Infinity where
- * there is none.
+ * For each number of remaining steps and each place: the best value of all walks to the target, folded step by step. -Infinity if there is
+ * no walk.
  */
 function bestToTarget(
   { ids, steps, target }: Network,
@@ -111,7 +111,7 @@ function bestToTarget(
   return tables;
 }
 
-/** Greatest bound first, then smallest ids; of one path before those it begins, of parallel edges the first met. */
+/** Greatest bound first, then smallest ids. A path comes before its extensions. Of parallel edges, the first one found comes first. */
 function comesFirst(a: Begun, b: Begun, ids: readonly NodeId[]): boolean {
   if (a.bound !== b.bound) return a.bound > b.bound;
   const shared = Math.min(a.places.length, b.places.length);
@@ -127,7 +127,7 @@ function comesFirst(a: Begun, b: Begun, ids: readonly NodeId[]): boolean {
   return false;
 }
 
-/** A binary heap of begun paths. */
+/** A binary heap of partial paths. */
 class BestFirst {
   readonly #heap: Begun[] = [];
   readonly #ids: readonly NodeId[];
@@ -169,9 +169,9 @@ class BestFirst {
 }
 
 /**
- * Best-first search over begun paths. The bound of a begun path is the best bottleneck of any walk on to the target of the steps
- * that remain, so no path is overlooked, and without loops every path looked at becomes one that is answered (A* with the
- * exact costs of the relaxed problem: Hart, Nilsson and Raphael, 1968). Only walks that would close a loop mislead it.
+ * Best-first search over partial paths. The bound of a partial path is the best bottleneck of any walk to the target with the remaining
+ * number of steps, so no path is missed. If there are no loops, every path considered leads to a result (A* with the exact costs of the
+ * relaxed problem: Hart, Nilsson and Raphael, 1968). Only walks that would close a loop mislead the search.
  */
 export function rankPaths(network: Network, options: RankOptions): Ranking {
   const { ids, steps, start, target } = network;
@@ -184,7 +184,7 @@ export function rankPaths(network: Network, options: RankOptions): Ranking {
   const known = new Set<string>();
   let stepsTaken = 0;
 
-  /** The begun path one step on, or null where it leads nowhere. */
+  /** Extends a partial path by one step. Returns null if it cannot reach the target that way. */
   const goOn = (begun: Begun, step: Step, remaining: number): Begun | null => {
     const beyond = widest[remaining]?.[step.to] as number;
     if (beyond === Number.NEGATIVE_INFINITY || begun.places.includes(step.to)) return null;
@@ -217,7 +217,7 @@ export function rankPaths(network: Network, options: RankOptions): Ranking {
     if (place === target) {
       const nodes = begun.places.map((each) => ids[each] as NodeId);
       const name = nodes.join(' ');
-      // The same addresses by another edge between two of them.
+      // The same addresses, with a parallel edge between two of them.
       if (!known.has(name)) paths.push({ nodes, edges: begun.edges });
       known.add(name);
       continue;

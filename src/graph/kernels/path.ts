@@ -15,15 +15,15 @@ export interface PathOptions {
   /** The most edges of a path. */
   readonly maxDepth: number;
   readonly pathsMax: number;
-  /** Addresses of more counterparties in either direction are passed by no path. */
+  /** Paths do not pass addresses with more counterparties than this in either direction. */
   readonly degreeMax: number;
-  /** Nodes seen from both ends together. */
+  /** The most nodes seen from both ends together. */
   readonly nodesMax: number;
-  /** Begun paths that are looked at. */
+  /** The most partial paths considered. */
   readonly stepsMax: number;
   /**
-   * Only paths that money can have taken for certain: of the known times of each edge, its first and its last, one can be chosen
-   * so that along the flow none is earlier than the one before. With `both` this holds for each run of edges of one direction.
+   * Finds only paths that money can certainly have taken. Each edge has two known times, its first and its last. One of them can be chosen
+   * for each edge so that the times never decrease along the flow. With `both` this holds for each run of edges of one direction.
    */
   readonly timeRespecting: boolean;
 }
@@ -31,7 +31,7 @@ export interface PathOptions {
 export interface PathEdge {
   readonly from: NodeId;
   readonly to: NodeId;
-  /** USD of the priced transfers; 0 where none is priced. */
+  /** USD of the priced transfers. 0 if none is priced. */
   readonly valueUsd: number;
   readonly transfers: number;
   readonly unpriced: number;
@@ -40,22 +40,22 @@ export interface PathEdge {
 }
 
 export interface FoundPath {
-  /** From start to target, whatever the direction of the edges. */
+  /** From start to target, regardless of the direction of the edges. */
   readonly nodes: readonly NodeId[];
   readonly edges: readonly PathEdge[];
-  /** USD of the priced transfers of the weakest edge; null where an edge has none. */
+  /** USD of the priced transfers of the weakest edge. Null if an edge has none. */
   readonly bottleneckUsd: number | null;
 }
 
 export interface PathSearch {
-  /** Without a loop; fewest edges first, then greatest bottleneck (edges without a price behind all others, by amount), then smallest ids. */
+  /** Loopless paths: fewest edges first, then greatest bottleneck (edges without a price last, by amount), then smallest ids. */
   readonly paths: readonly FoundPath[];
   /**
-   * Addresses that paths might have gone on from: services and super-nodes as they were met, then those that the budget ended at.
-   * At most one of each. What lies beyond `maxDepth` was not asked for, and is no stop.
+   * Addresses at which paths might have continued: services and super-nodes in the order of discovery, then those at which the budget
+   * ended. At most one stop per address. Addresses beyond `maxDepth` are not stops.
    */
   readonly stops: readonly Stop[];
-  /** True where a budget, the time or the size of both ends left something out: other or shorter paths may exist. */
+  /** True if a budget, the time limit or the size of both ends left something out: other or shorter paths may exist. */
   readonly truncated: boolean;
   readonly nodesSeen: number;
 }
@@ -65,45 +65,45 @@ const OPPOSITE: Readonly<Record<WalkDirection, WalkDirection>> = { in: 'out', ou
 /** Hops from an end to a node that was not reached from there. */
 const UNREACHED = 255;
 
-/** Whether paths may pass a node: asked once. */
+/** Whether paths may pass a node. Determined once per node. */
 const NOT_ASKED = 0;
 const PASSABLE = 1;
 const IMPASSABLE = 2;
 
-/** What was seen from one end. */
+/** The search from one end. */
 interface Side {
   readonly reads: readonly Direction[];
   /** By number of node. */
   readonly distance: Uint8Array;
   readonly isExpanded: Uint8Array;
-  /** Numbers of the nodes that are `depth` hops away, those that no path passes perhaps among them. */
+  /** Numbers of the nodes that are `depth` hops away. May include nodes that no path may pass. */
   layer: readonly number[];
-  /** All nodes as near as this are known. */
+  /** All nodes up to this distance are known. */
   depth: number;
-  /** Of too many counterparties to be read from here. */
+  /** True if the end has too many counterparties to be read from this side. */
   readonly isClosed: boolean;
 }
 
 /**
- * Searches from both ends in turns, the side with fewer edges ahead first, until both together reach as far as paths of the next
- * length need; then ranks the paths of that length, so that no longer one is looked for before it is needed. Within the budgets
- * the answer is exact: the same as ranking all loopless paths there are.
+ * Searches from both ends in turns, expanding the side with fewer edges first, until both together reach far enough for paths of the next
+ * length. Then it ranks the paths of that length, so that longer paths are searched only if needed. Within the budgets the result is exact:
+ * the same as ranking all loopless paths.
  *
- * An end of too many counterparties is reached from the other end alone. Where both are, the greatest `degreeMax` counterparties of
- * the start are read, and the answer is `truncated`. Start and target themselves may be services. No path leads from an address
- * to itself.
+ * An end with too many counterparties is reached only from the other end. If both have too many, the greatest `degreeMax` counterparties of
+ * the start are read, and the result is `truncated`. Start and target themselves may be services. There is no path from an address to
+ * itself.
  */
 export const findPaths = (options: PathOptions, deps: WalkDeps): PathSearch =>
   new PathWalk(options, deps).run();
 
-/** One search: what is known of each node, by its number, and the steps found. */
+/** One search: the state of each node, by its number, and the steps found. */
 class PathWalk {
   readonly #options: PathOptions;
   readonly #deps: WalkDeps;
   readonly #sides: readonly [Side, Side];
   readonly #passable: Uint8Array;
   readonly #rows: RowReader;
-  /** Numbers of where each edge's step begins and ends, as walked from start to target. */
+  /** Numbers of the nodes between which each edge's step leads, as walked from start to target. */
   readonly #stepFrom: number[] = [];
   readonly #stepTo: number[] = [];
   readonly #stops: Stop[] = [];
@@ -165,7 +165,7 @@ class PathWalk {
     };
   }
 
-  /** Numbers of the ends are 0 and 1. */
+  /** The ends have the numbers 0 and 1. */
   #isEnd(number: number): boolean {
     return number < 2;
   }
@@ -190,13 +190,13 @@ class PathWalk {
     return this.#passable[number] === PASSABLE;
   }
 
-  /** Sees to it that all edges of paths of this length are known, as far as the budget reaches. */
+  /** Ensures that all edges of paths of this length are known, as far as the budget allows. */
   #reach(length: number): void {
     const [ahead, back] = this.#sides;
     while (!this.#isSpent && ahead.depth + back.depth < length) {
       this.#announce(this.#sides.flatMap(({ layer }) => layer));
       for (const side of this.#sides) side.layer = side.layer.filter((number) => this.#isPassable(number));
-      // A side that has seen all it can has seen every path.
+      // If a side has no nodes left to expand, every path is known.
       if ((!ahead.isClosed && ahead.layer.length === 0) || (!back.isClosed && back.layer.length === 0))
         return;
       if (back.isClosed || (!ahead.isClosed && this.#cost(ahead) <= this.#cost(back)))
@@ -205,7 +205,7 @@ class PathWalk {
     }
   }
 
-  /** Says what will be asked of many addresses. */
+  /** Announces reads of many addresses. */
   #announce(numbers: readonly number[], neighbours?: Upcoming['neighbours']): void {
     const { graph, workspace } = this.#deps;
     if (!graph.prefetch) return;
@@ -213,7 +213,7 @@ class PathWalk {
     graph.prefetch(neighbours ? { nodes, neighbours } : { nodes });
   }
 
-  /** Edges that the next layer would read. */
+  /** Number of edges that reading the next layer would cost. */
   #cost(side: Side): number {
     const { graph, workspace } = this.#deps;
     let cost = 0;
@@ -222,7 +222,7 @@ class PathWalk {
     return cost;
   }
 
-  /** Reads all addresses of a side's layer; those met for the first time from there are its next. */
+  /** Reads all addresses of a side's layer. Nodes first reached from there form its next layer. */
   #expand(side: Side, other: Side, isAhead: boolean): void {
     const next: number[] = [];
     const { isOver } = this.#deps;
@@ -237,7 +237,7 @@ class PathWalk {
     side.depth++;
   }
 
-  /** False where the budget ended it. */
+  /** Returns false if the budget ended it. */
   #expandNode(number: number, side: Side, other: Side, isAhead: boolean, next: number[]): boolean {
     const { degreeMax, nodesMax } = this.#options;
     const { workspace } = this.#deps;
@@ -285,7 +285,7 @@ class PathWalk {
     return ranking.paths;
   }
 
-  /** The steps that a path of this length can be made of; null where there are none. */
+  /** The steps that paths of this length can consist of, or null if there are none. */
   #network(length: number): Network | null {
     const { edges, seen } = this.#deps.workspace;
     const { timeRespecting } = this.#options;
@@ -327,7 +327,7 @@ class PathWalk {
       });
     }
     if ((steps[start] as Step[]).length === 0) return null;
-    // Without regard to time, the lesser of two edges between two addresses makes no better path.
+    // Without time constraints, the lesser of two parallel edges cannot improve a path.
     return { ids, start, target, steps: timeRespecting ? steps : steps.map(greatestOfParallels) };
   }
 
@@ -350,7 +350,7 @@ class PathWalk {
   }
 }
 
-/** Of steps to the same address the one of the greatest value, of equal ones that along the flow. */
+/** Keeps the step of the greatest value to each address. Of equal ones it prefers the one along the flow. */
 function greatestOfParallels(steps: readonly Step[]): Step[] {
   const greatest = new Map<number, Step>();
   for (const step of steps) {

@@ -1,4 +1,4 @@
-/** How the edges of an address are weighed: which assets are evidence, what a share is a share of, and which edges are dust. */
+/** How the edges of an address are weighed: which assets are evidence, which total the shares refer to, and which edges are dust. */
 import { LIMITS } from '../../base/limits.ts';
 import { dayOf, type EdgeDay, partSince, startOfDay } from '../edge-days.ts';
 import { type Direction, OPPOSITE } from '../flow.ts';
@@ -13,77 +13,77 @@ import {
 
 /** Which transfers have weight, and which are dust. */
 export interface Weighing {
-  /** Returns true if transfers of the asset are evidence. Others are ignored: anybody can forge them. */
+  /** Returns true if transfers of the asset are evidence. Others are ignored: anyone can forge them. */
   readonly isEvidence: (asset: string) => boolean;
-  /** Edges below this are dust, if the direction is weighed in USD; 0 keeps all. */
+  /** Edges below this are dust if the direction is weighed in USD. 0 keeps all. */
   readonly dustUsd: number;
-  /** The same by share of the asset's greater flow (in or out), if the direction is weighed by the amount of one asset. */
+  /** The same as a share of the asset's greater flow (in or out), if the direction is weighed by the amount of one asset. */
   readonly dustShare: number;
-  /** Flows of an asset without a price below so many smallest units are dust, whatever they are a share of. Default: 0. */
+  /** Flows of an unpriced asset below this many smallest units are dust, whatever their share. Default: 0. */
   readonly dustAmount?: (asset: string) => number;
 }
 
 /**
- * Unit of the weights of a direction: USD if more than dust in it has a price, else the amount of its only asset without one. UNKNOWN:
- * several assets moved and none has a price. NOTHING: no evidence moved.
+ * Unit of the weights of a direction. USD if more than dust in it has a price, otherwise ASSET: the amount of its only unpriced asset.
+ * UNKNOWN: several assets moved and none has a price. NOTHING: no evidence moved.
  */
 export type Basis = 'USD' | 'ASSET' | 'UNKNOWN' | 'NOTHING';
 
 export interface RowBasis {
   readonly basis: Basis;
-  /** The asset of basis ASSET; null otherwise. */
+  /** The asset of basis ASSET. Null for any other basis. */
   readonly asset: string | null;
   /** Its number in the graph. */
   readonly assetId: number | null;
   /** Weight of the smallest unit, by number of the asset. */
   readonly rates: ReadonlyMap<number, number>;
-  /** Weight of all that moved in the direction, also without a counterparty. */
+  /** Weight of all that moved in the direction, including transfers without a counterparty. */
   readonly total: number;
   /** Edges below this weight are dust. */
   readonly dust: number;
 }
 
-/** Part of an edge that moved from a day on. */
+/** The part of an edge that moved on or after a day. */
 export interface EdgeSince {
-  /** In the unit of the rates it was asked with. */
+  /** In the unit of the given rates. */
   readonly weight: number;
   readonly transfers: number;
-  /** Last day on which something moved earlier, milliseconds since the epoch; null if nothing did or if it is not known. */
+  /** The last earlier day on which something moved, in milliseconds since the epoch. Null if nothing moved earlier or it is not known. */
   readonly lastBeforeMs: number | null;
-  /** First day on which something moved since then, or the time of the first transfer. */
+  /** The first day on which something moved since then, or the time of the first transfer. */
   readonly firstSinceMs: number;
 }
 
-/** A row as value is followed along it. */
+/** A row along which value is followed. */
 export interface FollowedScan extends RowScan {
-  /** Weight of what is followed, also without a counterparty: what shares are of. */
+  /** Weight of the followed value, including value without a counterparty. The shares refer to it. */
   readonly total: number;
 }
 
 /**
- * Dust of a direction is followed if it is more than this part of it. Below that, leaving dust out moves no share by more than a ninth, and
- * spares a walk the thousands of edges that anybody can add for nothing. Above it, dust is how value came: many small payments.
+ * Dust of a direction is followed if it is more than this part of it. Below that, leaving dust out changes no share by more than a ninth,
+ * and spares a walk the thousands of edges that anyone can add at no cost. Above it, the value really came as dust: in many small payments.
  */
 export const DUST_FOLLOWED_SHARE = 0.1;
 
-/** A difference of less than this part of a flow is the rounding of sums. */
+/** A difference of less than this part of a flow is rounding of sums. */
 const REST_MIN = 1e-9;
 
-/** Returns a flow without a part of it; 0 if the rest is only rounding. */
+/** Returns a flow minus a part of it, or 0 if the rest is only rounding. */
 export const flowOf = (whole: number, part: number): number =>
   whole - part > whole * REST_MIN ? whole - part : 0;
 
 const NO_COLUMNS = createNeighbourColumns(0);
 
-/** Returns true if the flow has a rate: USD of its priced amount. Amounts without a price then count at the same rate. */
+/** Returns true if the flow has a rate, which is the USD of its priced amount. Unpriced amounts then count at the same rate. */
 export const isPriced = ({ cents, unpriced, pricedAmount }: AssetSums): boolean =>
   unpriced === 0 || (cents > 0 && pricedAmount > 0);
 
-/** USD of the smallest unit; 0 without a price. */
+/** USD of the smallest unit. 0 without a price. */
 const usdRate = (flow: AssetSums): number =>
   isPriced(flow) && flow.cents > 0 ? flow.cents / 100 / flow.pricedAmount : 0;
 
-/** USD of flows, at the rate of each. Flows with prices throughout count in cents, so that the sum does not depend on the order of adding. */
+/** USD of flows, at the rate of each. Fully priced flows count in cents, so that the sum does not depend on the order of addition. */
 function usdOf(flows: readonly AssetSums[]): number {
   let cents = 0;
   let atRate = 0;
@@ -94,7 +94,7 @@ function usdOf(flows: readonly AssetSums[]): number {
   return cents / 100 + atRate;
 }
 
-/** Reads rows of one graph. Made once per call of a kernel: it remembers which assets are evidence. */
+/** Reads rows of one graph. Created once per kernel call, because it caches which assets are evidence. */
 export class RowReader {
   readonly #graph: TransferGraph;
   readonly #weighing: Weighing;
@@ -127,8 +127,8 @@ export class RowReader {
   }
 
   /**
-   * How a direction of a node is weighed. Transfers of a priced asset have the average rate of those with a price, also those without:
-   * within one asset shares are by amount, and no transfer without a price changes what another is worth. Without any price, the only
+   * Determines how a direction of a node is weighed. All transfers of a priced asset get the average rate of its priced transfers. So
+   * within one asset shares are by amount, and an unpriced transfer does not change the value of another. If nothing is priced, the only
    * asset that moved is weighed by its amount.
    */
   basisOf(node: NodeId, direction: Direction): RowBasis {
@@ -136,7 +136,7 @@ export class RowReader {
     const moved = this.evidenceSums(node, direction).filter(({ amount }) => amount > 0);
     const usd = usdOf(moved);
     const unpriced = moved.filter((flow) => !isPriced(flow));
-    // Beside assets without a price, priced dust decides nothing: else anybody could end a walk for a cent.
+    // Beside unpriced assets, priced dust does not decide: otherwise anyone could end a walk for a cent.
     if (usd > 0 && (unpriced.length === 0 || usd >= dustUsd)) {
       const rates = new Map(moved.map((flow) => [flow.asset, usdRate(flow)]));
       return { basis: 'USD', asset: null, assetId: null, rates, total: usd, dust: dustUsd };
@@ -152,9 +152,9 @@ export class RowReader {
   }
 
   /**
-   * The assets without a price that moved in a direction which is weighed by something else, each weighed by its amount. First those that
-   * moved in the other direction too, then those of most transfers: a stranger who sends worthless assets comes behind what the
-   * address deals in. An asset that hardly moved in the direction, beside the other one, is dust as a whole, and left out.
+   * Returns the unpriced assets that moved in a direction which is weighed by something else, each weighed by its amount. Assets that also
+   * moved in the other direction come first, then those with the most transfers: worthless assets sent by strangers come after those the
+   * address trades. An asset with hardly any flow in this direction compared with the other is dust as a whole, and left out.
    */
   apartOf(node: NodeId, direction: Direction): RowBasis[] {
     const unpriced = this.evidenceSums(node, direction).filter((flow) => !isPriced(flow) && flow.amount > 0);
@@ -173,10 +173,11 @@ export class RowReader {
   }
 
   /**
-   * How value that came to a node as an asset is passed on: by the amounts of that asset. A node that has it in another way (swapped or
-   * minted: hardly any of what it passed on came in), or knows its price, passes on what it has as `basisOf` weighs it.
+   * Determines how a node passes on value that came to it as an asset: by the amounts of that asset. It passes on its value as `basisOf`
+   * weighs it instead if the asset has a price there, or if the node obtained it in another way (swapped or minted: hardly any of what it
+   * passed on came in).
    *
-   * @param asset - number of the asset; null: no particular one
+   * @param asset number of the asset; null for no particular one
    */
   passingOf(node: NodeId, direction: Direction, asset: number | null): RowBasis {
     const flow =
@@ -189,7 +190,7 @@ export class RowReader {
     return this.#byAmount(flow, other, new Map([[flow.asset, 1]]));
   }
 
-  /** False if so little of the asset moved, beside the other direction, that it is dust. */
+  /** Returns false if so little of the asset moved, compared with the other direction, that it is dust. */
   #isHeld({ amount }: AssetSums, other: number): boolean {
     return amount >= this.#weighing.dustShare * other;
   }
@@ -201,7 +202,7 @@ export class RowReader {
   #byAmount(flow: AssetSums, other: number, rates: RowBasis['rates']): RowBasis {
     const { asset, amount } = flow;
     const { dustUsd, dustShare } = this.#weighing;
-    // A flow with a price that rounds to no cent is dust as a whole: else 1 wei would explain everything the address paid.
+    // A priced flow that rounds to no cent is dust as a whole: otherwise 1 wei would explain everything the address paid.
     const isWorthless = isPriced(flow) && dustUsd > 0;
     const dust = isWorthless ? Number.POSITIVE_INFINITY : dustShare * Math.max(amount, other);
     return {
@@ -226,8 +227,8 @@ export class RowReader {
   }
 
   /**
-   * Reads the edges that value is followed along, greatest first: those at or above dust. If dust is a considerable part of the direction,
-   * dust too: it comes last, so that it takes neither place nor budget from greater edges.
+   * Reads the edges along which value is followed, greatest first: those at or above dust. If dust is a considerable part of the direction,
+   * dust is read too. It comes last, so that it takes neither place nor budget from greater edges.
    */
   readFollowed(
     node: NodeId,
@@ -244,11 +245,11 @@ export class RowReader {
   }
 
   /**
-   * True if the dust of a direction is followed: it is a considerable part of what moved, and together no dust. If all that moved is worth
-   * less than the limit, it counts if it is considerable beside what moved the other way: a small sum that was passed on. A cent that
-   * somebody sent to an address does not explain the thousands that the address paid.
+   * Returns true if the dust of a direction is followed: it is a considerable part of what moved, and together it is not dust. If all that
+   * moved is worth less than the dust limit, it counts if it is considerable compared with the other direction: a small sum that was passed
+   * on. A cent that a stranger sent to an address does not explain the thousands that the address paid.
    *
-   * @param light - weight of all edges that are dust
+   * @param light weight of all edges that are dust
    */
   followsDust(node: NodeId, direction: Direction, { basis, total, dust }: RowBasis, light: number): boolean {
     if (!(light > DUST_FOLLOWED_SHARE * total * (1 + REST_MIN))) return false;
@@ -259,7 +260,7 @@ export class RowReader {
     return total >= DUST_FOLLOWED_SHARE * other.total;
   }
 
-  /** Reads all edges of evidence, also of dust: by USD, those without a price behind, by amount. */
+  /** Reads all edges of evidence, including dust: by USD, then the unpriced ones by amount. */
   readAll(node: NodeId, direction: Direction, limit: number, into: NeighbourColumns): number {
     const evidence = new Set(this.evidenceSums(node, direction).map(({ asset }) => asset));
     const query = this.#query(evidence, null, Number.NEGATIVE_INFINITY, limit);
@@ -267,7 +268,7 @@ export class RowReader {
   }
 
   /**
-   * Returns what an edge that was used before and after a time moved since then.
+   * Returns the part of an edge that moved since a time, for an edge that was used before and after it.
    *
    * @param sinceMs start of a day, milliseconds since the epoch
    */
@@ -300,24 +301,24 @@ export class RowReader {
     return { weight, transfers, lastBeforeMs, firstSinceMs };
   }
 
-  /** True for an address that no walk passes, whichever way it goes: so many counterparties are those of a service that no label names. */
+  /** Returns true for an address that no walk passes, in either direction: so many counterparties indicate a service without a label. */
   isHub(node: NodeId, degreeMax: number): boolean {
     return this.isHubIn(node, 'out', degreeMax) || this.isHubIn(node, 'in', degreeMax);
   }
 
   /**
-   * True if more than `degreeMax` counterparties of the direction are at or above dust, or if there are so many that dust makes up
-   * more than half of what moved: then it is no attack, but small customers. Edges of dust, of unknown tokens or without value
-   * therefore cut no walk.
+   * Returns true if more than `degreeMax` counterparties of the direction are at or above dust, or if there are so many that dust makes up
+   * more than half of what moved: then they are small customers, and not an attack. Edges of dust, of unknown tokens or without value
+   * therefore do not end a walk.
    *
-   * @param by - how the direction is weighed, if not by `basisOf`
+   * @param by how the direction is weighed; default: as `basisOf` weighs it
    */
   isHubIn(node: NodeId, direction: Direction, degreeMax: number, by?: RowBasis): boolean {
     const degree = this.#graph.degree(node, direction);
     if (degree <= degreeMax) return false;
     if (degree > LIMITS.rowScanMax) return true;
     const { rates, total, dust } = by ?? this.basisOf(node, direction);
-    // Weights of several assets without a price are all 0: nothing passes such an address anyway.
+    // Weights of several unpriced assets are all 0: nothing passes such an address anyway.
     if (total === 0) return false;
     const query = { ...this.#query(rates, rates, dust, 0), enough: degreeMax };
     const { heavy, light } = this.#graph.row(node, direction, query, NO_COLUMNS);
@@ -329,7 +330,7 @@ export class RowReader {
   }
 }
 
-/** Start of the last of the days before a day; null if there is none. */
+/** Start of the last day before a day, or null. */
 function lastDayBefore(days: readonly EdgeDay[], day: number): number | null {
   const found = days.find((one) => one.day < day);
   return found === undefined ? null : startOfDay(found.day);

@@ -1,4 +1,4 @@
-/** All that lies within a few hops of an address: nodes with their depth, folded edges, and every place where the walk stopped. */
+/** Collects everything within a few hops of an address: nodes with their depth, folded edges, and every place at which the walk stopped. */
 import type { NeighbourColumns, NodeId } from '../graph.ts';
 import type { EdgeList } from './edge-columns.ts';
 import { UNSEEN } from './node-index.ts';
@@ -11,25 +11,25 @@ export interface TraverseOptions {
   readonly direction: WalkDirection;
   /** 0 to 255. */
   readonly hops: number;
-  /** Addresses of more counterparties in either direction are not passed; of the start so many are read. */
+  /** The walk does not pass addresses with more counterparties than this in either direction. From the start it reads this many. */
   readonly degreeMax: number;
-  /** Nodes of the answer, the start included. */
+  /** The most nodes of the result, including the start. */
   readonly nodesMax: number;
-  /** Edges of the answer. */
+  /** The most edges of the result. */
   readonly edgesMax: number;
 }
 
 export interface Traversal {
   /** In the order of discovery: the start first, then by depth. */
   readonly nodes: Uint32Array;
-  /** Hops from the start, of each of `nodes`. */
+  /** Hops from the start, for each entry of `nodes`. */
   readonly depths: Uint8Array;
-  /** In the order of discovery. A pair that traded both ways has two. */
+  /** In the order of discovery. A pair that traded both ways has two edges. */
   readonly edges: EdgeList;
-  /** At most one of each node, in the order of `nodes`. */
+  /** At most one per node, in the order of `nodes`. */
   readonly stops: readonly Stop[];
   readonly maxDepthReached: number;
-  /** False where a budget, the time or the start's own size left something out. */
+  /** False if a budget, the time limit or the start's own size left something out. */
   readonly isComplete: boolean;
 }
 
@@ -39,7 +39,7 @@ const TO_START = 2;
 
 const NONE: NeighbourColumns | null = null;
 
-/** Whether the neighbour at `a` of one list comes before that at `b` of another: the order of TransferGraph.row. */
+/** Returns true if the neighbour at `a` of one list comes before the one at `b` of the other, in the order of TransferGraph.row. */
 function comesFirst(one: NeighbourColumns, a: number, other: NeighbourColumns, b: number): boolean {
   const weight = (one.weight[a] as number) - (other.weight[b] as number);
   if (weight !== 0) return weight > 0;
@@ -47,9 +47,9 @@ function comesFirst(one: NeighbourColumns, a: number, other: NeighbourColumns, b
 }
 
 /**
- * Walks breadth first along edges of evidence; the neighbours of one address in the order of value, both directions together. A spent budget ends the walk
- * at that very edge: the answer is what was met before it. So the same graph and options give the same answer wherever and
- * however fast the walk runs, unless `isOver` ended it.
+ * Walks breadth first along edges of evidence. The neighbours of an address are visited in the order of value, both directions together. A
+ * spent budget ends the walk at the exact edge, and the result contains what was found before it. So the same graph and options give the
+ * same result, however fast the walk runs, unless `isOver` ended it.
  */
 export function traverse(options: TraverseOptions, deps: WalkDeps): Traversal {
   const { start, direction, hops, degreeMax, nodesMax, edgesMax } = options;
@@ -70,13 +70,13 @@ export function traverse(options: TraverseOptions, deps: WalkDeps): Traversal {
   edges.clear();
   seen.add(start);
 
-  /** Takes the neighbour at `at`; false where the budget forbids it. */
+  /** Adds the neighbour at `at`. Returns false if the budget does not allow it. */
   const take = (number: number, neighbours: NeighbourColumns, at: number): boolean => {
     const node = seen.nodeAt(number);
     const other = neighbours.ids[at] as NodeId;
     const isOut = neighbours === out;
     let otherNumber = seen.find(other);
-    // Walking both ways, an expanded neighbour has brought the edge already; a start read in part perhaps.
+    // If both directions are walked, an expanded neighbour has already added the edge. A start that was read in part may not have.
     if (otherNumber !== UNSEEN && isExpanded[otherNumber] === 1 && direction === 'both') {
       if (otherNumber > 0 || !isStartPartial) return true;
       if (((startEdges[number] as number) & (isOut ? TO_START : FROM_START)) > 0) return true;
@@ -94,10 +94,10 @@ export function traverse(options: TraverseOptions, deps: WalkDeps): Traversal {
     return true;
   };
 
-  /** False where the budget ended it. */
+  /** Returns false if the budget ended it. */
   const expand = (number: number): boolean => {
     const node = seen.nodeAt(number);
-    // Who has more neighbours than this spends the budget before the last: at most `expanded` of them bring a known edge.
+    // A node with more neighbours than this spends the budget before the last: at most `expanded` of them lead to a known edge.
     const room = Math.min(degreeMax, nodesMax, edgesMax - edges.count + expanded + 1);
     const outCount = out === null ? 0 : rows.readAll(node, 'out', room, out);
     const inCount = into === null ? 0 : rows.readAll(node, 'in', room, into);
@@ -119,7 +119,7 @@ export function traverse(options: TraverseOptions, deps: WalkDeps): Traversal {
     (out !== null && rows.isHubIn(node, 'out', degreeMax)) ||
     (into !== null && rows.isHubIn(node, 'in', degreeMax));
 
-  /** Why the node is not expanded, or not to its end; null where it is. */
+  /** Returns why the node is not expanded, or not completely. Returns null if it is. */
   const visit = (number: number): StopReason | null => {
     const node = seen.nodeAt(number);
     if (number > 0 && isService(node)) return 'SERVICE';
@@ -135,7 +135,7 @@ export function traverse(options: TraverseOptions, deps: WalkDeps): Traversal {
     return number === 0 && isStartPartial ? 'MAX_DEGREE' : null;
   };
 
-  /** A hop's addresses are all known when its first is visited. */
+  /** Announces the reads of a hop. All its addresses are known when the first is visited. */
   const announce = (number: number): void => {
     const nodes = Array.from({ length: seen.size - number }, (_, at) => seen.nodeAt(number + at));
     const isLast = depths[number] === hops;

@@ -1,4 +1,4 @@
-/** What every kernel is given: the graph, the time, and the memory that the kernels of one thread share. */
+/** The dependencies of all kernels: the graph, the time limit, and the memory that the kernels of one thread share. */
 import type { Direction } from '../flow.ts';
 import { createNeighbourColumns, type NeighbourColumns, type NodeId, type TransferGraph } from '../graph.ts';
 import { EdgeColumns } from './edge-columns.ts';
@@ -8,29 +8,30 @@ import type { Weighing } from './rows.ts';
 
 export interface KernelDeps {
   readonly graph: TransferGraph;
-  /** Lent for the length of one call. */
+  /** In use for the duration of one call. */
   readonly workspace: KernelWorkspace;
-  /** True once the time is up; asked between addresses. The walk then ends as by a spent budget. */
+  /** Returns true once the time is up. Checked between addresses. The walk then ends as if its budget were spent. */
   readonly isOver?: () => boolean;
 }
 
-/** What kernels that walk from address to address are given besides. */
+/** Additional dependencies of kernels that walk from address to address. */
 export interface WalkDeps extends KernelDeps {
   /** Only edges of evidence are walked, and only those at or above dust count towards the limit of counterparties. */
   readonly weighing: Weighing;
-  /** Asked once of each node but the start. */
+  /** Called once for each node except the start. */
   readonly isService: (node: NodeId) => boolean;
 }
 
-/** Made once a thread, lent to one call at a time. */
+/** Created once per thread, and used by one call at a time. */
 export interface KernelWorkspace {
   readonly seen: NodeIndex;
   readonly edges: EdgeColumns;
   readonly flows: FlowColumns;
-  /** Columns with room for `capacity` neighbours of a direction. What they held before is gone. */
+  /** Returns columns with room for `capacity` neighbours of a direction. Their previous contents are invalid. */
   neighbours(direction: Direction, capacity: number): NeighbourColumns;
 }
 
+/** Creates the memory that the kernels of one thread share. */
 export function createKernelWorkspace(): KernelWorkspace {
   const columns = { in: createNeighbourColumns(0), out: createNeighbourColumns(0) };
   return {

@@ -1,6 +1,6 @@
 /**
- * Writing records into the buckets of a chain. Each bucket counts the steps it was written in, and takes the next one alone, from
- * the newest writer alone: so neither a writer that was taken over nor a server that lost confirmed writes goes unnoticed.
+ * Writes records into the buckets of a chain. Each bucket counts its write steps. It accepts only the next step, and only from the newest
+ * writer. So a replaced writer is detected, and so is a server that lost confirmed writes.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../../base/clock.ts';
@@ -10,7 +10,7 @@ import type { RedisStore, Script } from '../../base/redis.ts';
 import type { ChainId } from '../../chains/registry.ts';
 import { bucketSlot, NAMES } from './layout.ts';
 
-/** KEYS: the writer's key, then records. ARGV: token, step, then of each record its value, and its milliseconds or nothing. */
+/** KEYS: the writer's key, then the records. ARGV: token, step, then for each record its value and its lifetime in milliseconds or ''. */
 const WRITE = `
 local token, step = string.match(redis.call('GET', KEYS[1]) or '0:0', '^(%d+):(%d+)$')
 if tonumber(token) > tonumber(ARGV[1]) then return 'TAKEN' end
@@ -25,16 +25,17 @@ end
 redis.call('SET', KEYS[1], ARGV[1] .. ':' .. ARGV[2])
 return 'OK'`;
 
-/** KEYS: the writer's key. ARGV: token. Returns the step that the bucket is at. */
+/** KEYS: the writer's key. ARGV: token. Returns the current step of the bucket. */
 const CLAIM = `
 local token, step = string.match(redis.call('GET', KEYS[1]) or '0:0', '^(%d+):(%d+)$')
 if tonumber(token) > tonumber(ARGV[1]) then return 'TAKEN' end
 redis.call('SET', KEYS[1], ARGV[1] .. ':' .. step)
 return step`;
 
-/** A server forgot writes that it had confirmed: what was written since the last certain place has to be written again. */
+/** A server lost confirmed writes: everything written since the last certain place must be written again. */
 export class LostWrites extends Error {}
 
+/** Creates the error of a push that a newer one replaced. */
 export const takenOver = (chain: ChainId): AssayError =>
   new AssayError('STORE_BUSY', `Another push of ${chain} took over; this one has ended.`);
 
@@ -43,7 +44,7 @@ export interface Patience {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Tries again while no server answers: a fail-over takes seconds. What is done must be repeatable. */
+/** Retries while no server answers: a fail-over takes seconds. The operation must be repeatable. */
 export async function patiently<T>(work: () => Promise<T>, { clock, signal }: Patience): Promise<T> {
   const until = clock.monotonic() + LIMITS.remotePushPatienceMs;
   for (;;) {
@@ -67,13 +68,14 @@ export interface BucketWriterOptions {
   readonly chain: ChainId;
   readonly generation: number;
   readonly buckets: number;
-  /** Greater than that of any writer before. */
+  /** Greater than the token of any earlier writer. */
   readonly token: number;
-  /** Records that are collected before they are written. */
+  /** Records collected before they are written. */
   readonly recordsAtOnce: number;
   readonly patience: Patience;
 }
 
+/** Collects records and writes them to the buckets of one generation. */
 export class BucketWriter {
   readonly #options: BucketWriterOptions;
   readonly #redis: RedisStore;
@@ -82,9 +84,9 @@ export class BucketWriter {
   readonly #pending = new Map<number, Pending>();
   #waiting = 0;
   #waitingBytes = 0;
-  /** The step that each bucket is at. */
+  /** The current step of each bucket. */
   steps: number[] = [];
-  /** What was written, for reports. */
+  /** Number of records written, for reports. `bytes` is their size. */
   records = 0;
   bytes = 0;
 
@@ -95,7 +97,7 @@ export class BucketWriter {
     this.#claim = redis.script('graph_claim', CLAIM);
   }
 
-  /** Shuts out all writers before. */
+  /** Shuts out all earlier writers. */
   async claim(): Promise<void> {
     const { buckets, token, chain, patience } = this.#options;
     const steps = await Promise.all(
@@ -112,9 +114,9 @@ export class BucketWriter {
   }
 
   /**
-   * Collects a record. Those of a bucket are written in the order in which they came.
+   * Collects a record. The records of a bucket are written in the order of the calls.
    *
-   * @param lifeMs milliseconds after which the server drops it; null: it is kept.
+   * @param lifeMs milliseconds after which the server drops it; null: it is kept
    */
   put(bucket: number, name: string, value: string | Buffer, lifeMs: number | null = null): void {
     let pending = this.#pending.get(bucket);
@@ -130,7 +132,7 @@ export class BucketWriter {
     this.#waitingBytes += value.length;
   }
 
-  /** Writes what was collected. Throws LostWrites, STORE_BUSY where another writer took over, NOT_READY where servers stay away. */
+  /** Writes the collected records. Throws LostWrites, STORE_BUSY if another writer took over, NOT_READY if servers stay unavailable. */
   async flush(): Promise<void> {
     const all = [...this.#pending];
     this.#pending.clear();

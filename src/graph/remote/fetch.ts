@@ -1,6 +1,6 @@
 /**
- * Asking a server from code that cannot wait: kernels are synchronous, so a thread of its own speaks to Redis, and the asking
- * thread sleeps on shared memory until the answer is there. One question is one pipelined round trip, however many keys it names.
+ * Reads from a server in synchronous code. Kernels cannot wait for promises, so a separate thread talks to Redis, and the calling thread
+ * sleeps on shared memory until the answer arrives. One question is one pipelined round trip, however many keys it names.
  */
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads';
 import type { Clock } from '../../base/clock.ts';
@@ -9,7 +9,7 @@ import { LIMITS } from '../../base/limits.ts';
 import type { Logger, LogLevel } from '../../base/log.ts';
 import { workerUrl } from '../../base/paths.ts';
 
-/** Names of one slot; all of them stand on one server. */
+/** Names in one slot. They are all on one server. */
 export interface WantedKeys {
   readonly slot: string;
   readonly names: readonly string[];
@@ -18,24 +18,24 @@ export interface WantedKeys {
 export interface Question {
   readonly keys: readonly WantedKeys[];
   /**
-   * The name of a number in each slot that must be at least so great: a server that lost writes in a fail-over lost the newest, and
-   * this is written behind all others.
+   * The name of a number in each slot, and its minimum. A server that lost writes in a fail-over lost the newest ones, and the marker is
+   * written after all others.
    */
   readonly marker: { readonly name: string; readonly atLeast: number } | null;
 }
 
-/** Values in the order of the question; null for what is not there. */
+/** Returns values in the order of the question, and null for missing keys. */
 export type Fetch = (question: Question) => readonly (Buffer | null)[];
 
 export interface Fetcher {
-  /** Throws NOT_READY where no whole answer comes in time. */
+  /** Throws NOT_READY if no complete answer arrives in time. */
   readonly fetch: Fetch;
-  /** Questions that were asked. */
+  /** Number of questions asked. */
   readonly roundTrips: number;
   close(): Promise<void>;
 }
 
-/** What the thread is started with. */
+/** Start data of the thread. */
 export interface GraphIoJob {
   readonly url: string;
   readonly logLevel: LogLevel;
@@ -53,9 +53,9 @@ export type AnswerMessage = { readonly number: number } & (
   | { readonly ok: false; readonly error: ErrorData }
 );
 
-/** The length of what is not there. */
+/** Marks a missing value. */
 export const ABSENT = -1;
-/** Chunks of edges are read as columns of doubles. */
+/** Aligns to 8 bytes: chunks of edges are read as columns of doubles. */
 export const aligned = (length: number): number => (length + 7) & ~7;
 
 const unreachable = (): AssayError =>
@@ -89,7 +89,7 @@ interface IoThread {
   readonly state: Int32Array;
 }
 
-/** Starts the thread at the first question; it ends with `close`, or with the asking thread. */
+/** Creates a fetcher. Its thread starts at the first question, and ends with `close` or with the calling thread. */
 export function createFetcher(options: FetcherOptions, { clock, log }: FetcherDeps): Fetcher {
   let thread: IoThread | null = null;
   let asked = 0;
@@ -106,7 +106,7 @@ export function createFetcher(options: FetcherOptions, { clock, log }: FetcherDe
     const opened = { worker, port: port1, state: new Int32Array(answered) };
     worker.on('error', (error: unknown) => log.error(`transfer graph: ${messageOf(error)}`));
     worker.on('exit', () => {
-      // The next question starts another.
+      // The next question starts a new thread.
       if (thread === opened) thread = null;
       port1.close();
     });
@@ -115,7 +115,7 @@ export function createFetcher(options: FetcherOptions, { clock, log }: FetcherDe
     return opened;
   }
 
-  /** Sleeps until a question is answered; false where that takes too long. */
+  /** Sleeps until a question is answered. Returns false on timeout. */
   function waitFor(state: Int32Array, number: number): boolean {
     const end = clock.monotonic() + LIMITS.remoteReadMs;
     for (;;) {
@@ -137,7 +137,7 @@ export function createFetcher(options: FetcherOptions, { clock, log }: FetcherDe
         const received = receiveMessageOnPort(port) as { message: AnswerMessage } | undefined;
         if (received === undefined) throw unreachable();
         const { message } = received;
-        // Answers to questions that were given up come late.
+        // Answers to questions that timed out arrive late.
         if (message.number !== number) continue;
         if (!message.ok) throw errorFromData(message.error);
         return unpackValues(message.bytes, message.lengths);

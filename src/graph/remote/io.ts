@@ -1,4 +1,4 @@
-/** The thread's side of fetch.ts: speaks to the servers, and answers questions of a thread that sleeps. */
+/** The thread side of fetch.ts: reads from the servers and answers the questions of a sleeping thread. */
 import { AssayError, errorToData, messageOf } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { createLogger } from '../../base/log.ts';
@@ -12,7 +12,7 @@ import {
   type Question,
 } from './fetch.ts';
 
-/** Values end to end, each at a multiple of eight. */
+/** Concatenates values, each aligned to 8 bytes. */
 function packValues(values: readonly (Buffer | null)[]): { bytes: Uint8Array; lengths: Int32Array } {
   const lengths = new Int32Array(values.length);
   let total = 0;
@@ -32,13 +32,15 @@ function packValues(values: readonly (Buffer | null)[]): { bytes: Uint8Array; le
 
 interface Command {
   readonly names: string[];
-  /** Where each value goes in the answer; below zero: a marker. */
+  /** Index of each value in the answer. Below zero: a marker. */
   readonly places: number[];
 }
 
 const MARKER = -1;
 
-/** One MGET a slot, or as few as may be where slots do not matter; none of more keys than hold others up for a millisecond. */
+/**
+ * One MGET per slot, or as few as possible if the server has no slots. No command has so many keys that it blocks others for a millisecond.
+ */
 function commandsOf(redis: RedisStore, { keys, marker }: Question): Command[] {
   const commands: Command[] = [];
   const isSharded = redis.place.kind === 'cluster';
@@ -65,7 +67,7 @@ function commandsOf(redis: RedisStore, { keys, marker }: Question): Command[] {
   return commands;
 }
 
-/** Asks; rejects with NOT_READY where a slot is behind its marker. */
+/** Reads the values. Rejects with NOT_READY if a slot is behind its marker. */
 export async function ask(redis: RedisStore, question: Question): Promise<(Buffer | null)[]> {
   const commands = commandsOf(redis, question);
   const replies = await redis.guard(
@@ -89,7 +91,7 @@ export async function ask(redis: RedisStore, question: Question): Promise<(Buffe
   return values;
 }
 
-/** Runs in the thread: answers until the port is closed. */
+/** Runs in the thread: answers questions until the port is closed. */
 export function runGraphIo({ url, logLevel, port, answered }: GraphIoJob): void {
   const redis = openRedis(parseRedisUrl(url), { log: createLogger({ level: logLevel }) });
   const state = new Int32Array(answered);
@@ -107,7 +109,7 @@ export function runGraphIo({ url, logLevel, port, answered }: GraphIoJob): void 
   port.on('close', () => void redis.close());
 }
 
-/** What a server answers instead of values (a wrong type, no permission) is told in its own words; none of it is a key's content. */
+/** Passes on the text of a server error (a wrong type, no permission), which does not contain stored data. */
 const knownError = (error: unknown): unknown =>
   error instanceof Error && error.name === 'ReplyError'
     ? new AssayError('NOT_READY', `The store of the transfer graph refused to answer: ${messageOf(error)}`)

@@ -1,6 +1,6 @@
 /**
- * How a chain's records stand in a server that speaks Redis's protocol: names, and the bytes of what is not simply a record of
- * LMDB. Plain strings, spread over buckets; why stands in docs/decisions/remote-adjacency.md. Pure.
+ * How a chain's records are stored in a server that speaks the Redis protocol: names, and the encoding of values that are not simply an
+ * LMDB record. Plain strings, spread over buckets; docs/decisions/remote-adjacency.md explains why. Pure.
  */
 import { createHash } from 'node:crypto';
 import { AssayError } from '../../base/errors.ts';
@@ -8,34 +8,39 @@ import type { ChainId } from '../../chains/registry.ts';
 import { ByteReader, ByteWriter } from '../store/bytes.ts';
 import type { State } from '../store/chain-store.ts';
 
-/** Changes when bytes or names below, or those of the store's records, mean something else. 1 had no priced part of flows. */
+/** Changes when the meaning of the bytes or names below, or of the store's records, changes. Version 1 had no priced part of flows. */
 export const REMOTE_FORMAT = 2;
-/** Read as well: the next push writes the present format. */
+/** Also readable. The next push writes the current format. */
 const FORMER_FORMAT = 1;
 
-/** Assets of one record. */
+/** Assets per record. */
 export const ASSETS_PER_PAGE = 16;
 
-/** What a chain is read by: written last, by one command. Readers go by nothing else. */
+/** The entry point for readers of a chain: written last, by one command. */
 export interface Head {
   readonly format: number;
-  /** Part of the name of every record: a chain that is pushed anew stands beside the old one until this changes. */
+  /** Part of the name of every record: a chain that is pushed again is stored beside the old one until this changes. */
   readonly generation: number;
-  /** Records newer than this are not looked at. */
+  /** Records newer than this are ignored. */
   readonly version: number;
   readonly buckets: number;
-  /** Which store it was pushed from. */
+  /** Identifies the store it was pushed from. */
   readonly source: string;
   readonly state: State;
-  /** Number of the first transfer that could still be taken back when this version was pushed. */
+  /** Number of the first transfer that could still be reverted when this version was pushed. */
   readonly openOrdinal: number;
-  /** When it was switched to, milliseconds since the epoch. */
+  /** When readers were switched to it, in milliseconds since the epoch. */
   readonly switchedMs: number;
-  /** Of all records: how many, and the sum of their digests, as hexadecimal. */
+  /** Number of all records. `checksum` is the sum of their digests, as hexadecimal. */
   readonly records: number;
   readonly checksum: string;
 }
 
+/**
+ * Parses the head of a chain.
+ *
+ * @throws STORE_VERSION if its format is unknown
+ */
 export function parseHead(chain: ChainId, text: string): Head {
   const head = JSON.parse(text) as Partial<Head>;
   if (head.format !== REMOTE_FORMAT && head.format !== FORMER_FORMAT)
@@ -47,18 +52,19 @@ export function parseHead(chain: ChainId, text: string): Head {
   return head as Head;
 }
 
-/** The slot of what there is one of: `head`, the state of a push. */
+/** The slot of keys that exist once per chain: `head`, and the state of a push. */
 export const chainSlot = (chain: ChainId): string => `graph.${chain.toLowerCase()}`;
+/** The slot of a bucket of a chain. */
 export const bucketSlot = (chain: ChainId, bucket: number): string => `${chainSlot(chain)}.${bucket}`;
 
-/** FNV-1a (Fowler, Noll, Vo). */
+/** Returns the bucket of a key: FNV-1a (Fowler, Noll, Vo). */
 export function bucketOfKey(key: Uint8Array, buckets: number): number {
   let hash = 0x811c9dc5;
   for (const byte of key) hash = Math.imul(hash ^ byte, 0x01000193);
   return (hash >>> 0) % buckets;
 }
 
-/** Names inside a bucket; digits to the base of 36 keep them short. */
+/** Names inside a bucket. Base 36 keeps numbers short. */
 export const NAMES = {
   node: (node: number): string => `n${node.toString(36)}`,
   id: (key: Uint8Array): string => `i${Buffer.from(key).toString('base64url')}`,
@@ -69,29 +75,31 @@ export const NAMES = {
   assets: (page: number): string => `s${page.toString(36)}`,
   blocks: 'b',
   /**
-   * A record as it was at a version that two later ones have replaced: its whole bytes, which carry the version before that. The key
-   * expires when no reader can need it any more.
+   * A record at a version that two later ones have replaced: its complete bytes, which carry the version before that. The key expires when
+   * no reader can need it any more.
    */
   earlier: (name: string, version: number): string => `${name}~${version.toString(36)}`,
-  /** The newest version that the bucket holds whole. */
+  /** The newest version that the bucket contains completely. */
   marker: 'v',
-  /** Who writes the bucket: `token:step`. */
+  /** The writer of the bucket: `token:step`. */
   writer: 'w',
 } as const;
 
+/** Returns the page that contains an asset. */
 export const assetPageOf = (id: number): number => Math.floor(id / ASSETS_PER_PAGE);
 
-/** A value with the version it was written at, and what it was before, which readers of the version before still need. */
+/** A value with the version that wrote it, and its previous value, which readers of the previous version still need. */
 export interface Versioned {
   readonly version: number;
   readonly value: Buffer;
-  /** Null: it was not there, or nobody may read it any more. */
+  /** Null if it did not exist, or if no reader may read it any more. */
   readonly previous: { readonly version: number; readonly value: Buffer } | null;
 }
 
 const out = new ByteWriter();
 const reader = new ByteReader();
 
+/** Packs a versioned value: version, previous version or 0, the previous value if there is one, then the value. */
 export function packVersioned({ version, value, previous }: Versioned): Buffer {
   out.length = 0;
   out.varint(version);
@@ -121,9 +129,9 @@ export function unpackVersioned(bytes: Buffer): Versioned {
 /**
  * Reads a record as it was at a version.
  *
- * @param bytes as `packVersioned` returns them.
- * @returns the value; undefined if the record was not there yet. A number if both of its values are newer: then `NAMES.earlier` of that
- *   version names what it was before.
+ * @param bytes in the format of `packVersioned`
+ * @returns the value; undefined if the record did not exist yet. If both of its values are newer, a version number: `NAMES.earlier` of that
+ * version names the earlier record.
  */
 export function valueAt(bytes: Buffer, version: number): Buffer | number | undefined {
   const record = unpackVersioned(bytes);
@@ -132,7 +140,10 @@ export function valueAt(bytes: Buffer, version: number): Buffer | number | undef
   return record.previous.version <= version ? record.previous.value : record.previous.version;
 }
 
-/** Where the neighbours of one direction stand: nowhere, in the address's own record, in one of their own, in those of a directory. */
+/**
+ * Where the neighbours of one direction are stored: nowhere, in the address's own record, in a separate record, or in the records of a
+ * directory.
+ */
 export const NO_EDGES = 0;
 export const INLINE = 1;
 export const APART = 2;
@@ -147,10 +158,11 @@ export interface RemoteNode {
 
 export interface RemoteEdges {
   readonly kind: number;
-  /** Of INLINE. */
+  /** For INLINE only. */
   readonly chunk: Buffer | undefined;
 }
 
+/** Packs the record of an address: key, sums and delta with their lengths, then the edges of both directions. */
 export function packRemoteNode({ key, node, delta, edges }: RemoteNode): Buffer {
   out.length = 0;
   for (const part of [key, node, delta]) {
@@ -189,7 +201,7 @@ export function unpackRemoteNode(bytes: Buffer): RemoteNode {
   return { key, node, delta, edges: [side(), side()] };
 }
 
-/** Bytes of a chunk in its hub's directory: its first id, and the digest by which a push knows whether it changed. */
+/** Bytes per chunk in its hub's directory: its first id, and the digest by which a push detects a change. */
 const DIRECTORY_ROW_BYTES = 12;
 
 export interface HubChunk {
@@ -222,7 +234,7 @@ export function digestsIn(bytes: Buffer): Map<number, bigint> {
   return digests;
 }
 
-/** Position of the chunk that is responsible for an id: the last that begins at it or before. -1 where there is none. */
+/** Position of the chunk that is responsible for an id: the last one that starts at or before it, or -1. */
 export function chunkIn(firstIds: Uint32Array, id: number): number {
   let low = 0;
   let high = firstIds.length;
@@ -234,7 +246,7 @@ export function chunkIn(firstIds: Uint32Array, id: number): number {
   return low - 1;
 }
 
-/** Sums 64 bits of the digests of records, in any order. */
+/** The sum of 64-bit digests of records, independent of their order. */
 export class Checksum {
   #sum = 0n;
   records = 0;

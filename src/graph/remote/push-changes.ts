@@ -1,4 +1,4 @@
-/** A push of what changed since the last one. */
+/** A push of the changes since the last push. */
 import { AssayError } from '../../base/errors.ts';
 import { EMPTY_RECORD, LOG_CHUNK_TRANSFERS, partiesOf, recordsIn } from '../store/log.ts';
 import type { BucketWriter } from './bucket-writer.ts';
@@ -14,23 +14,23 @@ import {
 import { COMPARED_AT_ONCE, type PushReport, type PushSession } from './push-session.ts';
 import type { LocalRecord, Snapshot } from './snapshot.ts';
 
-/** Addresses whose changes are looked for at a time. */
+/** Addresses checked for changes per batch. */
 const NODES_AT_ONCE = 256;
-/** Chunks of log that are compared at a time. */
+/** Log chunks compared per batch. */
 const LOG_AT_ONCE = 1_024;
 
-/** The version that a push writes: the one after that which is read. */
+/** The version that a push writes: the current version plus one. */
 interface NextVersion {
   readonly writer: BucketWriter;
-  /** The version that is read. */
+  /** The version that readers use. */
   readonly version: number;
-  /** How long readers may still need versions before that; null if none can hold one. */
+  /** Milliseconds for which readers may still need earlier versions. Null if none can need one. */
   readonly keepMs: number | null;
 }
 
 /**
- * Puts the next version of a record, if it differs from what is stored. A record carries two versions: if readers may hold a third one,
- * the stored bytes go to a key of their own first.
+ * Puts the next version of a record if it differs from the stored one. A record carries two versions. If readers may need a third one, the
+ * stored bytes are first copied to a key of their own.
  */
 function putNext(
   { writer, version, keepMs }: NextVersion,
@@ -39,15 +39,18 @@ function putNext(
 ): void {
   const found = stored === null ? null : unpackVersioned(stored);
   if (found?.value.equals(value)) return;
-  // What an interrupted push wrote carries the version that is read, and the one before was put aside by that push.
+  // A record of an interrupted push carries the version that readers use. That push already copied the version before it.
   if (stored && found?.previous && found.version <= version && keepMs !== null)
     writer.put(bucket, NAMES.earlier(name, found.version), stored, keepMs);
   writer.put(bucket, name, packVersioned({ version: version + 1, value, previous: oldOf(found, version) }));
 }
 
 /**
- * Writes what changed since the last push as a new version of the records that changed. Throws INVALID_REQUEST where the remote store
- * was filled from another LMDB, STORE_CORRUPT where a server lost what it had confirmed; LostWrites: begin again.
+ * Writes the records that changed since the last push as a new version.
+ *
+ * @throws INVALID_REQUEST if the remote store was filled from another LMDB
+ * @throws STORE_CORRUPT if a server lost confirmed data
+ * @throws LostWrites if the push must restart
  */
 export async function pushChanges(session: PushSession, head: Head, snapshot: Snapshot): Promise<PushReport> {
   const { state, source } = snapshot;
@@ -91,7 +94,7 @@ export async function pushChanges(session: PushSession, head: Head, snapshot: Sn
   await pushNewLog(session, head, snapshot, { next, mark });
   for (let node = head.state.nextAddress; node < state.nextAddress; node++) mark(node);
   await pushNodes(session, head, snapshot, { changed, compare, sum, writer });
-  // Only now: until all addresses are as they are here, a push that takes up this one must find who was in what was taken back.
+  // Not earlier: until all addresses are up to date, a push that resumes this one must find the parties of reverted transfers.
   const first = Math.floor(head.openOrdinal / LOG_CHUNK_TRANSFERS);
   for (let from = first; from < snapshot.logChunks; from += LOG_AT_ONCE) {
     const until = Math.min(snapshot.logChunks, from + LOG_AT_ONCE);
@@ -104,7 +107,7 @@ export async function pushChanges(session: PushSession, head: Head, snapshot: Sn
   return session.report('changes', made, snapshot, writer);
 }
 
-/** Whether the remote store holds this very commit. */
+/** Returns true if the remote store holds this exact commit. */
 async function isCurrent(session: PushSession, head: Head, snapshot: Snapshot): Promise<boolean> {
   if (JSON.stringify(snapshot.state) !== JSON.stringify(head.state)) return false;
   const blocks = snapshot.blocks();
@@ -113,7 +116,7 @@ async function isCurrent(session: PushSession, head: Head, snapshot: Snapshot): 
   return pushed?.value.equals(blocks.value) === true;
 }
 
-/** Throws STORE_CORRUPT where a server lost what was pushed before. */
+/** Throws STORE_CORRUPT if a server lost data of an earlier push. */
 async function checkMarkers(session: PushSession, { generation, version, buckets }: Head): Promise<void> {
   const places = Array.from({ length: buckets }, (_, bucket) => ({ bucket, name: NAMES.marker }));
   const found = await session.readRemote(generation, places);
@@ -125,8 +128,8 @@ async function checkMarkers(session: PushSession, { generation, version, buckets
 }
 
 /**
- * Writes transfers that came, leaves those that were taken back for now, and marks the addresses of both: of every number of which
- * any of the states differ (here, in the version that is read, in what a push that was interrupted wrote).
+ * Writes new transfers, leaves reverted ones in place for now, and marks the addresses of both. It marks the parties of every transfer
+ * number that differs in any of three states: the local store, the current remote version, and the data of an interrupted push.
  */
 async function pushNewLog(
   session: PushSession,
@@ -200,7 +203,7 @@ async function pushNodes(
       for (let from = 0; from < chunks.length; from += COMPARED_AT_ONCE)
         await compare(chunks.slice(from, from + COMPARED_AT_ONCE));
     }
-    // Behind the chunks that they name.
+    // After the chunks that they refer to.
     await compare(locals.flatMap(({ records }) => records));
   };
   for (let node = 1; node < nextAddress; node++) {
@@ -224,6 +227,6 @@ async function pushNodes(
   await writer.flush();
 }
 
-/** What a record was at the version that is read, whatever an interrupted push wrote over it. */
+/** The record at the version that readers use, even if an interrupted push wrote over it. */
 const oldOf = (found: Versioned | null, version: number): Versioned['previous'] =>
   found === null || found.version <= version ? found : found.previous;

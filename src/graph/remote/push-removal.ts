@@ -1,4 +1,6 @@
-/** Removes generations of a remote graph: addresses name their neighbours' records, so all of them are found without a list of keys. */
+/**
+ * Removes generations of a remote graph. Addresses name the records of their neighbours, so all records are found without a list of keys.
+ */
 import { LOG_CHUNK_TRANSFERS } from '../store/log.ts';
 import { patiently } from './bucket-writer.ts';
 import {
@@ -15,15 +17,15 @@ import {
 import { COMPARED_AT_ONCE, type OldGeneration, type PushSession } from './push-session.ts';
 
 /**
- * Removes what is not read any more: the chain before a full push, and pushes that were given up. Needs no lease: a generation that
- * was given up is never written again, and two that remove the same one remove it once.
+ * Removes data that is no longer read: the generation before a full push, and abandoned pushes. Needs no lease: an abandoned generation is
+ * never written again, and two concurrent removals of the same one have the effect of one.
  */
 export async function removeOld(session: PushSession): Promise<void> {
-  // In this order: a generation is noted before the head leaves it.
+  // The order matters: a generation is recorded as old before the head leaves it.
   const old = await session.oldGenerations();
   const head = await session.readHead();
   const begun = await session.get('push');
-  // One that was noted and is still to be taken up: its push was killed in between.
+  // A generation can be recorded as old and still be resumable: its push was killed in between.
   const resumable = begun === null ? null : (JSON.parse(begun) as Pick<OldGeneration, 'generation'> | null);
   const inUse = [head?.generation, resumable?.generation];
   const gone = old.filter(({ generation }) => !inUse.includes(generation));
@@ -52,7 +54,7 @@ async function remove(session: PushSession, { generation, buckets, state }: OldG
     );
     await session.renew();
   };
-  // First: whoever still reads here is told so, and not that an address is unknown.
+  // First: readers of this generation then get an error, and do not see addresses as unknown.
   await unlink(Array.from({ length: buckets }, (_, bucket) => ({ bucket, name: NAMES.marker })));
   const { nextAddress } = state;
   for (let from = 1; from < nextAddress; from += COMPARED_AT_ONCE) {

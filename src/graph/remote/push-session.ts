@@ -1,6 +1,6 @@
 /**
- * What every step of a push needs: the lease and the fence that keep other pushes away, the few keys that tell where a chain stands,
- * its records as they are in the servers, and the one write that makes readers see what was pushed.
+ * The shared steps of a push: the lease and the fence that exclude other pushes, the few keys that hold a chain's state, its records as the
+ * servers hold them, and the one write that makes the push visible to readers.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../../base/clock.ts';
@@ -24,15 +24,15 @@ import type { LocalRecord, Snapshot } from './snapshot.ts';
 
 export interface PushOptions {
   readonly chain: ChainId;
-  /** The chain's LMDB. */
+  /** Path of the chain's LMDB. */
   readonly path: string;
-  /** Pushes everything anew, also where a change would do. */
+  /** Pushes everything again, even if pushing the changes would be enough. */
   readonly isFull?: boolean;
-  /** For how long readers can read what is replaced; default `LIMITS.remoteGraceMs`. 0: not at all. */
+  /** Milliseconds for which readers can still read replaced data. Default: `LIMITS.remoteGraceMs`. 0: not at all. */
   readonly graceMs?: number;
-  /** Buckets of a first or full push; default `LIMITS.remoteBuckets`. */
+  /** Buckets of a first or full push. Default: `LIMITS.remoteBuckets`. */
   readonly buckets?: number;
-  /** Records that are written at a time; default `LIMITS.remotePushRecords`. */
+  /** Records per write. Default: `LIMITS.remotePushRecords`. */
   readonly recordsAtOnce?: number;
   readonly signal?: AbortSignal;
   readonly onProgress?: (stage: PushStage, done: number, total: number) => void;
@@ -48,16 +48,16 @@ export type PushStage =
 
 export interface PushReport {
   readonly chain: ChainId;
-  /** `unchanged`: the remote store held all of it. */
+  /** `unchanged`: the remote store was already up to date. */
   readonly kind: 'full' | 'changes' | 'unchanged';
   readonly generation: number;
   readonly version: number;
   readonly addresses: number;
   readonly transfers: number;
-  /** Records written by this push, and their bytes. */
+  /** Records written by this push. `writtenBytes` is their size. */
   readonly written: number;
   readonly writtenBytes: number;
-  /** All records of the remote store, and the sum over them that this push proved or carried on. */
+  /** All records of the remote store. `checksum` is their sum, which this push verified or carried forward. */
   readonly records: number;
   readonly checksum: string;
 }
@@ -67,15 +67,15 @@ export interface PushDeps {
   readonly clock: Clock;
 }
 
-/** A generation that nobody will read. */
+/** A generation that no reader will use. */
 export interface OldGeneration {
   readonly generation: number;
   readonly buckets: number;
-  /** How far its records go. */
+  /** The extent of its records. */
   readonly state: State;
 }
 
-/** Records that are read at a time, where they are compared or removed. */
+/** Records read per batch when they are compared or removed. */
 export const COMPARED_AT_ONCE = 2_048;
 
 /** KEYS: fence, head. ARGV: token, the new head. */
@@ -84,7 +84,7 @@ if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 'TAKEN' end
 redis.call('SET', KEYS[2], ARGV[2])
 return 'OK'`;
 
-/** KEYS: one. ARGV: what it must hold (nothing: it is not there), what it shall hold. */
+/** KEYS: one. ARGV: the expected value (empty: the key is absent), the new value. */
 const EXCHANGE = `
 if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 'CHANGED' end
 redis.call('SET', KEYS[1], ARGV[2])
@@ -93,6 +93,7 @@ return 'OK'`;
 const oldIn = (text: string | null): readonly OldGeneration[] =>
   text === null ? [] : (JSON.parse(text) as readonly OldGeneration[]);
 
+/** The lease, fence and head of one push. */
 export class PushSession {
   readonly options: PushOptions;
   readonly redis: RedisStore;
@@ -117,7 +118,7 @@ export class PushSession {
     this.#exchange = redis.script('graph_exchange', EXCHANGE);
   }
 
-  /** Buckets of a push that begins anew. */
+  /** Number of buckets of a new generation. */
   get buckets(): number {
     return this.options.buckets ?? LIMITS.remoteBuckets;
   }
@@ -126,18 +127,18 @@ export class PushSession {
     return this.redis.key(this.#slot, name);
   }
 
-  /** From here on, nothing that an older push writes counts. */
+  /** Writes of older pushes are rejected from here on. */
   async fence(): Promise<void> {
     this.#token = await this.redis.guard(this.redis.connection.incr(this.#key('fence')));
   }
 
-  /** Kvrocks keeps what it is told; of a Redis it has to be known. */
+  /** Kvrocks persists its data. A Redis server must be checked. */
   async checkServers(): Promise<void> {
     const info = await this.redis.guard(this.redis.connection.info('server'));
     if (!/^kvrocks_version:/m.test(info)) await this.redis.checkKeeps();
   }
 
-  /** One push of a chain at a time, so that two do not take over from each other for ever; the fence keeps even those apart. */
+  /** Allows one push of a chain at a time, so that two do not take over from each other forever. The fence separates even those. */
   async lease(): Promise<void> {
     const { connection } = this.redis;
     const holder = await this.redis.guard(connection.incr(this.#key('holders')));
@@ -154,7 +155,7 @@ export class PushSession {
     this.#leasedMs = this.clock.monotonic();
   }
 
-  /** Keeps the lease for as long as it is held. */
+  /** Extends the lease while it is held. */
   async renew(): Promise<void> {
     this.options.signal?.throwIfAborted();
     if (this.#holder === '') return;
@@ -175,7 +176,7 @@ export class PushSession {
     const key = this.#key('lease');
     const holder = this.#holder;
     this.#holder = '';
-    // If no server answers, it runs out by itself.
+    // If no server answers, the lease expires by itself.
     const held = await connection.get(key).catch(() => null);
     if (held === holder) await connection.del(key).catch(() => 0);
   }
@@ -206,7 +207,7 @@ export class PushSession {
     return writer;
   }
 
-  /** Values as they stand in the server, in the order of the records. */
+  /** Values as stored in the server, in the order of the records. */
   async readRemote(
     generation: number,
     records: readonly Pick<LocalRecord, 'bucket' | 'name'>[],
@@ -234,7 +235,7 @@ export class PushSession {
     return oldIn(await this.get('old'));
   }
 
-  /** Remembers a generation that is to be removed when its last reader has ended. */
+  /** Records a generation that must be removed when its last reader has ended. */
   noteOld({ generation, buckets, state }: OldGeneration): Promise<void> {
     return this.#changeOld((old) => [
       ...old.filter((each) => each.generation !== generation),
@@ -242,12 +243,12 @@ export class PushSession {
     ]);
   }
 
-  /** Forgets generations that were removed. */
+  /** Deletes removed generations from the list. */
   forgetOld(removed: ReadonlySet<number>): Promise<void> {
     return this.#changeOld((old) => old.filter(({ generation }) => !removed.has(generation)));
   }
 
-  /** A removal goes on without the lease, so that the list may change between reading and writing it. */
+  /** A removal runs without the lease, so the list may change between reading and writing it. */
   async #changeOld(change: (old: readonly OldGeneration[]) => readonly OldGeneration[]): Promise<void> {
     for (;;) {
       const before = await this.get('old');
@@ -257,7 +258,7 @@ export class PushSession {
     }
   }
 
-  /** Makes readers see what was written: each bucket says that it is whole, then the head moves. */
+  /** Makes the written data visible to readers: each bucket is marked as complete, then the head is replaced. */
   async switchTo(made: {
     readonly generation: number;
     readonly version: number;
@@ -294,22 +295,22 @@ export class PushSession {
   }
 
   /**
-   * Says whether a version before the head may still be read.
+   * Returns how long replaced data of versions before the head must be kept.
    *
-   * @returns milliseconds for which what was read before the head has to be kept; null if the head has been there for longer than any
-   *   reader holds on to a version. If the clock was set back since, it is kept once more than needed.
+   * @returns milliseconds to keep data that was read before the head; null if the head is older than any reader holds a version. If the
+   * clock was set back, the data is kept once more than needed.
    */
   keepMs({ switchedMs }: Head): number | null {
     const isRecent = this.#graceMs > 0 && this.clock.now() - switchedMs < this.#graceMs;
     return isRecent ? this.#graceMs : null;
   }
 
-  /** Readers of a generation that is about to be removed end first. */
+  /** Waits until the readers of a generation that will be removed have ended. */
   async waitForReaders(sinceMs: number): Promise<void> {
     const until = sinceMs + this.#graceMs;
     for (;;) {
       await this.renew();
-      // A clock that was set back makes nobody wait for longer than that.
+      // If the clock was set back, the wait is not longer than the grace period.
       const left = Math.min(until - this.clock.now(), this.#graceMs);
       if (left <= 0) return;
       this.options.onProgress?.('wait for readers', this.#graceMs - left, this.#graceMs);

@@ -1,6 +1,6 @@
 /**
- * A first or full push: written blindly first, so that it goes as fast as the servers write, then compared with one commit, which makes
- * good what changed meanwhile and what an interruption lost.
+ * A first or full push. It first writes everything without reading, as fast as the servers accept it. Then it compares the result with one
+ * commit, which corrects changes in the meantime and data lost in an interruption.
  */
 
 import { LIMITS } from '../../base/limits.ts';
@@ -11,24 +11,27 @@ import { Checksum, type Head, packVersioned } from './layout.ts';
 import { COMPARED_AT_ONCE, type OldGeneration, type PushReport, type PushSession } from './push-session.ts';
 import { type LocalRecord, Snapshot } from './snapshot.ts';
 
-/** How far a full push came; kept in the server, so that another run goes on from there. */
+/** The progress of a full push, stored in the server so that a later run can resume it. */
 interface Place {
   readonly stage: 'addresses' | 'log';
   readonly at: number;
-  /** The step each bucket was at: one that is behind lost what was written since. */
+  /** The write step of each bucket. A bucket at an earlier step has lost writes since then. */
   readonly steps: readonly number[];
 }
 
 interface Progress extends OldGeneration {
   readonly source: string;
   readonly place: Place;
-  /** The place before: what a fail-over loses is younger than this. */
+  /** The previous place. Writes lost in a fail-over are newer than this. */
   readonly before: Place | null;
 }
 
 const FROM_THE_START: Place = { stage: 'addresses', at: 1, steps: [] };
 
-/** Pushes everything, as a generation that nobody reads until the end. Rejects as `pushChain`; LostWrites: begin again. */
+/**
+ * Pushes everything as a generation that no reader uses until the end. Rejects like `pushChain`. Rejects with LostWrites if it must
+ * restart.
+ */
 export async function pushWhole(
   session: PushSession,
   store: ChainStore,
@@ -41,7 +44,7 @@ export async function pushWhole(
     place.steps.every((step, bucket) => (writer.steps[bucket] as number) >= step);
   const start = [progress.place, progress.before].find((place) => place !== null && isWhole(place));
   await scan(session, store, { progress, from: start ?? FROM_THE_START, writer });
-  // What was written while the store went on, or before an interruption, is compared with one commit.
+  // Data that was written while the store changed, or before an interruption, is compared with one commit.
   const snapshot = new Snapshot(store, buckets);
   try {
     const sum = await compareAll(session, { generation, snapshot, writer });
@@ -54,7 +57,7 @@ export async function pushWhole(
   }
 }
 
-/** The push that was interrupted, or a new one. */
+/** Returns the interrupted push, or starts a new one. */
 async function takeUp(session: PushSession, store: ChainStore, head: Head | null): Promise<Progress> {
   const text = await session.get('push');
   const found = text === null ? null : (JSON.parse(text) as Progress | null);
@@ -77,7 +80,7 @@ async function takeUp(session: PushSession, store: ChainStore, head: Head | null
   return begun;
 }
 
-/** Writes everything from a place on, without reading what is there. */
+/** Writes everything from a place on, without reading the stored data. */
 async function scan(
   session: PushSession,
   store: ChainStore,
@@ -131,7 +134,7 @@ async function scan(
   }
 }
 
-/** Reads back everything, and writes what is not as in the snapshot; returns the sum over all. */
+/** Reads everything back, and rewrites records that differ from the snapshot. Returns the sum over all records. */
 async function compareAll(
   session: PushSession,
   {

@@ -1,6 +1,6 @@
 /**
- * Filling the remote store of a chain from its LMDB: whole, as a generation of its own beside what is read, or what changed since the
- * last push, as a new version of the records that changed. Readers see it by one write at the end.
+ * Fills the remote store of a chain from its LMDB. A full push writes everything as a new generation beside the current one. A push of
+ * changes writes the records that changed since the last push as a new version. One write at the end makes it visible to readers.
  */
 import { AssayError } from '../../base/errors.ts';
 import { type ChainStore, openChainStore } from '../store/chain-store.ts';
@@ -11,13 +11,16 @@ import { type PushDeps, type PushOptions, type PushReport, PushSession } from '.
 import { pushWhole } from './push-whole.ts';
 import { Snapshot } from './snapshot.ts';
 
-/** Times that a push begins again after servers lost confirmed writes. */
+/** How often a push restarts after servers lost confirmed writes. */
 const RESTARTS = 5;
 
 /**
- * Pushes a chain. A push that was interrupted is taken up where it stopped. Throws NOT_READY for an empty store, or where servers
- * stay away; INVALID_REQUEST where the remote store was filled from another LMDB; STORE_BUSY where another push is under way;
- * INVALID_CONFIG where the servers may drop what they are told to keep.
+ * Pushes a chain. A push that was interrupted is resumed.
+ *
+ * @throws NOT_READY if the store is empty or servers stay unavailable
+ * @throws INVALID_REQUEST if the remote store was filled from another LMDB
+ * @throws STORE_BUSY if another push is under way
+ * @throws INVALID_CONFIG if the servers may drop data
  */
 export async function pushChain(options: PushOptions, deps: PushDeps): Promise<PushReport> {
   const store = openChainStore(options.path, options.chain, true);
@@ -27,7 +30,7 @@ export async function pushChain(options: PushOptions, deps: PushDeps): Promise<P
     const session = new PushSession(options, deps);
     await session.checkServers();
     const report = await leased(session, store);
-    // Behind the lease: what is pushed next need not wait for readers of a generation that goes.
+    // Runs after the lease is released: the next push need not wait for readers of an old generation.
     await removeOld(session);
     return report;
   } finally {
@@ -45,7 +48,7 @@ async function leased(session: PushSession, store: ChainStore): Promise<PushRepo
   }
 }
 
-/** Begins again where servers lost what they had confirmed. */
+/** Restarts the push if servers lost confirmed writes. */
 async function untilKept(push: () => Promise<PushReport>): Promise<PushReport> {
   for (let restarts = 0; ; restarts++) {
     try {

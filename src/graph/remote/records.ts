@@ -1,6 +1,6 @@
 /**
- * A chain's records out of a server: what `ChainRecords` says, read through a bounded memory. All that one running piece of code
- * reads is of one version of the chain.
+ * A chain's records in a server: implements `ChainRecords` with a bounded cache. All reads of one running piece of code see one version of
+ * the chain.
  */
 import type { Clock } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
@@ -39,17 +39,19 @@ interface Place {
   readonly name: string;
 }
 
-/** What a kernel said it would ask, and how far it was fetched. */
+/** The reads that a kernel announced, and how far they were fetched. */
 interface Plan extends Upcoming {
   at: number;
-  /** Addresses of the next part. */
+  /** Addresses in the next part. */
   room: number;
 }
 
-/** A walk's budget often ends it after few addresses, whose neighbours are many: parts begin with so many, and double. */
+/**
+ * A walk's budget often ends after a few addresses with many neighbours. So the first part has this many addresses, and later parts double.
+ */
 const FIRST_EXPANDED = 64;
 
-/** Pages of assets that are fetched together: a trace meets tokens of all ages. */
+/** Asset pages that are fetched together: a trace meets tokens of all ages. */
 const PAGES_AT_ONCE = 64;
 
 interface Held {
@@ -57,7 +59,7 @@ interface Held {
   readonly bytes: number;
 }
 
-/** What is held of the newest version, in two halves: what was not asked for while one of them filled goes. */
+/** Cache of the newest version, in two halves. When one is full, entries not used since the last change of halves are dropped. */
 class Memory {
   #young = new Map<string | number, Held>();
   #old = new Map<string | number, Held>();
@@ -97,6 +99,10 @@ export interface RemoteRecordsDeps {
   readonly clock: Pick<Clock, 'monotonic'>;
 }
 
+/**
+ * The records of one chain in a server. Reads throw NOT_READY if nothing was pushed, if a newer push replaced the version being read, or if
+ * the read takes too long.
+ */
 export class RemoteRecords implements ChainRecords {
   readonly chain: ChainId;
   readonly #fetch: Fetch;
@@ -126,7 +132,7 @@ export class RemoteRecords implements ChainRecords {
     let id = this.#memory.get<number>(name);
     if (id === undefined) {
       const [bytes] = this.#read([{ bucket: bucketOfKey(key, buckets), name }]);
-      // Ids are given for good: the one record that has no version.
+      // Ids never change: this is the only record without a version.
       id = bytes?.readUInt32BE(0) ?? 0;
       this.#memory.set(name, id, 64);
     }
@@ -163,7 +169,7 @@ export class RemoteRecords implements ChainRecords {
     const held = this.#held<Buffer>(name);
     if (held) return held;
     const wanted = [name];
-    // Whoever reads the second chunk of a hub reads them all.
+    // A caller that reads the second chunk of a hub reads all of them.
     if (kind === HUB && firstId > 0) {
       const directory = this.#directory(node, direction);
       const from = chunkIn(directory, firstId);
@@ -217,7 +223,7 @@ export class RemoteRecords implements ChainRecords {
       this.#loadChunks(missing.map((chunk) => ({ bucket: chunk % buckets, name: NAMES.log(chunk) })));
   }
 
-  /** The version that the running code reads; looked up again by what runs after it. */
+  /** The version that the running code reads. Later code looks it up again. */
   #view(): Head {
     if (this.#isPinned && this.#pinnedReading === currentReading() && this.#head) return this.#head;
     this.#plan = null;
@@ -251,7 +257,7 @@ export class RemoteRecords implements ChainRecords {
     return node % this.#view().buckets;
   }
 
-  /** What is held, or comes with the next part of the plan. */
+  /** Returns a cached value, or one that arrives with the next part of the plan. */
   #held<T>(name: string | number): T | undefined {
     const held = this.#memory.get<T>(name);
     if (held !== undefined) return held;
@@ -278,7 +284,7 @@ export class RemoteRecords implements ChainRecords {
     return this.#memory.get<Uint32Array>(name) as Uint32Array;
   }
 
-  /** Fetches the next part of a plan: the addresses themselves, then what of their neighbours stands apart. */
+  /** Fetches the next part of a plan: the addresses, then the records of their neighbours that are stored separately. */
   #advance(plan: Plan): void {
     const { nodes, neighbours, to } = plan;
     const from = plan.at;
@@ -317,7 +323,7 @@ export class RemoteRecords implements ChainRecords {
     if (met > 0) this.#loadMet(sides, Math.min(met, LIMITS.remoteNodesPerFetch));
   }
 
-  /** The first so many of whom the sides lead to and who are not held yet, in their order. */
+  /** Loads the first `count` neighbours of the sides that are not cached yet, in their order. */
   #loadMet(
     sides: readonly { readonly node: number; readonly direction: 0 | 1; readonly kind: number }[],
     count: number,
@@ -342,7 +348,7 @@ export class RemoteRecords implements ChainRecords {
     this.#loadNodes([...found]);
   }
 
-  /** The chunks that hold the edges of senders to receivers. */
+  /** Loads the chunks that contain the edges of senders to receivers. */
   #loadEdges(nodes: readonly number[], to: (at: number) => number): void {
     const direction = DIRECTION_CODE.out;
     const kindOf = (node: number): number =>
@@ -401,7 +407,7 @@ export class RemoteRecords implements ChainRecords {
     }
   }
 
-  /** Chunks of edges and of the log, so many at a time that no reply is large. */
+  /** Loads chunks of edges and of the log, in parts small enough that no reply is large. */
   #loadChunks(places: readonly Place[]): void {
     const wanted = new Map<string, Place>();
     for (const place of places) if (!this.#memory.has(place.name)) wanted.set(place.name, place);
@@ -413,12 +419,12 @@ export class RemoteRecords implements ChainRecords {
     }
   }
 
-  /** Records that must be there, as they were at the version that is read. */
+  /** Reads records that must exist, as of the version of this view. */
   #readVersioned(places: readonly Place[]): Buffer[] {
     const { version } = this.#view();
     const values: Buffer[] = new Array<Buffer>(places.length);
     let wanted = places.map((place, at) => ({ ...place, at }));
-    // Usually one round trip; another one for each push since this version that replaced one of the records once more.
+    // Usually one round trip. Each push that replaced one of the records again since this version adds one.
     for (let isEarlier = false; wanted.length > 0; isEarlier = true) {
       const found = this.#read(wanted);
       const behind: typeof wanted = [];
@@ -439,7 +445,7 @@ export class RemoteRecords implements ChainRecords {
   /** Values in the order of the places. */
   #read(places: readonly Place[]): (Buffer | null)[] {
     const { generation, version } = this.#view();
-    // Pushes keep what they replace for longer than this. Whatever began earlier may find parts of it gone.
+    // Pushes keep replaced data for longer than this. A read that started earlier may miss parts of it.
     if (this.#clock.monotonic() - this.#pinnedMs > LIMITS.remoteQuestionMs) throw this.#moved();
     const buckets = new Map<number, { names: string[]; places: number[] }>();
     for (const [at, { bucket, name }] of places.entries()) {
@@ -459,7 +465,7 @@ export class RemoteRecords implements ChainRecords {
     return found;
   }
 
-  /** A push went on while somebody read; nothing wrong was told. */
+  /** The error for a read that a push has overtaken. No wrong data was returned. */
   #moved(): AssayError {
     this.#headReadMs = Number.NEGATIVE_INFINITY;
     return new AssayError(

@@ -1,4 +1,4 @@
-/** One commit of a chain's LMDB, held for as long as a push reads it, as the records that a server is to hold. */
+/** One commit of a chain's LMDB, as the records that a server will hold. It is held open while a push reads it. */
 import { createHash } from 'node:crypto';
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
@@ -27,27 +27,28 @@ export interface LocalRecord {
   readonly value: Buffer;
 }
 
-/** A chunk of a hub, with what its directory says of it. */
+/** A chunk of a hub, with its entry in the directory. */
 export interface LocalChunk extends LocalRecord {
   readonly firstId: number;
   readonly digest: bigint;
 }
 
-/** All records of one address but its id. */
+/** All records of one address except its id. */
 export interface LocalNode {
   readonly key: Buffer;
-  /** Its own record, neighbours that stand apart, directories of a hub. */
+  /** Its own record, neighbours that are stored separately, and directories of a hub. */
   readonly records: readonly LocalRecord[];
-  /** What a hub's directories name; by the directory's name. */
+  /** The chunks that a hub's directories list, by the directory's name. */
   readonly hubs: ReadonlyMap<string, readonly LocalChunk[]>;
 }
 
+/** A read transaction on a chain's LMDB. It must be closed. */
 export class Snapshot {
   readonly #store: ChainStore;
   readonly #at: { readonly transaction: ReturnType<ChainStore['root']['useReadTransaction']> };
   readonly #buckets: number;
   readonly state: State;
-  /** Names the store, whatever it holds; made of its secret, which stays here. */
+  /** Identifies the store, whatever it holds. Derived from its secret, which stays here. */
   readonly source: string;
 
   /** Throws NOT_READY for an empty store, and while a bulk load is under way. */
@@ -80,7 +81,7 @@ export class Snapshot {
     return this.state.nextAsset > 1 ? assetPageOf(this.state.nextAsset - 1) + 1 : 0;
   }
 
-  /** Throws STORE_CORRUPT for an id that was never given. */
+  /** Throws STORE_CORRUPT for an id that was never assigned. */
   node(node: number): LocalNode {
     const { chain, keys, nodes, deltas } = this.#store;
     const key = keys.get(node, this.#at);
@@ -109,7 +110,7 @@ export class Snapshot {
       delta: deltas.get(node, this.#at),
       edges,
     });
-    // Last, so that whoever reads it finds what it names.
+    // Last, so that a reader of it finds the records it refers to.
     records.push({ bucket, name: NAMES.node(node), value });
     return { key, records, hubs };
   }

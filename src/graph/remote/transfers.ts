@@ -1,4 +1,4 @@
-/** The reader's port over chains of which some are kept in a remote store: whoever asks sees no difference. */
+/** The reader's port for chains of which some are stored remotely. Callers see no difference. */
 import type { Clock } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
 import type { Logger, LogLevel } from '../../base/log.ts';
@@ -9,12 +9,16 @@ import type { TransferReader } from '../transfers.ts';
 import { createFetcher, type Fetcher } from './fetch.ts';
 import { RemoteRecords } from './records.ts';
 
-/** The Redis URL of each chain that is kept remotely. */
+/** The Redis URL of each chain that is stored remotely. */
 export type GraphStores = Readonly<Partial<Record<ChainId, string>>>;
 
 const VARIABLE_PREFIX = 'ASSAY_GRAPH_STORE_';
 
-/** Checks the texts of ASSAY_GRAPH_STORE_<CHAIN>, by chain. Throws INVALID_CONFIG naming the variable, never its password. */
+/**
+ * Validates the values of ASSAY_GRAPH_STORE_<CHAIN>, by chain.
+ *
+ * @throws INVALID_CONFIG with the name of the variable, and without its password
+ */
 export function readGraphStores(texts: Readonly<Record<string, string>>): GraphStores {
   const stores: Partial<Record<ChainId, string>> = {};
   for (const [id, text] of Object.entries(texts)) {
@@ -26,7 +30,7 @@ export function readGraphStores(texts: Readonly<Record<string, string>>): GraphS
         `${field}: '${id.slice(0, 32)}' is not a chain. Chains: ${CHAINS.map((row) => row.id).join(', ')}.`,
         { field },
       );
-    // As of other settings: nothing is none.
+    // As in other settings, an empty value means none.
     if (text === '') continue;
     readRedisUrl(text, field);
     stores[chain.id] = text;
@@ -40,20 +44,20 @@ export interface RemoteTransfersOptions {
 }
 
 export interface RemoteTransfersDeps {
-  /** Has all other chains; closed by whoever opened it. */
+  /** Serves all other chains. The caller closes it. */
   readonly local: TransferReader;
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly log: Pick<Logger, 'error'>;
 }
 
 export interface RemoteTransferReader extends TransferReader {
-  /** Questions asked of servers, for those who count round trips. */
+  /** Number of questions sent to servers, for callers that count round trips. */
   readonly roundTrips: number;
 }
 
 /**
- * Joins chains that are kept remotely with the others. Nothing is connected before one of them is asked for; its answers throw
- * NOT_READY where no server answers in time, or nothing was pushed yet. Blocks the thread while it waits.
+ * Combines chains that are stored remotely with the others. It connects when one of them is first read. Reads throw NOT_READY if no server
+ * answers in time, or if nothing was pushed yet. They block the thread while they wait.
  */
 export function openRemoteTransfers(
   { stores, logLevel }: RemoteTransfersOptions,
@@ -109,7 +113,7 @@ export function openRemoteTransfers(
   };
 }
 
-/** The local reader alone where no chain is kept remotely. */
+/** Returns only the local reader if no chain is stored remotely. */
 export const withRemoteChains = (
   options: RemoteTransfersOptions,
   deps: RemoteTransfersDeps,

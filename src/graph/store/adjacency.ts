@@ -1,7 +1,4 @@
-/**
- * Reading of addresses and their edges: what is merged, and the delta over it. Everything that answers from the store or walks it
- * reads through here.
- */
+/** Reads addresses and their edges: the merged data with the delta applied. All reads and walks of the store go through this module. */
 import type { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { currentReading } from '../../base/reading.ts';
@@ -20,7 +17,10 @@ import {
   unpackNode,
 } from './node-record.ts';
 
-/** The sums of an address, its delta counted; null where no transfer of it is stored. Counterparties are those merged. */
+/**
+ * Returns the sums of an address including its delta, or null if no transfer of it is stored. The counterparty counts include only merged
+ * transfers.
+ */
 export function readNode(records: ChainRecords, node: number): NodeRecord | null {
   const stored = records.node(node);
   const record = stored ? unpackNode(stored) : null;
@@ -41,30 +41,30 @@ function weighEdge({ counterparty, assets }: Edge, sums: EdgeSums): void {
   sums.end();
 }
 
-/** Above this many neighbours, picking the greatest costs less than ordering all. */
+/** Above this many neighbours, selecting the greatest is cheaper than sorting all. */
 const RANKED_MAX = 2 ** 16;
 
-/** What the records of one address say beside its edges. */
+/** Cached records of one address, except its edges. */
 interface Remembered {
   node: number;
   entries: readonly DeltaEntry[] | null;
-  /** Merged counterparties by direction; null until they are asked for. */
+  /** Merged counterparties by direction. Null until they are read. */
   degrees: readonly [number, number] | null;
 }
 
-/** The neighbours of one address in one direction. One is made a chain and thread, and opened for address after address. */
+/** The neighbours of one address in one direction. Create one instance per chain and thread, and open it for one address after another. */
 export class Adjacency {
   readonly #records: ChainRecords;
   readonly #view = new ChunkView();
   #node = 0;
   #direction = 0;
-  /** Edges that the delta changes, whole, by counterparty; they stand in place of the merged ones. */
+  /** Complete edges that the delta changes, by counterparty. They replace the merged ones. */
   #changed: Map<number, Edge> | null = null;
-  /** Of those, how many are merged too. */
+  /** How many of those are also merged. */
   #changedMerged = 0;
-  /** Of the last address: a kernel asks for both degrees and both lists of one before it goes on to the next. */
+  /** Cache for the last address: a kernel reads both degrees and both lists of one address before it moves to the next. */
   readonly #last: Remembered = { node: 0, entries: null, degrees: null };
-  /** The reading that it was remembered in. */
+  /** The reading in which it was cached. */
   #lastReading = 0;
   #isForgetting = false;
   readonly #collector = new RowCollector();
@@ -86,7 +86,10 @@ export class Adjacency {
     return this;
   }
 
-  /** A remembered record is valid until the running code or its reading ends: later commits are not visible before that. */
+  /**
+   * Caches the records of an address. The cache is valid until the running code or its reading ends: later commits are not visible before
+   * that.
+   */
   #remember(node: number): void {
     const delta = this.#records.delta(node);
     this.#last.node = node;
@@ -101,7 +104,7 @@ export class Adjacency {
     });
   }
 
-  /** Distinct counterparties. */
+  /** Number of distinct counterparties. */
   degree(): number {
     let degrees = this.#last.degrees;
     if (!degrees) {
@@ -129,7 +132,8 @@ export class Adjacency {
   }
 
   /**
-   * The same for the chunks of an address that has neither few neighbours nor very many. Its ranks are sorted as plain numbers; where one stands among them is the edge's place, and edges of one rank come in the order of ids already.
+   * Does the same for an address with more than one chunk and not too many neighbours. Its ranks are sorted as plain numbers: the position
+   * of a rank is the position of its edge. Edges of equal rank are already in id order.
    */
   #ranked(limit: number, into: NeighbourColumns): number {
     const total = this.#readRanks();
@@ -139,7 +143,7 @@ export class Adjacency {
     sorted.set(ranks.subarray(0, total));
     sorted.sort();
     const count = Math.min(limit, total);
-    // Of the edges that share the last rank not all have room: those of most unpriced transfers come first.
+    // If edges share the last rank and not all of them fit, those with the most unpriced transfers come first.
     const isCut = count < total && sorted[total - count] === sorted[total - count - 1];
     const lastRank = isCut ? sorted[total - count] : null;
     const last: EdgeTotals[] = [];
@@ -165,7 +169,7 @@ export class Adjacency {
     return count;
   }
 
-  /** Reads the ranks of all chunks; returns how many. */
+  /** Reads the ranks of all chunks, and returns their number. */
   #readRanks(): number {
     let total = 0;
     for (let view = this.#openFirst(); view; view = this.#openNext(view)) {
@@ -185,21 +189,21 @@ export class Adjacency {
     this.#placed = new Uint32Array(grown.length);
   }
 
-  /** The first `limit` neighbours by value. Holds at most twice as many: a hub has millions. */
+  /** Returns the first `limit` neighbours by value. Holds at most twice as many in memory: a hub has millions. */
   best(limit: number): EdgeTotals[] {
     if (limit <= 0) return [];
     const best: EdgeTotals[] = [];
     const changed = this.#changed;
     if (changed) for (const edge of changed.values()) best.push(totalsOf(edge));
     if (best.length > limit) prune(best, limit);
-    // What cannot be among the best is not read further than its rank.
+    // Edges that cannot be among the best are read only up to their rank.
     let threshold = Number.NEGATIVE_INFINITY;
     for (let view = this.#openFirst(); view; view = this.#openNext(view)) {
       const { ranks, count } = view;
       let hasCandidate = threshold === Number.NEGATIVE_INFINITY;
       for (let index = 0; index < count && !hasCandidate; index++) {
         const rank = ranks[index] as number;
-        // Below zero, equal ranks are equal in price too, and the smaller ids came first.
+        // Below zero, equal ranks also have an equal price, and the smaller ids came first.
         hasCandidate = rank > threshold || (rank === threshold && rank > 0);
       }
       if (!hasCandidate) continue;
@@ -220,7 +224,7 @@ export class Adjacency {
     return best.length > limit ? best.slice(0, limit) : best;
   }
 
-  /** The flows of the address by direction, its delta counted. */
+  /** The flows of the address by direction, including its delta. */
   sums(): readonly [AssetSums[], AssetSums[]] {
     if (this.#last.entries === null) {
       const stored = this.#records.node(this.#node);
@@ -232,7 +236,7 @@ export class Adjacency {
     return sums;
   }
 
-  /** Reads the row by a query (`TransferGraph.row`). */
+  /** Reads the row for a query (`TransferGraph.row`). */
   row(query: RowQuery, into: NeighbourColumns): RowScan {
     const collector = this.#collector.open(query);
     if (this.degree() > LIMITS.rowScanMax) {
@@ -253,12 +257,12 @@ export class Adjacency {
     return collector.finish(into, false);
   }
 
-  /** The edge to one counterparty, whole; null where nothing moved. */
+  /** The complete edge to one counterparty, or null if nothing moved. */
   edge(counterparty: number): Edge | null {
     return this.#changed?.get(counterparty) ?? this.#mergedEdge(counterparty);
   }
 
-  /** Whole edges of the given counterparties, by id. */
+  /** Complete edges of the given counterparties, by id. */
   edges(wanted: ReadonlySet<number>): Map<number, Edge> {
     const found = new Map<number, Edge>();
     for (const id of wanted) {
@@ -312,7 +316,7 @@ export class Adjacency {
     return this.#openChunk(0);
   }
 
-  /** The next chunk of a hub; null behind the last. */
+  /** The next chunk of a hub, or null after the last one. */
   #openNext(view: ChunkView): ChunkView | null {
     if (!view.isHub || view.next === 0) return null;
     const next = this.#openChunk(view.next);
@@ -330,14 +334,14 @@ export class Adjacency {
   }
 }
 
-/** Leaves the best `limit`, in order; returns the last. */
+/** Keeps the best `limit`, in order, and returns the last of them. */
 function prune(best: EdgeTotals[], limit: number): EdgeTotals {
   best.sort(byValue);
   best.length = limit;
   return best[limit - 1] as EdgeTotals;
 }
 
-/** Position of the first of ascending numbers that is greater. */
+/** Position of the first greater number in an ascending list. */
 function firstGreater(sorted: Float64Array, rank: number): number {
   let low = 0;
   let high = sorted.length;
@@ -349,7 +353,7 @@ function firstGreater(sorted: Float64Array, rank: number): number {
   return low;
 }
 
-/** Puts right what ranks leave open: of edges of one known value, those of most unpriced transfers come first. */
+/** Completes the order by rank: of edges with the same known value, those with the most unpriced transfers come first. */
 function orderByUnpriced(columns: NeighbourColumns, count: number): void {
   const { valueUsd, unpriced } = columns;
   let start = 0;
@@ -365,7 +369,7 @@ function orderByUnpriced(columns: NeighbourColumns, count: number): void {
   }
 }
 
-/** Sorts rows of one value by their unpriced transfers; rows of as many stay as they are. */
+/** Sorts rows of one value by their unpriced transfers. The sort is stable. */
 function sortRows(columns: NeighbourColumns, start: number, end: number): void {
   const { unpriced } = columns;
   const order = Uint32Array.from({ length: end - start }, (_, at) => start + at);
@@ -385,6 +389,6 @@ function writeColumns(into: NeighbourColumns, index: number, totals: EdgeTotals)
   into.lastSeenMs[index] = totals.lastSeenMs;
 }
 
-/** Caps what is asked for. */
+/** Caps the requested number of counterparties. */
 export const cappedCounterparties = (limit: number): number =>
   Math.min(Math.max(0, limit), LIMITS.counterpartiesMax);

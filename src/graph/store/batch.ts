@@ -1,6 +1,6 @@
 /**
- * Live writing: transfers are checked against the transactions that are known, logged, and appended to the deltas of both their
- * addresses, in one transaction. A delta that grew long is merged. A block is taken back out of the deltas.
+ * Live writing. A batch checks transfers against the known transactions, logs them, and appends them to the deltas of both addresses, in
+ * one LMDB transaction. A delta that has grown long is merged. Reverting a block removes its transfers from the deltas.
  */
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
@@ -32,18 +32,18 @@ const OUT = 1;
 const ID_SLOT_BITS = Math.floor(Math.log2(LIMITS.transferIdsCached));
 
 /**
- * Dense ids of addresses that were written lately, each text in the one slot that its hash names: the last comer stays. Shared by the
- * batches of a store, emptied where one of them fails.
+ * Cache of the dense ids of recently written addresses. Each text has one slot, chosen by its hash, and a newer text replaces the older
+ * one. All batches of a store share the cache. It is cleared if a batch fails.
  */
 export class IdCache {
   #texts: (string | undefined)[] = [];
   #ids = new Uint32Array(0);
-  /** Differs from cache to cache: nobody can prepare addresses that share a slot. */
+  /** Differs for each cache, so that an attacker cannot prepare addresses that share a slot. */
   readonly #seed = Buffer.from(systemRandom.bytes(4)).readInt32LE(0);
-  /** Where the last `get` looked. */
+  /** The slot of the last `get`. */
   #slot = 0;
 
-  /** 0 where it is not known. */
+  /** Returns the id, or 0 if it is not cached. */
   get(text: string): number {
     if (this.#ids.length === 0) this.#open();
     let hash = this.#seed ^ text.length;
@@ -53,7 +53,7 @@ export class IdCache {
     return this.#texts[this.#slot] === text ? (this.#ids[this.#slot] as number) : 0;
   }
 
-  /** Remembers the id of the text that `get` did not know. */
+  /** Stores the id of the text that the last `get` did not find. */
   set(text: string, id: number): void {
     this.#texts[this.#slot] = text;
     this.#ids[this.#slot] = id;
@@ -70,10 +70,10 @@ export class IdCache {
   }
 }
 
-/** An address and a number of arrival in one key: 31 and 22 bits. */
+/** An address and an arrival number in one key: 31 and 22 bits. */
 const ARRIVALS = 2 ** 22;
 
-/** Halves of transfers as they come, packed one behind another, and handed out by address. */
+/** Collects halves of transfers in the order of arrival, and groups them by address. */
 class Halves {
   readonly #packed = new ByteWriter();
   #keys = new Float64Array(1024);
@@ -98,7 +98,7 @@ class Halves {
     this.#ends = ends;
   }
 
-  /** What each address gets, in the order of ids and of arrival. The bytes hold until the next call. */
+  /** Calls `take` with the entries of each address, in the order of ids and of arrival. The bytes are valid until the next call. */
   forEach(take: (node: number, entries: Buffer) => void): void {
     const keys = this.#keys.subarray(0, this.#count).sort();
     const { bytes } = this.#packed;
@@ -115,7 +115,7 @@ class Halves {
   }
 }
 
-/** Everything one batch changes, collected in memory, then written in the order of the keys. */
+/** Collects all changes of one batch in memory, then writes them in key order. */
 export class Batch {
   readonly #store: ChainStore;
   readonly #cache: IdCache;
@@ -125,7 +125,7 @@ export class Batch {
   readonly #log: LogWriter;
   readonly #assetIds = new Map<string, number>();
   readonly #fresh: FreshTransactions;
-  /** What the deltas of addresses get. */
+  /** New entries for the deltas of addresses. */
   readonly #halves = new Halves();
   readonly #state: { -readonly [K in keyof State]: State[K] };
   readonly firstOrdinal: number;
@@ -133,7 +133,7 @@ export class Batch {
   stored = 0;
   duplicates = 0;
 
-  /** `pendingBlock`: the height of a block that can be taken back, or null. */
+  /** `pendingBlock`: the height of a block that can be reverted, or null. */
   constructor(store: ChainStore, cache: IdCache, fresh: FreshTransactions, pendingBlock: number | null) {
     this.#store = store;
     this.#fresh = fresh;
@@ -202,7 +202,7 @@ export class Batch {
     this.coverage = joinCoverage(this.coverage, own);
   }
 
-  /** Writes what was collected; returns the state, which the caller writes. Runs inside the write transaction. */
+  /** Writes the collected changes. Returns the state, which the caller writes. Runs inside the write transaction. */
   write(): State {
     this.#log.flush();
     this.#fresh.settle(this.firstOrdinal, this.#state.nextOrdinal);
@@ -218,7 +218,7 @@ export class Batch {
     if (known !== 0) return known;
     const { ids, keys, chain } = this.#store;
     const length = writeAddressKeyFromText(chain, text, this.#key, 0);
-    // Parsed again only to say what is wrong with it.
+    // `parseAddress` throws an error that explains why the address is not valid.
     if (length < 0) parseAddress(chain, text);
     const key = Buffer.from(this.#key.subarray(0, length));
     let id = ids.getBinaryFast(key)?.readUInt32BE(0);
@@ -243,7 +243,7 @@ export class Batch {
   }
 }
 
-/** The id of an asset: the stored one, or `next` where the asset is new. */
+/** Returns the id of an asset: the stored one, or `next` if the asset is new. */
 export function assetId(store: ChainStore, asset: string, decimals: number | null, next: number): number {
   const { assetIds, assets } = store;
   const id = assetIds.get(asset);
@@ -256,13 +256,13 @@ export function assetId(store: ChainStore, asset: string, decimals: number | nul
   return id;
 }
 
-/** Appends to the delta of an address; merges what is final of it where it grew long. */
+/** Appends to the delta of an address. If the delta is too long, its final entries are merged. */
 function appendDelta(store: ChainStore, node: number, more: Buffer, settledHeight: number): void {
   const stored = store.deltas.getBinaryFast(node);
   const before = stored?.length ?? 0;
   const length = before + more.length;
   const bytes = Buffer.allocUnsafe(length);
-  // The memory behind a fast get is longer than its length says.
+  // The memory of a `getBinaryFast` result is longer than its `length`.
   if (stored) bytes.set(stored.subarray(0, before));
   bytes.set(more, before);
   if (length <= LIMITS.deltaBytesMax || (length <= LIMITS.hubDeltaBytesMax && isHub(store, node))) {
@@ -284,7 +284,7 @@ function isHub(store: ChainStore, node: number): boolean {
   return counterpartiesIn(record, IN) + counterpartiesIn(record, OUT) > LIMITS.hubDeltaFromCounterparties;
 }
 
-/** Takes the transfers `first` to `first + count - 1` out of everything; their numbers are not given again. */
+/** Removes the transfers `first` to `first + count - 1` from all records. Their numbers are not assigned again. */
 export function takeBack(store: ChainStore, fresh: FreshTransactions, first: number, count: number): void {
   const fingerprint = new Fingerprinter(store.salt);
   const nodes = new Set<number>();

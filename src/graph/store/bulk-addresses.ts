@@ -1,6 +1,6 @@
 /**
- * The thread of a bulk load that puts its addresses together: merges the halves of the runs, and packs those that the store does not
- * know, while the thread that owns the store writes what was packed before. The others go over as they are.
+ * The thread of a bulk load that assembles its addresses. It merges the halves of the runs and packs the addresses that the store does not
+ * know, while the thread that owns the store writes earlier batches. Other addresses are passed on unpacked.
  */
 import { type MessagePort, parentPort } from 'node:worker_threads';
 import { LIMITS } from '../../base/limits.ts';
@@ -8,18 +8,18 @@ import { Slots } from '../../base/threads.ts';
 import { DUPLICATE, NodeGroup, type PackContext, type PackedSink, packGroup } from './bulk-pack.ts';
 import { HALF_INDEX, HALF_NODE, HALF_WORDS, openRuns, type RunReader } from './runs.ts';
 
-/** What the thread starts with. */
+/** Start data of the thread. */
 export interface BulkAddressesJob {
   /** Files of halves. */
   readonly paths: readonly string[];
   /** By number in the load, as bulk-pack.ts reads them. */
   readonly marks: SharedArrayBuffer;
   readonly firstOrdinal: number;
-  /** The first node * 2 + direction that is wanted. */
+  /** The first node * 2 + direction to process. */
   readonly from: number;
-  /** The greatest address that the store may know. */
+  /** The greatest address id that the store may already contain. */
   readonly lastKnown: number;
-  /** Memory of `Slots`: the batches that may be on their way. */
+  /** Memory of `Slots`: how many more batches the thread may post. */
   readonly free: SharedArrayBuffer;
 }
 
@@ -27,7 +27,7 @@ export interface BulkAddressesJob {
 export interface AddressBatch {
   readonly bytes: ArrayBuffer;
   readonly length: number;
-  /** Where to go on behind it, as `from`; null at the end. */
+  /** Where to continue after this batch, as `from`. Null at the end. */
   readonly next: number | null;
   /** Halves read for it. */
   readonly halves: number;
@@ -37,7 +37,7 @@ const BATCH_BYTES = 4 << 20;
 const PACKED = 0;
 const RAW = 1;
 
-/** Runs in a thread of its own, until all addresses are handed over. */
+/** Runs in a thread of its own, until all addresses are posted. */
 export function runBulkAddresses(job: BulkAddressesJob): void {
   const port = parentPort as MessagePort;
   const free = new Slots(job.free);
@@ -74,7 +74,7 @@ export function runBulkAddresses(job: BulkAddressesJob): void {
   }
 }
 
-/** Addresses of sorted runs, one after the other. */
+/** The addresses of sorted runs, one after another. */
 class NodeGroups {
   readonly #readers: RunReader[];
   readonly #marks: Uint8Array;
@@ -91,7 +91,7 @@ class NodeGroups {
     this.#closeEnded();
   }
 
-  /** Node * 2 + direction of what comes; null at the end. */
+  /** Node * 2 + direction of the next half. Null at the end. */
   get following(): number | null {
     let least = Number.POSITIVE_INFINITY;
     for (const { words, at } of this.#readers) {
@@ -101,14 +101,14 @@ class NodeGroups {
     return least === Number.POSITIVE_INFINITY ? null : least;
   }
 
-  /** Halves read since the last call. */
+  /** Returns the number of halves read since the last call. */
   takeRead(): number {
     const read = this.#read;
     this.#read = 0;
     return read;
   }
 
-  /** Reads the next address into the group, without its duplicates; null at the end. */
+  /** Reads the next address into the group, without its duplicates. Returns null at the end. */
   next(group: NodeGroup): number | null {
     group.clear();
     const name = this.following;
@@ -138,7 +138,7 @@ class NodeGroups {
   }
 }
 
-/** Words, and bytes that are filled up to whole words, in memory that can be handed over. */
+/** Writes words, and bytes padded to whole words, into memory that can be transferred to another thread. */
 class BatchWriter implements PackedSink {
   bytes = new ArrayBuffer(BATCH_BYTES + (64 << 10));
   length = 0;
@@ -155,7 +155,7 @@ class BatchWriter implements PackedSink {
     this.length += count * HALF_WORDS * 4;
   }
 
-  /** Whatever `pack` hands to this sink is of the node. */
+  /** All that `pack` writes to this sink belongs to the node. */
   packed(node: number, pack: () => void): void {
     this.#reserve(12);
     this.#word(node);
@@ -202,15 +202,15 @@ class BatchWriter implements PackedSink {
   }
 }
 
-/** What becomes of the addresses of a batch. */
+/** Receives the addresses of a batch. */
 export interface AddressTaker {
   readonly sink: PackedSink;
-  /** False where a packed address is known by now, which ends the reading of the batch. */
+  /** Returns false if a packed address is known by now, which ends the reading of the batch. */
   isFresh(node: number): boolean;
   raw(node: number, group: NodeGroup): void;
 }
 
-/** Reads a batch to its end (null), or to an address that should not have been packed, which is named. */
+/** Reads a batch to its end and returns null, or returns the first packed address that is no longer new. */
 export function takeBatch({ bytes, length }: AddressBatch, taker: AddressTaker): number | null {
   const words = new Uint32Array(bytes);
   const { sink } = taker;

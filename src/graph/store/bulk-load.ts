@@ -1,7 +1,7 @@
 /**
- * Bulk load of a file: its transfers go into sorted runs on disk, then in three passes in key order into the store: transactions
- * (which tell duplicates), log, addresses with their edges. What is durable is told in the store, so that a load which was
- * interrupted at any point goes on from there.
+ * Bulk load of a file. The transfers go into sorted runs on disk, and then in three passes, each in key order, into the store: transactions
+ * (which reveal duplicates), the log, and addresses with their edges. The store records the progress, so that a load that was interrupted
+ * at any point can continue.
  */
 import { on } from 'node:events';
 import {
@@ -42,7 +42,7 @@ import type { FilledRun, RunColumns } from './run-columns.ts';
 import { MARK_WORDS, openRuns, type RunReader } from './runs.ts';
 import { packPositions, readPositions } from './transactions.ts';
 
-/** A file as a load knows it again. */
+/** Identifies a file, so that a later run can resume its load. */
 export interface LoadSource {
   readonly path: string;
   readonly bytes: number;
@@ -52,7 +52,7 @@ export interface LoadSource {
 
 /** How far a file was read. */
 export interface LoadPlace {
-  /** Bytes of whole rows. */
+  /** Bytes of complete rows. */
   readonly offset: number;
   readonly line: number;
   readonly rows: number;
@@ -67,28 +67,28 @@ export interface LoadProgress {
 
 type Pass = 'read' | LoadProgress['pass'];
 
-/** What the store remembers of a load that is not finished. */
+/** The stored progress of an unfinished load. */
 interface LoadState {
   readonly source: LoadSource;
   readonly place: LoadPlace;
-  /** Number of runs, and the transfers in them. */
+  /** Number of runs. `transfers` is the number of transfers in them. */
   readonly runs: number;
   readonly transfers: number;
   readonly coverage: Coverage;
   readonly pass: Pass;
   readonly firstOrdinal: number;
-  /** Where the pass goes on: a fingerprint as hex, a number in the load, or node * 2 + direction. */
+  /** Position from which the pass continues: a fingerprint as hex, a number in the load, or node * 2 + direction. */
   readonly next: string | number;
 }
 
 const APPEND = { append: true };
 const START: LoadPlace = { offset: 0, line: 1, rows: 0, rejected: 0 };
-/** Batches of addresses (4 MB each) that are packed before they are written, and those of one transaction. */
+/** How many batches of addresses (4 MB each) may be packed ahead of the writer. COMMIT_BATCHES is the number per transaction. */
 const BATCHES_AHEAD = 8;
 const COMMIT_BATCHES = 4;
-/** Transfers of one transaction of the second pass: whole chunks of the log. */
+/** Transfers per transaction of the second pass: a whole number of log chunks. */
 const COMMIT_LOG = 250_000;
-/** Entries of one transaction of the first pass, which writes the marks of all transfers with each. */
+/** Entries per transaction of the first pass. Each transaction also writes the marks of all transfers. */
 const COMMIT_TRANSACTIONS = 1_000_000;
 
 const readLoad = ({ meta }: ChainStore): LoadState | null =>
@@ -97,7 +97,7 @@ const readLoad = ({ meta }: ChainStore): LoadState | null =>
 const sameSource = (a: LoadSource, b: LoadSource): boolean =>
   a.path === b.path && a.bytes === b.bytes && a.modifiedMs === b.modifiedMs && a.format === b.format;
 
-/** The greatest key is below: what comes may be appended, which fills pages to the brim. */
+/** Returns true if all stored keys are below `first`. Then entries can be appended, which fills the pages completely. */
 function isAppendable<K extends number | Uint8Array>(db: Database<Buffer, K>, first: K): boolean {
   for (const key of db.getKeys({ reverse: true, limit: 1 }))
     return typeof key === 'number'
@@ -106,15 +106,16 @@ function isAppendable<K extends number | Uint8Array>(db: Database<Buffer, K>, fi
   return true;
 }
 
+/** The bulk load of one file: `checkpoint` for each run, then `finish`. */
 export class BulkLoad {
   readonly #store: ChainStore;
   readonly #folder: string;
   readonly #run: BulkRun;
-  /** Transfers of a run. */
+  /** Transfers per run. */
   readonly runTransfers: number;
   #state: LoadState;
 
-  /** Begins a load, or takes up the one of this file. What another file left unfinished is finished by `finish` with it. */
+  /** Starts a load, or resumes the one of this file. If another file left a load unfinished, `finish` completes both. */
   constructor(store: ChainStore, source: LoadSource, runTransfers: number) {
     this.#store = store;
     this.#folder = `${store.path}.load`;
@@ -130,7 +131,7 @@ export class BulkLoad {
       );
     if (left && isWhole && sameSource(left.source, source)) this.#state = left;
     else if (left && isWhole && left.pass === 'read')
-      // Its runs hold transfers that are not stored yet: they stay, and this file's come behind them.
+      // Its runs hold transfers that are not stored yet. They stay, and the transfers of this file follow them.
       this.#state = { ...left, source, place: START };
     else {
       if (left === null || !isWhole) rmSync(this.#folder, { recursive: true, force: true });
@@ -139,17 +140,17 @@ export class BulkLoad {
     mkdirSync(this.#folder, PRIVATE_FOLDER);
   }
 
-  /** Where to read on; null where the file was read to its end, and only `finish` is left. */
+  /** Where to continue reading. Null if the file was read to its end, and only `finish` remains. */
   get place(): LoadPlace | null {
     return this.#state.pass === 'read' ? this.#state.place : null;
   }
 
-  /** Whether what is left to finish came from this file. */
+  /** Returns true if the unfinished load is of this file. */
   isOf(source: LoadSource): boolean {
     return sameSource(this.#state.source, source);
   }
 
-  /** Writes a run, and remembers `place`: an interrupted load goes on from here. */
+  /** Writes a run and stores `place`: an interrupted load resumes from here. */
   checkpoint(place: LoadPlace, filled: FilledRun, columns: RunColumns): void {
     const state = this.#state;
     const { count } = filled;
@@ -164,7 +165,7 @@ export class BulkLoad {
     });
   }
 
-  /** Merges the runs into the store. Throws the signal's reason between two transactions; another run goes on from there. */
+  /** Merges the runs into the store. Throws the signal's reason between two transactions; a later run continues from there. */
   async finish(
     onProgress: (progress: LoadProgress) => void,
     signal: AbortSignal | undefined,
@@ -195,7 +196,7 @@ export class BulkLoad {
     };
   }
 
-  /** Runs that somebody removed before any was merged took nothing with them that was counted: the file is read again. */
+  /** Returns true if all run files exist. If they were deleted before any was merged, no stored data is lost: the file is read again. */
   #hasFiles({ runs }: LoadState): boolean {
     for (let run = 0; run < runs; run++)
       for (const kind of ['halves', 'marks', 'log'] as const)
@@ -237,7 +238,7 @@ export class BulkLoad {
     return Array.from({ length: this.#state.runs }, (_, run) => runFile(this.#folder, run, kind));
   }
 
-  /** First pass: transactions in the order of their fingerprints. Marks tell the later passes what is new. */
+  /** First pass: transactions in the order of their fingerprints. It sets the marks that show the later passes which transfers are new. */
   async #writeTransactions(
     marks: Uint8Array,
     step: (pass: 'transactions', done: number) => Promise<void>,
@@ -265,7 +266,7 @@ export class BulkLoad {
           if (append) transactions.putSync(Buffer.from(key), packPositions(positions), { append });
           else transactions.putSync(Buffer.from(key), packPositions(positions));
         }
-        // Marks are durable before the entries that they speak of; doubled work after a crash gives the same marks.
+        // The marks are durable before the entries they refer to. If a crash repeats this work, the marks are the same.
         this.#writeMarks(marks);
         const following = !merge.isAtEnd ? merge.keyInto(key).toString('hex') : '';
         if (!merge.isAtEnd) this.#put({ ...this.#state, next: following });
@@ -279,11 +280,11 @@ export class BulkLoad {
       });
       await step('transactions', next === '' ? 1 : read / Math.max(1, this.#state.transfers));
     }
-    // A load without transfers has nothing to turn a pass over.
+    // A load without transfers has no entry that would start the next pass.
     if (this.#state.pass === 'transactions') this.#begin('log', 0);
   }
 
-  /** Second pass: the log, in the order of the file. */
+  /** Second pass: the log, in file order. */
   async #writeLog(marks: Uint8Array, step: (pass: 'log', done: number) => Promise<void>): Promise<void> {
     const { root, log } = this.#store;
     const { transfers, firstOrdinal } = this.#state;
@@ -315,9 +316,9 @@ export class BulkLoad {
     this.#begin('addresses', 0);
   }
 
-  /** Writes the records of one chunk, whose first has the number `ordinal`. `append`: no greater chunk is there. */
+  /** Writes the records of one chunk. `ordinal` is the number of the first record. `append`: no chunk with a greater number is stored. */
   #putLogChunk(ordinal: number, records: Buffer, marks: Uint8Array, append: boolean): void {
-    // The records of a run stand as those of a chunk do.
+    // The records of a run have the same format as those of a chunk.
     if (append && marks.length === LOG_CHUNK_TRANSFERS && !marks.some((mark) => mark & DUPLICATE)) {
       this.#store.log.putSync(ordinal / LOG_CHUNK_TRANSFERS, records, APPEND);
       return;
@@ -339,11 +340,11 @@ export class BulkLoad {
   ): Promise<void> {
     const shared = new SharedArrayBuffer(marks.length);
     new Uint8Array(shared).set(marks);
-    // Once, unless another process writes addresses that were not known when the thread began.
+    // Runs once, unless another process writes addresses that were unknown when the thread started.
     while (this.#state.next !== Number.MAX_SAFE_INTEGER) await this.#takeAddresses(shared, marks, step);
   }
 
-  /** Writes what a thread packs, until the end or until it packed what it should not have. */
+  /** Writes the batches that a thread packs, until the end, or until an address in a batch is no longer new. */
   async #takeAddresses(
     shared: SharedArrayBuffer,
     marks: Uint8Array,
@@ -383,7 +384,7 @@ export class BulkLoad {
         await step('addresses', Math.min(1, read / Math.max(1, transfers * 2)));
         if (batch.next === null) return;
       }
-      // A load without transfers, or all of whose addresses are written.
+      // A load without transfers, or one that has already written all its addresses.
       if (read === 0) this.#begin('addresses', Number.MAX_SAFE_INTEGER);
       else throw new AssayError('INTERNAL', 'The thread that packs addresses ended before they did.');
     } finally {
@@ -392,7 +393,7 @@ export class BulkLoad {
     }
   }
 
-  /** False where a batch was left because an address in it is known by now. Runs inside a write transaction. */
+  /** Returns false if it stopped at an address that has been stored in the meantime. Runs inside a write transaction. */
   #putBatches(context: PackContext, batches: readonly AddressBatch[]): boolean {
     const store = this.#store;
     const { nodes, edges } = store;
@@ -432,7 +433,7 @@ export class BulkLoad {
   }
 }
 
-/** Sets the marks of one transfer whose transaction's known positions are given, and adds its own. */
+/** Compares one transfer with the known positions of its transaction, sets its mark, and adds its position. */
 function markPosition(
   { words, at }: RunReader,
   positions: { mark: number; from: number; to: number }[],
@@ -459,7 +460,7 @@ function writeKey({ words, at }: RunReader, key: Buffer): void {
   for (let word = 0; word < 3; word++) key.writeUInt32BE(words[at + word] as number, word * 4);
 }
 
-/** Readers of marks with the one in front whose mark comes first: a heap. */
+/** A heap of mark readers, ordered by their current mark. */
 class MarkMerge {
   readonly #readers: RunReader[];
 
@@ -472,12 +473,12 @@ class MarkMerge {
     return this.#readers.length === 0;
   }
 
-  /** The reader of the next mark, which must not be at the end. */
+  /** The reader of the next mark. Must not be called at the end. */
   get first(): RunReader {
     return this.#readers[0] as RunReader;
   }
 
-  /** Whether the next mark is of the transaction of `key`. */
+  /** Returns true if the next mark belongs to the transaction of `key`. */
   isOf(key: Buffer): boolean {
     if (this.isAtEnd) return false;
     const { words, at } = this.first;
@@ -485,7 +486,7 @@ class MarkMerge {
     return true;
   }
 
-  /** Writes the transaction of the next mark into `key`, which it returns. */
+  /** Writes the transaction key of the next mark into `key` and returns it. */
   keyInto(key: Buffer): Buffer {
     writeKey(this.first, key);
     return key;
@@ -522,7 +523,7 @@ class MarkMerge {
 const isBefore = (a: RunReader | undefined, b: RunReader | undefined): boolean =>
   a !== undefined && b !== undefined && compareMarks(a.words, a.at, b.words, b.at) < 0;
 
-/** Records of the log, file after file. */
+/** Reads the records of the log, file by file. */
 class LogRecords {
   readonly #paths: readonly string[];
   #path = 0;
@@ -535,7 +536,7 @@ class LogRecords {
     this.#paths = paths;
   }
 
-  /** The next `count` records, which there must be, each with its length in front. They are valid until the next call. */
+  /** Returns the next `count` records, which must exist, each with its length in front. They are valid until the next call. */
   take(count: number): Buffer {
     let end = this.#at;
     for (let left = count; left > 0; ) {
@@ -560,7 +561,7 @@ class LogRecords {
     this.#file = null;
   }
 
-  /** Moves what is left to the front, and reads behind it: of the next file where one ended. */
+  /** Moves the unread bytes to the front and reads more after them, from the next file if one ended. */
   #fill(): void {
     const buffer = this.#buffer;
     buffer.copy(buffer, 0, this.#at, this.#filled);

@@ -1,4 +1,4 @@
-/** Writes the transfers of one address that a bulk load brings: all at once where the store does not know it, else as a merge. */
+/** Writes the transfers of one address of a bulk load: packed at once if the address is new, otherwise as a merge. */
 import { LIMITS } from '../../base/limits.ts';
 import { entryOf, type NodeGroup, type PackContext, type PackedSink, packGroup } from './bulk-pack.ts';
 import { type ChainStore, chunkKey } from './chain-store.ts';
@@ -8,7 +8,7 @@ import { HALF_WORDS } from './runs.ts';
 
 const APPEND = { append: true };
 
-/** Puts into a store. `append`: nothing greater is stored. */
+/** Returns a sink that writes to a store. `append`: no greater key is stored. */
 export function storeSink({ nodes, edges }: ChainStore, append: boolean): PackedSink {
   return {
     node: (node, bytes) => {

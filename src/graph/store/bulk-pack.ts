@@ -1,6 +1,6 @@
 /**
- * Packs the transfers of one address that the store does not know, as a bulk load brings them: from words straight into the chunks of
- * its neighbours and its record. Pure, so that a thread beside the writer can do it.
+ * Packs the transfers of one new address of a bulk load: from words directly into the chunks of its neighbours and its record. Pure, so
+ * that a thread other than the writer can do it.
  */
 import { LIMITS } from '../../base/limits.ts';
 import { addNewest, ChunkBuilder, type Edge, type SingleTransfer, type TransferRef } from '../edges.ts';
@@ -22,7 +22,7 @@ import {
 
 const TWO_32 = 2 ** 32;
 
-/** What the marks of a load say of a transfer: not to be counted; first of its transaction for its sender, its receiver. */
+/** Marks of a transfer in a load: it is a duplicate; it is the first of its transaction for its sender, or for its receiver. */
 export const DUPLICATE = 1;
 export const NEW_FOR_SENDER = 2;
 export const NEW_FOR_RECEIVER = 4;
@@ -32,7 +32,7 @@ export class NodeGroup {
   words = new Uint32Array(1024 * HALF_WORDS);
   count = 0;
 
-  /** Amounts of 2^96 and more are in it. */
+  /** The group contains amounts of 2^96 or more. */
   hasLarge = false;
 
   clear(): void {
@@ -53,17 +53,17 @@ export class NodeGroup {
   }
 }
 
-/** What a group is read with. */
+/** Data needed to read a group. */
 export interface PackContext {
   /** Number in the log of the load's first transfer. */
   readonly firstOrdinal: number;
   /** By number in the load. */
   readonly marks: Uint8Array;
-  /** Amount of 2^96 or more by its number in the log. */
+  /** Returns an amount of 2^96 or more by its number in the log. */
   readonly largeAmount: (ordinal: number) => bigint;
 }
 
-/** Takes what was packed; the bytes are its own. */
+/** Receives packed records. It owns the bytes. */
 export interface PackedSink {
   node(node: number, bytes: Buffer): void;
   chunk(node: number, direction: number, firstId: number, bytes: Buffer): void;
@@ -105,7 +105,7 @@ function amountOf({ firstOrdinal, largeAmount }: PackContext, words: Uint32Array
   return (BigInt(high) << 64n) | (BigInt(middle) << 32n) | BigInt(low);
 }
 
-/** A half as the merge of live transfers takes it. */
+/** Returns a half in the form that the merge of live transfers takes. */
 export function entryOf(context: PackContext, words: Uint32Array, at: number): DeltaEntry {
   const cents = centsOf(words, at);
   return {
@@ -121,7 +121,7 @@ export function entryOf(context: PackContext, words: Uint32Array, at: number): D
   };
 }
 
-/** A sum of amounts: words apart, as floats that hold them exactly. */
+/** A sum of amounts. Each word is summed separately, in floats that hold the sums exactly. */
 class OpenAmount {
   #low = 0;
   #middle = 0;
@@ -168,7 +168,7 @@ function openFlow(flows: OpenFlow[], asset: number, direction: number): OpenFlow
   return made;
 }
 
-/** Packs a group, which must not be empty: its chunks in the order of their keys, then its record. */
+/** Packs a group, which must not be empty: its chunks in key order, then its record. */
 export function packGroup(
   context: PackContext,
   node: number,
@@ -183,7 +183,7 @@ export function packGroup(
   let firstSeenMs = Number.POSITIVE_INFINITY;
   let lastSeenMs = 0;
   let oldestKeptMs = -1;
-  // From the newest on: most of the others then have no place among the newest.
+  // Newest first: most of the older ones are then rejected at once from the list of newest transfers.
   for (let half = count - 1; half >= 0; half--) {
     const at = half * HALF_WORDS;
     const timestampMs = timeOf(words, at);
@@ -293,7 +293,7 @@ function packEdges(
   return counterparties;
 }
 
-/** Orders the first `count` places. Most addresses have a handful. */
+/** Sorts the first `count` places. Most addresses have only a few. */
 function sortPlaces(count: number): void {
   if (count > 24) {
     places.subarray(0, count).sort();

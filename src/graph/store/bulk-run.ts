@@ -1,6 +1,6 @@
 /**
- * The transfers of a bulk load that are in memory: their way from columns into sorted runs on disk. Addresses
- * and assets are numbers of this load until a run is written: then they get the store's ids, in one transaction.
+ * Writes the transfers of a bulk load from columns in memory into sorted runs on disk. Addresses and assets have numbers local to this
+ * load. When a run is written, they get the store's ids in one transaction.
  */
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
 import { AssayError } from '../../base/errors.ts';
@@ -39,7 +39,7 @@ const TWO_32 = 2 ** 32;
 const BUCKET_BITS = 8;
 const BUCKETS = 2 ** BUCKET_BITS;
 const LOG_WRITE_BYTES = 1 << 20;
-/** Above what a record needs whose transaction is an id of the longest. */
+/** Upper bound for a record with a transaction id of maximum length. */
 const RECORD_BYTES_MAX = 1024;
 
 const NOTHING: FilledRun = {
@@ -52,7 +52,7 @@ const NOTHING: FilledRun = {
   large: new Map(),
 };
 
-/** What a run is sorted in; used again for the next. */
+/** Buffers for sorting a run, reused for the next one. */
 interface RunMemory {
   readonly halves: Uint32Array;
   readonly marks: Uint32Array;
@@ -70,7 +70,7 @@ const createMemory = (capacity: number): RunMemory => ({
   orders: { order: new Uint32Array(capacity * 2), spare: new Uint32Array(capacity * 2) },
 });
 
-/** Names of the files of one run. */
+/** Returns the path of a file of one run. */
 export const runFile = (folder: string, run: number, kind: 'halves' | 'marks' | 'log'): string =>
   `${folder}/${run}.${kind}`;
 
@@ -79,13 +79,13 @@ export class BulkRun {
   readonly #store: ChainStore;
   readonly #fingerprint: Fingerprinter;
   readonly #capacity: number;
-  /** The store's id of each number of this load. */
+  /** The store's id for each address number of this load. */
   #ids = new Uint32Array(1024);
   #memory: RunMemory | null = null;
   #filled: FilledRun = NOTHING;
   #columns = new RunColumns(columnMemory(0), 0);
 
-  /** `capacity`: transfers of a run. */
+  /** `capacity`: transfers per run. */
   constructor(store: ChainStore, capacity: number) {
     this.#store = store;
     this.#fingerprint = new Fingerprinter(store.salt);
@@ -93,8 +93,8 @@ export class BulkRun {
   }
 
   /**
-   * Writes what stands in columns as run number `run` of `folder`, durably, with `firstIndex` as the number of its first transfer.
-   * Returns what the run covers.
+   * Writes the columns as run number `run` into `folder`, durably. `firstIndex` is the number of its first transfer. Returns the coverage
+   * of the run.
    */
   spill(folder: string, run: number, firstIndex: number, filled: FilledRun, columns: RunColumns): Coverage {
     this.#filled = filled;
@@ -120,7 +120,7 @@ export class BulkRun {
       lastBlock = Math.max(lastBlock, blocks[at] as number);
       newestMs = Math.max(newestMs, times[at] as number);
     }
-    // By the highest bits of what they are sorted by: putting them in order then stays within memory that is near.
+    // Bucketed by the highest bits of the sort key: sorting then stays within nearby memory.
     const shift = Math.max(0, 32 - Math.clz32(greatest * 2 + 1) - BUCKET_BITS);
     const half = this.#placeHalves(halves, shift, firstIndex);
     this.#placeMarks(marks, firstIndex);
@@ -135,14 +135,14 @@ export class BulkRun {
     return count > 0 ? { firstBlock, lastBlock, newestMs } : NO_COVERAGE;
   }
 
-  /** Gives the store's ids to the keys of a run; returns those of its assets. Runs inside a transaction. */
+  /** Assigns the store's ids to the keys of a run, and returns the ids of its assets. Runs inside a transaction. */
   #giveIds(): number[] {
     const store = this.#store;
     const state = readState(store);
     let { nextAddress, nextAsset } = state;
     const fresh: { key: Buffer; id: number }[] = [];
     for (const { number, key } of keysIn(this.#filled.keys)) {
-      // Another process may have given it an id since.
+      // Another process may have assigned an id in the meantime.
       let id = nextAddress === 1 ? undefined : store.ids.getBinaryFast(key)?.readUInt32BE(0);
       if (id === undefined) {
         id = nextAddress + fresh.length;
@@ -259,7 +259,7 @@ export class BulkRun {
     }
   }
 
-  /** The transfers of the run as the log has them, in their order. */
+  /** Writes the transfers of the run in the format of the log, in their order. */
   #writeLog(path: string): void {
     const file = openSync(path, 'w');
     const out = new ByteWriter(LOG_WRITE_BYTES + 4096);
@@ -277,7 +277,7 @@ export class BulkRun {
     }
   }
 
-  /** As `packTransfer` of log.ts, from columns. */
+  /** Same as `packTransfer` of log.ts, but from columns. */
   #packRecord(out: ByteWriter, at: number): void {
     const columns = this.#columns;
     const { transactions: bytes, transactionEnds: ends, amounts } = columns;
@@ -321,14 +321,14 @@ export class BulkRun {
   }
 }
 
-/** Counts one more; returns how many there were. */
+/** Increments a counter and returns its previous value. */
 function tally(counts: Uint32Array, bucket: number): number {
   const before = counts[bucket] as number;
   counts[bucket] = before + 1;
   return before;
 }
 
-/** Turns sizes of buckets into their starts; returns the sum. */
+/** Replaces bucket sizes by their start positions, and returns the sum. */
 function toStarts(counts: Uint32Array): number {
   let sum = 0;
   for (let bucket = 0; bucket < counts.length; bucket++) {
@@ -339,7 +339,7 @@ function toStarts(counts: Uint32Array): number {
   return sum;
 }
 
-/** The last four bytes as a number, as `transactionKey` has them; shorter ids are filled with zeros behind. */
+/** The last four bytes as a number, as in `transactionKey`. Shorter ids are padded with zeros at the end. */
 function lastWord(bytes: Uint8Array, start: number, end: number): number {
   let word = 0;
   const from = Math.max(start, end - 4);
@@ -347,7 +347,7 @@ function lastWord(bytes: Uint8Array, start: number, end: number): number {
   return word >>> 0;
 }
 
-/** Order of two transactions by fingerprint, then by number in the load. */
+/** Orders two transactions by fingerprint, then by number in the load. */
 export function compareMarks(a: Uint32Array, aAt: number, b: Uint32Array, bAt: number): number {
   for (let word = 0; word < 4; word++) {
     const order = (a[aAt + word] as number) - (b[bAt + word] as number);
@@ -356,7 +356,7 @@ export function compareMarks(a: Uint32Array, aAt: number, b: Uint32Array, bAt: n
   return 0;
 }
 
-/** Orders by all of the fingerprint what is in the order of its first word: ties are few and short, or one long transaction. */
+/** Sorts by the whole fingerprint what is already sorted by its first word. Ties are few and short, or one long transaction. */
 function settleTies(marks: Uint32Array, order: Uint32Array, count: number): void {
   for (let at = 1; at < count; at++) {
     const place = order[at] as number;

@@ -1,18 +1,18 @@
-/** Packed integers, times and amounts: what every record of the transfer store is written with and read by. */
+/** Packed integers, times and amounts: the encoding of all records of the transfer store. */
 import { AssayError } from '../../base/errors.ts';
 
 const TWO_64 = 1n << 64n;
 const TWO_96 = 1n << 96n;
 /**
- * An amount has at most so many bytes: sums of 2^53 amounts below 2^256 need 39. The highest bit of its length byte is the mark of the
- * record's own that something follows it.
+ * The most bytes of an amount: sums of 2^53 amounts below 2^256 need 39. A record may set the highest bit of the length byte to mark that
+ * another value follows the amount.
  */
 const AMOUNT_BYTES_MAX = 0x7f;
-/** The lowest 64 bits of an amount, also as words: fewer steps than digits. */
+/** The lowest 64 bits of an amount, also accessible as words: this takes fewer steps than digits. */
 const lowWords = new BigUint64Array(1);
 const words = new Uint32Array(lowWords.buffer);
 
-/** Writes into memory of its own, which grows. */
+/** Writes into a buffer that grows. */
 export class ByteWriter {
   bytes: Buffer;
   length = 0;
@@ -21,7 +21,7 @@ export class ByteWriter {
     this.bytes = Buffer.allocUnsafe(capacity);
   }
 
-  /** Makes room for `more` bytes behind what is written. */
+  /** Makes room for `more` bytes after the written ones. */
   reserve(more: number): void {
     if (this.length + more <= this.bytes.length) return;
     const grown = Buffer.allocUnsafe(Math.max(this.bytes.length * 2, this.length + more));
@@ -34,7 +34,7 @@ export class ByteWriter {
     this.bytes[this.length++] = value;
   }
 
-  /** A whole number from 0 to 2^53 - 1, 7 bits a byte. */
+  /** A whole number from 0 to 2^53 - 1, 7 bits per byte. */
   varint(value: number): void {
     this.reserve(8);
     const { bytes } = this;
@@ -52,17 +52,17 @@ export class ByteWriter {
     this.length = at;
   }
 
-  /** Milliseconds, a time or a span. Blocks have whole seconds nearly always. */
+  /** Milliseconds, for a time or a duration. Block times are nearly always whole seconds. */
   time(ms: number): void {
     this.varint(ms % 1000 === 0 ? (ms / 1000) * 2 : ms * 2 + 1);
   }
 
-  /** A difference, either way. */
+  /** A signed difference. */
   signed(value: number): void {
     this.varint(value < 0 ? -value * 2 - 1 : value * 2);
   }
 
-  /** A length byte, then the bytes of the amount, greatest first. */
+  /** A length byte, then the bytes of the amount, most significant first. */
   amount(amount: bigint): void {
     if (amount < TWO_96) {
       lowWords[0] = amount;
@@ -79,7 +79,7 @@ export class ByteWriter {
     this.length += length + 1;
   }
 
-  /** The same of an amount below 2^96, lowest word first. */
+  /** Same as `amount` for an amount below 2^96, given as words. */
   amountWords(low: number, middle: number, high: number): void {
     this.reserve(13);
     const { bytes } = this;
@@ -102,13 +102,13 @@ export class ByteWriter {
     this.length += end - start;
   }
 
-  /** What was written, as a copy of its own. */
+  /** Returns a copy of the written bytes. */
   take(): Buffer {
     return Buffer.from(this.bytes.subarray(0, this.length));
   }
 }
 
-/** Reads where ByteWriter wrote. Throws STORE_CORRUPT where the bytes end inside a value. */
+/** Reads the values that ByteWriter writes. Throws STORE_CORRUPT if the bytes end inside a value. */
 export class ByteReader {
   bytes: Buffer = Buffer.alloc(0);
   at = 0;
@@ -134,7 +134,7 @@ export class ByteReader {
     const { bytes, end } = this;
     let at = this.at;
     let value = 0;
-    // Four bytes fit the 32-bit arithmetic that is fast.
+    // Four bytes fit into fast 32-bit arithmetic.
     for (let shift = 0; shift < 28; shift += 7) {
       if (at >= end) throw cut();
       const byte = bytes[at++] as number;
@@ -165,7 +165,7 @@ export class ByteReader {
     return code % 2 === 0 ? code / 2 : -(code + 1) / 2;
   }
 
-  /** Whether the amount that is read next has its mark. */
+  /** Whether the next amount has its mark bit set. */
   get isMarked(): boolean {
     return this.at < this.end && (this.bytes[this.at] as number) > AMOUNT_BYTES_MAX;
   }
@@ -181,7 +181,7 @@ export class ByteReader {
     return (BigInt(high) << 32n) | BigInt(this.bytes.readUInt32BE(start + length - 4));
   }
 
-  /** The amount as the nearest double: what weights and shares are computed with. */
+  /** Reads an amount as the nearest double, for weights and shares. */
   amountNumber(): number {
     const { bytes } = this;
     const length = this.byte() & AMOUNT_BYTES_MAX;

@@ -1,6 +1,6 @@
 /**
- * What reading needs of one chain's records, wherever they are kept: in LMDB here, or in a server (remote/). Whoever answers or walks
- * reads through this port, so that both give the same answers.
+ * Read access to one chain's records, stored in a local LMDB or in a server (remote/). All reads and walks use this port, so that both give
+ * the same results.
  */
 import { AssayError } from '../../base/errors.ts';
 import type { ChainId } from '../../chains/registry.ts';
@@ -19,34 +19,37 @@ export interface StoredBlockRecord extends BlockRecord {
   readonly height: number;
 }
 
-/** Bytes hold until the running code ends, or the next read of the same kind. */
+/** Returned bytes are valid until the running code ends, or until the next read of the same kind. */
 export interface ChainRecords {
   readonly chain: ChainId;
   state(): State;
-  /** Null for an address that is not known. */
+  /** Returns null for an unknown address. */
   idOf(key: Uint8Array): number | null;
-  /** Throws STORE_CORRUPT for an id that was never given. */
+  /** Throws STORE_CORRUPT for an id that was never assigned. */
   keyOf(node: number): Buffer;
-  /** Throws STORE_CORRUPT for an id that was never given. */
+  /** Throws STORE_CORRUPT for an id that was never assigned. */
   assetOf(id: number): AssetRecord;
   /** The sums of an address (node-record.ts). */
   node(node: number): Buffer | undefined;
   /** Its transfers that are not merged yet (delta.ts). */
   delta(node: number): Buffer | undefined;
-  /** The chunk of neighbours under its first id (edges.ts). */
+  /** The chunk of neighbours with this first id (edges.ts). */
   chunk(node: number, direction: number, firstId: number): Buffer | undefined;
-  /** The chunk of neighbours that is responsible for an id: the only one, or that of a hub. Throws STORE_CORRUPT where it is lost. */
+  /**
+   * The chunk that holds an id if the address has that neighbour: the only chunk, or one of a hub's. Throws STORE_CORRUPT if it is missing.
+   */
   chunkFor(node: number, direction: number, id: number): Buffer | undefined;
   /** Eight transfers of the log (log.ts). */
   logChunk(chunk: number): Buffer | undefined;
-  /** Blocks that can still be taken back, highest first. */
+  /** Blocks that can still be reverted, highest first. */
   blocks(): readonly StoredBlockRecord[];
-  /** Says what will be read next; of use where reading one by one is slow. */
+  /** Announces the next reads. Useful if single reads are slow. */
   prefetch?(next: Upcoming): void;
-  /** The same of chunks of the log. */
+  /** Announces the next reads of log chunks. */
   prefetchLog?(chunks: readonly number[]): void;
 }
 
+/** Creates the error for a record that should exist but does not. */
 export const lostRecord = (chain: ChainId, what: string): AssayError =>
   new AssayError('STORE_CORRUPT', `The transfer store of ${chain} lost ${what}.`);
 

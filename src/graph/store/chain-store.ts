@@ -1,6 +1,6 @@
 /**
- * One chain's environment: its databases, their keys, and the counters that every batch writes with it. What the databases hold
- * and why stands in docs/decisions/transfer-store.md.
+ * One chain's environment: its databases, their keys, and the counters that are written with every batch. docs/decisions/transfer-store.md
+ * explains what the databases hold and why.
  */
 import { AssayError } from '../../base/errors.ts';
 import { type Database, hasEnvironment, openEnvironment, type RootDatabase } from '../../base/lmdb.ts';
@@ -9,11 +9,11 @@ import type { ChainId } from '../../chains/registry.ts';
 import type { Direction } from '../flow.ts';
 
 /**
- * Changes when bytes of any database below mean something else. Never reused; 1 had chunks in the order of ids alone, 2 no priced part
- * of flows (node-record.ts).
+ * Changes when the meaning of any bytes in the databases below changes. A version is never reused. Version 1 had chunks in the order of ids
+ * only, version 2 had no priced part of flows (node-record.ts).
  */
 const FORMAT = { name: 'assay-transfers', version: 3 } as const;
-/** Read as well. The first writer makes it the present format, so that an older program does not misread what is written now. */
+/** Also readable. The first writer upgrades it to the current version, so that an older program does not misread new data. */
 const FORMER_VERSION = 2;
 
 /** Greatest dense id: an id and a direction share 32 bits. */
@@ -21,7 +21,7 @@ export const NODE_ID_MAX = 0x7fff_ffff;
 
 export const DIRECTION_CODE: Readonly<Record<Direction, 0 | 1>> = { in: 0, out: 1 };
 
-/** What a set of transfers covers. */
+/** The range of blocks and time that a set of transfers covers. */
 export interface Coverage {
   readonly firstBlock: number | null;
   readonly lastBlock: number | null;
@@ -33,22 +33,23 @@ export const NO_COVERAGE: Coverage = { firstBlock: null, lastBlock: null, newest
 const pick = (a: number | null, b: number | null, choose: (a: number, b: number) => number): number | null =>
   a === null ? b : b === null ? a : choose(a, b);
 
+/** Returns the coverage of two sets together. */
 export const joinCoverage = (a: Coverage, b: Coverage): Coverage => ({
   firstBlock: pick(a.firstBlock, b.firstBlock, Math.min),
   lastBlock: pick(a.lastBlock, b.lastBlock, Math.max),
   newestMs: pick(a.newestMs, b.newestMs, Math.max),
 });
 
-/** Counters of a chain; written in the transaction of the batch that changed them. */
+/** Counters of a chain, written in the transaction of the batch that changed them. */
 export interface State {
   readonly nextAddress: number;
   readonly nextAsset: number;
   /** Number of the next transfer in the log. */
   readonly nextOrdinal: number;
   readonly transfers: number;
-  /** Of everything but the blocks that can still be taken back. */
+  /** Coverage of everything except the blocks that can still be reverted. */
   readonly settled: Coverage;
-  /** Blocks up to this height are final: their transfers may be merged. -1 before the first. */
+  /** Blocks up to this height are final, and their transfers may be merged. -1 before the first block. */
   readonly settledHeight: number;
 }
 
@@ -66,12 +67,12 @@ export interface AssetRecord {
   readonly decimals: number | null;
 }
 
-/** A block that can be taken back. */
+/** A block that can be reverted. */
 export interface BlockRecord {
   readonly hash: string;
   readonly parentHash: string | null;
   readonly timestampMs: number;
-  /** Its transfers in the log: those that the block brought. */
+  /** Number of its first transfer in the log. `count` is the number of transfers that the block added. */
   readonly firstOrdinal: number;
   readonly count: number;
   readonly coverage: Coverage;
@@ -99,19 +100,19 @@ export interface ChainStore {
   readonly transactions: Database<Buffer, Uint8Array>;
   /** Number of a chunk → transfers in the order of arrival (log.ts). */
   readonly log: Database<Buffer, number>;
-  /** Height → block that can be taken back. */
+  /** Height → block that can be reverted. */
   readonly blocks: Database<BlockRecord, number>;
-  /** Secret of the fingerprints of transactions: nobody can make two that collide. */
+  /** Secret for transaction fingerprints: without it, an attacker cannot create two transactions that collide. */
   readonly salt: Uint8Array;
 }
 
 /**
- * Opens the environment of a chain at `path`. The databases are made before the format is written, so that a store with a format has
- * all of them.
+ * Opens the environment of a chain at `path`. The databases are created before the format is written, so that a store with a format has all
+ * of them.
  *
- * @returns null for a read-only store that its writer is about to make: the file, its databases or its format are not there yet.
- *   Nothing stays open then, and a later call finds the store.
- * @throws STORE_VERSION for a format that this program does not know; the file is left as it is.
+ * @returns null for a read-only store that its writer has not created yet: the file, its databases or its format do not exist. Nothing
+ * stays open then, and a later call finds the store.
+ * @throws STORE_VERSION for an unknown format; the file is left unchanged
  */
 export function openChainStore(path: string, chain: ChainId, readOnly: boolean): ChainStore | null {
   if (readOnly && !hasEnvironment(path)) return null;
@@ -166,17 +167,19 @@ export function openChainStore(path: string, chain: ChainId, readOnly: boolean):
   };
 }
 
+/** Reads the counters of a chain. A new store returns their initial values. */
 export const readState = (store: ChainStore): State =>
   (store.meta.get('state') as State | undefined) ?? FIRST_STATE;
 
+/** Writes the counters of a chain. Runs inside a write transaction. */
 export const writeState = (store: ChainStore, state: State): void => {
   store.meta.putSync('state', state);
 };
 
-/** Whether a bulk load is under way, here or in another process, or waits to be taken up. */
+/** Returns true if a bulk load is under way, here or in another process, or if an interrupted one can be resumed. */
 export const isLoading = (store: ChainStore): boolean => store.meta.get('load') !== undefined;
 
-/** First 5 bytes name the address and direction; the rest orders its chunks. */
+/** The first 5 bytes identify the address and direction. The rest orders its chunks. */
 export function chunkKey(node: number, direction: number, firstId: number): Buffer {
   const key = Buffer.allocUnsafe(9);
   key.writeUInt32BE(node, 0);
@@ -185,6 +188,7 @@ export function chunkKey(node: number, direction: number, firstId: number): Buff
   return key;
 }
 
+/** Packs a dense id as 4 bytes, big-endian. */
 export const packId = (id: number): Buffer => {
   const bytes = Buffer.allocUnsafe(4);
   bytes.writeUInt32BE(id, 0);

@@ -1,6 +1,6 @@
 /**
- * The delta of an address: its transfers that are not merged into its sums yet, one record each, in the order of arrival. An
- * update appends a few bytes here; a block is taken back by leaving its records out.
+ * The delta of an address: its transfers that are not merged into its sums yet, one record each, in the order of arrival. An update appends
+ * a few bytes here. A block is reverted by removing its records.
  */
 import { ByteReader, ByteWriter } from './bytes.ts';
 
@@ -8,17 +8,17 @@ import { ByteReader, ByteWriter } from './bytes.ts';
 export interface DeltaEntry {
   /** 0 in, 1 out. */
   readonly direction: number;
-  /** 0 is nobody; the address itself where it sent to itself. */
+  /** 0 if there is no counterparty; the address itself for a self-transfer. */
   readonly counterparty: number;
   readonly asset: number;
   readonly amount: bigint;
-  /** Null where no price is known. */
+  /** Null if no price is known. */
   readonly cents: number | null;
   readonly timestampMs: number;
   readonly ordinal: number;
-  /** Whether it is the first of its transaction that the address took part in. */
+  /** Whether this is the first transfer of its transaction in which the address took part. */
   readonly isNewTransaction: boolean;
-  /** Height of the block that brought it and can be taken back; null where nothing can. */
+  /** Height of its block if the block can be reverted, otherwise null. */
   readonly pendingBlock: number | null;
 }
 
@@ -27,6 +27,7 @@ const NEW_TRANSACTION = 2;
 const PRICED = 4;
 const PENDING = 8;
 
+/** Appends an entry to a writer. */
 export function writeEntry(out: ByteWriter, entry: DeltaEntry): void {
   out.byte(
     (entry.direction === 1 ? OUT : 0) |
@@ -45,6 +46,7 @@ export function writeEntry(out: ByteWriter, entry: DeltaEntry): void {
 
 const reader = new ByteReader();
 
+/** Unpacks the entries of a delta. */
 export function readEntries(bytes: Buffer): DeltaEntry[] {
   const entries: DeltaEntry[] = [];
   reader.open(bytes);
@@ -74,6 +76,7 @@ export function readEntries(bytes: Buffer): DeltaEntry[] {
 
 const out = new ByteWriter();
 
+/** Packs entries into a delta. */
 export function packEntries(entries: readonly DeltaEntry[]): Buffer {
   out.length = 0;
   for (const entry of entries) writeEntry(out, entry);

@@ -1,7 +1,7 @@
 /**
- * Fingerprints of transactions and positions: what makes a second reading of a file change nothing. HalfSipHash-2-4 with 64 bits
- * of outcome (J.-P. Aumasson, D. J. Bernstein, "SipHash: a fast short-input PRF", 2012) under a secret of the store, so that
- * nobody can make two transactions that are taken for one.
+ * Fingerprints of transactions and positions, which make a second import of the same file a no-op. HalfSipHash-2-4 with 64 bits of output
+ * (J.-P. Aumasson, D. J. Bernstein, "SipHash: a fast short-input PRF", 2012) with a secret of the store, so that an attacker cannot create
+ * two transactions with the same fingerprint.
  */
 
 /** Packed forms of a transaction id: a tag, then 32 bytes of hex with or without 0x, or any other text. */
@@ -11,6 +11,7 @@ const PLAIN_HEX = 2;
 
 const HEX_64 = /^(?:0x)?[0-9a-f]{64}$/;
 
+/** Packs a transaction id. */
 export function packTransaction(txHash: string): Buffer {
   if (!HEX_64.test(txHash)) return Buffer.concat([Buffer.of(TEXT), Buffer.from(txHash, 'utf8')]);
   const isPrefixed = txHash.length === 66;
@@ -20,21 +21,23 @@ export function packTransaction(txHash: string): Buffer {
   return packed;
 }
 
+/** Unpacks a transaction id. */
 export function unpackTransaction(packed: Uint8Array): string {
   const id = Buffer.from(packed.buffer, packed.byteOffset + 1, packed.length - 1);
   if (packed[0] === TEXT) return id.toString('utf8');
   return `${packed[0] === PREFIXED_HEX ? '0x' : ''}${id.toString('hex')}`;
 }
 
-/** Bytes of a packed id that begins with this tag and has no length of its own; null for a text. */
+/** Bytes of a packed id with this tag if the length is fixed. Null for a text. */
 export const packedLength = (tag: number): number | null => (tag === TEXT ? null : 33);
 
 const rotate = (value: number, bits: number): number => (value << bits) | (value >>> (32 - bits));
 
+/** HalfSipHash with a secret of 8 bytes. */
 export class Fingerprinter {
   readonly #k0: number;
   readonly #k1: number;
-  /** Outcome of the last `hash`, as uint32. */
+  /** Output of the last `hash`, as uint32. */
   low = 0;
   high = 0;
 
@@ -102,12 +105,12 @@ export class Fingerprinter {
   }
 }
 
-/** Words in front of the number of a position that are known by one byte. Never reordered. */
+/** Prefixes of numbered positions that are stored as a code. Never reordered. */
 const POSITION_WORDS = ['', 'log', 'out', 'in', 'trace', 'value', 'internal', 'fee'] as const;
 const NUMBERED = /^(log|out|in|trace|value|internal|fee):(0|[1-9]\d{0,8})$/;
 const VALUE_CODE = 1;
 
-/** A position of a common form as a whole number below 2^35; null for any other text. */
+/** Encodes a position of a common form as a whole number below 2^35. Returns null for any other text. */
 export function positionCode(position: string): number | null {
   if (position === 'value') return VALUE_CODE;
   const numbered = NUMBERED.exec(position);
@@ -116,12 +119,13 @@ export function positionCode(position: string): number | null {
   return Number(numbered[2]) * 8 + word + 8;
 }
 
+/** Returns the position of a code from `positionCode`. */
 export function positionText(code: number): string {
   if (code === VALUE_CODE) return 'value';
   return `${POSITION_WORDS[code % 8]}:${Math.floor(code / 8) - 1}`;
 }
 
-/** A position as 48 bits: exact for the common forms, which stay below 2^47; a fingerprint for others. */
+/** A position as 48 bits: exact for the common forms, which stay below 2^47, and a fingerprint for others. */
 export function positionMark(position: string, fingerprint: Fingerprinter): number {
   const code = positionCode(position);
   if (code !== null) return code;
@@ -132,7 +136,7 @@ export function positionMark(position: string, fingerprint: Fingerprinter): numb
 
 export const FINGERPRINT_BYTES = 12;
 
-/** Key of a transaction: 64 bits of keyed hash, and 32 bits of the id itself, against chance. */
+/** Key of a transaction: 64 bits of keyed hash, and 32 bits of the id itself, against accidental collisions. */
 export function transactionKey(packed: Uint8Array, fingerprint: Fingerprinter): Buffer {
   fingerprint.hash(packed, 0, packed.length);
   const key = Buffer.alloc(FINGERPRINT_BYTES);

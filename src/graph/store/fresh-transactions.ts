@@ -1,7 +1,7 @@
 /**
- * Transactions that arrived lately, in memory: their fingerprints are random, and one page of `transactions` written for each would
- * be most of what a live transfer costs. The log holds the same transfers, so nothing is lost with the memory: it is made again from
- * the log. Many at a time, in the order of the keys, they go to `transactions`.
+ * Recent transactions, in memory. Their fingerprints are random, and writing one page of `transactions` for each would be most of the cost
+ * of a live transfer. The log holds the same transfers, so nothing is lost with the memory: it is rebuilt from the log. Transactions are
+ * written to `transactions` many at a time, in key order.
  */
 import { LIMITS } from '../../base/limits.ts';
 import type { ChainStore } from './chain-store.ts';
@@ -9,21 +9,21 @@ import { FINGERPRINT_BYTES, Fingerprinter, positionMark, transactionKey } from '
 import { loggedTransfers } from './log.ts';
 import { type KnownPosition, packPositions, readPositions } from './transactions.ts';
 
-/** Which transfers of the log `transactions` does not know yet; written with every change. */
+/** The transfers of the log that are not in `transactions` yet. Written with every change. */
 interface FreshState {
   readonly from: number;
   readonly to: number;
-  /** Counts what is not an append, so that another writer's memory is not trusted after it. */
+  /** Counts changes other than appends: after such a change by another writer, the memory is not trusted. */
   readonly turn: number;
 }
 
 const NONE: FreshState = { from: 0, to: 0, turn: 0 };
 
-/** Flags of a transaction: its positions differ from what is stored; what is stored of it was read. */
+/** Flags of a transaction: its positions differ from the stored ones; its stored positions were read. */
 const CHANGED = 1;
 const READ = 2;
 
-/** How many positions wait at most, and how many transactions one write moves at least. */
+/** The most positions held in memory, and the fewest transactions that one write moves. */
 export interface FreshLimits {
   readonly max: number;
   readonly step: number;
@@ -33,17 +33,20 @@ const FRESH_LIMITS: FreshLimits = { max: LIMITS.freshTransactionsMax, step: LIMI
 
 const FIRST_CAPACITY = 1024;
 
-/** One writer's memory of a chain. Everything runs inside a write transaction, after `begin`, but `commit` and `forget`, which end it. */
+/**
+ * One writer's memory of a chain. All methods run inside a write transaction, after `begin`. The exceptions are `commit` and `forget`,
+ * which end it.
+ */
 export class FreshTransactions {
   readonly #store: ChainStore;
   readonly #fingerprint: Fingerprinter;
   readonly #limits: FreshLimits;
   #state: FreshState | null = null;
-  /** Whether the memory may hold what is not committed. */
+  /** Whether the memory may hold uncommitted changes. */
   #isOpen = false;
-  /** Number of the transaction in each slot, plus one; at most half of them are taken. */
+  /** Number of the transaction in each slot, plus one. At most half of the slots are taken. */
   #slots = new Uint32Array(FIRST_CAPACITY * 2);
-  /** Three words of key a transaction. */
+  /** Three key words per transaction. */
   #keys = new Uint32Array(FIRST_CAPACITY * 3);
   #flags = new Uint8Array(FIRST_CAPACITY);
   /** First position of each transaction, plus one. */
@@ -53,7 +56,7 @@ export class FreshTransactions {
   /** Sender, receiver, and the next position of the same transaction plus one. */
   #parties = new Uint32Array(FIRST_CAPACITY * 3);
   #positions = 0;
-  /** Transactions on their way to `transactions`, in the order of keys; those of the log up to `until`. */
+  /** Transactions that are being moved to `transactions`, in key order. They cover the log up to `until`. */
   #leaving: { readonly order: Uint32Array; at: number; readonly until: number } | null = null;
 
   constructor(store: ChainStore, limits = FRESH_LIMITS) {
@@ -62,18 +65,18 @@ export class FreshTransactions {
     this.#fingerprint = new Fingerprinter(store.salt);
   }
 
-  /** What was remembered since `begin` is in the store now. */
+  /** Called after the changes since `begin` were committed. */
   commit(): void {
     this.#isOpen = false;
   }
 
-  /** Forgets what a failed transaction may have changed. */
+  /** Discards what a failed write transaction may have changed. */
   forget(): void {
     if (this.#isOpen) this.#state = null;
     this.#isOpen = false;
   }
 
-  /** Makes the memory what the store says, which another process may have written since. */
+  /** Synchronizes the memory with the store, which another process may have changed. */
   begin(): void {
     this.#isOpen = true;
     const stored = (this.#store.meta.get('fresh') as FreshState | undefined) ?? NONE;
@@ -90,7 +93,7 @@ export class FreshTransactions {
     }
   }
 
-  /** The number of a transaction, for the calls below; its stored positions are read where they were not yet. */
+  /** Returns the number of a transaction, for the calls below. Reads its stored positions if they were not read yet. */
   open(key: Buffer): number {
     const transaction = this.#slotOf(key);
     if (((this.#flags[transaction] as number) & READ) === 0) this.#read(transaction, key);
@@ -103,7 +106,7 @@ export class FreshTransactions {
     return false;
   }
 
-  /** Whether an address took part in it. */
+  /** Returns true if an address is a party of the transaction. */
   isParty(transaction: number, node: number): boolean {
     const parties = this.#parties;
     for (let at = this.#heads[transaction] as number; at !== 0; at = parties[at * 3 - 1] as number)
@@ -116,7 +119,7 @@ export class FreshTransactions {
     this.#flags[transaction] = (this.#flags[transaction] as number) | CHANGED;
   }
 
-  /** Takes positions out again; what is stored of the transaction is the caller's. */
+  /** Removes positions from memory. The caller updates the stored ones. */
   remove(key: Buffer, gone: ReadonlySet<number>): void {
     const transaction = this.#slotOf(key);
     const left = this.#positionsOf(transaction).filter(({ mark }) => !gone.has(mark));
@@ -124,15 +127,15 @@ export class FreshTransactions {
     for (const { mark, from, to } of left) this.#push(transaction, mark, from, to);
   }
 
-  /** After positions were removed, here and in the store. */
+  /** Called after positions were removed, here and in the store. */
   noteRemoval(): void {
     const state = this.#state ?? NONE;
     this.#put({ ...state, turn: state.turn + 1 });
   }
 
   /**
-   * After transfers `first` to `end - 1` were added. Where enough are waiting some go to `transactions`: twice as many as came, so that
-   * no single write pays for all.
+   * Called after transfers `first` to `end - 1` were added. If enough positions are waiting, it moves some transactions to the store: twice
+   * as many as came, so that no single write pays for all.
    */
   settle(first: number, end: number): void {
     const state = this.#state ?? NONE;
@@ -141,7 +144,7 @@ export class FreshTransactions {
     if (this.#leaving || this.#positions >= max) this.#leave(Math.max(step, 2 * (end - first)));
   }
 
-  /** Moves up to `limit` transactions to the store; true when none is left. A bulk load looks for them there. */
+  /** Moves up to `limit` transactions to the store. Returns true when none is left. A bulk load looks for them there. */
   drain(limit: number): boolean {
     const isDone = this.#leave(limit);
     const { from, to } = this.#state ?? NONE;
@@ -188,7 +191,7 @@ export class FreshTransactions {
     this.#flags[transaction] = READ;
   }
 
-  /** Joins what is stored of a transaction with what is known of it. */
+  /** Adds the stored positions of a transaction to those in memory. */
   #read(transaction: number, key: Buffer): void {
     this.#flags[transaction] = (this.#flags[transaction] as number) | READ;
     const stored = this.#store.transactions.getBinaryFast(key);
@@ -210,7 +213,7 @@ export class FreshTransactions {
     return found.reverse();
   }
 
-  /** Leaves the transactions that are not stored as they are. */
+  /** Keeps only the transactions that are not stored yet. */
   #compact(): void {
     const kept: { key: Uint32Array; flags: number; positions: KnownPosition[] }[] = [];
     for (let transaction = 0; transaction < this.#count; transaction++) {
@@ -251,7 +254,7 @@ export class FreshTransactions {
     return this.#find(key.readUInt32BE(0), key.readUInt32BE(4), key.readUInt32BE(8));
   }
 
-  /** The number of a transaction; a new one where it was not known. The key is a keyed hash: its words need no further mixing. */
+  /** Returns the number of a transaction, and adds it if it is new. The key is a keyed hash, so its words need no further mixing. */
   #find(first: number, second: number, third: number): number {
     const slots = this.#slots;
     const keys = this.#keys;

@@ -1,6 +1,6 @@
 /**
- * How a transaction was started, in one byte behind a record of the log. A record without it is from a source that cannot say so, or
- * was stored before this was kept.
+ * How a transaction was started, in one byte at the end of a log record. If the byte is missing, the source does not give this information,
+ * or the record is older than the field.
  */
 import type { Transfer } from '../../chains/transfer.ts';
 import type { StoredInitiation } from '../transfers.ts';
@@ -20,11 +20,11 @@ const YES = 2;
 const answerCode = (answer: boolean | null): number => (answer === null ? 0 : answer ? YES : NO);
 const answerOf = (code: number): boolean | null => (code === YES ? true : code === NO ? false : null);
 
-/** Packs what is known of the start of a transaction. `sender` is one of the codes above. */
+/** Packs the information about the start of a transaction. `sender` is one of the codes above. */
 export const packInitiation = (sender: number, callsAsset: boolean | null, decodes: boolean | null): number =>
   sender | (answerCode(callsAsset) << CALLS_ASSET_SHIFT) | (answerCode(decodes) << DECODES_SHIFT);
 
-/** The byte of a transfer; 0 if its source does not say how the transaction was started. */
+/** Returns the byte of a transfer: 0 if its source does not say how the transaction was started. */
 export function initiationCode({
   initiation,
   from,
@@ -36,7 +36,7 @@ export function initiationCode({
   return packInitiation(code, callsAsset, decodes);
 }
 
-/** Reads the byte of a record; null if nothing is known. */
+/** Reads the byte of a record. Returns null if nothing is known. */
 export function initiationIn(code: number): StoredInitiation | null {
   const sender = code & SENDER_MASK;
   if (sender === 0) return null;

@@ -1,4 +1,7 @@
-/** Address keys by number of first sight, in flat memory: 40 bytes an address where a Map of texts takes 200. */
+/**
+ * Address keys, numbered in the order in which they were first seen, in flat memory: 40 bytes per address instead of the 200 of a Map of
+ * texts.
+ */
 import { systemRandom } from '../../base/random.ts';
 
 const SLOTS_AT_FIRST = 1 << 16;
@@ -6,21 +9,22 @@ const SLOTS_AT_FIRST = 1 << 16;
 const HEAD_WORDS = 2;
 const KEY_WORDS_MAX = 128;
 
+/** A hash table from address keys to numbers, with open addressing. */
 export class KeyTable {
-  /** Hash and record of each slot, record 0 where it is free; at most half of them are taken. */
+  /** Hash and record of each slot. Record 0 marks a free slot. At most half of the slots are taken. */
   #slots = new Uint32Array(SLOTS_AT_FIRST * 2);
-  /** Records in the order of their numbers: number, length, then the key in words that are filled up with zeros. */
+  /** Records in the order of their numbers: number, length, then the key in words padded with zeros. */
   #records = new Uint32Array(SLOTS_AT_FIRST * 4);
-  /** The first record stands at 1, so that 0 is none. */
+  /** The first record is at position 1, because 0 marks a free slot. */
   #filled = 1;
   #taken = 1;
   readonly #wanted = new Uint32Array(KEY_WORDS_MAX);
-  /** Differs from table to table, so that nobody can prepare addresses that collide. */
+  /** Differs for each table, so that an attacker cannot prepare addresses that collide. */
   readonly #seed = Buffer.from(systemRandom.bytes(4)).readInt32LE(0);
-  /** The greatest number given; the first is 1. */
+  /** The greatest assigned number. The first is 1. */
   count = 0;
 
-  /** The number of a key of at most 512 bytes, a new one where it was never seen. */
+  /** Returns the number of a key of at most 512 bytes. A new key gets a new number. */
   numberOf(key: Uint8Array, start: number, end: number): number {
     const wanted = this.#wanted;
     const length = end - start;
@@ -62,7 +66,7 @@ export class KeyTable {
     return this.count;
   }
 
-  /** The keys that got a number since the last call, to be read by `keysIn`. */
+  /** Returns the keys that were numbered since the last call, in the format of `keysIn`. */
   takeFresh(): Uint32Array<ArrayBuffer> {
     const fresh = this.#records.slice(this.#taken, this.#filled);
     this.#taken = this.#filled;
@@ -99,7 +103,7 @@ export class KeyTable {
   }
 }
 
-/** Numbers and keys of what `takeFresh` gave, in the order of their numbers. The keys are views of it. */
+/** Numbers and keys of a `takeFresh` result, in the order of their numbers. The keys are views into it. */
 export function* keysIn(fresh: Uint32Array<ArrayBuffer>): Generator<{ number: number; key: Buffer }> {
   for (let at = 0; at < fresh.length; ) {
     const number = fresh[at] as number;

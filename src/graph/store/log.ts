@@ -1,6 +1,6 @@
 /**
- * The log: every stored transfer by its number of arrival, in chunks of eight, so that three or four stand on a page. Edges and
- * addresses name their newest transfers by these numbers.
+ * The log: every stored transfer by its arrival number, in chunks of eight, so that three or four chunks fit on a page. Edges and addresses
+ * refer to their newest transfers by these numbers.
  */
 import { ByteReader, ByteWriter } from './bytes.ts';
 import { type ChainRecords, lostRecord } from './chain-records.ts';
@@ -10,13 +10,13 @@ import { UNKNOWN_INITIATION } from './initiation.ts';
 
 export const LOG_CHUNK_TRANSFERS = 8;
 
-/** A transfer in the words of the store. */
+/** A transfer with the ids of the store. */
 export interface LoggedTransfer {
   readonly transaction: Uint8Array;
   readonly position: string;
   readonly blockNumber: number;
   readonly timestampMs: number;
-  /** Dense ids; 0 is nobody. */
+  /** Dense ids. 0 if there is no sender or receiver. */
   readonly from: number;
   readonly to: number;
   readonly asset: number;
@@ -28,7 +28,7 @@ export interface LoggedTransfer {
 
 const scratch = new ByteWriter();
 
-/** A record with its length in front; the answer is a copy of its own. */
+/** Packs a record with its length in front. The result is a copy. */
 export function packTransfer(transfer: LoggedTransfer): Buffer {
   const out = scratch;
   out.length = 0;
@@ -51,7 +51,7 @@ export function packTransfer(transfer: LoggedTransfer): Buffer {
   out.varint(transfer.asset);
   out.varint(transfer.cents === null ? 0 : transfer.cents + 1);
   out.amount(transfer.amount);
-  // Records of stores from before end here, as do those of which nothing is known.
+  // Records of older stores end here, and so do those with unknown initiation.
   if (transfer.initiation !== UNKNOWN_INITIATION) out.byte(transfer.initiation);
   const record = Buffer.allocUnsafe(out.length + 2);
   record.writeUInt16LE(out.length, 0);
@@ -91,7 +91,7 @@ function unpackTransfer(reader: ByteReader): LoggedTransfer {
   };
 }
 
-/** A number that was given to no transfer: a duplicate of a bulk load. */
+/** A number without a transfer: a duplicate in a bulk load, or a reverted transfer. */
 export const EMPTY_RECORD: Buffer = Buffer.alloc(2);
 
 /** Writes records in the order of their numbers, which may have gaps. Used inside a write transaction. */
@@ -122,7 +122,7 @@ export class LogWriter {
   }
 }
 
-/** The records of a chunk, each with its length in front; one of two bytes is of a number that nobody has. */
+/** The records of a chunk, each with its length in front. A record of two bytes is empty. */
 export function recordsIn(bytes: Buffer | undefined): Buffer[] {
   const records: Buffer[] = [];
   if (!bytes) return records;
@@ -136,7 +136,7 @@ export function recordsIn(bytes: Buffer | undefined): Buffer[] {
 
 const reader = new ByteReader();
 
-/** The transfers with the numbers from `first` to `end - 1`, without those that were taken back. */
+/** The transfers with the numbers from `first` to `end - 1`, without reverted ones. */
 export function* loggedTransfers(store: ChainStore, first: number, end: number): Generator<LoggedTransfer> {
   for (let chunk = Math.floor(first / LOG_CHUNK_TRANSFERS); chunk * LOG_CHUNK_TRANSFERS < end; chunk++)
     for (const [slot, record] of recordsIn(store.log.getBinary(chunk)).entries()) {
@@ -146,21 +146,21 @@ export function* loggedTransfers(store: ChainStore, first: number, end: number):
     }
 }
 
-/** Both sides of a record of `recordsIn`, of which 0 is nobody. */
+/** Sender and receiver of a record from `recordsIn`. 0 if there is none. */
 export function partiesOf(record: Buffer): readonly [from: number, to: number] {
   if (record.length <= EMPTY_RECORD.length) return [0, 0];
   const { from, to } = unpackTransfer(reader.open(record, EMPTY_RECORD.length));
   return [from, to];
 }
 
-/** Leaves the numbers of transfers that are taken back to nobody. */
+/** Replaces reverted transfers by empty records. */
 export function eraseTransfers(store: ChainStore, first: number, count: number): void {
   const log = new LogWriter(store);
   for (let ordinal = first; ordinal < first + count; ordinal++) log.add(ordinal, EMPTY_RECORD);
   log.flush();
 }
 
-/** Throws STORE_CORRUPT for a number that no transfer has. */
+/** Reads one transfer. Throws STORE_CORRUPT if no transfer has the number. */
 export function readTransfer(records: ChainRecords, ordinal: number): LoggedTransfer {
   const bytes = records.logChunk(Math.floor(ordinal / LOG_CHUNK_TRANSFERS));
   let at = 0;

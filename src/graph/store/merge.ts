@@ -9,10 +9,10 @@ import { createNode, flowOf, type NodeRecord, packNode, unpackNode } from './nod
 
 const OUT = 1;
 
-/** Whether a transfer moved an amount that nobody could price. */
+/** Returns true if a transfer moved an amount without a known price. */
 export const isUnpriced = (entry: DeltaEntry): boolean => entry.cents === null && entry.amount > 0n;
 
-/** Adds a transfer to the sums of an address, its edges aside. */
+/** Adds a transfer to the sums of an address, except its edges. */
 export function addToNode(record: NodeRecord, node: number, entry: DeltaEntry): void {
   const { timestampMs, ordinal } = entry;
   if (timestampMs < record.firstSeenMs) record.firstSeenMs = timestampMs;
@@ -31,7 +31,7 @@ export function addToNode(record: NodeRecord, node: number, entry: DeltaEntry): 
   flow.amount += entry.amount;
 }
 
-/** Adds a transfer to an edge. The transactions behind it, and what moved by day, are kept on the side that sent. */
+/** Adds a transfer to an edge. Only the sender's side keeps references to the transfers and the amounts by day. */
 export function addToEdge(edge: Edge, entry: DeltaEntry): void {
   const { timestampMs, ordinal } = entry;
   const sum = assetSumOf(edge, entry.asset);
@@ -45,7 +45,7 @@ export function addToEdge(edge: Edge, entry: DeltaEntry): void {
   if (entry.direction === OUT) addNewest(sum.newest, { timestampMs, ordinal }, LIMITS.recentTransfersPerEdge);
 }
 
-/** The transfers of one counterparty, in the order of ids. */
+/** The transfers of one counterparty, in id order. */
 type Group = readonly [counterparty: number, entries: DeltaEntry[]];
 
 function groupsOf(entries: readonly DeltaEntry[], node: number, direction: number): Group[] {
@@ -68,7 +68,7 @@ function addGroup(edge: Edge, entries: readonly DeltaEntry[]): Edge {
   return edge;
 }
 
-/** Fills the builder with a chunk's edges and the groups; returns how many counterparties are new. */
+/** Fills the builder with a chunk's edges and the groups. Returns the number of new counterparties. */
 function mergeChunk(bytes: Buffer | null, groups: readonly Group[]): number {
   builder.clear();
   const waiting = new Map(groups);
@@ -88,7 +88,7 @@ function mergeChunk(bytes: Buffer | null, groups: readonly Group[]): number {
   return waiting.size;
 }
 
-/** The chunk of a hub that is responsible for an id. */
+/** Finds the chunk of a hub that is responsible for an id. */
 function findHubChunk(
   store: ChainStore,
   node: number,
@@ -104,7 +104,7 @@ function findHubChunk(
   throw new AssayError('STORE_CORRUPT', `The transfer store lost a chunk of neighbours of address ${node}.`);
 }
 
-/** Returns how many counterparties are new to the address in the direction. */
+/** Returns the number of counterparties that are new to the address in this direction. */
 function mergeEdges(store: ChainStore, node: number, direction: number, groups: readonly Group[]): number {
   if (groups.length === 0) return 0;
   const { edges } = store;
@@ -131,7 +131,7 @@ function mergeEdges(store: ChainStore, node: number, direction: number, groups: 
   return added;
 }
 
-/** Merges transfers into what is stored of an address. */
+/** Merges transfers into the stored records of an address. */
 export function mergeNode(store: ChainStore, node: number, entries: readonly DeltaEntry[]): void {
   const stored = store.nodes.getBinary(node);
   const record = stored ? unpackNode(stored) : createNode();

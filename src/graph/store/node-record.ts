@@ -1,9 +1,9 @@
-/** The sums of one address that its edges do not hold, packed: counts, flows by asset, and its newest transfers. */
+/** The sums of one address that are not part of its edges, packed: counts, flows by asset, and its newest transfers. */
 import type { TransferRef } from '../edges.ts';
 import type { AssetSums } from '../graph.ts';
 import { ByteReader, ByteWriter } from './bytes.ts';
 
-/** What moved of one asset in one direction, whoever stood on the other side; self-transfers left out. */
+/** Sums of one asset in one direction, with or without a counterparty. Self-transfers are left out. */
 export interface FlowSum {
   readonly asset: number;
   /** 0 in, 1 out. */
@@ -12,14 +12,14 @@ export interface FlowSum {
   unpriced: number;
   cents: number;
   amount: bigint;
-  /** Part of `amount` that has a price; null if a program that did not keep it stored transfers both with and without a price. */
+  /** Part of `amount` that has a price. Null if a program that did not keep it stored transfers both with and without a price. */
   pricedAmount: bigint | null;
 }
 
-/** The length byte of an amount has this bit if the priced part follows: a flow with and without prices. */
+/** The length byte of an amount has this bit set if the priced part follows: the flow has transfers with and without a price. */
 const PRICED_PART = 0x80;
 
-/** The priced part of a flow whose transfers all have a price or all have none; null if some have. */
+/** The priced part of a flow if all or none of its transfers have a price. Null if only some have. */
 const pricedPart = <T>(transfers: number, unpriced: number, amount: T, none: T): T | null =>
   unpriced === 0 ? amount : unpriced === transfers ? none : null;
 
@@ -36,6 +36,7 @@ export interface NodeRecord {
   newest: TransferRef[];
 }
 
+/** Creates an empty record. */
 export const createNode = (): NodeRecord => ({
   counterpartiesIn: 0,
   counterpartiesOut: 0,
@@ -49,7 +50,7 @@ export const createNode = (): NodeRecord => ({
 
 const flowName = (asset: number, direction: number): number => asset * 2 + direction;
 
-/** The sum of an asset and direction; made where the address has none. Binary search: an exchange has 10,000 assets. */
+/** Returns the sum of an asset and direction, and creates it if the address has none. Binary search: an exchange has 10,000 assets. */
 export function flowOf(node: NodeRecord, asset: number, direction: number): FlowSum {
   const wanted = flowName(asset, direction);
   let low = 0;
@@ -77,6 +78,7 @@ export function flowOf(node: NodeRecord, asset: number, direction: number): Flow
 
 const out = new ByteWriter();
 
+/** Packs a record. */
 export function packNode(node: NodeRecord): Buffer {
   out.length = 0;
   out.varint(node.counterpartiesIn);
@@ -110,6 +112,7 @@ export function packNode(node: NodeRecord): Buffer {
 
 const reader = new ByteReader();
 
+/** Unpacks a record. */
 export function unpackNode(bytes: Buffer): NodeRecord {
   reader.open(bytes);
   const counterpartiesIn = reader.varint();
@@ -150,7 +153,7 @@ export function unpackNode(bytes: Buffer): NodeRecord {
   };
 }
 
-/** The flows of a record alone, with amounts as doubles: in, then out. Kernels read them of every address they pass. */
+/** Reads only the flows of a record, with amounts as doubles: in, then out. Kernels read them for every address on their way. */
 export function flowSums(bytes: Buffer): readonly [AssetSums[], AssetSums[]] {
   reader.open(bytes);
   for (let field = 0; field < 4; field++) reader.varint();
@@ -173,13 +176,13 @@ export function flowSums(bytes: Buffer): readonly [AssetSums[], AssetSums[]] {
   return sums;
 }
 
-/** A flow as kernels read it. A flow without the priced part reads as if all of it had a price. */
+/** Converts a flow to the form that kernels read. If its priced part is unknown, all of it counts as priced. */
 export function sumsOfFlow({ asset, transfers, unpriced, cents, amount, pricedAmount }: FlowSum): AssetSums {
   const priced = Number(pricedAmount ?? amount);
   return { asset, transfers, unpriced, cents, amount: Number(amount), pricedAmount: priced };
 }
 
-/** Counterparties in (0) or out (1), without the rest of the record. */
+/** Reads the number of counterparties in (0) or out (1), without the rest of the record. */
 export function counterpartiesIn(bytes: Buffer, direction: number): number {
   reader.open(bytes);
   const first = reader.varint();

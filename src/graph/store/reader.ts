@@ -1,4 +1,4 @@
-/** Answers about transfers out of one chain's store: the reader's port, and the graph that kernels walk. */
+/** Reads transfers from one chain's store: the reader's port, and the graph that kernels walk. */
 import { isoTime } from '../../base/clock.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { formatAddressKey } from '../../chains/address/parse.ts';
@@ -32,7 +32,7 @@ interface Sums {
   readonly cents: number;
 }
 
-/** Null where no figure is known: a transfer without value beside one without price says nothing of what moved. */
+/** Returns null if the value is unknown: transfers worth 0 beside unpriced ones do not determine it. */
 const usd = ({ cents, unpriced }: Sums): number | null => (cents === 0 && unpriced > 0 ? null : cents / 100);
 
 function assetFlow(records: ChainRecords, sum: Sums & { asset: number; amount: bigint }): AssetFlow {
@@ -98,12 +98,12 @@ function transferOf(records: ChainRecords, logged: LoggedTransfer): RecentTransf
   };
 }
 
-/** Newest first; those of one moment in the order of their transactions, whatever order they came in. */
+/** Newest first. Transfers at the same time are in the order of their transactions, not of their arrival. */
 const newestTransfers = (a: RecentTransfer, b: RecentTransfer): number =>
   b.timestampMs - a.timestampMs ||
   (a.txHash === b.txHash ? (a.position < b.position ? -1 : 1) : a.txHash < b.txHash ? -1 : 1);
 
-/** The answers about one chain. Every call sees the newest commit; a call is of one commit. */
+/** Read queries on one chain. Each call sees one commit: the newest. */
 export interface ChainReader {
   counterparties(
     key: Uint8Array,
@@ -119,6 +119,7 @@ export interface ChainReader {
   coverage(): TransferCoverage;
 }
 
+/** Creates a reader of one chain's records. */
 export function createChainReader(records: ChainRecords): ChainReader {
   const adjacency = new Adjacency(records);
 
@@ -197,7 +198,7 @@ export function createChainReader(records: ChainRecords): ChainReader {
     daily(key, limitDays) {
       const node = records.idOf(key);
       const newest = node === null ? [] : (readNode(records, node)?.newest ?? []);
-      // Read from the log alone: who was at the other end would cost a hash each to write out.
+      // Uses only the log: the counterparties are not needed, and formatting each would cost a hash.
       const found = readLogged(newest)
         .filter(({ from, to }) => from !== to)
         .sort((a, b) => b.timestampMs - a.timestampMs)
@@ -231,7 +232,7 @@ export function createChainReader(records: ChainRecords): ChainReader {
 
 const byTransfers = (a: AssetSum, b: AssetSum): number => b.transfers - a.transfers || a.asset - b.asset;
 
-/** The chain as kernels read it, as of the commit that is newest when the kernel begins. */
+/** The chain as kernels read it, as of the commit that is newest when the kernel starts. */
 function createGraph(records: ChainRecords, adjacency: Adjacency): TransferGraph {
   const { nextAddress, nextOrdinal } = records.state();
   return {

@@ -1,34 +1,34 @@
 /**
- * The transfers of a run of a bulk load while they are in memory: columns that two threads share. One fills them with rows, the other
- * writes them as sorted runs, and meanwhile the first fills the next.
+ * The transfers of a run of a bulk load in memory, as columns that two threads share. While one thread writes filled columns as sorted
+ * runs, the other fills the next columns with rows.
  */
 import { LIMITS } from '../../base/limits.ts';
 import { KeyTable } from './key-table.ts';
 
-/** Bytes of a packed transaction id of the common form, which memory is reckoned by. */
+/** Bytes of a packed transaction id of the common form, used to size the memory. */
 const TRANSACTION_BYTES = 33;
 const TRANSACTION_BYTES_MAX = 1 + LIMITS.txHashTextMax;
 /** Columns of 8 and of 4 bytes. */
 const WIDE_COLUMNS = 4;
 const NARROW_COLUMNS = 7;
 
-/** One transfer on its way in; reused from row to row. */
+/** One input transfer. The object is reused for all rows. */
 export class BulkTransfer {
-  /** Packed transaction id, as fingerprint.ts has it. */
+  /** Packed transaction id in the format of fingerprint.ts. */
   readonly transaction = Buffer.alloc(TRANSACTION_BYTES_MAX);
   transactionLength = 0;
-  /** `positionCode`, or -1 where `positionText` says it. */
+  /** `positionCode`, or -1 if the position is in `positionText`. */
   position = 0;
   positionText = '';
   blockNumber = 0;
   timestampMs = 0;
-  /** Numbers of this load; 0 is nobody. */
+  /** Numbers of this load. 0 if there is no sender or receiver. */
   from = 0;
   to = 0;
   asset = 0;
-  /** Whole cents; -1 where no price is known. */
+  /** Whole cents. -1 if no price is known. */
   cents = -1;
-  /** Words of 32 bits, where `large` is null. */
+  /** Words of 32 bits, used if `large` is null. */
   amountLow = 0;
   amountMiddle = 0;
   amountHigh = 0;
@@ -44,12 +44,13 @@ export class BulkTransfer {
   }
 }
 
-/** Memory of the columns of `capacity` transfers. */
+/** Allocates the memory of the columns of `capacity` transfers. */
 export const columnMemory = (capacity: number): SharedArrayBuffer =>
   new SharedArrayBuffer(
     capacity * (WIDE_COLUMNS * 8 + NARROW_COLUMNS * 4 + 1 + TRANSACTION_BYTES) + 8 + TRANSACTION_BYTES_MAX,
   );
 
+/** Views of the columns in shared memory. */
 export class RunColumns {
   readonly times: Float64Array;
   readonly blocks: Float64Array;
@@ -60,7 +61,7 @@ export class RunColumns {
   readonly asset: Uint32Array;
   /** Three words each, lowest first. */
   readonly amounts: Uint32Array;
-  /** Where the id of each ends in `transactions`; the first begins at 0. */
+  /** End of each transaction id in `transactions`. The first id starts at 0. */
   readonly transactionEnds: Uint32Array;
   readonly transactions: Uint8Array;
   readonly initiations: Uint8Array;
@@ -91,24 +92,24 @@ export class RunColumns {
   }
 }
 
-/** What stands in columns, and what does not fit them. */
+/** Filled columns, and the values that do not fit into them. */
 export interface FilledRun {
-  /** Which of the columns. */
+  /** Index of the columns. */
   readonly slot: number;
   readonly count: number;
-  /** Addresses that were not seen in a run before, as `keysIn` reads them. */
+  /** Addresses that were not in an earlier run, in the format of `keysIn`. */
   readonly keys: Uint32Array<ArrayBuffer>;
-  /** Whether the numbers of addresses begin anew with the next run. */
+  /** Whether address numbers restart with the next run. */
   readonly isLastOfNumbers: boolean;
-  /** By their numbers in this run, from 1. */
+  /** By their numbers in this run, starting at 1. */
   readonly assets: readonly { readonly asset: string; readonly decimals: number | null }[];
-  /** Positions of no common form. */
+  /** Positions that are not of a common form. */
   readonly positionTexts: ReadonlyMap<number, string>;
   /** Amounts of 2^96 and more. */
   readonly large: ReadonlyMap<number, bigint>;
 }
 
-/** Fills one run after the other. */
+/** Fills one run after another. */
 export class RunFiller {
   readonly #slots: readonly RunColumns[];
   readonly #capacity: number;
@@ -122,7 +123,7 @@ export class RunFiller {
   #bytes = 0;
   count = 0;
 
-  /** `memories`: of the columns that are filled in turn, each of `capacity` transfers. */
+  /** `memories`: the memory of the columns that are filled in turn, each for `capacity` transfers. */
   constructor(memories: readonly SharedArrayBuffer[], capacity: number) {
     this.#slots = memories.map((memory) => new RunColumns(memory, capacity));
     this.#capacity = capacity;
@@ -135,12 +136,12 @@ export class RunFiller {
     );
   }
 
-  /** The number of an address by its key. */
+  /** Returns the number of an address by its key. */
   addressNumber(key: Uint8Array, start: number, end: number): number {
     return this.#keys.numberOf(key, start, end);
   }
 
-  /** The number of an asset. */
+  /** Returns the number of an asset. */
   assetNumber(asset: string, decimals: number | null): number {
     const known = this.#assets.get(asset);
     if (known !== undefined) return known;
@@ -149,7 +150,7 @@ export class RunFiller {
     return number;
   }
 
-  /** The run must not be full. */
+  /** Adds a transfer. The run must not be full. */
   add(transfer: BulkTransfer): void {
     const at = this.count++;
     const columns = this.#columns;
@@ -175,7 +176,7 @@ export class RunFiller {
     columns.transactionEnds[at + 1] = this.#bytes;
   }
 
-  /** Hands over what was collected, and begins the next run in the next columns. */
+  /** Returns the filled run, and starts the next one in the next columns. */
   take(): FilledRun {
     const isLastOfNumbers = this.#keys.count > LIMITS.bulkAddressesKept;
     const filled: FilledRun = {

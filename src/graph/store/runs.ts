@@ -1,7 +1,7 @@
-/** Sorted runs of a bulk load on disk: fixed records of 32-bit words, written once, read once in order. */
+/** Sorted runs of a bulk load on disk: fixed records of 32-bit words, written once, then read once in order. */
 import { closeSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
 
-/** Words of a half of a transfer: one side's view. The columns that follow name their places. */
+/** Words per half of a transfer, which is the view of one side. The constants below are their positions. */
 export const HALF_WORDS = 11;
 /** Node and direction: id * 2 + direction. */
 export const HALF_NODE = 0;
@@ -9,7 +9,7 @@ export const HALF_COUNTERPARTY = 1;
 export const HALF_ASSET = 2;
 /** Number of the transfer in its load. */
 export const HALF_INDEX = 3;
-/** Milliseconds since the epoch: low word, then 16 bits; the flags stand above. */
+/** Milliseconds since the epoch: low word, then 16 bits. The flags are in the bits above. */
 export const HALF_TIME = 4;
 /** Cents, low and high word. */
 export const HALF_CENTS = 6;
@@ -17,13 +17,13 @@ export const HALF_CENTS = 6;
 export const HALF_AMOUNT = 8;
 
 export const FLAG_PRICED = 1 << 16;
-/** The amount needs more than 96 bits, and stands in the log. */
+/** The amount needs more than 96 bits, and is in the log. */
 export const FLAG_LARGE = 1 << 17;
 
 /** Words of a transaction's position: fingerprint (3), number in the load, mark (2), from, to. */
 export const MARK_WORDS = 8;
 
-/** Writes the records whose places `order` names, in that order, and makes them durable. */
+/** Writes the records at the places in `order`, in that order, and makes them durable. */
 export function writeRun(
   path: string,
   records: Uint32Array,
@@ -51,8 +51,9 @@ export function writeRun(
 }
 
 /**
- * Order of records by one of their words, stable: least significant digits first, 11 bits a pass. Returns the array that holds
- * the outcome, which is one of the two given.
+ * Orders records by one of their words: a stable radix sort, least significant digits first, 11 bits per pass.
+ *
+ * @returns the array that holds the result, which is one of the two in `memory`
  */
 export function radixOrder(
   records: Uint32Array,
@@ -101,7 +102,7 @@ export class RunReader {
   readonly #words: number;
   readonly #buffer: Uint32Array;
   #filled = 0;
-  /** Place of the current record in `words`. */
+  /** Position of the current record in `words`. */
   at = 0;
   isAtEnd = false;
 
@@ -142,7 +143,7 @@ export class RunReader {
 /** Memory of all readers of a pass. */
 const READ_BYTES = 32 << 20;
 
-/** Readers of the runs that hold anything. */
+/** Returns readers for the runs that are not empty. */
 export function openRuns(paths: readonly string[], words: number): RunReader[] {
   const bytes = Math.min(1 << 20, Math.floor(READ_BYTES / Math.max(1, paths.length)));
   return paths

@@ -1,4 +1,4 @@
-/** The transactions that are stored, by fingerprint: their positions, and the dense ids on both sides of each. */
+/** Stored transactions by fingerprint: their positions, and the dense ids of the sender and receiver of each. */
 import { ByteReader, ByteWriter } from './bytes.ts';
 
 const MARK_BYTES = 6;
@@ -12,6 +12,7 @@ export interface KnownPosition {
   readonly to: number;
 }
 
+/** Unpacks the positions of a transaction. */
 export function readPositions(bytes: Buffer | undefined): KnownPosition[] {
   const positions: KnownPosition[] = [];
   if (!bytes) return positions;
@@ -24,6 +25,7 @@ export function readPositions(bytes: Buffer | undefined): KnownPosition[] {
   return positions;
 }
 
+/** Packs the positions of a transaction. */
 export function packPositions(positions: readonly KnownPosition[]): Buffer {
   out.length = 0;
   for (const { mark, from, to } of positions) {

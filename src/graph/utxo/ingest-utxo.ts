@@ -1,4 +1,4 @@
-/** Blocks of a UTXO chain into both stores: outputs with their spends first, then the transfers that follow from them. */
+/** Writes blocks of a UTXO chain to both stores: first the outputs with their spends, then the transfers derived from them. */
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Block } from '../../chains/block.ts';
@@ -9,13 +9,13 @@ import type { TransferStore } from '../store.ts';
 import type { OutputsStore, UtxoBlock } from './outputs-store.ts';
 import { projectTransaction } from './project.ts';
 
-/** Fills in what transfers were worth at their time (chains/prices). */
+/** Adds to each transfer its value at the time of the transfer (chains/prices). */
 export type PriceTransfers = (transfers: Iterable<Transfer>) => Iterable<Transfer> | AsyncIterable<Transfer>;
 
 export interface UtxoIngestDeps {
   readonly outputs: Pick<OutputsStore, 'put' | 'flushed'>;
   readonly transfers: Pick<TransferStore, 'ingest'>;
-  /** Without it no transfer has a value: unknown. */
+  /** If it is absent, the value of every transfer is unknown. */
   readonly price?: PriceTransfers;
 }
 
@@ -28,13 +28,13 @@ export interface UtxoIngestCounts {
   readonly blocks: number;
   /** Transactions that were new. */
   readonly transactions: number;
-  /** Transactions that the store knew. */
+  /** Transactions that were already stored. */
   readonly known: number;
-  /** Transactions with an input that nobody knows: kept, and without transfers until it is known. */
+  /** Transactions that have an input with an unknown value. They are stored, and get transfers when that value becomes known. */
   readonly unresolved: number;
   /** Transfers that were new. */
   readonly stored: number;
-  /** Transfers that the store knew. */
+  /** Transfers that were already stored. */
   readonly duplicates: number;
 }
 
@@ -51,8 +51,10 @@ const pricedTransfers = (
 };
 
 /**
- * Stores blocks in batches. A crash between the two stores loses nothing: blocks read again are divided into transfers again, and
- * those that are stored count once. Throws as OutputsStore.put and TransferStore.ingest do.
+ * Stores blocks in batches. A crash between the two stores loses nothing: if the blocks are read again, their transfers are derived again,
+ * and those already stored count once.
+ *
+ * @throws the errors of OutputsStore.put and TransferStore.ingest
  */
 export async function ingestUtxoBlocks(
   chain: ChainId,
@@ -65,7 +67,7 @@ export async function ingestUtxoBlocks(
 
   const write = async (): Promise<void> => {
     const put = deps.outputs.put(chain, batch);
-    // What is on disk of the transfers must not be ahead of the outputs they follow from.
+    // The transfers on disk must not be ahead of the outputs they are derived from.
     await deps.outputs.flushed();
     const { stored, duplicates } = await deps.transfers.ingest(pricedTransfers(put.resolved, deps));
     counts.blocks += batch.length;
@@ -88,7 +90,7 @@ export async function ingestUtxoBlocks(
   return counts;
 }
 
-/** A crash before its transfers leaves a block in the outputs alone, which nobody else knows to take back when the chain leaves it. */
+/** Reverts a block that a crash left in the outputs store without its transfers. Otherwise nothing would revert it in a reorg. */
 function dropCutOff(chain: ChainId, { outputs, transfers }: LiveUtxoDeps): void {
   const last = outputs.newestLive(chain);
   if (last === null || transfers.blocks(chain).some(({ height }) => height === last.height)) return;
@@ -96,8 +98,10 @@ function dropCutOff(chain: ChainId, { outputs, transfers }: LiveUtxoDeps): void 
 }
 
 /**
- * Stores a live block as an adapter delivers it. Inputs whose value it does not say are looked up. Throws as OutputsStore.put and
- * TransferStore.appendBlock do; whatever was cut off is made good when the block is delivered again.
+ * Stores a live block as an adapter delivers it. Looks up inputs whose value the block does not give. After an interruption, delivering the
+ * block again completes the work.
+ *
+ * @throws the errors of OutputsStore.put and TransferStore.appendBlock
  */
 export async function ingestUtxoBlock(block: Block, deps: LiveUtxoDeps): Promise<UtxoIngestCounts> {
   const { chain, height, hash, parentHash, timestampMs, transactions = [] } = block;
@@ -109,7 +113,7 @@ export async function ingestUtxoBlock(block: Block, deps: LiveUtxoDeps): Promise
   const transfers: Transfer[] = [];
   for await (const transfer of pricedTransfers(own, deps)) transfers.push(transfer);
   const appended = await deps.transfers.appendBlock({ ...block, transfers });
-  // Blocks below that waited for an output of this one: they are no part of it, and stay when it goes.
+  // Transactions of earlier blocks that waited for an output of this block. They are not part of it, and stay if it is reverted.
   const waited = await deps.transfers.ingest(pricedTransfers(earlier, deps));
   return {
     blocks: 1,
@@ -122,8 +126,11 @@ export async function ingestUtxoBlock(block: Block, deps: LiveUtxoDeps): Promise
 }
 
 /**
- * Takes the newest live block back from both stores; one that was cut off in the middle is finished. Returns how many transfers
- * went. Throws NOT_FOUND for a block that did not arrive live or is too old, INVALID_REQUEST where newer ones build on it.
+ * Reverts the newest live block in both stores. Completes a revert that was interrupted.
+ *
+ * @returns the number of transfers removed
+ * @throws NOT_FOUND if the block did not arrive live or is too old
+ * @throws INVALID_REQUEST if newer blocks build on it
  */
 export async function revertUtxoBlock(chain: ChainId, height: number, deps: LiveUtxoDeps): Promise<number> {
   if (!deps.transfers.blocks(chain).some((block) => block.height === height))

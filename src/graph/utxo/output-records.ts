@@ -1,4 +1,6 @@
-/** Bytes of the outputs store: a transaction with its outputs and spends, packed without field names; numbers take what they need. */
+/**
+ * Binary records of the outputs store: a transaction with its outputs and spends, packed without field names. Numbers have variable length.
+ */
 import { AssayError } from '../../base/errors.ts';
 import type { ScriptKind } from '../../chains/utxo-transaction.ts';
 import type { TxNumber } from './spend-graph.ts';
@@ -12,7 +14,7 @@ export interface OutputDraft {
   spentBy: TxNumber | null;
 }
 
-/** A transaction while it is being written: a SpendTransaction whose fields may change. */
+/** A transaction while it is being written: a SpendTransaction with mutable fields. */
 export interface TransactionDraft {
   readonly number: TxNumber;
   readonly txid: string;
@@ -27,7 +29,7 @@ export interface TransactionDraft {
   shieldedOut: bigint;
 }
 
-/** Stored as their place in this list: never reordered, only lengthened. */
+/** Records store the index in this list: append new kinds, and never reorder. */
 const SCRIPT_KINDS: readonly ScriptKind[] = [
   'other',
   'p2pk',
@@ -47,7 +49,7 @@ const SHIELDED = 4;
 const TXID_BYTES = 32;
 const SAFE = BigInt(Number.MAX_SAFE_INTEGER);
 
-/** Grows as it is written; reused from record to record. */
+/** Grows while it is written. One instance is reused for all records. */
 class ByteWriter {
   #bytes = Buffer.allocUnsafe(64 * 1024);
   #at = 0;
@@ -73,7 +75,7 @@ class ByteWriter {
     this.#at += this.#bytes.write(text, this.#at, 'hex');
   }
 
-  /** Seven bits a byte, lowest first. */
+  /** Seven bits per byte, lowest first. */
   number(value: number): void {
     this.#room(8);
     let left = value;
@@ -151,6 +153,7 @@ class ByteReader {
 
 const writer = new ByteWriter();
 
+/** Packs a transaction into a record. */
 export function encodeTransaction(draft: TransactionDraft): Buffer {
   const isShielded = draft.shieldedIn > 0n || draft.shieldedOut > 0n;
   writer.start();
@@ -183,8 +186,14 @@ export function encodeTransaction(draft: TransactionDraft): Buffer {
   return writer.copy();
 }
 
+/** Returns the transaction id of a record without decoding the rest. */
 export const txidOfRecord = (bytes: Buffer): string => bytes.toString('hex', 1, 1 + TXID_BYTES);
 
+/**
+ * Unpacks a record.
+ *
+ * @throws STORE_CORRUPT if the record is cut short
+ */
 export function decodeTransaction(number: TxNumber, bytes: Buffer): TransactionDraft {
   const reader = new ByteReader(bytes);
   const flags = reader.u8();

@@ -1,6 +1,7 @@
 /**
- * The store of outputs: one LMDB environment a UTXO chain, with every transaction, its outputs, and which transaction spends each.
- * Written block by block, whole or absent; a block read again changes nothing, and the newest can be taken back.
+ * The store of outputs: one LMDB environment per UTXO chain, with every transaction, its outputs, and the transaction that spends each
+ * output. Each write stores its blocks completely or not at all. Storing a block again changes nothing, and the newest block can be
+ * reverted.
  */
 import { join } from 'node:path';
 import { isoTime } from '../../base/clock.ts';
@@ -26,13 +27,13 @@ import {
 import type { SpendGraph, SpendTransaction, TxNumber } from './spend-graph.ts';
 import type { OutputRef } from './taint.ts';
 
-/** Changes when bytes of any database below mean something else. Never reused. */
+/** Changes when the meaning of any bytes in the databases below changes. A version is never reused. */
 const FORMAT = { name: 'assay-outputs', version: 1 } as const;
 
-/** A block, or those of its transactions that a file has. */
+/** A block, or those of its transactions that a file contains. */
 export interface UtxoBlock {
   readonly height: number;
-  /** Null where the source does not say. */
+  /** Null if the source does not give it. */
   readonly hash: string | null;
   readonly parentHash: string | null;
   readonly timestampMs: number;
@@ -50,9 +51,9 @@ export interface PutBlocks {
   /** Transactions that were new. */
   readonly stored: number;
   readonly duplicates: number;
-  /** Whose inputs are all known now: those of the blocks, and earlier ones that waited for them. In the order of the chain. */
+  /** Transactions with all inputs known now, in chain order: those of the blocks, and earlier ones that waited for them. */
   readonly resolved: readonly UtxoTransaction[];
-  /** Transactions of the blocks with an input that nobody knows. */
+  /** Transactions of the blocks that have an input with an unknown value. */
   readonly unresolved: number;
 }
 
@@ -65,17 +66,17 @@ export interface OutputsCoverage {
 }
 
 export interface OutputsReader {
-  /** A view for kernels: valid until the thread yields, with a memory of its own. Null where the chain was never written. */
+  /** A view for kernels, with a cache of its own. It is valid until the thread yields. Null if the chain was never written. */
   graph(chain: ChainId): SpendGraph | null;
-  /** Numbers of the transactions of a block, in no order; empty where no block is stored at that height. */
+  /** Numbers of the transactions of a block, in no order. Empty if no block is stored at that height. */
   transactionsAt(chain: ChainId, height: number): readonly TxNumber[];
-  /** Number of an address; null for one no output is known of. */
+  /** Number of an address. Null if no output of it is known. */
   addressNumber(chain: ChainId, key: AddressKey): number | null;
-  /** Outputs that an address was paid, newest block first. `limit` is capped by `addressOutputsMax`. */
+  /** Outputs that paid an address, newest block first. `limit` is capped by `addressOutputsMax`. */
   outputsOf(chain: ChainId, key: AddressKey, limit: number): readonly OutputRef[];
-  /** Height, hash and time of a block; null where none is stored at that height. */
+  /** Height, hash and time of a block. Null if no block is stored at that height. */
   block(chain: ChainId, height: number): StoredBlock | null;
-  /** The stored block of a hash; null where none is. */
+  /** The stored block with this hash, or null. */
   blockOf(chain: ChainId, hash: string): StoredBlock | null;
   coverage(chain: ChainId): OutputsCoverage;
   close(): Promise<void>;
@@ -83,27 +84,34 @@ export interface OutputsReader {
 
 export interface OutputsStore extends OutputsReader {
   /**
-   * Stores blocks in one transaction. Throws INVALID_FILE where they contradict what is stored: another block at a height, an output
-   * spent twice, another network. Throws INVALID_ADDRESS for an address that is none.
+   * Stores blocks in one transaction.
+   *
+   * @throws INVALID_FILE if they contradict the store: another block at a height, or an output spent twice
+   * @throws INVALID_ADDRESS if an address is not valid
    */
   put(chain: ChainId, blocks: readonly UtxoBlock[]): PutBlocks;
-  /** `put` of one block as it arrives, which `newestLive` names until the next one. */
+  /** Stores one live block like `put`, and marks it as the one that `newestLive` returns. */
   putLive(chain: ChainId, block: UtxoBlock): PutBlocks;
-  /** The block that arrived last; null where none did, or it was taken back. */
+  /** The live block that arrived last. Null if none arrived, or if it was reverted. */
   newestLive(chain: ChainId): StoredBlock | null;
   /**
-   * Takes a block back and returns its transactions with what they spent. Nothing happens for a height that is not stored. Throws
-   * INVALID_REQUEST where a later transaction spends one of its outputs: newer blocks go first.
+   * Reverts a block and returns its transactions with what they spent. Does nothing if no block is stored at that height.
+   *
+   * @throws INVALID_REQUEST if a transaction of another block spends one of its outputs: newer blocks must be reverted first
    */
   takeBack(chain: ChainId, height: number): readonly UtxoTransaction[];
-  /** Notes the network that files are of, or throws INVALID_FILE where it is another than before. */
+  /**
+   * Stores the network that the files belong to.
+   *
+   * @throws INVALID_FILE if it differs from the stored network
+   */
   setNetwork(chain: ChainId, network: string): void;
-  /** Resolves when all that was written is on disk. */
+  /** Resolves when all writes are on disk. */
   flushed(): Promise<void>;
 }
 
 export interface OutputsStoreOptions {
-  /** Folder; one file a chain. */
+  /** Folder with one file per chain. */
   readonly path: string;
   readonly readOnly: boolean;
 }
@@ -124,10 +132,10 @@ type BlockRecord = readonly [
   numbers: readonly TxNumber[],
 ];
 
-/** Addresses remembered between batches; the maps start afresh beyond. About 250 bytes each. */
+/** Addresses cached between batches. The maps are cleared when this is reached. About 250 bytes each. */
 const ADDRESSES_REMEMBERED_MAX = 200_000;
 
-/** Canonical texts of addresses with their numbers: base58 and its checksum cost more than all else that is done with one. */
+/** Cache of canonical address texts and their numbers: base58 and its checksum cost more than everything else done with an address. */
 class AddressMemory {
   readonly numbers = new Map<string, number>();
   readonly texts = new Map<number, string>();
@@ -151,12 +159,12 @@ interface ChainOutputs {
   readonly memory: AddressMemory;
   readonly root: RootDatabase;
   readonly meta: Database<unknown, string>;
-  /** First 8 bytes of a transaction id → the numbers, u32 each, of all that begin so: mostly one. */
+  /** First 8 bytes of a transaction id → the numbers, u32 each, of all transactions with that prefix. Usually there is one. */
   readonly numbers: Database<Buffer, Uint8Array>;
   readonly transactions: Database<Buffer, number>;
   readonly addressNumbers: Database<Buffer, Uint8Array>;
   readonly addresses: Database<Buffer, number>;
-  /** (address, block, transaction, output): what an address was paid, in the order of the chain. */
+  /** (address, block, transaction, output): the outputs that paid an address, in chain order. */
   readonly addressOutputs: Database<Buffer, Uint8Array>;
   readonly blocks: Database<BlockRecord, number>;
   /** Hash of a block → its height. */
@@ -169,7 +177,7 @@ const NOTHING = Buffer.alloc(0);
 
 const isTxid = (text: string): boolean => /^[0-9a-f]{64}$/.test(text);
 
-/** Outputs of transactions that are not known stand before block 0. */
+/** Outputs of unknown transactions sort before block 0. */
 function addressOutputKey(address: number, block: number, tx: TxNumber, n: number): Buffer {
   const key = Buffer.allocUnsafe(16);
   key.writeUInt32BE(address, 0);
@@ -179,7 +187,7 @@ function addressOutputKey(address: number, block: number, tx: TxNumber, n: numbe
   return key;
 }
 
-/** Returns null for a read-only store that its writer is about to make; opened again later, it is found (see chain-store.ts). */
+/** Returns null for a read-only store that its writer has not created yet. A later call opens it (see chain-store.ts). */
 function openChain(path: string, chain: ChainId, readOnly: boolean): ChainOutputs | null {
   if (readOnly && !hasEnvironment(path)) return null;
   const root = openEnvironment(path, { maxDbs: 8, readOnly, noSubdir: true });
@@ -213,7 +221,7 @@ function openChain(path: string, chain: ChainId, readOnly: boolean): ChainOutput
     void root.close();
     return null;
   }
-  // Behind the databases: a store with a format has all of them.
+  // Written after the databases are opened: a store that has a format has all of them.
   if (isFresh) meta.putSync('format', { ...FORMAT, chain });
   return { chain, memory: new AddressMemory(), root, ...databases };
 }
@@ -255,7 +263,7 @@ function readAddress(store: ChainOutputs, address: number): AddressKey {
 
 const contradiction = (what: string): AssayError => new AssayError('INVALID_FILE', what);
 
-/** Throws INVALID_FILE for a transaction whose known inputs are less than what it pays: one of the two was read wrong. */
+/** Throws INVALID_FILE if the known inputs of a transaction are worth less than what it pays: one of the two was read wrongly. */
 function checkBalance({ txid, isCoinbase, inputs, outputs, shielded }: UtxoTransaction): void {
   if (isCoinbase) return;
   let left = (shielded?.in ?? 0n) - (shielded?.out ?? 0n);
@@ -264,7 +272,7 @@ function checkBalance({ txid, isCoinbase, inputs, outputs, shielded }: UtxoTrans
   if (left < 0n) throw contradiction(`Transaction ${txid} pays ${-left} satoshi more than it takes.`);
 }
 
-/** What one call of `put` or `takeBack` changes: read once, changed in memory, written at the end of its LMDB transaction. */
+/** The changes of one `put` or `takeBack` call: read once, changed in memory, and written at the end of its LMDB transaction. */
 class Change {
   readonly #store: ChainOutputs;
   readonly #state: State;
@@ -312,7 +320,7 @@ class Change {
     state.newestMs = Math.max(state.newestMs ?? block.timestampMs, block.timestampMs);
   }
 
-  /** Null for a coinbase that an earlier block has already: Bitcoin's blocks 91842 and 91880 repeat one (BIP 30). */
+  /** Returns null for a coinbase that an earlier block already contains: Bitcoin's blocks 91842 and 91880 repeat one (BIP 30). */
   #putTransaction(transaction: UtxoTransaction): TxNumber | null {
     const { txid, blockNumber } = transaction;
     const draft = this.#draftOf(txid);
@@ -347,7 +355,7 @@ class Change {
     return draft.number;
   }
 
-  /** Makes a transaction known. What its spenders said of its outputs gives way to what it says itself. */
+  /** Makes a transaction known. Its own data replaces what its spenders implied about its outputs. */
   #fill(draft: TransactionDraft, transaction: UtxoTransaction): void {
     const spenders = new Map<number, TxNumber>();
     for (const output of draft.outputs) {
@@ -370,7 +378,7 @@ class Change {
     }
     const { shielded } = transaction;
     draft.isKnown = true;
-    // What spends nothing is newly made money, whatever its chain calls it (Dash pays out its credit pool like that).
+    // A transaction that spends nothing creates new money, whatever its chain calls it (Dash pays out its credit pool this way).
     draft.isCoinbase =
       transaction.isCoinbase || (transaction.inputs.length === 0 && (shielded?.in ?? 0n) === 0n);
     draft.block = transaction.blockNumber;
@@ -420,7 +428,7 @@ class Change {
     return draft;
   }
 
-  /** The transaction of an id, made where nothing is known of it. */
+  /** Returns the transaction with this id. Creates it if it is not in the store. */
   #draftOf(txid: string): TransactionDraft {
     const noted = this.#numbers.get(txid);
     if (noted !== undefined) return this.#draft(noted);
@@ -463,7 +471,7 @@ class Change {
     const known = memory.numbers.get(text);
     if (known !== undefined) return known;
     const length = writeAddressKeyFromText(chain, text, keyScratch, 0);
-    // What is no address is said in words there.
+    // `parseAddress` throws an error that explains why the address is not valid.
     const key = length > 0 ? Buffer.from(keyScratch.subarray(0, length)) : parseAddress(chain, text).key;
     let number = addressNumbers.getBinary(key)?.readUInt32LE(0);
     if (number === undefined) {
@@ -487,7 +495,7 @@ class Change {
     return text;
   }
 
-  /** The transaction as it would be delivered with all its inputs looked up. */
+  /** The transaction as a source would deliver it with all its inputs looked up. */
   #resolve(draft: TransactionDraft): UtxoTransaction {
     return {
       chain: this.#store.chain,
@@ -558,7 +566,7 @@ class Change {
     return transactions;
   }
 
-  /** What is left is what nobody knew before: no trace where nothing spends it. Its number is never given again. */
+  /** Removes a transaction of a reverted block and clears the spends of its inputs. Its number is not assigned again. */
   #forget(draft: TransactionDraft, own: ReadonlySet<TxNumber>): void {
     const { transactions, numbers, addressOutputs } = this.#store;
     for (const { tx, n } of draft.inputs) {
@@ -589,7 +597,7 @@ class Change {
   }
 }
 
-/** Transactions a view remembers; it starts afresh beyond. About 1 KB each. */
+/** Transactions that a view caches. The cache is cleared when this is reached. About 1 KB each. */
 const VIEW_TRANSACTIONS_MAX = 50_000;
 
 function viewOf(store: ChainOutputs): SpendGraph {
@@ -609,8 +617,10 @@ function viewOf(store: ChainOutputs): SpendGraph {
 }
 
 /**
- * Opens the folder of outputs stores. Environments of chains are opened at their first use; a read-only store of a chain that was
- * never written answers as an empty one. Throws STORE_VERSION for a format it does not know.
+ * Opens the folder of outputs stores. The environment of a chain is opened at its first use. A read-only store of a chain that was never
+ * written behaves like an empty one.
+ *
+ * @throws STORE_VERSION, when a chain is first used, if its store has an unknown format
  */
 export function openOutputsStore(options: OutputsStoreOptions): OutputsStore {
   const open = new Map<ChainId, ChainOutputs>();
@@ -621,7 +631,7 @@ export function openOutputsStore(options: OutputsStoreOptions): OutputsStore {
     if (chainOf(chain).family !== 'utxo') return null;
     const path = join(options.path, `${chain.toLowerCase()}-outputs.mdb`);
     const store = openChain(path, chain, options.readOnly);
-    // Not remembered: another process may make it at any moment.
+    // Not cached: another process may create it at any moment.
     if (store === null) return null;
     open.set(chain, store);
     return store;
@@ -633,7 +643,7 @@ export function openOutputsStore(options: OutputsStoreOptions): OutputsStore {
     throw new AssayError('INVALID_REQUEST', `chain: ${chain} has no outputs store that can be written.`);
   };
 
-  /** Runs a write in one transaction. What a failed one remembered is forgotten: its numbers were never given. */
+  /** Runs a write in one transaction. If it fails, the address cache is cleared: the numbers it added were never committed. */
   const write = <T>(chain: ChainId, work: (change: Change) => T): T => {
     const store = writable(chain);
     try {

@@ -1,6 +1,6 @@
 /**
- * A UTXO transaction as movements between addresses: what its outputs pay is divided among its inputs in proportion, change is kept
- * out, and so is the fee. Pure; the sums are exact.
+ * Turns a UTXO transaction into transfers between addresses: the value of its outputs is divided among its inputs in proportion. Change and
+ * the fee are left out. Pure; the sums are exact.
  */
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
@@ -10,22 +10,22 @@ import type { UtxoTransaction } from '../../chains/utxo-transaction.ts';
 import { type ChangeOutput, recogniseChange } from '../cluster/change.ts';
 import { type CoinJoin, detectCoinJoin } from '../cluster/coinjoin.ts';
 
-/** A guess at change hides a payment where it is wrong: no single heuristic reaches this, two that agree do. */
+/** A wrong guess at change hides a payment. No single heuristic reaches this confidence; two that agree do. */
 export const CHANGE_CONFIDENCE_MIN = 0.85;
 
 export interface Projection {
   readonly transfers: readonly Transfer[];
   /** Outputs that came back to an address that paid. */
   readonly returned: readonly number[];
-  /** The output that heuristics take for change, and that is therefore no transfer. */
+  /** The output that the heuristics identify as change. It is not a transfer. */
   readonly change: ChangeOutput | null;
-  /** Set where the transaction mixes payers: it has no change, and who paid whom is only a proportion. */
+  /** Set if the transaction mixes payers: it has no change, and each sender's share of a payment is only a proportion. */
   readonly coinJoin: CoinJoin | null;
-  /** True where there are too many pairs to say who paid whom: each side is a transfer with nobody. */
+  /** True if there are too many pairs of sender and receiver. Each transfer then names one side only. */
   readonly isUnpaired: boolean;
 }
 
-/** Divides an amount in proportion of weights; what is left by rounding down goes to the greatest remainders, first ones first. */
+/** Divides an amount in proportion to weights. Units lost by rounding down go to the greatest remainders; equal remainders in order. */
 export function apportion(amount: bigint, weights: readonly bigint[]): bigint[] {
   let total = 0n;
   for (const weight of weights) total += weight;
@@ -56,7 +56,7 @@ interface Sender {
   value: bigint;
 }
 
-/** Inputs by address, in the order in which each first appears; what came out of a shielded pool is nobody's. */
+/** Inputs by address, in the order in which each first appears. Value that came out of a shielded pool has no address. */
 function sendersOf(tx: UtxoTransaction): Sender[] {
   const senders = new Map<string | null, Sender>();
   const add = (address: string | null, value: bigint): void => {
@@ -83,7 +83,7 @@ interface Payment {
   readonly value: bigint;
 }
 
-/** Everything that leaves except change and the fee. Throws INVALID_FILE for a transaction that pays more than it takes. */
+/** Returns everything that leaves except change and the fee. Throws INVALID_FILE if the transaction pays more than it takes. */
 function paymentsOf(tx: UtxoTransaction, taken: bigint, isKept: (n: number) => boolean): Payment[] {
   const shieldedOut = tx.shielded?.out ?? 0n;
   let fee = taken - shieldedOut;
@@ -102,12 +102,14 @@ function paymentsOf(tx: UtxoTransaction, taken: bigint, isKept: (n: number) => b
 const NO_CHANGE = { returned: [], change: null, coinJoin: null, isUnpaired: false } as const;
 
 /**
- * Divides a transaction whose inputs are all known into transfers. Every output that is no change is paid by every input address in
- * proportion of what the address put in (greatest remainders, so that the parts are the output exactly). An output to an address of
- * the inputs is change always, but for a CoinJoin; another only where heuristics are sure enough. The fee is no transfer, as on all
- * other chains: the sender does not choose who gets it, and it would lower the shares of those who were paid. Positions are
- * `out:<n>` and `shielded`, with `:<sender>` behind where several addresses pay; a coinbase has no sender. Throws INVALID_FILE
- * where outputs exceed inputs.
+ * Divides a transaction with known inputs into transfers. Each input address pays each output, except change, in proportion to
+ * what the address put in (greatest remainders, so that the parts add up to the output exactly). An output to an address of the inputs is
+ * always change, except in a CoinJoin. Another output is change only if the heuristics are confident enough.
+ *
+ * The fee is not a transfer, as on all other chains: the sender does not choose who gets it, and it would lower the shares of the
+ * receivers. Positions are `out:<n>` and `shielded`, followed by `:<sender>` if several addresses pay. A coinbase has no sender.
+ *
+ * @throws INVALID_FILE if the outputs exceed the inputs
  */
 export function projectTransaction(tx: UtxoTransaction): Projection {
   const { symbol, decimals } = chainOf(tx.chain);
@@ -166,7 +168,7 @@ export function projectTransaction(tx: UtxoTransaction): Projection {
   return { transfers, returned, change, coinJoin, isUnpaired };
 }
 
-/** The transfers of those transactions whose inputs are all known; of the others nothing can be said yet. */
+/** Returns the transfers of the transactions with all inputs known. The others have no transfers yet. */
 export function knownTransfers(transactions: readonly UtxoTransaction[]): Transfer[] {
   const isKnown = ({ inputs }: UtxoTransaction): boolean => inputs.every(({ value }) => value !== null);
   return transactions

@@ -1,7 +1,7 @@
 /**
- * Taint backwards: which share of what an address was paid comes from labelled addresses, by category, under one of the five rules.
- * The transactions behind the address are gathered from its outputs back to the first labelled ones, then each origin's value is
- * followed forwards through them (taint.ts). Pure; the graph and the labels are handed in.
+ * Backward taint: the share of an address's receipts that comes from labelled addresses, by category, under one of the five rules. The
+ * transactions behind the address are gathered from its outputs back to the first labelled ones. Then the value of each origin is followed
+ * forwards through them (taint.ts). Pure; the caller passes the graph and the labels.
  */
 import { LIMITS } from '../../base/limits.ts';
 import { outputOf, type SpendGraph, type TxNumber } from './spend-graph.ts';
@@ -10,17 +10,17 @@ import type { TaintMethod } from './taint-rules.ts';
 
 export interface ProvenanceOptions<Category extends string> {
   readonly method: TaintMethod;
-  /** Number of the address that is asked about: its own label is no origin. */
+  /** Number of the address in question. Its own label is not an origin. */
   readonly subject: number;
-  /** Category of an address by its number; null where nobody knows it, and its money's origin lies further back. */
+  /** Category of an address by its number. Null if it is not attributed: the origin of its money is then further back. */
   readonly originOf: (address: number) => Category | null;
-  /** Transactions that are gathered; `provenanceTransactionsMax` where absent. */
+  /** The most transactions that are gathered. Default: `provenanceTransactionsMax`. */
   readonly transactions?: number;
-  /** Transactions between an origin and the address; no bound but the budget where absent. */
+  /** The most transactions between an origin and the address. Default: limited by the budget only. */
   readonly maxHops?: number;
 }
 
-/** Satoshi of all outputs that were looked at, and of those that nothing spends. */
+/** Satoshi of all outputs considered, and of the unspent ones among them. */
 export interface ProvenanceSum {
   readonly received: bigint;
   readonly unspent: bigint;
@@ -28,13 +28,13 @@ export interface ProvenanceSum {
 
 export interface ProvenanceShare<Category extends string> extends ProvenanceSum {
   readonly category: Category;
-  /** Outputs of that origin that were found on the way back. */
+  /** Outputs of that origin that the search found. */
   readonly origins: number;
 }
 
 /**
- * Under haircut, FIFO and LIFO the parts add up to `total` but for rounding. Under poison one satoshi counts for every category that
- * touched it, and under TIHO each category is followed by itself: `unknown` is then what no category reaches.
+ * Under haircut, FIFO and LIFO the parts add up to `total` except for rounding. Under poison one satoshi counts for every category that
+ * touched it. Under TIHO each category is followed separately, and `unknown` is the value that no category reaches.
  */
 export interface Provenance<Category extends string> {
   readonly method: TaintMethod;
@@ -42,11 +42,11 @@ export interface Provenance<Category extends string> {
   readonly total: ProvenanceSum;
   /** Most received first. */
   readonly shares: readonly ProvenanceShare<Category>[];
-  /** Newly mined. */
+  /** From coinbase transactions. */
   readonly mined: ProvenanceSum;
-  /** Out of what was not read: beyond the budget, or in transactions that are not stored. */
+  /** From outputs that were not read: beyond the budget, or in transactions that are not stored. */
   readonly unexplored: ProvenanceSum;
-  /** The rest: fees and inputs that nobody can attribute, and what rounding left. */
+  /** The rest: fees, inputs that cannot be attributed, and rounding. */
   readonly unknown: ProvenanceSum;
   readonly transactions: number;
   /** Whether the budget or `maxHops` ended the search before all origins were found. */
@@ -63,7 +63,7 @@ interface Gathered<Category extends string> {
   readonly isTruncated: boolean;
 }
 
-/** Breadth first, so that a budget that runs out has seen the nearest origins of all outputs. */
+/** Breadth first: if the budget runs out, the search has seen the nearest origins of all outputs. */
 function gather<Category extends string>(
   graph: SpendGraph,
   targets: readonly OutputRef[],
@@ -85,7 +85,7 @@ function gather<Category extends string>(
     inside.add(tx);
     return true;
   };
-  /** Sorts an output by where its value comes from; true where that is further back. */
+  /** Classifies an output by the source of its value. Returns true if the source is further back. */
   const isFurtherBack = (ref: OutputRef): boolean => {
     const transaction = graph.transaction(ref.tx);
     const address = outputOf(transaction, ref.n)?.address ?? 0;
@@ -121,14 +121,15 @@ function gather<Category extends string>(
       }
     level = next;
   }
-  // What seemed out of reach may have been entered by another way since.
+  // An output that was out of reach may have been entered on another path later.
   return { inside, origins, mined, unexplored: edge.filter(({ tx }) => !inside.has(tx)), isTruncated };
 }
 
 /**
- * Says where the money of an address came from. `targets` are outputs of that address, none twice. An output at a labelled address
- * is an origin of its category and hides all that lies behind it; taint that would pass through another category's address ends
- * there. A sum counts money that went out and came back once for each time it was received.
+ * Determines the origins of the money of an address. An output at a labelled address is an origin of its category and hides everything
+ * behind it. Taint ends if it reaches an address of another category. Money that went out and came back counts each time it is received.
+ *
+ * @param targets outputs of the address, without duplicates
  */
 export function provenanceOf<Category extends string>(
   graph: SpendGraph,

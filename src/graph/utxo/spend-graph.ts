@@ -2,50 +2,51 @@
 import type { AddressKey } from '../../chains/address/address.ts';
 import type { ScriptKind } from '../../chains/utxo-transaction.ts';
 
-/** A dense number of a transaction. Says nothing about its age. */
+/** A dense number of a transaction. It does not reflect the transaction's age. */
 export type TxNumber = number;
 
 export interface SpendOutput {
   readonly n: number;
-  /** In satoshi; null where the output is known only because something spends it. */
+  /** In satoshi. Null if the output is known only because a transaction spends it. */
   readonly value: bigint | null;
   readonly script: ScriptKind;
-  /** A dense number of the address; 0 where there is none, or where it is not known. */
+  /** A dense number of the address. 0 if there is no address or it is not known. */
   readonly address: number;
-  /** The transaction that spends it; null while none is known. */
+  /** The transaction that spends it. Null if none is known. */
   readonly spentBy: TxNumber | null;
 }
 
 export interface SpendTransaction {
   readonly number: TxNumber;
-  /** As shown: byte-reversed hex. */
+  /** As displayed: byte-reversed hex. */
   readonly txid: string;
-  /** False where only some outputs are known, because other transactions spend them. */
+  /** False if only some outputs are known, because other transactions spend them. */
   readonly isKnown: boolean;
   readonly isCoinbase: boolean;
-  /** Height; -1 where the transaction is not known. */
+  /** Height. -1 if the transaction is not known. */
   readonly block: number;
   readonly indexInBlock: number;
-  /** Milliseconds since the epoch; 0 where the transaction is not known. */
+  /** Milliseconds since the epoch. 0 if the transaction is not known. */
   readonly timestampMs: number;
   readonly inputs: readonly { readonly tx: TxNumber; readonly n: number }[];
-  /** In the order of their index; not all of them where the transaction is not known. */
+  /** In the order of their index. Incomplete if the transaction is not known. */
   readonly outputs: readonly SpendOutput[];
-  /** Satoshi that came out of a shielded pool into this transaction, and that left into it. */
+  /** Satoshi that came out of a shielded pool into this transaction (`shieldedIn`), and that left into it (`shieldedOut`). */
   readonly shieldedIn: bigint;
   readonly shieldedOut: bigint;
 }
 
 /** A view of one chain that does not change while a kernel runs. */
 export interface SpendGraph {
-  /** Null for a transaction nothing is known of. `txid` as shown. */
+  /** The number of a transaction, or null if the transaction is unknown. `txid` is as displayed. */
   numberOf(txid: string): TxNumber | null;
-  /** Throws STORE_CORRUPT for a number that was never given. */
+  /** Throws STORE_CORRUPT for a number that was never assigned. */
   transaction(number: TxNumber): SpendTransaction;
-  /** The key of an address number above 0. */
+  /** The key of an address. `address` is above 0. */
   keyOf(address: number): AddressKey;
 }
 
+/** Returns the output with index `n`, or null if the transaction has no such output. */
 export function outputOf(transaction: SpendTransaction, n: number): SpendOutput | null {
   const direct = transaction.outputs[n];
   if (direct?.n === n) return direct;

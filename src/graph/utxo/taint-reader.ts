@@ -1,4 +1,4 @@
-/** What is asked of taint, by transaction ids and addresses: over the outputs store, with everything in texts and sums. */
+/** Taint queries by transaction id and address over the outputs store. Results contain texts and sums. */
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { AddressKey } from '../../chains/address/address.ts';
@@ -10,15 +10,15 @@ import { outputOf, type SpendGraph } from './spend-graph.ts';
 import { type OutputRef, type TaintAnswer, type TaintBudget, type TaintedOutput, taintOf } from './taint.ts';
 import { TAINT_METHODS, type TaintMethod } from './taint-rules.ts';
 
-/** An output as people name it. */
+/** An output by transaction id and index. */
 export interface OutputName {
-  /** As shown: 64 hex digits. */
+  /** As displayed: 64 hex digits. */
   readonly txid: string;
   readonly n: number;
 }
 
 export interface NamedTaintedOutput extends Omit<TaintedOutput, 'tx' | 'address'> {
-  /** Canonical text; null where the script has none. */
+  /** Canonical text. Null if the script has no address. */
   readonly address: string | null;
 }
 
@@ -27,7 +27,7 @@ export interface NamedTaintAnswer extends Omit<TaintAnswer, 'outputs'> {
 }
 
 export interface TaintQuery {
-  /** Height of the last block whose spends are followed; the newest known where absent. */
+  /** Height of the last block in which spends are followed. Default: the newest known block. */
   readonly until?: number;
   readonly budget?: TaintBudget;
   /** Whether taint that arrives at an address ends there. */
@@ -36,37 +36,37 @@ export interface TaintQuery {
 
 export interface ProvenanceQuery<Category extends string> {
   readonly method: TaintMethod;
-  /** Category of a labelled address; null where nobody knows it. Asked once for each address of an answer. */
+  /** Category of a labelled address, or null. Called once for each address of a result. */
   readonly originOf: (key: AddressKey) => Category | null;
-  /** Newest outputs of the address that are looked at; `addressOutputsMax` at most and by default. */
+  /** How many of the newest outputs of the address are considered. Maximum and default: `addressOutputsMax`. */
   readonly outputs?: number;
   readonly transactions?: number;
   readonly maxHops?: number;
-  /** Milliseconds since the epoch: outputs and spends of later transactions are hidden. */
+  /** Milliseconds since the epoch. Outputs and spends of later transactions are hidden. */
   readonly untilMs?: number;
 }
 
 export interface AddressProvenance<Category extends string> extends Provenance<Category> {
-  /** True where as many outputs were looked at as were asked for: the address may have more. */
+  /** True if the number of outputs reached the limit: the address may have more. */
   readonly hasMoreOutputs: boolean;
 }
 
 export interface TaintReader {
-  /** Follows outputs forwards. Throws NOT_FOUND naming an output that is not stored. */
+  /** Follows outputs forwards. Throws NOT_FOUND if an output is not stored. */
   taintOf(
     chain: ChainId,
     seeds: readonly OutputName[],
     method: TaintMethod,
     query?: TaintQuery,
   ): NamedTaintAnswer;
-  /** The five rules side by side, in the order of TAINT_METHODS. */
+  /** The results of the five rules, in the order of TAINT_METHODS. */
   taintByAll(chain: ChainId, seeds: readonly OutputName[], query?: TaintQuery): readonly NamedTaintAnswer[];
   /**
-   * Outputs of an address that were there, and not spent yet, after a block: what it held at a time. All of the newest
-   * `addressOutputsMax` where no height is given, spent or not.
+   * Returns the outputs that an address held after a block: created by then, and not yet spent. Without a height it returns the newest
+   * `addressOutputsMax` outputs, spent or not.
    */
   outputsOf(chain: ChainId, key: AddressKey, atHeight?: number): readonly OutputName[];
-  /** Where the money of an address came from; null for an address no output is known of. */
+  /** Determines the origins of the money of an address. Null if no output of the address is known. */
   provenanceOf<Category extends string>(
     chain: ChainId,
     key: AddressKey,
@@ -74,7 +74,7 @@ export interface TaintReader {
   ): AddressProvenance<Category> | null;
 }
 
-/** A graph in which outputs that were spent later are unspent. */
+/** A graph in which outputs that are spent after `untilMs` count as unspent. */
 const spendsUntil = (graph: SpendGraph, untilMs: number): SpendGraph => ({
   numberOf: (txid) => graph.numberOf(txid),
   keyOf: (address) => graph.keyOf(address),
@@ -90,6 +90,10 @@ const spendsUntil = (graph: SpendGraph, untilMs: number): SpendGraph => ({
   },
 });
 
+/**
+ * Creates a taint reader over the outputs store. Its methods throw NOT_FOUND if no outputs of the chain are stored, except `outputsOf` and
+ * `provenanceOf`.
+ */
 export function createTaintReader(deps: {
   readonly outputs: Pick<OutputsReader, 'graph' | 'outputsOf' | 'addressNumber'>;
 }): TaintReader {
@@ -107,7 +111,7 @@ export function createTaintReader(deps: {
     throw new AssayError('NOT_FOUND', `Output ${n} of ${txid} is not stored.`, { field: 'outputs' });
   };
 
-  /** Asks a question about an address once, however often its number comes up. */
+  /** Calls `ask` at most once per address, however often its number comes up. */
   const remembered = <T>(graph: SpendGraph, ask: (key: AddressKey) => T): ((address: number) => T) => {
     const known = new Map<number, T>();
     return (address) => {

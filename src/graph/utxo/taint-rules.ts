@@ -1,6 +1,6 @@
 /**
- * The five rules by which taint goes through one transaction, in bigint: poison, haircut, FIFO, LIFO, TIHO. What enters by the
- * inputs leaves by the outputs, a shielded pool and the fee, which are all sinks here. Walking over a chain is taint.ts.
+ * The five rules by which taint passes through one transaction, in bigint: poison, haircut, FIFO, LIFO, TIHO. The value of the inputs
+ * leaves through the outputs, a shielded pool and the fee, which are all called sinks here. taint.ts walks over a chain.
  */
 
 export const TAINT_METHODS = ['poison', 'haircut', 'fifo', 'lifo', 'tiho'] as const;
@@ -8,30 +8,31 @@ export type TaintMethod = (typeof TAINT_METHODS)[number];
 
 export interface TaintedInput<Taint> {
   readonly value: bigint;
-  /** Null: clean. */
+  /** Null if the input is clean. */
   readonly taint: Taint | null;
 }
 
-/** A rule, with taint as it remembers it: an amount, or stretches of satoshi. */
+/** A rule. `Taint` is its representation of taint: an amount, or stretches of satoshi. */
 export interface TaintRule<Taint> {
-  /** All of an output. */
+  /** The taint of a fully tainted output. */
   full(value: bigint): Taint;
   /**
-   * What each sink gets, null where nothing. Sinks are outputs in their order, then the pool, then the fee; inputs and sinks have the
-   * same sum. Together they get what the inputs carry; poison alone makes more of it, haircut alone may leave less than a satoshi a sink.
+   * Returns the taint of each sink, or null for a clean one. The sinks are the outputs in their order, then the pool, then the fee. Inputs
+   * and sinks have the same sum. Together the sinks get the taint of the inputs, with two exceptions: poison creates more, and haircut may
+   * lose less than one satoshi per sink.
    */
   spend(inputs: readonly TaintedInput<Taint>[], sinks: readonly bigint[]): (Taint | null)[];
-  /** Satoshi. */
+  /** The tainted amount in satoshi. */
   amount(taint: Taint): bigint;
-  /** Pieces that must be remembered for it. */
+  /** How many pieces the taint takes in memory. */
   pieces(taint: Taint): number;
 }
 
 const one = (): number => 1;
 
 /**
- * Whoever touches a tainted input taints everything: each sink wholly. Möser, Böhme, Breuker: "Towards Risk Scoring of Bitcoin
- * Transactions" (FC 2014 Workshops, LNCS 8438, doi:10.1007/978-3-662-44774-1_2), policy "poison".
+ * One tainted input taints everything: each sink is fully tainted. Möser, Böhme, Breuker: "Towards Risk Scoring of Bitcoin Transactions"
+ * (FC 2014 Workshops, LNCS 8438, doi:10.1007/978-3-662-44774-1_2), policy "poison".
  */
 const poison: TaintRule<bigint> = {
   pieces: one,
@@ -44,8 +45,9 @@ const poison: TaintRule<bigint> = {
 };
 
 /**
- * Every sink carries the share of taint that the inputs have together. The policy "haircut" of Möser, Böhme, Breuker (2014, see
- * poison). Whole satoshi: each sink is rounded down, as BlockSci has it, and what that leaves is told as `rounded`, so that sums stay exact.
+ * Each sink carries the share of taint that the inputs have together. The policy "haircut" of Möser, Böhme, Breuker (2014, see poison).
+ * Amounts are whole satoshi: each sink is rounded down, as in BlockSci, and the remainder is reported as `rounded`, so that sums stay
+ * exact.
  */
 const haircut: TaintRule<bigint> = {
   pieces: one,
@@ -66,9 +68,9 @@ const haircut: TaintRule<bigint> = {
 };
 
 /**
- * TIHO, "taint in, highest out": the tainted value leaves by the output of the highest value first, the fee last; of equal outputs
- * the first. Tironsakkul, Maarek, Eross, Just: "Probing the Mystery of Cryptocurrency Theft: An Investigation into Methods for
- * Cryptocurrency Tainting Analysis" (CRC 2019, arXiv:1906.05754).
+ * TIHO, "taint in, highest out": the tainted value leaves through the output of the highest value first, and through the fee last. Of equal
+ * outputs the first comes first. Tironsakkul, Maarek, Eross, Just: "Probing the Mystery of Cryptocurrency Theft: An Investigation into
+ * Methods for Cryptocurrency Tainting Analysis" (CRC 2019, arXiv:1906.05754).
  */
 const tiho: TaintRule<bigint> = {
   pieces: one,
@@ -93,7 +95,7 @@ const tiho: TaintRule<bigint> = {
   },
 };
 
-/** A stretch of satoshi of an output. Neighbouring stretches differ; a clean one at the end is left out. */
+/** A stretch of satoshi of an output. Adjacent stretches differ, and a clean one at the end is left out. */
 export interface Stretch {
   readonly isTainted: boolean;
   readonly value: bigint;
@@ -107,7 +109,7 @@ function append(stretches: Stretch[], isTainted: boolean, value: bigint): void {
   else stretches.push({ isTainted, value });
 }
 
-/** The stretches of all inputs one after the other, each filled up to the input's value. */
+/** The stretches of all inputs one after another. Clean value fills each input up to its value. */
 function queueOf(inputs: readonly TaintedInput<readonly Stretch[]>[]): Stretch[] {
   const queue: Stretch[] = [];
   for (const { value, taint } of inputs) {
@@ -121,7 +123,7 @@ function queueOf(inputs: readonly TaintedInput<readonly Stretch[]>[]): Stretch[]
   return queue;
 }
 
-/** Null where nothing is tainted; else without the clean end. */
+/** Removes the clean end. Returns null if nothing is tainted. */
 function trimmed(stretches: Stretch[]): Stretch[] | null {
   if (stretches.at(-1)?.isTainted === false) stretches.pop();
   return stretches.length > 0 ? stretches : null;
@@ -160,16 +162,16 @@ const stretchRule = (spend: TaintRule<readonly Stretch[]>['spend']): TaintRule<r
 });
 
 /**
- * The satoshi of the first input leave by the first output, in their order, and what is left is the fee: Clayton's case (Devaynes v
- * Noble, 1816) applied by Anderson, Shumailov, Ahmed: "Making Bitcoin Legal" (Security Protocols XXVI, 2018), and with Rietmann in
- * "Bitcoin Redux" (2018). Which satoshi of an output are tainted is remembered, so that nothing is diluted.
+ * The satoshi of the first input leave through the first output, in their order, and the rest is the fee: Clayton's case (Devaynes v Noble,
+ * 1816), applied by Anderson, Shumailov, Ahmed: "Making Bitcoin Legal" (Security Protocols XXVI, 2018), and with Rietmann in "Bitcoin
+ * Redux" (2018). The rule tracks which satoshi of an output are tainted, so that taint is not diluted.
  */
 const fifo = stretchRule((inputs, sinks) => takeInOrder(queueOf(inputs), sinks).map(trimmed));
 
 /**
- * Last in, first out: the first output takes from the end of the last input. As in BlockSci (Kalodner et al., USENIX Security 2020),
- * the order in which parts are taken becomes the order inside the output: the part that is taken first comes first. The next
- * transaction that spends the output takes from its end again, so a stretch that was at the end of an input is deepest afterwards.
+ * Last in, first out: the first output takes from the end of the last input. As in BlockSci (Kalodner et al., USENIX Security 2020), the
+ * order in which parts are taken becomes the order inside the output: the part taken first comes first. The next transaction that spends
+ * the output takes from its end again, so a stretch that was at the end of an input becomes the deepest one.
  */
 const lifo = stretchRule((inputs, sinks) => takeInOrder(queueOf(inputs).reverse(), sinks).map(trimmed));
 

@@ -1,6 +1,6 @@
 /**
- * Taint forwards: where the value of some outputs went, under one of five rules (taint-rules.ts), over the graph of outputs and
- * spends. Pure: the graph is handed in. Taint backwards is provenance.ts.
+ * Forward taint: follows the value of some outputs, under one of five rules (taint-rules.ts), over the graph of outputs and spends. Pure:
+ * the caller passes the graph. Backward taint is in provenance.ts.
  */
 import { LIMITS } from '../../base/limits.ts';
 import { outputOf, type SpendGraph, type SpendTransaction, type TxNumber } from './spend-graph.ts';
@@ -12,9 +12,9 @@ export interface OutputRef {
 }
 
 export interface TaintBudget {
-  /** Transactions that are read through. */
+  /** The most transactions that are read. */
   readonly transactions: number;
-  /** Pieces of taint remembered at once: one for each output, several for FIFO and LIFO. */
+  /** The most pieces of taint held at once: one per output, several for FIFO and LIFO. */
   readonly pieces: number;
 }
 
@@ -25,67 +25,69 @@ export const TAINT_BUDGET: TaintBudget = {
 
 export interface TaintOptions {
   readonly method: TaintMethod;
-  /** Height of the last block whose spends are followed; the newest known where absent. */
+  /** Height of the last block in which spends are followed. Default: the newest known block. */
   readonly until?: number;
   readonly budget?: TaintBudget;
-  /** Whether taint that arrives at an address (by its number) ends there, as at a service, whose coins are no longer one owner's. */
+  /**
+   * Whether taint that arrives at an address (by its number) ends there. An example is a service: its coins do not belong to one owner.
+   */
   readonly stopAt?: (address: number) => boolean;
-  /** Transactions that are walked through; all where absent. */
+  /** Transactions that the walk may enter. Default: all. */
   readonly isInside?: (tx: TxNumber) => boolean;
-  /** Told of every output that taint comes to lie on, the seeds among them, also where it moves on. */
+  /** Called for each output that receives taint. Seeds are included, and so are outputs whose taint moves on later. */
   readonly onTainted?: (output: OutputRef, tainted: bigint) => void;
 }
 
 export type TaintEnd =
-  /** Nothing known spends it up to the last block. */
+  /** No known transaction up to the last block spends it. */
   | 'UNSPENT'
-  /** It arrived at an address where taint ends. */
+  /** It arrived at an address at which taint ends. */
   | 'STOPPED'
-  /** The budget ran out, or the walk was kept inside of a set. */
+  /** The budget ran out, or the spender is outside the allowed set. */
   | 'LEFT';
 
 export interface TaintedOutput extends OutputRef {
   readonly txid: string;
-  /** Number of the address; 0 where there is none. */
+  /** Number of the address, or 0 if the output has no address. */
   readonly address: number;
   readonly value: bigint;
-  /** Satoshi. */
+  /** In satoshi. */
   readonly tainted: bigint;
   readonly end: TaintEnd;
 }
 
 export interface TaintAnswer {
   readonly method: TaintMethod;
-  /** Distinct seeds, and their value in satoshi. */
+  /** Number of distinct seeds. `seedValue` is their value in satoshi. */
   readonly seeds: number;
   readonly seedValue: bigint;
-  /** Taint that lies on outputs at the end. */
+  /** Taint that is on outputs at the end. */
   readonly tainted: bigint;
-  /** Of it, what lies on outputs that nothing spends. */
+  /** The part of `tainted` that is on unspent outputs. */
   readonly unspent: bigint;
   /** Taint that was paid to miners. It is not followed into their coinbase. */
   readonly fee: bigint;
   /** Taint that left into a shielded pool. */
   readonly shielded: bigint;
-  /** Taint that came back to an output that is a seed itself, and counts once. */
+  /** Taint that came back to an output that is itself a seed. The seed counts once. */
   readonly intoSeeds: bigint;
   /**
-   * Satoshi that haircut rounded away. But for poison, which makes taint: seedValue = tainted + fee + shielded + intoSeeds + rounded.
+   * Satoshi that haircut rounded away. Except for poison, which creates taint: seedValue = tainted + fee + shielded + intoSeeds + rounded.
    */
   readonly rounded: bigint;
-  /** Most tainted first; at most LIMITS.taintedOutputsListed of `outputCount`. */
+  /** Most tainted first. At most LIMITS.taintedOutputsListed of `outputCount`. */
   readonly outputs: readonly TaintedOutput[];
   readonly outputCount: number;
   readonly transactions: number;
-  /** Transactions with an input whose value nobody knows; it was taken as clean, and their fee as nothing. */
+  /** Transactions that have an input with an unknown value. That value is assumed to be clean, and the fee to be 0. */
   readonly unresolved: number;
-  /** Why the walk ended early; null where it did not. */
+  /** Why the walk ended early, or null if it did not. */
   readonly truncated: 'TRANSACTIONS' | 'PIECES' | null;
 }
 
 const nameOf = (tx: TxNumber, n: number): string => `${tx}:${n}`;
 
-/** Block heights that wait, smallest first, with the transactions of each. */
+/** Blocks still to be processed, lowest height first, with the reached transactions of each. */
 class WaitingBlocks {
   readonly #byHeight = new Map<number, Set<TxNumber>>();
   readonly #heap: number[] = [];
@@ -132,8 +134,8 @@ class WaitingBlocks {
 }
 
 /**
- * The transactions of one block that taint may reach from the given ones, parents before children. The order of a block does not
- * say it on every chain: BCH sorts its blocks by transaction id.
+ * Returns the transactions of one block that taint may reach from the given ones, parents before children. The order inside a block does
+ * not guarantee that on every chain: BCH sorts its blocks by transaction id.
  */
 function inOrder(
   graph: SpendGraph,
@@ -187,7 +189,7 @@ class Walk<Taint> {
   readonly #budget: TaintBudget;
   readonly #until: number;
   readonly #isInside: (tx: TxNumber) => boolean;
-  /** Taint of outputs that nothing has spent so far in the walk. */
+  /** Taint of outputs that the walk has not seen spent yet. */
   readonly #held = new Map<string, Held<Taint>>();
   readonly #stopped = new Map<string, Held<Taint>>();
   readonly #seeds = new Set<string>();
@@ -243,7 +245,7 @@ class Walk<Taint> {
     if (block >= 0 && block <= this.#until) this.#waiting.add(block, spentBy);
   }
 
-  /** Inputs with their taint, which is taken off the outputs they spend. Null where none is tainted. */
+  /** Returns the inputs with their taint, and removes that taint from the outputs they spend. Returns null if no input is tainted. */
   #takeInputs(transaction: SpendTransaction): { inputs: TaintedInput<Taint>[]; unknown: number[] } | null {
     const names = transaction.inputs.map(({ tx, n }) => nameOf(tx, n));
     if (!names.some((name) => this.#held.has(name))) return null;
@@ -280,7 +282,7 @@ class Walk<Taint> {
     for (const { value } of transaction.outputs) left += value ?? 0n;
     if (unknown.length > 0) this.#unresolved++;
     if (left > entered) {
-      // Only an unknown input can bring what is missing: clean, and where it stands.
+      // Only an unknown input can supply the missing value. It counts as clean, and keeps its position among the inputs.
       inputs[unknown[0] ?? inputs.length] = { value: left - entered, taint: null };
       entered = left;
     }
@@ -358,15 +360,15 @@ class Walk<Taint> {
 }
 
 /**
- * Follows the value of the seeds through the transactions that spend it, each transaction once and after all that pay into it. A
- * seed named twice counts once; a seed without a known value is left out. A seed is tainted wholly, also where it lies downstream
- * of another. Answers the same for the same graph, whatever the order of the seeds.
+ * Follows the value of the seeds through the transactions that spend it. Each transaction is processed once, after all transactions that
+ * pay into it. A seed that is listed twice counts once, and a seed without a known value is ignored. A seed is fully tainted even if it is
+ * downstream of another one. The result does not depend on the order of the seeds.
  */
 export function taintOf(graph: SpendGraph, seeds: Iterable<OutputRef>, options: TaintOptions): TaintAnswer {
   return walk(graph, seeds, options).answer();
 }
 
-/** The same without an answer, for whoever listens to `onTainted`: sums over outputs that do not interest cost more than the walk. */
+/** Runs the same walk without building a result, for a caller that uses `onTainted`: building the sums costs more than the walk. */
 export function spreadTaint(graph: SpendGraph, seeds: Iterable<OutputRef>, options: TaintOptions): void {
   walk(graph, seeds, options);
 }
