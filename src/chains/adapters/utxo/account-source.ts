@@ -1,4 +1,4 @@
-/** What answers for addresses of a UTXO chain: balances, counts and whole transactions, newest first. */
+/** Sources of data about addresses of a UTXO chain: balances, counts and whole transactions, newest first. */
 import { AssayError } from '../../../base/errors.ts';
 import type { ParsedAddress } from '../../address/address.ts';
 import type { UtxoTransaction } from '../../utxo-transaction.ts';
@@ -17,10 +17,7 @@ export const HEIGHT_MAX = 2_147_483_647;
 export const strangeCursor = (): AssayError =>
   new AssayError('INVALID_REQUEST', 'cursor: is none that this history gave out.', { field: 'cursor' });
 
-/**
- * The height that an answer takes into account: what the same endpoint told of its newest block, asked beside it. Null where another
- * one told it, or nobody did.
- */
+/** Returns the tip height if the same endpoint returned it as the result itself; null if another endpoint did, or none. */
 export const heightOf = (tip: Promise<Answered<number>>, source: string): Promise<number | null> =>
   tip.then(
     (told) => (told.endpoint.source === source ? told.value : null),
