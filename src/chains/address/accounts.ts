@@ -64,7 +64,7 @@ for (const letter of 'ABCDEF') HEX_DIGITS[letter.charCodeAt(0)] = Number.parseIn
 
 const hexBytes = new Uint8Array(32);
 
-/** Reads hex digits, in any case, into `hexBytes`; false where one is none. */
+/** Reads hex digits in any case into `hexBytes`; false if a character is not a hex digit. */
 function readHex(bytes: Uint8Array, start: number, length: number): boolean {
   for (let i = 0; i < length; i++) {
     const high = HEX_DIGITS[bytes[start + 2 * i] as number] as number;
@@ -93,7 +93,7 @@ const base58check = createBase58check(sha256);
 export const formatTron = (kindByte: number, payload: Uint8Array): string | null =>
   kindByte === ACCOUNT ? base58check.encode(Uint8Array.of(TRON_VERSION, ...payload)) : null;
 
-// XRP: base58check with Ripple's alphabet; X-addresses (XLS-5d) carry a destination tag beside the account.
+// XRP: base58check with Ripple's alphabet; X-addresses (XLS-5d) have a destination tag in addition to the account.
 
 const XRP = 11;
 const X_MAIN = 0x0544;
@@ -135,7 +135,7 @@ export function formatXrp(kindByte: number, payload: Uint8Array): string | null 
 const BASE32_DIGITS = digitTable('ABCDEFGHIJKLMNOPQRSTUVWXYZ234567');
 const base32Bytes = new Uint8Array(64);
 
-/** Decodes into `base32Bytes`; bits left over must be zero. Returns the count of bytes or a fault code. At most 100 characters. */
+/** Decodes into `base32Bytes`; the remaining bits must be zero. Returns the number of bytes or a fault code. At most 100 characters. */
 function readBase32(bytes: Uint8Array, start: number, end: number): number {
   let pending = 0;
   let bits = 0;
@@ -154,7 +154,7 @@ function readBase32(bytes: Uint8Array, start: number, end: number): number {
   return length;
 }
 
-/** CRC-16/XMODEM of the first bytes. */
+/** CRC-16/XMODEM of the first `length` bytes. */
 function crc16(bytes: Uint8Array, length: number): number {
   let crc = 0;
   for (let i = 0; i < length; i++) {
@@ -164,7 +164,7 @@ function crc16(bytes: Uint8Array, length: number): number {
   return crc;
 }
 
-// XLM: strkey (SEP-23). A muxed account is the account with an id, which the answer carries as memo.
+// XLM: strkey (SEP-23). A muxed account is the account with an id, which the result has as memo.
 
 const XLM = 12;
 const MUXED_VERSION = 12 << 3;
@@ -232,7 +232,7 @@ export const formatAlgo = (kindByte: number, payload: Uint8Array): string | null
     ? base32nopad.encode(Uint8Array.of(...payload, ...sha512_256(payload).subarray(28)))
     : null;
 
-// DOT: SS58 with prefix 0. Prefix 42 names no network; wallets show it for the same key, so it is the same account.
+// DOT: SS58 with prefix 0. Prefix 42 is generic; wallets show it for the same key, so it is the same account.
 
 const DOT = 14;
 const GENERIC_PREFIX = 42;
@@ -262,7 +262,7 @@ export function formatDot(kindByte: number, payload: Uint8Array): string | null 
   return base58.encode(Uint8Array.of(0, ...payload, ...hash.subarray(0, 2)));
 }
 
-// TON: workchain and 32 bytes, raw or as 36 bytes of base64 with flags and a CRC (TEP-2). All forms are one account.
+// TON: workchain and 32 bytes, raw or as 36 bytes of base64 with flags and a CRC (TEP-2). All forms are the same account.
 
 const TON = 15;
 const BOUNCEABLE = 0x11;
@@ -349,16 +349,16 @@ export const writeAtomKey: WriteKey = (bytes, start, end, out, at) => {
 export const formatAtom = (kindByte: number, payload: Uint8Array): string | null =>
   kindByte === ACCOUNT || kindByte === DERIVED ? bech32.encode(ATOM_HRP, bech32.toWords(payload), 90) : null;
 
-// XTZ: base58check with three bytes of prefix; the payload is the 22 bytes of the binary protocol.
+// XTZ: base58check with a three-byte prefix; the payload is the 22 bytes of the binary protocol.
 
 const XTZ = 19;
 
 interface TezosRow {
-  /** Three bytes, chosen so that the text begins with the kind's name. */
+  /** Three bytes, chosen so that the text begins with the name of the kind. */
   readonly prefix: number;
   readonly kindByte: number;
   readonly kind: string;
-  /** What stands before the 20 bytes in the payload; one byte means that a zero byte follows them. */
+  /** Bytes before the 20-byte hash in the payload; if there is only one, a zero byte follows the hash. */
   readonly tag: readonly number[];
 }
 

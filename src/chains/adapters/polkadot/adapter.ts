@@ -125,7 +125,7 @@ function decimalsBetween(units: Json | undefined, amount: bigint): number | null
   return null;
 }
 
-/** Returns whether a row is about DOT itself. Any asset may have that symbol: an asset of a pallet is identified by its path there. */
+/** Returns whether a row is about DOT itself. Any asset may use the symbol DOT, but only assets of a pallet have a `/` in their id. */
 function isNative({ asset_symbol: symbol, asset_unique_id: id }: JsonObject): boolean {
   return (symbol === undefined || symbol === 'DOT') && !(typeof id === 'string' && id.includes('/'));
 }

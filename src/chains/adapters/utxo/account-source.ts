@@ -17,7 +17,10 @@ export const HEIGHT_MAX = 2_147_483_647;
 export const strangeCursor = (): AssayError =>
   new AssayError('INVALID_REQUEST', 'cursor: is none that this history gave out.', { field: 'cursor' });
 
-/** Returns the tip height if the same endpoint returned it as the result itself; null if another endpoint did, or none. */
+/**
+ * Returns the tip height that was requested in parallel, if it is from `source`; null if it is from another endpoint or the request
+ * failed.
+ */
 export const heightOf = (tip: Promise<Answered<number>>, source: string): Promise<number | null> =>
   tip.then(
     (told) => (told.endpoint.source === source ? told.value : null),
