@@ -14,7 +14,7 @@ const prefixLength = (chain: ChainId): number =>
   isEvm(chain) ? 2 : chainOf(chain).family === 'cosmos' ? 'cosmos1'.length : 1;
 
 /**
- * Returns a key that is equal for addresses that look alike; null on UTXO chains and other chains whose addresses are used only once.
+ * Returns a key that is equal for addresses that look alike; null on UTXO chains and other chains that use each address only once.
  *
  * @param address - canonical, or in lower case on EVM chains
  */

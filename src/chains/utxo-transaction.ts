@@ -44,6 +44,6 @@ export interface UtxoTransaction {
   /** Empty for a coinbase. */
   readonly inputs: readonly UtxoInput[];
   readonly outputs: readonly UtxoOutput[];
-  /** Value that entered from a shielded pool or left to one, in satoshi; absent if there is none. */
+  /** Value that entered from a shielded pool or left to one, in satoshi; absent if no pool is involved. */
   readonly shielded?: { readonly in: bigint; readonly out: bigint };
 }

@@ -291,7 +291,7 @@ export function openAccountChain(
     note: note ?? null,
   });
 
-  /** Returns a call whose `budgetMs` is the time that is left whenever it is read, because one result may take several requests. */
+  /** Returns a call in which `budgetMs` is always the time left, because one result may take several requests. */
   function running({ signal, budgetMs }: Call): Call {
     const until = clock.monotonic() + budgetMs;
     return {

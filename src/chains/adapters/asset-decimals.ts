@@ -1,5 +1,5 @@
 /**
- * Looks up the decimals of assets whose transfers do not include them: requests each asset once, caches the result, and leaves it
+ * Looks up the decimals of assets if their transfers do not include them: requests each asset once, caches the result, and leaves it
  * unknown on failure.
  */
 import { AssayError } from '../../base/errors.ts';

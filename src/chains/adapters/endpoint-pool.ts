@@ -489,7 +489,7 @@ export function createEndpointPool(options: EndpointPoolOptions, deps: AdapterDe
     return endpoint.probing;
   }
 
-  /** Returns the endpoints to ask now, best first. Endpoints whose outage has rested long enough are retried in the background. */
+  /** Returns the endpoints to ask now, best first. An endpoint that was down for long enough is retried in the background. */
   async function candidates(layouts: readonly string[] | undefined, deadline: Deadline): Promise<Endpoint[]> {
     const fitting = endpoints.filter((endpoint) => fits(endpoint, layouts));
     const again = fitting.filter((endpoint) => isOut(endpoint) && !isResting(endpoint));

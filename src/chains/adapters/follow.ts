@@ -13,7 +13,7 @@ import type { BlockAnswer, BlockRef, Call, ChainEvent, FollowFrom } from './port
 export interface FollowSource {
   head(call: Call): Promise<BlockRef>;
   block(height: number, call: Call): Promise<BlockAnswer>;
-  /** Returns the hash of the block at a height; null if there is none. */
+  /** Returns the hash of the block at a height; null if the chain has no such block. */
   hashAt(height: number, call: Call): Promise<string | null>;
 }
 

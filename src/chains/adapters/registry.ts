@@ -15,7 +15,7 @@ import type { AdapterDeps, ChainAdapter, OpenAdapter } from './port.ts';
 
 interface Family {
   readonly load: () => Promise<OpenAdapter>;
-  /** Default layout of an endpoint whose URL has no `layout+` prefix. */
+  /** Default layout of an endpoint without a `layout+` prefix in its URL. */
   readonly layout: Readonly<Record<EndpointRole, string>>;
 }
 
@@ -106,7 +106,7 @@ const VARIABLE_PREFIX: Readonly<Record<EndpointRole, string>> = {
 /**
  * Creates the registry. Opens no connection and imports no adapter.
  *
- * @throws INVALID_CONFIG with the name of the variable whose chain or URL is invalid
+ * @throws INVALID_CONFIG with the name of the variable that has an invalid chain or URL
  */
 export function createChainAdapters(options: ChainAdaptersOptions, deps: AdapterDeps): ChainAdapters {
   const named = {

@@ -1,4 +1,4 @@
-/** SOL, TRON, XRP, XLM, DOT, TON, ATOM, ALGO and XTZ: chains whose addresses are one key or hash with a checksum. */
+/** Addresses that are one key or hash with a checksum: SOL, TRON, XRP, XLM, DOT, TON, ATOM, ALGO and XTZ. */
 import { blake2b } from '@noble/hashes/blake2.js';
 import { sha256, sha512_256 } from '@noble/hashes/sha2.js';
 import { base32nopad, base58, base58xrp, bech32, createBase58check } from '@scure/base';

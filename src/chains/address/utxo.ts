@@ -214,7 +214,7 @@ const SAPLING_HRP = 'zs';
 const UNIFIED_HRP = 'u';
 const TEX_HRP = 'tex';
 
-/** Parses a bech32 or bech32m text whose payload is plain bytes of a fixed length. */
+/** Parses a bech32 or bech32m text with a payload of plain bytes of a fixed length. */
 function writePlainBech32(
   hrpLength: number,
   constant: number,

@@ -140,7 +140,7 @@ export interface PriceSyncReport {
   readonly coins: number;
   /** Number of closes that are new, or that the server corrected. */
   readonly closes: number;
-  /** ISO date of the newest close; null if there is none. */
+  /** ISO date of the newest close; null if no close exists. */
   readonly newest: string | null;
   /** One sentence for each coin or feed that could not be read. */
   readonly errors: readonly string[];

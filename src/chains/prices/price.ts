@@ -21,7 +21,7 @@ export interface UsdPrice {
   readonly source: string;
   /** Decimals of the asset if the source knows them. */
   readonly decimals?: number;
-  /** The coin whose price a pegged token has, and the status of that price; absent for pegs to the dollar. */
+  /** The coin from which a pegged token has its price, and the status of that price; absent for pegs to the dollar. */
   readonly coin?: { readonly symbol: string; readonly status: KnownPriceStatus; readonly source: string };
 }
 

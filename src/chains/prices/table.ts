@@ -122,7 +122,7 @@ const readShipped = (): PricesFile =>
 export const loadCoinGeckoNames = (): PricesFile['coingecko'] => readShipped().coingecko;
 
 export interface Pegs {
-  /** Returns the peg of an asset that holds at a moment; null if there is none. */
+  /** Returns the peg of an asset that holds at a moment; null if it has none then. */
   at(asset: PricedAsset, timestampMs: number): Peg | null;
   /** Returns the peg of an asset, even if it no longer holds. */
   of(asset: PricedAsset): Peg | null;

@@ -1,8 +1,8 @@
 /**
  * Computes the transfers of a Cardano transaction. Its inputs and outputs belong to addresses and are not linked to each other. For
  * each asset, the net loss of the addresses that gave more than they received is divided among the net receivers in proportion. The
- * amounts of receivers are exact. Withdrawn rewards are attributed to the addresses whose outputs the transaction spends, in proportion
- * to their inputs: an address that adds a withdrawal to a payment remains the sender.
+ * amounts of receivers are exact. Withdrawn rewards are attributed to the input addresses of the transaction, in proportion to their
+ * inputs: an address that adds a withdrawal to a payment remains the sender.
  */
 import type { Transfer } from '../../transfer.ts';
 import { transfersOf } from '../account-chain.ts';

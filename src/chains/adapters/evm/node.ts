@@ -25,7 +25,7 @@ const hexOf = (height: number): string => `0x${height.toString(16)}`;
 
 /** Time after which a method that the node lacks is tried again: it may have been enabled. */
 const FORGET_LACK_MS = 600_000;
-/** Maximum number of tokens whose decimals are cached; the oldest is evicted first. 100 bytes each. */
+/** Maximum number of tokens with cached decimals; the oldest is evicted first. 100 bytes each. */
 const DECIMALS_KEPT = 50_000;
 /** Maximum number of tokens to look up per block; decimals of the others stay unknown until their next occurrence. */
 const DECIMALS_ASKED_PER_BLOCK = 32;

@@ -97,7 +97,7 @@ export function tracePosition(path: string): string {
   return `trace:${createHash('sha256').update(path).digest('hex').slice(0, 40)}`;
 }
 
-/** Returns the tokens in the logs whose decimals the log does not determine. */
+/** Returns the tokens in the logs that need a lookup of their decimals. */
 export function assetsOf(receipts: readonly WireReceipt[], chain: ChainId): Set<string> {
   const assets = new Set<string>();
   for (const { logs } of receipts)
@@ -130,7 +130,7 @@ export function blockTransfers(
     else moves.push(move);
   }
   const transfers: Transfer[] = [];
-  /** The transaction whose transfers are being added; null for transfers of the block itself. */
+  /** The transaction of the transfers that are being added; null for transfers of the block itself. */
   let call: TransactionCall | null = null;
   const add = (
     txHash: string,

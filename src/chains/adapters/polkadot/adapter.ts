@@ -64,7 +64,7 @@ const ON_RELAY =
 const NO_EVENTS =
   'Transfers are missing: they are events, and the node has no state of this block, or metadata of a form that is not known.';
 const SWAPS = 'What was swapped in pools is missing: the runtime does not say from whom to whom.';
-/** Number of runtime versions whose metadata is cached: 5 MB each, about one new version a month. */
+/** Number of runtime versions with cached metadata: 5 MB each, about one new version a month. */
 const RUNTIMES_KEPT = 3;
 const METADATA_CHARS_MAX = 32_000_000;
 const EVENTS_CHARS_MAX = 32_000_000;
@@ -198,7 +198,7 @@ function createReader(pool: EndpointPool, relays: ReadonlySet<string>) {
   const hashOf = (height: number, call: Call) =>
     rpc('chain_getBlockHash', [height], (result) => (result === null ? null : asHash(result, 'hash')), call);
 
-  /** Requests Subscan, whose responses are `{code, message, data}`. */
+  /** Sends a request to Subscan and unwraps its response `{code, message, data}`. */
   const subscan = <T>(path: string, body: JsonObject, read: (data: JsonObject) => T, call: Call) =>
     rest(
       pool,

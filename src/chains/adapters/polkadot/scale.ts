@@ -66,7 +66,7 @@ export class ScaleReader {
     return this.take(this.count()).toString('utf8');
   }
 
-  /** Reads a list whose items have at least one byte each: a count that exceeds the remaining bytes is rejected at once. */
+  /** Reads a list of items with at least one byte each: a count that exceeds the remaining bytes is rejected at once. */
   list<T>(item: () => T): T[] {
     const count = this.count();
     if (count > this.bytes.length - this.at) throw badAnswer(this.#field, 'as long as it says');

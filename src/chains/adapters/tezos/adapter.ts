@@ -53,7 +53,7 @@ const asBlockHash = (value: Json | undefined, field: string): string =>
 const asOperationHash = (value: Json | undefined): string =>
   asPattern(value, /^o[1-9A-HJ-NP-Za-km-z]{50}$/, 'hash');
 
-/** Returns the address of `{alias, address}`; null if there is none, and for rollups, which are not accounts. */
+/** Returns the address of `{alias, address}`; null if it is missing, and for rollups, which are not accounts. */
 const party = (value: Json | undefined): string | null =>
   value === undefined || value === null ? null : addressOrNull('XTZ', asObject(value, 'account').address);
 

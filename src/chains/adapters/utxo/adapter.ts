@@ -68,7 +68,7 @@ const FAULTS_OF_SOURCES: ReadonlySet<string> = new Set([
   'CHAIN_REFUSED',
 ]);
 
-/** Address kinds whose balance and history the chain itself hides. */
+/** Address kinds with a balance and history that the chain itself hides. */
 const HIDDEN_KINDS: ReadonlySet<string> = new Set(['sapling', 'sprout', 'unified', 'mweb']);
 const HIDDEN: Provenance = {
   source: null,

@@ -10,7 +10,7 @@ import type { BlockBody, TransactionBody } from './wire.ts';
 
 export interface BlockSource {
   head(call: Call): Promise<HeadAnswer>;
-  /** Returns the hash of the block at a height; null if there is none. */
+  /** Returns the hash of the block at a height; null if the chain has no such block. */
   hashAt(height: number, call: Call): Promise<string | null>;
   block(height: number, call: Call): Promise<BlockAnswer>;
 }

@@ -109,7 +109,7 @@ function shieldedOf(chain: ChainId, fields: JsonObject): { in: bigint; out: bigi
 /** Dash's transaction type that pays out of the credit pool of Evolution without spending an output (DIP-0027). */
 const ASSET_UNLOCK = 9;
 
-/** Returns the value that a transaction exchanged with pools outside the chain's outputs; null if there is none. */
+/** Returns the value that a transaction exchanged with pools outside the chain's outputs; null if it exchanged none. */
 function poolMoves(
   chain: ChainId,
   fields: JsonObject,
@@ -220,7 +220,7 @@ export interface BlockBody {
   readonly transactions: readonly TransactionBody[];
 }
 
-/** Parses a block from its bytes, which must hash to `hash`, and whose transactions must match its Merkle root. */
+/** Parses a block from its bytes, which must hash to `hash`; its transactions must match its Merkle root. */
 export function readRawBlock(scripts: ScriptReader, hex: Json, hash: string): BlockBody {
   const bytes = asBytes(hex, 'block');
   return fromBytes('block', () => {

@@ -132,7 +132,7 @@ function readValue(value: Json | undefined, field: string): Value {
   };
 }
 
-/** Transaction types whose amount is the delivered amount in the metadata. */
+/** Transaction types that move the delivered amount in the metadata. */
 const DELIVERING = new Set(['Payment', 'AccountDelete']);
 /** Transaction types that release the value in a ledger object, with the type of that object. */
 const RELEASING: Readonly<Record<string, string>> = {
