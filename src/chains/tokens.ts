@@ -15,7 +15,7 @@ export interface KnownToken {
   readonly chain: ChainId;
   /** As in a Transfer: the canonical address of the contract. */
   readonly asset: string;
-  /** As in its source; never used to recognize a token. URL of the publisher; null for a row of the operator. */
+  /** As in its source; never used to recognize a token. */
   readonly symbol: string;
   readonly decimals: number | null;
   /** Publisher's URL; null for a row of the operator. */

@@ -19,7 +19,7 @@ import type { ExposureRecord } from './record.ts';
 /** The evidence for one entry. */
 export interface EntryEvidence {
   readonly exposures: readonly ExposureEvidence[];
-  /** The same without derived labels; null if none of them marks a risk. */
+  /** The same without derived labels; null if no derived label of a risk was met. */
   readonly exposuresLeftOut: readonly ExposureEvidence[] | null;
   /** For the address itself (`RiskEvidence.isService`). */
   readonly isService: boolean;

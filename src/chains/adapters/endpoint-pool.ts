@@ -1,7 +1,7 @@
 /**
- * A pool of the endpoints of one chain and role. It selects the endpoint for each request, orders and rates the endpoints, and takes
- * failing ones out of use. The time-outs, retries, rate limits, circuit breakers and fail-over of every adapter are here; the adapters
- * interpret the responses.
+ * A pool of the endpoints of one chain and role. It selects the endpoint for each request, ranks the endpoints by latency and failures,
+ * and takes failing ones out of use. The time-outs, retries, rate limits, circuit breakers and fail-over of every adapter are here; the
+ * adapters interpret the responses.
  */
 import { request as httpRequest } from 'undici';
 import { AssayError, messageOf } from '../../base/errors.ts';
@@ -67,9 +67,9 @@ export interface EndpointPool {
    */
   ask<T>(request: EndpointRequest<T>, call: Call): Promise<Answered<T>>;
   /**
-   * Asks all endpoints and returns the value that at least `count` of them agree on.
+   * Asks all endpoints, and returns the value that at least `count` of them agree on. With a `count` of 1 it is the same as `ask`.
    *
-   * @throws CHAIN_BAD_ANSWER if they disagree
+   * @throws CHAIN_BAD_ANSWER if they disagree, CHAIN_UNREACHABLE if too few answered
    */
   askAgreeing<T>(count: number, request: EndpointRequest<T>, call: Call): Promise<Answered<T>>;
   /** Returns whether at least one endpoint of these layouts is not down. */
@@ -222,7 +222,7 @@ export function createEndpointPool(options: EndpointPoolOptions, deps: AdapterDe
   /**
    * Sends one HTTP request and reads the whole response.
    *
-   * @param leftMs time left of the whole call; it decides how many bytes may be read
+   * @param leftMs - time left of the whole call; it decides how many bytes may be read
    */
   async function receive<T>(
     endpoint: Endpoint,

@@ -57,7 +57,7 @@ export function apiKeyHeader(name: string): (endpoint: EndpointSpec) => Readonly
   };
 }
 
-/** Sends one request. The result has no `height`. */
+/** Sends one request. The `height` of the result is null. */
 export async function rest<T>(pool: EndpointPool, request: RestRequest<T>, call: Call): Promise<Told<T>> {
   const { value, endpoint } = await pool.ask(restRequest(request), call);
   return { value, source: endpoint.source, height: null };

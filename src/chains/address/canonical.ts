@@ -25,7 +25,7 @@ const tables: ReadonlyMap<ChainId, Uint8Array> = new Map(
 /**
  * Returns whether a valid address text of the chain is already canonical.
  *
- * @param firstCode ASCII code of the first character
+ * @param firstCode - ASCII code of the first character
  */
 export function isCanonicalAsGiven(chain: ChainId, firstCode: number): boolean {
   return (tables.get(chain) as Uint8Array)[firstCode] === 1;

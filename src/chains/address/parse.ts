@@ -136,7 +136,7 @@ const keyScratch = new Uint8Array(maxKeyBytes);
 /**
  * Parses a text as an address of `chain`.
  *
- * @param field the name in the error message
+ * @param field - the name in the error message
  * @throws AddressError; its fault is `chain` if the text is a valid address of another chain
  */
 export function parseAddress(chain: ChainId, text: string, field = 'address'): ParsedAddress {

@@ -1,4 +1,4 @@
-/** Rejects impossible amounts: more of an asset than could have any value, or than was ever issued. Such a row uses another unit. */
+/** Maximum plausible amounts: a row with more of an asset than could have any value, or than was ever issued, uses another unit. */
 import { type ChainId, chainOf } from '../registry.ts';
 import type { TokenList } from '../tokens.ts';
 import { isNativeCoin, VALUE_USD_MAX } from './price.ts';

@@ -1,6 +1,6 @@
 /**
  * Prices on demand from a server with CoinGecko's API: histories of coins and token contracts by `market_chart/range`, current prices
- * of tokens by `simple/token_price`. If a request fails, the price is unknown, and it is not repeated for a while.
+ * of tokens by `simple/token_price`. If a request fails, the price is unknown, and the request is not repeated for a while.
  */
 import { LIMITS } from '../../base/limits.ts';
 import { chainOf, isEvm } from '../registry.ts';
@@ -20,7 +20,7 @@ export interface HttpPrices extends PriceSource {
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
-/** Length of a history window: below 90 days the server returns hourly points, and requests cluster within a month. */
+/** Length of a history window: below 90 days the server returns hourly points, and the same month is requested repeatedly. */
 const WINDOW_MS = 30 * DAY_MS;
 /** How long a point is valid for later moments: points are hourly, and exchanges may skip some. */
 const MAX_AGE_MS = 6 * 3_600_000;

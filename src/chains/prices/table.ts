@@ -390,7 +390,8 @@ export function importPrices(options: { readonly folder: string; readonly file: 
 }
 
 /**
- * Loads the tables of a folder; none if nothing was imported. If several tables have the same price, the last by name wins.
+ * Loads the tables of a folder; none if nothing was imported. If several tables have a price for the same moment, the last by name
+ * wins.
  *
  * @param options.source - the source name of the prices: `own` for tables of the operator, `daily` for those of `assay sync`
  * @throws INVALID_FILE with the file and line of an invalid row

@@ -173,7 +173,7 @@ function readHeader(fields: JsonObject): Header {
 }
 
 function createReader(pool: EndpointPool, clock: Clock) {
-  /** Requests CometBFT, which wraps results as JSON-RPC and sends errors with the status 500. */
+  /** Sends a request to CometBFT, which wraps results as JSON-RPC and sends errors with the status 500. */
   const comet = <T>(
     path: string,
     query: Readonly<Record<string, string>>,

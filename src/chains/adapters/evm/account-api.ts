@@ -109,7 +109,7 @@ export type TracedBlock = (height: number, call: Call) => Promise<readonly Trans
 /**
  * Creates a reader for pages of the history of an address (canonical). See `ChainAdapter.history`.
  *
- * @param traced reads a block from a node; null if there is no suitable node
+ * @param traced - reads a block from a node; null if there is no suitable node
  */
 export function createAccountApi(chain: ChainId, pool: EndpointPool, traced: TracedBlock | null = null) {
   const { symbol, decimals, caip2 } = chainOf(chain);
@@ -350,7 +350,8 @@ export function createAccountApi(chain: ChainId, pool: EndpointPool, traced: Tra
   };
 
   /**
-   * Locates internal transfers by the traces of their blocks; accepts only transactions for which both sources have the same number.
+   * Locates internal transfers by the traces of their blocks; accepts only transactions with as many transfers in the traces as in the
+   * list.
    */
   async function placeByTraces(
     address: string,

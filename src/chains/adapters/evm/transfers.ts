@@ -111,8 +111,8 @@ const GWEI = 1_000_000_000n;
 /**
  * Returns all transfers of a block. A failed transaction is kept with the amount 0, because it is a contact between two parties.
  *
- * @param receipts in the order of the block's transactions
- * @param inner null if the block was not traced
+ * @param receipts - in the order of the block's transactions
+ * @param inner - null if the block was not traced
  */
 export function blockTransfers(
   chain: ChainId,

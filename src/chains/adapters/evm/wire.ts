@@ -4,7 +4,7 @@ import { formatEvm } from '../../address/evm.ts';
 import { CALL_DIGITS_READ } from '../../initiation.ts';
 import { asArray, asHexAmount, asHexCount, asObject, asTimeMs, badAnswer, type Json } from '../exact-json.ts';
 
-/** More transactions than any block can hold (30 to 300 million gas, 21,000 each; less than 10,000 on the fastest chains). */
+/** More transactions than any block can hold (30 to 300 million gas, 21,000 each; fewer than 10,000 on the fastest chains). */
 const BLOCK_TRANSACTIONS_MAX = 100_000;
 const BLOCK_LOGS_MAX = 500_000;
 

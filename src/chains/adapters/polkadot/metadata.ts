@@ -42,7 +42,7 @@ export interface EventReader {
   /**
    * Parses the events of a block.
    *
-   * @param isWanted decides by name which events are returned; the others are skipped
+   * @param isWanted - decides by name which events are returned; the others are skipped
    * @throws CHAIN_BAD_ANSWER if the bytes do not match the metadata
    */
   read(events: Buffer, isWanted: (name: string) => boolean): RuntimeEvent[];

@@ -86,7 +86,7 @@ function accountOf(bytes: Buffer | undefined, field: string): string {
 /**
  * Returns the transfers in the events of a block.
  *
- * @param block `hashes` has one entry per extrinsic; null for inherents, which no account sent
+ * @param block - `hashes` has one entry per extrinsic; null for inherents, which no account sent
  */
 export function movesOf(
   events: readonly RuntimeEvent[],

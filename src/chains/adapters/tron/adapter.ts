@@ -162,7 +162,7 @@ function addOwnMoves(tx: JsonObject, info: JsonObject | null, add: Add): boolean
 /**
  * Adds the transfers of contracts: token logs, and calls that carried value.
  *
- * @param decimals decimals of tokens, if known
+ * @param decimals - decimals of tokens, if known
  */
 function addInnerMoves(info: JsonObject, add: Add, decimals: ReadonlyMap<string, number>): void {
   for (const [index, value] of asArray(info.log ?? [], 'log', LOGS_MAX).entries()) {

@@ -14,10 +14,7 @@ export interface UtxoNetwork {
    * it as 2.
    */
   readonly blockVerbosity: 2 | 3;
-  /**
-   * Whether transactions are serialized like Bitcoin's, so that their bytes prove their id. Whether blocks are too: a plain 80-byte
-   * header and such transactions.
-   */
+  /** Whether transactions are serialized like Bitcoin's, so that their bytes prove their id. */
   readonly hasBitcoinTransactions: boolean;
   /** Whether blocks are too: a plain header of 80 bytes and such transactions. */
   readonly hasBitcoinBlocks: boolean;

@@ -11,7 +11,7 @@ const SHARED_GENESIS = '000000000019d6689c085ae165831e934ff763ae46a2a6c172b3f1b6
  * Verifies the chain of an endpoint. A `-regtest` network, or a chain that has not reached the height of the mark, is accepted only
  * from an operator's own endpoint.
  *
- * @param found `atMark` is the hash at the height of the chain's mark, null if the endpoint has no such block; `genesis` is the hash of
+ * @param found - `atMark` is the hash at the height of the chain's mark, null if the endpoint has no such block; `genesis` is the hash of
  *   its first block, null if it was not requested
  * @throws CHAIN_MISMATCH if the endpoint serves another chain
  */
