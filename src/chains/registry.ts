@@ -458,4 +458,5 @@ export function parseChainId(text: string, field = 'chain'): ChainId {
   );
 }
 
+/** Returns whether a chain belongs to the EVM family. */
 export const isEvm = (id: ChainId): boolean => chainOf(id).family === 'evm';

@@ -170,9 +170,9 @@ function readShipped(): KnownToken[] {
 }
 
 /**
- * Loads the list of tokens whose transfers are evidence.
+ * Loads the list of tokens with transfers that are evidence.
  *
- * @param options.ownFile - CSV of the operator (`chain,asset[,symbol][,decimals]`); null if there is none
+ * @param options.ownFile - CSV of the operator (`chain,asset[,symbol][,decimals]`); null if not configured
  * @throws INVALID_FILE with the line number of an invalid row in the operator's file
  */
 export function loadTokenList(options: { readonly ownFile?: string | null } = {}): TokenList {

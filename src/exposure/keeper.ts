@@ -73,6 +73,7 @@ export interface ExposureKeeper {
   tick(): void;
 }
 
+/** Creates a keeper; `tick` opens the indexes and updates them. */
 export function createExposureKeeper(options: KeeperOptions, deps: KeeperDeps): ExposureKeeper {
   const { clock, log, transfers } = deps;
   const chains = new Map<ChainId, KeptChain>();

@@ -20,6 +20,7 @@ import {
 import { type ExposureRecord, isSilent, RECORD_CATEGORIES, readRecord } from './record.ts';
 import { firstPlace } from './write-index.ts';
 
+/** Reads the table and the entries of one index. Not re-entrant: `find` stores its result in the object. */
 export class MappedIndex {
   readonly meta: IndexMeta;
   readonly #table: Int32Array;
@@ -37,7 +38,7 @@ export class MappedIndex {
     this.#places = meta.tablePlaces;
   }
 
-  /** Looks up the address whose key is `key[0, length)`; the result is in `node` and `entry`. */
+  /** Looks up the address with the key `key[0, length)`; the result is in `node` and `entry`. */
   find(key: Uint8Array, length: number): void {
     const slot = this.#slot;
     writeSlot(key, 0, length, slot, 0);

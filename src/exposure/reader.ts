@@ -106,6 +106,7 @@ const NO_GRAPH: ExposureStatus = { state: 'NO_GRAPH', asOf: null, graphAsOf: nul
 const isSamePosition = (a: GraphPosition, b: GraphPosition): boolean =>
   a.store === b.store && a.ordinal === b.ordinal && a.transfers === b.transfers;
 
+/** Returns whether two indexes have the same inputs. */
 export const isSameInputs = (a: IndexInputs, b: IndexInputs): boolean =>
   a.chain === b.chain &&
   a.dataVersion === b.dataVersion &&

@@ -15,7 +15,7 @@ import {
 /** A share of the value received or sent was not followed: it ended at hubs, or the walk was cut off. */
 const UNFOLLOWED_IN = 1;
 const UNFOLLOWED_OUT = 2;
-/** There is risk or a hub in the direction, possibly without points: addresses whose value passes through this one depend on it. */
+/** There is risk or a hub in the direction, possibly without points: addresses that pass value through this one depend on it. */
 const FLOWS_IN = 4;
 const FLOWS_OUT = 8;
 const DERIVED = 16;

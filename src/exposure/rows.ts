@@ -40,7 +40,7 @@ export interface DirectionRows {
   /** Properties of a row: bits of `ROW`. */
   readonly flags: Uint8Array;
   /**
-   * Counterparties that are not in the row, or whose transfers may be worth less than dust by asset: those of node v are at
+   * Counterparties that are not in the row, or have transfers that may be worth less than dust by asset: those of node v are at
    * `lightStart[v]` to `lightStart[v + 1]`.
    */
   readonly lightStart: Float64Array;

@@ -1,6 +1,6 @@
 /**
- * The thread that keeps the exposure indexes up to date. It opens what it reads, and runs each build in a child process, whose memory
- * is freed when it exits.
+ * The thread that keeps the exposure indexes up to date. It opens what it reads, and runs each build in a child process, so that the
+ * memory of the build is freed when the process exits.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { constants, setPriority } from 'node:os';

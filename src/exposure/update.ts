@@ -1,7 +1,7 @@
 /**
  * Keeps an index up to date with the log of its chain, whichever process writes the log. The addresses of new transfers are recomputed
- * at once; the addresses whose value passes through them within reach become pending and are recomputed in the background. A change
- * that cannot reach others (dust, an unknown token, an address without any risk around it) makes none pending.
+ * at once; addresses that pass value on through them within reach become pending and are recomputed in the background. A change that
+ * cannot reach others (dust, an unknown token, an address without any risk around it) makes none pending.
  */
 import type { Clock } from '../base/clock.ts';
 import { LIMITS } from '../base/limits.ts';
@@ -52,6 +52,7 @@ export interface ExposureUpdater {
 const NO_RECORD: ExposureRecord = { ...NO_EXPOSURE, flows: { in: false, out: false } };
 const NO_COLUMNS = createNeighbourColumns(0);
 
+/** Creates the updater of one open index, which is the only writer of its changes. */
 export function createUpdater(
   chain: ChainId,
   { index, changes }: { readonly index: MappedIndex; readonly changes: Changes },
@@ -156,7 +157,7 @@ export function createUpdater(
   }
 
   /**
-   * Collects the addresses whose value passes through `node` in the direction within the hops of an entry: backwards, hop by hop,
+   * Collects the addresses with value that passes through `node` in the direction within the hops of an entry: backwards, hop by hop,
    * through addresses that have no label and are not hubs. Returns false if the limit is exceeded.
    */
   function reach(

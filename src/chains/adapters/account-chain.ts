@@ -84,7 +84,8 @@ export interface AccountChainSetup {
   /** Poll interval of the head for public endpoints. Own endpoints are polled every 500 ms. */
   readonly pollPublicMs: number;
   /**
-   * Number of blocks by which a row may be higher than the one before it, for sources that sort by time where blocks overlap. Default 0.
+   * Number of blocks by which a row may be higher than the one before it, for sources that sort rows by time if blocks overlap in time.
+   * Default 0.
    */
   readonly rowsOverlapBlocks?: number;
   /** See `EndpointPoolOptions`. */

@@ -25,6 +25,7 @@ export interface Deadline {
   rest(): Call;
 }
 
+/** Starts the deadline of a call; its budget counts from now. */
 export function startDeadline(call: Call, clock: Clock): Deadline {
   const { signal, budgetMs } = call;
   // One listener per request of the call in flight, which the queues of the endpoints bound: a leak warning would be wrong.

@@ -137,6 +137,11 @@ const REFUSED_BODY_BYTES_MAX = 64 * 1024;
 const PAGE_START_CHARS = 1_024;
 const PROBE_BUDGET_MS = LIMITS.endpointAttemptMs;
 
+/**
+ * Creates a pool; it opens no connection before the first request.
+ *
+ * @throws INVALID_CONFIG if there are more endpoints than `endpointsPerChainMax`
+ */
 export function createEndpointPool(options: EndpointPoolOptions, deps: AdapterDeps): EndpointPool {
   const { chain, verify, socketsOnlyTell = false } = options;
   const { clock, log, jitter } = deps;

@@ -82,16 +82,19 @@ const startOf = (text: string): string => {
   return start === '' ? ': it is empty' : `: it begins with '${start}'`;
 };
 
+/** Creates the CHAIN_BAD_ANSWER error for an invalid field of a response. */
 export function badAnswer(field: string, expected: string): AssayError {
   return new AssayError('CHAIN_BAD_ANSWER', `The answer's ${field} is not ${expected}.`, { field });
 }
 
+/** Returns a value that must be an object. */
 export function asObject(value: Json | undefined, field: string): JsonObject {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw badAnswer(field, 'an object');
   return value as JsonObject;
 }
 
+/** Returns a value that must be a list of at most `max` items. */
 export function asArray(
   value: Json | undefined,
   field: string,
@@ -102,6 +105,7 @@ export function asArray(
   return value as readonly Json[];
 }
 
+/** Returns a value that must be a string of at most `maxChars` characters. */
 export function asText(value: Json | undefined, field: string, maxChars = 4_096): string {
   if (typeof value !== 'string' || value.length > maxChars)
     throw badAnswer(field, `a text of at most ${maxChars} characters`);

@@ -65,6 +65,7 @@ const SUBSCRIPTION_IDS_FROM = 2 ** 52;
 /** Initial delay before a reconnection for subscriptions; it doubles up to `endpointDownMsMax`. */
 const RECONNECT_MS_MIN = 250;
 
+/** Creates a client for one WebSocket; it connects on first use. */
 export function openJsonRpcSocket(
   options: JsonRpcSocketOptions,
   deps: { readonly agent: Agent; readonly log: Logger },

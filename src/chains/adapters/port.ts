@@ -151,8 +151,8 @@ export interface ChainHealth {
  * - CHAIN_MISMATCH if every endpoint serves another chain.
  * - INVALID_ADDRESS for an address that does not belong to this chain.
  *
- * If the caller aborts the call, the methods throw the reason of `signal`. If no source is configured for a request, they do not throw: the
- * result is NONE.
+ * If the caller aborts the call, the methods throw the reason of `signal`. If no source is configured for a request, they do not throw
+ * and return NONE.
  */
 export interface ChainAdapter {
   readonly chain: ChainId;

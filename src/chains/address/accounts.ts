@@ -45,6 +45,7 @@ const ACCOUNT = 1;
 
 const SOL = 9;
 
+/** Writes the key of a Solana address. See `WriteKey`. */
 export const writeSolKey: WriteKey = (bytes, start, end, out, at) => {
   const length = decodeBase58(bytes, start, end, BITCOIN_DIGITS);
   if (length < 0) return base58Fault(length);
@@ -52,6 +53,7 @@ export const writeSolKey: WriteKey = (bytes, start, end, out, at) => {
   return found(put(SOL, ACCOUNT, decoded, DECODED_END - 32, 32, out, at), 'account');
 };
 
+/** Formats a Solana payload in base58; null if it is not an account. */
 export const formatSol = (kindByte: number, payload: Uint8Array): string | null =>
   kindByte === ACCOUNT && payload.length === 32 ? base58.encode(payload) : null;
 
@@ -75,6 +77,7 @@ function readHex(bytes: Uint8Array, start: number, length: number): boolean {
   return true;
 }
 
+/** Writes the key of a TRON address. See `WriteKey`. */
 export const writeTronKey: WriteKey = (bytes, start, end, out, at) => {
   if (end - start === 42 && readHex(bytes, start, 21)) {
     if (hexBytes[0] !== TRON_VERSION) return fault(PREFIX, 'must begin with 41 in its hex form');
@@ -90,6 +93,7 @@ export const writeTronKey: WriteKey = (bytes, start, end, out, at) => {
 
 const base58check = createBase58check(sha256);
 
+/** Formats a TRON payload in base58check; null for an unknown kind. */
 export const formatTron = (kindByte: number, payload: Uint8Array): string | null =>
   kindByte === ACCOUNT ? base58check.encode(Uint8Array.of(TRON_VERSION, ...payload)) : null;
 
@@ -99,6 +103,7 @@ const XRP = 11;
 const X_MAIN = 0x0544;
 const X_TEST = 0x0493;
 
+/** Writes the key of an XRP address, with a destination tag as memo. See `WriteKey`. */
 export const writeXrpKey: WriteKey = (bytes, start, end, out, at) => {
   const length = decodeBase58Check(bytes, start, end, RIPPLE_DIGITS);
   if (length < 0) return length;
@@ -124,6 +129,7 @@ export const writeXrpKey: WriteKey = (bytes, start, end, out, at) => {
   return found(put(XRP, ACCOUNT, decoded, from + 2, 20, out, at), 'x-address', memo);
 };
 
+/** Formats an XRP payload as a classic address; null for an unknown kind. */
 export function formatXrp(kindByte: number, payload: Uint8Array): string | null {
   if (kindByte !== ACCOUNT) return null;
   const body = Uint8Array.of(0, ...payload);
@@ -183,6 +189,7 @@ const STRKEYS: readonly StrkeyRow[] = [
   { version: 1 << 3, payloadBytes: 33, kindByte: 4, kind: 'claimable_balance' },
 ];
 
+/** Writes the key of a Stellar address, with a muxed id as memo. See `WriteKey`. */
 export const writeXlmKey: WriteKey = (bytes, start, end, out, at) => {
   const chars = end - start;
   if (chars !== 56 && chars !== 58 && chars !== 69) return fault(LENGTH, 'must have 56, 58 or 69 characters');
@@ -204,6 +211,7 @@ export const writeXlmKey: WriteKey = (bytes, start, end, out, at) => {
   return fault(PREFIX, 'is a Stellar key of a kind that is no address');
 };
 
+/** Formats a Stellar payload as strkey; null for an unknown kind. */
 export function formatXlm(kindByte: number, payload: Uint8Array): string | null {
   const row = STRKEYS.find((each) => each.kindByte === kindByte);
   if (row === undefined) return null;
@@ -216,6 +224,7 @@ export function formatXlm(kindByte: number, payload: Uint8Array): string | null 
 
 const ALGO = 18;
 
+/** Writes the key of an Algorand address. See `WriteKey`. */
 export const writeAlgoKey: WriteKey = (bytes, start, end, out, at) => {
   if (end - start !== 58) return fault(LENGTH, 'must have 58 characters');
   const total = readBase32(bytes, start, end);
@@ -227,6 +236,7 @@ export const writeAlgoKey: WriteKey = (bytes, start, end, out, at) => {
   return found(put(ALGO, ACCOUNT, base32Bytes, 0, 32, out, at), 'account');
 };
 
+/** Formats an Algorand payload in base32; null for an unknown kind. */
 export const formatAlgo = (kindByte: number, payload: Uint8Array): string | null =>
   kindByte === ACCOUNT
     ? base32nopad.encode(Uint8Array.of(...payload, ...sha512_256(payload).subarray(28)))
@@ -238,6 +248,7 @@ const DOT = 14;
 const GENERIC_PREFIX = 42;
 const SS58_TAG = Buffer.from('SS58PRE');
 
+/** Writes the key of a Polkadot address. See `WriteKey`. */
 export const writeDotKey: WriteKey = (bytes, start, end, out, at) => {
   const length = decodeBase58(bytes, start, end, BITCOIN_DIGITS);
   if (length < 0) return base58Fault(length);
@@ -256,6 +267,7 @@ export const writeDotKey: WriteKey = (bytes, start, end, out, at) => {
   return found(put(DOT, ACCOUNT, decoded, from + 1, 32, out, at), kind);
 };
 
+/** Formats a Polkadot payload as SS58 with prefix 0; null for an unknown kind. */
 export function formatDot(kindByte: number, payload: Uint8Array): string | null {
   if (kindByte !== ACCOUNT) return null;
   const hash = blake2b(Uint8Array.of(...SS58_TAG, 0, ...payload), { dkLen: 64 });
@@ -290,6 +302,7 @@ function readTonFriendly(bytes: Uint8Array, start: number): number {
   return crc16(tonBytes, 34) === written ? 0 : fault(CHECKSUM, 'has a wrong checksum');
 }
 
+/** Writes the key of a TON address in any form. See `WriteKey`. */
 export const writeTonKey: WriteKey = (bytes, start, end, out, at) => {
   if (startsWith(bytes, start, end, '0:')) return writeTonRaw(bytes, start + 2, end, 0, out, at);
   if (startsWith(bytes, start, end, '-1:')) return writeTonRaw(bytes, start + 3, end, 255, out, at);
@@ -323,6 +336,7 @@ function writeTonRaw(
   return found(35, 'raw');
 }
 
+/** Formats a TON payload in the raw form; null for an unknown kind. */
 export const formatTon = (kindByte: number, payload: Uint8Array): string | null =>
   kindByte === ACCOUNT
     ? `${payload[0] === 255 ? -1 : 0}:${Buffer.from(payload.subarray(1)).toString('hex')}`
@@ -334,6 +348,7 @@ const ATOM = 17;
 const ATOM_HRP = 'cosmos';
 const DERIVED = 2;
 
+/** Writes the key of a Cosmos Hub address. See `WriteKey`. */
 export const writeAtomKey: WriteKey = (bytes, start, end, out, at) => {
   if (!startsWith(bytes, start, end, 'cosmos1', true)) return fault(PREFIX, 'must begin with cosmos1');
   if (end - start > 90) return fault(LENGTH, 'is too long');
@@ -346,6 +361,7 @@ export const writeAtomKey: WriteKey = (bytes, start, end, out, at) => {
   return fault(LENGTH, 'has a payload of a wrong length');
 };
 
+/** Formats a Cosmos Hub payload in bech32; null for an unknown kind. */
 export const formatAtom = (kindByte: number, payload: Uint8Array): string | null =>
   kindByte === ACCOUNT || kindByte === DERIVED ? bech32.encode(ATOM_HRP, bech32.toWords(payload), 90) : null;
 
@@ -371,6 +387,7 @@ const TEZOS: readonly TezosRow[] = [
   { prefix: 0x067c75, kindByte: 6, kind: 'sr1', tag: [3] },
 ];
 
+/** Writes the key of a Tezos address. See `WriteKey`. */
 export const writeXtzKey: WriteKey = (bytes, start, end, out, at) => {
   const length = decodeBase58Check(bytes, start, end, BITCOIN_DIGITS);
   if (length < 0) return length;
@@ -392,6 +409,7 @@ export const writeXtzKey: WriteKey = (bytes, start, end, out, at) => {
   return fault(PREFIX, 'must begin with tz1, tz2, tz3, tz4, KT1 or sr1');
 };
 
+/** Formats a Tezos payload in base58check; null for an unknown kind. */
 export function formatXtz(kindByte: number, payload: Uint8Array): string | null {
   const row = TEZOS.find((each) => each.kindByte === kindByte);
   if (row === undefined) return null;

@@ -15,7 +15,7 @@ export interface ParsedAddress {
   /** The chain's own name of the format, e.g. `p2pkh`, `taproot`, `reward`, `account`. */
   readonly kind: string;
   readonly key: AddressKey;
-  /** Destination tag, memo id or payment id in the text in addition to the account; null if there is none. */
+  /** Destination tag, memo id or payment id in the text in addition to the account; null if the text has none. */
   readonly memo: string | null;
 }
 

@@ -46,6 +46,7 @@ const POINTER_TYPES = [4, 5];
 const POINTER_BYTES_MAX = 30;
 const MAINNET = 1;
 
+/** Writes the key of a Shelley or Byron address. See `WriteKey`. */
 export const writeAdaKey: WriteKey = (bytes, start, end, out, at) => {
   if (
     startsWith(bytes, start, end, 'addr_test1', true) ||
@@ -185,6 +186,7 @@ function checkByronBody(from: number, to: number): number {
   return readCborHead(CBOR_UINT, at) === to ? 0 : fault(FORM, malformed);
 }
 
+/** Formats a Cardano payload in bech32, or in base58 if it is a Byron address; null for an unknown kind. */
 export function formatAda(kindByte: number, payload: Uint8Array): string | null {
   if (kindByte === BYRON) return formatByron(payload);
   const row = SHELLEY.find((each) => SHELLEY_KIND + each.type === kindByte);

@@ -81,6 +81,7 @@ function put(kindByte: number, out: Uint8Array, at: number): number {
   return KEYS_BYTES + 2;
 }
 
+/** Formats a Monero payload as a standard address or a subaddress; null for an unknown kind. */
 export function formatXmr(kindByte: number, payload: Uint8Array): string | null {
   if (kindByte !== STANDARD && kindByte !== SUBADDRESS) return null;
   const body = Uint8Array.of(kindByte === STANDARD ? STANDARD_TAG : SUBADDRESS_TAG, ...payload);

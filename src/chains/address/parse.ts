@@ -168,7 +168,7 @@ function addressError(
   return new AddressError(found, `${field}: is no ${name} address: it ${detail}.`, field);
 }
 
-/** Returns every chain on which the text is a valid address, in registry order; empty if there is none. Never throws. */
+/** Returns every chain on which the text is a valid address, in registry order; may be empty. Never throws. */
 export function detectChains(text: string): ChainId[] {
   const isEvm = writeAddressKeyFromText('ETH', text, keyScratch, 0) > 0;
   const chains: ChainId[] = [];

@@ -344,6 +344,7 @@ export const writeDashKey = writer(DASH);
 export const writeBsvKey = writer(BSV);
 
 const writePlainLtc = writer(LTC);
+/** Writes the key of a Litecoin address, including MWEB. See `WriteKey`. */
 export const writeLtcKey: WriteKey = (bytes, start, end, out, at) =>
   startsWith(bytes, start, end, 'ltcmweb1', true)
     ? writeMweb(bytes, start, end, out, at)
@@ -362,6 +363,7 @@ export const writeZecKey: WriteKey = (bytes, start, end, out, at) => {
   return writeTransparentZec(bytes, start, end, out, at);
 };
 
+/** Writes the key of a Bitcoin Cash address, cashaddr or legacy. See `WriteKey`. */
 export const writeBchKey: WriteKey = (bytes, start, end, out, at) => {
   if (testPrefixOf(BCH, bytes, start, end)) return fault(NETWORK, 'belongs to a test network');
   return isCashaddrPayload(bytes, start, end)
@@ -399,12 +401,14 @@ export const formatDash = formatter(DASH);
 export const formatBsv = formatter(BSV);
 
 const formatPlainLtc = formatter(LTC);
+/** Formats a Litecoin payload in base58check or bech32; null for an unknown kind. */
 export const formatLtc = (kindByte: number, payload: Uint8Array): string | null =>
   kindByte === UTXO_KINDS.mweb
     ? bech32.encode(MWEB_HRP, [0, ...bech32.toWords(payload)], false)
     : formatPlainLtc(kindByte, payload);
 
 const formatTransparentZec = formatter(ZEC);
+/** Formats a Zcash payload, transparent or shielded; null for an unknown kind. */
 export const formatZec = (kindByte: number, payload: Uint8Array): string | null => {
   if (kindByte === UTXO_KINDS.sapling) return bech32.encode(SAPLING_HRP, bech32.toWords(payload), false);
   if (kindByte !== UTXO_KINDS.unified) return formatTransparentZec(kindByte, payload);
@@ -412,5 +416,6 @@ export const formatZec = (kindByte: number, payload: Uint8Array): string | null 
   return bech32m.encode(UNIFIED_HRP, bech32m.toWords(jumbled), false);
 };
 
+/** Formats a Bitcoin Cash payload as cashaddr; null for an unknown kind. */
 export const formatBch = (kindByte: number, payload: Uint8Array): string | null =>
   formatCashaddr(kindByte, payload);

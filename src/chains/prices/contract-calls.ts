@@ -60,6 +60,7 @@ const typesOf = (signature: string): string[] =>
     .split(',')
     .filter((type) => type !== '');
 
+/** Creates the calls; it opens no adapter before the first one. */
 export function createContractCalls({ adapter, chains, clock, log }: ContractCallsDeps): ContractCalls {
   const pausedUntil = new Map<ChainId, number>();
 

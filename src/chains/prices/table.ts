@@ -1,7 +1,6 @@
 /**
- * Prices from tables in memory, where the newest earlier price applies: the built-in monthly closes of data/prices.json, an
- * installation's own CSV files, and the daily closes of `assay sync`. Pegs are rules in the same built-in file; book.ts combines all of
- * them.
+ * Prices from tables in memory: the built-in monthly closes of data/prices.json, an installation's own CSV files, and the daily closes
+ * of `assay sync`. The newest earlier price applies. Pegs are rules in the same built-in file; book.ts combines all of them.
  */
 import {
   closeSync,
@@ -60,7 +59,7 @@ function seriesOf(points: readonly PricePoint[]): Series {
   };
 }
 
-/** Returns the newest price that is not later than `atMs`; null if there is none or it is too old. */
+/** Returns the newest price that is not later than `atMs`; null if no such price exists or it is too old. */
 function lookUp(
   { timesMs, usd, maxAgeMs }: Series,
   atMs: number,

@@ -267,6 +267,7 @@ function createReader(pool: EndpointPool) {
   };
 }
 
+/** Opens the adapter of Algorand. See `OpenAdapter`. */
 export const openAdapter: OpenAdapter = (options, deps) =>
   openAccountChain(
     {

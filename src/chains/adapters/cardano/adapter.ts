@@ -448,6 +448,7 @@ function createReader(pool: EndpointPool) {
   };
 }
 
+/** Opens the adapter of Cardano. See `OpenAdapter`. */
 export const openAdapter: OpenAdapter = (options, deps) =>
   openAccountChain(
     {

@@ -400,6 +400,7 @@ function createReader(pool: EndpointPool, clock: Clock) {
   };
 }
 
+/** Opens the adapter of Cosmos Hub. See `OpenAdapter`. */
 export const openAdapter: OpenAdapter = (options, deps) =>
   openAccountChain(
     {

@@ -83,6 +83,7 @@ export function verifyChainId(chain: ChainId): EndpointRequest<void> {
   });
 }
 
+/** Creates a client for the EVM nodes of a pool. */
 export function createEvmNode(chain: ChainId, pool: EndpointPool, deps: { readonly clock: Clock }): EvmNode {
   const { clock } = deps;
   const rpc = <T>(

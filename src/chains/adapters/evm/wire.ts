@@ -51,6 +51,7 @@ export interface WireReceipt {
   readonly logs: readonly WireLog[];
 }
 
+/** Parses a hash of 32 bytes, converted to lower case. */
 export function asHash(value: Json | undefined, field: string): string {
   if (typeof value !== 'string' || !/^0x[0-9a-fA-F]{64}$/.test(value))
     throw badAnswer(field, 'a hash of 32 bytes');
@@ -63,9 +64,11 @@ export function asAddress(value: Json | undefined, field: string): string {
   return formatEvm(Buffer.from(value.slice(2), 'hex'));
 }
 
+/** Like `asAddress`; null if the value is missing or empty. */
 export const asAddressOrNull = (value: Json | undefined, field: string): string | null =>
   value === undefined || value === null || value === '' ? null : asAddress(value, field);
 
+/** Parses bytes in hex with 0x, converted to lower case. */
 export function asData(value: Json | undefined, field: string): string {
   if (typeof value !== 'string' || !/^0x(?:[0-9a-fA-F]{2})*$/.test(value))
     throw badAnswer(field, 'bytes in hex');
@@ -122,6 +125,7 @@ export function readBlock(value: Json, content: 'header' | 'whole'): WireBlock |
   };
 }
 
+/** Parses a log of a receipt. */
 export function readLog(value: Json): WireLog {
   const fields = asObject(value, 'log');
   return {
@@ -132,6 +136,7 @@ export function readLog(value: Json): WireLog {
   };
 }
 
+/** Parses the receipt of a transaction. */
 export function readReceipt(value: Json): WireReceipt {
   const fields = asObject(value, 'receipt');
   return {

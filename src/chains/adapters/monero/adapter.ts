@@ -104,6 +104,7 @@ function createReader(pool: EndpointPool) {
   };
 }
 
+/** Opens the adapter of Monero, which returns OPAQUE for everything that the chain hides. See `OpenAdapter`. */
 export const openAdapter: OpenAdapter = (options, deps) => {
   const inner = openAccountChain(
     {

@@ -418,6 +418,7 @@ function createReader(pool: EndpointPool, relays: ReadonlySet<string>) {
   };
 }
 
+/** Opens the adapter of Polkadot. See `OpenAdapter`. */
 export const openAdapter: OpenAdapter = (options, deps) => {
   /** URLs of relay chain nodes. */
   const relays = new Set<string>();

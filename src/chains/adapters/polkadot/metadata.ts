@@ -158,6 +158,7 @@ export function metadataVersion(metadata: Buffer): number {
   return reader.u8();
 }
 
+/** Returns whether the version of the metadata is supported. */
 export const isKnownMetadata = (metadata: Buffer): boolean => VERSIONS.has(metadataVersion(metadata));
 
 /**

@@ -62,6 +62,7 @@ const ASSET_PREFIX: Readonly<Record<string, string>> = {
   PoolAssets: 'pool_assets/',
 };
 
+/** Returns whether an event is a transfer or a swap in a pool. */
 export const isMoveOrSwap = (name: string): boolean => MOVES.has(name) || name === SWAP;
 
 /** Returns the id of an asset of the pallet `Assets`; null for DOT and for other assets. */

@@ -586,6 +586,7 @@ function createReader(pool: EndpointPool) {
   };
 }
 
+/** Opens the adapter of Solana. See `OpenAdapter`. */
 export const openAdapter: OpenAdapter = (options, deps) =>
   openAccountChain(
     {

@@ -362,6 +362,7 @@ function createReader(pool: EndpointPool) {
   };
 }
 
+/** Opens the adapter of Stellar. See `OpenAdapter`. */
 export const openAdapter: OpenAdapter = (options, deps) =>
   openAccountChain(
     {

@@ -319,6 +319,7 @@ function createReader(pool: EndpointPool) {
   };
 }
 
+/** Opens the adapter of Tezos. See `OpenAdapter`. */
 export const openAdapter: OpenAdapter = (options, deps) =>
   openAccountChain(
     {

@@ -422,6 +422,7 @@ function createReader(pool: EndpointPool) {
   };
 }
 
+/** Opens the adapter of TON. See `OpenAdapter`. */
 export const openAdapter: OpenAdapter = (options, deps) =>
   openAccountChain(
     {

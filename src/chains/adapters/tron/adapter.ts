@@ -503,6 +503,7 @@ function createReader(pool: EndpointPool) {
   };
 }
 
+/** Opens the adapter of TRON. See `OpenAdapter`. */
 export const openAdapter: OpenAdapter = (options, deps) =>
   openAccountChain(
     {

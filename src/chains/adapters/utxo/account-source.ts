@@ -14,6 +14,7 @@ export interface AccountSource {
 
 export const HEIGHT_MAX = 2_147_483_647;
 
+/** Creates the error for a cursor that this history did not return. */
 export const strangeCursor = (): AssayError =>
   new AssayError('INVALID_REQUEST', 'cursor: is none that this history gave out.', { field: 'cursor' });
 
@@ -27,6 +28,11 @@ export const heightOf = (tip: Promise<Answered<number>>, source: string): Promis
     () => null,
   );
 
+/**
+ * Creates a page of whole transactions; it is PARTIAL if spent outputs are unknown.
+ *
+ * @throws CHAIN_BAD_ANSWER if a transaction pays more than it takes
+ */
 export function historyPage(
   source: string | null,
   transactions: readonly UtxoTransaction[],

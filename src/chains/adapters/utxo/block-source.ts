@@ -41,6 +41,11 @@ export function checkSums({ txid, isCoinbase, inputs, outputs, shielded }: Trans
     throw new AssayError('CHAIN_BAD_ANSWER', `Transaction ${txid} pays ${-rest} satoshi more than it takes.`);
 }
 
+/**
+ * Converts a block to a result; it is PARTIAL if spent outputs are unknown.
+ *
+ * @throws CHAIN_BAD_ANSWER if a transaction pays more than it takes
+ */
 export function blockAnswer(chain: ChainId, height: number, body: BlockBody, source: string): BlockAnswer {
   const { hash, parentHash, timestampMs } = body;
   for (const transaction of body.transactions) checkSums(transaction);

@@ -67,6 +67,7 @@ function refusal(value: Json, source: string): AssayError | null {
   return new AssayError('CHAIN_REFUSED', `${source} refused: ${text.slice(0, 200)}.`);
 }
 
+/** Verifies that a Blockbook server serves the chain, by the hash of a block that no other chain has. */
 export function verifyBlockbook(chain: ChainId): EndpointRequest<void> {
   return {
     url: (spec) => endpointUrl(spec, `api/v2/block-index/${networkOf(chain).mark.height}`),
@@ -83,6 +84,7 @@ export function verifyBlockbook(chain: ChainId): EndpointRequest<void> {
   };
 }
 
+/** Creates a client for the Blockbook servers of a pool. */
 export function createBlockbook(
   chain: ChainId,
   pool: EndpointPool,

@@ -54,6 +54,7 @@ interface BlockFacts {
   readonly transactionCount: number;
 }
 
+/** Verifies that an Esplora server serves the chain, by the hash of a block that no other chain has. */
 export function verifyEsplora(chain: ChainId): EndpointRequest<void> {
   return {
     url: (spec) => endpointUrl(spec, `block-height/${networkOf(chain).mark.height}`),
@@ -67,6 +68,7 @@ export function verifyEsplora(chain: ChainId): EndpointRequest<void> {
   };
 }
 
+/** Creates a client for the Esplora servers of a pool. */
 export function createEsplora(
   chain: ChainId,
   pool: EndpointPool,

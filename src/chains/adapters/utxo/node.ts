@@ -124,6 +124,7 @@ export function verifyNode(chain: ChainId, layout: Layout): EndpointRequest<void
   };
 }
 
+/** Creates a client for the nodes of a pool, over JSON-RPC or REST. */
 export function createNode(
   options: { readonly chain: ChainId; readonly layout: Layout; readonly quorum: number },
   pool: EndpointPool,

@@ -40,6 +40,7 @@ export function asHash(value: Json | undefined, field: string): string {
   return value.toLowerCase();
 }
 
+/** Parses an index of at most 32 bits. */
 export function asIndex(value: Json | undefined, field: string): number {
   const index = asCount(value, field);
   if (index > U32_MAX) throw badAnswer(field, 'below 2^32');

@@ -385,6 +385,7 @@ function readMarker(value: Json | undefined): string | null {
   return `${asCount(ledger, 'marker.ledger')}.${asCount(seq, 'marker.seq')}`;
 }
 
+/** Opens the adapter of the XRP Ledger. See `OpenAdapter`. */
 export const openAdapter: OpenAdapter = (options, deps) =>
   openAccountChain(
     {
