@@ -85,7 +85,7 @@ function lookUp(
 const keyOf = (asset: PricedAsset): string =>
   isNativeCoin(asset) ? `native ${asset.asset}` : `${asset.chain} ${asset.asset}`;
 
-// --- what ships -------------------------------------------------------------------------------------------------------
+// --- built-in -----------------------------------------------------------------------------------------------------------
 
 /** A rule: one token equals one dollar or one native coin. */
 export interface Peg extends PricedAsset {

@@ -270,7 +270,7 @@ export function createNode(
 
   const questions = layout === 'rest' ? rest : jsonRpc;
 
-  // --- what inputs spend ---
+  // --- spent outputs ---
 
   /** Time when a node last reported that it has no transaction index; null if none did. */
   let lackedIndexAt: number | null = null;
