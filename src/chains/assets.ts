@@ -15,19 +15,19 @@ export type PriceStatus = (typeof PRICE_STATUSES)[number];
 
 export interface AssetFacts {
   /**
-   * Returns true if transfers of the asset are evidence: the chain's native coin, or a token whose (chain, contract) is in a
-   * curated list. Anybody can deploy a contract that emits transfer events in the name of others.
+   * Returns true if transfers of the asset are evidence: it is the native coin of the chain, or a token whose (chain, contract) is in a
+   * curated list. Anyone can deploy a contract that emits transfer events in the name of others.
    *
    * @param asset - the native symbol, or the canonical address of a token contract, as in a Transfer
    */
   isKnown(chain: ChainId, asset: string): boolean;
-  /** Returns the decimals of an asset that is evidence; null if its list does not say. */
+  /** Returns the decimals of an asset that is evidence; null if its list does not include them. */
   decimalsOf(chain: ChainId, asset: string): number | null;
   /** Returns how the price of the asset at a moment is known, from tables in memory. */
   priceStatusAt(chain: ChainId, asset: string, timestampMs: number): PriceStatus;
   /**
-   * Returns the moment of the price that is known at a moment, if that is an earlier price: LAST_KNOWN, or of a wrapped coin whose coin has
-   * one. Null otherwise. Milliseconds since the epoch.
+   * Returns the time of the price that applies at a moment, if that is an earlier price: LAST_KNOWN, or the price of a wrapped coin
+   * whose coin has a LAST_KNOWN price. Null otherwise. Milliseconds since the epoch.
    */
   lastPriceAt(chain: ChainId, asset: string, timestampMs: number): number | null;
 }

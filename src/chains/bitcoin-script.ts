@@ -1,4 +1,4 @@
-/** Output scripts of Bitcoin and the chains that descend from it: the form of a script, and the address that it pays. */
+/** Classifies output scripts of Bitcoin and its forks, and extracts the address that a script pays. */
 import { ripemd160 } from '@noble/hashes/legacy.js';
 import { sha256 } from '@noble/hashes/sha2.js';
 import type { AddressKey } from './address/address.ts';
@@ -9,7 +9,7 @@ import type { ScriptKind } from './utxo-transaction.ts';
 
 export interface ReadScript {
   readonly kind: ScriptKind;
-  /** Null where the script pays no address: data, bare multi-signature, anything unusual. */
+  /** Null if the script pays no address: data, bare multisig, or anything non-standard. */
   readonly key: AddressKey | null;
 }
 
@@ -25,9 +25,9 @@ const OP_HASH256 = 0xaa;
 const OP_CHECKSIG = 0xac;
 const OP_CHECKMULTISIG = 0xae;
 
-/** Chains whose scripts know witness programs (BIP 141). Elsewhere the same bytes are spendable by anybody. */
+/** Chains with witness programs (BIP 141). On other chains, anyone can spend such outputs. */
 const SEGWIT_CHAINS: ReadonlySet<ChainId> = new Set<ChainId>(['BTC', 'LTC']);
-/** Kind byte of a witness program without a name of its own is this and its version. */
+/** Base of the kind bytes of witness programs without a name of their own: this plus the version. */
 const WITNESS_KIND = 16;
 
 function keyOf(chain: ChainId, kindByte: number, payload: Uint8Array): AddressKey {
@@ -44,7 +44,7 @@ const isPublicKey = (bytes: Uint8Array): boolean => {
   return bytes.length === 65 && (first === 4 || first === 6 || first === 7);
 };
 
-/** m keys of n, each pushed by its length, and the two small numbers about them. */
+/** Returns whether a script is a bare m-of-n multisig: m, n pushed public keys, n, OP_CHECKMULTISIG. */
 function isMultisig(script: Uint8Array): boolean {
   const length = script.length;
   if (length < 37 || script[length - 1] !== OP_CHECKMULTISIG) return false;
@@ -77,14 +77,14 @@ function readWitness(chain: ChainId, script: Uint8Array): ReadScript | null {
   return { kind: 'other', key: keyOf(chain, WITNESS_KIND + version, program) };
 }
 
-/** Begins what Bitcoin Cash writes before the script of an output that holds tokens (CashTokens, May 2023): category, form, contents. */
+/** First byte of the token data that Bitcoin Cash puts before the script (CashTokens, May 2023): category, bit field, contents. */
 const TOKEN_PREFIX = 0xef;
 const TOKEN_CATEGORY_BYTES = 32;
 const HAS_COMMITMENT = 0x40;
 const HAS_NFT = 0x20;
 const HAS_AMOUNT = 0x10;
 
-/** A number of Bitcoin's compact form at a place, and the place behind it; null where the bytes end before. */
+/** Reads a number in Bitcoin's compact format: its value and the offset after it; null if the bytes end too early. */
 function compactAt(bytes: Uint8Array, at: number): readonly [value: number, end: number] | null {
   const first = bytes[at];
   if (first === undefined) return null;
@@ -96,7 +96,7 @@ function compactAt(bytes: Uint8Array, at: number): readonly [value: number, end:
   return [value, end];
 }
 
-/** The script behind tokens that an output holds; the bytes as they are where they begin with none. */
+/** Returns the script after the token data of an output, or the bytes unchanged if they have no token data. */
 function behindTokens(script: Uint8Array): Uint8Array {
   const form = script[1 + TOKEN_CATEGORY_BYTES];
   if (script[0] !== TOKEN_PREFIX || form === undefined || (form & (HAS_NFT | HAS_AMOUNT)) === 0)
@@ -116,8 +116,9 @@ function behindTokens(script: Uint8Array): Uint8Array {
 }
 
 /**
- * Reads an output script. A bare public key pays the p2pkh address of that key: whoever holds the key owns both, and explorers
- * and label publishers write it so. Bytes of tokens before a script of Bitcoin Cash are passed over. Addresses are those of the main network, whatever network the script was found on.
+ * Parses an output script. A bare public key pays the p2pkh address of that key: the holder of the key owns both, and explorers and
+ * label publishers use that address. Token data before a Bitcoin Cash script is skipped. Addresses are always those of the main
+ * network.
  */
 export function readScript(chain: ChainId, bytes: Uint8Array): ReadScript {
   const script = chain === 'BCH' ? behindTokens(bytes) : bytes;
@@ -145,7 +146,7 @@ export function readScript(chain: ChainId, bytes: Uint8Array): ReadScript {
   }
   const witness = SEGWIT_CHAINS.has(chain) ? readWitness(chain, script) : null;
   if (witness) return witness;
-  // BSV writes data behind a false as well, so that it can be proved unspendable.
+  // BSV also puts data after a false, so that it is provably unspendable.
   if (script[0] === OP_RETURN || (script[0] === OP_0 && script[1] === OP_RETURN))
     return { kind: 'op_return', key: null };
   const publicKey = script.subarray(1, length - 1);
@@ -154,10 +155,10 @@ export function readScript(chain: ChainId, bytes: Uint8Array): ReadScript {
   return { kind: isMultisig(script) ? 'multisig' : 'other', key: null };
 }
 
-/** Entries kept by a ScriptReader; it starts afresh beyond. About 250 bytes each. */
+/** Maximum number of cached scripts; the cache is cleared when it is full. About 250 bytes each. */
 const SCRIPTS_MAX = 100_000;
 
-/** Reads scripts and writes their addresses, and remembers them: base58 costs 20 microseconds, and scripts repeat. */
+/** Parses scripts, formats their addresses and caches both: base58 takes 20 microseconds, and scripts repeat. */
 export class ScriptReader {
   readonly #chain: ChainId;
   readonly #known = new Map<string, { readonly kind: ScriptKind; readonly address: string | null }>();

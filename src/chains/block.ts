@@ -1,4 +1,4 @@
-/** A block as adapters and files deliver it: its place in the chain and all the value it moved. */
+/** A block from an adapter or a file: its position in the chain and all value that it moved. */
 import type { ChainId } from './registry.ts';
 import type { Transfer } from './transfer.ts';
 import type { UtxoTransaction } from './utxo-transaction.ts';
@@ -6,14 +6,14 @@ import type { UtxoTransaction } from './utxo-transaction.ts';
 export interface Block {
   readonly chain: ChainId;
   readonly height: number;
-  /** In the chain's own canonical text. */
+  /** In the canonical text form of the chain. */
   readonly hash: string;
-  /** Hash of the block below; null for the first block of a chain. */
+  /** Hash of the previous block; null for the first block of a chain. */
   readonly parentHash: string | null;
   /** Milliseconds since the epoch. */
   readonly timestampMs: number;
-  /** In the order of the block. Empty on UTXO chains, where `transactions` says more. */
+  /** In block order. Empty on UTXO chains, which use `transactions`. */
   readonly transfers: readonly Transfer[];
-  /** UTXO chains alone: whole transactions, in the order of the block. */
+  /** Only on UTXO chains: whole transactions, in block order. */
   readonly transactions?: readonly UtxoTransaction[];
 }

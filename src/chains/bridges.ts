@@ -1,6 +1,6 @@
 /**
- * Bridges as rows of data (data/bridges.json): whose contract an address is, and on which chains its deposits come out. What
- * a deposit became on the other side is matched by whoever asks; here stands only where to look.
+ * Bridge contracts from data/bridges.json: which bridge an address belongs to, and on which chains its deposits are paid out. This
+ * module only says where to look; callers match a deposit with its payout.
  */
 import { readFileSync } from 'node:fs';
 import { AssayError, messageOf } from '../base/errors.ts';
@@ -9,32 +9,34 @@ import type { AddressKey } from './address/address.ts';
 import { parseAddress } from './address/parse.ts';
 import { type ChainId, chainOf, parseChainId } from './registry.ts';
 
-/** Who receives on the other side: the sender unless another call is made, or whomever the call names. */
+/** The receiver on the other side: the sender of the deposit by default, or an address that the call states. */
 export type BridgeRecipient = 'SENDER' | 'STATED';
 
 export interface BridgeHit {
   readonly id: string;
   readonly name: string;
-  /** Chains of the registry on which a deposit made on this chain can come out. */
+  /** Chains of the registry on which a deposit from this chain can be paid out. */
   readonly counterparts: readonly ChainId[];
-  /** Those of them on which the depositor's own address exists: there the same address is looked for. */
+  /** Those of them on which the depositor's own address exists; the payout is looked for at the same address there. */
   readonly sameAddress: readonly ChainId[];
-  /** Chains it leads to that the registry does not have. */
+  /** Destination chains that the registry does not have. */
   readonly elsewhere: readonly string[];
   readonly recipient: BridgeRecipient;
-  /** What the contract is, in the source's own words (`token bridge`, `inbox`); null where only the entity is known. */
+  /** The role of the contract in the source's own words (`token bridge`, `inbox`); null if only the entity is known. */
   readonly role: string | null;
   readonly sourceUrl: string;
   /** ISO date of the source. */
   readonly date: string;
-  /** The address stands in a file that the project itself published. */
+  /** Whether the address is in a file that the project itself published. */
   readonly verified: boolean;
 }
 
 export interface Bridges {
-  /** The bridge whose contract this is; null for any other address. Contracts count on their own chain only. */
+  /** Returns the bridge of a contract; null for any other address. A contract matches only on its own chain. */
   of(chain: ChainId, key: AddressKey): BridgeHit | null;
-  /** The bridge that goes by the id of an entity in labels, seen from a chain; null where it is none, or not on that chain. */
+  /**
+   * Returns the bridge with the entity id of a label, as seen from a chain; null if it is not a bridge, or has no side on that chain.
+   */
   ofEntity(chain: ChainId, entityId: string): BridgeHit | null;
   readonly contracts: number;
 }
@@ -68,7 +70,11 @@ const rowsIn = (row: Json, name: string, at: string): readonly Json[] => {
 const keyText = (chain: ChainId, key: AddressKey): string =>
   `${chain} ${Buffer.from(key).toString('latin1')}`;
 
-/** Reads a document of bridges. Throws INVALID_FILE naming the field. */
+/**
+ * Parses a bridges document.
+ *
+ * @throws INVALID_FILE with the name of the field
+ */
 export function parseBridges(document: unknown): Bridges {
   if (!isObject(document)) throw wrong('the document', 'an object');
   const contracts = new Map<string, BridgeHit>();
@@ -118,7 +124,11 @@ export function parseBridges(document: unknown): Bridges {
   };
 }
 
-/** Reads data/bridges.json. Throws INVALID_FILE naming the field. */
+/**
+ * Reads data/bridges.json.
+ *
+ * @throws INVALID_FILE with the name of the field
+ */
 export function loadBridges(path: string = shippedData('bridges.json')): Bridges {
   let document: unknown;
   try {

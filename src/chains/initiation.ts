@@ -1,14 +1,14 @@
 /**
- * How the transaction of a transfer was started: by which account, whether it calls the token, and whether the call is this transfer.
- * Shown beside transfers that anybody can forge; it proves nothing about a token that no curated list knows.
+ * Describes how the transaction of a transfer was started: by which account, whether it calls the token, and whether the call decodes
+ * to this transfer. Shown next to transfers that anyone can forge; it proves nothing about a token that is not in a curated list.
  */
 import type { Initiation, Transfer } from './transfer.ts';
 
-/** A transaction as far as it explains its transfers. */
+/** The fields of a transaction that explain its transfers. */
 export interface TransactionCall {
   /** Canonical address of the account that signed it. */
   readonly sender: string;
-  /** Canonical address that it calls; null for a creation, undefined if the source does not say. */
+  /** Canonical address that it calls; null for a contract creation, undefined if the source does not say. */
   readonly called?: string | null | undefined;
   /** Calldata in lower-case hex without 0x; undefined if the source does not say. */
   readonly input?: string | undefined;
@@ -19,7 +19,7 @@ type Moved = Pick<Transfer, 'from' | 'to' | 'amount' | 'decimals'>;
 const WORD = 64;
 const SELECTOR = 8;
 
-/** Selectors of the calls that move tokens: ERC-20 and ERC-721, and ERC-1155 with one kind. */
+/** Selectors of the calls that move tokens: ERC-20, ERC-721, and ERC-1155 with a single item. */
 const TRANSFER = 'a9059cbb';
 const TRANSFER_FROM = '23b872dd';
 const SAFE_TRANSFER_FROM = '42842e0e';
@@ -41,11 +41,11 @@ export const CALL_DIGITS_READ: number = SELECTOR + 4 * WORD;
 export const movesTokens = (input: string): boolean => MOVING.has(input.slice(0, SELECTOR));
 
 /**
- * Returns true if calldata is a call that moves exactly this.
+ * Returns true if calldata is a call that moves exactly `moved`.
  *
  * @param input - lower-case hex without 0x
- * @param sender - the account that calls
- * @param hexOf - the 20 bytes of an address in lower-case hex
+ * @param sender - the account that makes the call
+ * @param hexOf - returns the 20 bytes of an address in lower-case hex
  */
 function decodesTo(input: string, sender: string, moved: Moved, hexOf: (address: string) => string): boolean {
   const { from, to, amount, decimals } = moved;
@@ -77,10 +77,10 @@ const evmHex = (address: string): string => address.slice(2).toLowerCase();
 /**
  * Returns how the transaction of a transfer was started.
  *
- * @param transfer - the transfer that the transaction brought
- * @param call - its transaction
- * @param symbol - the chain's own coin, which no contract moves
- * @param hexOf - the 20 bytes of an address in lower-case hex; default: of an EVM address
+ * @param transfer - a transfer of the transaction
+ * @param call - the transaction
+ * @param symbol - the native coin of the chain, which no contract moves
+ * @param hexOf - returns the 20 bytes of an address in lower-case hex; default: of an EVM address
  */
 export function initiationOf(
   transfer: Moved & Pick<Transfer, 'asset'>,

@@ -1,4 +1,4 @@
-/** Which assets are evidence and how their prices are known: the curated list of tokens, and the tables of prices. */
+/** Combines the curated token list and the price tables: which assets are evidence, and how their prices are known. */
 import type { AssetFacts } from './assets.ts';
 import { createPriceBook, type PriceBook } from './prices/book.ts';
 import { loadPegs, loadShippedPrices } from './prices/table.ts';
@@ -6,13 +6,13 @@ import { chainOf } from './registry.ts';
 import { loadTokenList } from './tokens.ts';
 
 export interface AssetFactsOptions {
-  /** Prices of the installation (`openInstalledPrices`). Default: closes and pegs that ship. */
+  /** Prices of the installation (`openInstalledPrices`). Default: the built-in closes and pegs. */
   readonly prices?: { readonly book: Pick<PriceBook, 'priceStatusAt' | 'lastPriceAt'> };
-  /** The curated list of tokens. Default: the list that ships. */
+  /** The curated token list. Default: the built-in list. */
   readonly tokens?: Pick<AssetFacts, 'isKnown' | 'decimalsOf'>;
 }
 
-/** Combines lists and tables; answers without asking another machine. */
+/** Creates the asset facts from lists and tables; they need no network access. */
 export function loadAssetFacts(options: AssetFactsOptions = {}): AssetFacts {
   const book = options.prices?.book ?? createPriceBook({ tables: [loadShippedPrices()], pegs: loadPegs() });
   const { tokens = loadTokenList() } = options;

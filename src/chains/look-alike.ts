@@ -1,20 +1,20 @@
 /**
- * Addresses that look alike where programs shorten them: the same first and last characters. Address poisoning plants such an
- * address in the history of a holder, so that it is copied in place of the real one.
+ * Finds addresses that look alike when programs shorten them: the same first and last characters. Address poisoning plants such an
+ * address in the history of a holder, so that the holder copies it instead of the real one.
  */
 import { type ChainId, chainOf, isEvm } from './registry.ts';
 
-/** Characters that must agree in front, after what every address of the chain begins with. */
+/** Number of equal characters at the start, after the prefix that all addresses of the chain share. */
 const FIRST = 3;
-/** Characters that must agree at the end. Seven hex digits agree by chance once in 268 million pairs. */
+/** Number of equal characters at the end. Seven hex digits agree by chance once in 268 million pairs. */
 const LAST = 4;
 
-/** Length of what every address of a chain begins with: `0x`, `T`, `cosmos1`; 1 elsewhere. */
+/** Length of the prefix that all addresses of a chain share: `0x`, `T`, `cosmos1`; 1 for other chains. */
 const prefixLength = (chain: ChainId): number =>
   isEvm(chain) ? 2 : chainOf(chain).family === 'cosmos' ? 'cosmos1'.length : 1;
 
 /**
- * Returns what addresses that look like this one have in common; null on UTXO chains and others whose addresses are used once.
+ * Returns a key that is equal for addresses that look alike; null on UTXO chains and other chains that use each address only once.
  *
  * @param address - canonical, or in lower case on EVM chains
  */

@@ -1,4 +1,4 @@
-/** The 36 chains as rows of data. Nothing about a chain is written anywhere else. */
+/** The 36 chains and their properties. This table is the only place that defines them. */
 import { AssayError } from '../base/errors.ts';
 
 export type ChainFamily =
@@ -437,12 +437,16 @@ export type ChainId = (typeof CHAINS)[number]['id'];
 
 const byId = new Map<string, Chain & { id: ChainId }>(CHAINS.map((chain) => [chain.id, chain]));
 
-/** The row of a chain. */
+/** Returns the properties of a chain. */
 export function chainOf(id: ChainId): Chain & { readonly id: ChainId } {
   return byId.get(id) as Chain & { id: ChainId };
 }
 
-/** Reads a chain identifier in any letter case. Throws UNKNOWN_CHAIN naming `field`. */
+/**
+ * Parses a chain id in any letter case.
+ *
+ * @throws UNKNOWN_CHAIN with the name of `field`
+ */
 export function parseChainId(text: string, field = 'chain'): ChainId {
   const chain = byId.get(text) ?? byId.get(text.toUpperCase());
   if (chain) return chain.id;
@@ -454,4 +458,5 @@ export function parseChainId(text: string, field = 'chain'): ChainId {
   );
 }
 
+/** Returns whether a chain belongs to the EVM family. */
 export const isEvm = (id: ChainId): boolean => chainOf(id).family === 'evm';

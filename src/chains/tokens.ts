@@ -1,6 +1,6 @@
 /**
- * The curated list of tokens: data/tokens.json, and the operator's own file. A transfer of a listed token is evidence; of any other
- * token anybody can forge transfers in the name of others. docs/decisions/evidence.md.
+ * The curated token list: data/tokens.json and the operator's own file. A transfer of a listed token is evidence; transfers of any
+ * other token can be forged by anyone in the name of others. docs/decisions/evidence.md.
  */
 import { readFileSync, statSync } from 'node:fs';
 import { AssayError, messageOf } from '../base/errors.ts';
@@ -13,9 +13,9 @@ import { type ChainId, chainOf, isEvm, parseChainId } from './registry.ts';
 /** One token of the list. */
 export interface KnownToken {
   readonly chain: ChainId;
-  /** As in a Transfer: the canonical text of the contract. */
+  /** As in a Transfer: the canonical address of the contract. */
   readonly asset: string;
-  /** As its source writes it; never used to recognise a token. */
+  /** As in its source; never used to recognize a token. */
   readonly symbol: string;
   readonly decimals: number | null;
   /** Publisher's URL; null for a row of the operator. */
@@ -25,7 +25,6 @@ export interface KnownToken {
 }
 
 export interface TokenList extends Pick<AssetFacts, 'isKnown' | 'decimalsOf'> {
-  /** All tokens of the list. */
   readonly tokens: readonly KnownToken[];
 }
 
@@ -35,16 +34,16 @@ interface TokensFile {
 }
 
 /**
- * Returns the text by which transfers name a token.
+ * Returns the form in which transfers name a token.
  *
- * @param text - the contract's address in any valid form (EVM, TRON, Solana, TON), `CUR.issuer` with any form of the currency (XRP), else
- *   the chain's own text
- * @throws INVALID_ADDRESS if the text is not an address on a chain whose tokens are named by one
+ * @param text - the contract's address in any valid form (EVM, TRON, Solana, TON), `CUR.issuer` with any form of the currency (XRP),
+ *   else the chain's own form
+ * @throws INVALID_ADDRESS if the chain names tokens by address and the text is not an address
  */
 export function canonicalAsset(chain: ChainId, text: string): string {
   const { symbol } = chainOf(chain);
   if (text.toUpperCase() === symbol) return symbol;
-  // A TRC-10 token is a number.
+  // The id of a TRC-10 token is a number.
   if (chain === 'TRON' && /^\d{1,20}$/.test(text)) return text;
   if (chain === 'XRP') return xrpAsset(text);
   return isEvm(chain) || chain === 'TRON' || chain === 'SOL' || chain === 'TON'
@@ -52,7 +51,7 @@ export function canonicalAsset(chain: ChainId, text: string): string {
     : text;
 }
 
-/** Currencies of three characters are written as they are, longer ones as 40 digits of hex, as nodes answer them. */
+/** Normalizes an XRP asset as nodes return it: currencies of three characters unchanged, longer ones as 40 hex digits. */
 function xrpAsset(text: string): string {
   const at = text.indexOf('.');
   const [currency, issuer] = [text.slice(0, at), text.slice(at + 1)];
@@ -67,9 +66,9 @@ function xrpAsset(text: string): string {
   return hex === null ? text : `${hex.toUpperCase()}.${issuer}`;
 }
 
-/** The same as `canonicalAsset` for the text of a file, which is kept if it names no token that the chain can have. */
+/** Like `canonicalAsset`, for text from a file: returns the text unchanged if it does not name a valid token of the chain. */
 export function assetInFile(chain: ChainId, text: string): string {
-  // Only the symbol itself names the coin.
+  // The coin is named only by the symbol itself.
   if (text.toUpperCase() === chainOf(chain).symbol) return text;
   try {
     return canonicalAsset(chain, text);
@@ -79,9 +78,9 @@ export function assetInFile(chain: ChainId, text: string): string {
   }
 }
 
-/** A symbol of the operator's list has at most so many characters: the longest of the list that ships has 30. */
+/** Maximum length of a symbol in the operator's list; the longest in the built-in list has 30 characters. */
 const SYMBOL_CHARS_MAX = 64;
-/** Control and formatting characters (direction marks among them): a symbol is shown in answers, terminals and logs. */
+/** Control and formatting characters, including direction marks: symbols are shown in responses, terminals and logs. */
 const UNSHOWABLE = /[\p{C}\p{Zl}\p{Zp}]/u;
 
 function symbolOf(text: string): string {
@@ -121,7 +120,11 @@ function readOwnRow(cell: (column: OwnColumn) => string): KnownToken {
   return { chain, asset, symbol: symbolOf(cell('symbol')), decimals, sourceUrl: null, date: null };
 }
 
-/** Reads the operator's list. Throws INVALID_FILE naming the line: a token that is misread is a hole in every verdict. */
+/**
+ * Reads the operator's list. Any invalid line is an error, because a misread token affects every verdict.
+ *
+ * @throws INVALID_FILE with the line number
+ */
 function readOwnTokens(path: string): KnownToken[] {
   const fail = (line: number, reason: string): never => {
     throw new AssayError('INVALID_FILE', `${path}, line ${line}: ${reason}`);
@@ -167,10 +170,10 @@ function readShipped(): KnownToken[] {
 }
 
 /**
- * Loads the list of tokens whose transfers are evidence.
+ * Loads the list of tokens with transfers that are evidence.
  *
- * @param options.ownFile - CSV of the operator (`chain,asset[,symbol][,decimals]`); null if there is none
- * @throws INVALID_FILE naming the line of the operator's file that cannot be used
+ * @param options.ownFile - CSV of the operator (`chain,asset[,symbol][,decimals]`); null if not configured
+ * @throws INVALID_FILE with the line number of an invalid row in the operator's file
  */
 export function loadTokenList(options: { readonly ownFile?: string | null } = {}): TokenList {
   const { ownFile = null } = options;

@@ -1,13 +1,13 @@
-/** A transaction of a UTXO chain with its inputs resolved, the same from every node, file and adapter. Amounts in satoshi. */
+/** A transaction of a UTXO chain with resolved inputs, in the same form for every node, file and adapter. Amounts are in satoshi. */
 import type { ChainId } from './registry.ts';
 
 export interface UtxoInput {
-  /** The output that is spent: its transaction, as shown (byte-reversed hex), and its index there. */
+  /** The spent output: its transaction id in display form (byte-reversed hex), and its index there. */
   readonly txid: string;
   readonly vout: number;
-  /** Canonical address of the spent output; null where its script has none, or where the output is not known. */
+  /** Canonical address of the spent output; null if its script has none, or if the output is unknown. */
   readonly address: string | null;
-  /** Null where the spent output is not known: never zero. */
+  /** Null if the spent output is unknown; never zero in that case. */
   readonly value: bigint | null;
 }
 
@@ -25,7 +25,7 @@ export type ScriptKind =
 export interface UtxoOutput {
   /** Index in the transaction. */
   readonly n: number;
-  /** Canonical address; null where the script has none. */
+  /** Canonical address; null if the script has none. */
   readonly address: string | null;
   readonly value: bigint;
   readonly script: ScriptKind;
@@ -33,17 +33,17 @@ export interface UtxoOutput {
 
 export interface UtxoTransaction {
   readonly chain: ChainId;
-  /** As shown: byte-reversed hex. */
+  /** In display form: byte-reversed hex. */
   readonly txid: string;
   readonly blockNumber: number;
-  /** Place in the block, from 0. */
+  /** Index in the block, from 0. */
   readonly indexInBlock: number;
-  /** Milliseconds since the epoch, of the block. */
+  /** Time of the block, milliseconds since the epoch. */
   readonly timestampMs: number;
   readonly isCoinbase: boolean;
   /** Empty for a coinbase. */
   readonly inputs: readonly UtxoInput[];
   readonly outputs: readonly UtxoOutput[];
-  /** Value that entered from or left to a shielded pool (ZEC), in satoshi; absent where the chain has none. */
+  /** Value that entered from a shielded pool or left to one, in satoshi; absent if no pool is involved. */
   readonly shielded?: { readonly in: bigint; readonly out: bigint };
 }

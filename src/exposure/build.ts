@@ -1,6 +1,7 @@
 /**
- * Builds the index of a chain: every address's attribution, every row of shares, a sweep in each direction, and the score of what it
- * found. Nothing is published before all of it is on disk; an interrupted build leaves the index in force as it is, and begins again.
+ * Builds the index of a chain: the attribution of every address, every row of shares, a sweep in each direction, and the scores of the
+ * results. Nothing is published before everything is on disk; an interrupted build leaves the current index unchanged, and restarts
+ * from the beginning.
  */
 import { AssayError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
@@ -32,13 +33,13 @@ export interface BuildExposureOptions {
   readonly folder: string;
   readonly inputs: IndexInputs;
   readonly signal?: AbortSignal;
-  /** Called a few times a second. */
+  /** Called a few times per second. */
   readonly onProgress?: (progress: BuildExposureProgress) => void;
 }
 
 export interface BuildExposureProgress {
   readonly step: 'labels' | 'rows' | 'sweep' | 'entries' | 'write';
-  /** Of the step, 0 to 1. */
+  /** Fraction of the step, 0 to 1. */
   readonly part: number;
 }
 
@@ -48,17 +49,17 @@ export interface BuildExposureDeps extends Omit<ScreeningDeps, 'transfers'> {
 }
 
 export interface BuildExposureReport extends IndexMeta {
-  /** Entries that took a walk of their own. */
+  /** Number of entries that required a walk. */
   readonly walks: number;
   readonly hubs: number;
   readonly columns: number;
 }
 
 const DIRECTIONS = ['in', 'out'] as const;
-/** Addresses between two reports. */
+/** Number of addresses between two progress reports. */
 const REPORT_EVERY = 2 ** 14;
 
-/** A column for each category, class of confidence and class of evidence that is a risk. */
+/** Returns the column of an attribution: one per risk category, confidence class and evidence class. */
 function sweptOf(
   { category, confidence, class: evidenceClass, isFirm }: Attribution,
   deps: BuildExposureDeps,
@@ -95,7 +96,7 @@ function kindsOf(
   });
 }
 
-/** The kinds if derived and weak labels are left out; null if no label of something risky is. */
+/** Returns the kinds without derived and weak labels; null if no such label marks a risk. */
 const withoutDerived = (
   kinds: NodeKinds<RiskColumn>,
   graph: TransferGraph,
@@ -103,10 +104,12 @@ const withoutDerived = (
 ): NodeKinds<RiskColumn> | null => withoutColumns(kinds, (column) => !column.isFirm, { graph, weighing });
 
 /**
- * Builds the index of a chain and puts it in force.
+ * Builds the index of a chain and publishes it.
  *
- * @returns what was built
- * @throws NOT_READY if no transfer of the chain is stored, STORE_BUSY if another process builds it, the signal's reason if aborted
+ * @returns a report of the build
+ * @throws NOT_READY if no transfer of the chain is stored
+ * @throws STORE_BUSY if another process builds it
+ * @throws the reason of the signal if aborted
  */
 export async function buildExposureIndex(
   { chain, folder, inputs, signal, onProgress }: BuildExposureOptions,
@@ -115,7 +118,7 @@ export async function buildExposureIndex(
   const { transfers, clock, log } = deps;
   const began = clock.monotonic();
   const asOfMs = clock.now();
-  // Before the graph is read: a transfer that comes meanwhile is read again by an update.
+  // Read before the graph: transfers that arrive in between are read again by an update.
   const position = transfers.logPosition(chain);
   const graph = transfers.graph(chain);
   if (position === null || graph === null)
@@ -210,5 +213,5 @@ export async function buildExposureIndex(
 
 const WALKS_A_REPORT = 256;
 
-/** 16 hexadecimal digits, which the folder's name carries: the position in the log. */
+/** Returns the position in the log as 16 hexadecimal digits, which become part of the folder name. */
 const versionOf = ({ position }: IndexMeta): string => position.ordinal.toString(16).padStart(16, '0');

@@ -1,6 +1,6 @@
 /**
- * Results computed since an index was built: entries that replace those of the mapped table, addresses that are new, and entries that
- * wait to be computed again. One writer (update.ts); readers in any thread or process see whole commits.
+ * Results computed since an index was built: entries that replace those of the mapped table, new addresses, and pending entries that
+ * must be recomputed. There is one writer (update.ts); readers in any thread or process see only whole commits.
  */
 import { join } from 'node:path';
 import { type Database, openEnvironment, type RootDatabase } from '../base/lmdb.ts';
@@ -9,21 +9,21 @@ import { ByteWriter } from '../graph/store/bytes.ts';
 import { CHANGES_FILE, type GraphPosition } from './format.ts';
 import { type ExposureRecord, readRecord, writeRecord } from './record.ts';
 
-/** How far the updates of an index have come. */
+/** The progress of the updates of an index. */
 export interface ChangesState {
   readonly position: GraphPosition;
-  /** When that was, milliseconds since the epoch. */
+  /** Time of that position, milliseconds since the epoch. */
   readonly processedAtMs: number;
-  /** Since when any entry may be out of date, as too many changed to note each; null if each is noted. */
+  /** Time since which any entry may be outdated, because too many changed to mark each; null if each is marked. */
   readonly allWaitSinceMs: number | null;
-  /** Entries that were computed since the build, and addresses that are new since. */
+  /** Number of entries computed, and of addresses added, since the build. */
   readonly computed: number;
   readonly added: number;
-  /** Entries that wait, at the last commit. */
+  /** Number of pending entries at the last commit. */
   readonly waiting: number;
 }
 
-/** A block that can be taken back, and the addresses that its transfers changed. */
+/** A block that can be reverted, with the addresses that its transfers changed. */
 export interface NotedBlock {
   readonly hash: string;
   readonly firstOrdinal: number;
@@ -31,10 +31,10 @@ export interface NotedBlock {
   readonly nodes: readonly NodeId[];
 }
 
-/** An entry: whether it was computed since the build, since when it waits (0: it does not), and its record. */
+/** An entry: the time since which it is pending (0: not pending), and its record. */
 export interface ChangedEntry {
   readonly waitsSinceMs: number;
-  /** Null: as in the mapped table. */
+  /** Null if the entry of the mapped table applies. */
   readonly record: ExposureRecord | null;
 }
 
@@ -42,17 +42,17 @@ const WAITS = 1;
 const COMPUTED = 2;
 const RECORD_AT = 9;
 
-/** Bits of the filter: exact for half a million nodes, and of more, 20,000 changed entries send one look-up of 26 to a search in vain. */
+/** Bits of the filter: exact up to half a million nodes; above, 20,000 changed entries cause one in 26 lookups to search in vain. */
 const FILTER_BITS = 2 ** 19;
 const FILTER_KEY = 'filter';
 
-/** Nodes with an entry among the changes, by their ids modulo `FILTER_BITS`. */
+/** Nodes with a changed entry, by their ids modulo `FILTER_BITS`. */
 export class ChangedNodes {
   readonly bits: Uint8Array;
   constructor(bits: Uint8Array) {
     this.bits = bits;
   }
-  /** Returns false if nothing about the node changed; true if it may have. */
+  /** Returns false if nothing about the node has changed; true if it may have. */
   mayHave(node: NodeId): boolean {
     const at = node % FILTER_BITS;
     return ((this.bits[at >> 3] as number) & (1 << (at & 7))) !== 0;
@@ -67,18 +67,18 @@ export interface Changes {
   readonly root: RootDatabase;
   state(): ChangesState | null;
   setState(state: ChangesState): void;
-  /** The nodes with an entry here, as of the last `setState`: most look-ups need no search. */
+  /** Returns the nodes with an entry here, as of the last `setState`: most lookups then need no search. */
   changedNodes(): ChangedNodes;
-  /** Null if nothing about the node changed since the build. */
+  /** Returns null if nothing about the node has changed since the build. */
   entry(node: NodeId): ChangedEntry | null;
-  /** The id of an address that is not in the mapped table; 0 if it is new to the graph. */
+  /** Returns the id of an address that is not in the mapped table; 0 if it is not here either. */
   nodeOf(key: Uint8Array): NodeId;
   add(key: Uint8Array, node: NodeId): void;
-  /** Stores an entry that was computed; it no longer waits. */
+  /** Stores a computed entry, which is then no longer pending. */
   put(node: NodeId, record: ExposureRecord): void;
-  /** Notes that an entry waits. One that waits already keeps its time. Returns true if it did not wait before. */
+  /** Marks an entry as pending. An entry that is already pending keeps its time. Returns true if it was not pending before. */
   wait(node: NodeId, sinceMs: number): boolean;
-  /** Entries that wait, in the order of ids from `from` on, at most `limit`. */
+  /** Returns at most `limit` pending entries, in id order starting at `from`. */
   waiting(from: NodeId, limit: number): { readonly node: NodeId; readonly sinceMs: number }[];
   blocks(): ReadonlyMap<number, NotedBlock>;
   setBlock(height: number, block: NotedBlock): void;
@@ -89,7 +89,10 @@ export interface Changes {
 
 const out = new ByteWriter(4096);
 
-/** Opens the changes of the index in `folder`, and makes them if there are none. Threads of one process open them alike: to write. */
+/**
+ * Opens the changes of the index in `folder`, and creates them if they do not exist. All threads of a process open them in the same
+ * mode, for writing.
+ */
 export function openChanges(folder: string): Changes {
   const root = openEnvironment(join(folder, CHANGES_FILE), { maxDbs: 8, noSubdir: true });
   const meta: Database<unknown, string> = root.openDB({ name: 'meta', encoding: 'msgpack' });
@@ -129,10 +132,10 @@ export function openChanges(folder: string): Changes {
   const storedNodes = (): ChangedNodes => {
     const bits = filter.getBinary(FILTER_KEY);
     if (bits !== undefined) return new ChangedNodes(bits);
-    // Changes of a version without the filter: any node may have one.
+    // The changes are from a version without the filter: any node may have one.
     return new ChangedNodes(new Uint8Array(FILTER_BITS / 8).fill(state() === null ? 0 : 0xff));
   };
-  /** As the writer knows them, read when it first writes. Of a transaction that failed it has too many: no harm. */
+  /** The writer's copy, read on its first write. After a failed transaction it has extra nodes, which is harmless. */
   let written: ChangedNodes | null = null;
   const note = (node: NodeId): void => {
     written ??= storedNodes();

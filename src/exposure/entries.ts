@@ -1,4 +1,4 @@
-/** Entries out of what sweeps found: the evidence of an address's direct counterparties and of the shares behind them. */
+/** Computes entries from the results of sweeps: the evidence of an address's direct counterparties and of the shares beyond them. */
 import type { Direction } from '../graph/flow.ts';
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
 import type { Weighing } from '../graph/kernels/rows.ts';
@@ -30,22 +30,22 @@ import type { SweptShares } from './sweep.ts';
 
 type PerDirection<T> = Readonly<Record<Direction, T>>;
 
-/** The money of all addresses, followed with derived labels counted or left out (`DerivedReading`). */
+/** The flows of all addresses, followed with derived labels counted or left out (`DerivedReading`). */
 export interface SweptReading {
   readonly derived: DerivedReading;
   readonly kinds: NodeKinds<RiskColumn>;
   readonly shares: PerDirection<SweptShares>;
 }
 
-/** Inputs of the entries of one graph. */
+/** Inputs for the entries of one graph. */
 export interface Swept {
   readonly graph: TransferGraph;
   readonly attributions: Attributions;
   readonly rows: PerDirection<DirectionRows>;
   readonly counted: SweptReading;
-  /** Null if no label of something risky is derived or weak. */
+  /** Null if no derived or weak label marks a risk. */
   readonly leftOut: SweptReading | null;
-  /** By node: 1 if it may have a forged transfer with a risky address (`markForgeable`); null: not known of any. */
+  /** By node: 1 if it may have a forged transfer with a risky address (`markForgeable`); null if unknown for all nodes. */
   readonly forgeable: Uint8Array | null;
   readonly maxHops: number;
 }
@@ -53,13 +53,13 @@ export interface Swept {
 export type EntryDeps = Pick<ScreeningDeps, 'labels' | 'transfers' | 'assets' | 'policy'>;
 
 const DIRECTIONS: readonly Direction[] = ['in', 'out'];
-/** Sides are read for their counterparties alone. */
+/** Sides are read only for their counterparties. */
 const NO_FLOW = { transfers: 0, unpricedTransfers: 0, valueUsd: null, byAsset: [] };
 const FOLLOWED: Unfollowed = { hub: 0, cut: 0, valueUsd: null };
 /** Value without a risk. */
 const UNKNOWN = { category: 'UNKNOWN', hops: 1, confidence: 1, class: 'published', entity: null } as const;
 
-/** As `DirectionRows.attributed`, if other labels count than those that the rows were read with. */
+/** Like `DirectionRows.attributed`, for labels other than those with which the rows were read. */
 function attributedShare(rows: DirectionRows, { kinds, before }: NodeKinds<RiskColumn>, row: number): number {
   const { start, other, share } = rows;
   let sum = 0;
@@ -77,18 +77,18 @@ const hasShares = ({ start }: SweptShares, from: number, to: number): boolean =>
 
 const NOTHING_APART = { unfollowed: FOLLOWED, isFlowUnseen: false };
 
-/** A row whose shares become evidence. */
+/** A row to convert to evidence. */
 interface ReadRow {
   readonly reading: SweptReading;
   readonly direction: Direction;
-  /** Direct evidence is read too. */
+  /** Whether direct evidence is also read. */
   readonly isDirect: boolean;
-  /** Number of the row. */
+  /** Row number. */
   readonly row: number;
   readonly basis: DirectionBasis | null;
 }
 
-/** The evidence of one address after another. */
+/** Computes the entries of addresses, one after another. */
 export class Entries {
   readonly #swept: Swept;
   readonly #deps: EntryDeps;
@@ -105,12 +105,15 @@ export class Entries {
     this.#shapeOf = rememberedShapes(graph);
   }
 
-  /** True for addresses of which a walk sees something else: hubs, those of very many counterparties, and those with a risky label of their own. */
+  /**
+   * Returns true for addresses for which a walk gives another result: hubs, addresses with very many counterparties, and addresses with
+   * a risky label of their own.
+   */
   needsWalk(node: NodeId): boolean {
     if (this.#has(node, ROW.ALONE)) return true;
     const { kinds, columns } = this.#swept.counted.kinds;
     const kind = kinds[node] as number;
-    // Dealings within its own entity are neutral, and columns do not know the entity.
+    // Dealings within the address's own entity are neutral, and columns do not contain the entity.
     return kind >= 0 && (columns[kind] as RiskColumn).isFirm;
   }
 
@@ -157,7 +160,7 @@ export class Entries {
     return isEmptyRecord(record) ? null : record;
   }
 
-  /** The rows of a node's assets apart: from, and up to. */
+  /** Returns the range of row numbers of a node's separate assets. */
   #apartOf(node: NodeId, direction: Direction): readonly [from: number, to: number] {
     const { apart, flags } = this.#swept.rows[direction];
     return [flags.length + (apart.start[node] as number), flags.length + (apart.start[node + 1] as number)];
@@ -168,7 +171,7 @@ export class Entries {
     return (((rows.in.flags[node] as number) | (rows.out.flags[node] as number)) & flag) !== 0;
   }
 
-  /** True if a forged transfer with a risky counterparty is possible, or two counterparties look alike. */
+  /** Returns true if a forged transfer with a risky counterparty is possible, or if two counterparties look alike. */
   #mayHaveNotes(node: NodeId): boolean {
     const { graph, rows, counted, forgeable } = this.#swept;
     if (forgeable?.[node] === 1) return true;
@@ -226,7 +229,7 @@ export class Entries {
     });
   }
 
-  /** The evidence of one reading, and what was not followed. Null for `sides`: no direct counterparty is a risk. */
+  /** Returns the evidence of one reading, and the value that was not followed. `sides` is null if no direct counterparty is a risk. */
   #read(node: NodeId, sides: readonly Side[] | null, reading: SweptReading) {
     const { graph, attributions } = this.#swept;
     const exposures: ExposureEvidence[] =
@@ -245,7 +248,7 @@ export class Entries {
       const main = this.#readDirection(reading, node, direction, isDirect, exposures);
       const apart = this.#readApart(reading, node, direction, isDirect, exposures);
       isFlowUnseen[direction] = apart.isFlowUnseen || main.hub > 0;
-      // As a walk has it: assets without a price are a reason if nothing has a price.
+      // As in a walk: assets without a price give a reason only if nothing has a price.
       unfollowed[direction] = this.#swept.rows[direction].total[node] === 0 ? apart.unfollowed : main;
     }
     const hasUnpriced = exposures.some(({ direction, asset }) => direction === 'in' && asset !== null);
@@ -254,7 +257,7 @@ export class Entries {
     return { exposures: withSpent(exposures, received, this.#deps.policy), unfollowed, isFlowUnseen };
   }
 
-  /** Adds the evidence of assets without a price that are followed by themselves, and says what was not followed. */
+  /** Adds the evidence of assets without a price that are followed separately. Returns the value that was not followed. */
   #readApart(
     reading: SweptReading,
     node: NodeId,
@@ -279,9 +282,9 @@ export class Entries {
   }
 
   /**
-   * Adds the evidence of one direction that is not direct, and neutral value if direct evidence is not read.
+   * Adds the indirect evidence of one direction, and neutral value if direct evidence is not read.
    *
-   * @returns what was not followed
+   * @returns the value that was not followed
    */
   #readDirection(
     reading: SweptReading,
@@ -294,12 +297,12 @@ export class Entries {
     const { total, flags } = rows[direction];
     if (total[node] === 0) return FOLLOWED;
     const isAsset = ((flags[node] as number) & ROW.IS_ASSET) !== 0;
-    // Only an asset without a price needs its name and how much of its greater flow this is.
+    // Only an asset without a price needs its name and its share of the larger flow.
     const basis = isAsset ? directionBasis(graph, node, direction, this.#weighing) : null;
     return this.#readRow({ reading, direction, isDirect, row: node, basis }, into);
   }
 
-  /** The same of one row. Its basis is null if it is weighed in USD. */
+  /** Like `#readDirection`, for one row. Its basis is null if it is weighed in USD. */
   #readRow({ reading, direction, isDirect, row: at, basis }: ReadRow, into: ExposureEvidence[]): Unfollowed {
     const { rows, maxHops } = this.#swept;
     const { kinds, shares } = reading;
@@ -324,7 +327,7 @@ export class Entries {
       if (hops === 1) continue;
       risks += part;
       const { category, confidence, class: evidenceClass } = kinds.columns[column] as RiskColumn;
-      // Field by field: forty million of them are made in a build, and a spread takes most of a second for a million.
+      // Set field by field: a build creates forty million of them, and a spread takes most of a second per million.
       const measure = measured(part);
       into.push({
         category,
@@ -352,7 +355,7 @@ export class Entries {
       into.push({ ...neutral, asset: null, valueUsd, share: 1 - risks });
     }
     if (basis !== null) return unfollowedOf(basis, value, { hub: hubs, cut: 0 });
-    // As `unfollowedOf` has it: dust in all is no reason.
+    // As in `unfollowedOf`: a total that is dust gives no reason.
     return value < this.#weighing.dustUsd ? FOLLOWED : { hub: hubs, cut: 0, valueUsd: value };
   }
 }

@@ -1,4 +1,7 @@
-/** Entries from evidence: of one address by a walk, and of many by what a sweep found. Both go through the score that screenings use. */
+/**
+ * Computes entries from evidence: of one address by a walk, and of many addresses from a sweep. Both use the score function of
+ * screenings.
+ */
 import { LIMITS } from '../base/limits.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { Direction } from '../graph/flow.ts';
@@ -13,33 +16,33 @@ import type { SpoofingDeps } from '../screening/spoofable.ts';
 import { mayHaveNotes, readNotes } from './notes.ts';
 import type { ExposureRecord } from './record.ts';
 
-/** The evidence that an entry is made of. */
+/** The evidence for one entry. */
 export interface EntryEvidence {
   readonly exposures: readonly ExposureEvidence[];
-  /** The same if derived labels are left out; null if none of something risky was met. */
+  /** The same without derived labels; null if no derived label of a risk was met. */
   readonly exposuresLeftOut: readonly ExposureEvidence[] | null;
-  /** Of the address itself (`RiskEvidence.isService`). */
+  /** For the address itself (`RiskEvidence.isService`). */
   readonly isService: boolean;
   readonly unfollowed: Readonly<Record<Direction, Unfollowed>>;
   readonly earlier: ExposureRecord['earlier'];
   readonly notes: ExposureRecord['notes'];
-  /** Set if something but neutral value may flow in the direction that the evidence does not show. */
+  /** True if non-neutral value may flow in the direction although the evidence does not show it. */
   readonly flowsUnseen: Readonly<Record<Direction, boolean>>;
 }
 
 const pointsOf = (factors: readonly ScoreFactor[]): number =>
   factors.reduce((sum, { points }) => sum + points, 0);
 
-/** Shares that only rounding makes differ from 0. */
+/** Smaller shares differ from 0 only by rounding. */
 const SHARE_MIN = 1e-9;
 
-/** Returns the entry that evidence comes to. */
+/** Returns the entry for the evidence. */
 export function recordOf(
   { exposures, exposuresLeftOut, isService, unfollowed, earlier, notes, flowsUnseen }: EntryEvidence,
   policy: RiskPolicy,
 ): ExposureRecord {
   const factorsOf = (items: readonly ExposureEvidence[]): ScoreFactor[] =>
-    // The cap of derived labels is of the whole score: it is applied when the entry meets the labels of the address.
+    // The cap for derived labels applies to the whole score: it is applied when the entry is combined with the labels of the address.
     score({ sanctions: [], labels: [], exposures: items, isService }, policy).scoreBreakdown.filter(
       ({ factor }) => factor !== 'DERIVED_LABELS_CAP',
     );
@@ -63,7 +66,7 @@ export function recordOf(
     pointsWithoutDerived: risks.some(isDerivedRisk)
       ? pointsOf(factorsOf(exposures.filter((item) => !isDerivedRisk(item))))
       : null,
-    // Without a row it never is the higher one.
+    // Without a row, it can never be the higher one.
     factorsLeftOut: factorsLeftOut.length === 0 ? null : factorsLeftOut,
     hubShare: { in: relevant('hub', 'in'), out: relevant('hub', 'out') },
     cutShare: { in: relevant('cut', 'in'), out: relevant('cut', 'out') },
@@ -83,7 +86,7 @@ function notesAt(assessment: Assessment, deps: SpoofingDeps): ExposureRecord['no
   return mayHaveNotes(graph, node, isRisk) ? readNotes(assessment, deps) : [];
 }
 
-/** True if assets beyond those that are followed may pass through, or hubs were met that give no reason here. */
+/** True if assets other than the followed ones may pass through, or if hubs were met that give no reason here. */
 const flowsUnseen = ({ sides, readings }: Assessment, direction: Direction): boolean =>
   sides.some(
     ({ direction: of, basis }) => of === direction && basis.followedApart.length === LIMITS.exposureAssetsMax,
@@ -95,7 +98,7 @@ const flowsUnseen = ({ sides, readings }: Assessment, direction: Direction): boo
       .some(({ stops }) => stops.some(({ reason }) => reason === 'MAX_DEGREE')),
   );
 
-/** Returns what computes the entry of one address by a walk, as a screening does; of the directions asked for. */
+/** Creates a function that computes the entry of one address by a walk, like a screening, for the given directions. */
 export const createWalk =
   (chain: ChainId, { assess }: Pick<Assessor, 'assess'>, deps: SpoofingDeps, maxHops: number) =>
   (graph: TransferGraph, node: NodeId, directions: readonly Direction[] = BOTH): ExposureRecord => {
@@ -118,27 +121,27 @@ export const createWalk =
     );
   };
 
-/** A kind of risk that value can end at, as far as severity and rows of a score depend on it. */
+/** A kind of risk at which value can end, with the properties that the severity and rows of a score depend on. */
 export interface RiskColumn {
   readonly category: Exclude<ExposureEvidence['category'], 'UNKNOWN'>;
-  /** Quantised (`confidenceClass`). */
+  /** Quantized (`confidenceClass`). */
   readonly confidence: number;
   readonly class: EvidenceClass;
-  /** As of an attribution: value passes the address in the reading without derived labels if it is false. */
+  /** As in an attribution; if false, value passes through the address in the reading without derived labels. */
   readonly isFirm: boolean;
 }
 
-/** Hops that entries look: the default of a screening. */
+/** Maximum hops of entries: the default of a screening. */
 export const ENTRY_HOPS = 3;
 
-/** Returns true for a row that depends on what was sent: it may be unsolicited, or of an asset that was spent. */
+/** Returns true for a row that depends on sent value: it may be unsolicited, or of an asset that was spent. */
 const dependsOnSent = ({ factor, direction, asset }: ScoreFactor): boolean =>
   direction === 'in' && (factor !== 'INDIRECT_EXPOSURE' || asset !== null);
 
 /**
- * Joins an entry whose other direction did not change with what was computed of one. Null if that direction depends on the other: inbound
- * may be unsolicited, which depends on what was sent; derived labels are counted over both, and the last dealing before a
- * designation is the later one of both.
+ * Combines the unchanged direction of an entry with a newly computed one. Returns null if one direction depends on the other: inbound
+ * value may be unsolicited, which depends on what was sent; derived labels count over both; and the last dealing before a designation
+ * is the later one of both.
  */
 export function joinDirections(
   before: ExposureRecord,
@@ -155,7 +158,7 @@ export function joinDirections(
     pointsWithoutDerived: null,
     factorsLeftOut: null,
     earlier: [],
-    // Notes are of both directions in any case.
+    // Notes always cover both directions.
     notes: now.notes,
     hubShare: { in: of('in').hubShare.in, out: of('out').hubShare.out },
     cutShare: { in: of('in').cutShare.in, out: of('out').cutShare.out },

@@ -1,4 +1,4 @@
-/** One number for all facts that entries depend on: an index of other facts is built again. */
+/** Computes one version for all facts that entries depend on: if it differs, the index is rebuilt. */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { shippedData } from '../base/paths.ts';
@@ -6,7 +6,7 @@ import type { ChainId } from '../chains/registry.ts';
 import { ENTRY_HOPS } from './evaluate.ts';
 import type { IndexInputs } from './format.ts';
 
-/** Files of data/: categories and policy, curated tokens and the assets with a price, contracts of bridges, owners of listed parties. */
+/** Files of data/: categories and policy, curated tokens, assets with a price, bridge contracts, and owners of listed parties. */
 const FILES = [
   'categories.json',
   'policy.json',
@@ -19,7 +19,7 @@ const FILES = [
 /**
  * Returns the first 16 digits of a digest over the files that entries depend on.
  *
- * @param tokensFile - the operator's own list of tokens; null if there is none
+ * @param tokensFile - the operator's own token list; null if it is not configured
  */
 export function factsVersion(tokensFile: string | null): string {
   const digest = createHash('sha256');
@@ -31,11 +31,11 @@ export function factsVersion(tokensFile: string | null): string {
   return digest.digest('hex').slice(0, 16);
 }
 
-/** Returns what makes the inputs of an index that is up to date. */
+/** Creates a function that returns the inputs of an up-to-date index. */
 export function createInputs(deps: {
   readonly dataVersion: () => string;
   readonly policyVersion: () => string;
-  /** The operator's own list of tokens; null if there is none. */
+  /** The operator's own token list; null if it is not configured. */
   readonly tokensFile: string | null;
 }): (chain: ChainId) => IndexInputs {
   let facts: string | null = null;

@@ -2,17 +2,17 @@
  * Layout of the index of one chain: a folder with two LMDB environments. `index.mdb` is written once and mapped:
  *
  * - `meta`: JSON, an IndexMeta.
- * - `table`: open addressing with linear probing, 8 words an address: the slot of its key (6 words, labels/index/slot.ts), its id in
- *   the graph (0: the place is empty), and its place in `entries` in units of 4 bytes (0: it has none, it is clean).
- * - `entries`: entries one behind another (record.ts), each at a multiple of 4 bytes, after 4 unused bytes.
+ * - `table`: open addressing with linear probing, 8 words per address: the slot of its key (6 words, labels/index/slot.ts), its id in
+ *   the graph (0: the place is empty), and its offset in `entries` in units of 4 bytes (0: no entry, the address is clean).
+ * - `entries`: consecutive entries (record.ts), each aligned to 4 bytes, after 4 unused bytes.
  *
- * `changes.mdb` has what was computed since (changes.ts). Both are derived from the graph, the labels and the policy: a format that this
- * program does not know is not used, and a new index is built beside it.
+ * `changes.mdb` has the results computed since the build (changes.ts). Both are derived from the graph, the labels and the policy: an
+ * index with an unknown format is not used, and a new one is built next to it.
  */
 import type { ChainId } from '../chains/registry.ts';
 import type { EarlierParty } from '../screening/before-designation.ts';
 
-/** Changes whenever bytes of the index mean something else, or the same evidence gives other rows. Never reused. */
+/** Increment it when bytes of the index change their meaning, or when the same evidence gives other rows. Never reuse a value. */
 export const FORMAT_VERSION = 6;
 
 export const INDEX_FILE = 'index.mdb';
@@ -28,12 +28,12 @@ export const VALUE_KEYS = {
 export const PLACE_WORDS = 8;
 export const NODE_WORD = 6;
 export const ENTRY_WORD = 7;
-/** Of the places of the table so many are taken: a search looks at two places on average, which are one line of the cache each. */
+/** Load factor of the table: a lookup reads two places on average, each in one cache line. */
 export const TABLE_LOAD = 0.75;
 
 /**
- * Every index is mapped with this size, as label snapshots are and for the same reason (labels/index/format.ts). It bounds an index at
- * about 80 million addresses.
+ * Map size of every index; fixed for the same reason as for label snapshots (labels/index/format.ts). It limits an index to about 80
+ * million addresses.
  */
 export const MAP_BYTES = 0xf0000000;
 
@@ -49,19 +49,19 @@ export function checksumOf(bytes: Uint8Array): number {
   return sum >>> 0;
 }
 
-/** Inputs of an index. An index of other inputs answers until a new one is built. */
+/** Inputs of an index. An index with outdated inputs stays in use until a new one is built. */
 export interface IndexInputs {
   readonly chain: ChainId;
   readonly dataVersion: string;
   readonly policyVersion: string;
-  /** Version of what ships besides: curated assets, bridges. */
+  /** Version of the other built-in facts: curated assets, bridges. */
   readonly facts: string;
   readonly maxHops: number;
 }
 
-/** How far a chain's store had come: numbers given in its log, and transfers stored (blocks that are taken back lower it). */
+/** Position in a chain's store: ordinals assigned in its log, and number of stored transfers (reverted blocks decrease it). */
 export interface GraphPosition {
-  /** Names the store: an index of another store is not used. */
+  /** Identifies the store: an index of another store is not used. */
   readonly store: string;
   readonly ordinal: number;
   readonly transfers: number;
@@ -71,7 +71,7 @@ export interface IndexMeta extends IndexInputs {
   readonly formatVersion: number;
   /** Order of the categories in entries. */
   readonly categories: readonly string[];
-  /** Designated parties that entries name by their place here. */
+  /** Designated parties, which entries reference by their index here. */
   readonly parties: readonly EarlierParty[];
   readonly addresses: number;
   /** Addresses with an entry. */
@@ -83,7 +83,7 @@ export interface IndexMeta extends IndexInputs {
   readonly tableChecksum: number;
   readonly entryChecksum: number;
   readonly position: GraphPosition;
-  /** When the build began, milliseconds since the epoch: the entries are of then. */
+  /** Start of the build, milliseconds since the epoch: entries reflect this time. */
   readonly asOfMs: number;
   readonly builtInMs: number;
 }

@@ -1,6 +1,7 @@
 /**
- * Keeps the indexes of all chains: follows their logs a few times a second, computes what waits, and has an index built again when there is
- * none, when labels, policy or shipped facts changed, or when too much is new. Runs on a thread of its own, for as long as a server does.
+ * Keeps the indexes of all chains up to date: follows their logs a few times per second, computes pending entries, and starts a build
+ * if an index is missing, if labels, policy or built-in facts changed, or if too much is new. Runs on its own thread while the server
+ * runs.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,22 +21,24 @@ import type { IndexInputs } from './format.ts';
 import { exposureFolderOf, isSameInputs, openCurrent } from './reader.ts';
 import { createUpdater, type ExposureUpdater } from './update.ts';
 
-/** How often logs are looked at. A look at a chain without news reads two small values. */
+/** Poll interval of the logs. Polling a chain without news reads two small values. */
 export const TICK_MS = 250;
-/** Shortest time between two builds of one chain, whatever changed: a build takes a core for a minute or two. */
+/** Minimum interval between two builds of one chain, whatever changed: a build uses one core for a minute or two. */
 const BUILD_GAP_MS = 30_000;
-/** The gap is at least this many times what the last build took: a third of one core at most goes into building. */
+/** The interval is also at least this many times the duration of the last build, so that builds use at most a third of one core. */
 const BUILD_GAP_FACTOR = 2;
-/** Entries computed since the build above which the index is built again, beside a quarter of its addresses: a look-up of them costs more. */
+/**
+ * An index is rebuilt if more entries than this plus a quarter of its addresses were computed since the build: their lookups cost more.
+ */
 const CHANGED_MIN = 10_000;
-/** An index is built again if what waits would take longer than this. */
+/** An index is rebuilt if the pending entries would take longer than this. */
 const WAIT_MS_MAX = LIMITS.exposureWaitMsMax / 2;
 const MEASURED_MIN = 50;
 
 export interface KeeperOptions {
   /** Folder of the indexes. */
   readonly folder: string;
-  /** Folder of the transfer stores, to see which chains have one. */
+  /** Folder of the transfer stores, which shows which chains have one. */
   readonly transfersFolder: string;
 }
 
@@ -44,7 +47,7 @@ export interface KeeperDeps extends Omit<ScreeningDeps, 'transfers'> {
   readonly clock: Clock;
   readonly log: Logger;
   readonly inputs: (chain: ChainId) => IndexInputs;
-  /** Builds the index of a chain; resolves when it is in force, or when that failed and was logged. */
+  /** Builds the index of a chain; resolves when it has been published, or when the build failed and the failure was logged. */
   readonly build: (chain: ChainId) => Promise<void>;
 }
 
@@ -56,20 +59,21 @@ interface KeptChain {
   addresses: number;
   builtInMs: number;
   isBuilding: boolean;
-  /** No build begins before. */
+  /** No build starts before this time. */
   notBeforeMs: number;
-  /** Why the next build is wanted; null if none is. */
+  /** Reason for the next build; null if none is needed. */
   wanted: string | null;
-  /** Of entries that were computed: how many, and how long that took. */
+  /** Number of entries computed, and the time that took. */
   computed: number;
   computedMs: number;
 }
 
 export interface ExposureKeeper {
-  /** One round over all chains. */
+  /** Runs one round over all chains. */
   tick(): void;
 }
 
+/** Creates a keeper; `tick` opens the indexes and updates them. */
 export function createExposureKeeper(options: KeeperOptions, deps: KeeperDeps): ExposureKeeper {
   const { clock, log, transfers } = deps;
   const chains = new Map<ChainId, KeptChain>();
@@ -96,7 +100,7 @@ export function createExposureKeeper(options: KeeperOptions, deps: KeeperDeps): 
     return found;
   }
 
-  /** Takes an index that was published since the last look. */
+  /** Opens an index that was published since the last check. */
   function open(of: KeptChain): void {
     const { chain } = of;
     const root = exposureFolderOf(options.folder, chain);
@@ -123,7 +127,7 @@ export function createExposureKeeper(options: KeeperOptions, deps: KeeperDeps): 
     });
   }
 
-  /** Looks every address up once, a few seconds for millions: a walk then finds the labels of the thousand that it meets in memory. */
+  /** Looks up every address once, which takes a few seconds for millions: walks then find the labels of their addresses in memory. */
   function warm(chain: ChainId): void {
     const graph = transfers.graph(chain);
     if (graph === null) return;
@@ -152,7 +156,7 @@ export function createExposureKeeper(options: KeeperOptions, deps: KeeperDeps): 
   function buildIfWanted(of: KeptChain): void {
     const { wanted, chain } = of;
     if (wanted === null || clock.monotonic() < of.notBeforeMs) return;
-    // One after the other: each takes memory for all addresses and transfers of its chain.
+    // Builds run one at a time: each needs memory for all addresses and transfers of its chain.
     if ([...chains.values()].some(({ isBuilding }) => isBuilding)) return;
     of.isBuilding = true;
     log.info({ chain, reason: wanted }, 'exposure index build started');
@@ -178,7 +182,7 @@ export function createExposureKeeper(options: KeeperOptions, deps: KeeperDeps): 
     const { updater, inputs } = of;
     if (updater === null || inputs === null) of.wanted ??= 'there is none';
     else {
-      // Until the new index is there, new transfers are read with the new labels: their addresses are right sooner than the others.
+      // Until the new index is ready, new transfers are read with the new labels: their addresses are correct sooner than the others.
       if (!isSameInputs(inputs, deps.inputs(chain))) of.wanted ??= 'labels or policy changed';
       follow(of, updater);
     }

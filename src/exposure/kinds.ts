@@ -1,53 +1,53 @@
 /**
- * Attributions of all addresses of a graph, as small numbers: a sweep needs to know of an address whether value ends there, and in which
- * column it is counted.
+ * Attributions of all addresses of a graph, as small numbers: for each address, a sweep needs to know whether value ends there, and in
+ * which column it is counted.
  */
 import { LIMITS } from '../base/limits.ts';
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
 import { RowReader, type Weighing } from '../graph/kernels/rows.ts';
 
-/** Value passes through: no label names the address. */
+/** Value passes through: the address has no label. */
 export const PASSES = -1;
-/** Value ends at a label that is no risk. */
+/** Value ends at a label without risk. */
 export const NEUTRAL = -2;
 /** Value cannot be followed: a hub without a label. */
 export const HUB = -3;
 
-/** The most columns: a kind has 15 bits, and each column costs 8 bytes an address while it is swept. */
+/** Maximum number of columns: a kind has 15 bits, and each column takes 16 bytes per address during its sweep. */
 export const COLUMNS_MAX = 4_096;
 
-/** How a sweep treats the addresses of a graph. */
+/** Treatment of the addresses of a graph by a sweep. */
 export interface NodeKinds<C> {
   /** By node: PASSES, NEUTRAL, HUB, or the number of a column. */
   readonly kinds: Int16Array;
-  /** Of nodes whose attribution depends on the time of the edge: from when it applies, and the kind before. */
+  /** For nodes with an attribution that depends on the time of the edge: the start of the attribution, and the kind before it. */
   readonly before: ReadonlyMap<NodeId, { readonly fromMs: number; readonly kind: number }>;
-  /** By number. */
+  /** By column number. */
   readonly columns: readonly C[];
   readonly hubs: readonly NodeId[];
   /** Nodes with a label, risky or not. */
   readonly attributed: number;
 }
 
-/** An attribution as far as a sweep needs it. */
+/** The part of an attribution that a sweep needs. */
 export interface SweptAttribution<C> {
-  /** Null: no risk, the value is neutral. */
+  /** Null if there is no risk: the value is neutral. */
   readonly column: C | null;
-  /** Attributions of equal names share a column. */
+  /** Attributions with equal names share a column. */
   readonly name: string;
 }
 
 export interface KindsDeps<C> {
   readonly graph: TransferGraph;
   readonly weighing: Weighing;
-  /** Null if no label names the node. */
+  /** Null if the node has no label. */
   readonly attribution: (node: NodeId) => {
     readonly now: SweptAttribution<C>;
     readonly until: { readonly fromMs: number; readonly before: SweptAttribution<C> | null } | null;
   } | null;
 }
 
-/** Asks for every node's attribution, and for those without one whether they are hubs. */
+/** Reads the attribution of every node, and checks nodes without one for being hubs. */
 export function readKinds<C>({ graph, weighing, attribution }: KindsDeps<C>): NodeKinds<C> {
   const { nodeCount } = graph;
   const kinds = new Int16Array(nodeCount + 1).fill(PASSES);
@@ -85,8 +85,8 @@ export function readKinds<C>({ graph, weighing, attribution }: KindsDeps<C>): No
 }
 
 /**
- * Returns the kinds with the labels of some columns taken away: value passes their addresses, or ends there as at a hub. Null if no
- * column is taken away.
+ * Returns the kinds without the labels of some columns: value passes through their addresses, or ends there if they are hubs. Null if
+ * no column is removed.
  */
 export function withoutColumns<C>(
   kinds: NodeKinds<C>,

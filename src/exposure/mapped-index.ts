@@ -1,4 +1,4 @@
-/** The mapped part of an index, opened for reading: one search in a table, which every thread and process shares. */
+/** The mapped part of an index, opened for reading: one lookup in a table that all threads and processes share. */
 import { join } from 'node:path';
 import { AssayError } from '../base/errors.ts';
 import { hasFinishedSize } from '../base/finished-size.ts';
@@ -20,13 +20,14 @@ import {
 import { type ExposureRecord, isSilent, RECORD_CATEGORIES, readRecord } from './record.ts';
 import { firstPlace } from './write-index.ts';
 
+/** Reads the table and the entries of one index. Not re-entrant: `find` stores its result in the object. */
 export class MappedIndex {
   readonly meta: IndexMeta;
   readonly #table: Int32Array;
   readonly #entries: Buffer;
   readonly #slot = new Int32Array(SLOT_WORDS);
   readonly #places: number;
-  /** Of the last address that was found: its id in the graph (0: it is not in the index), and the place of its entry (0: none). */
+  /** Result of the last `find`: the id in the graph (0: not in the index), and the offset of the entry (0: none). */
   node = 0;
   entry = 0;
 
@@ -37,7 +38,7 @@ export class MappedIndex {
     this.#places = meta.tablePlaces;
   }
 
-  /** Looks up the address whose key is `key[0, length)`; the result is in `node` and `entry`. */
+  /** Looks up the address with the key `key[0, length)`; the result is in `node` and `entry`. */
   find(key: Uint8Array, length: number): void {
     const slot = this.#slot;
     writeSlot(key, 0, length, slot, 0);
@@ -72,7 +73,7 @@ export class MappedIndex {
     this.entry = 0;
   }
 
-  /** Returns true if both values are as they were written. Reads all of them: about a nanosecond for 4 bytes. */
+  /** Returns true if the checksums of both values match. Reads all of them: about a nanosecond per 4 bytes. */
   isIntact(): boolean {
     const { buffer, byteOffset, byteLength } = this.#table;
     const table = new Uint8Array(buffer, byteOffset, byteLength);
@@ -81,12 +82,12 @@ export class MappedIndex {
     );
   }
 
-  /** Returns true if the entry at a place says nothing in an answer. */
+  /** Returns true if the entry at an offset adds nothing to a response. */
   isSilent(entry: number): boolean {
     return isSilent(this.#entries, entry * 4);
   }
 
-  /** Reads the entry at a place. */
+  /** Reads the entry at an offset. */
   record(entry: number): ExposureRecord {
     return readRecord(this.#entries, entry * 4, this.meta.parties);
   }
@@ -94,11 +95,16 @@ export class MappedIndex {
 
 export interface OpenedIndex {
   readonly index: MappedIndex;
-  /** Closes the environment. Only when nothing can call the index any more: its views would read unmapped memory. */
+  /** Closes the environment. Call it only when nothing can use the index any more: its views would read unmapped memory. */
   close(): Promise<void>;
 }
 
-/** Opens the index in a folder. Throws STORE_CORRUPT, or STORE_VERSION for a format this program does not read. */
+/**
+ * Opens the index in a folder.
+ *
+ * @throws STORE_CORRUPT if it is missing or damaged
+ * @throws STORE_VERSION if this program does not support its format
+ */
 export function openMappedIndex(folder: string): OpenedIndex {
   const file = join(folder, INDEX_FILE);
   if (!hasFinishedSize(file, join(folder, SIZE_FILE)))
@@ -125,7 +131,7 @@ function viewOf(environment: RootDatabase, file: string): MappedIndex {
         'STORE_CORRUPT',
         `The values of ${file} do not have the sizes that its meta names.`,
       );
-    // Small values come in lmdb-js's one buffer, which the next read overwrites; large ones are the memory map itself.
+    // lmdb-js returns small values in one shared buffer, which the next read overwrites; large values are views of the memory map.
     const isMapped = (view.buffer as { isSharedMap?: boolean }).isSharedMap === true;
     return isMapped && view.byteOffset % 4 === 0 ? view : copyOf(view, length);
   };
@@ -134,7 +140,7 @@ function viewOf(environment: RootDatabase, file: string): MappedIndex {
   return new MappedIndex(meta, new Int32Array(table.buffer, table.byteOffset, table.length / 4), entries);
 }
 
-/** A copy in memory of its own: what small buffers share is not aligned. */
+/** Copies a view to memory of its own: small buffers are slices of a shared buffer and may be unaligned. */
 function copyOf(view: Buffer, length: number): Buffer {
   const copy = Buffer.from(new ArrayBuffer(length));
   copy.set(view.subarray(0, length));

@@ -1,7 +1,8 @@
 /**
- * The notes of entries: reasons that come from single transfers (forged ones, look-alike addresses) and add no points. Reading them costs
- * as much as a small walk, so that they are read only of addresses that can have any. A forged transfer needs a token, and is noted if its
- * counterparty is a risk. A look-alike address needs a transfer that is worth nothing (a token, or dust), and a counterparty that it looks like.
+ * The notes of entries: reasons from single transfers (forged transfers, look-alike addresses), which add no points. Reading them costs
+ * as much as a small walk, so they are read only for addresses that may have any. A forged transfer needs a token, and is noted if its
+ * counterparty is a risk. A look-alike address needs a worthless transfer (a token, or dust), and another counterparty that it
+ * resembles.
  */
 import { LIMITS } from '../base/limits.ts';
 import { lookAlikeKey } from '../chains/look-alike.ts';
@@ -17,12 +18,12 @@ import {
 import { type SpoofingDeps, type SpoofingOptions, spoofingOf } from '../screening/spoofable.ts';
 import type { ExposureRecord } from './record.ts';
 
-/** Counterparties of each direction that are looked through before notes are read at once: beyond them, looking costs more than reading. */
+/** Maximum number of counterparties per direction to check first: above it, the check costs more than reading the notes. */
 const LOOKED_THROUGH_MAX = 2_000;
 
 const DIRECTIONS: readonly Direction[] = ['in', 'out'];
 
-/** No look-alike of the address counts: its chain uses addresses once. */
+/** The address has no look-alikes, because its chain uses each address only once. */
 const SHAPELESS = 1;
 
 /** FNV-1a. */
@@ -32,11 +33,11 @@ function hashOf(text: string): number {
   return sum >>> 0;
 }
 
-/** Returns a number that look-alike addresses have in common (`lookAlikeKey`), and others seldom; SHAPELESS or more than that. */
+/** Returns a number that look-alike addresses share (`lookAlikeKey`) and other addresses rarely do; SHAPELESS, or a larger number. */
 function shapeOf(graph: TransferGraph, node: NodeId): number {
   const { chain } = graph;
   if (isEvm(chain)) {
-    // The same digits, without making text of the key: the first three and the last four of 40.
+    // Compute the same digits without formatting the address: the first three and the last four of 40.
     const key = graph.keyOf(node);
     const from = key.length - 20;
     const first = ((key[from] as number) << 4) | ((key[from + 1] as number) >> 4);
@@ -47,7 +48,7 @@ function shapeOf(graph: TransferGraph, node: NodeId): number {
   return shape === null ? SHAPELESS : Math.max(2, hashOf(shape));
 }
 
-/** Returns the shapes of a graph's addresses, each computed once. */
+/** Returns a function that computes the shape of each address of a graph once. */
 export function rememberedShapes(graph: TransferGraph): (node: NodeId) => number {
   const shapes = new Uint32Array(graph.nodeCount + 1);
   return (node) => {
@@ -60,7 +61,7 @@ export function rememberedShapes(graph: TransferGraph): (node: NodeId) => number
   };
 }
 
-/** Shapes of an address's counterparties. */
+/** The shapes of the counterparties of one address. */
 export class SeenShapes {
   readonly #nodes = new Map<number, NodeId>();
 
@@ -81,8 +82,8 @@ const columns = createNeighbourColumns(LOOKED_THROUGH_MAX);
 const seen = new SeenShapes();
 
 /**
- * Returns true if an address may have notes: two of its counterparties look alike, or one is a risk and tokens moved; also if there are too many
- * to look through.
+ * Returns true if an address may have notes: two of its counterparties look alike, or one is a risk and tokens moved; also if it has
+ * too many counterparties to check.
  *
  * @param isRisky - null if it is known that no token moved with a risky counterparty
  */
@@ -93,7 +94,7 @@ export function mayHaveNotes(
   shape: (other: NodeId) => number = (other) => shapeOf(graph, other),
 ): boolean {
   seen.clear();
-  // An address that paid itself has look-alikes of its own.
+  // An address that paid itself also has look-alikes.
   seen.add(shape(node), node);
   for (const direction of DIRECTIONS) {
     if (graph.degree(node, direction) > LOOKED_THROUGH_MAX) return true;
@@ -104,7 +105,7 @@ export function mayHaveNotes(
   return false;
 }
 
-/** The reasons of forged transfers and look-alike addresses, as a screening gives them. */
+/** Returns the reasons for forged transfers and look-alike addresses, the same as in a screening. */
 export const readNotes = (options: SpoofingOptions, deps: SpoofingDeps): ExposureRecord['notes'] =>
   spoofingOf(options, deps).reasons.flatMap(({ code, category, message }) =>
     code === 'SPOOFABLE_TRANSFER' || code === 'ADDRESS_POISONING' ? [{ code, category, message }] : [],
@@ -112,15 +113,15 @@ export const readNotes = (options: SpoofingOptions, deps: SpoofingDeps): Exposur
 
 export interface ForgeableDeps {
   readonly isRisky: (node: NodeId) => boolean;
-  /** Of an asset by its name: transfers of others can be forged. */
+  /** Takes the name of an asset; transfers of other assets can be forged. */
   readonly isEvidence: (asset: string) => boolean;
 }
 
 /**
- * Marks the addresses that may have a forged transfer with a risky one: of an unknown token, or of no amount. Reads the edges of
- * risky addresses alone.
+ * Marks the addresses that may have a forged transfer with a risky address: of an unknown token, or of no amount. Reads only the edges
+ * of risky addresses.
  *
- * @returns by node, 1 for those that are marked; null if a risky address has too many counterparties to be read
+ * @returns by node, 1 if it is marked; null if a risky address has too many counterparties to read
  */
 export function markForgeable(
   graph: TransferGraph,
@@ -129,7 +130,7 @@ export function markForgeable(
 ): Uint8Array | null {
   const marks = new Uint8Array(graph.nodeCount + 1);
   const native = chainOf(graph.chain).symbol;
-  // A known token that moved once, and moved an amount, moved no amount in no transfer.
+  // If a known token moved exactly once and with an amount, that transfer is not empty.
   const isForgeable = ({ asset, amount, transfers }: EdgeDetail): boolean =>
     asset !== native && (amount === 0n || transfers > 1 || !isEvidence(asset));
   const all = createNeighbourColumns(LIMITS.rowScanMax);

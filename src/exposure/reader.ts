@@ -1,6 +1,6 @@
 /**
- * One thread's view of the exposure indexes: looks for newer ones at most every `LOOK_AGAIN_MS`, and answers from the mapped table and the
- * changes over it.
+ * One thread's view of the exposure indexes: checks for newer ones at most every `LOOK_AGAIN_MS`, and answers lookups from the mapped
+ * table and its changes.
  */
 import { join } from 'node:path';
 import { type Clock, isoTime } from '../base/clock.ts';
@@ -25,28 +25,31 @@ import type { GraphPosition, IndexInputs } from './format.ts';
 import { type MappedIndex, openMappedIndex } from './mapped-index.ts';
 import { isSilentRecord } from './record.ts';
 
-/** A look costs one `stat` and a few reads of LMDB: an answer is at most this much behind a commit. */
+/** Interval of checks. A check costs one `stat` and a few LMDB reads; a result lags at most this much behind a commit. */
 const LOOK_AGAIN_MS = 250;
 const SECOND_MS = 1_000;
 
-/** Folder of the index of a chain. */
+/** Returns the folder of the index of a chain. */
 export const exposureFolderOf = (root: string, chain: ChainId): string => join(root, chain.toLowerCase());
 
 export interface ExposureReaderDeps {
   readonly clock: Clock;
   readonly log: Logger;
-  /** How far the stored transfers of a chain have come; null if none is stored here. */
+  /** Returns the position of the stored transfers of a chain; null if none is stored here. */
   readonly position: (chain: ChainId) => GraphPosition | null;
   readonly coverage: (chain: ChainId) => TransferCoverage;
-  /** True if a transfer of the address is stored. Asked of addresses that are not in an index which is behind the stored transfers. */
+  /**
+   * Returns true if a transfer of the address is stored. Called only for addresses that are missing in an index that lags behind the
+   * store.
+   */
   readonly isStored: (chain: ChainId, key: Uint8Array) => boolean;
-  /** The inputs from which an index must be computed to be up to date. */
+  /** Returns the inputs of an up-to-date index. */
   readonly inputs: (chain: ChainId) => IndexInputs;
 }
 
 /**
- * Returns how far the transfers of a chain have come that are stored here. A chain that is read out of a server has no index here, and
- * asking the server would hold an answer up: its transfers count as there, and as not read.
+ * Creates a function that returns the position of the stored transfers of a chain. A chain that is read from a server has no index
+ * here, and a request to the server would delay the response: its transfers count as present but unread.
  */
 export const positionIn =
   (transfers: Pick<TransferStore, 'logPosition'>, remote: Readonly<Partial<Record<ChainId, unknown>>>) =>
@@ -55,13 +58,13 @@ export const positionIn =
       ? transfers.logPosition(chain)
       : { store: 'remote', ordinal: 0, transfers: 1 };
 
-/** Returns whether a transfer of an address is stored here. */
+/** Creates a function that returns whether a transfer of an address is stored here. */
 export const isStoredIn =
   (transfers: Pick<TransferStore, 'graph'>) =>
   (chain: ChainId, key: Uint8Array): boolean =>
     (transfers.graph(chain)?.idOf(key) ?? null) !== null;
 
-/** An index that is open: kept until nothing refers to it. */
+/** An open index; it stays open until nothing references it. */
 interface Opened {
   readonly index: MappedIndex;
   readonly changes: Changes;
@@ -72,11 +75,11 @@ interface Held {
   opened: Opened | null;
   lookedAtMs: number;
   state: ChangesState | null;
-  /** Nodes with an entry among the changes; null without a state. */
+  /** Nodes with a changed entry; null without a state. */
   changed: ChangedNodes | null;
-  /** Transfers are stored that the index has not read. */
+  /** Whether stored transfers exist that the index does not include. */
   isBehind: boolean;
-  /** When the index was last known to be up to date. */
+  /** Time at which the index was last known to be up to date. */
   currentMs: number;
   status: ExposureStatus;
 }
@@ -88,7 +91,7 @@ interface Closing {
   readonly log: Logger;
 }
 
-/** Runs on the thread that opened the index, after the last reference to it went: its views are out of reach by then. */
+/** Runs on the thread that opened the index, after the last reference to it is gone: its views are unreachable by then. */
 const unreachable = new FinalizationRegistry<Closing>(({ close, lease, root, log }) => {
   close()
     .then(() => {
@@ -103,6 +106,7 @@ const NO_GRAPH: ExposureStatus = { state: 'NO_GRAPH', asOf: null, graphAsOf: nul
 const isSamePosition = (a: GraphPosition, b: GraphPosition): boolean =>
   a.store === b.store && a.ordinal === b.ordinal && a.transfers === b.transfers;
 
+/** Returns whether two indexes have the same inputs. */
 export const isSameInputs = (a: IndexInputs, b: IndexInputs): boolean =>
   a.chain === b.chain &&
   a.dataVersion === b.dataVersion &&
@@ -111,10 +115,10 @@ export const isSameInputs = (a: IndexInputs, b: IndexInputs): boolean =>
   a.maxHops === b.maxHops;
 
 /**
- * Opens the index in force below `root`; null if none can be used.
+ * Opens the current index below `root`; null if none is usable.
  *
- * @param check - Reads the whole index and refuses one that is damaged: a wrong entry could read as clean. A process checks the first
- *   index that it opens and the keeper checks each; an index that was just built is not read again on the thread that answers.
+ * @param check - Reads the whole index and rejects a damaged one, because a wrong entry could read as clean. A process checks the first
+ *   index that it opens, and the keeper checks each; a newly built index is not read again on a thread that serves requests.
  */
 export function openCurrent(
   root: string,
@@ -143,7 +147,7 @@ export function openCurrent(
   }
 }
 
-/** Reads the indexes below `folder`. A broken index, or one of an unknown format, is as none. */
+/** Creates a reader of the indexes below `folder`. A broken index, or one with an unknown format, counts as missing. */
 export function createExposureReader(folder: string, deps: ExposureReaderDeps): ExposureReader {
   const { clock, log } = deps;
   const chains = new Map<ChainId, Held>();
@@ -182,7 +186,7 @@ export function createExposureReader(folder: string, deps: ExposureReaderDeps): 
     held.isBehind = !isSamePosition(processed, position);
     const isCurrent = !held.isBehind && isSameInputs(meta, deps.inputs(chain));
     if (isCurrent) held.currentMs = nowMs;
-    // A reader that never saw the index up to date knows when its writer last did.
+    // A reader that has never seen the index up to date uses the time of its writer.
     else if (held.currentMs === 0) held.currentMs = held.state?.processedAtMs ?? meta.asOfMs;
     const asOfMs = Math.min(held.currentMs, held.state?.allWaitSinceMs ?? Number.POSITIVE_INFINITY);
     const asOf = isoTime(Math.floor(asOfMs / SECOND_MS) * SECOND_MS);
@@ -218,7 +222,7 @@ export function createExposureReader(folder: string, deps: ExposureReaderDeps): 
     return held;
   }
 
-  /** The entry among the changes, if there is one. */
+  /** Returns the changed entry of a node, if it has one. */
   function findChanged({ changes, index }: Opened, node: number): ExposureState | null {
     const changed = changes.entry(node);
     if (changed === null) return null;
@@ -251,7 +255,7 @@ export function createExposureReader(folder: string, deps: ExposureReaderDeps): 
           if (found !== null) return found;
         }
       }
-      // An address that only transfers name which are not read yet is not one without transfers.
+      // An address that occurs only in unread transfers is not an address without transfers.
       if (node === 0)
         return isBehind && deps.isStored(chain, key.slice(0, length)) ? EXPOSURE.NOT_READ : EXPOSURE.UNSEEN;
       if (index.entry === 0 || index.isSilent(index.entry)) return EXPOSURE.CLEAN;

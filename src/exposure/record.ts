@@ -1,4 +1,4 @@
-/** One entry of the index as bytes: the rows of a score breakdown that come from transfers, and the shares that ended at hubs. */
+/** The binary format of an index entry: the rows of a score breakdown that come from transfers, and the shares that ended at hubs. */
 import { AssayError } from '../base/errors.ts';
 import { ByteReader, type ByteWriter } from '../graph/store/bytes.ts';
 import { EVIDENCE_CLASSES } from '../labels/evidence-class.ts';
@@ -12,10 +12,10 @@ import {
   NOTE_CODES,
 } from '../screening/exposure-port.ts';
 
-/** A share of the value received, or sent, that was not followed: what ended at hubs, and what a walk left. */
+/** A share of the value received or sent was not followed: it ended at hubs, or the walk was cut off. */
 const UNFOLLOWED_IN = 1;
 const UNFOLLOWED_OUT = 2;
-/** Risk or a hub is found in the direction, though it may add no point: addresses whose value passes through here depend on it. */
+/** There is risk or a hub in the direction, possibly without points: addresses that pass value through this one depend on it. */
 const FLOWS_IN = 4;
 const FLOWS_OUT = 8;
 const DERIVED = 16;
@@ -23,36 +23,36 @@ const DERIVED = 16;
 const EARLIER = 32;
 /** Rows without derived labels follow the rows. */
 const LEFT_OUT = 64;
-/** Notes are at the end. */
+/** Notes follow at the end. */
 const NOTES = 128;
 
-/** First byte of a row: its kind (2 bits), 4 if it is of the value sent, 8 if an asset follows, and the hops above. */
+/** First byte of a row: its kind (2 bits), 4 if it is about sent value, 8 if an asset follows, and the hops in the upper bits. */
 const KINDS = ['DIRECT_EXPOSURE', 'INDIRECT_EXPOSURE', 'UNSOLICITED_INBOUND'] as const;
 const SENT = 4;
 const HAS_ASSET = 8;
 const HOPS_SHIFT = 4;
-/** A byte of a row: the class of its evidence (2 bits), and its severity above. */
+/** A byte of a row: the class of its evidence (2 bits), and its severity in the upper bits. */
 const SEVERITIES: readonly ScoreFactor['severity'][] = ['LOW', 'MEDIUM', 'HIGH', 'CRITICAL'];
 const CLASS_MASK = 3;
 const SEVERITY_SHIFT = 2;
 
-/** Names of one row: the reasons of an answer name three. */
+/** Maximum number of names per row: the reasons in a response show three. */
 const NAMES_MAX = 3;
-/** Bytes of one name: a label may carry any text. */
+/** Maximum bytes per name: a label may contain any text. */
 const TEXT_BYTES_MAX = 120;
 
-/** Numbers of categories in an entry; an index names them in its meta, so that a change of their order is noticed. */
+/** Numbers of the categories in an entry; the meta of an index lists them, so that a change of their order is detected. */
 export const RECORD_CATEGORIES: readonly ScoreFactor['category'][] = ['UNKNOWN', ...CATEGORIES];
 const CATEGORY_NUMBERS: ReadonlyMap<string, number> = new Map(
   RECORD_CATEGORIES.map((category, at) => [category, at]),
 );
 
 export interface ExposureRecord extends ExposureVerdict {
-  /** Whether anything but neutral value was found in the direction, with or without points. */
+  /** Whether non-neutral value was found in the direction, with or without points. */
   readonly flows: { readonly in: boolean; readonly out: boolean };
 }
 
-/** Returns true for a record without anything that an answer says: no row, and no share that ended at a hub. */
+/** Returns true for a record that adds nothing to a response: no row, and no share that ended at a hub. */
 export const isSilentRecord = ({
   factors,
   pointsWithoutDerived,
@@ -72,7 +72,7 @@ export const isSilentRecord = ({
   earlier.length === 0 &&
   notes.length === 0;
 
-/** Returns true for a record that no entry is needed for. */
+/** Returns true for a record that needs no entry. */
 export const isEmptyRecord = (record: ExposureRecord): boolean =>
   isSilentRecord(record) && !record.flows.in && !record.flows.out;
 
@@ -81,19 +81,19 @@ function writeText(out: ByteWriter, text: string): void {
   let length = bytes.length;
   if (length > TEXT_BYTES_MAX) {
     length = TEXT_BYTES_MAX;
-    // Not in the middle of a character.
+    // Do not cut a character in two.
     while (((bytes[length] as number) & 0xc0) === 0x80) length--;
   }
   out.byte(length);
   out.copy(bytes, 0, length);
 }
 
-/** A share in units, from 1; 0 if there is none. */
+/** Converts a share to units, starting at 1; 0 if there is no share. */
 const unitsOf = (share: number | null): number =>
   share === null ? 0 : 1 + Math.round(share * HUB_SHARE_UNITS);
 const shareOf = (units: number): number | null => (units === 0 ? null : (units - 1) / HUB_SHARE_UNITS);
 
-/** The part of a direction that was not followed; null if none. */
+/** Returns the part of a direction that was not followed; null if all of it was. */
 function unfollowedUnits(
   { hubShare, cutShare }: ExposureRecord,
   direction: 'in' | 'out',
@@ -144,7 +144,8 @@ function readEarlier(parties: readonly EarlierParty[]): EarlierDealing[] {
 /**
  * Appends an entry.
  *
- * @param numberOf - place of a designated party in the list that the reader is given; null if it is not there, then it is written out
+ * @param numberOf - returns the index of a designated party in the list that the reader has; null if it is not there, in which case the
+ *   entry contains its texts
  */
 export function writeRecord(
   out: ByteWriter,
@@ -224,15 +225,15 @@ function writeFactors(out: ByteWriter, factors: readonly ScoreFactor[]): void {
 const reader = new ByteReader();
 const FOLLOWED: { readonly hub: number | null; readonly cut: number | null } = { hub: null, cut: null };
 
-/** The same of an entry. */
+/** Like `isSilentRecord`, for the bytes of an entry. */
 export const isSilent = (bytes: Buffer, at: number): boolean =>
   ((bytes[at] as number) & ~(FLOWS_IN | FLOWS_OUT)) === 0 && bytes[at + 1] === 0;
 
 /**
  * Reads the entry at `at`.
  *
- * @param parties - designated parties by their numbers
- * @throws STORE_CORRUPT if the bytes end inside it
+ * @param parties - designated parties by their index
+ * @throws STORE_CORRUPT if the bytes are not a whole entry
  */
 export function readRecord(bytes: Buffer, at: number, parties: readonly EarlierParty[] = []): ExposureRecord {
   reader.open(bytes, at);
@@ -257,13 +258,13 @@ export function readRecord(bytes: Buffer, at: number, parties: readonly EarlierP
   };
 }
 
-/** Rows that many entries share, by their number; bounded, and begun again when full: 65,536 rows are about 10 MB. */
+/** Cache of rows that many entries share, by a number of their bytes; cleared when full: 65,536 rows are about 10 MB. */
 const SHARED_ROWS_MAX = 65_536;
 let sharedRows = new Map<number, ScoreFactor>();
 
 /**
- * Reads the rows of a breakdown. A row without names and without an asset is the same object for the same bytes: most rows are of
- * entities some hops away, and what is made of such a row once need not be made again.
+ * Reads the rows of a breakdown. Rows without names and without an asset are the same object if their bytes are equal: most rows are
+ * about entities some hops away, and results that are derived from such a row can be reused.
  */
 function readFactors(): ScoreFactor[] {
   const factors: ScoreFactor[] = [];
@@ -276,7 +277,7 @@ function readFactors(): ScoreFactor[] {
     const names = reader.byte();
     const isShared =
       names === 0 && (head & HAS_ASSET) === 0 && Math.abs(points) <= 100 && hundredths <= 10_000;
-    // Below 2^46, so that the number is exact.
+    // Less than 2^46, so that the number is exact.
     const name =
       (((points + 128) * 2 ** 14 + hundredths) * 2 ** 8 + kinds) * 2 ** 16 + head * 2 ** 8 + category;
     const known = isShared ? sharedRows.get(name) : undefined;
@@ -296,7 +297,7 @@ function readFactors(): ScoreFactor[] {
   return factors;
 }
 
-/** A row as it stands in the bytes. */
+/** The fields of a row in the bytes. */
 interface StoredRow extends Pick<ScoreFactor, 'points' | 'evidence' | 'asset'> {
   readonly head: number;
   readonly category: number;

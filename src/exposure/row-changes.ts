@@ -1,6 +1,6 @@
 /**
- * Whether new transfers change the row of an address: the shares by which it passes value on. Dust does not, unless dust is followed there;
- * so that entries cannot be kept waiting for nothing.
+ * Decides whether new transfers change the row of an address: the shares by which it passes value on. Dust does not change it unless
+ * the row follows dust, so dust cannot keep entries pending without a reason.
  */
 import { type Direction, OPPOSITE } from '../graph/flow.ts';
 import {
@@ -12,7 +12,7 @@ import {
 } from '../graph/graph.ts';
 import { isPriced, type RowBasis, type RowReader, type Weighing } from '../graph/kernels/rows.ts';
 
-/** Sums that moved between two addresses in one round, by number of the asset. */
+/** Sums that moved between two addresses in one round, by asset number. */
 export interface Moved {
   readonly from: NodeId;
   readonly to: NodeId;
@@ -28,12 +28,12 @@ export interface MovedAt {
 const NO_COLUMNS = createNeighbourColumns(0);
 
 /**
- * The rate of an asset also weighs its transfers without a price. Once what has a price is worth so many times the dust limit, dust moves
- * the rate by a hundredth at most.
+ * The rate of an asset also weighs its transfers without a price. If the priced transfers are worth at least this many times the dust
+ * limit, dust changes the rate by at most one percent.
  */
 const RATE_DUSTS = 100;
 
-/** Amounts that moved in a round, by address. */
+/** Groups the amounts that moved in a round by address. */
 export function byAddress(edges: Iterable<Moved>): Map<NodeId, MovedAt> {
   const found = new Map<NodeId, MovedAt>();
   const note = (node: NodeId, direction: Direction, moved: Moved): void => {
@@ -54,7 +54,7 @@ export function byAddress(edges: Iterable<Moved>): Map<NodeId, MovedAt> {
   return found;
 }
 
-/** Compares rows of one graph with those before a round. */
+/** Compares the rows of one graph with those before a round. */
 export class RowChanges {
   readonly #graph: TransferGraph;
   readonly #rows: RowReader;
@@ -66,7 +66,7 @@ export class RowChanges {
     this.#weighing = weighing;
   }
 
-  /** True if an asset without a price moved: its dust limit depends on what moved the other way. */
+  /** Returns true if an asset without a price moved: its dust limit depends on the opposite direction. */
   hasUnpriced(node: NodeId, { amounts }: MovedAt): boolean {
     return (['in', 'out'] as const).some((direction) =>
       this.#rows
@@ -75,7 +75,7 @@ export class RowChanges {
     );
   }
 
-  /** True if what moved changes the shares by which the address passes value on, in USD or of any asset. */
+  /** Returns true if the transfers change the shares by which the address passes value on, in USD or of any asset. */
   changes(node: NodeId, direction: Direction, at: MovedAt): boolean {
     const basis = this.#rows.basisOf(node, direction);
     return (
@@ -86,7 +86,10 @@ export class RowChanges {
     );
   }
 
-  /** True if what moved changes the rate of an asset that moved without a price too: before, little or nothing of it had one. */
+  /**
+   * Returns true if the transfers change the rate of an asset that also moved without a price, because little or none of it had a price
+   * before.
+   */
   #changesRate(node: NodeId, direction: Direction, { amounts }: MovedAt): boolean {
     return this.#rows.evidenceSums(node, direction).some((flow) => {
       const amount = amounts[direction].get(flow.asset);
@@ -98,7 +101,7 @@ export class RowChanges {
   }
 
   #changesRow(node: NodeId, direction: Direction, basis: RowBasis, at: MovedAt): boolean {
-    // A row of nothing, or of what is worth no cent, is empty, and was.
+    // A row of nothing, or of value below one cent, is empty and was empty before.
     if (basis.basis === 'NOTHING' || basis.dust === Number.POSITIVE_INFINITY) return false;
     if (basis.basis === 'UNKNOWN') return this.#wasWeighed(node, direction, at);
     const { rates, total, assetId } = basis;
@@ -107,7 +110,7 @@ export class RowChanges {
     const weighed = weigh(at.amounts[direction]);
     const back = assetId === null ? 0 : (at.amounts[OPPOSITE[direction]].get(assetId) ?? 0);
     if (weighed === 0 && back === 0) {
-      // A sum below the limit is followed by what moved the other way.
+      // If the sum is below the limit, the value that moved in the opposite direction decides whether it is followed.
       return basis.basis === 'USD' && total < basis.dust && at.edges[OPPOSITE[direction]].length > 0;
     }
     const before = { ...basis, total: total - weighed, dust: this.#dustBefore(node, direction, basis, at) };
@@ -126,7 +129,7 @@ export class RowChanges {
     return this.#rows.followsDust(node, direction, before, now.light.weight - lightAdded);
   }
 
-  /** True if a direction that nothing can be weighed in now had one asset alone before. */
+  /** Returns true if a direction that cannot be weighed now had only one asset before. */
   #wasWeighed(node: NodeId, direction: Direction, { amounts }: MovedAt): boolean {
     const unpricedBefore = this.#rows
       .evidenceSums(node, direction)
@@ -134,7 +137,7 @@ export class RowChanges {
     return unpricedBefore.length < 2;
   }
 
-  /** True if an asset is dust as a whole now, beside what moved the other way, and was not before. */
+  /** Returns true if the whole of an asset is dust now, compared with the opposite direction, and was not before. */
   #losesAsset(node: NodeId, direction: Direction, { amounts }: MovedAt): boolean {
     const back = this.#rows.evidenceSums(node, OPPOSITE[direction]);
     return this.#rows.evidenceSums(node, direction).some(({ asset, cents, amount }) => {
@@ -147,7 +150,7 @@ export class RowChanges {
     });
   }
 
-  /** The limit of dust before the round: that of an asset follows its greater flow. */
+  /** Returns the dust limit before the round: that of an asset depends on its larger flow. */
   #dustBefore(node: NodeId, direction: Direction, { assetId, total, dust }: RowBasis, at: MovedAt): number {
     if (assetId === null) return dust;
     const back = this.#rows.evidenceSums(node, OPPOSITE[direction]).find(({ asset }) => asset === assetId);

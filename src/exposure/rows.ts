@@ -1,6 +1,6 @@
 /**
- * All rows of a chain's graph in memory: for each address and direction the counterparties at or above dust and the share of its value
- * that each has. Rows are weighed by the kernel's own reader, so that a sweep and a walk multiply the same shares.
+ * All rows of a chain's graph in memory: for each address and direction, the counterparties at or above dust and the share of its value
+ * that each has. The kernel's own reader weighs the rows, so that a sweep and a walk multiply the same shares.
  */
 import { LIMITS } from '../base/limits.ts';
 import type { Direction } from '../graph/flow.ts';
@@ -8,41 +8,55 @@ import { createNeighbourColumns, type NodeId, type TransferGraph } from '../grap
 import { flowOf, type RowBasis, RowReader, type Weighing } from '../graph/kernels/rows.ts';
 import { HUB, NEUTRAL, type NodeKinds, PASSES } from './kinds.ts';
 
-/** Rows of assets without a price, at addresses that are weighed by something else in the direction: those of node v are `start[v]` to `start[v + 1]`. */
+/**
+ * Rows of assets without a price, at addresses that are weighed by something else in the direction: those of node v are `start[v]` to
+ * `start[v + 1]`.
+ */
 export interface ApartRows {
   readonly start: Uint32Array;
   readonly node: Uint32Array;
-  /** Number of the asset. Those of one node are in the order of `RowReader.apartOf`. */
+  /** Number of the asset. The assets of one node are in the order of `RowReader.apartOf`. */
   readonly asset: Uint32Array;
-  /** 1 if the address is a hub of this asset. */
+  /** 1 if the address is a hub for this asset. */
   readonly isHub: Uint8Array;
 }
 
 /**
- * The rows of one direction: those of row v are at `start[v]` to `start[v + 1]`. Row v is that of node v; behind the last node are the
- * rows of assets apart, in their order. So the address a value comes to and the asset it comes as are one number.
+ * The rows of one direction: those of row v are at `start[v]` to `start[v + 1]`. Row v is that of node v; after the last node follow
+ * the rows of separate assets, in their order. A row number thus identifies both the address that value reaches and the asset it is in.
  */
 export interface DirectionRows {
   readonly start: Float64Array;
-  /** Number of a row. */
+  /** Row number. */
   readonly other: Uint32Array;
   /** Share of the value of the direction. */
   readonly share: Float64Array;
-  /** USD of the direction without dust, or the amount of its only asset; 0 if nothing of it can be weighed. */
+  /** USD of the direction without dust, or the amount of its only asset; 0 if none of it can be weighed. */
   readonly total: Float64Array;
-  /** Of the dust, what labelled addresses without risk have. */
+  /** The part of the dust that belongs to labelled addresses without risk. */
   readonly neutralDust: Float64Array;
-  /** Share of what labelled counterparties have, risky or not. */
+  /** Share of the labelled counterparties, risky or not. */
   readonly attributed: Float64Array;
   /** Properties of a row: bits of `ROW`. */
   readonly flags: Uint8Array;
-  /** Counterparties that are not in the row, or whose transfers may be worth less than dust, asset by asset: those of node v are at `lightStart[v]` to `lightStart[v + 1]`. */
+  /**
+   * Counterparties that are not in the row, or have transfers that may be worth less than dust by asset: those of node v are at
+   * `lightStart[v]` to `lightStart[v + 1]`.
+   */
   readonly lightStart: Float64Array;
   readonly light: Uint32Array;
   readonly apart: ApartRows;
 }
 
-/** IS_ASSET: weighed by the amount of one asset. RISKY: a direct counterparty is a risk, if only by dust. ALONE: a sweep does not see the row as a walk does. EARLIER: something was dealt before the counterparty was designated. OTHERS: there are counterparties that no amount of evidence moved with; `light` lacks them. */
+/**
+ * Properties of a row.
+ *
+ * - IS_ASSET: weighed by the amount of one asset.
+ * - RISKY: a direct counterparty is a risk, even if only by dust.
+ * - ALONE: a sweep does not see the row as a walk does.
+ * - EARLIER: there were dealings before the counterparty was designated.
+ * - OTHERS: there are counterparties with which no amount of evidence moved; `light` does not include them.
+ */
 export const ROW = { IS_ASSET: 1, RISKY: 2, ALONE: 4, EARLIER: 8, OTHERS: 16 } as const;
 
 export interface ReadRowsOptions {
@@ -53,15 +67,15 @@ export interface ReadRowsOptions {
   readonly onProgress?: (nodes: number) => void;
 }
 
-/** Edges of so many times the dust limit or more have one asset, of at most four, that is worth it. */
+/** If an edge is worth at least this many times the dust limit and has at most four assets, one of them is worth the limit. */
 const LIGHT_DUSTS = 4;
 
 const ID_MASK = 0x7fff_ffff;
 
-/** Nodes between two reports of progress. */
+/** Number of nodes between two progress reports. */
 const PROGRESS_NODES = 2 ** 14;
 
-/** Columns that grow without a copy of all: a list of blocks, joined once. */
+/** Block size of columns that grow without being copied: a list of blocks that are joined once. */
 const BLOCK = 2 ** 20;
 
 class GrowingRows {
@@ -85,7 +99,7 @@ class GrowingRows {
     this.count++;
   }
 
-  /** Joins the blocks, and lets go of each as soon as it is copied. */
+  /** Joins the blocks, and frees each block after it has been copied. */
   join(): { other: Uint32Array; share: Float64Array } {
     const joined = { other: new Uint32Array(this.count), share: new Float64Array(this.count) };
     for (let at = 0; at < this.count; at += BLOCK) {
@@ -97,7 +111,7 @@ class GrowingRows {
   }
 }
 
-/** A list of nodes that grows. */
+/** A growing list of nodes. */
 class GrowingIds {
   #ids = new Uint32Array(BLOCK);
   count = 0;
@@ -116,10 +130,10 @@ class GrowingIds {
   }
 }
 
-/** Set in `other` if the part of the edge moved before the counterparty's attribution applied. Ids have 31 bits. */
+/** Bit that is set in `other` if this part of the edge moved before the counterparty's attribution applied. Ids have 31 bits. */
 export const IS_BEFORE = 0x8000_0000;
 
-/** Reads the rows of one direction. Those of hubs are left empty, as no walk passes them. */
+/** Reads the rows of one direction. Rows of hubs stay empty, because no walk passes through hubs. */
 export function readRows(options: ReadRowsOptions): DirectionRows {
   const { graph, direction, onProgress } = options;
   const { nodeCount } = graph;
@@ -131,7 +145,7 @@ export function readRows(options: ReadRowsOptions): DirectionRows {
   return rows.finish();
 }
 
-/** The rows of all nodes one after another, then those of assets apart. */
+/** The rows of all nodes in order, then those of separate assets. */
 class RowsOfDirection {
   readonly #options: ReadRowsOptions;
   readonly #reader: RowReader;
@@ -187,7 +201,7 @@ class RowsOfDirection {
     const hasRow = (this.#nodes.total[node] as number) > 0;
     for (let at = 0; at < count; at++) {
       const each = weight[at] as number;
-      // An edge's weight says more than its priced transfers are worth if others have no price; its USD says more if they moved no amount.
+      // An edge's weight exceeds the value of its priced transfers if others have no price; its USD exceeds it if they moved no amount.
       if (at >= heavy || each === 0 || !hasRow || Math.min(each, valueUsd[at] as number) < least)
         this.#light.push(ids[at] as number);
     }
@@ -237,7 +251,7 @@ class RowsOfDirection {
     this.#flags[node] = (this.#flags[node] as number) | flag;
   }
 
-  /** Reads a row and adds the edges that value is followed along. Returns how many edges of evidence there are, and how many are no dust. */
+  /** Reads a row and adds the edges along which value is followed. Returns the number of edges of evidence, and of those above dust. */
   #addRow(
     node: NodeId,
     basis: RowBasis,
@@ -247,12 +261,12 @@ class RowsOfDirection {
     const { ids, weight, firstSeenMs, lastSeenMs } = this.#columns;
     const all = { ...basis, dust: 0 };
     const { count } = this.#reader.read(node, direction, all, LIMITS.rowScanMax, this.#columns);
-    // Greatest first: dust is the end of the row.
+    // Sorted by weight, largest first: dust is at the end of the row.
     let heavy = count;
     let light = 0;
     while (heavy > 0 && (weight[heavy - 1] as number) < basis.dust) light += weight[--heavy] as number;
     const isAll = this.#reader.followsDust(node, direction, basis, light);
-    // A walk reads so many; the rest of the flow has no known origin.
+    // A walk reads at most this many; the rest of the flow has no known origin.
     const followed = isAll ? Math.max(heavy, Math.min(count, LIMITS.counterpartiesMax)) : heavy;
     const flow = isAll ? basis.total : flowOf(basis.total, light);
     into.total[row] = flow;
@@ -283,7 +297,7 @@ class RowsOfDirection {
     return { count, heavy };
   }
 
-  /** Lets the edges of rows that are weighed by an asset end at the row of that asset, if the other side has one. */
+  /** Redirects the edges of rows that are weighed by an asset to the row of that asset, if the other side has one. */
   #pointToAssets(other: Uint32Array, start: Float64Array, apart: ApartRows): void {
     const { nodeCount } = this.#options.graph;
     const pointTo = (row: number, asset: number): void => {
@@ -301,14 +315,14 @@ class RowsOfDirection {
   }
 }
 
-/** The place of a node's row of an asset among those apart; -1 if it has none. */
+/** Returns the index of a node's row of an asset among the separate rows; -1 if it has none. */
 function apartRowOf({ start, asset }: ApartRows, node: NodeId, wanted: number): number {
   for (let at = start[node] as number; at < (start[node + 1] as number); at++)
     if (asset[at] === wanted) return at;
   return -1;
 }
 
-/** Figures of each row: that of a node, then those of assets apart. */
+/** The figures of each row: those of nodes, then those of separate assets. */
 type PerRow = Pick<DirectionRows, 'start' | 'total' | 'neutralDust' | 'attributed'>;
 
 const perRow = (rows: number): PerRow => ({
@@ -324,7 +338,7 @@ function longer(known: PerRow, rows: number): PerRow {
   return all;
 }
 
-/** The kinds of a direction's rows: a row of an asset apart has that of its node, or is a hub of its own. */
+/** Returns the kinds of a direction's rows: the row of a separate asset has the kind of its node, or is a hub itself. */
 export function rowKinds(
   { apart }: DirectionRows,
   { kinds, before }: Pick<NodeKinds<unknown>, 'kinds' | 'before'>,
@@ -345,7 +359,7 @@ export function rowKinds(
   return { kinds: all, before: allBefore };
 }
 
-/** The node that an edge ends at, whichever row of it. */
+/** Returns the node at which an edge ends, in any of its rows. */
 export const nodeAt = ({ apart, flags }: DirectionRows, other: number): NodeId => {
   const row = other & ID_MASK;
   return row < flags.length ? row : (apart.node[row - flags.length] as number);

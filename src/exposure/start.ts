@@ -1,20 +1,24 @@
-/** The keeper's thread, as the server sees it: started, started again if it ends, and stopped. */
+/** Runs the keeper's thread for the server: starts it, restarts it if it exits, and stops it. */
 import { Worker } from 'node:worker_threads';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { workerUrl } from '../base/paths.ts';
 import type { ExposureThreadJob } from './thread.ts';
 
-/** A thread that ended is started again after this. */
+/** Delay before a thread that exited is restarted. */
 const RESTART_MS = 10_000;
-/** A thread that does not stop within this is ended: its index is whole at any moment. */
+/** Time after which a thread that does not stop is terminated; its index is consistent at any moment. */
 const STOP_MS = 5_000;
 
 export interface ExposureKeeping {
   stop(): Promise<void>;
 }
 
-/** Starts the thread. */
+/**
+ * Starts the thread.
+ *
+ * @returns a handle that stops the thread
+ */
 export function startExposureKeeping(
   job: ExposureThreadJob,
   { log }: { readonly log: Logger },

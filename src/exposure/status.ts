@@ -1,4 +1,4 @@
-/** State of the exposure indexes, read from outside. */
+/** The status of the exposure indexes, read from outside the keeper. */
 import { isoTime } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { CHAINS, type ChainId } from '../chains/registry.ts';
@@ -8,15 +8,17 @@ import { exposureFolderOf, isSameInputs, openCurrent } from './reader.ts';
 
 export interface ExposureIndexStatus {
   readonly chain: ChainId;
-  /** MISSING: no usable index. OTHER_INPUTS: labels, policy or shipped facts changed since it was built. */
+  /**
+   * MISSING: no usable index. OTHER_INPUTS: labels, policy or built-in facts have changed since the build.
+   */
   readonly state: 'CURRENT' | 'BEHIND' | 'OTHER_INPUTS' | 'MISSING';
-  /** When it was last up to date, ISO 8601 UTC; null without an index. */
+  /** Time at which it was last up to date, ISO 8601 UTC; null without an index. */
   readonly asOf: string | null;
   readonly addresses: number;
   readonly entries: number;
-  /** Transfers that it has not read. */
+  /** Number of transfers that the index does not include yet. */
   readonly newTransfers: number;
-  /** Entries that were computed since it was built, and those that wait. */
+  /** Number of entries that were computed since the build, and number of pending entries. */
   readonly computed: number;
   readonly waiting: number;
 }
@@ -27,7 +29,7 @@ export interface StatusDeps {
   readonly log: Logger;
 }
 
-/** Chains with stored transfers. */
+/** Returns the chains with stored transfers. */
 export const chainsWithTransfers = ({ logPosition }: Pick<TransferStore, 'logPosition'>): ChainId[] =>
   CHAINS.map(({ id }) => id).filter((id) => (logPosition(id)?.transfers ?? 0) > 0);
 

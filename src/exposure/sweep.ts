@@ -1,15 +1,15 @@
 /**
- * The shares of all addresses at once: what the exposure kernel finds walk by walk, found by sweeping the edges once a hop. With P the
- * rows of shares and R_c the indicator of the addresses of column c, the shares found at hop h are S_1 = P R_c and
- * S_h = P D S_(h-1), where D leaves the addresses that value passes through. That is the power series of the absorbing Markov chain that
- * the kernel follows (Kemeny and Snell, Finite Markov Chains, 1960, section 3.3), column by column instead of start by start.
+ * Computes the shares of all addresses at once: the same results as walks with the exposure kernel, by sweeping the edges once per hop.
+ * With P the rows of shares and R_c the indicator of the addresses of column c, the shares found at hop h are S_1 = P R_c and S_h = P D
+ * S_(h-1), where D keeps the addresses that value passes through. This is the power series of the absorbing Markov chain that the
+ * kernel follows (Kemeny and Snell, Finite Markov Chains, 1960, section 3.3), column by column instead of start by start.
  */
 import { HUB, PASSES } from './kinds.ts';
 import { type DirectionRows, IS_BEFORE } from './rows.ts';
 
 /**
- * Columns swept together: a row of 8 doubles is one line of the cache, so that a random access brings all of them. Each costs 16 bytes
- * an address while it is swept.
+ * Number of columns swept together: a row of 8 doubles is one cache line, so that one random access loads all of them. Each column
+ * takes 16 bytes per address during its sweep.
  */
 export const COLUMNS_A_BLOCK = 8;
 
@@ -19,17 +19,17 @@ export interface SweepInput {
   readonly rows: DirectionRows;
   /** By row (`rowKinds`). */
   readonly kinds: Int16Array;
-  /** Kinds that apply to edges marked IS_BEFORE, by row. */
+  /** Kinds for edges marked IS_BEFORE, by row. */
   readonly before: ReadonlyMap<number, { readonly kind: number }>;
   readonly columns: number;
   readonly maxHops: number;
-  /** Called between blocks and hops; may throw to interrupt. */
+  /** Called between blocks; may throw to interrupt. */
   readonly onStep?: (done: number, of: number) => void;
 }
 
 /**
- * Shares by row, which begin with those of nodes: those of row v are at `start[v]` to `start[v + 1]`. An item is a column and a hop, as
- * `column × maxHops + hop − 1`; the column after the last is for hubs.
+ * Shares by row, starting with those of nodes: those of row v are at `start[v]` to `start[v + 1]`. An item is a column and a hop,
+ * encoded as `column × maxHops + hop − 1`; the column after the last is for hubs.
  */
 export interface SweptShares {
   readonly start: Float64Array;
@@ -37,17 +37,21 @@ export interface SweptShares {
   readonly share: Float64Array;
 }
 
-/** Shares that one block of columns found, in the order of nodes. */
+/** The shares that one block of columns found, in node order. */
 interface BlockShares {
   readonly counts: Uint8Array;
   readonly items: Uint16Array;
   readonly shares: Float64Array;
 }
 
-/** Sweeps one direction. */
+/**
+ * Sweeps one direction.
+ *
+ * @returns the shares of each row by column and hop
+ */
 export function sweep(input: SweepInput): SweptShares {
   const blocks: BlockShares[] = [];
-  // Hubs are one column more: value that came there within the hops that a walk may follow is lost.
+  // Hubs are an additional column: value that reached a hub within the maximum hops is lost.
   const all = input.columns + 1;
   const steps = Math.ceil(all / COLUMNS_A_BLOCK);
   for (let first = 0, step = 0; first < all; first += COLUMNS_A_BLOCK, step++) {
@@ -57,7 +61,7 @@ export function sweep(input: SweepInput): SweptShares {
   return merge(blocks, input.kinds.length);
 }
 
-/** A list of items that grows. */
+/** A growing list of items and their shares. */
 class Items {
   #items = new Uint16Array(2 ** 16);
   #shares = new Float64Array(2 ** 16);
@@ -87,7 +91,7 @@ class Items {
   }
 }
 
-/** One block: a pass over the edges for each hop. The last pass writes the shares of each node. */
+/** Sweeps one block: a pass over the edges per hop. The last pass writes the shares of each node. */
 function sweepBlock(
   { rows, kinds, before, columns, maxHops }: SweepInput,
   first: number,
@@ -102,7 +106,7 @@ function sweepBlock(
   const sums = new Float64Array(block);
   const found: Float64Array[] = [];
   const has: Uint8Array[] = [];
-  /** Column of a kind in this block, from 0; -1: value passes; anything else ends elsewhere. */
+  /** Column of a kind in this block, from 0; -1 if value passes through; -2 if it ends elsewhere. */
   const placeOf = (kind: number): number => {
     if (kind === PASSES) return -1;
     const at = kind === HUB ? hubAt : kind < 0 ? -2 : kind - first;
@@ -118,7 +122,7 @@ function sweepBlock(
     let written = 0;
     for (let at = 0; at < width; at++) {
       const value = values[from + at] as number;
-      // At the last hop a walk does not look at what it came to.
+      // At the last hop, a walk does not examine the addresses that it reached.
       if (value === 0 || (at === hubAt && hop === maxHops)) continue;
       items.push((first + at) * maxHops + hop - 1, value);
       written++;
@@ -170,7 +174,7 @@ function sweepBlock(
   return { counts, items: items.items, shares: items.shares };
 }
 
-/** Puts the blocks behind each other, node by node. */
+/** Concatenates the blocks node by node. */
 function merge(blocks: BlockShares[], nodes: number): SweptShares {
   const start = new Float64Array(nodes + 1);
   for (let node = 0; node < nodes; node++) {

@@ -1,4 +1,7 @@
-/** The thread that keeps exposure indexes: opens what it reads, and builds in a process of its own, whose memory ends with it. */
+/**
+ * The thread that keeps the exposure indexes up to date. It opens what it reads, and runs each build in a child process, so that the
+ * memory of the build is freed when the process exits.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { constants, setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
@@ -25,10 +28,10 @@ export interface ExposureThreadJob {
   readonly labelsFolder: string;
   readonly transfersFolder: string;
   readonly listMaxAgeDays: number;
-  /** The operator's own list of tokens. Default: there is none. */
+  /** The operator's own token list. Default: none. */
   readonly tokensFile?: string | null;
   readonly logLevel: LogLevel;
-  /** Builds an index, with the name of a chain behind it. */
+  /** Command that builds an index; the id of the chain is appended. */
   readonly buildCommand: readonly string[];
 }
 
@@ -44,10 +47,10 @@ export function runExposureThread(job: ExposureThreadJob): void {
   const build = (chain: ChainId): Promise<void> =>
     new Promise((resolve, reject) => {
       const [command, ...args] = job.buildCommand as [string, ...string[]];
-      // By the channel it hears that this process is gone, however that ended, and does not go on alone.
+      // The IPC channel lets the child detect that this process has exited for any reason, so that it does not continue alone.
       const started = spawn(command, [...args, chain], { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
       child = started;
-      // Questions come first.
+      // Requests have priority over builds.
       if (started.pid !== undefined) setPriority(started.pid, constants.priority.PRIORITY_BELOW_NORMAL);
       let errors = '';
       started.stderr?.on('data', (chunk: Buffer) => {
@@ -87,7 +90,7 @@ export function runExposureThread(job: ExposureThreadJob): void {
   const timer = setInterval(() => keeper.tick(), TICK_MS);
   parentPort?.on('message', () => {
     clearInterval(timer);
-    // It is too busy to hear anything else, and what it wrote is no index before its last step.
+    // The child is too busy to receive messages, and its output becomes an index only in its last step.
     child?.kill('SIGKILL');
     parentPort?.close();
     idleBeforeEnd();

@@ -1,7 +1,7 @@
 /**
- * Keeps an index up to date with the log of its chain, whichever process writes it. Addresses of new transfers are computed again at once;
- * those that their value passes through within reach wait, and are computed in the background. A change that cannot reach others (dust, an
- * unknown token, an address without any risk around it) makes none wait.
+ * Keeps an index up to date with the log of its chain, whichever process writes the log. The addresses of new transfers are recomputed
+ * at once; addresses that pass value on through them within reach become pending and are recomputed in the background. A change that
+ * cannot reach others (dust, an unknown token, an address without any risk around it) makes none pending.
  */
 import type { Clock } from '../base/clock.ts';
 import { LIMITS } from '../base/limits.ts';
@@ -25,33 +25,34 @@ export interface UpdaterDeps {
     'graph' | 'logPosition' | 'loggedParties' | 'pendingBlocks' | 'finalHeight'
   >;
   readonly weighing: Weighing;
-  /** Computes an entry by a walk, from what is stored now; of both directions unless one is named. */
+  /** Computes an entry by a walk over the current graph; for both directions by default. */
   readonly evaluate: (
     graph: TransferGraph,
     node: NodeId,
     directions?: readonly Direction[],
   ) => ExposureRecord;
-  /** Returns true if value passes through the node: no label names it. */
+  /** Returns true if value passes through the node: it has no label. */
   readonly passes: (graph: TransferGraph, node: NodeId) => boolean;
 }
 
-/** CURRENT: nothing is new. UPDATED: what is new was read. BEHIND: so much is new that building the index again costs less. */
+/** CURRENT: nothing is new. UPDATED: the new transfers were read. BEHIND: so much is new that a rebuild costs less. */
 export type FollowOutcome = 'CURRENT' | 'UPDATED' | 'BEHIND';
 
 export interface ExposureUpdater {
-  /** Reads what is new in the log, at most `exposureLogARound` transfers, and computes the addresses of it. */
+  /** Reads new transfers of the log, at most `exposureLogARound`, and computes their addresses. */
   follow(): FollowOutcome;
-  /** Computes entries that wait, for about as long as given. Returns how many. */
+  /** Computes pending entries for about `budgetMs`. Returns their number. */
   recompute(budgetMs: number): number;
-  /** Entries that wait, and since when the first of those that were seen last has waited; null if none waits. */
+  /** Number of pending entries. */
   readonly waiting: number;
   state(): ChangesState;
 }
 
-/** Of an address without an entry. */
+/** The record of an address without an entry. */
 const NO_RECORD: ExposureRecord = { ...NO_EXPOSURE, flows: { in: false, out: false } };
 const NO_COLUMNS = createNeighbourColumns(0);
 
+/** Creates the updater of one open index, which is the only writer of its changes. */
 export function createUpdater(
   chain: ChainId,
   { index, changes }: { readonly index: MappedIndex; readonly changes: Changes },
@@ -74,7 +75,7 @@ export function createUpdater(
 
   const isNew = (node: NodeId): boolean => node > meta.addresses;
 
-  /** Returns the current entry; null before the first one. */
+  /** Returns the current entry; null if there is no entry yet. */
   function recordOf(graph: TransferGraph, node: NodeId): ExposureRecord | null {
     const changed = changes.entry(node)?.record;
     if (changed) return changed;
@@ -84,7 +85,9 @@ export function createUpdater(
     return index.node === 0 || index.entry === 0 ? null : index.record(index.entry);
   }
 
-  /** Blocks that were taken back since they were noted: their addresses changed. Forgets blocks that are final. */
+  /**
+   * Returns the noted blocks that were reverted, with their addresses, which changed. Also returns final blocks, which can be removed.
+   */
   function takenBack(): { nodes: Set<NodeId>; gone: number[] } {
     const nodes = new Set<NodeId>();
     const gone: number[] = [];
@@ -100,7 +103,7 @@ export function createUpdater(
     return { nodes, gone };
   }
 
-  /** Pending blocks that begin in the range, with the addresses that their transfers changed. */
+  /** Returns the pending blocks that begin in the range, with the addresses that their transfers changed. */
   function newBlocks(first: number, end: number): [height: number, block: NotedBlock][] {
     return transfers
       .pendingBlocks(chain)
@@ -113,13 +116,16 @@ export function createUpdater(
       });
   }
 
-  /** True if a direction depends on what moved the other way: so little moved in it that it may be dust beside that. */
+  /** Returns true if a direction depends on the opposite one: its sum is so small that it may be dust in comparison. */
   const dependsOn = (rows: RowReader, node: NodeId, direction: Direction): boolean => {
     const { basis, total, dust } = rows.basisOf(node, direction);
     return basis === 'USD' && total < dust;
   };
 
-  /** Computes an address of new transfers: the direction that changed alone (then it is in `partial`), if the other one does not depend on it. */
+  /**
+   * Computes an address of new transfers. Only the changed direction is computed (the node is then added to `partial`) if the other one
+   * does not depend on it.
+   */
   function evaluateChanged(
     graph: TransferGraph,
     rows: RowReader,
@@ -131,7 +137,7 @@ export function createUpdater(
     const direction = bits === 1 ? 'in' : bits === 2 ? 'out' : null;
     const waits = (changes.entry(node)?.waitsSinceMs ?? 0) > 0;
     if (direction !== null && !waits && !isNew(node) && !dependsOn(rows, node, OPPOSITE[direction])) {
-      // Whether an asset without a price was spent decides what was received of it.
+      // Whether an asset without a price was spent affects the received amounts of it.
       const hasUnpriced = rows.evidenceSums(node, 'in').some((flow) => flow.amount > 0 && !isPriced(flow));
       const now = hasUnpriced ? null : deps.evaluate(graph, node, [direction]);
       const joined = now === null ? null : joinDirections(before ?? NO_RECORD, now, direction);
@@ -143,7 +149,7 @@ export function createUpdater(
     return deps.evaluate(graph, node);
   }
 
-  /** True if the dust of a row is left out of it. */
+  /** Returns true if a row excludes its dust. */
   function leavesDust(rows: RowReader, node: NodeId, direction: Direction): boolean {
     const basis = rows.basisOf(node, direction);
     const { heavy, light } = rows.read(node, direction, basis, 0, NO_COLUMNS);
@@ -151,8 +157,8 @@ export function createUpdater(
   }
 
   /**
-   * Addresses whose value passes through `node` in the direction within the hops that an entry looks: against it, hop by hop, through
-   * addresses that no label names and that are no hubs. Returns false once more than the limit are found.
+   * Collects the addresses with value that passes through `node` in the direction within the hops of an entry: backwards, hop by hop,
+   * through addresses that have no label and are not hubs. Returns false if the limit is exceeded.
    */
   function reach(
     graph: TransferGraph,
@@ -162,7 +168,7 @@ export function createUpdater(
     into: Set<NodeId>,
   ): boolean {
     const back = OPPOSITE[direction];
-    // Of this address alone: another one may have been found from further away, and then what lies behind it was not.
+    // Only for this start: another start may have found an address from further away, and then did not search beyond it.
     const seen = new Set<NodeId>();
     let level = [node];
     for (let hop = 1; hop < meta.maxHops && level.length > 0; hop++) {
@@ -174,7 +180,7 @@ export function createUpdater(
           const usd = columns.valueUsd[place] as number;
           const other = columns.ids[place] as NodeId;
           if (seen.has(other)) continue;
-          // Dust with a price is dust in the row of the other side too, which follows it only if it is a considerable part.
+          // Priced dust is dust in the row of the other side too, which follows it only if it is a considerable part.
           if (
             usd > 0 &&
             usd < weighing.dustUsd &&
@@ -215,7 +221,7 @@ export function createUpdater(
       const end = Math.min(position.ordinal, ordinal + LIMITS.exposureLogARound);
       const rows = new RowReader(graph, weighing);
       const removed = takenBack();
-      // Bits of the directions that changed: 1 in, 2 out.
+      // Bits of the changed directions: 1 in, 2 out.
       const changed = new Map([...removed.nodes].map((node) => [node, 3]));
       const note = (node: NodeId, bit: number): void => {
         if (node !== NOBODY) changed.set(node, (changed.get(node) ?? 0) | bit);
@@ -243,10 +249,10 @@ export function createUpdater(
         ]),
       );
 
-      // Others see the change only if something but neutral value flows here, or did.
+      // Other addresses see the change only if non-neutral value flows here, or did before.
       const found = new Set<NodeId>();
       const starts = new Set<string>();
-      // If every entry waits already, it does not matter which ones a change reaches.
+      // If every entry is pending already, the reach of a change does not matter.
       let isWhole = state.allWaitSinceMs === null;
       const spread = (node: NodeId, direction: Direction): void => {
         const name = `${direction} ${node}`;
@@ -272,7 +278,7 @@ export function createUpdater(
       const processed: GraphPosition = {
         store: position.store,
         ordinal: end,
-        // Numbers behind `end` are counted when they are read.
+        // Transfers after `end` are counted when they are read.
         transfers: end === position.ordinal ? position.transfers : stored,
       };
       changes.write(() => {
@@ -292,7 +298,7 @@ export function createUpdater(
           if (known !== null && known.waitsSinceMs > 0) waiting--;
           changes.put(node, record);
         }
-        // A direction that another change reached waits too, unless the whole address was computed.
+        // A direction that another change reached becomes pending too, unless the whole address was computed.
         for (const node of isWhole ? found : [])
           if ((!after.has(node) || partial.has(node)) && changes.wait(node, nowMs)) waiting++;
         const allWaitSinceMs = isWhole ? state.allWaitSinceMs : (state.allWaitSinceMs ?? nowMs);

@@ -1,4 +1,4 @@
-/** Writes the mapped part of an index: the table of addresses, and their entries. */
+/** Writes the mapped part of an index: the address table and the entries. */
 import { closeSync, fsyncSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { syncFolder } from '../base/atomic-file.ts';
@@ -21,13 +21,16 @@ import {
 } from './format.ts';
 import { type ExposureRecord, writeRecord } from './record.ts';
 
-/** Room for LMDB's own pages beside the values. */
+/** Space for LMDB's own pages in addition to the values. */
 const SLACK_BYTES = 16 * 1024 * 1024;
 const PAGE_BYTES = 4_096;
-/** Designated parties in the meta, some 200 bytes each: lists link a few hundred entities, and labels may name each in several ways. */
+/**
+ * Maximum number of designated parties in the meta, some 200 bytes each: lists link a few hundred entities, and labels may name each in
+ * several ways.
+ */
 const PARTIES_MAX = 10_000;
 
-/** The first slot of a search: the upper part of a 64-bit product, without 64-bit numbers. */
+/** Returns the first place of a lookup: the upper part of a 64-bit product, computed without 64-bit numbers. */
 export const firstPlace = (hash: number, places: number): number =>
   Math.floor(((hash >>> 0) / 2 ** 32) * places);
 
@@ -35,7 +38,7 @@ export const firstPlace = (hash: number, places: number): number =>
 export class EntryWriter {
   readonly #out = new ByteWriter(2 ** 20);
   readonly #places: Uint32Array;
-  /** Designated parties that entries name, and their places by their texts. */
+  /** Designated parties that entries reference, and their indices by their JSON text. */
   readonly parties: EarlierParty[] = [];
   readonly #numbers = new Map<string, number>();
   count = 0;
@@ -52,7 +55,7 @@ export class EntryWriter {
     this.count++;
   }
 
-  /** Null if the list is full: then entries have the texts themselves. */
+  /** Returns null if the list is full: entries then contain the texts themselves. */
   #numberOf(party: EarlierParty): number | null {
     const name = JSON.stringify(party);
     const known = this.#numbers.get(name);
@@ -102,7 +105,7 @@ export type MetaWithoutSizes = Omit<
   | 'entryChecksum'
 >;
 
-/** Writes `folder`/index.mdb, durable when it resolves. */
+/** Writes `folder`/index.mdb; it is durable when the promise resolves. */
 export async function writeIndex(
   folder: string,
   { graph, entries }: { readonly graph: TransferGraph; readonly entries: EntryWriter },

@@ -1,6 +1,7 @@
 /**
- * The port over one reader of a chain that is no EVM and has no UTXO: endpoints of nodes and indexers in one pool, told apart by
- * their layouts; pages of transactions cut into pages of transfers; following. What an answer means is the reader's matter.
+ * Implements `ChainAdapter` on top of a `ChainReader`, for chains that are neither EVM nor UTXO. It puts nodes and indexers into one pool
+ * and distinguishes them by layout, cuts pages of transactions into pages of transfers, and follows the chain. The reader interprets the
+ * responses.
  */
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
@@ -15,33 +16,33 @@ import { asText, badAnswer, type Json } from './exact-json.ts';
 import { follow } from './follow.ts';
 import type { AdapterDeps, AdapterOptions, Call, ChainAdapter, HistoryPage, HistoryQuery } from './port.ts';
 
-/** A value and who told it. */
+/** A value and the source that returned it. */
 export interface Told<T> {
   readonly value: T;
   readonly source: string;
-  /** Height as of which it holds; null where the source does not say. */
+  /** Height for which the value holds; null if the source does not say. */
   readonly height: number | null;
-  /** What is missing of it, in a sentence; absent where nothing is. */
+  /** A sentence that says what is missing; absent if nothing is. */
   readonly note?: string;
 }
 
-/** What one transaction (or one row of a source's list) moved. */
+/** The transfers of one transaction, or of one row of a source's list. */
 export interface HistoryRow {
   readonly height: number;
   readonly transfers: readonly Transfer[];
 }
 
 export interface RowsQuery {
-  /** The source's own cursor; null for the newest rows. Comes from outside: its form is to be checked where it is used. */
+  /** The source's own cursor; null for the newest rows. It comes from a client, so the code that uses it must validate its form. */
   readonly cursor: string | null;
-  /** Rows wanted at most. */
+  /** Maximum number of rows. */
   readonly size: number;
   readonly from: number | null;
   readonly to: number | null;
 }
 
 export interface RowsPage {
-  /** Newest first; rows outside the range may be among them. */
+  /** Newest first; may include rows outside the range. */
   readonly rows: readonly HistoryRow[];
   /** Null at the end. */
   readonly next: string | null;
@@ -55,22 +56,24 @@ export interface HeadOfChain {
 
 export interface ChainReader {
   balance(address: string, call: Call): Promise<Told<bigint>>;
-  /** Null where no source of the chain counts. */
+  /** Null if no source of the chain counts transactions. */
   readonly transactionCount: ((address: string, call: Call) => Promise<Told<number>>) | null;
   rows(address: string, query: RowsQuery, call: Call): Promise<Told<RowsPage>>;
   head(call: Call): Promise<Told<HeadOfChain>>;
   block(height: number, call: Call): Promise<Told<Block | null>>;
   hashAt(height: number, call: Call): Promise<string | null>;
-  /** Decimals of an asset that its transfers do not tell; null where the source does not know. Absent where no source does. */
+  /**
+   * Decimals of an asset if its transfers do not include them; null if the source does not know. Absent if no source of the chain knows.
+   */
   readonly decimalsOf?: (asset: string, call: Call) => Promise<number | null>;
-  /** Asks to be told of new blocks over a WebSocket. See `FollowOptions.onNudge`. */
+  /** Subscribes to new blocks over a WebSocket. See `FollowOptions.onNudge`. */
   readonly onNudge?: (nudge: (height?: number) => void) => () => void;
-  /** See `ChainAdapter.onActivity`. Asked only where there is a WebSocket. */
+  /** See `ChainAdapter.onActivity`. Used only if there is a WebSocket. */
   readonly onActivity?: (address: string, onActivity: () => void) => () => void;
 }
 
 export interface AccountChainSetup {
-  /** Layouts that answer each kind of question; a question with no endpoint among them is answered NONE. */
+  /** Layouts that answer each kind of request. If no endpoint has one of them, the result is NONE. */
   readonly layouts: {
     readonly balance: readonly string[];
     readonly count: readonly string[];
@@ -78,9 +81,12 @@ export interface AccountChainSetup {
     readonly block: readonly string[];
   };
   readonly verify: EndpointRequest<void> | null;
-  /** How often the head is looked at over public endpoints. Own ones are looked at every 500 ms. */
+  /** Poll interval of the head for public endpoints. Own endpoints are polled every 500 ms. */
   readonly pollPublicMs: number;
-  /** Blocks by which a row may stand above the one before it, where a source's order is of time and blocks span some. Default 0. */
+  /**
+   * Number of blocks by which a row may be higher than the one before it, for sources that sort rows by time if blocks overlap in time.
+   * Default 0.
+   */
   readonly rowsOverlapBlocks?: number;
   /** See `EndpointPoolOptions`. */
   readonly socketsOnlyTell?: boolean;
@@ -88,23 +94,23 @@ export interface AccountChainSetup {
 }
 
 const POLL_OWN_MS = 500;
-/** With a WebSocket that tells of new blocks, looking is only for the case that it fell silent. */
+/** If a WebSocket announces new blocks, polling is only the fallback for a silent socket. */
 const POLL_BESIDE_SOCKET_MS = 5_000;
-/** Rows asked of a source at once: small pages cost as much as middling ones. */
+/** Rows requested from a source at once: small pages cost as much as medium ones. */
 const ROWS_MIN = 20;
 const ROWS_MAX = 100;
-/** Pages of a source that one page of transfers may take: rows outside the range or without transfers are walked over. */
+/** Maximum number of source pages per page of transfers: rows that are outside the range or have no transfers are skipped. */
 const SOURCE_PAGES_MAX = 8;
-/** Pages without any row that a sound source may give before its end. */
+/** Maximum number of pages without rows that a sound source returns before its end. */
 const EMPTY_PAGES_MAX = 3;
 const CURSOR_MAX = 1_024;
 
 interface Cursor {
-  /** Of the page that is read next. */
+  /** Of the page to read next. */
   readonly page: string | null;
-  /** Rows of that page at this height and above were delivered; null: none. */
+  /** Rows of that page at this height and above have been delivered; null if none have. */
   readonly below: number | null;
-  /** Height of the last row that was seen: rows only come down. */
+  /** Height of the last row read: heights never increase. */
   readonly last: number | null;
 }
 
@@ -132,18 +138,22 @@ function readCursor(text: string | null): Cursor {
   throw invalidCursor();
 }
 
-/** For a cursor that no history of the chain gave out. */
+/** Creates the error for a cursor that this history did not return. */
 export const invalidCursor = (): AssayError =>
   new AssayError('INVALID_REQUEST', 'cursor: is none that this history gave out.', { field: 'cursor' });
 
-/** A text of a chain's answer as an address in canonical form. Throws CHAIN_BAD_ANSWER. */
+/**
+ * Parses a string in a chain's response into a canonical address.
+ *
+ * @throws CHAIN_BAD_ANSWER if the string is not an address of the chain
+ */
 export function asAddressOf(chain: ChainId, value: Json | undefined, field: string): string {
   const address = addressOrNull(chain, value);
   if (address === null) throw badAnswer(field, `an address of ${chain}`);
   return address;
 }
 
-/** As `asAddressOf`; null for any text that is none (names of modules and contracts that are no accounts). */
+/** Like `asAddressOf`, but returns null if the string is not an address (names of modules and of contracts that are not accounts). */
 export function addressOrNull(chain: ChainId, value: Json | undefined): string | null {
   if (typeof value !== 'string') return null;
   try {
@@ -154,14 +164,18 @@ export function addressOrNull(chain: ChainId, value: Json | undefined): string |
   }
 }
 
-/** A text that matches; used for hashes and identifiers that become part of records or URLs. */
+/**
+ * Returns a string that matches `pattern`; used for hashes and identifiers that become part of records or URLs.
+ *
+ * @throws CHAIN_BAD_ANSWER if the value does not match
+ */
 export function asPattern(value: Json | undefined, pattern: RegExp, field: string): string {
   const text = asText(value, field, 512);
   if (!pattern.test(text)) throw badAnswer(field, 'in its known form');
   return text;
 }
 
-/** Decimals of an asset as a source tells them; null where it does not. */
+/** Returns the decimals of an asset as a source gives them; null if the value is missing or invalid. */
 export function decimalsOrNull(value: Json | undefined): number | null {
   const decimals = typeof value === 'string' && /^\d{1,2}$/.test(value) ? Number(value) : value;
   return typeof decimals === 'number' && Number.isInteger(decimals) && decimals >= 0 && decimals <= 77
@@ -169,16 +183,16 @@ export function decimalsOrNull(value: Json | undefined): number | null {
     : null;
 }
 
-/** Makes the transfers of one transaction: what they share is said once, and the native asset need not be named. */
+/** Collects the transfers of one transaction: the fields they share are given once, and the native asset needs no name. */
 export function transfersOf(
   chain: ChainId,
   transaction: {
     readonly txHash: string;
     readonly blockNumber: number;
     readonly timestampMs: number;
-    /** How the transaction was started; null or left out if the source does not say. */
+    /** The call that started the transaction; null or omitted if the source does not include it. */
     readonly call?: TransactionCall | null;
-    /** The 20 bytes of an address in lower-case hex, where calldata is to be compared with it. */
+    /** Returns the 20 bytes of an address in lower-case hex; needed if calldata is compared with the address. */
     readonly hexOf?: (address: string) => string;
   },
 ): {
@@ -212,7 +226,7 @@ export function transfersOf(
   };
 }
 
-/** The newest whole blocks that hold at most `limit` transfers, one block at least. */
+/** Returns the newest whole blocks that hold at most `limit` transfers, but always at least one block. */
 function cutAtBlock(transfers: readonly Transfer[], limit: number): readonly Transfer[] {
   if (transfers.length <= limit) return transfers;
   let end = limit;
@@ -232,7 +246,7 @@ export function openAccountChain(
   const { chain } = options;
   const { clock, log, jitter } = deps;
   const { layouts, socketsOnlyTell = false } = setup;
-  // A node may be named as an explorer and the other way round: the layout says what is spoken there.
+  // An endpoint may appear both as a node and as an explorer: its layout says which protocol it speaks.
   const endpoints = [
     ...new Map(
       [...options.rpc, ...options.history].map((spec) => [`${spec.layout} ${spec.url}`, spec]),
@@ -278,7 +292,7 @@ export function openAccountChain(
     note: note ?? null,
   });
 
-  /** A call whose budget is what is left of it whenever it is looked at: an answer may take several questions. */
+  /** Returns a call in which `budgetMs` is always the time left, because one result may take several requests. */
   function running({ signal, budgetMs }: Call): Call {
     const until = clock.monotonic() + budgetMs;
     return {

@@ -1,26 +1,29 @@
-/** Decimals of assets whose transfers do not tell them: asked of the source once each, remembered, and left unknown where it fails. */
+/**
+ * Looks up the decimals of assets if their transfers do not include them: requests each asset once, caches the result, and leaves it
+ * unknown on failure.
+ */
 import { AssayError } from '../../base/errors.ts';
 import type { ChainId } from '../registry.ts';
 import { chainOf } from '../registry.ts';
 import type { Transfer } from '../transfer.ts';
 import type { Call } from './port.ts';
 
-/** Assets that are remembered: 150 bytes each. */
+/** Maximum number of cached assets: 150 bytes each. */
 const KEPT_MAX = 10_000;
-/** Assets asked for one answer, and of those at once: further ones are known with a later answer. */
+/** Maximum number of assets to request for one result, and in parallel; the others are requested for later results. */
 const ASKED_MAX = 32;
 const AT_ONCE = 8;
-/** Of what is left of a call: an amount without its decimals is worth more than none at all. */
+/** Share of the remaining budget of a call: an amount without decimals is better than no result. */
 const SHARE = 0.25;
 
 export interface AssetDecimals {
-  /** The same transfers, with the decimals that could be learnt. Rejects only where the caller ends the call, or the program is at fault. */
+  /** Returns the same transfers with all decimals that are known now. Rejects only if the caller aborts or on a program error. */
   fill(transfers: readonly Transfer[], call: Call): Promise<readonly Transfer[]>;
 }
 
 /**
- * A reader of an answer about one asset that takes what it does not understand for nothing known: whoever made the asset says what it
- * is, and an endpoint is none the worse for a question that it need not answer.
+ * Wraps a reader of the metadata of an asset so that invalid data means "unknown": the issuer of the asset chose that data, so it must
+ * not count as a failure of the endpoint.
  */
 export const orUnknown =
   <A>(read: (json: A) => number | null) =>
@@ -33,7 +36,7 @@ export const orUnknown =
     }
   };
 
-/** `ask` answers null for an asset whose decimals the source does not know either. */
+/** Creates the cache; `ask` returns null if the source does not know the decimals either. */
 export function createAssetDecimals(
   chain: ChainId,
   ask: (asset: string, call: Call) => Promise<number | null>,
@@ -49,7 +52,7 @@ export function createAssetDecimals(
       known.set(asset, decimals);
     } catch (error) {
       call.signal.throwIfAborted();
-      // Asked again with the next answer that needs it.
+      // Not cached: the next result that needs the asset requests it again.
       if (!(error instanceof AssayError)) throw error;
     }
   }

@@ -1,4 +1,7 @@
-/** The end of a call: its budget and its caller's signal as one, with waits and attempts that end with it and leave nothing behind. */
+/**
+ * Combines the budget of a call and the signal of its caller into one deadline. Waits and attempts end with it and leave no listeners
+ * or timers behind.
+ */
 import { setMaxListeners } from 'node:events';
 import type { Clock } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
@@ -7,22 +10,25 @@ import type { Call } from './port.ts';
 export interface Deadline {
   /** Milliseconds left; 0 or less after the end. */
   leftMs(): number;
-  /** Throws the caller's reason where it ended the call, CHAIN_TIMEOUT where the budget did. */
+  /** Throws the caller's abort reason if the caller ended the call, or CHAIN_TIMEOUT if the budget ran out. */
   check(): void;
   /**
-   * Runs `work` with a signal that aborts at the end of the call or after `ms`. Where time ended it, throws CHAIN_TIMEOUT.
-   * Settles at the end at the latest, even if `work` does not heed its signal.
+   * Runs `work` with a signal that aborts at the end of the call or after `ms`. Settles no later than that, even if `work` ignores its
+   * signal.
+   *
+   * @throws CHAIN_TIMEOUT if the time ran out
    */
   within<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T>;
-  /** Waits, at most to the end. Throws as `check` does where the caller ended the call. */
+  /** Waits `ms`, but no longer than to the end of the call. Throws the caller's abort reason if the caller ends the call. */
   sleep(ms: number): Promise<void>;
-  /** What is left of the call, for a part of it. */
+  /** Returns the rest of the call, for a part of it. */
   rest(): Call;
 }
 
+/** Starts the deadline of a call; its budget counts from now. */
 export function startDeadline(call: Call, clock: Clock): Deadline {
   const { signal, budgetMs } = call;
-  // As many as questions that one call has under way, which the queues of endpoints bound: no leak to warn of.
+  // One listener per request of the call in flight, which the queues of the endpoints bound: a leak warning would be wrong.
   setMaxListeners(0, signal);
   const endsAt = clock.monotonic() + budgetMs;
   const leftMs = (): number => endsAt - clock.monotonic();
@@ -33,7 +39,7 @@ export function startDeadline(call: Call, clock: Clock): Deadline {
     if (leftMs() <= 0) throw timeout();
   };
 
-  /** Listeners are removed at the end: a signal that lives as long as the program must not collect them. */
+  /** Removes its listener at the end: a signal that lives as long as the program must not accumulate listeners. */
   async function within<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     check();
     const controller = new AbortController();

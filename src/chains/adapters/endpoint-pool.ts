@@ -1,6 +1,7 @@
 /**
- * The endpoints of one chain and role as one: who is asked, in which order, how often, and who is left alone. Time-outs,
- * repetitions, rate limits, circuit breakers and fail-over of every adapter live here; what an answer means does not.
+ * A pool of the endpoints of one chain and role. It selects the endpoint for each request, ranks the endpoints by latency and failures,
+ * and takes failing ones out of use. The time-outs, retries, rate limits, circuit breakers and fail-over of every adapter are here; the
+ * adapters interpret the responses.
  */
 import { request as httpRequest } from 'undici';
 import { AssayError, messageOf } from '../../base/errors.ts';
@@ -13,34 +14,41 @@ import { type Json, parseExactJson } from './exact-json.ts';
 import { type JsonRpcSocket, type Notices, openJsonRpcSocket, type Subscription } from './json-rpc-socket.ts';
 import type { AdapterDeps, Call, EndpointHealth } from './port.ts';
 
-/** What an endpoint sent: status, and the body as text. */
+/** The response of an endpoint: its status, and its body as text. */
 export interface EndpointAnswer {
   readonly status: number;
   readonly text: string;
-  /** The body as JSON with no digit lost. Throws CHAIN_BAD_ANSWER. */
+  /**
+   * Parses the body as JSON without loss of digits.
+   *
+   * @throws CHAIN_BAD_ANSWER if the body is not JSON
+   */
   json(): Json;
 }
 
 export interface EndpointRequest<T> {
-  /** Default GET, or POST where there is a body. */
+  /** Default GET, or POST if there is a body. */
   readonly method?: 'GET' | 'POST';
-  /** Default: the endpoint's own URL. See `endpointUrl`. */
+  /** Default: the URL of the endpoint. See `endpointUrl`. */
   readonly url?: (endpoint: EndpointSpec) => string;
   /** Over a WebSocket: the JSON-RPC message; its `id` must be `rpcId`. */
   readonly body?: string;
   readonly rpcId?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Headers that depend on who is asked: where an API wants its key elsewhere than in `authorization`. */
+  /** Headers that depend on the endpoint, for APIs that expect their key in a header other than `authorization`. */
   readonly headersFor?: (endpoint: EndpointSpec) => Readonly<Record<string, string>>;
-  /** Whether asking twice does no harm; true for everything that only reads. Default true. */
+  /** Whether the request is safe to repeat; true for every request that only reads. Default true. */
   readonly repeatable?: boolean;
-  /** Statuses besides 200 that `read` understands. */
+  /** Status codes other than 200 that `read` accepts. */
   readonly statuses?: readonly number[];
-  /** Only endpoints of these layouts are asked. Default: all. */
+  /** Only endpoints with one of these layouts are asked. Default: all. */
   readonly layouts?: readonly string[];
   /**
-   * Makes the answer a value. Throws CHAIN_BAD_ANSWER for what no honest endpoint sends (counts against it, others are asked), and
-   * CHAIN_REFUSED where a sound endpoint does not answer this (others are asked).
+   * Converts the response to a value.
+   *
+   * @throws CHAIN_BAD_ANSWER for a response that no honest endpoint sends; it counts as a failure of the endpoint, and the next
+   *   endpoint is asked
+   * @throws CHAIN_REFUSED if a sound endpoint does not answer this request; the next endpoint is asked
    */
   readonly read: (answer: EndpointAnswer, endpoint: EndpointSpec) => T;
 }
@@ -52,16 +60,26 @@ export interface Answered<T> {
 
 export interface EndpointPool {
   readonly endpoints: readonly EndpointSpec[];
-  /** Asks the best endpoint, then the others. Throws what `ChainAdapter` lists, and CHAIN_REFUSED where all refused. */
+  /**
+   * Asks the best endpoint first, then the others.
+   *
+   * @throws the codes that `ChainAdapter` lists, and CHAIN_REFUSED if all endpoints refused
+   */
   ask<T>(request: EndpointRequest<T>, call: Call): Promise<Answered<T>>;
-  /** Asks until `count` endpoints gave the same value. Throws CHAIN_BAD_ANSWER where they do not agree. */
+  /**
+   * Asks all endpoints, and returns the value that at least `count` of them agree on. With a `count` of 1 it is the same as `ask`.
+   *
+   * @throws CHAIN_BAD_ANSWER if they disagree, CHAIN_UNREACHABLE if too few answered
+   */
   askAgreeing<T>(count: number, request: EndpointRequest<T>, call: Call): Promise<Answered<T>>;
-  /** Whether anybody would be asked: an endpoint of these layouts that is not down. */
+  /** Returns whether at least one endpoint of these layouts is not down. */
   reachable(layouts?: readonly string[]): boolean;
   health(): readonly EndpointHealth[];
   /**
-   * Calls back for each notice of a JSON-RPC subscription over the first WebSocket endpoint, subscribing again after a cut; returns
-   * the way to end it. Nothing happens where there is no WebSocket endpoint.
+   * Calls back for each notification of a JSON-RPC subscription over the first WebSocket endpoint, and subscribes again after a lost
+   * connection. Does nothing if there is no WebSocket endpoint.
+   *
+   * @returns a function that ends the subscription
    */
   listen(subscription: Subscription, notices: Notices): () => void;
   close(): Promise<void>;
@@ -70,28 +88,30 @@ export interface EndpointPool {
 export interface EndpointPoolOptions {
   readonly chain: ChainId;
   readonly endpoints: readonly EndpointSpec[];
-  /** Asked of an endpoint before anything else, and after each outage: throws CHAIN_MISMATCH where it serves another chain. */
+  /** Sent to an endpoint before its first request and after each outage; throws CHAIN_MISMATCH if the endpoint serves another chain. */
   readonly verify: EndpointRequest<void> | null;
-  /** Whether nodes of this chain answer no questions over a WebSocket, and only tell what is subscribed to. Default false. */
+  /**
+   * True if nodes of this chain answer no requests over a WebSocket and only send the notifications of subscriptions. Default false.
+   */
   readonly socketsOnlyTell?: boolean;
 }
 
 interface Endpoint {
   readonly spec: EndpointSpec;
   readonly isSocket: boolean;
-  /** Whether questions go there. */
+  /** Whether requests are sent to it. */
   readonly answers: boolean;
   socket: JsonRpcSocket | null;
   state: EndpointHealth['state'];
   verified: Promise<void> | null;
-  /** Trying again after an outage, in the background. */
+  /** The retry after an outage, in the background. */
   probing: Promise<void> | null;
   hasAnswered: boolean;
   failures: number;
-  /** Times it went down since it last answered. */
+  /** Number of outages since the last response. */
   outages: number;
   latencyMs: number | null;
-  /** Not asked before this (monotonic). */
+  /** No request is sent before this time (monotonic). */
   restUntilMs: number;
   lastError: string | null;
   tokens: number;
@@ -100,7 +120,7 @@ interface Endpoint {
   readonly waiting: (() => void)[];
 }
 
-/** Faults of an endpoint: after one of these the next endpoint is asked. Anything else is a fault of the program. */
+/** Error codes that are faults of an endpoint: the pool then asks the next endpoint. Any other error is a fault of the program. */
 const ENDPOINT_FAULTS: ReadonlySet<string> = new Set([
   'CHAIN_UNREACHABLE',
   'CHAIN_TIMEOUT',
@@ -109,14 +129,19 @@ const ENDPOINT_FAULTS: ReadonlySet<string> = new Set([
   'CHAIN_REFUSED',
 ]);
 
-/** An endpoint that is untried is thought this slow: tried before a slower one, not before a faster one. */
+/** Assumed latency of an untried endpoint: it is tried before a slower endpoint, but not before a faster one. */
 const UNTRIED_LATENCY_MS = 300;
-/** Of the body that comes with an error: read so that the connection can be used again, and no more. */
+/** Maximum bytes to read of the body of an error response, so that the connection can be reused. */
 const REFUSED_BODY_BYTES_MAX = 64 * 1024;
-/** Of an answer, where a web page shows itself. */
+/** Number of characters at the start of a body that are checked for HTML. */
 const PAGE_START_CHARS = 1_024;
 const PROBE_BUDGET_MS = LIMITS.endpointAttemptMs;
 
+/**
+ * Creates a pool; it opens no connection before the first request.
+ *
+ * @throws INVALID_CONFIG if there are more endpoints than `endpointsPerChainMax`
+ */
 export function createEndpointPool(options: EndpointPoolOptions, deps: AdapterDeps): EndpointPool {
   const { chain, verify, socketsOnlyTell = false } = options;
   const { clock, log, jitter } = deps;
@@ -166,7 +191,7 @@ export function createEndpointPool(options: EndpointPoolOptions, deps: AdapterDe
   const fits = (endpoint: Endpoint, layouts: readonly string[] | undefined): boolean =>
     endpoint.answers && (layouts === undefined || layouts.includes(endpoint.spec.layout));
 
-  /** Powers of two of the latency: endpoints about as fast keep the order they were named in. */
+  /** Rank by the power of two of the latency: endpoints of about the same speed keep the order of the configuration. */
   const slowness = (endpoint: Endpoint): number =>
     Math.floor(Math.log2((endpoint.latencyMs ?? UNTRIED_LATENCY_MS) + 16)) + endpoint.failures * 4;
 
@@ -199,7 +224,11 @@ export function createEndpointPool(options: EndpointPoolOptions, deps: AdapterDe
     return request.read(answer, spec);
   }
 
-  /** One HTTP exchange, read to its end. `leftMs`: of the whole call, which says how much there is time to read. */
+  /**
+   * Sends one HTTP request and reads the whole response.
+   *
+   * @param leftMs - time left of the whole call; it decides how many bytes may be read
+   */
   async function receive<T>(
     endpoint: Endpoint,
     url: URL,
@@ -252,7 +281,10 @@ export function createEndpointPool(options: EndpointPoolOptions, deps: AdapterDe
     return { status, text, json: () => parseExactJson(text) };
   }
 
-  /** What went wrong on the way to an endpoint and back, whoever noticed: the system, undici, or the guard of addresses. */
+  /**
+   * Converts a transport error (from the system, undici or the outbound address check) to an `AssayError`; returns other errors
+   * unchanged.
+   */
   function lineFault(spec: EndpointSpec, error: unknown): unknown {
     if (error instanceof AssayError || !(error instanceof Error) || error.name === 'AbortError') return error;
     const code = codeOf(error);
@@ -264,7 +296,7 @@ export function createEndpointPool(options: EndpointPoolOptions, deps: AdapterDe
     );
   }
 
-  /** What a status says that the question did not foresee. */
+  /** Creates the error for an unexpected status, and rests the endpoint if it asks for that. */
   function statusFault(
     endpoint: Endpoint,
     status: number,
@@ -292,13 +324,17 @@ export function createEndpointPool(options: EndpointPoolOptions, deps: AdapterDe
     return new AssayError('CHAIN_REFUSED', `${source} answered the status ${status}.`);
   }
 
-  /** Seconds or an HTTP date (RFC 9110, 10.2.3); 1 s where it says neither. */
+  /** Parses seconds or an HTTP date (RFC 9110, section 10.2.3) to milliseconds; 1 s if the text is neither. */
   function retryAfterMs(text: string): number {
     const ms = /^\d{1,9}$/.test(text.trim()) ? Number(text) * 1000 : Date.parse(text) - clock.now();
     return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), LIMITS.endpointRetryAfterMsMax) : 1000;
   }
 
-  /** A turn at the endpoint: bounded concurrency, then the token bucket of its rate. Throws CHAIN_UNREACHABLE where it is too busy. */
+  /**
+   * Runs `work` within the endpoint's limits: first the concurrency limit, then the token bucket of its rate.
+   *
+   * @throws CHAIN_UNREACHABLE if too many requests are queued
+   */
   async function withTurn<T>(endpoint: Endpoint, deadline: Deadline, work: () => Promise<T>): Promise<T> {
     if (endpoint.active >= LIMITS.endpointConcurrency) {
       if (endpoint.waiting.length >= LIMITS.endpointQueueMax)
@@ -316,7 +352,7 @@ export function createEndpointPool(options: EndpointPoolOptions, deps: AdapterDe
       } catch (error) {
         const place = endpoint.waiting.indexOf(turn);
         if (place >= 0) endpoint.waiting.splice(place, 1);
-        // The turn came in the moment that the wait ended: hand it on.
+        // The slot was granted at the moment the wait ended: pass it to the next in the queue.
         else endpoint.waiting.shift()?.();
         throw error;
       }
@@ -332,7 +368,10 @@ export function createEndpointPool(options: EndpointPoolOptions, deps: AdapterDe
     }
   }
 
-  /** Takes one request of the endpoint's rate and says how long to wait for it. The bucket holds one second. */
+  /**
+   * Takes one token of the endpoint's rate and returns the time to wait for it in milliseconds. The bucket holds one second of
+   * requests.
+   */
   function takeToken(endpoint: Endpoint): number {
     const { requestsPerSecond: rate } = endpoint.spec;
     const now = clock.monotonic();
@@ -341,7 +380,7 @@ export function createEndpointPool(options: EndpointPoolOptions, deps: AdapterDe
     return endpoint.tokens >= 0 ? 0 : (-endpoint.tokens / rate) * 1000;
   }
 
-  /** One attempt. Faults of the endpoint are recorded on it and thrown as AssayError. */
+  /** Makes one attempt. Faults of the endpoint are recorded on it and thrown as `AssayError`. */
   async function attempt<T>(
     endpoint: Endpoint,
     request: EndpointRequest<T>,
@@ -365,7 +404,9 @@ export function createEndpointPool(options: EndpointPoolOptions, deps: AdapterDe
     }
   }
 
-  /** The fault as AssayError; null for what is none of the endpoint's: the caller's abort, a fault of the program. */
+  /**
+   * Returns the fault as an `AssayError`; null if it is not a fault of the endpoint, such as an abort by the caller or a program error.
+   */
   function faultOf(error: unknown): AssayError | null {
     if (!(error instanceof AssayError)) return null;
     if (error.code === 'SOURCE_UNAVAILABLE') return new AssayError('CHAIN_UNREACHABLE', error.message);
@@ -423,7 +464,7 @@ export function createEndpointPool(options: EndpointPoolOptions, deps: AdapterDe
   const codeOf = (cause: unknown): string =>
     String((cause as { code?: unknown } | null | undefined)?.code ?? '');
 
-  /** Makes sure, once between two outages, that the endpoint serves this chain. */
+  /** Verifies that the endpoint serves this chain, once until the next outage. */
   function ensureVerified(endpoint: Endpoint, deadline: Deadline, ms: number): Promise<void> {
     if (verify === null || !fits(endpoint, verify.layouts)) return Promise.resolve();
     if (endpoint.verified === null) {
@@ -436,7 +477,7 @@ export function createEndpointPool(options: EndpointPoolOptions, deps: AdapterDe
     return endpoint.verified;
   }
 
-  /** Tries an endpoint again that was out, without anybody's question waiting for its whole time. Never rejects. */
+  /** Retries an endpoint after an outage, in the background, so that no request has to wait for the full attempt. Never rejects. */
   function probe(endpoint: Endpoint): Promise<void> {
     endpoint.probing ??= (async () => {
       const deadline = startDeadline({ signal: closing.signal, budgetMs: PROBE_BUDGET_MS }, clock);
@@ -453,7 +494,7 @@ export function createEndpointPool(options: EndpointPoolOptions, deps: AdapterDe
     return endpoint.probing;
   }
 
-  /** Those to ask now, best first. Endpoints that were out long enough are tried again beside. */
+  /** Returns the endpoints to ask now, best first. An endpoint that was down for long enough is retried in the background. */
   async function candidates(layouts: readonly string[] | undefined, deadline: Deadline): Promise<Endpoint[]> {
     const fitting = endpoints.filter((endpoint) => fits(endpoint, layouts));
     const again = fitting.filter((endpoint) => isOut(endpoint) && !isResting(endpoint));
@@ -468,7 +509,7 @@ export function createEndpointPool(options: EndpointPoolOptions, deps: AdapterDe
     return ready();
   }
 
-  /** Why nobody is asked, in a sentence. */
+  /** Creates the error that explains why no endpoint can be asked. */
   function nobody(layouts: readonly string[] | undefined): AssayError {
     const fitting = endpoints.filter((endpoint) => fits(endpoint, layouts));
     const mismatched = fitting.length > 0 && fitting.every((endpoint) => endpoint.state === 'REFUSED');
@@ -500,7 +541,7 @@ export function createEndpointPool(options: EndpointPoolOptions, deps: AdapterDe
       let refusals = 0;
       for (const [place, endpoint] of order.entries()) {
         deadline.check();
-        // Others must get their chance: whoever is not the last may take half of what is left.
+        // Leave time for the others: every endpoint but the last may use half of the time left.
         const ms = place < order.length - 1 ? deadline.leftMs() / 2 : deadline.leftMs();
         try {
           await ensureVerified(endpoint, deadline, ms);
@@ -582,7 +623,7 @@ export function createEndpointPool(options: EndpointPoolOptions, deps: AdapterDe
   };
 }
 
-/** A text that is the same for equal values, whatever the order of their fields. */
+/** Serializes a value so that equal values give equal text, regardless of the order of their fields. */
 const canonical = (value: unknown): string =>
   JSON.stringify(value, (_, part: unknown) => {
     if (typeof part === 'bigint') return `${part}n`;

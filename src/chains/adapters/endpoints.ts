@@ -1,23 +1,23 @@
-/** Endpoints as data: how a setting or a row of data/endpoints.json names one, and what of it may be shown. */
+/** Reads endpoints from settings and from data/endpoints.json, and defines which of their parts may be shown. */
 import { readFileSync } from 'node:fs';
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { shippedData } from '../../base/paths.ts';
 import { type ChainId, parseChainId } from '../registry.ts';
 
-/** `rpc`: a node of the chain. `history`: an explorer or indexer that knows what an address did. */
+/** `rpc`: a node of the chain. `history`: an explorer or indexer with the histories of addresses. */
 export type EndpointRole = 'rpc' | 'history';
 
 export interface EndpointSpec {
-  /** The protocol spoken there (`json-rpc`, `blockscout`, `esplora` …); what a URL's prefix `layout+` names. */
+  /** The protocol of the endpoint (`json-rpc`, `blockscout`, `esplora` …); a URL sets it with the prefix `layout+`. */
   readonly layout: string;
-  /** http, https, ws or wss; without credentials. May hold an API key: only `source` is shown to anyone. */
+  /** http, https, ws or wss; without credentials. May contain an API key: only `source` is ever shown. */
   readonly url: string;
-  /** Sent with every request, from user:password of the URL; null where it had none. */
+  /** Authorization header of every request, from user:password in the URL; null if the URL has none. */
   readonly authorization: string | null;
-  /** As answers and logs name it: layout and host. */
+  /** Layout and host, as responses and logs show them. */
   readonly source: string;
-  /** Named by the operator: may be on this machine or a private network, and may speak plain http. */
+  /** True if the operator configured it: it may be on this machine or in a private network, and may use plain http. */
   readonly own: boolean;
   readonly requestsPerSecond: number;
 }
@@ -25,8 +25,9 @@ export interface EndpointSpec {
 const PROTOCOLS = new Set(['http:', 'https:', 'ws:', 'wss:']);
 
 /**
- * Reads one endpoint: `[layout+]URL`, as in `blockscout+https://eth.blockscout.com` or `http://user:secret@127.0.0.1:8332`.
- * Throws INVALID_CONFIG naming `field`; the text is not repeated, since it may hold a secret.
+ * Parses one endpoint: `[layout+]URL`, as in `blockscout+https://eth.blockscout.com` or `http://user:secret@127.0.0.1:8332`.
+ *
+ * @throws INVALID_CONFIG with the name of `field`; the text is not repeated because it may contain a secret
  */
 export function parseEndpoint(
   text: string,
@@ -66,7 +67,7 @@ interface EndpointRow {
 
 export type EndpointsByRole = Readonly<Record<EndpointRole, ReadonlyMap<ChainId, readonly EndpointSpec[]>>>;
 
-/** The public endpoints that ship, by role and chain, in the order of the file. */
+/** Returns the built-in public endpoints, by role and chain, in file order. */
 export function publicEndpoints(): EndpointsByRole {
   const { endpoints } = JSON.parse(readFileSync(shippedData('endpoints.json'), 'utf8')) as {
     endpoints: readonly EndpointRow[];
@@ -80,7 +81,7 @@ export function publicEndpoints(): EndpointsByRole {
   return found;
 }
 
-/** A path below an endpoint's URL, its query kept (API keys stand there) and `query` added. */
+/** Returns the URL of a path below the endpoint, with the endpoint's own query (it may contain an API key) and with `query` added. */
 export function endpointUrl(
   spec: EndpointSpec,
   path: string,

@@ -1,18 +1,18 @@
 /**
- * JSON as it came over the wire, with no digit lost: numbers that a double does not hold exactly arrive as their text. And readers
- * that turn fields of such answers into the types of the domain, or say what is wrong with them.
+ * Parses JSON without loss of digits: a number that a double cannot represent exactly becomes a string of its digits. Also has readers
+ * that convert fields of responses to domain types, and throw CHAIN_BAD_ANSWER for invalid values.
  */
 import { AssayError } from '../../base/errors.ts';
 
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
 export type JsonObject = { readonly [key: string]: Json };
 
-/** Finds texts in which some number may have a fraction, an exponent or more than 15 digits. May also hit inside a string. */
+/** Matches if a number in the text may have a fraction, an exponent or more than 15 digits. May also match inside a string. */
 const MAY_LOSE_DIGITS = /[\d](?:[.eE]|\d{15})/;
 const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
-/** Calls inside a transaction nest at most 1,024 deep, each as an object in a list. */
+/** Calls in a transaction nest at most 1,024 deep, and each call is an object in a list. */
 const DEPTH_MAX = 2_200;
-/** Shorter texts can nest as they like: reading them takes no time. */
+/** Texts up to this length are not checked for depth: parsing them is fast at any depth. */
 const DEPTH_FREE_CHARS = 64 * 1024;
 
 const OPEN_LIST = 0x5b;
@@ -20,7 +20,7 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_LIST = 0x5d;
 const CLOSE_OBJECT = 0x7d;
 
-/** Where a string of JSON ends that begins at `start`: the place behind its closing quote, or the end of the text. */
+/** Returns the offset after the closing quote of the JSON string that begins at `start`, or the end of the text. */
 function endOfString(text: string, start: number): number {
   for (let quote = text.indexOf('"', start + 1); quote >= 0; quote = text.indexOf('"', quote + 1)) {
     let backslashes = 0;
@@ -30,7 +30,7 @@ function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-/** The text with numbers that a double does not hold as strings of their digits. Strings, of any length, stay what they are. */
+/** Returns the text with each number that a double cannot represent exactly as a string of its digits. Strings are not changed. */
 function withExactNumbers(text: string): string {
   const quoted = (part: string): string =>
     part.replace(NUMBER, (token) =>
@@ -49,7 +49,7 @@ function withExactNumbers(text: string): string {
   return parts.join('');
 }
 
-/** Nested lists cost a parser a thousand times what flat text of that length does. */
+/** Rejects deep nesting: a parser takes a thousand times as long for nested lists as for flat text of the same length. */
 function checkDepth(text: string): void {
   let depth = 0;
   for (let at = 0; at < text.length; at++) {
@@ -61,7 +61,11 @@ function checkDepth(text: string): void {
   }
 }
 
-/** Reads JSON; a number literal that is no safe integer becomes a string of its own digits. Throws CHAIN_BAD_ANSWER. */
+/**
+ * Parses JSON; a number literal that is not a safe integer becomes a string of its own digits.
+ *
+ * @throws CHAIN_BAD_ANSWER if the text is not JSON or nests too deep
+ */
 export function parseExactJson(text: string): Json {
   if (text.length > DEPTH_FREE_CHARS) checkDepth(text);
   const exact = MAY_LOSE_DIGITS.test(text) ? withExactNumbers(text) : text;
@@ -72,22 +76,25 @@ export function parseExactJson(text: string): Json {
   }
 }
 
-/** The beginning of a text for a message, without line breaks. */
+/** Returns the start of a text for an error message, without line breaks. */
 const startOf = (text: string): string => {
   const start = text.slice(0, 60).replace(/\s+/g, ' ').trim();
   return start === '' ? ': it is empty' : `: it begins with '${start}'`;
 };
 
+/** Creates the CHAIN_BAD_ANSWER error for an invalid field of a response. */
 export function badAnswer(field: string, expected: string): AssayError {
   return new AssayError('CHAIN_BAD_ANSWER', `The answer's ${field} is not ${expected}.`, { field });
 }
 
+/** Returns a value that must be an object. */
 export function asObject(value: Json | undefined, field: string): JsonObject {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw badAnswer(field, 'an object');
   return value as JsonObject;
 }
 
+/** Returns a value that must be a list of at most `max` items. */
 export function asArray(
   value: Json | undefined,
   field: string,
@@ -98,13 +105,14 @@ export function asArray(
   return value as readonly Json[];
 }
 
+/** Returns a value that must be a string of at most `maxChars` characters. */
 export function asText(value: Json | undefined, field: string, maxChars = 4_096): string {
   if (typeof value !== 'string' || value.length > maxChars)
     throw badAnswer(field, `a text of at most ${maxChars} characters`);
   return value;
 }
 
-/** A whole number, 0 or more, as a number or as decimal digits; at most 2^53 - 1. */
+/** Reads a non-negative integer from a number or from decimal digits; at most 2^53 - 1. */
 export function asCount(value: Json | undefined, field: string): number {
   const number = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value;
   if (typeof number !== 'number' || !Number.isSafeInteger(number) || number < 0)
@@ -112,10 +120,10 @@ export function asCount(value: Json | undefined, field: string): number {
   return number;
 }
 
-/** Amounts of any chain fit 256 bits: 78 decimal digits. */
+/** Amounts on every chain fit into 256 bits: 78 decimal digits. */
 const AMOUNT_MAX = 1n << 256n;
 
-/** A whole amount, 0 or more, as a number or as decimal digits; below 2^256. */
+/** Reads a non-negative integer amount from a number or from decimal digits; less than 2^256. */
 export function asAmount(value: Json | undefined, field: string): bigint {
   const text = typeof value === 'number' ? String(value) : value;
   if (typeof text === 'string' && /^\d{1,78}$/.test(text)) {
@@ -125,7 +133,7 @@ export function asAmount(value: Json | undefined, field: string): bigint {
   throw badAnswer(field, 'a whole amount from 0 to 2^256 - 1');
 }
 
-/** A decimal text or number such as `0.00012345` or `1e-8` in units of 10^-decimals. Further digits must be zero. */
+/** Reads a decimal number or string such as `0.00012345` or `1e-8` in units of 10^-decimals. Further digits must be zero. */
 export function asDecimalAmount(value: Json | undefined, decimals: number, field: string): bigint {
   const text = typeof value === 'number' ? String(value) : value;
   const parts =
@@ -146,37 +154,37 @@ export function asDecimalAmount(value: Json | undefined, decimals: number, field
   throw badAnswer(field, `an amount with at most ${decimals} decimals`);
 }
 
-/** 0x and hex digits, as Ethereum writes quantities; below 2^256. */
+/** Reads 0x and hex digits, the Ethereum encoding of quantities; less than 2^256. */
 export function asHexAmount(value: Json | undefined, field: string): bigint {
   if (typeof value !== 'string' || !/^0x[0-9a-fA-F]{1,64}$/.test(value))
     throw badAnswer(field, 'a hex quantity');
   return BigInt(value);
 }
 
-/** A hex quantity that fits a double exactly. */
+/** Reads a hex quantity that a double represents exactly. */
 export function asHexCount(value: Json | undefined, field: string): number {
   const amount = asHexAmount(value, field);
   if (amount > BigInt(Number.MAX_SAFE_INTEGER)) throw badAnswer(field, 'below 2^53');
   return Number(amount);
 }
 
-/** The first and last moment that a block of any chain can have: 2009 and a day ahead of 2100. */
+/** Earliest and latest time of a block on any chain: the start of 2009 and of 2100. */
 const EARLIEST_MS = Date.UTC(2009, 0, 1);
 const LATEST_MS = Date.UTC(2100, 0, 1);
 
-/** Seconds since the epoch as milliseconds. Zero, the time of some first blocks, is taken as given. */
+/** Converts seconds since the epoch to milliseconds. Zero, the time of some genesis blocks, is valid. */
 export function asSecondsMs(value: Json | undefined, field: string): number {
   return asTimeMs(asCount(value, field) * 1000, field);
 }
 
-/** An ISO 8601 time with its zone, as milliseconds. */
+/** Converts an ISO 8601 time with a time zone to milliseconds. */
 export function asIsoMs(value: Json | undefined, field: string): number {
   const text = asText(value, field, 40);
   if (!/(?:Z|[+-]\d{2}:?\d{2})$/.test(text)) throw badAnswer(field, 'a time with its zone');
   return asTimeMs(Date.parse(text), field);
 }
 
-/** Milliseconds since the epoch that a block can have. */
+/** Validates the time of a block in milliseconds since the epoch. */
 export function asTimeMs(ms: number, field: string): number {
   if (ms === 0 || (Number.isFinite(ms) && ms >= EARLIEST_MS && ms <= LATEST_MS)) return Math.trunc(ms);
   throw badAnswer(field, 'a time from 2009 to 2100');

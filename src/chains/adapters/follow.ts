@@ -1,6 +1,7 @@
 /**
- * Following a chain, the same for every family: blocks one after the other, each naming the one before as its parent; where it does
- * not, back to the block that both branches share. Waits for nodes that fail, and never takes a lagging node for a reorg.
+ * Follows a chain, for every chain family: delivers one block after the other and checks that each names the one before it as its
+ * parent. If it does not, `follow` goes back to the block that both branches share. It waits for nodes that fail, and does not mistake
+ * a lagging node for a reorg.
  */
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
@@ -12,23 +13,23 @@ import type { BlockAnswer, BlockRef, Call, ChainEvent, FollowFrom } from './port
 export interface FollowSource {
   head(call: Call): Promise<BlockRef>;
   block(height: number, call: Call): Promise<BlockAnswer>;
-  /** Hash of the block at a height; null where there is none. */
+  /** Returns the hash of the block at a height; null if the chain has no such block. */
   hashAt(height: number, call: Call): Promise<string | null>;
 }
 
 export interface FollowOptions {
   readonly chain: ChainId;
-  /** Longest wait between two looks at the head. */
+  /** Longest interval between two requests for the head. */
   readonly pollMs: number;
-  /** First wait after a fault; doubled with each further one. Default 250. */
+  /** First delay after a failure; it doubles with each further failure. Default 250. */
   readonly retryMs?: number;
-  /** Registers a callback for "there may be a new block now", with its height where it is said; returns the way to end it. */
+  /** Registers a callback for "there may be a new block", with its height if known; returns a function that ends the registration. */
   readonly onNudge?: (nudge: (height?: number) => void) => () => void;
-  /** Aborted when the adapter closes: ends following as the caller's signal does. */
+  /** Aborted when the adapter closes; ends following like the caller's signal. */
   readonly closed: AbortSignal;
 }
 
-/** Faults that time may heal: following goes on after a wait. */
+/** Temporary faults: following continues after a delay. */
 const PASSING: ReadonlySet<string> = new Set([
   'CHAIN_UNREACHABLE',
   'CHAIN_TIMEOUT',
@@ -36,10 +37,10 @@ const PASSING: ReadonlySet<string> = new Set([
   'CHAIN_MISMATCH',
   'CHAIN_REFUSED',
 ]);
-/** Looks at a failing chain come at most this far apart. */
+/** Longest delay between two attempts on a failing chain. */
 const TROUBLE_WAIT_MS_MAX = 30_000;
 
-/** Follows a chain until `call.signal` ends it. See `ChainAdapter.subscribe`. */
+/** Follows a chain until `call.signal` aborts. See `ChainAdapter.subscribe`. */
 export async function* follow(
   source: FollowSource,
   options: FollowOptions,
@@ -51,7 +52,7 @@ export async function* follow(
   const signal = AbortSignal.any([caller.signal, options.closed]);
   const call: Call = { signal, budgetMs: caller.budgetMs };
   const { log, jitter } = deps;
-  /** The newest blocks that were delivered, oldest first. */
+  /** The newest delivered blocks, oldest first. */
   const taken: BlockRef[] = from.known.slice(-LIMITS.reorgBlocksMax);
   let nextHeight = from.fromHeight;
   const newest = taken.at(-1);
@@ -70,7 +71,7 @@ export async function* follow(
     wake();
   });
 
-  /** Until the next look: `ms`, or less where somebody nudges. Leaves nothing on the signal, which may live as long as the program. */
+  /** Waits `ms`, or until the next nudge. Removes its listener from the signal, which may live as long as the program. */
   async function pause(ms: number): Promise<void> {
     signal.throwIfAborted();
     if (!isNudged)
@@ -89,7 +90,7 @@ export async function* follow(
   }
 
   let troubles = 0;
-  /** Waits out a passing fault, longer each time; throws any other. */
+  /** Waits after a temporary fault, longer each time; throws any other error. */
   async function endure(error: unknown): Promise<void> {
     signal.throwIfAborted();
     if (!(error instanceof AssayError) || !PASSING.has(error.code)) throw error;
@@ -103,7 +104,7 @@ export async function* follow(
     troubles = 0;
   }
 
-  /** Blocks asked for ahead of their turn, by height. Their errors are met when their turn comes. */
+  /** Prefetched blocks, by height. Their errors are handled when their turn comes. */
   const ahead = new Map<number, Promise<BlockAnswer>>();
   function fetchBlock(height: number, headHeight: number): Promise<BlockAnswer> {
     const last = Math.min(headHeight, height + LIMITS.followAheadBlocks - 1);
@@ -118,7 +119,7 @@ export async function* follow(
     return answer;
   }
 
-  /** Walks down to the newest delivered block that the chain still has, and forgets those above. */
+  /** Walks down to the newest delivered block that is still on the chain, and drops the blocks above it. */
   async function undo(): Promise<ChainEvent | null> {
     ahead.clear();
     const dropped: BlockRef[] = [];
@@ -132,7 +133,7 @@ export async function* follow(
     }
     if (dropped.length === 0) return null;
     const ancestor = taken[keep - 1] ?? null;
-    // Everything that is remembered is gone, and it was not the beginning: the common ancestor lies deeper.
+    // All remembered blocks were reverted, and they do not reach the start of the chain: the common ancestor is deeper.
     const isBottomless =
       ancestor === null && (dropped.at(-1)?.height ?? 0) > 0 && dropped.length >= LIMITS.reorgBlocksMax;
     if (isBottomless)
@@ -154,7 +155,7 @@ export async function* follow(
     let headHeight = -1;
     while (!signal.aborted) {
       try {
-        // A block that was announced is fetched at once; whether it is the next is seen by its parent.
+        // Fetch an announced block at once; its parent hash shows whether it is the next.
         if (headHeight < toldHeight) headHeight = toldHeight;
         toldHeight = -1;
         if (nextHeight === null || headHeight < nextHeight) {
@@ -162,7 +163,8 @@ export async function* follow(
           headHeight = head.height;
           nextHeight ??= head.height;
           const tip = taken.at(-1);
-          // A head below or beside what was delivered: another branch, or a node that lags. Only another hash tells.
+          // The head is not above the newest delivered block: it is on another branch, or the node lags. A different hash proves the
+          // former.
           const own = taken.find(({ height }) => height === head.height);
           if (tip !== undefined && head.height <= tip.height && own !== undefined && own.hash !== head.hash) {
             const event = await undo();
@@ -180,7 +182,7 @@ export async function* follow(
         const { block, completeness } = await fetchBlock(nextHeight, headHeight);
         recovered();
         if (block === null) {
-          // The head was told by a node that is ahead of this one.
+          // The node that returned the head is ahead of this one.
           ahead.clear();
           headHeight = -1;
           await pause(Math.min(pollMs, 100));
@@ -189,7 +191,7 @@ export async function* follow(
         if (!follows(block)) {
           const event = await undo();
           if (event !== null) yield event;
-          // The branch changed between two answers: looked at again, not in a hurry.
+          // The branch changed between two responses: try again after a short delay.
           else await pause(Math.min(pollMs, 250));
           headHeight = -1;
           continue;

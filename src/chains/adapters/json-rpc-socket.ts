@@ -1,6 +1,6 @@
 /**
- * JSON-RPC 2.0 over one WebSocket: questions matched to answers by id, and subscriptions that outlive cuts. Connects when first
- * needed; a cut ends the questions under way, and the next one connects again.
+ * JSON-RPC 2.0 over one WebSocket: matches responses to requests by id, and restores subscriptions after a lost connection. It connects
+ * when first needed. A lost connection fails the requests in flight, and the next request connects again.
  */
 import { type Agent, WebSocket } from 'undici';
 import { AssayError } from '../../base/errors.ts';
@@ -9,27 +9,35 @@ import type { Logger } from '../../base/log.ts';
 import { checkOutboundUrl, type OutboundPolicy } from '../../base/outbound.ts';
 import { asObject, type Json, type JsonObject, parseExactJson } from './exact-json.ts';
 
-/** A subscription as nodes offer them: `subscribe` answers an id, which each of its notices bears. */
+/** A subscription as nodes offer it: `subscribe` returns an id, and each of its notifications carries that id. */
 export interface Subscription {
   readonly subscribe: string;
-  /** Takes the id. */
+  /** Takes the id as its parameter. */
   readonly unsubscribe: string;
   readonly params: readonly Json[];
 }
 
 export interface Notices {
-  /** The `params` of a notice of this subscription. */
+  /** Receives the `params` of a notification of this subscription. */
   onNotice(params: Json): void;
-  /** The node took the subscription: at the beginning, and again after each cut. What happened before is not told. */
+  /** Called when the node has accepted the subscription: first and after each reconnection. Earlier events are not reported. */
   onStart?(): void;
 }
 
 export interface JsonRpcSocket {
-  /** Whether the line stands. */
+  /** Whether the connection is open. */
   readonly isOpen: boolean;
-  /** Sends a message and resolves with the text of the answer that bears its id. Throws CHAIN_UNREACHABLE where the line is cut. */
+  /**
+   * Sends a message and resolves with the text of the response that has its id.
+   *
+   * @throws CHAIN_UNREACHABLE if the connection is lost
+   */
   exchange(id: number, message: string, signal: AbortSignal): Promise<string>;
-  /** Subscribes now and after each cut. Returns the way to end it. */
+  /**
+   * Subscribes now and after each reconnection.
+   *
+   * @returns a function that ends the subscription
+   */
   listen(subscription: Subscription, notices: Notices): () => void;
   close(): void;
 }
@@ -48,15 +56,16 @@ interface Pending {
 interface Listener {
   readonly subscription: Subscription;
   readonly notices: Notices;
-  /** The node's name for it on the line that stands; null until it is told. */
+  /** The node's id of the subscription on the current connection; null until the node returns it. */
   remoteId: string | null;
 }
 
-/** Ids of subscriptions are counted from here, those of questions from 1: they never meet. */
+/** First id of subscription requests; other requests count from 1, so the ids never collide. */
 const SUBSCRIPTION_IDS_FROM = 2 ** 52;
-/** A first message of a subscription after a cut waits this long at first, doubled up to the longest outage. */
+/** Initial delay before a reconnection for subscriptions; it doubles up to `endpointDownMsMax`. */
 const RECONNECT_MS_MIN = 250;
 
+/** Creates a client for one WebSocket; it connects on first use. */
 export function openJsonRpcSocket(
   options: JsonRpcSocketOptions,
   deps: { readonly agent: Agent; readonly log: Logger },
@@ -64,7 +73,7 @@ export function openJsonRpcSocket(
   const { host } = new URL(options.url);
   const pending = new Map<number, Pending>();
   const listeners = new Set<Listener>();
-  /** Subscriptions that were asked for and not answered yet, by the id of the question. */
+  /** Subscription requests without a response yet, by request id. */
   const subscribing = new Map<number, Listener>();
   let line: { readonly socket: WebSocket; readonly opened: Promise<void> } | null = null;
   let nextSubscriptionId = SUBSCRIPTION_IDS_FROM;
@@ -97,7 +106,7 @@ export function openJsonRpcSocket(
     line = mine;
     socket.addEventListener('message', (event) => receive(event.data));
     socket.addEventListener('close', () => lost(mine));
-    // Whoever waits for the line hears of it there.
+    // Callers that await `opened` receive the error there.
     opened.then(subscribeAll, () => lost(mine));
     return mine;
   }
@@ -137,7 +146,7 @@ export function openJsonRpcSocket(
     line?.socket.send(JSON.stringify(message));
   }
 
-  /** The answer to a question for a subscription: its id, or why the node does not offer it. */
+  /** Handles the response to a subscription request: the subscription id, or the reason why the node does not offer it. */
   function subscribed(listener: Listener, { result, error }: JsonObject): void {
     if (typeof result !== 'string' && typeof result !== 'number') {
       const reason = JSON.stringify(error ?? null).slice(0, 200);
@@ -200,7 +209,7 @@ export function openJsonRpcSocket(
       const listener: Listener = { subscription, notices, remoteId: null };
       listeners.add(listener);
       const { socket } = connect();
-      // Already open: the subscriptions of a new line are sent when it opens.
+      // If the connection is already open, subscribe now; otherwise `subscribeAll` does it when it opens.
       if (socket.readyState === socket.OPEN) subscribe(listener);
       return () => {
         if (listeners.delete(listener)) unsubscribe(listener);

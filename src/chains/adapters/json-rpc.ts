@@ -1,10 +1,10 @@
-/** JSON-RPC 2.0 as most nodes speak it, over the endpoints of a pool: one question, one result or the node's own refusal. */
+/** JSON-RPC 2.0 as most nodes implement it, over the endpoints of a pool: one request, one result or an error of the node. */
 import { AssayError } from '../../base/errors.ts';
 import type { Answered, EndpointAnswer, EndpointPool, EndpointRequest } from './endpoint-pool.ts';
 import { asObject, badAnswer, type Json } from './exact-json.ts';
 import type { Call } from './port.ts';
 
-/** The error object of a JSON-RPC answer. */
+/** The error object of a JSON-RPC response. */
 export class RpcRefusal extends AssayError {
   readonly rpcCode: number;
   readonly data: Json;
@@ -21,18 +21,20 @@ let lastId = 0;
 
 export interface RpcOptions<T> {
   readonly method: string;
-  /** By position, or by name where the node wants an object. */
+  /** By position, or by name if the node expects an object. */
   readonly params: Json;
-  /** Default '2.0'; Bitcoin Core takes '1.0' too. */
+  /** Default '2.0'; Bitcoin Core also accepts '1.0'. */
   readonly version?: '1.0' | '2.0';
   readonly layouts?: readonly string[];
-  /** Codes of errors that only say that this endpoint is not well now: others are asked, and it counts against it. */
+  /** Error codes that mean the endpoint is temporarily unavailable: the pool asks others, and it counts as a failure of this one. */
   readonly unwellCodes?: readonly number[];
-  /** Makes the result a value. Throws CHAIN_BAD_ANSWER. */
+  /** Converts the result to a value; throws CHAIN_BAD_ANSWER if it is invalid. */
   readonly read: (result: Json) => T;
 }
 
-/** A request of the pool for one JSON-RPC call. Some nodes send errors with the statuses 400, 404 and 500: those are read too. */
+/**
+ * Builds the pool request for one JSON-RPC call. Some nodes send errors with the status 400, 404 or 500, so those bodies are read too.
+ */
 export function rpcRequest<T>(options: RpcOptions<T>): EndpointRequest<T> {
   const { method, params, version = '2.0', layouts, unwellCodes = [], read } = options;
   lastId = lastId >= 2 ** 50 ? 1 : lastId + 1;
@@ -62,7 +64,7 @@ export function rpcRequest<T>(options: RpcOptions<T>): EndpointRequest<T> {
   };
 }
 
-/** A server's error that carries no JSON is its outage, not its answer. */
+/** An error status without a JSON body is an outage of the server, not a response to the request. */
 function jsonOf(answer: EndpointAnswer, source: string): Json {
   if (answer.status === 200) return answer.json();
   try {
@@ -72,6 +74,10 @@ function jsonOf(answer: EndpointAnswer, source: string): Json {
   }
 }
 
-/** Asks one JSON-RPC call of the pool. Throws what `EndpointPool.ask` throws; a node's own error is an RpcRefusal. */
+/**
+ * Sends one JSON-RPC call over the pool.
+ *
+ * @throws what `EndpointPool.ask` throws; an error of the node is an `RpcRefusal`
+ */
 export const rpcCall = <T>(pool: EndpointPool, options: RpcOptions<T>, call: Call): Promise<Answered<T>> =>
   pool.ask(rpcRequest(options), call);

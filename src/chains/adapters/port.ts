@@ -1,6 +1,6 @@
 /**
- * The port of every chain: what the program asks of a blockchain, whichever protocol answers. Implemented once a protocol family;
- * `test/conformance/adapter.ts` is what each implementation passes.
+ * The interface of every chain adapter: the operations that the program needs from a blockchain, independent of the protocol. Each protocol
+ * family has one implementation, and each implementation passes `test/conformance/adapter.ts`.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
@@ -10,53 +10,57 @@ import type { Transfer } from '../transfer.ts';
 import type { UtxoTransaction } from '../utxo-transaction.ts';
 import type { EndpointSpec } from './endpoints.ts';
 
-/** How long a call may take, fail-over and repetitions included, and the signal that ends it earlier. */
+/** Time limit of a call in milliseconds, including fail-over and retries, and the signal that aborts it earlier. */
 export interface Call {
   readonly signal: AbortSignal;
   readonly budgetMs: number;
 }
 
 /**
- * COMPLETE: all of what was asked. PARTIAL: a part, and `note` says which is missing. NONE: no source for it is configured.
- * OPAQUE: the chain itself hides it (Monero, shielded Zcash); never to be read as zero.
+ * How much of the requested data a result contains.
+ *
+ * - COMPLETE: all of it.
+ * - PARTIAL: a part of it; `note` says what is missing.
+ * - NONE: no source for it is configured.
+ * - OPAQUE: the chain itself hides it (Monero, shielded Zcash); never read it as zero.
  */
 export type Completeness = 'COMPLETE' | 'PARTIAL' | 'NONE' | 'OPAQUE';
 
-/** Where an answer comes from. Part of every answer. */
+/** The origin of a result; part of every result. */
 export interface Provenance {
-  /** Layout and host of who answered, as in `json-rpc 127.0.0.1:8545`; null where nobody was asked. */
+  /** Layout and host of the endpoint that answered, as in `json-rpc 127.0.0.1:8545`; null if no endpoint was asked. */
   readonly source: string | null;
-  /** Height of the newest block the answer takes into account; null where not known. */
+  /** Height of the newest block that the result includes; null if unknown. */
   readonly height: number | null;
   readonly completeness: Completeness;
-  /** A sentence that says what is missing and why; null where nothing is. */
+  /** A sentence that says what is missing and why; null if nothing is missing. */
   readonly note: string | null;
 }
 
 export interface BalanceAnswer extends Provenance {
-  /** Of the native asset, in its smallest unit; null for NONE and OPAQUE. */
+  /** In the smallest unit of the native asset; null for NONE and OPAQUE. */
   readonly balance: bigint | null;
 }
 
 export interface TransactionCountAnswer extends Provenance {
-  /** Transactions of the address as its chain counts them (EVM: those it sent); null for NONE and OPAQUE. */
+  /** Number of transactions of the address as its chain counts them (EVM: those it sent); null for NONE and OPAQUE. */
   readonly count: number | null;
 }
 
 export interface HistoryQuery {
-  /** Where the page before ended; null for the newest page. Opaque, and only valid for the same address and range. */
+  /** `nextCursor` of the previous page; null for the newest page. Opaque, and valid only for the same address and range. */
   readonly cursor: string | null;
-  /** Transfers wanted at most. A page may be shorter, and longer only where one block holds more. */
+  /** Maximum number of transfers. A page may be shorter; it is longer only if a single block holds more. */
   readonly limit: number;
-  /** Heights, both included; null for an open end. */
+  /** Block heights, inclusive; null for an open end. */
   readonly from: number | null;
   readonly to: number | null;
 }
 
-/** One page of an address's past, newest first. COMPLETE says that all kinds of transfers of these blocks are here. */
+/** One page of the history of an address, newest first. COMPLETE means that the page has all kinds of transfers of its blocks. */
 export interface HistoryPage extends Provenance {
   readonly transfers: readonly Transfer[];
-  /** UTXO chains alone: whole transactions, newest first; `transfers` is empty there. */
+  /** Only on UTXO chains: whole transactions, newest first; `transfers` is then empty. */
   readonly transactions?: readonly UtxoTransaction[];
   /** Null at the end of the history. */
   readonly nextCursor: string | null;
@@ -64,13 +68,13 @@ export interface HistoryPage extends Provenance {
 
 export interface BlockRef {
   readonly height: number;
-  /** In the chain's own canonical text. */
+  /** In the canonical text form of the chain. */
   readonly hash: string;
 }
 
 export interface HeadAnswer extends Provenance, BlockRef {
   readonly height: number;
-  /** Milliseconds since the epoch; null where the head's answer does not say. */
+  /** Milliseconds since the epoch; null if the response for the head has no time. */
   readonly timestampMs: number | null;
 }
 
@@ -88,58 +92,67 @@ export interface ContractCall {
 }
 
 export interface BlockAnswer extends Provenance {
-  /** Null where the chain has no such block yet. */
+  /** Null if the chain has no such block yet. */
   readonly block: Block | null;
 }
 
 export interface NameAnswer extends Provenance {
-  /** Canonical; null where the name is not registered or names no address of this chain. */
+  /** Canonical; null if the name is not registered or has no address on this chain. */
   readonly address: string | null;
 }
 
-/** Where following begins. */
+/** The position at which following starts. */
 export interface FollowFrom {
-  /** The first block that is delivered; null begins with the block that is the head now. */
+  /** The first block to deliver; null starts at the current head. */
   readonly fromHeight: number | null;
   /**
-   * Blocks already taken, oldest first, the last one at `fromHeight - 1`. Where the chain has left them meanwhile, the first event
-   * is a reorg. Empty where nothing was taken.
+   * Blocks that were already processed, oldest first; the last one has the height `fromHeight - 1`. If the chain has reverted some of them
+   * since, the first event is a reorg. Empty if no block was processed.
    */
   readonly known: readonly BlockRef[];
 }
 
 export type ChainEvent =
-  /** Blocks come in the order of the chain, none left out, none twice: each names the one delivered before it as its parent. */
+  /** Blocks arrive in chain order, without gaps or duplicates: the parent of each is the block delivered before it. */
   | { readonly type: 'block'; readonly block: Block; readonly completeness: Completeness }
-  /** The chain left these blocks, newest first. The next block follows `ancestor`; null: nothing that was known or taken remains. */
+  /**
+   * The chain reverted these blocks, newest first. The next block follows `ancestor`; null if none of the known or delivered blocks
+   * remains.
+   */
   | { readonly type: 'reorg'; readonly ancestor: BlockRef | null; readonly dropped: readonly BlockRef[] };
 
-/** One endpoint as it was last seen. */
+/** The last observed state of one endpoint. */
 export interface EndpointHealth {
   /** As in `Provenance.source`. */
   readonly source: string;
-  /** UNTRIED before the first request. REFUSED: serves another chain. */
+  /** UNTRIED: no request yet. REFUSED: the endpoint serves another chain. */
   readonly state: 'UP' | 'DOWN' | 'UNTRIED' | 'REFUSED';
-  /** Smoothed time of an answer; null before the first. */
+  /** Smoothed latency in milliseconds; null before the first response. */
   readonly latencyMs: number | null;
-  /** Requests that failed in a row. */
+  /** Number of consecutive failed requests. */
   readonly failures: number;
-  /** The last failure in words; null where the last request succeeded. */
+  /** Message of the last failure; null if the last request succeeded. */
   readonly lastError: string | null;
 }
 
 export interface ChainHealth {
   readonly chain: ChainId;
-  /** Whether a question has somebody to go to: an endpoint that is up or untried. */
+  /** True if at least one endpoint is up or untried. */
   readonly reachable: boolean;
   readonly endpoints: readonly EndpointHealth[];
 }
 
 /**
- * One chain. All methods throw AssayError: CHAIN_UNREACHABLE where no endpoint answered, CHAIN_TIMEOUT where the budget ended first,
- * CHAIN_BAD_ANSWER where only answers came that no honest node gives, CHAIN_MISMATCH where every endpoint serves another chain,
- * INVALID_ADDRESS for an address that is none of this chain. The reason of `signal` is thrown where the caller ends the call.
- * What no source is configured for is answered, not thrown: NONE.
+ * One chain. All methods throw `AssayError`:
+ *
+ * - CHAIN_UNREACHABLE if no endpoint answered.
+ * - CHAIN_TIMEOUT if the budget ran out first.
+ * - CHAIN_BAD_ANSWER if the only responses were ones that no honest node sends.
+ * - CHAIN_MISMATCH if every endpoint serves another chain.
+ * - INVALID_ADDRESS for an address that does not belong to this chain.
+ *
+ * If the caller aborts the call, the methods throw the reason of `signal`. If no source is configured for a request, they do not throw
+ * and return NONE.
  */
 export interface ChainAdapter {
   readonly chain: ChainId;
@@ -149,16 +162,20 @@ export interface ChainAdapter {
   head(call: Call): Promise<HeadAnswer>;
   block(height: number, call: Call): Promise<BlockAnswer>;
   /**
-   * Blocks as they come, until `signal` ends it (then it returns). Endpoints that fail are waited for. `budgetMs` holds for each
-   * request. Throws CHAIN_REORG_TOO_DEEP where the chain left more blocks than `reorgBlocksMax`.
+   * Delivers blocks as they appear, until `signal` aborts; then it returns. If endpoints fail, it waits for them. `budgetMs` applies to
+   * each request.
+   *
+   * @throws CHAIN_REORG_TOO_DEEP if the chain reverted more blocks than `reorgBlocksMax`
    */
   subscribe(from: FollowFrom, call: Call): AsyncIterable<ChainEvent>;
   /**
-   * Calls back where an address (canonical) may have done something since: a node told of a transaction that names it, or what a node
-   * told may have been missed. Returns the way to end it. Null where no endpoint tells of addresses.
+   * Calls back when an address (canonical) may have had activity: a node announced a transaction that names it, or announcements may have
+   * been missed. Null if no endpoint announces the activity of addresses.
+   *
+   * @returns a function that ends the subscription
    */
   readonly onActivity?: ((address: string, onActivity: () => void) => () => void) | null;
-  /** Null where the chain has no names. */
+  /** Null if the chain has no names. */
   readonly resolveName: ((name: string, call: Call) => Promise<NameAnswer>) | null;
   /**
    * Reads the header of one block (EVM).
@@ -173,30 +190,30 @@ export interface ChainAdapter {
    * @throws CHAIN_REFUSED if `blockHash` is given and no endpoint has the state of that block
    */
   readonly callContract?: (request: ContractCall, call: Call) => Promise<string | null>;
-  /** What is known of the endpoints; asks nobody. */
+  /** Returns the last observed state of the endpoints; sends no request. */
   health(): ChainHealth;
-  /** Ends open connections and subscriptions. Idempotent. */
+  /** Closes connections and subscriptions. Idempotent. */
   close(): Promise<void>;
 }
 
 export interface AdapterOptions {
   readonly chain: ChainId;
-  /** Nodes, in the order of preference; may be empty. */
+  /** Nodes, in order of preference; may be empty. */
   readonly rpc: readonly EndpointSpec[];
-  /** Explorers and indexers, in the order of preference; may be empty. */
+  /** Explorers and indexers, in order of preference; may be empty. */
   readonly history: readonly EndpointSpec[];
-  /** How many nodes must agree on what is read of them (balance, name, hash of a block); 1 asks one. */
+  /** How many nodes must agree on what they return (balance, name, block hash); 1 asks one node. */
   readonly quorum: number;
-  /** Whether resolving a name may fetch URLs that the name's owner chose (EVM: CCIP-Read). */
+  /** Whether name resolution may fetch URLs that the owner of the name chose (EVM: CCIP-Read). */
   readonly offchainNames: boolean;
 }
 
 export interface AdapterDeps {
   readonly clock: Clock;
   readonly log: Logger;
-  /** Uniform in [0, 1): spreads repetitions. */
+  /** Uniform in [0, 1); spreads retries over time. */
   readonly jitter: () => number;
 }
 
-/** What the module of a protocol family exports as `openAdapter`. Opens no connection: the first question does. */
+/** The function that the module of each protocol family exports as `openAdapter`. It opens no connection; the first request does. */
 export type OpenAdapter = (options: AdapterOptions, deps: AdapterDeps) => ChainAdapter;

@@ -1,6 +1,6 @@
 /**
- * Which module serves which chain, and the adapters that are open. A family's module, and with it its library, is imported when one
- * of its chains is first asked.
+ * Maps chains to adapter modules, and opens adapters. The module of a chain family, and the library it uses, is imported on the first
+ * use of one of its chains.
  */
 import { AssayError } from '../../base/errors.ts';
 import { CHAINS, type ChainFamily, type ChainId, chainOf } from '../registry.ts';
@@ -15,7 +15,7 @@ import type { AdapterDeps, ChainAdapter, OpenAdapter } from './port.ts';
 
 interface Family {
   readonly load: () => Promise<OpenAdapter>;
-  /** What an endpoint speaks where its URL has no `layout+` prefix. */
+  /** Default layout of an endpoint without a `layout+` prefix in its URL. */
   readonly layout: Readonly<Record<EndpointRole, string>>;
 }
 
@@ -75,22 +75,22 @@ const FAMILIES: Readonly<Record<ChainFamily, Family>> = {
 };
 
 export interface ChainAdaptersOptions {
-  /** By chain, the texts of ASSAY_RPC_<CHAIN> and ASSAY_HISTORY_<CHAIN>: URLs with commas between them. */
+  /** By chain, the values of ASSAY_RPC_<CHAIN> and ASSAY_HISTORY_<CHAIN>: comma-separated URLs. */
   readonly endpoints: Readonly<Record<EndpointRole, Readonly<Record<string, string>>>>;
-  /** Whether the public endpoints of data/endpoints.json are asked for roles that the operator named no endpoint for. */
+  /** Whether to use the public endpoints of data/endpoints.json for roles without an endpoint of the operator. */
   readonly publicEndpoints: boolean;
   readonly quorum: number;
   readonly offchainNames: boolean;
 }
 
 export interface ChainAdapters {
-  /** Opens the adapter of a chain when first asked. */
+  /** Returns the adapter of a chain, and opens it on first use. */
   of(chain: ChainId): Promise<ChainAdapter>;
-  /** Chains that have an endpoint. */
+  /** Chains with at least one endpoint. */
   readonly configured: readonly ChainId[];
-  /** Whether any endpoint of the chain is configured. Loads nothing. */
+  /** Returns whether the chain has an endpoint, optionally of one role. Does not load the adapter. */
   isConfigured(chain: ChainId, role?: EndpointRole): boolean;
-  /** Adapters that are open. */
+  /** Returns the open adapters. */
   open(): readonly ChainAdapter[];
   close(): Promise<void>;
 }
@@ -103,7 +103,11 @@ const VARIABLE_PREFIX: Readonly<Record<EndpointRole, string>> = {
   history: 'ASSAY_HISTORY_',
 };
 
-/** Throws INVALID_CONFIG naming the variable whose chain or URL is wrong. Opens and imports nothing. */
+/**
+ * Creates the registry. Opens no connection and imports no adapter.
+ *
+ * @throws INVALID_CONFIG with the name of the variable that has an invalid chain or URL
+ */
 export function createChainAdapters(options: ChainAdaptersOptions, deps: AdapterDeps): ChainAdapters {
   const named = {
     rpc: new Map<ChainId, readonly EndpointSpec[]>(),
@@ -129,7 +133,7 @@ export function createChainAdapters(options: ChainAdaptersOptions, deps: Adapter
     }
   }
 
-  /** Named endpoints stand in place of the public ones; a variable that is set to nothing switches those off. */
+  /** Endpoints of the operator replace the public ones; a variable with an empty value disables them. */
   const endpointsOf = (chain: ChainId, role: EndpointRole): readonly EndpointSpec[] =>
     named[role].get(chain) ?? shipped[role].get(chain) ?? [];
   const isConfigured = (chain: ChainId, role?: EndpointRole): boolean =>

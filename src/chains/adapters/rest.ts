@@ -1,4 +1,4 @@
-/** Questions in the style of REST over the endpoints of a pool, and lists that are read downwards in windows. */
+/** REST requests over the endpoints of a pool, and lists that are read downwards in windows. */
 import { AssayError } from '../../base/errors.ts';
 import { invalidCursor, type Told } from './account-chain.ts';
 import type { EndpointAnswer, EndpointPool, EndpointRequest } from './endpoint-pool.ts';
@@ -7,21 +7,21 @@ import { badAnswer, type Json } from './exact-json.ts';
 import type { Call } from './port.ts';
 
 export interface RestRequest<T> {
-  /** Below the endpoint's URL. */
+  /** Relative to the URL of the endpoint. */
   readonly path: string | ((endpoint: EndpointSpec) => string);
   readonly query?: Readonly<Record<string, string>>;
-  /** Sent as JSON by POST. */
+  /** Sent as JSON in a POST request. */
   readonly body?: Json;
   readonly layouts: readonly string[];
-  /** What a 404 means; without it, that the endpoint does not answer this question. */
+  /** The value to return for a 404; without it, a 404 means that the endpoint does not answer this request. */
   readonly missing?: T;
-  /** What answers of other statuses mean, where they mean something; those may throw what `read` may. */
+  /** Handles other status codes that have a meaning; its `read` may throw what the main `read` may. */
   readonly others?: { readonly statuses: readonly number[]; readonly read: (json: Json) => T };
   readonly headersFor?: (endpoint: EndpointSpec) => Readonly<Record<string, string>>;
   readonly read: (json: Json, endpoint: EndpointSpec) => T;
 }
 
-/** As a request of the pool. */
+/** Converts a REST request to a request of the pool. */
 export function restRequest<T>(request: RestRequest<T>): EndpointRequest<T> {
   const { path, query, body, layouts, headersFor, others, read } = request;
   const hasMissing = 'missing' in request;
@@ -33,7 +33,7 @@ export function restRequest<T>(request: RestRequest<T>): EndpointRequest<T> {
     statuses: [...(hasMissing ? [404] : []), ...(others?.statuses ?? [])],
     read: (answer: EndpointAnswer, endpoint) => {
       if (answer.status === 404 && hasMissing) {
-        // A server's own page of an unknown path is no word on the question.
+        // If the body is not JSON, it is the server's own page for an unknown path and not a response to the request.
         answer.json();
         return request.missing as T;
       }
@@ -43,7 +43,10 @@ export function restRequest<T>(request: RestRequest<T>): EndpointRequest<T> {
   };
 }
 
-/** The password of an endpoint's URL, for APIs that take a key in a header of their own: `https://key:SECRET@host`. */
+/**
+ * Returns a function that puts the password of an endpoint's URL into the header `name`, for APIs with their own key header:
+ * `https://key:SECRET@host`.
+ */
 export function apiKeyHeader(name: string): (endpoint: EndpointSpec) => Readonly<Record<string, string>> {
   return ({ authorization }) => {
     if (authorization === null) return {};
@@ -54,26 +57,28 @@ export function apiKeyHeader(name: string): (endpoint: EndpointSpec) => Readonly
   };
 }
 
-/** Asks one question. `height` of the answer is not known here. */
+/** Sends one request. The `height` of the result is null. */
 export async function rest<T>(pool: EndpointPool, request: RestRequest<T>, call: Call): Promise<Told<T>> {
   const { value, endpoint } = await pool.ask(restRequest(request), call);
   return { value, source: endpoint.source, height: null };
 }
 
-/** One list of a source: rows with a key (a height or a time) inside [min, max], newest first, at most `size`. */
+/** One list of a source: rows with a key (a height or a time) in [min, max], newest first, at most `size`. */
 export type WindowList<R> = (window: {
   readonly min: number | null;
   readonly max: number | null;
   readonly size: number;
 }) => Promise<readonly { readonly key: number; readonly row: R }[]>;
 
-/** Rows of one key that are read at most: pages of sources end there. */
+/** Maximum number of rows with the same key; pages of sources end there. */
 const ROWS_OF_KEY_MAX = 200;
 
 /**
- * Reads several lists of one address as one, downwards: rows are only delivered down to a key that every list is complete above.
- * The cursor is that key, which can only fall. Throws CHAIN_BAD_ANSWER for lists in another order or outside their window, and
- * CHAIN_REFUSED where one key has more rows than a source gives.
+ * Merges several lists of one address, read downwards: rows are delivered only above the key down to which every list is complete. The
+ * cursor is that key, and it only decreases.
+ *
+ * @throws CHAIN_BAD_ANSWER if a list has another order or has rows outside its window
+ * @throws CHAIN_REFUSED if one key has more rows than a source returns
  */
 export async function readWindows<R>(
   lists: readonly WindowList<R>[],
@@ -116,7 +121,7 @@ export async function readWindows<R>(
   if (floor === null) return { rows: all.map(({ row }) => row), next: null };
   const whole = all.filter(({ key }) => key > floor);
   if (whole.length > 0) return { rows: whole.map(({ row }) => row), next: String(floor) };
-  // One key fills the page: all of it at once, then on below it.
+  // Rows with a single key fill the page: read all of them at once, then continue below that key.
   const same = await read({ min: floor, max: floor, size: ROWS_OF_KEY_MAX });
   if (same.floor !== null)
     throw new AssayError(

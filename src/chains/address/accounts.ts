@@ -1,4 +1,4 @@
-/** SOL, TRON, XRP, XLM, DOT, TON, ATOM, ALGO and XTZ: chains whose addresses are one key or hash with a checksum. */
+/** Addresses that are one key or hash with a checksum: SOL, TRON, XRP, XLM, DOT, TON, ATOM, ALGO and XTZ. */
 import { blake2b } from '@noble/hashes/blake2.js';
 import { sha256, sha512_256 } from '@noble/hashes/sha2.js';
 import { base32nopad, base58, base58xrp, bech32, createBase58check } from '@scure/base';
@@ -45,6 +45,7 @@ const ACCOUNT = 1;
 
 const SOL = 9;
 
+/** Writes the key of a Solana address. See `WriteKey`. */
 export const writeSolKey: WriteKey = (bytes, start, end, out, at) => {
   const length = decodeBase58(bytes, start, end, BITCOIN_DIGITS);
   if (length < 0) return base58Fault(length);
@@ -52,6 +53,7 @@ export const writeSolKey: WriteKey = (bytes, start, end, out, at) => {
   return found(put(SOL, ACCOUNT, decoded, DECODED_END - 32, 32, out, at), 'account');
 };
 
+/** Formats a Solana payload in base58; null if it is not an account. */
 export const formatSol = (kindByte: number, payload: Uint8Array): string | null =>
   kindByte === ACCOUNT && payload.length === 32 ? base58.encode(payload) : null;
 
@@ -64,7 +66,7 @@ for (const letter of 'ABCDEF') HEX_DIGITS[letter.charCodeAt(0)] = Number.parseIn
 
 const hexBytes = new Uint8Array(32);
 
-/** Reads hex digits, in any case, into `hexBytes`; false where one is none. */
+/** Reads hex digits in any case into `hexBytes`; false if a character is not a hex digit. */
 function readHex(bytes: Uint8Array, start: number, length: number): boolean {
   for (let i = 0; i < length; i++) {
     const high = HEX_DIGITS[bytes[start + 2 * i] as number] as number;
@@ -75,6 +77,7 @@ function readHex(bytes: Uint8Array, start: number, length: number): boolean {
   return true;
 }
 
+/** Writes the key of a TRON address. See `WriteKey`. */
 export const writeTronKey: WriteKey = (bytes, start, end, out, at) => {
   if (end - start === 42 && readHex(bytes, start, 21)) {
     if (hexBytes[0] !== TRON_VERSION) return fault(PREFIX, 'must begin with 41 in its hex form');
@@ -90,15 +93,17 @@ export const writeTronKey: WriteKey = (bytes, start, end, out, at) => {
 
 const base58check = createBase58check(sha256);
 
+/** Formats a TRON payload in base58check; null for an unknown kind. */
 export const formatTron = (kindByte: number, payload: Uint8Array): string | null =>
   kindByte === ACCOUNT ? base58check.encode(Uint8Array.of(TRON_VERSION, ...payload)) : null;
 
-// XRP: base58check with Ripple's alphabet; X-addresses (XLS-5d) carry a destination tag beside the account.
+// XRP: base58check with Ripple's alphabet; X-addresses (XLS-5d) have a destination tag in addition to the account.
 
 const XRP = 11;
 const X_MAIN = 0x0544;
 const X_TEST = 0x0493;
 
+/** Writes the key of an XRP address, with a destination tag as memo. See `WriteKey`. */
 export const writeXrpKey: WriteKey = (bytes, start, end, out, at) => {
   const length = decodeBase58Check(bytes, start, end, RIPPLE_DIGITS);
   if (length < 0) return length;
@@ -124,6 +129,7 @@ export const writeXrpKey: WriteKey = (bytes, start, end, out, at) => {
   return found(put(XRP, ACCOUNT, decoded, from + 2, 20, out, at), 'x-address', memo);
 };
 
+/** Formats an XRP payload as a classic address; null for an unknown kind. */
 export function formatXrp(kindByte: number, payload: Uint8Array): string | null {
   if (kindByte !== ACCOUNT) return null;
   const body = Uint8Array.of(0, ...payload);
@@ -135,7 +141,7 @@ export function formatXrp(kindByte: number, payload: Uint8Array): string | null 
 const BASE32_DIGITS = digitTable('ABCDEFGHIJKLMNOPQRSTUVWXYZ234567');
 const base32Bytes = new Uint8Array(64);
 
-/** Decodes into `base32Bytes`; bits left over must be zero. Returns the count of bytes or a fault code. At most 100 characters. */
+/** Decodes into `base32Bytes`; the remaining bits must be zero. Returns the number of bytes or a fault code. At most 100 characters. */
 function readBase32(bytes: Uint8Array, start: number, end: number): number {
   let pending = 0;
   let bits = 0;
@@ -154,7 +160,7 @@ function readBase32(bytes: Uint8Array, start: number, end: number): number {
   return length;
 }
 
-/** CRC-16/XMODEM of the first bytes. */
+/** CRC-16/XMODEM of the first `length` bytes. */
 function crc16(bytes: Uint8Array, length: number): number {
   let crc = 0;
   for (let i = 0; i < length; i++) {
@@ -164,7 +170,7 @@ function crc16(bytes: Uint8Array, length: number): number {
   return crc;
 }
 
-// XLM: strkey (SEP-23). A muxed account is the account with an id, which the answer carries as memo.
+// XLM: strkey (SEP-23). A muxed account is the account with an id, which the result has as memo.
 
 const XLM = 12;
 const MUXED_VERSION = 12 << 3;
@@ -183,6 +189,7 @@ const STRKEYS: readonly StrkeyRow[] = [
   { version: 1 << 3, payloadBytes: 33, kindByte: 4, kind: 'claimable_balance' },
 ];
 
+/** Writes the key of a Stellar address, with a muxed id as memo. See `WriteKey`. */
 export const writeXlmKey: WriteKey = (bytes, start, end, out, at) => {
   const chars = end - start;
   if (chars !== 56 && chars !== 58 && chars !== 69) return fault(LENGTH, 'must have 56, 58 or 69 characters');
@@ -204,6 +211,7 @@ export const writeXlmKey: WriteKey = (bytes, start, end, out, at) => {
   return fault(PREFIX, 'is a Stellar key of a kind that is no address');
 };
 
+/** Formats a Stellar payload as strkey; null for an unknown kind. */
 export function formatXlm(kindByte: number, payload: Uint8Array): string | null {
   const row = STRKEYS.find((each) => each.kindByte === kindByte);
   if (row === undefined) return null;
@@ -216,6 +224,7 @@ export function formatXlm(kindByte: number, payload: Uint8Array): string | null 
 
 const ALGO = 18;
 
+/** Writes the key of an Algorand address. See `WriteKey`. */
 export const writeAlgoKey: WriteKey = (bytes, start, end, out, at) => {
   if (end - start !== 58) return fault(LENGTH, 'must have 58 characters');
   const total = readBase32(bytes, start, end);
@@ -227,17 +236,19 @@ export const writeAlgoKey: WriteKey = (bytes, start, end, out, at) => {
   return found(put(ALGO, ACCOUNT, base32Bytes, 0, 32, out, at), 'account');
 };
 
+/** Formats an Algorand payload in base32; null for an unknown kind. */
 export const formatAlgo = (kindByte: number, payload: Uint8Array): string | null =>
   kindByte === ACCOUNT
     ? base32nopad.encode(Uint8Array.of(...payload, ...sha512_256(payload).subarray(28)))
     : null;
 
-// DOT: SS58 with prefix 0. Prefix 42 names no network; wallets show it for the same key, so it is the same account.
+// DOT: SS58 with prefix 0. Prefix 42 is generic; wallets show it for the same key, so it is the same account.
 
 const DOT = 14;
 const GENERIC_PREFIX = 42;
 const SS58_TAG = Buffer.from('SS58PRE');
 
+/** Writes the key of a Polkadot address. See `WriteKey`. */
 export const writeDotKey: WriteKey = (bytes, start, end, out, at) => {
   const length = decodeBase58(bytes, start, end, BITCOIN_DIGITS);
   if (length < 0) return base58Fault(length);
@@ -256,13 +267,14 @@ export const writeDotKey: WriteKey = (bytes, start, end, out, at) => {
   return found(put(DOT, ACCOUNT, decoded, from + 1, 32, out, at), kind);
 };
 
+/** Formats a Polkadot payload as SS58 with prefix 0; null for an unknown kind. */
 export function formatDot(kindByte: number, payload: Uint8Array): string | null {
   if (kindByte !== ACCOUNT) return null;
   const hash = blake2b(Uint8Array.of(...SS58_TAG, 0, ...payload), { dkLen: 64 });
   return base58.encode(Uint8Array.of(0, ...payload, ...hash.subarray(0, 2)));
 }
 
-// TON: workchain and 32 bytes, raw or as 36 bytes of base64 with flags and a CRC (TEP-2). All forms are one account.
+// TON: workchain and 32 bytes, raw or as 36 bytes of base64 with flags and a CRC (TEP-2). All forms are the same account.
 
 const TON = 15;
 const BOUNCEABLE = 0x11;
@@ -290,6 +302,7 @@ function readTonFriendly(bytes: Uint8Array, start: number): number {
   return crc16(tonBytes, 34) === written ? 0 : fault(CHECKSUM, 'has a wrong checksum');
 }
 
+/** Writes the key of a TON address in any form. See `WriteKey`. */
 export const writeTonKey: WriteKey = (bytes, start, end, out, at) => {
   if (startsWith(bytes, start, end, '0:')) return writeTonRaw(bytes, start + 2, end, 0, out, at);
   if (startsWith(bytes, start, end, '-1:')) return writeTonRaw(bytes, start + 3, end, 255, out, at);
@@ -323,6 +336,7 @@ function writeTonRaw(
   return found(35, 'raw');
 }
 
+/** Formats a TON payload in the raw form; null for an unknown kind. */
 export const formatTon = (kindByte: number, payload: Uint8Array): string | null =>
   kindByte === ACCOUNT
     ? `${payload[0] === 255 ? -1 : 0}:${Buffer.from(payload.subarray(1)).toString('hex')}`
@@ -334,6 +348,7 @@ const ATOM = 17;
 const ATOM_HRP = 'cosmos';
 const DERIVED = 2;
 
+/** Writes the key of a Cosmos Hub address. See `WriteKey`. */
 export const writeAtomKey: WriteKey = (bytes, start, end, out, at) => {
   if (!startsWith(bytes, start, end, 'cosmos1', true)) return fault(PREFIX, 'must begin with cosmos1');
   if (end - start > 90) return fault(LENGTH, 'is too long');
@@ -346,19 +361,20 @@ export const writeAtomKey: WriteKey = (bytes, start, end, out, at) => {
   return fault(LENGTH, 'has a payload of a wrong length');
 };
 
+/** Formats a Cosmos Hub payload in bech32; null for an unknown kind. */
 export const formatAtom = (kindByte: number, payload: Uint8Array): string | null =>
   kindByte === ACCOUNT || kindByte === DERIVED ? bech32.encode(ATOM_HRP, bech32.toWords(payload), 90) : null;
 
-// XTZ: base58check with three bytes of prefix; the payload is the 22 bytes of the binary protocol.
+// XTZ: base58check with a three-byte prefix; the payload is the 22 bytes of the binary protocol.
 
 const XTZ = 19;
 
 interface TezosRow {
-  /** Three bytes, chosen so that the text begins with the kind's name. */
+  /** Three bytes, chosen so that the text begins with the name of the kind. */
   readonly prefix: number;
   readonly kindByte: number;
   readonly kind: string;
-  /** What stands before the 20 bytes in the payload; one byte means that a zero byte follows them. */
+  /** Bytes before the 20-byte hash in the payload; if there is only one, a zero byte follows the hash. */
   readonly tag: readonly number[];
 }
 
@@ -371,6 +387,7 @@ const TEZOS: readonly TezosRow[] = [
   { prefix: 0x067c75, kindByte: 6, kind: 'sr1', tag: [3] },
 ];
 
+/** Writes the key of a Tezos address. See `WriteKey`. */
 export const writeXtzKey: WriteKey = (bytes, start, end, out, at) => {
   const length = decodeBase58Check(bytes, start, end, BITCOIN_DIGITS);
   if (length < 0) return length;
@@ -392,6 +409,7 @@ export const writeXtzKey: WriteKey = (bytes, start, end, out, at) => {
   return fault(PREFIX, 'must begin with tz1, tz2, tz3, tz4, KT1 or sr1');
 };
 
+/** Formats a Tezos payload in base58check; null for an unknown kind. */
 export function formatXtz(kindByte: number, payload: Uint8Array): string | null {
   const row = TEZOS.find((each) => each.kindByte === kindByte);
   if (row === undefined) return null;

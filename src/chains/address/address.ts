@@ -1,21 +1,21 @@
-/** What every address codec yields: the parsed address, its binary key, and the error with the reason. */
+/** The types that all address codecs share: the parsed address, its binary key, and the error with its reason. */
 import { AssayError } from '../../base/errors.ts';
 import type { ChainId } from '../registry.ts';
 
 /**
- * The identity of an address in every index: chain byte (registry `keyByte`, shared by all EVM chains), kind byte, payload.
- * Two texts that mean the same account have the same key; hashes of different chains never meet.
+ * The identity of an address in every index: chain byte (`keyByte` of the registry, shared by all EVM chains), kind byte, payload. Two
+ * texts of the same account have the same key; keys of different chains are never equal.
  */
 export type AddressKey = Uint8Array;
 
 export interface ParsedAddress {
   readonly chain: ChainId;
-  /** The one text that this address is stored and compared by (EVM: EIP-55). */
+  /** The only text in which this address is stored and compared (EVM: EIP-55). */
   readonly canonical: string;
-  /** The chain's own name for the form, e.g. `p2pkh`, `taproot`, `reward`, `account`. */
+  /** The chain's own name of the format, e.g. `p2pkh`, `taproot`, `reward`, `account`. */
   readonly kind: string;
   readonly key: AddressKey;
-  /** Destination tag, memo id or payment id that the text carried beside the account; null where none. */
+  /** Destination tag, memo id or payment id in the text in addition to the account; null if the text has none. */
   readonly memo: string | null;
 }
 
@@ -29,7 +29,7 @@ export type AddressFault =
   | 'version'
   | 'form';
 
-/** A text that is not an address of the chain; `fault` says what is wrong with it. */
+/** A text that is not an address of the chain; `fault` is the reason. */
 export class AddressError extends AssayError {
   readonly fault: AddressFault;
 

@@ -1,19 +1,19 @@
-/** Base58: decoding by limbs, a hot path of every bulk job. */
+/** Base58 decoding with limbs, a hot path of every bulk job. */
 import { digitTable } from './fault.ts';
 
 export const BITCOIN_DIGITS = digitTable('123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz');
 export const RIPPLE_DIGITS = digitTable('rpshnaf39wBUDNEGHJKLM4PQRST7VWXYZ2bcdeCg65jkm8oFqi1tuvAxyz');
 
-/** Room for the longest text: 512 characters of base58 are 375 bytes. */
+/** Size for the longest text: 512 base58 characters are 375 bytes. */
 export const DECODED_END = 384;
-/** The decoded bytes, ending at DECODED_END: numbers grow to the left. Valid until the next call on the same thread. */
+/** The decoded bytes, which end at DECODED_END: numbers grow to the left. Valid until the next call on the same thread. */
 export const decoded = new Uint8Array(DECODED_END);
 
 export const NOT_BASE58 = -1;
 export const TOO_LONG = -2;
 
 const TEXT_MAX = 512;
-/** Characters folded into one multiplication: 58^5 times a 22-bit limb stays below 2^53. */
+/** Characters per multiplication: 58^5 times a 22-bit limb is less than 2^53. */
 const GROUP = 5;
 const POWERS = Float64Array.of(1, 58, 58 ** 2, 58 ** 3, 58 ** 4, 58 ** 5);
 const LIMB_BITS = 22;
@@ -21,8 +21,9 @@ const LIMB = 2 ** LIMB_BITS;
 const limbs = new Float64Array(Math.ceil((DECODED_END * 8) / LIMB_BITS) + 2);
 
 /**
- * Decodes `src[start, end)` (ASCII) into `decoded` and returns how many bytes that are, or NOT_BASE58 or TOO_LONG. Each leading
- * zero digit is a zero byte.
+ * Decodes `src[start, end)` (ASCII) into `decoded`. Each leading zero digit is a zero byte.
+ *
+ * @returns the number of bytes, or NOT_BASE58 or TOO_LONG
  */
 export function decodeBase58(src: Uint8Array, start: number, end: number, digits: Uint8Array): number {
   if (end - start > TEXT_MAX) return TOO_LONG;

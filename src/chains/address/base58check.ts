@@ -1,4 +1,4 @@
-/** Base58check: base58 with four bytes of double SHA-256 behind the payload. */
+/** Base58check: base58 with four bytes of double SHA-256 after the payload. */
 import { sha256 } from '@noble/hashes/sha2.js';
 import { DECODED_END, decodeBase58, decoded, NOT_BASE58 } from './base58.ts';
 import { CHARACTERS, CHECKSUM, fault, LENGTH } from './fault.ts';
@@ -7,8 +7,9 @@ import { doubleSha256Head, ONE_BLOCK_MAX } from './sha256.ts';
 const CHECKSUM_BYTES = 4;
 
 /**
- * Decodes and checks. Returns the length of the payload (version bytes included), which then ends four bytes before the end of
- * `decoded`: see `payloadStart`. Or a fault code.
+ * Decodes a text and verifies its checksum.
+ *
+ * @returns the length of the payload (including version bytes), which starts at `payloadStart(length)` in `decoded`; or a fault code
  */
 export function decodeBase58Check(src: Uint8Array, start: number, end: number, digits: Uint8Array): number {
   const total = decodeBase58(src, start, end, digits);
@@ -26,7 +27,7 @@ export function decodeBase58Check(src: Uint8Array, start: number, end: number, d
   return head === written ? length : fault(CHECKSUM, 'has a wrong checksum');
 }
 
-/** Where in `decoded` a payload of that length begins. */
+/** Returns the offset in `decoded` at which a payload of that length starts. */
 export const payloadStart = (length: number): number => DECODED_END - CHECKSUM_BYTES - length;
 
 function longHead(from: number, length: number): number {

@@ -1,20 +1,20 @@
-/** Bech32 (BIP 173) and Bech32m (BIP 350), without their length limit: whoever knows the chain limits the length. */
+/** Bech32 (BIP 173) and Bech32m (BIP 350), without their length limit: the codec of each chain limits the length. */
 import { CHARACTERS, CHECKSUM, digitTable, FORM, fault, LENGTH } from './fault.ts';
 
 export const BECH32_DIGITS = digitTable('qpzry9x8gf2tvdw0s3jn54khce6mua7l');
 
-/** What the checksum of either variant comes to. */
+/** Checksum constants of the two variants. */
 export const BECH32 = 1;
 export const BECH32M = 0x2bc830a3;
 
 const CHECKSUM_WORDS = 6;
 const WORDS_MAX = 512;
 
-/** The five-bit words of the last text, and the bytes of the last unpackWords. Valid until the next call on the same thread. */
+/** The five-bit words of the last text, and the bytes of the last `unpackWords`. Valid until the next call on the same thread. */
 export const words = new Uint8Array(WORDS_MAX);
 export const unpacked = new Uint8Array((WORDS_MAX * 5) >> 3);
 
-/** Whether ASCII letters of both cases occur. */
+/** Returns whether ASCII letters of both cases occur. */
 export function hasMixedCase(bytes: Uint8Array, start: number, end: number): boolean {
   let hasUpper = false;
   let hasLower = false;
@@ -38,8 +38,9 @@ function step(checksum: number, word: number): number {
 }
 
 /**
- * Reads a text whose prefix (`hrpLength` bytes, already recognised) stands before the separator; the checksum must come to
- * `constant`. Returns how many `words` there are without the checksum, or a fault code.
+ * Decodes a text whose prefix (`hrpLength` bytes) has already been recognized; the checksum must be that of `constant`.
+ *
+ * @returns the number of `words` without the checksum, or a fault code
  */
 export function decodeBech32(
   bytes: Uint8Array,
@@ -78,7 +79,11 @@ export function decodeBech32(
 
 const lower = (byte: number): number => (byte >= 65 && byte <= 90 ? byte + 32 : byte);
 
-/** Packs `words[from, count)` into `unpacked`. Returns the number of bytes, or a fault code where the padding is not as it must be. */
+/**
+ * Packs `words[from, count)` into `unpacked`.
+ *
+ * @returns the number of bytes, or a fault code if the padding is invalid
+ */
 export function unpackWords(from: number, count: number): number {
   let held = 0;
   let bits = 0;

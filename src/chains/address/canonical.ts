@@ -1,9 +1,9 @@
-/** Which texts are canonical as they stand: what spares a bulk job from writing every address anew. */
+/** Determines which address texts are already canonical, so that bulk jobs need not format them again. */
 import { CHAINS, type ChainId } from '../registry.ts';
 
 /**
- * Chains by the first characters of the texts that are canonical as given once their key could be read: base58check and lower-case
- * bech32 write each key in one way only. All other texts (forms of which an account has several) must be written anew.
+ * First characters, by chain, of texts that are canonical if their key can be parsed: base58check and lower-case bech32 have exactly
+ * one text per key. All other texts (formats with several texts per account) must be formatted again.
  */
 const FIRST_CHARACTERS: Readonly<Partial<Record<ChainId, string>>> = {
   BTC: '13b',
@@ -22,7 +22,11 @@ const tables: ReadonlyMap<ChainId, Uint8Array> = new Map(
   }),
 );
 
-/** Whether a valid address text of the chain that begins with this ASCII code is canonical as given. */
+/**
+ * Returns whether a valid address text of the chain is already canonical.
+ *
+ * @param firstCode - ASCII code of the first character
+ */
 export function isCanonicalAsGiven(chain: ChainId, firstCode: number): boolean {
   return (tables.get(chain) as Uint8Array)[firstCode] === 1;
 }

@@ -1,4 +1,4 @@
-/** Cardano: Shelley addresses (CIP-19, bech32) by the type in their header, and Byron addresses (base58 of CBOR with CRC-32). */
+/** Cardano addresses: Shelley (CIP-19, bech32) by the type in their header, and Byron (base58 of CBOR with CRC-32). */
 import { base58, bech32 } from '@scure/base';
 import { BITCOIN_DIGITS, DECODED_END, decodeBase58, decoded, NOT_BASE58 } from './base58.ts';
 import { BECH32, decodeBech32, unpacked, unpackWords } from './bech32.ts';
@@ -23,7 +23,7 @@ interface ShelleyRow {
   readonly type: number;
   readonly kind: string;
   readonly hrp: 'addr' | 'stake';
-  /** Header and hashes; a pointer's three numbers come on top. */
+  /** Size of header and hashes; a pointer has three numbers in addition. */
   readonly bytes: number;
 }
 
@@ -42,10 +42,11 @@ const SHELLEY: readonly ShelleyRow[] = [
 const BYRON = 1;
 const SHELLEY_KIND = 16;
 const POINTER_TYPES = [4, 5];
-/** A pointer is slot, transaction and certificate index, each at most ten groups of seven bits. */
+/** A pointer is slot, transaction and certificate index, each with at most ten groups of seven bits. */
 const POINTER_BYTES_MAX = 30;
 const MAINNET = 1;
 
+/** Writes the key of a Shelley or Byron address. See `WriteKey`. */
 export const writeAdaKey: WriteKey = (bytes, start, end, out, at) => {
   if (
     startsWith(bytes, start, end, 'addr_test1', true) ||
@@ -81,7 +82,7 @@ function writeShelley(
   return found(put(SHELLEY_KIND + row.type, unpacked, 0, length, out, at), row.kind);
 }
 
-/** Whether `unpacked[from, to)` is three numbers of seven bits a byte, the highest first. */
+/** Returns whether `unpacked[from, to)` is three numbers with seven bits per byte, most significant first. */
 function isPointer(from: number, to: number): boolean {
   if (to - from > POINTER_BYTES_MAX) return false;
   let numbers = 0;
@@ -119,9 +120,11 @@ function crc32(bytes: Uint8Array, from: number, to: number): number {
 }
 
 let cborValue = 0;
-/** The length or number that the last head gave; a function, because the compiler thinks that calls leave the variable alone. */
+/** The length or number of the last head; a function, because the compiler assumes that calls do not change the variable. */
 const cborNumber = (): number => cborValue;
-/** Where the body of a CBOR item of `major` begins, after a length or number in its shortest form; -1 where it is none. */
+/**
+ * Returns the offset of the body of a CBOR item of `major`, after a length or number in its shortest form; -1 if there is no such item.
+ */
 function readCborHead(major: number, at: number): number {
   const head = decoded[at];
   if (at >= DECODED_END || head === undefined || head >> 5 !== major) return -1;
@@ -145,7 +148,7 @@ const ROOT_BYTES = 28;
 /** Attributes of a Byron address: 1 is the encrypted derivation path, 2 the magic number of a test network. */
 const NETWORK_MAGIC = 2;
 
-/** [tag 24 of bytes [root hash, {attributes}, type], CRC-32 of those bytes]; every number in its shortest form. */
+/** Parses [tag 24 of bytes [root hash, {attributes}, type], CRC-32 of those bytes]; every number in its shortest form. */
 function writeByron(bytes: Uint8Array, start: number, end: number, out: Uint8Array, at: number): number {
   const total = decodeBase58(bytes, start, end, BITCOIN_DIGITS);
   if (total === NOT_BASE58)
@@ -183,6 +186,7 @@ function checkByronBody(from: number, to: number): number {
   return readCborHead(CBOR_UINT, at) === to ? 0 : fault(FORM, malformed);
 }
 
+/** Formats a Cardano payload in bech32, or in base58 if it is a Byron address; null for an unknown kind. */
 export function formatAda(kindByte: number, payload: Uint8Array): string | null {
   if (kindByte === BYRON) return formatByron(payload);
   const row = SHELLEY.find((each) => SHELLEY_KIND + each.type === kindByte);

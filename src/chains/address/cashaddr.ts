@@ -6,7 +6,7 @@ import { CHARACTERS, CHECKSUM, fault, found, LENGTH, startsWith, VERSION } from 
 const PREFIX_TEXT = 'bitcoincash:';
 const CHECKSUM_WORDS = 8;
 
-/** The generator of the 40-bit checksum as upper and lower 20 bits: it does not fit 32-bit arithmetic in one piece. */
+/** The generator of the 40-bit checksum as upper and lower 20 bits, because it exceeds 32-bit arithmetic. */
 const GENERATOR_HIGH = Int32Array.of(0x98f2b, 0x79b76, 0xf33e5, 0xae2ea, 0x1e4f4);
 const GENERATOR_LOW = Int32Array.of(0xc8e61, 0xd99e2, 0xfb3c4, 0xbe2a8, 0x3e470);
 
@@ -17,7 +17,7 @@ interface CashaddrRow {
   readonly kind: string;
 }
 
-/** A version byte is four bits of type and three of size. The token-aware types name the same account. */
+/** A version byte has four bits of type and three bits of size. The token-aware types name the same account. */
 const VERSIONS: readonly CashaddrRow[] = [
   { version: 0x00, hashBytes: 20, kindByte: 1, kind: 'p2pkh' },
   { version: 0x08, hashBytes: 20, kindByte: 2, kind: 'p2sh' },
@@ -27,10 +27,10 @@ const VERSIONS: readonly CashaddrRow[] = [
   { version: 0x1b, hashBytes: 32, kindByte: 6, kind: 'p2sh32' },
 ];
 
-/** Lengths of the part behind the colon: 21 or 33 bytes in words of five bits, and the checksum. */
+/** Lengths of the part after the colon: 21 or 33 bytes in five-bit words, plus the checksum. */
 const PAYLOAD_CHARS = [42, 61];
 
-/** Whether a text is meant as cashaddr: it names the prefix, or has the length of a payload, which no base58 address has. */
+/** Returns whether a text is meant as cashaddr: it has the prefix, or the length of a payload, which no base58 address has. */
 export function isCashaddrPayload(bytes: Uint8Array, start: number, end: number): boolean {
   return PAYLOAD_CHARS.includes(end - start) || startsWith(bytes, start, end, PREFIX_TEXT, true);
 }
@@ -56,7 +56,7 @@ function absorbPrefix(): void {
   absorb(0);
 }
 
-/** See `WriteKey`. The prefix may be left out, and letters may be all upper case. */
+/** See `WriteKey`. The prefix is optional, and letters may be all upper case. */
 export function writeCashaddrKey(
   keyByte: number,
   bytes: Uint8Array,
@@ -90,7 +90,7 @@ export function writeCashaddrKey(
   return found(length + 1, row.kind);
 }
 
-/** The text with prefix, in lower case; null for a kind that cashaddr does not have. */
+/** Returns the text with its prefix, in lower case; null for a kind that cashaddr does not have. */
 export function formatCashaddr(kindByte: number, hash: Uint8Array): string | null {
   const row = VERSIONS.find((each) => each.kindByte === kindByte);
   if (row === undefined) return null;

@@ -1,4 +1,4 @@
-/** EVM addresses: 0x and 40 hex digits, with the checksum of EIP-55 where letters of both cases occur. */
+/** EVM addresses: 0x and 40 hex digits, with the checksum of EIP-55 if letters of both cases occur. */
 import { CHARACTERS, CHECKSUM, FORM, fault, found, LENGTH, PREFIX, startsWith } from './fault.ts';
 import { digest, keccak256Block } from './keccak.ts';
 
@@ -21,7 +21,7 @@ for (let value = 0; value < 16; value++) {
 
 const lowered = new Uint8Array(40);
 
-/** See `WriteKey`. One case only is accepted without a checksum, as EIP-55 says. */
+/** See `WriteKey`. Text in a single letter case is accepted without a checksum, as EIP-55 specifies. */
 export function writeEvmKey(
   bytes: Uint8Array,
   start: number,
@@ -72,7 +72,7 @@ function caseMatches(bytes: Uint8Array, start: number): boolean {
 const digestAsksUpper = (digit: number): boolean =>
   ((digest[digit >> 1] as number) & (digit & 1 ? 0x08 : 0x80)) !== 0;
 
-/** The EIP-55 text of 20 bytes. */
+/** Returns the EIP-55 text of 20 bytes. */
 export function formatEvm(payload: Uint8Array): string {
   const hex = Buffer.from(payload).toString('hex');
   for (let i = 0; i < 40; i++) lowered[i] = hex.charCodeAt(i);

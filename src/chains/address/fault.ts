@@ -1,7 +1,7 @@
-/** How the codecs report without allocating: negative numbers for faults, and one shared note with the rest of what they saw. */
+/** Results of the codecs without allocations: negative numbers for faults, and a shared note with the details. */
 import type { AddressFault } from './address.ts';
 
-/** In the order of their codes: the first is -1. Append only; codes cross threads. */
+/** In the order of their codes, starting at -1. Append only: codes cross threads. */
 export const ADDRESS_FAULTS = [
   'checksum',
   'length',
@@ -21,38 +21,40 @@ export const NETWORK = -5;
 export const VERSION = -7;
 export const FORM = -8;
 
-/** The fault that a negative answer of `writeAddressKey` stands for. */
+/** Returns the fault of a negative result of `writeAddressKey`. */
 export function addressFaultOf(code: number): AddressFault {
   return ADDRESS_FAULTS[-code - 1] ?? 'form';
 }
 
 /**
- * Reads the address text at `bytes[start, end)` (ASCII, not empty), writes its key at `out[at]`. Returns the key's length, or a
- * fault code; leaves kind and memo, or the fault's detail, in `note`.
+ * Parses the address text at `bytes[start, end)` (ASCII, not empty) and writes its key to `out[at]`. Sets kind and memo, or the detail
+ * of the fault, in `note`.
+ *
+ * @returns the length of the key, or a fault code
  */
 export type WriteKey = (bytes: Uint8Array, start: number, end: number, out: Uint8Array, at: number) => number;
 
-/** What the last codec call saw. Valid until the next call on the same thread; nothing here is allocated on the hot path. */
+/** Details of the last codec call. Valid until the next call on the same thread; nothing here is allocated on the hot path. */
 export const note: { kind: string; memo: string | null; detail: string } = {
   kind: '',
   memo: null,
   detail: '',
 };
 
-/** Leaves the sentence's end in the note and passes the code through. */
+/** Sets the end of the error sentence in `note` and returns the code. */
 export function fault(code: number, detail: string): number {
   note.detail = detail;
   return code;
 }
 
-/** Leaves kind and memo in the note and passes the key's length through. */
+/** Sets kind and memo in `note` and returns the length of the key. */
 export function found(keyLength: number, kind: string, memo: string | null = null): number {
   note.kind = kind;
   note.memo = memo;
   return keyLength;
 }
 
-/** Whether the ASCII bytes from `start` begin with `prefix`, given in lower case; letter case of the bytes is ignored if so asked. */
+/** Returns whether the ASCII bytes at `start` begin with `prefix` (lower case), optionally ignoring the letter case of the bytes. */
 export function startsWith(
   bytes: Uint8Array,
   start: number,
@@ -69,7 +71,7 @@ export function startsWith(
   return true;
 }
 
-/** A table from ASCII byte to digit of the alphabet; 255 for every other byte. */
+/** Creates a table from ASCII bytes to digits of the alphabet; 255 for every other byte. */
 export function digitTable(alphabet: string): Uint8Array {
   const table = new Uint8Array(256).fill(255);
   for (let digit = 0; digit < alphabet.length; digit++) table[alphabet.charCodeAt(digit)] = digit;

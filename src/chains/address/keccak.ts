@@ -1,6 +1,6 @@
 /**
- * Keccak-256 with the padding of Ethereum and Monero (FIPS 202, section 3, with the suffix of the original submission) for
- * messages of one block: the 25 lanes are 50 local halves, which V8 keeps in registers and on the stack, off the heap.
+ * Keccak-256 with the padding of Ethereum and Monero (FIPS 202, section 3, with the suffix of the original submission) for messages of
+ * one block. The 25 lanes are 50 local halves, which V8 keeps in registers and on the stack instead of the heap.
  */
 
 const ROUND_HIGH = Uint32Array.of(
@@ -57,7 +57,7 @@ const ROUND_LOW = Uint32Array.of(
 );
 
 const RATE_BYTES = 136;
-/** The longest message of one block. */
+/** The longest message that fits one block. */
 export const ONE_BLOCK_MAX = RATE_BYTES - 1;
 
 const lanes = new Int32Array(RATE_BYTES / 4 + 16);
@@ -76,7 +76,7 @@ export function keccak256Block(bytes: Uint8Array, start: number, length: number)
   for (let i = 0; i < 32; i++) digest[i] = (lanes[i >> 2] as number) >>> (8 * (i & 3));
 }
 
-/** Keccak-f[1600], of which only the first four lanes are handed back. */
+/** Keccak-f[1600]; writes back only the first four lanes. */
 function permute(): void {
   let a0l = lanes[0] as number;
   let a0h = lanes[1] as number;
@@ -150,7 +150,7 @@ function permute(): void {
     const d3l = c2l ^ ((c4l << 1) | (c4h >>> 31));
     const d4h = c3h ^ ((c0h << 1) | (c0l >>> 31));
     const d4l = c3l ^ ((c0l << 1) | (c0h >>> 31));
-    // Theta applied, rho, pi: every lane rotated on its way to another place.
+    // Apply theta, then rho and pi: each lane is rotated and moved to another position.
     a0h ^= d0h;
     a0l ^= d0l;
     const b0h = a0h;
@@ -251,7 +251,7 @@ function permute(): void {
     a24l ^= d4l;
     const b4h = (a24h << 14) | (a24l >>> 18);
     const b4l = (a24l << 14) | (a24h >>> 18);
-    // Chi: the only step that is not linear.
+    // Chi: the only non-linear step.
     a0h = b0h ^ (~b1h & b2h);
     a0l = b0l ^ (~b1l & b2l);
     a1h = b1h ^ (~b2h & b3h);

@@ -1,4 +1,6 @@
-/** Monero: base58 in blocks of eight bytes, a network byte, spend and view key, and four bytes of Keccak-256. */
+/**
+ * Monero addresses: base58 in blocks of eight bytes; a network byte, spend and view key, and four bytes of Keccak-256.
+ */
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { base58xmr } from '@scure/base';
 import { BITCOIN_DIGITS } from './base58.ts';
@@ -15,7 +17,7 @@ const TEST_TAGS = [53, 54, 63, 24, 25, 36];
 const KEYS_BYTES = 64;
 const PAYMENT_ID_BYTES = 8;
 const CHECKSUM_BYTES = 4;
-/** Characters of a block by its bytes; 0 to 8. */
+/** Number of characters of a block by its number of bytes, 0 to 8. */
 const BLOCK_CHARS = [0, 2, 3, 5, 6, 7, 9, 10, 11];
 const PLAIN_CHARS = 95;
 const INTEGRATED_CHARS = 106;
@@ -79,6 +81,7 @@ function put(kindByte: number, out: Uint8Array, at: number): number {
   return KEYS_BYTES + 2;
 }
 
+/** Formats a Monero payload as a standard address or a subaddress; null for an unknown kind. */
 export function formatXmr(kindByte: number, payload: Uint8Array): string | null {
   if (kindByte !== STANDARD && kindByte !== SUBADDRESS) return null;
   const body = Uint8Array.of(kindByte === STANDARD ? STANDARD_TAG : SUBADDRESS_TAG, ...payload);

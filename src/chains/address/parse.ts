@@ -1,6 +1,6 @@
 /**
- * Addresses of the 36 chains: text to canonical text, kind and binary key, and back. The key's writer is the one judge of what
- * is valid; `parseAddress` adds the canonical text and the sentence that says what is wrong.
+ * Addresses of the 36 chains: text to canonical text, kind and binary key, and back. Only the key writer decides validity;
+ * `parseAddress` adds the canonical text and the error message.
  */
 import { LIMITS } from '../../base/limits.ts';
 import { CHAINS, type ChainId, chainOf } from '../registry.ts';
@@ -59,7 +59,7 @@ const EVM_CODEC: Codec = {
   format: (kindByte, payload) => (kindByte === 1 && payload.length === 20 ? formatEvm(payload) : null),
 };
 
-/** The chains that are not of the EVM family, by id. */
+/** The chains outside the EVM family, by id. */
 const OWN_CODECS: { readonly [id: string]: Codec } = {
   BTC: { write: writeBtcKey, format: formatBtc },
   LTC: { write: writeLtcKey, format: formatLtc },
@@ -85,14 +85,15 @@ const CODECS = Object.fromEntries(
   CHAINS.map((chain) => [chain.id, OWN_CODECS[chain.id] ?? EVM_CODEC]),
 ) as Record<ChainId, Codec>;
 
-/** Chain and kind byte, and at most the bytes that the longest bech32 text can carry; ZEC unified addresses come closest. */
+/** Chain byte, kind byte, and the most bytes that the longest bech32 text can hold; ZEC unified addresses come closest. */
 export const maxKeyBytes = 2 + Math.ceil((LIMITS.addressTextMax * 5) / 8);
 
 /**
- * Reads the address at `bytes[start, end)` (ASCII) and writes its key at `out[outOffset]`, where `maxKeyBytes` must be free.
- * Returns the key's length, or a negative number that `addressFaultOf` names. Accepts exactly what `parseAddress` accepts. On a
- * fault some bytes behind `outOffset` may have been written. Allocates only for texts that carry a memo, and for the hashes
- * of DOT, ALGO and ZEC unified addresses.
+ * Parses the address at `bytes[start, end)` (ASCII) and writes its key to `out[outOffset]`, which must have `maxKeyBytes` free. Accepts
+ * exactly the texts that `parseAddress` accepts. On a fault, some bytes after `outOffset` may have been written. Allocates only for
+ * texts with a memo, and for the hashes of DOT, ALGO and ZEC unified addresses.
+ *
+ * @returns the length of the key, or a negative number for `addressFaultOf`
  */
 export function writeAddressKey(
   chain: ChainId,
@@ -107,10 +108,10 @@ export function writeAddressKey(
   return CODECS[chain].write(bytes, start, end, out, outOffset);
 }
 
-/** Zeros behind the text let codecs look ahead without a check of bounds. */
+/** Zeros after the text let codecs look ahead without bounds checks. */
 const scratch = new Uint8Array(LIMITS.addressTextMax + 8);
 
-/** `writeAddressKey` from a string. */
+/** Like `writeAddressKey`, for a string. */
 export function writeAddressKeyFromText(
   chain: ChainId,
   text: string,
@@ -133,8 +134,10 @@ export function writeAddressKeyFromText(
 const keyScratch = new Uint8Array(maxKeyBytes);
 
 /**
- * Parses a text as an address of `chain`. Throws AddressError, whose fault may be closer than that of `writeAddressKey`: `chain`
- * where the text is a valid address elsewhere. `field` is what the message names.
+ * Parses a text as an address of `chain`.
+ *
+ * @param field - the name in the error message
+ * @throws AddressError; its fault is `chain` if the text is a valid address of another chain
  */
 export function parseAddress(chain: ChainId, text: string, field = 'address'): ParsedAddress {
   const length = writeAddressKeyFromText(chain, text, keyScratch, 0);
@@ -165,7 +168,7 @@ function addressError(
   return new AddressError(found, `${field}: is no ${name} address: it ${detail}.`, field);
 }
 
-/** Every chain that the text is a valid address of, in the order of the registry; empty where none. Never throws. */
+/** Returns every chain on which the text is a valid address, in registry order; may be empty. Never throws. */
 export function detectChains(text: string): ChainId[] {
   const isEvm = writeAddressKeyFromText('ETH', text, keyScratch, 0) > 0;
   const chains: ChainId[] = [];
@@ -177,8 +180,10 @@ export function detectChains(text: string): ChainId[] {
 }
 
 /**
- * The canonical text of a key, for every chain and kind: keys hold the whole payload. What a text carried beside the account
- * (tag, muxed id, payment id, bounce flag) is not part of the key. Throws AddressError for bytes that are no key of `chain`.
+ * Returns the canonical text of a key, for every chain and kind: a key contains the whole payload. Data that a text has in addition to
+ * the account (tag, muxed id, payment id, bounce flag) is not part of the key.
+ *
+ * @throws AddressError if the bytes are not a key of `chain`
  */
 export function formatAddressKey(key: Uint8Array, chain: ChainId): string {
   const text =

@@ -1,7 +1,7 @@
-/** SHA-256 (FIPS 180-4) of the short messages that checksums are made of, without an allocation a call. */
+/** SHA-256 (FIPS 180-4) for the short messages of checksums, without allocations per call. */
 import { compress } from './sha256-compress.ts';
 
-/** Longest message in one block: 64 bytes less the end mark and the length. */
+/** Longest message that fits one block: 64 bytes minus the end mark and the length. */
 export const ONE_BLOCK_MAX = 55;
 
 const state = new Int32Array(8);
@@ -19,7 +19,7 @@ function begin(): void {
   state[7] = 0x5be0cd19;
 }
 
-/** Leaves in `state` the digest of `bytes[from, from + length)`, at most ONE_BLOCK_MAX bytes. */
+/** Computes the digest of `bytes[from, from + length)`, at most ONE_BLOCK_MAX bytes, into `state`. */
 function hashBlock(bytes: Uint8Array, from: number, length: number): void {
   const whole = length >> 2;
   let at = from;
@@ -30,7 +30,7 @@ function hashBlock(bytes: Uint8Array, from: number, length: number): void {
       ((bytes[at + 2] as number) << 8) |
       (bytes[at + 3] as number);
   }
-  // The bytes that are left, the mark behind them, zeros.
+  // The remaining bytes, the end mark, then zeros.
   const left = length & 3;
   let last = 0;
   for (let byte = 0; byte < left; byte++) last = (last << 8) | (bytes[at + byte] as number);
@@ -42,8 +42,8 @@ function hashBlock(bytes: Uint8Array, from: number, length: number): void {
 }
 
 /**
- * First four bytes, as a signed 32-bit big-endian number, of SHA-256(SHA-256(message)): Base58Check's checksum. The message is
- * `length` (at most ONE_BLOCK_MAX) bytes of `bytes` from `from` on. Not re-entrant, which one thread never is.
+ * Returns the first four bytes of SHA-256(SHA-256(message)), the Base58Check checksum, as a signed 32-bit big-endian number. The
+ * message is `bytes[from, from + length)`, at most ONE_BLOCK_MAX bytes. Not re-entrant, which is safe on a single thread.
  */
 export function doubleSha256Head(bytes: Uint8Array, from: number, length: number): number {
   hashBlock(bytes, from, length);
@@ -56,7 +56,9 @@ export function doubleSha256Head(bytes: Uint8Array, from: number, length: number
   return state[0] as number;
 }
 
-/** Writes the first `count` bytes (at most 32) of the SHA-256 of `bytes[from, from + length)`, at most ONE_BLOCK_MAX bytes, to `out`. */
+/**
+ * Writes the first `count` bytes (at most 32) of the SHA-256 of `bytes[from, from + length)`, at most ONE_BLOCK_MAX bytes, to `out`.
+ */
 export function writeSha256(
   bytes: Uint8Array,
   from: number,

@@ -8,7 +8,7 @@ import { BECH32, BECH32M, decodeBech32, unpacked, unpackWords, words } from './b
 import { formatCashaddr, isCashaddrPayload, writeCashaddrKey } from './cashaddr.ts';
 import { FORM, fault, found, LENGTH, NETWORK, PREFIX, startsWith, VERSION, type WriteKey } from './fault.ts';
 
-/** Kind bytes of the UTXO chains, the same on each. Stored in every index: never reused, never renumbered. */
+/** Kind bytes of the UTXO chains, the same on each chain. Stored in every index: never reuse or renumber them. */
 export const UTXO_KINDS = {
   p2pkh: 1,
   p2sh: 2,
@@ -21,7 +21,7 @@ export const UTXO_KINDS = {
   sprout: 9,
   unified: 10,
 } as const;
-/** A witness version from 1 to 16 with a program that has no name of its own is kind 16 + version. */
+/** Base of the kind bytes of witness programs without a name of their own: 16 plus the version, 1 to 16. */
 const WITNESS_KIND = 16;
 
 type UtxoKind = keyof typeof UTXO_KINDS;
@@ -32,17 +32,17 @@ interface VersionRow {
   readonly versionBytes: number;
   readonly payloadBytes: number;
   readonly kind: UtxoKind;
-  /** False where the same account is written another way today. */
+  /** False if the canonical text of the account uses another version. */
   readonly canonical: boolean;
 }
 
 interface UtxoChain {
   readonly keyByte: number;
   readonly versions: readonly VersionRow[];
-  /** First version bytes of the test networks, one number each. */
+  /** Version bytes of the test networks, one number each. */
   readonly testVersions: readonly number[];
   readonly segwitHrp: string | null;
-  /** Beginnings, in lower case, of texts of the test networks. */
+  /** Text prefixes of the test networks, in lower case. */
   readonly testPrefixes: readonly string[];
 }
 
@@ -54,7 +54,7 @@ const hash160 = (version: number, kind: UtxoKind, canonical = true, versionBytes
   canonical,
 });
 
-/** Sources: the `base58Prefixes` and `bech32_hrp` of each chain's chainparams.cpp. */
+/** From `base58Prefixes` and `bech32_hrp` in the chainparams.cpp of each chain. */
 const BTC: UtxoChain = {
   keyByte: 2,
   versions: [hash160(0, 'p2pkh'), hash160(5, 'p2sh')],
@@ -62,7 +62,7 @@ const BTC: UtxoChain = {
   segwitHrp: 'bc',
   testPrefixes: ['tb1', 'bcrt1'],
 };
-/** 5 is the old p2sh version, shared with BTC until 2017; the same script hash is written M… today. */
+/** 5 is the old p2sh version, which LTC shared with BTC until 2017; the same script hash is now written as M…. */
 const LTC: UtxoChain = {
   keyByte: 3,
   versions: [hash160(48, 'p2pkh'), hash160(50, 'p2sh'), hash160(5, 'p2sh', false)],
@@ -165,7 +165,7 @@ function segwitKind(version: number, length: number): UtxoKind | null {
 
 const WITNESS_NAMES = Array.from({ length: 17 }, (_, version) => `witness_v${version}`);
 
-/** BIP 173 and BIP 350: version 0 with bech32, 1 to 16 with bech32m, a program of 2 to 40 bytes, at most 90 characters. */
+/** Parses BIP 173 and BIP 350: version 0 with bech32, 1 to 16 with bech32m, a program of 2 to 40 bytes, at most 90 characters. */
 function writeSegwit(
   chain: UtxoChain,
   hrpLength: number,
@@ -195,7 +195,10 @@ function writeSegwit(
   );
 }
 
-/** Litecoin's MimbleWimble extension: word 0, then scan and spend public key, 66 bytes, with bech32 and no limit of length. */
+/**
+ * Parses an address of Litecoin's MimbleWimble extension: word 0, then scan and spend public keys, 66 bytes, bech32 without a length
+ * limit.
+ */
 function writeMweb(bytes: Uint8Array, start: number, end: number, out: Uint8Array, at: number): number {
   const count = decodeBech32(bytes, start, end, MWEB_HRP.length, BECH32);
   if (count < 0) return count;
@@ -211,7 +214,7 @@ const SAPLING_HRP = 'zs';
 const UNIFIED_HRP = 'u';
 const TEX_HRP = 'tex';
 
-/** A bech32 or bech32m text whose payload is plain bytes of one length. */
+/** Parses a bech32 or bech32m text with a payload of plain bytes of a fixed length. */
 function writePlainBech32(
   hrpLength: number,
   constant: number,
@@ -235,7 +238,7 @@ function writePlainBech32(
 const PADDING_BYTES = 16;
 const JUMBLE_MIN = 48;
 
-/** F4Jumble of ZIP 316: four rounds of a Feistel network over BLAKE2b. `inverse` undoes it. Works on a copy. */
+/** F4Jumble of ZIP 316: a four-round Feistel network over BLAKE2b. `inverse` reverses it. Works on a copy. */
 function f4Jumble(message: Uint8Array, inverse: boolean): Uint8Array {
   const result = Uint8Array.from(message);
   const leftLength = Math.min(64, Math.floor(message.length / 2));
@@ -272,16 +275,16 @@ function f4Jumble(message: Uint8Array, inverse: boolean): Uint8Array {
 
 const unifiedPadding = Uint8Array.of(0x75, ...new Uint8Array(PADDING_BYTES - 1));
 
-/** Receiver lengths by typecode (ZIP 316): transparent p2pkh and p2sh, Sapling, Orchard. Unknown ones may have any. */
+/** Receiver lengths by typecode (ZIP 316): transparent p2pkh and p2sh, Sapling, Orchard. Unknown receivers may have any length. */
 const RECEIVER_BYTES = [20, 20, 43, 43] as const;
 const SHIELDED_FROM = 2;
-/** Typecodes that revision 0 forbids: metadata. */
+/** Typecodes of metadata, which revision 0 forbids. */
 const METADATA_FROM = 0xc0;
 const METADATA_TO = 0xfc;
 
 /**
- * ZIP 316, revision 0: jumbled items of (typecode, length, receiver), in order, at most one of them transparent and at least
- * one not. Typecodes and lengths of more than one byte do not fit the limit of an address text, and are refused.
+ * Parses ZIP 316, revision 0: jumbled items of (typecode, length, receiver) in order, with at most one transparent and at least one
+ * other receiver. Typecodes and lengths of more than one byte exceed the length limit of an address text, and are rejected.
  */
 function writeUnified(bytes: Uint8Array, start: number, end: number, out: Uint8Array, at: number): number {
   const count = decodeBech32(bytes, start, end, UNIFIED_HRP.length, BECH32M);
@@ -341,6 +344,7 @@ export const writeDashKey = writer(DASH);
 export const writeBsvKey = writer(BSV);
 
 const writePlainLtc = writer(LTC);
+/** Writes the key of a Litecoin address, including MWEB. See `WriteKey`. */
 export const writeLtcKey: WriteKey = (bytes, start, end, out, at) =>
   startsWith(bytes, start, end, 'ltcmweb1', true)
     ? writeMweb(bytes, start, end, out, at)
@@ -359,6 +363,7 @@ export const writeZecKey: WriteKey = (bytes, start, end, out, at) => {
   return writeTransparentZec(bytes, start, end, out, at);
 };
 
+/** Writes the key of a Bitcoin Cash address, cashaddr or legacy. See `WriteKey`. */
 export const writeBchKey: WriteKey = (bytes, start, end, out, at) => {
   if (testPrefixOf(BCH, bytes, start, end)) return fault(NETWORK, 'belongs to a test network');
   return isCashaddrPayload(bytes, start, end)
@@ -396,12 +401,14 @@ export const formatDash = formatter(DASH);
 export const formatBsv = formatter(BSV);
 
 const formatPlainLtc = formatter(LTC);
+/** Formats a Litecoin payload in base58check or bech32; null for an unknown kind. */
 export const formatLtc = (kindByte: number, payload: Uint8Array): string | null =>
   kindByte === UTXO_KINDS.mweb
     ? bech32.encode(MWEB_HRP, [0, ...bech32.toWords(payload)], false)
     : formatPlainLtc(kindByte, payload);
 
 const formatTransparentZec = formatter(ZEC);
+/** Formats a Zcash payload, transparent or shielded; null for an unknown kind. */
 export const formatZec = (kindByte: number, payload: Uint8Array): string | null => {
   if (kindByte === UTXO_KINDS.sapling) return bech32.encode(SAPLING_HRP, bech32.toWords(payload), false);
   if (kindByte !== UTXO_KINDS.unified) return formatTransparentZec(kindByte, payload);
@@ -409,5 +416,6 @@ export const formatZec = (kindByte: number, payload: Uint8Array): string | null 
   return bech32m.encode(UNIFIED_HRP, bech32m.toWords(jumbled), false);
 };
 
+/** Formats a Bitcoin Cash payload as cashaddr; null for an unknown kind. */
 export const formatBch = (kindByte: number, payload: Uint8Array): string | null =>
   formatCashaddr(kindByte, payload);

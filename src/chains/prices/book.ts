@@ -1,6 +1,6 @@
 /**
- * The price book: all sources of prices, in the order in which they decide. A price of the day goes first, then a peg, then live
- * sources, and only then the newest price that is known at all.
+ * The price book combines all price sources by precedence: a price of the day, then a peg, then live sources, and finally the newest
+ * earlier price.
  */
 import type { AssetFacts } from '../assets.ts';
 import { CHAINS, chainOf } from '../registry.ts';
@@ -15,31 +15,31 @@ import {
 import type { Peg, Pegs } from './table.ts';
 
 export interface PriceBookOptions {
-  /** Of two prices of the day, the one of the earlier table decides. */
+  /** If several tables have a price of the day, the first table wins. */
   readonly tables: readonly PriceTable[];
   readonly pegs: Pegs;
-  /** Sources that ask other machines; they are asked in turn, and only if no table and no peg has a price of the day. */
+  /** Sources that make network requests; they are asked in order, and only if no table and no peg has a price of the day. */
   readonly live?: readonly PriceSource[];
 }
 
 export interface PriceBook extends PriceSource, Pick<AssetFacts, 'priceStatusAt' | 'lastPriceAt'> {
-  /** Returns the price from tables and pegs alone, without asking any other machine. */
+  /** Returns the price from tables and pegs only, without network requests. */
   known(asset: PricedAsset, timestampMs: number): UsdPrice | null;
 }
 
-/** A chain whose native coin has the symbol, as the asset that tables know. */
+/** For each symbol, a native coin with that symbol as the asset in tables. */
 const coinBySymbol = new Map<string, PricedAsset>(
   CHAINS.map(({ id, symbol }) => [symbol, { chain: id, asset: symbol }] as const).reverse(),
 );
 
-/** The better of two prices: a price of the day, else the newer one; of two of one moment the first. */
+/** Returns the better of two prices: a price of the day, else the newer one; of two prices with the same time the first. */
 function better(first: UsdPrice | null, second: UsdPrice | null): UsdPrice | null {
   if (first === null || second === null) return first ?? second;
   if (first.status !== 'LAST_KNOWN') return first;
   return second.status !== 'LAST_KNOWN' || second.atMs > first.atMs ? second : first;
 }
 
-/** Combines the sources; asks nothing before the first price. */
+/** Combines the sources; makes no request before the first price. */
 export function createPriceBook({ tables, pegs, live = [] }: PriceBookOptions): PriceBook {
   function fromTables(asset: PricedAsset, timestampMs: number): UsdPrice | null {
     let best: UsdPrice | null = null;
@@ -50,7 +50,7 @@ export function createPriceBook({ tables, pegs, live = [] }: PriceBookOptions): 
     return best;
   }
 
-  /** The price of a pegged asset, from the price of its coin. A peg to the dollar needs none. */
+  /** Returns the price of a pegged asset from the price of its coin. A peg to the dollar needs no coin price. */
   const peggedTo = (peg: Peg, coin: UsdPrice | null): UsdPrice | null =>
     coin && {
       usd: coin.usd,
@@ -126,9 +126,9 @@ export function createPriceBook({ tables, pegs, live = [] }: PriceBookOptions): 
 }
 
 /**
- * Describes an asset for people: the symbol of a native coin, or the symbol of the peg beside the contract.
+ * Returns the display name of an asset: the symbol of a native coin, or the symbol of the peg next to the contract.
  *
- * @returns for example `ETH`, `WETH 0xC02a…`, or the contract alone
+ * @returns for example `ETH`, `WETH 0xC02a…`, or only the contract
  */
 export function assetName(asset: PricedAsset, pegs: Pegs): string {
   if (isNativeCoin(asset)) return chainOf(asset.chain).symbol;

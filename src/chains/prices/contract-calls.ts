@@ -1,4 +1,4 @@
-/** Read-only calls of contracts through the operator's own EVM nodes, with a pause after a node failed. */
+/** Read-only contract calls through the operator's own EVM nodes, with a pause after a node fails. */
 import type { Clock } from '../../base/clock.ts';
 import { AssayError, messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
@@ -10,7 +10,7 @@ type EvmCalls = Pick<ChainAdapter, 'callContract' | 'header' | 'head'>;
 export interface ContractCallsDeps {
   /** Opens the adapter of a chain. */
   readonly adapter: (chain: ChainId) => Promise<EvmCalls>;
-  /** Chains for which the operator named a node; a public node is not trusted with prices. */
+  /** Chains with a node of the operator; public nodes are not trusted for prices. */
   readonly chains: ReadonlySet<ChainId>;
   readonly clock: Clock;
   readonly log: Logger;
@@ -18,7 +18,7 @@ export interface ContractCallsDeps {
 
 export interface ContractCalls {
   readonly chains: ReadonlySet<ChainId>;
-  /** Returns false while a node of the chain is left alone after a failure. */
+  /** Returns false during the pause after a failure. */
   isReachable(chain: ChainId): boolean;
   /**
    * Calls a function and decodes its result.
@@ -26,7 +26,7 @@ export interface ContractCalls {
    * @param signature - as in `getPool(address,address,uint24)`
    * @param returns - types of the result
    * @param blockHash - the block whose state the call sees; absent for the newest block
-   * @returns the decoded values; null if the contract reverts or its answer does not decode
+   * @returns the decoded values; null if the contract reverts or its result does not decode
    * @throws SOURCE_UNAVAILABLE if no node answers; CHAIN_REFUSED if no node has the state of `blockHash`
    */
   call(
@@ -47,11 +47,11 @@ export interface ContractCalls {
   header(chain: ChainId, height: number | 'newest', signal?: AbortSignal): Promise<BlockHeader | null>;
 }
 
-/** One call. A price may delay a transfer, but not hold it up. */
+/** Budget of one call: a price may delay a transfer only briefly. */
 const CALL_MS = 3_000;
-/** After a failure the chain's nodes are not asked for prices for this long. */
+/** After a failure, the nodes of the chain are not asked for prices for this long. */
 const PAUSE_MS = 60_000;
-/** More bytes than any answer that is read here has; a longer one is not decoded. */
+/** Longer than any result that is read here; a longer one is not decoded. */
 const ANSWER_HEX_MAX = 16_384;
 
 const typesOf = (signature: string): string[] =>
@@ -60,10 +60,11 @@ const typesOf = (signature: string): string[] =>
     .split(',')
     .filter((type) => type !== '');
 
+/** Creates the calls; it opens no adapter before the first one. */
 export function createContractCalls({ adapter, chains, clock, log }: ContractCallsDeps): ContractCalls {
   const pausedUntil = new Map<ChainId, number>();
 
-  /** Asks the nodes of a chain, which are left alone for a while after a failure. A node that lacks a past state is not a failure. */
+  /** Asks the nodes of a chain, and pauses the chain after a failure. A node that lacks a past state is not a failure. */
   async function ask<T>(
     chain: ChainId,
     isOfPast: boolean,
@@ -90,7 +91,7 @@ export function createContractCalls({ adapter, chains, clock, log }: ContractCal
     isReachable: (chain) => (pausedUntil.get(chain) ?? Number.NEGATIVE_INFINITY) <= clock.monotonic(),
     async call(chain, to, signature, args, returns, signal, blockHash) {
       signal?.throwIfAborted();
-      // Imported by the first call: a start without nodes never loads it.
+      // Imported by the first call, so that a start without nodes never loads it.
       const { AbiCoder, id } = await import('ethers');
       const coder = AbiCoder.defaultAbiCoder();
       const data = id(signature).slice(0, 10) + coder.encode(typesOf(signature), [...args]).slice(2);
@@ -99,7 +100,7 @@ export function createContractCalls({ adapter, chains, clock, log }: ContractCal
       const found = await ask(chain, isOfPast, signal, (node, call) => node.callContract?.(request, call));
       if (found === null || found.length > ANSWER_HEX_MAX) return null;
       try {
-        // ethers decodes lazily: toArray raises what does not decode.
+        // ethers decodes lazily: `toArray` throws if something does not decode.
         return coder.decode([...returns], found).toArray(true);
       } catch {
         return null;

@@ -1,6 +1,6 @@
 /**
- * Daily closes: from a price server or from a saved answer of one, and from Chainlink feeds, into tables that every later start
- * reads. A close counts from the first instant of the next day, so that no price is ever used before it existed.
+ * Daily closes from a price server, a saved response of one, or Chainlink feeds, stored in tables for later starts. A close is valid
+ * from the first instant of the next day, so that no price is used before it existed.
  */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -14,16 +14,18 @@ import { type PriceSample, type PriceServer, readMarketChart } from './price-ser
 import { type PriceImportReport, readTableLines, tableNameOf, writeTable } from './table.ts';
 
 const DAY_MS = 86_400_000;
-/** A sample this long before midnight is the close of its day: servers answer by the hour or by the day, and skip hours at times. */
+/**
+ * A sample at most this long before midnight is the close of its day: servers return hourly or daily samples, and sometimes skip hours.
+ */
 const CLOSE_WITHIN_MS = 6 * 3_600_000;
-/** A sample this long after midnight replaces a missing close: some servers take their daily sample a little late. */
+/** A sample at most this long after midnight replaces a missing close: some servers take their daily sample a little late. */
 const OPEN_WITHIN_MS = 15 * 60_000;
-/** CoinGecko's public and demo tiers give the last 365 days and refuse earlier ones. */
+/** CoinGecko's public and demo tiers return the last 365 days and refuse earlier ones. */
 const HISTORY_DAYS = 365;
-/** The last days are asked for again: a server may correct them. */
+/** Number of days that are requested again, because a server may correct them. */
 const OVERLAP_DAYS = 3;
 
-/** The close of one day: the price at the first instant of the day after. */
+/** The close of one day: the price at the first instant of the next day. */
 export interface DailyClose {
   /** That instant, milliseconds since the epoch. */
   readonly atMs: number;
@@ -42,7 +44,7 @@ export function dailyCloses(samples: readonly PriceSample[], nowMs: number): Dai
     const nextMs = Math.ceil(timeMs / DAY_MS) * DAY_MS;
     const lastMs = Math.floor(timeMs / DAY_MS) * DAY_MS;
     if (nextMs - timeMs <= CLOSE_WITHIN_MS && nextMs <= nowMs) byMidnight.set(nextMs, { atMs: nextMs, usd });
-    // A sample after midnight keeps its own time: before it, this price was not known.
+    // A sample after midnight keeps its own time, because its price was not known earlier.
     else if (timeMs - lastMs <= OPEN_WITHIN_MS && timeMs <= nowMs && !byMidnight.has(lastMs))
       byMidnight.set(lastMs, { atMs: timeMs, usd });
   }
@@ -53,12 +55,12 @@ export function dailyCloses(samples: readonly PriceSample[], nowMs: number): Dai
 
 const HEADER = 'chain,asset,date,usd';
 
-/** The chain under which a native coin is written: a coin is the same on every chain that pays with it. */
+/** The chain under which a native coin is stored: a coin is the same on every chain that uses it. */
 const chainBySymbol = new Map<string, ChainId>(
   CHAINS.map(({ id, symbol }) => [symbol, id] as const).reverse(),
 );
 
-/** Writes closes in the layout of own tables (docs/prices-csv.md). */
+/** Formats closes like own tables (docs/prices-csv.md). */
 function tableText(rows: Iterable<readonly [PricedAsset, Iterable<DailyClose>]>): string {
   const lines = [HEADER];
   for (const [{ chain, asset }, closes] of rows)
@@ -107,7 +109,7 @@ function merge(closes: Closes, symbol: string, found: readonly DailyClose[]): nu
 
 // --- sync -------------------------------------------------------------------------------------------------------------
 
-/** A price that an operator's node gave for a coin, as of a moment that has passed. */
+/** A price of a coin from an operator's node, as of a past moment. */
 export interface FeedPrice {
   readonly symbol: string;
   readonly atMs: number;
@@ -134,24 +136,24 @@ export interface PriceSyncDeps {
 export interface PriceSyncReport {
   readonly source: 'prices';
   readonly ok: boolean;
-  /** Coins with at least one close, by table. */
+  /** Number of coins with at least one close, over all tables. */
   readonly coins: number;
-  /** Closes that are new, or that the server corrected. */
+  /** Number of closes that are new, or that the server corrected. */
   readonly closes: number;
-  /** ISO date of the newest close; null if there is none. */
+  /** ISO date of the newest close; null if no close exists. */
   readonly newest: string | null;
   /** One sentence for each coin or feed that could not be read. */
   readonly errors: readonly string[];
 }
 
-/** Failures in a row after which the rest of the coins is not asked for: the server is away. */
+/** Number of consecutive failures after which the remaining coins are skipped: the server is unavailable. */
 const FAILURES_MAX = 3;
 
 /**
- * Reads the daily closes of all native coins since the last time, at most a year back, and adds them to the tables. Closes
- * that were written before stay, whatever fails.
+ * Requests the daily closes of all native coins since the last sync, at most a year back, and adds them to the tables. Existing closes
+ * are kept if requests fail.
  *
- * @throws only the signal's reason
+ * @throws only the reason of the signal
  */
 export async function syncPrices(options: PriceSyncOptions, deps: PriceSyncDeps): Promise<PriceSyncReport> {
   const { folder, coins, signal, onProgress } = options;
@@ -229,7 +231,7 @@ export async function syncPrices(options: PriceSyncOptions, deps: PriceSyncDeps)
 
 // --- importer ---------------------------------------------------------------------------------------------------------
 
-/** Reads a saved answer of `market_chart` as daily closes. Throws INVALID_FILE. */
+/** Converts a saved response of `market_chart` to daily closes. Throws INVALID_FILE. */
 function closesOfMarketChart(text: string, name: string, nowMs: number): DailyClose[] {
   let body: unknown;
   try {
@@ -246,9 +248,10 @@ function closesOfMarketChart(text: string, name: string, nowMs: number): DailyCl
 }
 
 /**
- * Keeps a saved answer of `market_chart` as an own table of daily closes of one asset, in place of a table of the same name.
+ * Stores a saved response of `market_chart` as an own table of daily closes of one asset, and replaces a table with the same name.
  *
- * @throws INVALID_FILE if the file is not JSON in that layout, is too large, or holds no close of a whole day
+ * @throws INVALID_FILE if the file is not JSON of that form, is too large, or has no close of a whole day
+ * @throws INVALID_REQUEST if `asset` is empty, too long, or has commas or spaces
  */
 export function importMarketChart(
   options: PricedAsset & { readonly folder: string; readonly file: string },

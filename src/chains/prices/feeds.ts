@@ -1,6 +1,6 @@
 /**
  * Prices of native coins from Chainlink feeds (docs.chain.link/data-feeds), read through the operator's own EVM nodes. A feed is used
- * only if it says on chain that it is the expected one; an answer that is older than the heartbeat of its feed is no price.
+ * only if its contract confirms that it is the expected one; an answer that is older than the heartbeat of its feed is not a price.
  */
 import { readFileSync } from 'node:fs';
 import type { Clock } from '../../base/clock.ts';
@@ -17,7 +17,7 @@ interface Feed {
   readonly decimals: number;
 }
 
-/** A factory of pools with the interface of Uniswap v2 or v3: Uniswap itself, or a fork. */
+/** A factory of pools with the interface of Uniswap v2 or v3: of Uniswap itself, or of a fork. */
 export interface PoolFactory {
   readonly chain: ChainId;
   readonly version: 2 | 3;
@@ -36,7 +36,7 @@ export interface FeedsFile {
   readonly uniswapFactories: readonly PoolFactory[];
 }
 
-/** Feeds and factories that ship in data/price-feeds.json. */
+/** Loads the built-in feeds and factories from data/price-feeds.json. */
 export const loadFeedsFile = (): FeedsFile =>
   JSON.parse(readFileSync(shippedData('price-feeds.json'), 'utf8')) as FeedsFile;
 
@@ -46,7 +46,7 @@ export interface ChainlinkDeps {
 }
 
 export interface ChainlinkPrices extends PriceSource {
-  /** The newest answer of one feed for each native coin that any node can read. */
+  /** Returns the newest answer of one feed for each native coin that any node can read. */
   newest(signal?: AbortSignal): Promise<readonly FeedPrice[]>;
 }
 
@@ -56,19 +56,19 @@ interface Round {
   readonly usd: number;
 }
 
-/** Rounds of a feed are read again after this. */
+/** Cache time of the newest round of a feed. */
 const FRESH_MS = 15_000;
-/** How many rounds before the newest are looked at for a moment that has just passed. */
+/** How many rounds before the newest are searched for a moment that has just passed. */
 const ROUNDS_BACK = 8;
-/** A feed that did not prove itself is asked again after this: a node may have been behind. */
+/** Time after which a feed that failed its check is checked again: a node may have been behind. */
 const RETRY_MS = 3_600_000;
-/** No coin was ever worth more; a greater answer is in another unit. */
+/** Maximum plausible price of a coin; a larger answer is in another unit. */
 const USD_MAX = 1e9;
 const ROUND_TYPES = ['uint80', 'int256', 'uint256', 'uint256', 'uint80'];
 
 const nativeSymbols = new Set<string>(CHAINS.map(({ symbol }) => symbol));
 
-/** A round as a feed answers it; null for a round that has no answer. */
+/** Reads a round from the result of a feed; null for a round that has no answer. */
 function roundOf(values: readonly unknown[] | null, decimals: number): Round | null {
   if (values === null) return null;
   const [id, answer, , updatedAt] = values as [bigint, bigint, bigint, bigint];
@@ -78,7 +78,7 @@ function roundOf(values: readonly unknown[] | null, decimals: number): Round | n
   return { id, updatedMs, usd };
 }
 
-/** Opens the source; nothing is called before the first price. */
+/** Opens the source; makes no call before the first price. */
 export function createChainlinkPrices(file: FeedsFile, { calls, clock }: ChainlinkDeps): ChainlinkPrices {
   const bySymbol = new Map<string, Feed[]>();
   for (const feed of file.feeds) {
@@ -91,12 +91,12 @@ export function createChainlinkPrices(file: FeedsFile, { calls, clock }: Chainli
     1000 *
     (file.heartbeats.find((row) => row.chain === chain && row.symbol === symbol)?.seconds ??
       file.heartbeatDefaultSeconds);
-  /** Feeds that were checked on chain, and until when the result holds. */
+  /** Results of the on-chain check of feeds, with their expiry. */
   const checked = new Map<string, { readonly isRight: boolean; readonly untilMs: number }>();
   const rounds = new Map<string, { readonly atMs: number; readonly newest: Promise<Round | null> }>();
   const keyOf = ({ chain, proxy }: Feed): string => `${chain} ${proxy}`;
 
-  /** Whether the contract says that it is the feed of this symbol in USD, with these decimals. */
+  /** Checks on chain that the contract is the feed of this symbol in USD, with these decimals. */
   async function isRight(feed: Feed, signal?: AbortSignal): Promise<boolean> {
     const key = keyOf(feed);
     const known = checked.get(key);
@@ -124,7 +124,7 @@ export function createChainlinkPrices(file: FeedsFile, { calls, clock }: Chainli
     return newest;
   }
 
-  /** The newest round that is not later than the moment; null if it is past the heartbeat, or too far back. */
+  /** Returns the newest round that is not later than the moment; null if it is past the heartbeat, or too far back. */
   async function roundAt(feed: Feed, atMs: number, signal?: AbortSignal): Promise<Round | null> {
     let round = await newestRound(feed, signal);
     for (let back = 0; round !== null && round.updatedMs > atMs; back++) {
@@ -151,7 +151,7 @@ export function createChainlinkPrices(file: FeedsFile, { calls, clock }: Chainli
     signal?: AbortSignal,
   ): Promise<Round | null> {
     const feeds = bySymbol.get(symbol) ?? [];
-    // The chain's own feeds first; else any chain that the operator has a node of.
+    // The chain's own feeds first, then those of any chain for which the operator has a node.
     const inOrder = [
       ...feeds.filter((feed) => feed.chain === chain),
       ...feeds.filter((feed) => feed.chain !== chain),
@@ -172,7 +172,7 @@ export function createChainlinkPrices(file: FeedsFile, { calls, clock }: Chainli
     usdAt(asset, timestampMs, signal) {
       const nowMs = clock.now();
       const { symbol, decimals } = chainOf(asset.chain);
-      // Feeds are read for the present; history comes from tables.
+      // Feeds are used only for current prices; historical prices come from tables.
       const isPresent = Math.abs(nowMs - timestampMs) <= file.heartbeatDefaultSeconds * 1000;
       if (!isPresent || !isNativeCoin(asset) || !bySymbol.has(symbol)) return null;
       return ask(symbol, asset.chain, Math.min(timestampMs, nowMs), signal).then(

@@ -1,6 +1,6 @@
 /**
- * Prices on demand from a server in CoinGecko's layout: history of coins and of token contracts by `market_chart/range`, tokens of
- * now by `simple/token_price`. If anything fails, the price is unknown, and the server is not asked again for a while.
+ * Prices on demand from a server with CoinGecko's API: histories of coins and token contracts by `market_chart/range`, current prices
+ * of tokens by `simple/token_price`. If a request fails, the price is unknown, and the request is not repeated for a while.
  */
 import { LIMITS } from '../../base/limits.ts';
 import { chainOf, isEvm } from '../registry.ts';
@@ -20,25 +20,25 @@ export interface HttpPrices extends PriceSource {
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
-/** A window of history: below 90 days the server answers by the hour, and a month is asked for again and again. */
+/** Length of a history window: below 90 days the server returns hourly points, and the same month is requested repeatedly. */
 const WINDOW_MS = 30 * DAY_MS;
-/** How long a point is used for later moments: points are hourly, and an exchange may skip some. */
+/** How long a point is valid for later moments: points are hourly, and exchanges may skip some. */
 const MAX_AGE_MS = 6 * 3_600_000;
-/** Server-side the last 90 days are kept for half an hour: asking more often brings nothing. */
+/** The server caches the last 90 days for half an hour, so more frequent requests return the same data. */
 const OPEN_WINDOW_MS = 30 * MINUTE_MS;
-/** A failed request is not repeated for this long: a minute for faults that pass, a day for a coin that the server does not know. */
+/** How long a failed request is not repeated: a minute for temporary faults, a day for a coin that the server does not know. */
 const FAILED_MS = MINUTE_MS;
 const UNKNOWN_MS = DAY_MS;
-/** The prices of now. */
+/** How long a current price is cached. */
 const NOW_MS = MINUTE_MS;
-/** One window of history: its points, if any, and until when they are used. */
+/** One window of history: its points, if any, and its expiry. */
 interface Window {
   readonly timesMs: readonly number[];
   readonly usd: readonly number[];
   readonly untilMs: number;
 }
 
-/** Reads price and time of one contract from `simple/token_price`; null if the server has none. */
+/** Reads the price and time of one contract from `simple/token_price`; null if the server has none. */
 function tokenPriceOf(body: unknown, contract: string): { timeMs: number; usd: number } | null {
   const prices = body as Record<string, { usd?: unknown; last_updated_at?: unknown } | undefined> | null;
   const found = prices?.[contract] ?? prices?.[contract.toLowerCase()];
@@ -54,9 +54,9 @@ function lookUp(window: Window, atMs: number, source: string): UsdPrice | null {
 }
 
 /**
- * Opens the source; it asks nothing before the first price.
+ * Opens the source; it makes no request before the first price.
  *
- * @throws SOURCE_UNAVAILABLE for a base URL that must not be asked
+ * @throws SOURCE_UNAVAILABLE if the policy forbids the base URL
  */
 export function openHttpPrices(options: HttpPricesOptions, deps: PriceServerDeps): HttpPrices {
   const { names } = options;
@@ -68,12 +68,12 @@ export function openHttpPrices(options: HttpPricesOptions, deps: PriceServerDeps
 
   const nothing = (forMs: number): Window => ({ timesMs: [], usd: [], untilMs: clock.monotonic() + forMs });
 
-  /** One window of history, from a path of coins or contracts. */
+  /** Requests one window of history of a coin or contract path. */
   async function history(path: string, fromMs: number): Promise<Window> {
     const toMs = fromMs + WINDOW_MS;
     const answer = await server.ask(path, {
       vs_currency: 'usd',
-      // A little earlier, so that the first moments of the window have a price before them.
+      // Start a little earlier, so that the first moments of the window have a price before them.
       from: String(Math.floor((fromMs - MAX_AGE_MS) / 1000)),
       to: String(Math.floor(toMs / 1000)),
     });
@@ -83,7 +83,7 @@ export function openHttpPrices(options: HttpPricesOptions, deps: PriceServerDeps
       server.warn('an answer that is not in the layout of market_chart/range');
       return nothing(FAILED_MS);
     }
-    // A window that lies behind us whole does not change any more.
+    // A window that is entirely in the past does not change any more.
     const isClosed = toMs + DAY_MS < clock.now();
     return {
       timesMs: samples.map(({ timeMs }) => timeMs),
@@ -125,7 +125,7 @@ export function openHttpPrices(options: HttpPricesOptions, deps: PriceServerDeps
     return asked;
   }
 
-  /** The path of the asset's prices; null if the server has no name for the asset. */
+  /** Returns the path of the asset's prices; null if the server has no name for the asset. */
   function pathOf({
     chain,
     asset,
@@ -152,7 +152,7 @@ export function openHttpPrices(options: HttpPricesOptions, deps: PriceServerDeps
       const window = isNow
         ? windowOf(`${path} now`, () => tokenNow(platform, contract))
         : windowOf(`${path} ${fromMs}`, () => history(`${path}/market_chart/range`, fromMs));
-      // The server's own clock may be a few seconds ahead of the block.
+      // The server's clock may be a few seconds ahead of the block.
       const atMs = isNow ? timestampMs + MINUTE_MS : timestampMs;
       if (!(window instanceof Promise)) return lookUp(window, atMs, 'http');
       return window.then((found) => {

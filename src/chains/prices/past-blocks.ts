@@ -1,14 +1,14 @@
-/** Which block was the newest at a moment: found by the times of headers. */
+/** Finds the newest block at a moment by the times of block headers. */
 import { AssayError } from '../../base/errors.ts';
 import type { BlockHeader } from '../adapters/port.ts';
 import type { ChainId } from '../registry.ts';
 import type { ContractCalls } from './contract-calls.ts';
 
-/** The first step back: it shows how far apart blocks are. */
+/** First step back, which shows the time between blocks. */
 const FIRST_STEP = 128;
 /**
- * Headers of one search. A window begins 90 minutes back at most, 22,000 blocks of the fastest chain: 8 steps back, then 15 halvings
- * by every second header. Even blocks take fewer than ten headers.
+ * Maximum number of headers per search. A window starts at most 90 minutes ago, which is 22,000 blocks of the fastest chain: 8 steps
+ * back, then 15 halvings by every second header. If blocks are evenly spaced, fewer than ten headers are enough.
  */
 const HEADERS_MAX = 64;
 
@@ -49,7 +49,7 @@ export async function blockAt(
   throw new AssayError('SOURCE_UNAVAILABLE', `The headers of ${chain} do not lead to a block of the moment.`);
 }
 
-/** A height strictly between two blocks: the likely one, or the middle, so that uneven blocks cannot make the search long. */
+/** Returns a height strictly between two blocks: the interpolated one, or the middle, which bounds the search if blocks are uneven. */
 function between(below: BlockHeader, above: BlockHeader, atMs: number, isMiddle: boolean): number {
   const blocks = above.height - below.height;
   const share = isMiddle ? 0.5 : (atMs - below.timestampMs) / (above.timestampMs - below.timestampMs);

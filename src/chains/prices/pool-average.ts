@@ -1,9 +1,9 @@
-/** A pool of a token and a pegged token, and its time-weighted average price, whichever version of the interface it has. */
+/** A pool of a token and a pegged token, and its time-weighted average price, for either version of Uniswap's interface. */
 import { LIMITS } from '../../base/limits.ts';
 import type { ChainId } from '../registry.ts';
 import type { Peg } from './table.ts';
 
-/** The window of the average. Moving a price for half an hour costs more than one block's worth of capital. */
+/** Window of the average. Moving a price for half an hour costs more than the capital for one block. */
 export const TWAP_SECONDS = 1_800;
 
 export interface Pool {
@@ -11,14 +11,14 @@ export interface Pool {
   readonly version: 2 | 3;
   readonly address: string;
   readonly quote: Peg;
-  /** Whether the token is token0, so that the price is token1 for token0. */
+  /** Whether the token is token0; the price is then token1 per token0. */
   readonly isToken0: boolean;
 }
 
 export interface PoolAverage {
-  /** Quote tokens for one token, both in smallest units. */
+  /** Quote tokens per token, both in smallest units. */
   readonly price: number;
-  /** Quote tokens that the pool had at this price during the window, in smallest units. */
+  /** Quote tokens that the pool held at this price during the window, in smallest units. */
   readonly depth: number;
 }
 
@@ -30,7 +30,7 @@ export interface PoolAverage {
  */
 export type ReadAverage = (pool: Pool, atMs: number, signal?: AbortSignal) => Promise<PoolAverage | null>;
 
-/** Puts an entry into a cache of prices and drops the oldest one if the cache is full. */
+/** Adds an entry to a price cache and evicts the oldest one if the cache is full. */
 export function keepNewest<T>(cache: Map<string, T>, key: string, value: T): T {
   cache.set(key, value);
   const [oldest] = cache.keys();

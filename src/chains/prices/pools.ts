@@ -1,7 +1,7 @@
 /**
- * Prices of listed tokens from pools of Uniswap v2, of its forks and of Uniswap v3, read through the operator's own EVM nodes: the
- * time-weighted average of half an hour, in the pool with the most of a pegged token. Anybody can create a pool, so a pool prices
- * only tokens that are listed, and only above a liquidity floor.
+ * Prices of listed tokens from pools of Uniswap v2, its forks and Uniswap v3, read through the operator's own EVM nodes: the
+ * time-weighted average over half an hour, in the pool with the most of a pegged token. Anyone can create a pool, so pools price only
+ * listed tokens, and only above a liquidity floor.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
@@ -25,32 +25,32 @@ import { createV3Averages } from './v3-average.ts';
 export interface UniswapOptions {
   readonly file: Pick<FeedsFile, 'uniswapFactories'>;
   readonly pegs: Pegs;
-  /** Whether a token is in a curated list. */
+  /** Returns whether a token is in a curated list. */
   readonly isListed: AssetFacts['isKnown'];
 }
 
 export interface UniswapDeps {
   readonly calls: ContractCalls;
-  /** Prices of pegged tokens, which pools quote in. */
+  /** Prices of the pegged tokens in which pools quote. */
   readonly quotes: (asset: PricedAsset, timestampMs: number) => MaybePromise<UsdPrice | null>;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
 /**
- * The least value of quote tokens, in USD, that a pool must hold now and must have had at the average price during the window. Below
- * it a price can be moved for less than it is worth.
+ * Minimum value of quote tokens, in USD, that a pool must hold now and must have held at the average price during the window. Below it,
+ * a price can be moved for less than the gain.
  */
 export const LIQUIDITY_FLOOR_USD = 100_000;
-/** How far back a pool is asked: observations of busy pools do not reach further. */
+/** Maximum age of a moment to price from pools: observations of busy pools do not reach further back. */
 const REACH_MS = 3_600_000;
-/** Fee tiers of a factory of version 3, in hundredths of a basis point. */
+/** Fee tiers of a version 3 factory, in hundredths of a basis point. */
 const FEES = [500, 3_000, 100, 10_000] as const;
-/** The pools of a token are looked up again after this. */
+/** Time after which the pools of a token are looked up again. */
 const POOLS_MS = 24 * 3_600_000;
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
 
-/** Symbols of pegs that pools quote in; bridged variants of the same dollar would only split the search. */
+/** Symbols of pegs that pools quote in; bridged variants of the same dollar would only add lookups. */
 const QUOTE_SYMBOLS = /^(?:WETH|USDC|USDCn|USDT|USDt|USDT0|WBNB|WPOL|WAVAX|CELO)$/;
 
 interface PoolPrice {
@@ -58,7 +58,7 @@ interface PoolPrice {
   readonly version: 2 | 3;
 }
 
-/** Opens the source; nothing is called before the first price. */
+/** Opens the source; makes no call before the first price. */
 export function createUniswapPrices(options: UniswapOptions, deps: UniswapDeps): PriceSource {
   const { pegs, isListed } = options;
   const { calls, quotes, clock } = deps;
@@ -76,7 +76,7 @@ export function createUniswapPrices(options: UniswapOptions, deps: UniswapDeps):
   const answers = new Map<string, Promise<UsdPrice | null>>();
   const decimalsOf = new Map<string, number>();
 
-  /** The pools of one factory for a pair of tokens: one, or one for each fee tier. */
+  /** Returns the pools of one factory for a pair of tokens: one, or one per fee tier. */
   async function poolsAt(
     { chain, version, factory }: PoolFactory,
     asset: string,
@@ -133,7 +133,7 @@ export function createUniswapPrices(options: UniswapOptions, deps: UniswapDeps):
     return keepNewest(decimalsOf, key, Number(value));
   }
 
-  /** The pools above the floor with the prices of their quotes, the one with the most first. */
+  /** Returns the pools above the floor with the prices of their quote tokens, deepest first. */
   async function deepPools(found: readonly Pool[], atMs: number, signal?: AbortSignal) {
     const deep: { readonly pool: Pool; readonly quoteUsd: number; readonly depthUsd: number }[] = [];
     for (const pool of found) {
@@ -149,7 +149,7 @@ export function createUniswapPrices(options: UniswapOptions, deps: UniswapDeps):
     return deep.sort((first, second) => second.depthUsd - first.depthUsd);
   }
 
-  /** The price in the deepest pool that has an average of the window. */
+  /** Returns the price in the deepest pool that has an average of the window. */
   async function bestPrice(
     found: readonly Pool[],
     atMs: number,
@@ -178,7 +178,7 @@ export function createUniswapPrices(options: UniswapOptions, deps: UniswapDeps):
       const source = best.version === 2 ? 'uniswap-v2' : 'uniswap';
       return { usd: best.usd, atMs, status: 'EXACT', source, decimals: tokenDecimals };
     } catch {
-      // The failure is logged, and the node left alone for a while; the price is unknown.
+      // The failure has been logged and the chain paused; the price is unknown.
       signal?.throwIfAborted();
       return null;
     }

@@ -1,6 +1,6 @@
 /**
- * Requests to a price server in CoinGecko's layout (docs.coingecko.com, read 2026-11-21), under a rate, through the outbound guard.
- * Failures are answers: the caller goes on without a price.
+ * Requests to a price server with CoinGecko's API (docs.coingecko.com, read 2026-11-21), with a rate limit and the outbound policy.
+ * Failures are returned, not thrown: the caller continues without a price.
  */
 import { request } from 'undici';
 import type { Clock } from '../../base/clock.ts';
@@ -11,7 +11,7 @@ import { checkOutboundUrl, createOutboundAgent, type OutboundPolicy } from '../.
 import type { ChainId } from '../registry.ts';
 
 export interface PriceServerOptions {
-  /** With the version: `https://api.coingecko.com/api/v3`. */
+  /** Including the version: `https://api.coingecko.com/api/v3`. */
   readonly baseUrl: string;
   /** Sent in `keyHeader`; null if the server needs none. */
   readonly apiKey: string | null;
@@ -23,11 +23,11 @@ export interface PriceServerOptions {
     readonly platforms: Readonly<Partial<Record<ChainId, string>>>;
   };
   readonly policy: OutboundPolicy;
-  /** Requests a minute. Default 25: the public tier of CoinGecko allows 30. */
+  /** Requests per minute. Default 25: the public tier of CoinGecko allows 30. */
   readonly perMinute?: number;
-  /** How long a request may wait for its turn before it fails, in milliseconds. Default 5 s. */
+  /** How long a request may wait for the rate limit before it fails, in milliseconds. Default 5 s. */
   readonly waitMs?: number;
-  /** The whole of one request, in milliseconds. Default 10 s. */
+  /** Time limit of one request, in milliseconds. Default 10 s. */
   readonly timeoutMs?: number;
 }
 
@@ -53,7 +53,7 @@ const PER_MINUTE = 25;
 const WAIT_MS = 5_000;
 const TIMEOUT_MS = 10_000;
 const MINUTE_MS = 60_000;
-/** A 429 without Retry-After. */
+/** Pause after a 429 without Retry-After. */
 const PAUSE_MS = MINUTE_MS;
 const PAUSE_MAX_MS = 3_600_000;
 
@@ -64,9 +64,9 @@ export interface PriceSample {
 }
 
 /**
- * Reads the answer of `market_chart/range`: `prices` is `[[milliseconds, price], …]`.
+ * Parses a response of `market_chart/range`: `prices` is `[[milliseconds, price], …]`.
  *
- * @returns samples in ascending order of time, without those that are not above zero; null if the answer has another form
+ * @returns samples in ascending order of time, without those that are not above zero; null if the response has another form
  */
 export function readMarketChart(body: unknown): PriceSample[] | null {
   const prices = (body as { prices?: unknown } | null)?.prices;
@@ -76,7 +76,7 @@ export function readMarketChart(body: unknown): PriceSample[] | null {
     if (!Array.isArray(point)) return null;
     const [timeMs, usd] = point as unknown[];
     if (typeof timeMs !== 'number' || !Number.isFinite(timeMs)) return null;
-    // A day without a price is null. A price of zero says that none is known, not that the coin is worth nothing.
+    // A day without a price is null. A price of zero means that no price is known, not that the coin is worthless.
     if (typeof usd === 'number' && Number.isFinite(usd) && usd > 0) samples.push({ timeMs, usd });
   }
   return samples.sort((a, b) => a.timeMs - b.timeMs);
@@ -85,7 +85,7 @@ export function readMarketChart(body: unknown): PriceSample[] | null {
 /**
  * Opens a client; it sends nothing before the first request.
  *
- * @throws SOURCE_UNAVAILABLE for a base URL that must not be asked
+ * @throws SOURCE_UNAVAILABLE if the policy forbids the base URL
  */
 export function openPriceServer(options: PriceServerOptions, deps: PriceServerDeps): PriceServer {
   const { policy, apiKey } = options;
@@ -100,7 +100,7 @@ export function openPriceServer(options: PriceServerOptions, deps: PriceServerDe
     timeouts: { connectMs: timeoutMs, headersMs: timeoutMs, stallMs: timeoutMs },
   });
   const closing = new AbortController();
-  /** When the requests of the last minute were sent. */
+  /** Times of the requests of the last minute. */
   let sent: number[] = [];
   let pausedUntil = 0;
   let warnedAt = Number.NEGATIVE_INFINITY;
@@ -112,7 +112,7 @@ export function openPriceServer(options: PriceServerOptions, deps: PriceServerDe
     log.warn({ server: new URL(base).host, reason }, 'no prices from the price server');
   }
 
-  /** Waits for a turn under the rate; returns false if that would take too long. */
+  /** Waits for the rate limit; returns false if that would take too long. */
   async function turn(): Promise<boolean> {
     const until = clock.monotonic() + waitMs;
     for (;;) {
@@ -151,7 +151,7 @@ export function openPriceServer(options: PriceServerOptions, deps: PriceServerDe
       if (response.statusCode !== 200) {
         if (response.statusCode === 429) pause(response.headers['retry-after']);
         await response.body.dump();
-        // 404: no such coin or contract. Every other status is about the server, not about the price.
+        // 404: no such coin or contract. Any other status is a fault of the server and says nothing about the price.
         if (response.statusCode === 404) return { kind: 'unknown' };
         warn(`status ${response.statusCode}`);
         return { kind: 'failed', reason: `status ${response.statusCode}` };

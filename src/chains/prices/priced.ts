@@ -1,8 +1,8 @@
-/** Fills in USD values: of transfers at the time of each, of balances now. A value without a price stays null. */
+/** Fills in USD values: of transfers at their time, and of balances now. A value without a price stays null. */
 import type { Transfer } from '../transfer.ts';
 import { type PricedAsset, type PriceSource, type UsdPrice, usdOf } from './price.ts';
 
-/** A transfer with its value filled in; the same object if there is no price. */
+/** Returns the transfer with its value filled in; the same object if there is no price. */
 function withPrice(transfer: Transfer, price: UsdPrice | null): Transfer {
   if (price === null) return transfer;
   const decimals = transfer.decimals ?? price.decimals ?? null;
@@ -10,7 +10,7 @@ function withPrice(transfer: Transfer, price: UsdPrice | null): Transfer {
   return { ...transfer, decimals, valueUsd: usdOf(transfer.amount, decimals, price) };
 }
 
-/** Prices one transfer; not a promise if the price is at hand. */
+/** Prices one transfer. Returns a promise only if the price must be requested. */
 export function pricedTransfer(
   transfer: Transfer,
   prices: PriceSource,
@@ -23,7 +23,7 @@ export function pricedTransfer(
     : withPrice(transfer, found);
 }
 
-/** Yields transfers in their order; missing values are filled in if a price is known. */
+/** Yields transfers in their order, with missing values filled in if a price is known. */
 export async function* priced(
   transfers: Iterable<Transfer> | AsyncIterable<Transfer>,
   prices: PriceSource,
@@ -46,7 +46,7 @@ export interface PricedBalance extends Balance {
   readonly valueUsd: number | null;
 }
 
-/** Values balances at a moment, in their order. */
+/** Computes the USD value of balances at a moment, in their order. */
 export async function pricedBalances(
   balances: readonly Balance[],
   atMs: number,

@@ -1,6 +1,6 @@
 /**
- * Prices from tables in memory, nearest earlier first: the monthly closes that ship in data/prices.json, an installation's own CSV
- * files, and the daily closes that `assay sync` wrote. Pegs are rules of the same shipped file; book.ts combines all of them.
+ * Prices from tables in memory: the built-in monthly closes of data/prices.json, an installation's own CSV files, and the daily closes
+ * of `assay sync`. The newest earlier price applies. Pegs are rules in the same built-in file; book.ts combines all of them.
  */
 import {
   closeSync,
@@ -48,7 +48,7 @@ interface PricePoint {
   readonly maxAgeMs: number;
 }
 
-/** The later of two points of one moment decides: a corrected row follows the one that it corrects. */
+/** If two points have the same time, the later one wins: a corrected row follows the original. */
 function seriesOf(points: readonly PricePoint[]): Series {
   const byTime = new Map(points.map((point) => [point.timeMs, point]));
   const rising = [...byTime.values()].sort((a, b) => a.timeMs - b.timeMs);
@@ -59,7 +59,7 @@ function seriesOf(points: readonly PricePoint[]): Series {
   };
 }
 
-/** Returns the newest price that is not later than `atMs`; null if there is none or it is too old. */
+/** Returns the newest price that is not later than `atMs`; null if no such price exists or it is too old. */
 function lookUp(
   { timesMs, usd, maxAgeMs }: Series,
   atMs: number,
@@ -85,7 +85,7 @@ function lookUp(
 const keyOf = (asset: PricedAsset): string =>
   isNativeCoin(asset) ? `native ${asset.asset}` : `${asset.chain} ${asset.asset}`;
 
-// --- what ships -------------------------------------------------------------------------------------------------------
+// --- built-in -----------------------------------------------------------------------------------------------------------
 
 /** A rule: one token equals one dollar or one native coin. */
 export interface Peg extends PricedAsset {
@@ -93,16 +93,16 @@ export interface Peg extends PricedAsset {
   readonly decimals: number;
   /** `USD`, or the symbol of a native coin. */
   readonly of: string;
-  /** The last day (UTC, YYYY-MM-DD) on which the peg holds; absent while it holds. */
+  /** The last day (UTC, YYYY-MM-DD) on which the peg holds; absent if it still holds. */
   readonly validUntil?: string;
 }
 
 interface PricesFile {
   readonly monthly: readonly {
     readonly symbol: string;
-    /** `YYYY-MM`, whose close is the first one. */
+    /** `YYYY-MM`, the month of the first close. */
     readonly firstMonth: string;
-    /** Null for a month that no source has. */
+    /** Null for a month without a source. */
     readonly closes: readonly (number | null)[];
   }[];
   readonly pegs: readonly Peg[];
@@ -117,18 +117,18 @@ interface PricesFile {
 const readShipped = (): PricesFile =>
   JSON.parse(readFileSync(shippedData('prices.json'), 'utf8')) as PricesFile;
 
-/** CoinGecko's names of our chains and coins. */
+/** Loads CoinGecko's names of our chains and coins. */
 export const loadCoinGeckoNames = (): PricesFile['coingecko'] => readShipped().coingecko;
 
 export interface Pegs {
-  /** Returns the peg of an asset that holds at a moment; null if there is none. */
+  /** Returns the peg of an asset that holds at a moment; null if it has none then. */
   at(asset: PricedAsset, timestampMs: number): Peg | null;
-  /** Returns the peg of an asset, whether it still holds or not. */
+  /** Returns the peg of an asset, even if it no longer holds. */
   of(asset: PricedAsset): Peg | null;
   readonly all: readonly Peg[];
 }
 
-/** The pegs that ship in data/prices.json. */
+/** Loads the built-in pegs of data/prices.json. */
 export function loadPegs(): Pegs {
   const { pegs: all } = readShipped();
   const byKey = new Map(
@@ -147,7 +147,7 @@ export function loadPegs(): Pegs {
   };
 }
 
-/** The newest close that ships of each native coin, in USD by symbol. */
+/** Returns the newest built-in close of each native coin, in USD by symbol. */
 export function newestCloses(): ReadonlyMap<string, number> {
   return new Map(
     readShipped().monthly.flatMap(({ symbol, closes }): [string, number][] => {
@@ -157,7 +157,7 @@ export function newestCloses(): ReadonlyMap<string, number> {
   );
 }
 
-/** The closes of months that ship in data/prices.json, of native coins. */
+/** Loads the built-in monthly closes of native coins from data/prices.json. */
 export function loadShippedPrices(): PriceTable {
   const bySymbol = new Map<string, Series>();
   for (const { symbol, firstMonth, closes } of readShipped().monthly) {
@@ -182,18 +182,18 @@ export function loadShippedPrices(): PriceTable {
 
 // --- the installation's own -------------------------------------------------------------------------------------------
 
-/** The limit of native coins; rows of tokens are cut at their own limit. */
+/** The limit for native coins; rows of tokens have their own lower limit. */
 const MAX_AGE_DAYS_MAX = LAST_KNOWN_NATIVE_MS / DAY_MS;
-/** No coin was ever worth more; a greater figure is in another unit. */
+/** Maximum plausible price of a coin; a larger figure is in another unit. */
 const USD_MAX = 1e9;
 
 const COLUMNS = ['chain', 'asset', 'date', 'usd', 'max_age_days', 'decimals'] as const;
 type Column = (typeof COLUMNS)[number];
 const REQUIRED: readonly Column[] = ['chain', 'asset', 'date', 'usd'];
 
-/** The folder of own price tables inside the program's folder of state. */
+/** Returns the folder of own price tables in the data folder. */
 export const pricesFolderOf = (dataDir: string): string => join(dataDir, 'prices');
-/** The folder of the daily closes that `assay sync` writes, in the same layout, inside that folder. */
+/** Returns the folder of the daily closes of `assay sync` in the prices folder; its tables have the same format. */
 export const dailyFolderOf = (pricesFolder: string): string => join(pricesFolder, 'daily');
 
 interface OwnRow extends PricePoint {
@@ -201,7 +201,10 @@ interface OwnRow extends PricePoint {
   readonly decimals: number | null;
 }
 
-/** A date is its first instant in UTC; a time must say UTC, or it would mean another moment on another machine. */
+/**
+ * Parses a date as its first instant in UTC. A time must have the suffix Z, because it would otherwise depend on the machine's time
+ * zone.
+ */
 function momentOf(text: string): number | null {
   if (!/^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?Z)?$/.test(text)) return null;
   const ms = Date.parse(text);
@@ -210,15 +213,15 @@ function momentOf(text: string): number | null {
 }
 
 /**
- * Returns the text by which transfers name an asset.
+ * Returns the form in which transfers name an asset.
  *
  * @param text - the chain's symbol in any letter case, or the token's contract in any valid form
- * @throws INVALID_ADDRESS if the text is no contract address of a chain whose tokens have one
+ * @throws INVALID_ADDRESS if the chain names tokens by address and the text is not an address
  */
 export function canonicalAssetOf(chain: ChainId, text: string): string {
   const { symbol } = chainOf(chain);
   if (text.toUpperCase() === symbol) return symbol;
-  // A TRC-10 token is a number.
+  // The id of a TRC-10 token is a number.
   if (chain === 'TRON' && /^\d{1,20}$/.test(text)) return text;
   return isEvm(chain) || chain === 'TRON' || chain === 'SOL' || chain === 'TON'
     ? parseAddress(chain, text, 'asset').canonical
@@ -249,7 +252,11 @@ function readRow(cells: Readonly<Record<Column, string>>): OwnRow | string {
   return { key: keyOf({ chain, asset }), timeMs, usd, maxAgeMs: days * DAY_MS, decimals };
 }
 
-/** Reads one table. Throws INVALID_FILE naming file and line of the first row that cannot be used: a price is never guessed. */
+/**
+ * Reads one table. Any invalid row is an error, because a price is never guessed.
+ *
+ * @throws INVALID_FILE with the file and line of the first invalid row
+ */
 function readOwnFile(path: string, isStored: boolean): OwnRow[] {
   const name = basename(path);
   const fail = (line: number, reason: string): never => {
@@ -294,18 +301,18 @@ function readOwnFile(path: string, isStored: boolean): OwnRow[] {
   return rows;
 }
 
-/** The name of the table that a file becomes. */
+/** Returns the name of the table for an imported file. */
 export const tableNameOf = (file: string): string =>
   basename(file)
     .replace(/(\.(?:csv|json))+$/i, '')
     .toLowerCase()
     .replace(/[^a-z0-9_-]+/g, '-');
 
-/** The first line of a stored table: the checksum of what follows it, so that a file that was cut is noticed. Other files have none. */
+/** The first line of a stored table: the checksum of the rest, which detects truncated files. Files of the operator have none. */
 const CHECKSUM_LINE = /^# crc32 ([0-9a-f]{8})\n/;
 const CHECKSUM_LINE_BYTES = '# crc32 00000000\n'.length;
 
-/** The text of a table without the line of its checksum, which is compared if the table is `stored`. */
+/** Returns the text of a table without its checksum line; verifies the checksum if the table is stored. */
 function textOfTable(path: string, isStored: boolean): string {
   const text = readFileSync(path, 'utf8');
   const found = CHECKSUM_LINE.exec(text);
@@ -321,11 +328,12 @@ function textOfTable(path: string, isStored: boolean): string {
 
 /**
  * Reads the lines of a stored table.
- * @throws STORE_CORRUPT if it is not what was written.
+ *
+ * @throws STORE_CORRUPT if the checksum does not match
  */
 export const readTableLines = (path: string): readonly string[] => textOfTable(path, true).split('\n');
 
-/** Writes a table into a folder, with a checksum as its first line; it appears whole or not at all. */
+/** Writes a table into a folder atomically, with a checksum as its first line. */
 export function writeTable(folder: string, table: string, text: string): void {
   mkdirSync(folder, PRIVATE_FOLDER);
   const partial = join(folder, `${table}.csv.partial`);
@@ -346,7 +354,7 @@ export function writeTable(folder: string, table: string, text: string): void {
 }
 
 export interface PriceImportReport {
-  /** The table's name: a file of the same name replaces it. */
+  /** Name of the table; importing a file with the same name replaces it. */
   readonly table: string;
   readonly rows: number;
   readonly assets: number;
@@ -356,8 +364,9 @@ export interface PriceImportReport {
 }
 
 /**
- * Checks a CSV (docs/prices-csv.md) and keeps it as an own table, whole or not at all. Throws INVALID_FILE naming the line.
- * Running programs read it within seconds.
+ * Validates a CSV (docs/prices-csv.md) and stores it atomically as an own table. Running programs read it within seconds.
+ *
+ * @throws INVALID_FILE with the line number
  */
 export function importPrices(options: { readonly folder: string; readonly file: string }): PriceImportReport {
   const { folder, file } = options;
@@ -380,10 +389,11 @@ export function importPrices(options: { readonly folder: string; readonly file: 
 }
 
 /**
- * Reads the tables of a folder; none if nothing was imported. Of several tables the last by name decides.
+ * Loads the tables of a folder; none if nothing was imported. If several tables have a price for the same moment, the last by name
+ * wins.
  *
- * @param options.source - the name that prices carry: `own` for tables of the operator, `daily` for those of `assay sync`
- * @throws INVALID_FILE naming file and line of a row that cannot be used
+ * @param options.source - the source name of the prices: `own` for tables of the operator, `daily` for those of `assay sync`
+ * @throws INVALID_FILE with the file and line of an invalid row
  */
 export function loadOwnPrices(options: { readonly folder: string; readonly source?: string }): PriceTable {
   const { folder, source = 'own' } = options;
@@ -411,7 +421,7 @@ export function loadOwnPrices(options: { readonly folder: string; readonly sourc
       if (table === undefined) return null;
       const isNative = isNativeCoin(asset);
       const found = lookUp(table.series, timestampMs, isNative, source);
-      // One coin may have other decimals on another chain: XTZ has 6 on Tezos and 18 on Etherlink.
+      // A coin may have different decimals on another chain: XTZ has 6 on Tezos and 18 on Etherlink.
       const decimals = isNative ? chainOf(asset.chain).decimals : table.decimals;
       return found && decimals !== null ? { ...found, decimals } : found;
     },

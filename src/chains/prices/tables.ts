@@ -1,4 +1,4 @@
-/** The tables of an installation as they are on disk now: a server sees a table that was imported or synced beside it. */
+/** The price tables of an installation: a running server picks up tables that are imported or synced while it runs. */
 import { statSync } from 'node:fs';
 import type { Clock } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
@@ -12,17 +12,17 @@ export interface PriceTablesDeps {
   readonly log: Logger;
 }
 
-/** How often a folder is checked for new tables: one `stat` in so many milliseconds, however many prices are read. */
+/** Interval at which a folder is checked for new tables: at most one `stat` per interval, regardless of the number of prices read. */
 const CHECK_MS = 1_000;
 
-/** A table is replaced by a rename, which changes the time of its folder. */
+/** Returns the modification time of a folder, which changes when a table in it is replaced by a rename. */
 const changedAt = (folder: string): number => statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 
 /**
- * Opens the tables of a folder, and reads them again when one of them is replaced. A table that became unreadable leaves the
- * former tables in force and is logged.
+ * Opens the tables of a folder, and reloads them when one of them is replaced. If a table becomes unreadable, the previous tables stay
+ * in use and the error is logged.
  *
- * @throws INVALID_FILE if a table cannot be read at the first time
+ * @throws INVALID_FILE if a table cannot be read at the first load
  */
 export function openPriceTable(
   options: { readonly folder: string; readonly source: string },
@@ -56,14 +56,14 @@ export function openPriceTable(
 
 export interface InstalledPrices {
   readonly pegs: Pegs;
-  /** Tables and pegs alone. */
+  /** Only tables and pegs. */
   readonly book: PriceBook;
-  /** The same with sources that ask other machines, in the order in which they are asked. */
+  /** Returns the same with live sources, in the order in which they are asked. */
   withLive(live: readonly PriceSource[]): PriceBook;
 }
 
 /**
- * Opens the prices of an installation: own tables, daily closes of `assay sync`, closes that ship, and pegs.
+ * Opens the prices of an installation: own tables, daily closes of `assay sync`, built-in closes, and pegs.
  *
  * @param options.folder - `pricesFolderOf(dataDir)`
  */

@@ -1,8 +1,8 @@
 /**
- * The average price of a pool with the interface of Uniswap v2 (also SushiSwap, PancakeSwap v2 and other forks). Such a pool adds up
- * its price over time and keeps only the last sum (Uniswap v2 whitepaper, section 2.2), so that an average needs the sums at two
- * blocks: the node must have the state of the earlier one. A node that does not have it gives no price; the present ratio of the
- * reserves is never used as one.
+ * The average price of a pool with the interface of Uniswap v2 (also SushiSwap, PancakeSwap v2 and other forks). Such a pool
+ * accumulates its price over time and keeps only the latest sum (Uniswap v2 whitepaper, section 2.2). An average needs the sums at two
+ * blocks, so the node must have the state of the earlier one. A node without it gives no price; the current ratio of the reserves is
+ * never used as one.
  */
 import type { Clock } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
@@ -31,28 +31,31 @@ export interface PairState {
 
 /** Fractional bits of UQ112x112. */
 const Q = 112n;
-/** A node whose newest block is older than this is still catching up; no listed chain makes fewer than a block a minute. */
+/**
+ * Maximum age of a node's newest block: an older one means that the node is still syncing. Every listed chain has at least one block
+ * per minute.
+ */
 const STALE_MS = 600_000;
 /**
- * Moments within the window, besides its ends, at which the reserves must be above the floor: a quarter, a half and three quarters.
- * The sums say nothing of liquidity, which can be withdrawn to make a move cheap and put back after it.
+ * Number of moments within the window, in addition to its ends, at which the reserves must exceed the floor: a quarter, a half and
+ * three quarters. The sums do not reflect liquidity, which can be withdrawn to make a move cheap and added back later.
  */
 const CHECKS_WITHIN = 3;
 /**
- * How much the average of the price may exceed the inverse of the average of the inverse price. Both agree if the price did not move;
- * a doubling in the middle of the window gives 1.125, a price of 40 times for one block of 12 seconds 1.25. Above it the average says
- * nothing.
+ * Maximum ratio of the average price to the inverse of the average inverse price. Both are equal if the price did not move; a doubling
+ * in the middle of the window gives 1.125, a 40-fold price for one block of 12 seconds 1.25. Above this limit the average is
+ * meaningless.
  */
 const MEANS_RATIO_MAX = 1.25;
-/** A node without past states is asked again after this: its operator may have replaced it. */
+/** Time after which a node without past states is asked again: its operator may have replaced it. */
 const NO_STATE_PAUSE_MS = 600_000;
 
 /**
- * Brings the sums of a pair up to the time of a block, as `UniswapV2OracleLibrary.currentCumulativePrices` does: a pair itself adds
- * only when its reserves change.
+ * Extrapolates the sums of a pair to the time of a block, like `UniswapV2OracleLibrary.currentCumulativePrices`: a pair itself updates
+ * them only when its reserves change.
  *
  * @param seconds - time of the block
- * @returns the sums of token1 for token0 and of token0 for token1; null if a reserve is empty
+ * @returns the sums of token1 per token0 and of token0 per token1; null if a reserve is empty
  */
 export function cumulativePricesAt(state: PairState, seconds: bigint): readonly [bigint, bigint] | null {
   const { reserve0, reserve1, updatedAt, sum0, sum1 } = state;
@@ -64,7 +67,7 @@ export function cumulativePricesAt(state: PairState, seconds: bigint): readonly 
   ];
 }
 
-/** The average between two values of a sum. The floor of the liquidity leaves it at least 36 significant bits. */
+/** Returns the average between two values of a sum. The liquidity floor leaves it at least 36 significant bits. */
 const averageOf = (first: bigint, last: bigint, seconds: bigint): number =>
   Number(BigInt.asUintN(256, last - first) / seconds) / 2 ** Number(Q);
 
@@ -76,7 +79,7 @@ interface Window {
   readonly end: BlockHeader;
 }
 
-/** Reads averages of pools with the interface of Uniswap v2, at blocks of the past. */
+/** Creates a reader of averages of pools with the interface of Uniswap v2, at past blocks. */
 export function createV2Averages({ calls, clock, log }: V2AverageDeps): ReadAverage {
   const windows = new Map<string, Promise<Window | null>>();
   const pausedUntil = new Map<ChainId, number>();
@@ -98,7 +101,7 @@ export function createV2Averages({ calls, clock, log }: V2AverageDeps): ReadAver
     return { start, within, end };
   }
 
-  /** Tokens of one block are priced together: they share the search for the window. */
+  /** Finds the window of a moment. Tokens of one block are priced together and share the search. */
   function windowAt(chain: ChainId, atMs: number, signal?: AbortSignal): Promise<Window | null> {
     const key = `${chain} ${atMs}`;
     const known = windows.get(key);
@@ -147,7 +150,7 @@ export function createV2Averages({ calls, clock, log }: V2AverageDeps): ReadAver
     { start, within, end }: Window,
     signal?: AbortSignal,
   ): Promise<PoolAverage | null> {
-    // The oldest state first: if the node lacks one, it is this one.
+    // Read the oldest state first: if the node lacks a state, it is this one.
     const before = await stateAt(chain, pair, start, signal);
     const after = before && (await stateAt(chain, pair, end, signal));
     if (before === null || after === null) return null;

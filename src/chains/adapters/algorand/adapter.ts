@@ -1,7 +1,7 @@
 /**
- * Algorand over its indexer's REST API (developer.algorand.org, "Indexer") and, for balances, a node (`algod`): payments, transfers of
- * standard assets, what contracts sent inside, and what closing an account moved. The indexer names the hash of a block only in
- * the one above, so that the head is one round behind; rounds are final.
+ * Algorand over the REST API of its indexer (developer.algorand.org, "Indexer") and, for balances, a node (`algod`): payments,
+ * transfers of standard assets, inner transactions of contracts, and the amounts that closing an account moved. The indexer has the
+ * hash of a block only in the next block, so the head is one round behind; rounds are final.
  */
 import { AssayError } from '../../../base/errors.ts';
 import type { Block } from '../../block.ts';
@@ -37,7 +37,7 @@ const INDEXER = ['indexer'] as const;
 const ANY = ['indexer', 'algod'] as const;
 const GENESIS_HASH = 'wGHE2Pwdvd7S12BL5FaOP20GEYesN73ktiC1qzkkit8=';
 const ROUND_TRANSACTIONS_MAX = 200_000;
-/** The protocol's own limits: 256 inner transactions, 8 calls deep. */
+/** Limits of the protocol: 256 inner transactions, calls nested 8 deep. */
 const INNER_MAX = 256;
 const DEPTH_MAX = 8;
 
@@ -61,7 +61,10 @@ const asHash = (value: Json | undefined, field: string): string =>
 
 type Add = ReturnType<typeof transfersOf>['add'];
 
-/** What one transaction moved, and those inside it. `path` is empty at the top: `value`, `close`; inside: `inner:0_2:value`. */
+/**
+ * Adds the transfers of a transaction and of its inner transactions. Positions are `value` and `close` at the top level (`path` is
+ * empty), and `inner:0_2:value` inside.
+ */
 function addMoves(tx: JsonObject, path: readonly number[], add: Add): void {
   if (path.length > DEPTH_MAX) throw badAnswer('inner-txns', `nested at most ${DEPTH_MAX} deep`);
   const position = (name: string): string => (path.length === 0 ? name : `inner:${path.join('_')}:${name}`);
@@ -85,12 +88,12 @@ function addMoves(tx: JsonObject, path: readonly number[], add: Add): void {
   } else if (tx['tx-type'] === 'axfer') {
     const move = asObject(tx['asset-transfer-transaction'], 'asset-transfer-transaction');
     const asset = String(asCount(move['asset-id'], 'asset-id'));
-    // A clawback takes from another account than the sender's.
+    // A clawback takes from an account other than the sender.
     const from =
       move.sender === undefined ? sender : account(move.sender, 'asset-transfer-transaction.sender');
     const amount = asAmount(move.amount, 'amount');
     const to = account(move.receiver, 'receiver');
-    // An empty transfer to oneself only opts in.
+    // An empty transfer to oneself is only an opt-in.
     if (amount > 0n || from !== to) add({ position: position('value'), from, to, amount, asset });
     if (move['close-to'] !== undefined)
       add({
@@ -194,7 +197,7 @@ function createReader(pool: EndpointPool) {
             const answer = asObject(json, 'answer');
             const rows = asArray(answer.transactions, 'transactions', size).map((row) => rowOf(row));
             const token = answer['next-token'];
-            // The indexer gives a token with its last rows too; the page after them is empty and has none.
+            // The indexer returns a token even with the last rows; the page after them is empty and ends the list.
             const next =
               token === undefined || token === '' || rows.length === 0
                 ? null
@@ -246,11 +249,11 @@ function createReader(pool: EndpointPool) {
         {
           path: `v2/assets/${asset}`,
           layouts: ANY,
-          // Destroyed, and told by nobody any more.
+          // The asset was destroyed and is no longer available.
           missing: null,
           read: orUnknown((json) => {
             const fields = asObject(json, 'answer');
-            // An indexer wraps what a node tells bare.
+            // An indexer wraps the object that a node returns directly.
             const found = fields.asset === undefined ? fields : asObject(fields.asset, 'asset');
             return String(found.index) === asset
               ? decimalsOrNull(asObject(found.params, 'params').decimals)
@@ -264,6 +267,7 @@ function createReader(pool: EndpointPool) {
   };
 }
 
+/** Opens the adapter of Algorand. See `OpenAdapter`. */
 export const openAdapter: OpenAdapter = (options, deps) =>
   openAccountChain(
     {

@@ -1,6 +1,6 @@
 /**
- * Cardano over Koios (api.koios.rest) and Blockfrost (docs.blockfrost.io): two indexers that tell the same in different words. A
- * project's key of Blockfrost stands in the URL: `blockfrost+https://project:KEY@cardano-mainnet.blockfrost.io/api/v0`.
+ * Cardano over Koios (api.koios.rest) and Blockfrost (docs.blockfrost.io): two indexers with the same data in different formats. The
+ * project key of Blockfrost is part of the URL: `blockfrost+https://project:KEY@cardano-mainnet.blockfrost.io/api/v0`.
  */
 import { AssayError } from '../../../base/errors.ts';
 import type { Block } from '../../block.ts';
@@ -38,7 +38,7 @@ const BLOCK_TRANSACTIONS_MAX = 5_000;
 const BLOCK_PAGES_MAX = 50;
 const ASSETS_MAX = 2_000;
 const OUTPUTS_MAX = 5_000;
-/** Transactions asked of Koios in one question, and of Blockfrost (one question each) at once. */
+/** Number of transactions per request to Koios, and of parallel requests (one per transaction) to Blockfrost. */
 const KOIOS_AT_ONCE = 50;
 const BLOCKFROST_AT_ONCE = 4;
 
@@ -67,20 +67,20 @@ interface Header {
   readonly timestampMs: number;
 }
 
-/** An entry of an address's list. */
+/** An entry of the transaction list of an address. */
 interface Listed {
   readonly txHash: string;
   readonly height: number;
   readonly timestampMs: number;
 }
 
-/** What either indexer is asked. */
+/** The operations that both indexers implement. */
 interface Indexer {
   header(height: number | null, call: Call): Promise<Told<Header | null>>;
   blockHashes(block: Header, call: Call): Promise<readonly string[]>;
   flows(txHashes: readonly string[], call: Call): Promise<ReadonlyMap<string, AssetFlow>>;
   balance(address: string, call: Call): Promise<Told<bigint>>;
-  /** Null where the transactions tell all that is known. */
+  /** Null if the transactions already include all known decimals. */
   readonly decimalsOf: ((unit: string, call: Call) => Promise<number | null>) | null;
   page(
     address: string,
@@ -126,7 +126,7 @@ function createKoios(pool: EndpointPool): Indexer {
   };
   const readFlow = (tx: JsonObject): AssetFlow => {
     const decimals = new Map<string, number>();
-    // Where a script failed, the collateral was taken instead of the inputs.
+    // If a script failed, the collateral was spent instead of the inputs.
     const failed = asArray(tx.plutus_contracts ?? [], 'plutus_contracts', OUTPUTS_MAX).some(
       (each) => asObject(each, 'plutus_contract').valid_contract === false,
     );
@@ -271,7 +271,7 @@ function createBlockfrost(pool: EndpointPool): CountingIndexer {
     const fields = asObject(json, 'utxos');
     const list = (name: string) =>
       asArray(fields[name], name, OUTPUTS_MAX).map((each) => asObject(each, name));
-    // A collateral return stands among the outputs only where the script failed.
+    // A collateral return is among the outputs only if the script failed.
     const outputs = list('outputs');
     const failed = outputs.length > 0 && outputs.every((each) => each.collateral === true);
     const side = (rows: readonly JsonObject[]): Output[] =>
@@ -337,7 +337,7 @@ function createBlockfrost(pool: EndpointPool): CountingIndexer {
         (json) => asCount(asObject(json, 'total').tx_count, 'tx_count'),
         call,
       ),
-    /** As the registry of tokens says, which anybody may write to and wallets read. */
+    /** From the token registry, which anyone may write to and which wallets read. */
     async decimalsOf(unit, call) {
       const { value } = await ask<number | null>(
         `assets/${unit}`,
@@ -363,7 +363,7 @@ function createBlockfrost(pool: EndpointPool): CountingIndexer {
       let source = '';
       const list: WindowList<Listed> = async ({ min, max, size: limit }) => {
         const rows: { key: number; row: Listed }[] = [];
-        // A page has at most 100 rows; windows of one block ask for more.
+        // A page has at most 100 rows; windows of one block request more.
         for (let page = 1; rows.length < limit; page++) {
           const count = Math.min(PAGE_MAX, limit);
           const told = await ask<typeof rows>(
@@ -410,7 +410,7 @@ function createReader(pool: EndpointPool) {
     );
     return listed.map(({ txHash, height, timestampMs }) => {
       const flow = flows.get(txHash);
-      // Told of in one answer and unknown in the next: the indexer took a block back meanwhile.
+      // Listed by one response and missing in the next: the indexer rolled back a block in between.
       if (flow === undefined)
         throw new AssayError('CHAIN_REFUSED', `The indexer does not have the transaction ${txHash}.`);
       return { height, transfers: flowTransfers(flow, { txHash, blockNumber: height, timestampMs }) };
@@ -419,7 +419,7 @@ function createReader(pool: EndpointPool) {
 
   return {
     balance: (address: string, call: Call) => indexer().balance(address, call),
-    /** Blockfrost alone counts. */
+    /** Only Blockfrost has counts. */
     transactionCount: (address: string, call: Call) => blockfrost.transactionCount(address, call),
     decimalsOf: async (unit: string, call: Call) => (await indexer().decimalsOf?.(unit, call)) ?? null,
     async rows(address: string, query: RowsQuery, call: Call) {
@@ -448,6 +448,7 @@ function createReader(pool: EndpointPool) {
   };
 }
 
+/** Opens the adapter of Cardano. See `OpenAdapter`. */
 export const openAdapter: OpenAdapter = (options, deps) =>
   openAccountChain(
     {

@@ -1,30 +1,30 @@
 /**
- * The transfers of a Cardano transaction. Its inputs and outputs belong to addresses, not to one another: what the addresses that
- * gave more than they took lost is shared among those that took more, in proportion, for each asset by itself. Exact: what a
- * receiver is told to have got is what it got. Rewards that a transaction withdraws come to those whose outputs it spends, so that
- * they pay what it pays: whoever adds a withdrawal to a payment stays its sender.
+ * Computes the transfers of a Cardano transaction. Its inputs and outputs belong to addresses and are not linked to each other. For
+ * each asset, the net loss of the addresses that gave more than they received is divided among the net receivers in proportion. The
+ * amounts of receivers are exact. Withdrawn rewards are attributed to the input addresses of the transaction, in proportion to their
+ * inputs: an address that adds a withdrawal to a payment remains the sender.
  */
 import type { Transfer } from '../../transfer.ts';
 import { transfersOf } from '../account-chain.ts';
 
 export interface Output {
   readonly address: string;
-  /** By asset; ADA under the empty text, in lovelace. */
+  /** By asset; ADA has the empty string as its key, in lovelace. */
   readonly amounts: ReadonlyMap<string, bigint>;
 }
 
 export interface AssetFlow {
   readonly inputs: readonly Output[];
   readonly outputs: readonly Output[];
-  /** Decimals of tokens, where the source knows them. */
+  /** Decimals of tokens, if the source knows them. */
   readonly decimals: ReadonlyMap<string, number>;
 }
 
-/** Above so many pairs, senders and receivers are matched one after the other: no fewer transfers tell the same sums. */
+/** Above this number of pairs, senders and receivers are matched in sequence: fewer transfers then describe the same totals. */
 const PAIRS_MAX = 256;
 
 interface Move {
-  /** `0:1`: from the first sender to the second receiver, each in the order of their addresses; `mint:1` where nobody gave it. */
+  /** `0:1`: from the first sender to the second receiver, both in address order; `mint:1` if the amount has no sender. */
   readonly place: string;
   readonly from: string | null;
   readonly to: string;
@@ -35,7 +35,7 @@ type Net = readonly [address: string, amount: bigint];
 
 const sum = (nets: readonly Net[]): bigint => nets.reduce((total, [, amount]) => total + amount, 0n);
 
-/** Each receiver's part of what the senders gave, shared by what each of them gave; the last sender bears the remainder. */
+/** Divides each receiver's amount among the senders in proportion to what they gave; the last sender takes the remainder. */
 function inProportion(senders: readonly Net[], receivers: readonly Net[], given: bigint): Move[] {
   const moves: Move[] = [];
   for (const [j, [to, wanted]] of receivers.entries()) {
@@ -49,7 +49,7 @@ function inProportion(senders: readonly Net[], receivers: readonly Net[], given:
   return moves;
 }
 
-/** Senders are used up one after the other. */
+/** Matches senders to receivers in sequence: each sender is used up before the next. */
 function inTurn(senders: readonly Net[], receivers: readonly Net[]): Move[] {
   const moves: Move[] = [];
   let i = 0;
@@ -75,7 +75,7 @@ function movesOf(nets: ReadonlyMap<string, bigint>): Move[] {
   const receivers = sorted.filter(([, net]) => net > 0n);
   const given = sum(senders);
   const taken = sum(receivers);
-  // More came out than went in: minted. That part comes from nobody.
+  // More came out than went in: the difference was minted and has no sender.
   const minted: Move[] = [];
   const paid =
     taken <= given
@@ -90,8 +90,8 @@ function movesOf(nets: ReadonlyMap<string, bigint>): Move[] {
 }
 
 /**
- * What came out beyond what went in, given to those who gave, by what they gave: rewards and deposits returned, which are no outputs.
- * Takes it off their nets.
+ * Attributes the surplus of outputs over inputs (rewards and returned deposits, which are not outputs) to the addresses of the inputs,
+ * in proportion to their inputs, and subtracts it from their net amounts.
  */
 function addReturns(nets: Map<string, bigint>, inputs: readonly Output[]): Move[] {
   const surplus = sum([...nets]);
@@ -114,7 +114,7 @@ function addReturns(nets: Map<string, bigint>, inputs: readonly Output[]): Move[
   return moves;
 }
 
-/** Transfers of one transaction; `flow:` asset, sender and receiver, each by their place in the order of their texts. */
+/** Returns the transfers of one transaction. Positions are `flow:` with the indices of asset, sender and receiver in sorted order. */
 export function flowTransfers(
   flow: AssetFlow,
   shared: { readonly txHash: string; readonly blockNumber: number; readonly timestampMs: number },

@@ -1,6 +1,6 @@
 /**
- * Cosmos Hub over the REST API of a node (`lcd`: docs.cosmos.network, gRPC gateway) and over CometBFT's RPC (`tendermint`:
- * docs.cometbft.com), which tells a block with fewer questions. Transfers are the bank module's events; fees are none.
+ * Cosmos Hub over the REST API of a node (`lcd`: docs.cosmos.network, gRPC gateway) and over the RPC of CometBFT (`tendermint`:
+ * docs.cometbft.com), which needs fewer requests per block. Transfers are the events of the bank module; fees are not transfers.
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../../base/clock.ts';
@@ -36,22 +36,23 @@ const ANY = ['lcd', 'tendermint'] as const;
 const CHAIN_ID = 'cosmoshub-4';
 const NATIVE = 'uatom';
 /**
- * The accounts of the modules that collect fees, each the first 20 bytes of the SHA-256 of its name: `fee_collector`, and since the fee
- * market of 2024 `feemarket-fee-collector` before it, which also pays tips on. What they take and give is the price of a transaction.
+ * The module accounts that collect fees. Each address is the first 20 bytes of the SHA-256 of the module name: `fee_collector`, and
+ * since the fee market of 2024 `feemarket-fee-collector` in front of it, which also pays out tips. Transfers from and to them are the
+ * cost of transactions.
  */
 const FEE_COLLECTORS: ReadonlySet<string | null> = new Set([
   'cosmos17xpfvakm2amg962yls6f84z3kell8c5lserqta',
   'cosmos13pxn9n3qw79e03844rdadagmg0nshmwf7qvuye',
 ]);
-/** Block with which cosmoshub-4 began, in February 2021: a node that has it keeps all that there is. */
+/** First block of cosmoshub-4, in February 2021: a node that has it has the full history. */
 const FIRST_BLOCK = 5_200_791;
 const CUT =
   'The node does not keep all blocks since the beginning, and lists the transactions alone that it has.';
-/** Another node of the same name may keep less. */
+/** Time after which the check is repeated: a different node behind the same host name may have less history. */
 const FORGET_KEPT_MS = 600_000;
 const BLOCK_TRANSACTIONS_MAX = 10_000;
 const EVENTS_MAX = 100_000;
-/** Anybody may send as many kinds of coins at once as a block has gas for: some thousands. */
+/** Anyone may send as many denominations at once as the gas of a block allows: some thousands. */
 const COINS_MAX = 100_000;
 const PAGE_MAX = 100;
 const BLOCK_PAGES_MAX = 100;
@@ -74,21 +75,21 @@ const verify = restRequest<void>({
   },
 });
 
-/** Whole seconds: the lists of transactions say no more, and a block's time must be the same from every source. */
+/** Rounds a time down to whole seconds: transaction lists have no finer resolution, and all sources must give the same block time. */
 const timeMs = (value: Json | undefined, field: string): number =>
   Math.floor(asIsoMs(value, field) / 1000) * 1000;
 
 const asTxHash = (value: Json | undefined): string =>
   asPattern(value, /^[0-9A-Fa-f]{64}$/, 'txhash').toUpperCase();
 
-/** 32 bytes as upper-case hex, from hex (CometBFT) or base64 (REST); null for the empty text of the first block's parent. */
+/** Converts 32 bytes from hex (CometBFT) or base64 (REST) to upper-case hex; null for the empty parent hash of the first block. */
 function hashOrNull(value: Json | undefined, field: string): string | null {
   if (value === '' || value === undefined || value === null) return null;
   const text = asPattern(value, /^(?:[0-9A-Fa-f]{64}|[A-Za-z0-9+/]{43}=)$/, field);
   return text.length === 64 ? text.toUpperCase() : Buffer.from(text, 'base64').toString('hex').toUpperCase();
 }
 
-/** `12uatom,3ibc/27…` */
+/** Parses a coin list such as `12uatom,3ibc/27…`. */
 function readCoins(text: string): readonly { readonly amount: bigint; readonly denom: string }[] {
   if (text === '') return [];
   const parts = text.split(',');
@@ -100,7 +101,7 @@ function readCoins(text: string): readonly { readonly amount: bigint; readonly d
   });
 }
 
-/** Nodes before CometBFT 0.37 write names and values of attributes in base64: those of an archive do so still. */
+/** Nodes before CometBFT 0.37 encode the keys and values of attributes in base64; archive nodes still do. */
 const ENCODED_KEYS: Readonly<Record<string, string>> = Object.fromEntries(
   ['recipient', 'sender', 'amount'].map((name) => [Buffer.from(name).toString('base64'), name]),
 );
@@ -149,7 +150,7 @@ interface Header {
   readonly hash: string;
   readonly parentHash: string | null;
   readonly timestampMs: number;
-  /** Base64, in the order of the block. */
+  /** Base64, in block order. */
   readonly transactions: readonly Json[];
 }
 
@@ -172,7 +173,7 @@ function readHeader(fields: JsonObject): Header {
 }
 
 function createReader(pool: EndpointPool, clock: Clock) {
-  /** CometBFT wraps its answers as JSON-RPC; errors come with the status 500. */
+  /** Sends a request to CometBFT, which wraps results as JSON-RPC and sends errors with the status 500. */
   const comet = <T>(
     path: string,
     query: Readonly<Record<string, string>>,
@@ -243,10 +244,10 @@ function createReader(pool: EndpointPool, clock: Clock) {
       call,
     );
 
-  /** When a node was last found to keep everything; null where none was. */
+  /** Time when a node was last found to have the full history; null if none was. */
   let keptAllAtMs: number | null = null;
 
-  /** Whether the lists of transactions reach back to the beginning: most nodes drop what is older than weeks. */
+  /** Returns whether transaction lists reach back to the first block: most nodes prune transactions after some weeks. */
   async function keepsAll(call: Call): Promise<boolean> {
     if (keptAllAtMs !== null && clock.monotonic() - keptAllAtMs < FORGET_KEPT_MS) return true;
     try {
@@ -256,7 +257,7 @@ function createReader(pool: EndpointPool, clock: Clock) {
       keptAllAtMs = clock.monotonic();
       return true;
     } catch (error) {
-      // The history itself is known: that it cannot be told to be whole costs it no more than that word.
+      // The history itself has been read: if this check fails, the page is only marked as incomplete.
       if (error instanceof AssayError && !call.signal.aborted) return false;
       throw error;
     }
@@ -336,7 +337,7 @@ function createReader(pool: EndpointPool, clock: Clock) {
         call,
       );
     },
-    /** Those that the account signed: its sequence. */
+    /** Counts the transactions that the account signed: its sequence. */
     async transactionCount(address: string, call: Call) {
       return rest(
         pool,
@@ -346,7 +347,7 @@ function createReader(pool: EndpointPool, clock: Clock) {
           missing: 0,
           read(json) {
             let account = asObject(asObject(json, 'answer').account, 'account');
-            // Vesting and module accounts hold the basic one inside.
+            // Vesting and module accounts contain the base account.
             for (const inner of ['base_vesting_account', 'base_account'])
               if (account[inner] !== undefined) account = asObject(account[inner], inner);
             return asCount(account.sequence, 'sequence');
@@ -376,7 +377,7 @@ function createReader(pool: EndpointPool, clock: Clock) {
         min: from,
         max: to,
       });
-      // Whoever pays himself stands in both lists.
+      // A transaction from an address to itself is in both lists.
       const rows = [...new Map(page.rows.map(({ txHash, row }) => [txHash, row])).values()];
       const isCut = page.next === null && from === null && !(await keepsAll(call));
       return { value: { rows, next: page.next }, source, height: null, ...(isCut ? { note: CUT } : {}) };
@@ -399,6 +400,7 @@ function createReader(pool: EndpointPool, clock: Clock) {
   };
 }
 
+/** Opens the adapter of Cosmos Hub. See `OpenAdapter`. */
 export const openAdapter: OpenAdapter = (options, deps) =>
   openAccountChain(
     {

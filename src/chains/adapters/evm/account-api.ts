@@ -1,7 +1,7 @@
 /**
- * What an address did, from explorers that speak Etherscan's account API: Etherscan v2 (docs.etherscan.io, one host for all chains,
- * `chainid`) and Blockscout (docs.blockscout.com, `/api`). Pages are windows of heights, read downwards: a window is only delivered
- * once every kind of transfer in it is known, so that the cursor is a height, which can only fall.
+ * Histories of addresses from explorers with Etherscan's account API: Etherscan v2 (docs.etherscan.io, one host for all chains,
+ * `chainid`) and Blockscout (docs.blockscout.com, `/api`). A page is a window of heights, read downwards. A window is delivered only
+ * when every kind of transfer in it is known; the cursor is therefore a height, and it only decreases.
  */
 import { getCreateAddress } from 'ethers';
 import { AssayError } from '../../../base/errors.ts';
@@ -32,19 +32,22 @@ import { asAddress, asAddressOrNull, asCalldata, asData, asHash } from './wire.t
 
 export const HISTORY_LAYOUTS = ['blockscout', 'etherscan'] as const;
 
-/** Lists of one address, each newest first. The first holds what the address sent and received itself. */
+/** Lists of one address, each newest first. The first has the transactions that the address itself sent and received. */
 const LISTS = ['txlist', 'txlistinternal', 'tokentx', 'tokennfttx', 'token1155tx'] as const;
 type ListName = (typeof LISTS)[number];
 
-/** Rows asked of each list at once, at least and at most: small pages cost as much as large ones, and the API allows 10,000. */
+/** Minimum and maximum rows per request of each list: small pages cost as much as large ones, and the API allows 10,000. */
 const ROWS_MIN = 50;
 const ROWS_MAX = 1_000;
-/** Pages of one block that is larger than a page; the API ends at 10,000 rows. */
+/** Maximum number of pages of a block that exceeds one page; the API ends at 10,000 rows. */
 const PAGES_OF_BLOCK_MAX = 10;
 const HEIGHT_MAX = 999_999_999_999;
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
 
-/** Events of ERC-20 and ERC-721, which move one token, and of ERC-1155; with the topics that name who gives and who takes. */
+/**
+ * Transfer events of ERC-20 and ERC-721, which move one token, and of ERC-1155, with the topic positions of the sender and the
+ * receiver.
+ */
 type LogKind = 'one' | 'several';
 const LOGS_OF: Readonly<Record<LogKind, readonly (readonly [topic0: string, place: number])[]>> = {
   one: [
@@ -61,14 +64,17 @@ const LOGS_OF: Readonly<Record<LogKind, readonly (readonly [topic0: string, plac
 
 interface Rows {
   readonly rows: readonly JsonObject[];
-  /** Whether the list may go on below. */
+  /** Whether the list may have more rows below. */
   readonly isFull: boolean;
   readonly source: string;
 }
 
 const heightOf = (row: JsonObject): number => asCount(row.blockNumber, 'blockNumber');
 
-/** The answer's rows: `{status, message, result}`; no rows is a status of 0 with an empty list. Throws for errors in words. */
+/**
+ * Returns the rows of a response `{status, message, result}`; status 0 with an empty list means no rows. Throws if the response has an
+ * error text.
+ */
 function readRows(value: Json, source: string, max: number): readonly JsonObject[] {
   const { status, message, result } = asObject(value, 'answer');
   if (Array.isArray(result)) return asArray(result, 'result', max).map((row) => asObject(row, 'row'));
@@ -94,15 +100,16 @@ function readCursor(cursor: string | null): number {
   throw new AssayError('INVALID_REQUEST', 'cursor: is none that this history gave out.', { field: 'cursor' });
 }
 
-/** Blocks of a page that a node is asked for, where an explorer does not say where inside transactions value moved. */
+/** Maximum number of blocks per page to trace on a node if the explorer does not give the position of internal transfers. */
 const TRACED_BLOCKS_MAX = 8;
 
-/** All that a block moved, inside transactions too; null where the node cannot tell all of it. */
+/** Returns all transfers of a block, including internal ones; null if the node cannot return all of them. */
 export type TracedBlock = (height: number, call: Call) => Promise<readonly Transfer[] | null>;
 
 /**
- * Reads pages of the history of an address (canonical). See `ChainAdapter.history`. `traced` asks a node; null where there is none
- * that is worth it.
+ * Creates a reader for pages of the history of an address (canonical). See `ChainAdapter.history`.
+ *
+ * @param traced - reads a block from a node; null if there is no suitable node
  */
 export function createAccountApi(chain: ChainId, pool: EndpointPool, traced: TracedBlock | null = null) {
   const { symbol, decimals, caip2 } = chainOf(chain);
@@ -142,7 +149,7 @@ export function createAccountApi(chain: ChainId, pool: EndpointPool, traced: Tra
     return { rows: value, isFull: value.length === window.size, source: endpoint.source };
   }
 
-  /** All rows of one block, however many. */
+  /** Returns all rows of one block, over several pages if necessary. */
   async function rowsOfBlock(address: string, list: ListName, height: number, call: Call): Promise<Rows> {
     const rows: JsonObject[] = [];
     for (let page = 1; page <= PAGES_OF_BLOCK_MAX; page++) {
@@ -156,7 +163,7 @@ export function createAccountApi(chain: ChainId, pool: EndpointPool, traced: Tra
     );
   }
 
-  /** Places of token transfers in their blocks, from the logs themselves: for lists that leave the number of the log out. */
+  /** Reads the positions of token transfers from the logs themselves, for lists that omit the log index. */
   async function logsOf(
     address: string,
     kinds: readonly LogKind[],
@@ -248,7 +255,7 @@ export function createAccountApi(chain: ChainId, pool: EndpointPool, traced: Tra
     };
   }
 
-  /** Null for what moved nothing; 'unplaced' where the source does not say where in the transaction it happened. */
+  /** Returns null if nothing was moved, and 'unplaced' if the source does not give the position in the transaction. */
   function innerTransfer(row: JsonObject): Transfer | null | 'unplaced' {
     const amount = asAmount(row.value, 'value');
     if (String(row.isError) === '1' || amount === 0n) return null;
@@ -268,8 +275,8 @@ export function createAccountApi(chain: ChainId, pool: EndpointPool, traced: Tra
   }
 
   /**
-   * A row of a list of tokens; null where it does not say which log it is of. Rows of ERC-1155 do not say whether they are of a batch,
-   * nor which of its kinds they are.
+   * Converts a row of a token list; null if it does not give the log index. ERC-1155 rows do not say whether they belong to a batch,
+   * nor their position in it.
    */
   function tokenTransfer(list: ListName, row: JsonObject): Transfer | null {
     if (list === 'token1155tx') return null;
@@ -308,7 +315,7 @@ export function createAccountApi(chain: ChainId, pool: EndpointPool, traced: Tra
     );
     const { source } = lists[0] as Rows;
 
-    // Below the floor some list may have rows that were not delivered.
+    // At the floor and below, a list may have rows that are not part of this page.
     let floor = Math.max(
       -1,
       ...lists.map(({ rows, isFull }) => (isFull ? heightOf(rows.at(-1) as JsonObject) : -1)),
@@ -342,7 +349,10 @@ export function createAccountApi(chain: ChainId, pool: EndpointPool, traced: Tra
     };
   };
 
-  /** What moved inside transactions, by the traces of their blocks: of those transactions alone of which both tell as much. */
+  /**
+   * Locates internal transfers by the traces of their blocks; accepts only transactions with as many transfers in the traces as in the
+   * list.
+   */
   async function placeByTraces(
     address: string,
     rows: readonly JsonObject[],
@@ -379,7 +389,7 @@ export function createAccountApi(chain: ChainId, pool: EndpointPool, traced: Tra
     return { transfers, unplaced: rows.length - transfers.length };
   }
 
-  /** Lists of tokens do not say who sent the transaction; the list of the address's own transactions does. */
+  /** Token lists do not include the sender of the transaction; the list of the address's own transactions does. */
   function callsOf(own: readonly JsonObject[]): ReadonlyMap<string, TransactionCall> {
     return new Map(
       own.map((row) => [
@@ -450,21 +460,21 @@ export function createAccountApi(chain: ChainId, pool: EndpointPool, traced: Tra
   return { page: pageOf };
 }
 
-/** A token's decimals as the explorer knows them. */
+/** Returns the decimals of a token as the explorer gives them; null if missing or invalid. */
 function decimalsOf(row: JsonObject): number | null {
   const text = row.tokenDecimal;
   const decimals = typeof text === 'string' && /^\d{1,2}$/.test(text) ? Number(text) : null;
   return decimals !== null && decimals <= 77 ? decimals : null;
 }
 
-/** Lists of tokens overlap where an explorer takes a contract for two kinds. */
+/** Token lists overlap if an explorer classifies a contract as two kinds. */
 const onceEach = (transfers: readonly Transfer[]): Transfer[] => [
   ...new Map(
     transfers.toReversed().map((transfer) => [`${transfer.txHash} ${transfer.position}`, transfer]),
   ).values(),
 ];
 
-/** The newest whole blocks that hold at most `limit` transfers, one block at least; null where all fit. */
+/** Returns the newest whole blocks that hold at most `limit` transfers, but always at least one block; null if all transfers fit. */
 function cutAtBlock(
   transfers: readonly Transfer[],
   limit: number,
@@ -480,7 +490,7 @@ function cutAtBlock(
   return { transfers: transfers.slice(0, end), next: (transfers[end] as Transfer).blockNumber };
 }
 
-/** A row of getLogs: numbers in hex. */
+/** Converts a row of `getLogs`; its numbers are in hex. */
 function readApiLog(row: JsonObject) {
   const hexCount = (value: Json | undefined, field: string): number => {
     if (value === '0x') return 0;

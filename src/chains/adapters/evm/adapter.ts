@@ -1,4 +1,4 @@
-/** The adapter of the 18 EVM chains: nodes over JSON-RPC by HTTP and WebSocket, explorers for what an address did. */
+/** The adapter of the 18 EVM chains: nodes over JSON-RPC (HTTP and WebSocket), and explorers for the histories of addresses. */
 import { parseAddress } from '../../address/parse.ts';
 import { createEndpointPool } from '../endpoint-pool.ts';
 import type { Json } from '../exact-json.ts';
@@ -8,31 +8,35 @@ import { createAccountApi, type TracedBlock } from './account-api.ts';
 import { createNames } from './names.ts';
 import { createEvmNode, verifyChainId } from './node.ts';
 
-/** How often the head is looked at where no WebSocket tells of it: an own node costs nothing, a public one counts requests. */
+/** Poll interval of the head without a WebSocket: requests to an own node are free, but a public one limits their number. */
 const POLL_OWN_MS = 250;
 const POLL_PUBLIC_MS = 4_000;
-/** With a WebSocket that tells of new blocks, looking is only for the case that it fell silent. */
+/** If a WebSocket announces new blocks, polling is only the fallback for a silent socket. */
 const POLL_BESIDE_SOCKET_MS = 5_000;
 
 const NEW_HEADS = { subscribe: 'eth_subscribe', unsubscribe: 'eth_unsubscribe', params: ['newHeads'] };
 
 const nobody = (note: string): Provenance => ({ source: null, height: null, completeness: 'NONE', note });
 
-/** Height of the block that a notice of `newHeads` announces; undefined where it says none, since a notice is only a hint. */
+/** Returns the block height in a `newHeads` notification; undefined if it has none, because a notification is only a hint. */
 function announcedHeight(params: Json): number | undefined {
   const header = (params as { readonly result?: { readonly number?: Json } | null } | null)?.result;
   const text = header?.number;
   return typeof text === 'string' && /^0x[0-9a-f]{1,12}$/i.test(text) ? Number(text) : undefined;
 }
 
-/** See `OpenAdapter`. Throws INVALID_CONFIG for endpoints of layouts that EVM chains do not have. */
+/**
+ * See `OpenAdapter`.
+ *
+ * @throws INVALID_CONFIG for endpoints with layouts that EVM chains do not have
+ */
 export function openAdapter(options: AdapterOptions, deps: AdapterDeps): ChainAdapter {
   const { chain, quorum } = options;
   const { clock, log, jitter } = deps;
   const rpc = createEndpointPool({ chain, endpoints: options.rpc, verify: verifyChainId(chain) }, deps);
   const explorers = createEndpointPool({ chain, endpoints: options.history, verify: null }, deps);
   const node = createEvmNode(chain, rpc, { clock });
-  /** Traces are dear: a node of one's own is asked alone. */
+  /** Traces are expensive, so only the operator's own node is asked for them. */
   const traced: TracedBlock = async (height, call) => {
     const { block, completeness } = await node.block(height, call);
     return completeness === 'COMPLETE' ? (block?.transfers ?? null) : null;
@@ -44,7 +48,7 @@ export function openAdapter(options: AdapterOptions, deps: AdapterDeps): ChainAd
   const hasSocket = options.rpc.some(({ url }) => url.startsWith('ws'));
   const isOwn = options.rpc.every(({ own }) => own);
 
-  /** A quantity as of the head, or of the lowest head where several nodes must have it. */
+  /** Reads a quantity at the head, with a quorum of nodes. */
   async function quantity(
     method: 'eth_getBalance' | 'eth_getTransactionCount',
     address: string,
@@ -104,7 +108,7 @@ export function openAdapter(options: AdapterOptions, deps: AdapterDeps): ChainAd
         call,
         { log, jitter },
       ),
-    // ENS stands on Ethereum; its names hold for the address on every EVM chain.
+    // ENS is on Ethereum; its names resolve to addresses that are valid on every EVM chain.
     resolveName: chain === 'ETH' ? names : null,
     header: (height, call) => node.header(height, call),
     callContract: (request, call) => node.callContract(request, call),

@@ -1,6 +1,6 @@
 /**
- * ENS names by the contracts themselves: ethers asks registry and resolver (EIP-137, EIP-2544) through the pool's endpoints. A name
- * that is kept outside the chain (EIP-3668) is only followed where the operator allowed it, to public https servers.
+ * Resolves ENS names on chain: ethers calls the registry and the resolver (EIP-137, EIP-2544) through the endpoints of the pool. Names
+ * with off-chain data (EIP-3668) are followed only if the operator allows it, and only to public https servers.
  */
 import {
   EnsPlugin,
@@ -22,11 +22,11 @@ import type { Json } from '../exact-json.ts';
 import { RpcRefusal, rpcRequest } from '../json-rpc.ts';
 import type { Call, NameAnswer } from '../port.ts';
 
-/** Answers of gateways are proofs of a few kilobytes. */
+/** Gateway responses are proofs of a few kilobytes. */
 const GATEWAY_ANSWER_BYTES_MAX = 1024 * 1024;
 /** Selector of OffchainLookup(address,string[],bytes,bytes4,bytes), EIP-3668. */
 const OFFCHAIN_LOOKUP = '0x556f1830';
-/** The longest name that DNS allows; ENS itself sets no limit. */
+/** The longest name in DNS; ENS itself has no limit. */
 const NAME_CHARS_MAX = 255;
 
 interface NamesOptions {
@@ -35,15 +35,15 @@ interface NamesOptions {
   readonly offchainNames: boolean;
 }
 
-/** ethers' provider with the pool in place of its own connections; lives for one question, and so carries that question's call. */
+/** An ethers provider that uses the pool instead of its own connections. It serves one request and carries the call of that request. */
 class PooledProvider extends JsonRpcApiProvider {
   readonly #pool: EndpointPool;
   readonly #options: NamesOptions;
   readonly #call: Call;
-  /** A fault of the endpoints, which ethers would wrap. */
+  /** A fault of the endpoints; kept here because ethers would wrap it. */
   fault: AssayError | null = null;
   source: string | null = null;
-  /** Whether a contract sent the reader to servers outside the chain. */
+  /** Whether a contract redirected the lookup to servers outside the chain. */
   isOffchain = false;
 
   constructor(network: Network, pool: EndpointPool, options: NamesOptions, call: Call) {
@@ -64,7 +64,7 @@ class PooledProvider extends JsonRpcApiProvider {
       this.source = endpoint.source;
       return [{ id, result: value }];
     } catch (error) {
-      // What a contract answers by reverting is part of the protocol of names.
+      // A revert of a contract can be part of the ENS protocol.
       if (error instanceof RpcRefusal) {
         if (String(error.data).startsWith(OFFCHAIN_LOOKUP)) this.isOffchain = true;
         const refusal = { id, error: { code: error.rpcCode, message: error.message, data: error.data } };
@@ -75,7 +75,7 @@ class PooledProvider extends JsonRpcApiProvider {
     }
   }
 
-  /** EIP-3668: the first gateway that answers; never another host than a public one, never by a redirect. */
+  /** EIP-3668: returns the response of the first working gateway; connects only to public hosts and follows no redirects. */
   override async ccipReadFetch(
     transaction: { readonly to?: unknown },
     calldata: string,
@@ -136,7 +136,11 @@ async function askGateway(
   return typeof data === 'string' && /^0x(?:[0-9a-fA-F]{2})*$/.test(data) ? data : null;
 }
 
-/** Throws INVALID_REQUEST for a text that ENSIP-15 does not allow. */
+/**
+ * Normalizes a name.
+ *
+ * @throws INVALID_REQUEST if ENSIP-15 does not allow the name
+ */
 function checkName(name: string): string {
   if (name.length <= NAME_CHARS_MAX && name.includes('.')) {
     try {
@@ -165,7 +169,7 @@ const KEPT_OUTSIDE =
   'The name is kept outside the chain: asking the servers that its owner names is switched off, or failed.';
 const ANSWERED_WRONGLY = ['CALL_EXCEPTION', 'BAD_DATA', 'UNSUPPORTED_OPERATION'] as const;
 
-/** Resolves names of ENS, whose contracts stand on Ethereum. See `ChainAdapter.resolveName`. */
+/** Resolves ENS names; the ENS contracts are on Ethereum. See `ChainAdapter.resolveName`. */
 export function createNames(options: NamesOptions, pool: EndpointPool) {
   const { chain } = options;
   const chainId = Number(chainOf(chain).caip2.split(':')[1]);
@@ -191,7 +195,7 @@ export function createNames(options: NamesOptions, pool: EndpointPool) {
       if (provider.fault !== null) throw provider.fault;
       if (error instanceof AssayError) throw error;
       if (provider.isOffchain) return answer(null, KEPT_OUTSIDE);
-      // A resolver is anyone's contract: what it answers wrongly resolves to nothing.
+      // Anyone can deploy a resolver: if its response is invalid, the name resolves to nothing.
       if (ANSWERED_WRONGLY.some((code) => isError(error, code))) return answer(null);
       throw new AssayError('CHAIN_BAD_ANSWER', `The name could not be resolved: ${messageOf(error)}.`, {
         cause: error,

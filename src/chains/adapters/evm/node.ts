@@ -1,4 +1,4 @@
-/** An EVM node over JSON-RPC: head, blocks with receipts and traces, balances, decimals of tokens. */
+/** An EVM node over JSON-RPC: head, blocks with receipts and traces, balances, and decimals of tokens. */
 import { AbiCoder } from 'ethers';
 import type { Clock } from '../../../base/clock.ts';
 import { AssayError } from '../../../base/errors.ts';
@@ -21,16 +21,15 @@ import {
   type WireReceipt,
 } from './wire.ts';
 
-/** Layouts of endpoints that are nodes. */
 const hexOf = (height: number): string => `0x${height.toString(16)}`;
 
-/** A method that this node does not have is looked for again after this: it may have been switched on. */
+/** Time after which a method that the node lacks is tried again: it may have been enabled. */
 const FORGET_LACK_MS = 600_000;
-/** Tokens whose decimals are remembered, oldest first out: 100 bytes each. */
+/** Maximum number of tokens with cached decimals; the oldest is evicted first. 100 bytes each. */
 const DECIMALS_KEPT = 50_000;
-/** Tokens asked for in one block: further ones keep unknown decimals until they come again. */
+/** Maximum number of tokens to look up per block; decimals of the others stay unknown until their next occurrence. */
 const DECIMALS_ASKED_PER_BLOCK = 32;
-/** Receipts asked for one by one where a node has no other way: at once. */
+/** Number of parallel requests if receipts must be requested one by one. */
 const RECEIPTS_AT_ONCE = 8;
 
 type TraceMethod = 'trace_block' | 'debug_traceBlockByNumber';
@@ -40,7 +39,7 @@ export interface EvmNode {
   head(call: Call): Promise<HeadAnswer>;
   hashAt(height: number, call: Call): Promise<string | null>;
   block(height: number, call: Call): Promise<BlockAnswer>;
-  /** A quantity of an address as of a height; `quorum` nodes must agree. */
+  /** Reads a quantity of an address at a height; `quorum` nodes must agree. */
   quantityAt(
     method: 'eth_getBalance' | 'eth_getTransactionCount',
     address: string,
@@ -48,7 +47,7 @@ export interface EvmNode {
     quorum: number,
     call: Call,
   ): Promise<Answered<bigint>>;
-  /** Decimals of an ERC-20, null where the contract does not say. */
+  /** Returns the decimals of an ERC-20; null if the contract does not give them. */
   decimals(asset: string, call: Call): Promise<number | null>;
   /** Reads the header of a block; null if the chain has no such block. */
   header(height: number, call: Call): Promise<BlockHeader | null>;
@@ -60,11 +59,14 @@ export interface EvmNode {
   callContract(request: ContractCall, call: Call): Promise<string | null>;
 }
 
-/** Whether the contract refused, and not the node: code 3 of geth and its kin, -32015 of Nethermind, and texts of the others. */
+/**
+ * Whether the contract reverted (as opposed to a refusal of the node): code 3 of geth and its forks, -32015 of Nethermind, and message
+ * texts of others.
+ */
 const isRevert = ({ rpcCode, message }: RpcRefusal): boolean =>
   rpcCode === 3 || rpcCode === -32015 || /revert|invalid opcode|out of gas/i.test(message);
 
-/** Makes sure that an endpoint serves the chain that it was named for. */
+/** Verifies that an endpoint serves the configured chain. */
 export function verifyChainId(chain: ChainId): EndpointRequest<void> {
   const expected = Number(chainOf(chain).caip2.split(':')[1]);
   return rpcRequest({
@@ -81,6 +83,7 @@ export function verifyChainId(chain: ChainId): EndpointRequest<void> {
   });
 }
 
+/** Creates a client for the EVM nodes of a pool. */
 export function createEvmNode(chain: ChainId, pool: EndpointPool, deps: { readonly clock: Clock }): EvmNode {
   const { clock } = deps;
   const rpc = <T>(
@@ -90,12 +93,12 @@ export function createEvmNode(chain: ChainId, pool: EndpointPool, deps: { readon
     call: Call,
   ): Promise<Answered<T>> => rpcCall(pool, { method, params, read }, call);
 
-  /** Methods that every endpoint refused, and when. */
+  /** Methods that every endpoint refused, with the time of the refusal. */
   const lacking = new Map<string, number>();
   const lacks = (method: string): boolean =>
     clock.monotonic() - (lacking.get(method) ?? Number.NEGATIVE_INFINITY) < FORGET_LACK_MS;
 
-  /** The answer of a method that a node need not have; null where none has it. */
+  /** Calls a method that nodes may lack; null if no endpoint has it or all refused the request. */
   async function optional<T>(
     method: string,
     params: Json,
@@ -107,7 +110,7 @@ export function createEvmNode(chain: ChainId, pool: EndpointPool, deps: { readon
       return (await rpc(method, params, read, call)).value;
     } catch (error) {
       if (!(error instanceof RpcRefusal)) throw error;
-      // Only "no such method" is remembered; a refusal of this block (pruned, too large) says nothing of the next.
+      // Remember only a missing method; a refusal for this block (pruned, too large) does not apply to the next.
       if (
         error.rpcCode === -32601 ||
         /not (?:supported|available|exist|found|whitelisted)|unsupported/i.test(error.message)
@@ -127,7 +130,7 @@ export function createEvmNode(chain: ChainId, pool: EndpointPool, deps: { readon
     return rpc('eth_getBlockByNumber', [hexOf(height), true], read, call);
   }
 
-  /** Receipts in the order of the transactions; null where the chain has left the block meanwhile. */
+  /** Returns the receipts in the order of the transactions; null if the chain has replaced the block in the meantime. */
   async function receiptsOf(block: WireBlock, call: Call): Promise<readonly WireReceipt[] | null> {
     if (block.transactions.length === 0) return [];
     const whole = await optional('eth_getBlockReceipts', [hexOf(block.height)], readReceipts, call);
@@ -177,7 +180,7 @@ export function createEvmNode(chain: ChainId, pool: EndpointPool, deps: { readon
     ],
   ];
 
-  /** Value moved inside transactions; null where no node traces. */
+  /** Returns the value moved inside transactions; null if no node supports tracing. */
   async function innerMoves(block: WireBlock, call: Call): Promise<readonly InnerMove[] | null> {
     if (block.transactions.length === 0) return [];
     for (const [method, params, read] of tracers) {
@@ -198,7 +201,7 @@ export function createEvmNode(chain: ChainId, pool: EndpointPool, deps: { readon
   async function decimals(asset: string, call: Call): Promise<number | null> {
     const known = knownDecimals.get(asset);
     if (known !== undefined) return known;
-    // The selector of decimals().
+    // The selector of `decimals()`.
     const result = await optionalCall({ to: asset, data: '0x313ce567' }, call);
     const found =
       result === null || result.length !== 66
@@ -219,7 +222,7 @@ export function createEvmNode(chain: ChainId, pool: EndpointPool, deps: { readon
       return (await rpc('eth_call', [{ to, data }, block], (result) => asData(result, 'result'), call)).value;
     } catch (error) {
       if (!(error instanceof RpcRefusal)) throw error;
-      // Of a past block, a refusal that is no revert means that the node does not keep its state.
+      // For a past block, a refusal that is not a revert means that the node does not have its state.
       if (blockHash === undefined || isRevert(error)) return null;
       throw error;
     }
@@ -237,7 +240,7 @@ export function createEvmNode(chain: ChainId, pool: EndpointPool, deps: { readon
     return { height, hash: value.hash, timestampMs: value.timestampMs };
   }
 
-  /** Asks for what is not known yet. An endpoint that fails here costs decimals, not the block. */
+  /** Looks up decimals that are not known yet. An endpoint that refuses here leaves them unknown; the block is still returned. */
   async function learnDecimals(assets: ReadonlySet<string>, call: Call): Promise<void> {
     const unknown = [...assets]
       .filter((asset) => !knownDecimals.has(asset))

@@ -1,4 +1,4 @@
-/** The transfers of EVM transactions, with the positions that every other reader of EVM chains gives them. */
+/** Builds the transfers of EVM transactions, with the same positions as every other reader of EVM chains. */
 import { createHash } from 'node:crypto';
 import { AbiCoder } from 'ethers';
 import { LIMITS } from '../../../base/limits.ts';
@@ -8,41 +8,41 @@ import { type ChainId, chainOf } from '../../registry.ts';
 import type { Transfer } from '../../transfer.ts';
 import type { InnerMove, WireBlock, WireLog, WireReceipt } from './wire.ts';
 
-/** keccak-256 of the events' signatures (EIP-20, EIP-721, EIP-1155). */
+/** keccak-256 of the event signatures (EIP-20, EIP-721, EIP-1155). */
 export const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 export const TRANSFER_SINGLE_TOPIC = '0xc3d58168c5ae7397731d063d5bbf3d657854427343f4c083240f7aacaa2d0f62';
 export const TRANSFER_BATCH_TOPIC = '0x4a39dc06d4c0dbc64b70af90fd698a233a518aa5d07e595d983b8c0526c8f7fb';
 
-/** Contracts that tell of the native coin's own moves in the form of a token's: those are the native transfers already. */
+/** Contracts that log moves of the native coin as token transfers; these are already included as native transfers. */
 const NATIVE_AS_TOKEN: Readonly<Partial<Record<ChainId, string>>> = {
   // L2BaseToken of ZKsync's system contracts.
   ZKSYNC: '0x000000000000000000000000000000000000800A',
 };
 
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
-/** Kinds that one ERC-1155 event may move: far above what fits into a transaction's gas. */
+/** Maximum items of one ERC-1155 event: far more than the gas of a transaction allows. */
 const BATCH_MAX = 10_000;
 
-/** One movement of a token as its log tells it. */
+/** One token movement in a log. */
 export interface TokenMove {
-  /** `12`, or `12:3` for the fourth kind of a batch. */
+  /** `12`, or `12:3` for the fourth item of a batch. */
   readonly place: string;
   readonly asset: string;
   readonly from: string | null;
   readonly to: string | null;
   readonly amount: bigint;
-  /** Pieces (ERC-721, ERC-1155) have no decimals; null where the contract must be asked. */
+  /** NFTs (ERC-721, ERC-1155) have no decimals; null if the contract must be asked. */
   readonly decimals: 0 | null;
 }
 
 const topicAddress = (topic: string): string => formatEvm(Buffer.from(topic.slice(26), 'hex'));
-/** Tokens are minted from and burnt to the zero address. */
+/** Tokens are minted from the zero address and burnt to it. */
 const party = (topic: string): string | null => {
   const address = topicAddress(topic);
   return address === ZERO_ADDRESS ? null : address;
 };
 
-/** What a log moved; empty for logs of other events, and for those that only look like transfers. */
+/** Returns the movements in a log; empty for logs of other events and for malformed transfer events. */
 export function tokenMoves(log: WireLog, chain: ChainId): TokenMove[] {
   const { address: asset, topics, data, logIndex } = log;
   const [kind, first = '', second = '', third = ''] = topics;
@@ -77,7 +77,7 @@ export function tokenMoves(log: WireLog, chain: ChainId): TokenMove[] {
 const singleAmount = (data: string): readonly bigint[] =>
   data.length === 130 ? [BigInt(`0x${data.slice(66)}`)] : [];
 
-/** A contract may log any bytes: what does not decode is no transfer. */
+/** A contract may log any bytes; data that does not decode is not a transfer. */
 function batchAmounts(data: string): readonly bigint[] {
   try {
     const [ids, amounts] = AbiCoder.defaultAbiCoder().decode(['uint256[]', 'uint256[]'], data) as unknown as [
@@ -90,14 +90,14 @@ function batchAmounts(data: string): readonly bigint[] {
   }
 }
 
-/** Deepest paths go past what a position may have: those are named by their hash. */
+/** Returns the position of a trace path; a path that exceeds the length limit of positions is replaced by its hash. */
 export function tracePosition(path: string): string {
   const position = `trace:${path}`;
   if (position.length <= LIMITS.transferPositionTextMax) return position;
   return `trace:${createHash('sha256').update(path).digest('hex').slice(0, 40)}`;
 }
 
-/** Tokens of the logs whose decimals are not known from the log itself. */
+/** Returns the tokens in the logs that need a lookup of their decimals. */
 export function assetsOf(receipts: readonly WireReceipt[], chain: ChainId): Set<string> {
   const assets = new Set<string>();
   for (const { logs } of receipts)
@@ -109,8 +109,10 @@ export function assetsOf(receipts: readonly WireReceipt[], chain: ChainId): Set<
 const GWEI = 1_000_000_000n;
 
 /**
- * All that a block moved. `receipts` are in the order of its transactions; `inner` is null where nobody traced. A failed
- * transaction is kept with the amount 0, since it is a contact of two parties.
+ * Returns all transfers of a block. A failed transaction is kept with the amount 0, because it is a contact between two parties.
+ *
+ * @param receipts - in the order of the block's transactions
+ * @param inner - null if the block was not traced
  */
 export function blockTransfers(
   chain: ChainId,
@@ -128,7 +130,7 @@ export function blockTransfers(
     else moves.push(move);
   }
   const transfers: Transfer[] = [];
-  /** The transaction whose transfers are added; null for what belongs to the block. */
+  /** The transaction of the transfers that are being added; null for transfers of the block itself. */
   let call: TransactionCall | null = null;
   const add = (
     txHash: string,
@@ -171,7 +173,7 @@ export function blockTransfers(
       add(hash, tracePosition(path), sender, to, value);
   }
   call = null;
-  // Only Ethereum's are paid in its own coin (Gnosis pays another token). They belong to the block, whose number is their id.
+  // Only withdrawals on Ethereum pay the native coin (Gnosis pays another token). They belong to the block, so its number is their id.
   if (chain === 'ETH')
     for (const { index, address, amount } of block.withdrawals)
       add(

@@ -1,17 +1,17 @@
-/** What an Ethereum node sends, read strictly: every field is checked before it becomes part of a transfer. */
+/** Parses responses of Ethereum nodes strictly: every field is validated before it becomes part of a transfer. */
 import { AssayError } from '../../../base/errors.ts';
 import { formatEvm } from '../../address/evm.ts';
 import { CALL_DIGITS_READ } from '../../initiation.ts';
 import { asArray, asHexAmount, asHexCount, asObject, asTimeMs, badAnswer, type Json } from '../exact-json.ts';
 
-/** More transactions than any block has room for (30 to 300 million gas, 21,000 each; the fastest chains below 10,000). */
+/** More transactions than any block can hold (30 to 300 million gas, 21,000 each; fewer than 10,000 on the fastest chains). */
 const BLOCK_TRANSACTIONS_MAX = 100_000;
 const BLOCK_LOGS_MAX = 500_000;
 
 export interface WireTransaction {
   readonly hash: string;
   readonly from: string;
-  /** Null for a creation. */
+  /** Null for a contract creation. */
   readonly to: string | null;
   readonly value: bigint;
   /** Calldata in lower-case hex without 0x, as far as it decides what moves; undefined if the node does not send it. */
@@ -30,7 +30,7 @@ export interface WireBlock {
   readonly hash: string;
   readonly parentHash: string;
   readonly timestampMs: number;
-  /** Empty where only the header was asked for. */
+  /** Empty if only the header was requested. */
   readonly transactions: readonly WireTransaction[];
   readonly withdrawals: readonly WireWithdrawal[];
 }
@@ -45,34 +45,37 @@ export interface WireLog {
 export interface WireReceipt {
   readonly transactionHash: string;
   readonly blockHash: string;
-  /** Null on blocks older than receipts' statuses (before October 2017). */
+  /** Null for blocks from before receipts had a status (October 2017). */
   readonly succeeded: boolean | null;
   readonly contractAddress: string | null;
   readonly logs: readonly WireLog[];
 }
 
+/** Parses a hash of 32 bytes, converted to lower case. */
 export function asHash(value: Json | undefined, field: string): string {
   if (typeof value !== 'string' || !/^0x[0-9a-fA-F]{64}$/.test(value))
     throw badAnswer(field, 'a hash of 32 bytes');
   return value.toLowerCase();
 }
 
-/** The EIP-55 text of an address in any letter case. */
+/** Returns the EIP-55 form of an address in any letter case. */
 export function asAddress(value: Json | undefined, field: string): string {
   if (typeof value !== 'string' || !/^0x[0-9a-fA-F]{40}$/.test(value)) throw badAnswer(field, 'an address');
   return formatEvm(Buffer.from(value.slice(2), 'hex'));
 }
 
+/** Like `asAddress`; null if the value is missing or empty. */
 export const asAddressOrNull = (value: Json | undefined, field: string): string | null =>
   value === undefined || value === null || value === '' ? null : asAddress(value, field);
 
+/** Parses bytes in hex with 0x, converted to lower case. */
 export function asData(value: Json | undefined, field: string): string {
   if (typeof value !== 'string' || !/^0x(?:[0-9a-fA-F]{2})*$/.test(value))
     throw badAnswer(field, 'bytes in hex');
   return value.toLowerCase();
 }
 
-/** A node may send any text: calldata is only compared, so text in another form says nothing. */
+/** Returns calldata, or undefined if it is malformed: calldata is only compared, so malformed text is ignored. */
 export function asCalldata(value: Json | undefined): string | undefined {
   if (typeof value !== 'string' || !/^0x/.test(value)) return undefined;
   const digits = value.slice(2, 2 + CALL_DIGITS_READ).toLowerCase();
@@ -99,7 +102,10 @@ function readWithdrawal(value: Json): WireWithdrawal {
   };
 }
 
-/** A block with whole transactions, or its header (`transactions` are then hashes, and left). Null for a block that is not there. */
+/**
+ * Parses a block with whole transactions, or only its header (`transactions` are then hashes and are skipped). Null if the block does
+ * not exist.
+ */
 export function readBlock(value: Json, content: 'header' | 'whole'): WireBlock | null {
   if (value === null) return null;
   const fields = asObject(value, 'block');
@@ -119,6 +125,7 @@ export function readBlock(value: Json, content: 'header' | 'whole'): WireBlock |
   };
 }
 
+/** Parses a log of a receipt. */
 export function readLog(value: Json): WireLog {
   const fields = asObject(value, 'log');
   return {
@@ -129,6 +136,7 @@ export function readLog(value: Json): WireLog {
   };
 }
 
+/** Parses the receipt of a transaction. */
 export function readReceipt(value: Json): WireReceipt {
   const fields = asObject(value, 'receipt');
   return {
@@ -143,15 +151,15 @@ export function readReceipt(value: Json): WireReceipt {
   };
 }
 
-/** The receipts of a block; null where the node has none for it (the block is gone). */
+/** Parses the receipts of a block; null if the node has none for it (the block was reverted). */
 export const readReceipts = (value: Json): readonly WireReceipt[] | null =>
   value === null ? null : asArray(value, 'receipts', BLOCK_TRANSACTIONS_MAX).map(readReceipt);
 
 // --- traces -----------------------------------------------------------------------------------------------------------
 
-/** Value that moved inside a transaction: a call, creation or self-destruct that was not taken back, and moved something. */
+/** Value that moved inside a transaction: a call, creation or self-destruct that was not reverted and moved something. */
 export interface InnerMove {
-  /** Place of the transaction in the block. */
+  /** Index of the transaction in the block. */
   readonly transactionIndex: number;
   /** `0_1`: the second call of the first call. */
   readonly path: string;
@@ -161,17 +169,19 @@ export interface InnerMove {
 }
 
 const TRACES_MAX = 2_000_000;
-/** The EVM's own limit of nested calls. */
+/** The EVM's limit of nested calls. */
 const CALL_DEPTH_MAX = 1_024;
 
-/** The answer of `trace_block` (OpenEthereum, Erigon, Nethermind, Reth, anvil): a flat list, callers before their calls. */
+/**
+ * Parses the response of `trace_block` (OpenEthereum, Erigon, Nethermind, Reth, anvil): a flat list with callers before their calls.
+ */
 export function readTraceBlock(value: Json, blockHash: string): InnerMove[] {
   const moves: InnerMove[] = [];
   let failed: { readonly transactionIndex: number; readonly path: string }[] = [];
   for (const row of asArray(value, 'traces', TRACES_MAX)) {
     const trace = asObject(row, 'trace');
     if (trace.type === 'reward') continue;
-    // The chain went on to another branch between two questions: no fault of the node.
+    // The chain switched to another branch between two requests; this is not a fault of the node.
     if (asHash(trace.blockHash, 'trace.blockHash') !== blockHash)
       throw new AssayError('CHAIN_REFUSED', 'The block was replaced while it was read.');
     const transactionIndex = trace.transactionPosition;
@@ -234,7 +244,7 @@ function readAction(
 
 const MOVING_CALLS: ReadonlySet<Json | undefined> = new Set(['CALL', 'CREATE', 'CREATE2', 'SELFDESTRUCT']);
 
-/** The answer of `debug_traceBlockByNumber` with geth's callTracer: a tree of calls for each transaction, in the order of the block. */
+/** Parses the response of `debug_traceBlockByNumber` with geth's callTracer: one call tree per transaction, in block order. */
 export function readCallTracer(value: Json, transactionHashes: readonly string[]): InnerMove[] {
   const rows = asArray(value, 'traces', BLOCK_TRANSACTIONS_MAX);
   if (rows.length !== transactionHashes.length) throw badAnswer('traces', 'one for each transaction');
@@ -248,7 +258,7 @@ export function readCallTracer(value: Json, transactionHashes: readonly string[]
   return moves;
 }
 
-/** Depth first. What failed moved nothing, nor did what it called. */
+/** Walks depth first. A failed call moved nothing, and neither did its inner calls. */
 function walkCalls(
   value: Json | undefined,
   transactionIndex: number,

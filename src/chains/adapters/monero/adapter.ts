@@ -1,6 +1,6 @@
 /**
- * Monero over a node's JSON-RPC (docs.getmonero.org, monerod): head and blocks. Who paid whom and how much is hidden by the chain
- * itself: balances and histories are OPAQUE, never zero.
+ * Monero over the JSON-RPC of a node (docs.getmonero.org, monerod): head and blocks. The chain itself hides senders, receivers and
+ * amounts, so balances and histories are OPAQUE, never zero.
  */
 import { AssayError } from '../../../base/errors.ts';
 import { parseAddress } from '../../address/parse.ts';
@@ -13,11 +13,11 @@ import { RpcRefusal, rpcRequest } from '../json-rpc.ts';
 import type { Call, ChainAdapter, OpenAdapter } from '../port.ts';
 
 const LAYOUTS = ['monerod'] as const;
-/** Of mainnet (and of the private chains of monerod's regtest mode, which stand on the same block). */
+/** Genesis block of mainnet (and of private chains in monerod's regtest mode, which use the same block). */
 const GENESIS = '418015bb9ae982a1975da7d79277c2705727a56894ba0fb246adaabb1f4632e3';
 /** "Requested block height greater than current top block height." */
 const TOO_HIGH = -2;
-/** "Core is busy": the node is not in step with the chain yet. */
+/** "Core is busy": the node has not synced yet. */
 const BUSY = -9;
 
 const OPAQUE = {
@@ -104,6 +104,7 @@ function createReader(pool: EndpointPool) {
   };
 }
 
+/** Opens the adapter of Monero, which returns OPAQUE for everything that the chain hides. See `OpenAdapter`. */
 export const openAdapter: OpenAdapter = (options, deps) => {
   const inner = openAccountChain(
     {

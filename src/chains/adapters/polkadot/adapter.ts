@@ -1,7 +1,8 @@
 /**
- * Polkadot over a node's JSON-RPC (`substrate`: head, blocks with the events that their runtime's metadata explains, and accounts read
- * from storage) and over Subscan's API (`subscan`: support.subscan.io) for histories, and for blocks whose state a node has not kept.
- * Since November 2025 balances live on Polkadot Asset Hub; a node of either chain is taken, and an answer of the relay chain says so.
+ * Polkadot over the JSON-RPC of a node (`substrate`: head, blocks with the events that the metadata of their runtime describes, and
+ * accounts from storage) and over the API of Subscan (`subscan`: support.subscan.io) for histories, and for blocks whose state the node
+ * has pruned. Since November 2025 balances are on Polkadot Asset Hub. A node of either chain is accepted; a balance from the relay
+ * chain has a note that says so.
  */
 import { blake2b } from '@noble/hashes/blake2.js';
 import { AssayError } from '../../../base/errors.ts';
@@ -47,13 +48,13 @@ const SUBSCAN = ['subscan'] as const;
 const RELAY = '0x91b171bb158e2d3848fa23a9f1c25182fb8e20313b2c1eb49219da7a70ce90c3';
 const ASSET_HUB = '0x68d56f15f85d3136970ec16946040bc1752654e906147f7e43e9d539d7c3de2f';
 const DECIMALS = 10;
-/** twox128("System") and twox128("Account"): where accounts lie in storage. */
+/** twox128("System") and twox128("Account"): the storage prefix of accounts. */
 const ACCOUNTS_PREFIX = '0x26aa394eea5630e07c48ae0c9558cef7b99d880ec681799c0cf30e8886371da9';
 /** twox128("System") and twox128("Events"). */
 const EVENTS_KEY = '0x26aa394eea5630e07c48ae0c9558cef780d41e5e16056765bc8461851072c9d7';
 /** twox128("Assets") and twox128("Metadata"). */
 const ASSET_METADATA_PREFIX = '0x682a59d51ab9e48a8c8cc418ff9708d2b5f3822e35ca2f31ce3526eab1363fd2';
-/** The pallet of time has this number on both chains; `set` is its first call. */
+/** The Timestamp pallet has this index on both chains; `set` is its first call. */
 const TIMESTAMP_PALLET = 3;
 const EXTRINSICS_MAX = 10_000;
 const PAGE_MAX = 100;
@@ -63,7 +64,7 @@ const ON_RELAY =
 const NO_EVENTS =
   'Transfers are missing: they are events, and the node has no state of this block, or metadata of a form that is not known.';
 const SWAPS = 'What was swapped in pools is missing: the runtime does not say from whom to whom.';
-/** Versions of the runtime whose events can be read at once: 5 MB each, and one a month. */
+/** Number of runtime versions with cached metadata: 5 MB each, about one new version a month. */
 const RUNTIMES_KEPT = 3;
 const METADATA_CHARS_MAX = 32_000_000;
 const EVENTS_CHARS_MAX = 32_000_000;
@@ -72,7 +73,7 @@ const asHash = (value: Json | undefined, field: string): string =>
   asPattern(value, /^0x[0-9a-f]{64}$/, field);
 const headersFor = apiKeyHeader('X-API-Key');
 
-/** `free + reserved` and nonce out of the SCALE bytes of AccountInfo; zeros for an account that is not stored. */
+/** Reads `free + reserved` and the nonce from the SCALE bytes of AccountInfo; zeros for an account that is not in storage. */
 function readAccount(value: Json): { readonly balance: bigint; readonly nonce: number } {
   if (value === null) return { balance: 0n, nonce: 0 };
   const bytes = Buffer.from(asPattern(value, /^0x(?:[0-9a-f]{2}){48,200}$/, 'account').slice(2), 'hex');
@@ -81,7 +82,7 @@ function readAccount(value: Json): { readonly balance: bigint; readonly nonce: n
   return { balance: u128(16) + u128(32), nonce: bytes.readUInt32LE(0) };
 }
 
-/** A SCALE compact number at a place: its value and the place behind it; null where the bytes end before. */
+/** Reads a SCALE compact number at an offset: the value and the offset after it; null if the bytes end too early. */
 function compactAt(bytes: Buffer, at: number): readonly [value: bigint, end: number] | null {
   const first = bytes[at];
   if (first === undefined) return null;
@@ -94,14 +95,14 @@ function compactAt(bytes: Buffer, at: number): readonly [value: bigint, end: num
   return [mode === 3 ? value : value >> 2n, start + length];
 }
 
-/** The time that a block's first inherent sets, in milliseconds; 0 for block 0, which has none. */
+/** Returns the time that the first inherent of a block sets, in milliseconds; 0 for block 0, which has none. */
 function timeOf(extrinsics: readonly Json[]): number {
   for (const value of extrinsics) {
     const text = asText(value, 'extrinsic', 20_000_000);
     if (!/^0x(?:[0-9a-f]{2}){4,64}$/.test(text)) continue;
     const bytes = Buffer.from(text.slice(2), 'hex');
     const at = compactAt(bytes, 0)?.[1] ?? 0;
-    // Unsigned, of version 4 or 5; pallet; call.
+    // Unsigned, version 4 or 5; then pallet and call.
     const isSet =
       (bytes[at] === 4 || bytes[at] === 5) && bytes[at + 1] === TIMESTAMP_PALLET && bytes[at + 2] === 0;
     const moment = isSet ? compactAt(bytes, at + 3)?.[0] : undefined;
@@ -110,7 +111,10 @@ function timeOf(extrinsics: readonly Json[]): number {
   return 0;
 }
 
-/** Decimals that make whole units the smallest ones: Subscan tells both and not these. Null where none do, as for zero. */
+/**
+ * Returns the decimals that convert the whole units to the smallest units: Subscan gives both amounts but not the decimals. Null if no
+ * value matches, as for zero.
+ */
 function decimalsBetween(units: Json | undefined, amount: bigint): number | null {
   const text = typeof units === 'number' ? String(units) : units;
   const parts = typeof text === 'string' ? /^(\d{1,60})(?:\.(\d{1,40}))?$/.exec(text) : null;
@@ -121,18 +125,18 @@ function decimalsBetween(units: Json | undefined, amount: bigint): number | null
   return null;
 }
 
-/** Whether a row is of DOT itself. Anybody may give an asset that symbol: what a pallet of assets holds is named by its place there. */
+/** Returns whether a row is about DOT itself. Any asset may use the symbol DOT, but only assets of a pallet have a `/` in their id. */
 function isNative({ asset_symbol: symbol, asset_unique_id: id }: JsonObject): boolean {
   return (symbol === undefined || symbol === 'DOT') && !(typeof id === 'string' && id.includes('/'));
 }
 
-/** An entry of Subscan's list of transfers. */
+/** Converts an entry of Subscan's list of transfers. */
 function rowOf(row: JsonObject, timestampMs?: number): HistoryRow {
   const height = asCount(row.block_num, 'block_num');
   const event = asCount(row.event_idx, 'event_idx');
   if (row.success === false) return { height, transfers: [] };
   const { list, add } = transfersOf('DOT', {
-    // Transfers that no extrinsic made (by the runtime itself, by messages of other chains) are named by their block.
+    // Transfers without an extrinsic (by the runtime itself, by messages from other chains) are named after their block.
     txHash: row.hash === '' || row.hash === undefined ? `${height}-${event}` : asHash(row.hash, 'hash'),
     blockNumber: height,
     timestampMs: timestampMs ?? asSecondsMs(row.block_timestamp, 'block_timestamp'),
@@ -158,8 +162,8 @@ const asBytes = (value: Json, max: number, field: string): Buffer => {
 };
 
 /**
- * The hash that an extrinsic is known by; null for one that the block's author put in by rule (the time, messages of other chains):
- * bare, without a sender.
+ * Returns the hash of an extrinsic; null for an inherent, which the block author includes by rule (the time, messages from other
+ * chains) and which has no sender.
  */
 function extrinsicHash(value: Json): string | null {
   const bytes = asBytes(value, 20_000_000, 'extrinsic');
@@ -168,7 +172,7 @@ function extrinsicHash(value: Json): string | null {
   return `0x${Buffer.from(blake2b(bytes, { dkLen: 32 })).toString('hex')}`;
 }
 
-/** Decimals in the bytes of an asset's metadata: deposit, name, symbol, decimals. */
+/** Reads the decimals from the bytes of an asset's metadata: deposit, name, symbol, decimals. */
 function assetDecimals(bytes: Buffer): number | null {
   const reader = new ScaleReader(bytes, 'asset');
   reader.skip(16);
@@ -194,7 +198,7 @@ function createReader(pool: EndpointPool, relays: ReadonlySet<string>) {
   const hashOf = (height: number, call: Call) =>
     rpc('chain_getBlockHash', [height], (result) => (result === null ? null : asHash(result, 'hash')), call);
 
-  /** Subscan: `{code, message, data}`. */
+  /** Sends a request to Subscan and unwraps its response `{code, message, data}`. */
   const subscan = <T>(path: string, body: JsonObject, read: (data: JsonObject) => T, call: Call) =>
     rest(
       pool,
@@ -233,15 +237,18 @@ function createReader(pool: EndpointPool, relays: ReadonlySet<string>) {
         if (row.height !== height) throw badAnswer('block_num', `the ${height} that was asked for`);
         found.push(...row.transfers);
       }
-      // Newest first, as lists are; a block's transfers stand in its own order.
+      // Newest first, like the lists; within a block, transfers are in block order.
       if (value.length < PAGE_MAX) return found.reverse();
     }
     throw badAnswer('transfers', 'a list that comes to an end');
   }
 
-  /** The newest at the end. */
+  /** Least recently used first. */
   const runtimes = new Map<string, Promise<EventReader | null>>();
-  /** The events of blocks on top of a parent; null where their form is not known. Code that a block sets holds from the next one on. */
+  /**
+   * Returns the event reader for blocks on top of a parent; null if the metadata version is unknown. Code that a block sets takes
+   * effect in the next block.
+   */
   async function runtimeOf(parentHash: string, call: Call): Promise<EventReader | null> {
     const { value: name } = await rpc(
       'state_getRuntimeVersion',
@@ -258,7 +265,7 @@ function createReader(pool: EndpointPool, relays: ReadonlySet<string>) {
     runtimes.set(name, reading);
     const [oldest] = runtimes.keys();
     if (runtimes.size > RUNTIMES_KEPT && oldest !== undefined) runtimes.delete(oldest);
-    // Whoever waits hears of it; the next question asks again.
+    // The callers that await `reading` receive the error; the next request tries again.
     reading.catch(() => runtimes.delete(name));
     return reading;
   }
@@ -270,7 +277,7 @@ function createReader(pool: EndpointPool, relays: ReadonlySet<string>) {
     return (await rpc('state_getMetadata', [hash], read, call)).value;
   }
 
-  /** What a block moved, out of its own events; null where the node cannot tell. */
+  /** Returns the transfers of a block from its own events; null if the node cannot provide them. */
   async function movesAt(height: number, hash: string, body: WireBlock, call: Call) {
     if (height === 0) return { transfers: [], hasSwaps: false };
     try {
@@ -283,7 +290,7 @@ function createReader(pool: EndpointPool, relays: ReadonlySet<string>) {
           call,
         ),
       ]);
-      // Every block has an event of its first inherent: none at all is state that is gone.
+      // Every block has an event of its first inherent: no events at all means that the state was pruned.
       if (runtime === null || events === null) return null;
       return movesOf(runtime.read(events, isMoveOrSwap), { height, ...body });
     } catch (error) {
@@ -322,7 +329,7 @@ function createReader(pool: EndpointPool, relays: ReadonlySet<string>) {
       const told = await account(address, call);
       return { ...told, value: told.value.balance };
     },
-    /** Those that the account signed: its nonce. */
+    /** Counts the transactions that the account signed: its nonce. */
     async transactionCount(address: string, call: Call) {
       const told = await account(address, call);
       return { ...told, value: told.value.nonce };
@@ -352,7 +359,7 @@ function createReader(pool: EndpointPool, relays: ReadonlySet<string>) {
       const page = await readWindows([list], { cursor, size, min: from, max: to });
       return { value: page, source, height: null };
     },
-    /** The newest final block. */
+    /** Returns the newest final block. */
     async head(call: Call) {
       const { value: hash } = await rpc(
         'chain_getFinalizedHead',
@@ -393,7 +400,7 @@ function createReader(pool: EndpointPool, relays: ReadonlySet<string>) {
       };
     },
     hashAt: async (height: number, call: Call) => (await hashOf(height, call)).value,
-    /** Of assets of the pallet `Assets`, out of its own storage. */
+    /** Returns the decimals of an asset of the pallet `Assets` from its storage. */
     async decimalsOf(asset: string, call: Call) {
       const number = standardAssetOf(asset);
       if (number === null || !pool.reachable(NODE)) return null;
@@ -411,8 +418,9 @@ function createReader(pool: EndpointPool, relays: ReadonlySet<string>) {
   };
 }
 
+/** Opens the adapter of Polkadot. See `OpenAdapter`. */
 export const openAdapter: OpenAdapter = (options, deps) => {
-  /** URLs of nodes of the relay chain. */
+  /** URLs of relay chain nodes. */
   const relays = new Set<string>();
   const genesis = rpcRequest<string>({
     method: 'chain_getBlockHash',

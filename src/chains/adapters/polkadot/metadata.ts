@@ -1,6 +1,6 @@
 /**
- * What a runtime says of itself (metadata of version 14 or 15: frame-metadata and scale-info), read as far as its events need: where
- * each field of each event lies in the bytes of `System.Events`.
+ * Parses the metadata of a runtime (version 14 or 15: frame-metadata and scale-info) as far as events need it: to find the fields of
+ * each event in the bytes of `System.Events`.
  */
 import { badAnswer } from '../exact-json.ts';
 import { ScaleReader } from './scale.ts';
@@ -29,17 +29,22 @@ interface Variant {
 export interface RuntimeEvent {
   /** As in `Balances.Transfer`. */
   readonly name: string;
-  /** Place in the block's list of events. */
+  /** Index in the block's list of events. */
   readonly index: number;
-  /** Index of the extrinsic that it is of; null for what the runtime does by itself at the beginning or end of a block. */
+  /** Index of the extrinsic that caused it; null for events of the runtime itself at the start or end of a block. */
   readonly extrinsic: number | null;
-  /** Bytes of each field, by name; by number, from 0, where fields have none. */
+  /** Bytes of each field by name, or by index (from 0) if fields have no names. */
   readonly fields: ReadonlyMap<string, Buffer>;
 }
 
-/** Reads the events of blocks that one version of a runtime made. */
+/** Reads the events of blocks of one runtime version. */
 export interface EventReader {
-  /** Throws CHAIN_BAD_ANSWER. `isWanted` says by name whose fields are told; the others come without. */
+  /**
+   * Parses the events of a block.
+   *
+   * @param isWanted - decides by name which events are returned; the others are skipped
+   * @throws CHAIN_BAD_ANSWER if the bytes do not match the metadata
+   */
   read(events: Buffer, isWanted: (name: string) => boolean): RuntimeEvent[];
 }
 
@@ -47,9 +52,9 @@ const MAGIC = 0x6174_656d;
 const VERSIONS: ReadonlySet<number> = new Set([14, 15]);
 /** bool, char, str, u8 … u256, i8 … i256: bytes of each, in the order of their tags; null for str. */
 const PRIMITIVE_BYTES = [1, 4, null, 1, 2, 4, 8, 16, 32, 1, 2, 4, 8, 16, 32] as const;
-/** Types inside types: runtimes stay below 30, XCM included. */
+/** Nesting depth of types: runtimes stay below 30, including XCM. */
 const DEPTH_MAX = 64;
-/** Steps through types that one block's events may take: a hundred times a full block. */
+/** Maximum steps through types for the events of one block: a hundred times those of a full block. */
 const STEPS_MAX = 20_000_000;
 const EVENTS_MAX = 200_000;
 
@@ -111,7 +116,7 @@ function readType(reader: ScaleReader): TypeDef {
   return def;
 }
 
-/** A pallet's part of the metadata: the type of its storage entry `Events`, where it has one. */
+/** Reads a pallet from the metadata, including the type of its storage entry `Events` if it has one. */
 function readPallet(reader: ScaleReader, version: number) {
   const skipBytes = (): number => reader.skip(reader.count());
   const name = reader.text();
@@ -146,16 +151,21 @@ function readPallet(reader: ScaleReader, version: number) {
   return { name, index, event, events: entries.find(({ entry }) => entry === 'Events')?.value };
 }
 
-/** The version that the bytes of a metadata say. */
+/** Returns the version of the metadata. */
 export function metadataVersion(metadata: Buffer): number {
   const reader = new ScaleReader(metadata, 'metadata');
   if (reader.u32() !== MAGIC) throw badAnswer('metadata', 'that of a runtime');
   return reader.u8();
 }
 
+/** Returns whether the version of the metadata is supported. */
 export const isKnownMetadata = (metadata: Buffer): boolean => VERSIONS.has(metadataVersion(metadata));
 
-/** Throws CHAIN_BAD_ANSWER for bytes that are no metadata of a known version. */
+/**
+ * Creates an event reader.
+ *
+ * @throws CHAIN_BAD_ANSWER if the bytes are not metadata of a supported version
+ */
 export function createEventReader(metadata: Buffer): EventReader {
   const version = metadataVersion(metadata);
   if (!VERSIONS.has(version)) throw badAnswer('metadata', `of version ${[...VERSIONS].join(' or ')}`);
@@ -167,7 +177,7 @@ export function createEventReader(metadata: Buffer): EventReader {
     if (type === undefined) throw badAnswer('metadata', 'with all types that it names');
     return type;
   };
-  /** Through types that only wrap another. */
+  /** Unwraps composite types with a single field. */
   const innerOf = (id: number): TypeDef => {
     let type = typeOf(id);
     for (let depth = 0; type.kind === 'composite' && type.fields.length === 1 && depth < DEPTH_MAX; depth++)
@@ -175,7 +185,7 @@ export function createEventReader(metadata: Buffer): EventReader {
     return type;
   };
 
-  /** Bytes of a type whose values are all as long; null where they are not, or where that is not seen within `DEPTH_MAX`. */
+  /** Byte length of each type with a fixed size; null if the size varies or is not determined within `DEPTH_MAX`. */
   const fixed = new Map<number, number | null>();
   function fixedBytes(id: number, depth = 0): number | null {
     const known = fixed.get(id);
@@ -191,7 +201,7 @@ export function createEventReader(metadata: Buffer): EventReader {
       return total;
     };
     const type = typeOf(id);
-    // A type that holds itself is not as long each time.
+    // A recursive type has no fixed size.
     fixed.set(id, null);
     let bytes: number | null = null;
     if (type.kind === 'primitive') bytes = type.bytes;
@@ -264,7 +274,7 @@ export function createEventReader(metadata: Buffer): EventReader {
       if (variant === undefined) throw badAnswer('events', 'of variants that the metadata names');
       return variant;
     }
-    /** Fields of a variant as they lie in the bytes. */
+    /** Returns the bytes of each field of a variant. */
     function fieldsOf({ fields }: Variant): Map<string, Buffer> {
       const found = new Map<string, Buffer>();
       for (const [place, { name, type }] of fields.entries()) {

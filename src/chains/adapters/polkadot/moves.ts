@@ -1,4 +1,7 @@
-/** Which events of Polkadot's runtimes move value, and whose fields say from whom to whom (docs of pallet-balances and pallet-assets). */
+/**
+ * Defines which events of Polkadot's runtimes are transfers, and which of their fields have the parties (docs of pallet-balances and
+ * pallet-assets).
+ */
 import { formatAddressKey } from '../../address/parse.ts';
 import { chainOf } from '../../registry.ts';
 import type { Transfer } from '../../transfer.ts';
@@ -10,9 +13,9 @@ import { ScaleReader } from './scale.ts';
 interface Move {
   readonly from: string | null;
   readonly to: string | null;
-  /** As runtimes name it, newest name first. */
+  /** Field name; newest name first if runtimes differ. */
   readonly amount: string | readonly [string, string];
-  /** Field of the asset's id; absent for DOT. */
+  /** Field with the id of the asset; absent for DOT. */
   readonly asset?: string;
   /** Order of the fields in runtimes of 2021, which did not name them. */
   readonly unnamed?: readonly string[];
@@ -32,8 +35,8 @@ const ASSET_MOVES: Readonly<Record<string, Move>> = {
 };
 
 /**
- * Fees, and what pallets take from one account and give to another in two steps (`Withdraw`, `Deposit`), are no transfers: nothing says
- * which belong together.
+ * Fees, and value that a pallet moves from one account to another in two steps (`Withdraw`, `Deposit`), are not transfers: the events
+ * do not say which steps belong together.
  */
 const MOVES: ReadonlyMap<string, Move> = new Map<string, Move>([
   ['Balances.Transfer', { from: 'from', to: 'to', amount: 'amount', unnamed: ['from', 'to', 'amount'] }],
@@ -52,16 +55,17 @@ const MOVES: ReadonlyMap<string, Move> = new Map<string, Move>([
 /** Swaps move value by withdrawals and deposits. */
 const SWAP = 'AssetConversion.SwapExecuted';
 
-/** Assets are named as Subscan names them; those of other chains by the bytes of their place. */
+/** Assets have the same names as in Subscan; foreign assets are named after the bytes of their location. */
 const ASSET_PREFIX: Readonly<Record<string, string>> = {
   Assets: 'standard_assets/',
   ForeignAssets: 'foreign_assets/0x',
   PoolAssets: 'pool_assets/',
 };
 
+/** Returns whether an event is a transfer or a swap in a pool. */
 export const isMoveOrSwap = (name: string): boolean => MOVES.has(name) || name === SWAP;
 
-/** Number of an asset of the pallet `Assets`; null for DOT and for other assets. */
+/** Returns the id of an asset of the pallet `Assets`; null for DOT and for other assets. */
 export const standardAssetOf = (name: string): number | null =>
   /^standard_assets\/\d{1,10}$/.test(name) ? Number(name.slice('standard_assets/'.length)) : null;
 
@@ -80,7 +84,11 @@ function accountOf(bytes: Buffer | undefined, field: string): string {
   return formatAddressKey(Uint8Array.of(chainOf('DOT').keyByte, 1, ...bytes), 'DOT');
 }
 
-/** What the events of a block moved. `hashes`: of its extrinsics, null for those that are none of an account's. */
+/**
+ * Returns the transfers in the events of a block.
+ *
+ * @param block - `hashes` has one entry per extrinsic; null for inherents, which no account sent
+ */
 export function movesOf(
   events: readonly RuntimeEvent[],
   block: {
@@ -106,7 +114,7 @@ export function movesOf(
     const txHash = extrinsic === null ? null : hashes[extrinsic];
     if (txHash === undefined) throw badAnswer('events', 'of extrinsics that the block has');
     const { list, add } = transfersOf('DOT', {
-      // As Subscan's: what no account sent is named by its block.
+      // Same as Subscan: a transfer that no account sent is named after its block.
       txHash: txHash ?? `${height}-${index}`,
       blockNumber: height,
       timestampMs,

@@ -1,7 +1,7 @@
-/** Bytes in SCALE, the encoding of Substrate's chains (docs.polkadot.com/polkadot-protocol/parachain-basics/data-encoding). */
+/** SCALE, the binary encoding of Substrate chains (docs.polkadot.com/polkadot-protocol/parachain-basics/data-encoding). */
 import { badAnswer } from '../exact-json.ts';
 
-/** Reads bytes from front to back. Every method throws CHAIN_BAD_ANSWER where the bytes end before, or hold what no encoder makes. */
+/** Reads bytes front to back. Every method throws CHAIN_BAD_ANSWER if the bytes end too early or are not a valid encoding. */
 export class ScaleReader {
   readonly bytes: Buffer;
   readonly #field: string;
@@ -13,7 +13,7 @@ export class ScaleReader {
     this.at = at;
   }
 
-  /** Moves on by `count` bytes; where they begin. */
+  /** Advances by `count` bytes and returns the offset before the advance. */
   skip(count: number): number {
     const start = this.at;
     if (count > this.bytes.length - start) throw badAnswer(this.#field, 'as long as it says');
@@ -39,7 +39,7 @@ export class ScaleReader {
     return this.bytes.readBigUInt64LE(start) + (this.bytes.readBigUInt64LE(start + 8) << 64n);
   }
 
-  /** A number of 1, 2, 4, or 5 to 68 bytes, by the two lowest bits of the first. */
+  /** Reads a number of 1, 2, 4, or 5 to 68 bytes; the two lowest bits of the first byte are the mode. */
   compact(): bigint {
     const first = this.u8();
     const mode = first & 3;
@@ -55,7 +55,7 @@ export class ScaleReader {
     return value;
   }
 
-  /** A compact number that counts things which each take a byte at least, or could. */
+  /** Reads a compact number as a count of at most 32 bits. */
   count(): number {
     const value = this.compact();
     if (value > 0xffff_ffffn) throw badAnswer(this.#field, 'a count of at most 32 bits');
@@ -66,14 +66,14 @@ export class ScaleReader {
     return this.take(this.count()).toString('utf8');
   }
 
-  /** A list whose items take a byte at least: a count that promises more than there is ends at once. */
+  /** Reads a list of items with at least one byte each: a count that exceeds the remaining bytes is rejected at once. */
   list<T>(item: () => T): T[] {
     const count = this.count();
     if (count > this.bytes.length - this.at) throw badAnswer(this.#field, 'as long as it says');
     return Array.from({ length: count }, item);
   }
 
-  /** Null for none. */
+  /** Reads an option; null if it is empty. */
   optional<T>(item: () => T): T | null {
     const tag = this.u8();
     if (tag > 1) throw badAnswer(this.#field, 'SCALE: an option is 0 or 1');

@@ -1,8 +1,8 @@
 /**
- * Solana over a node's JSON-RPC (solana.com/docs/rpc): parsed transactions, SPL tokens by the owners of their accounts, blocks by slot.
- * A slot that no leader filled is told as an empty block that bears the hash of the block below it, so that slots follow one another.
- * Fees, votes and failed transactions are no transfers. A WebSocket of a node answers no questions: it tells of new slots, and by the
- * logs of their transactions of the addresses that are asked after.
+ * Solana over the JSON-RPC of a node (solana.com/docs/rpc): parsed transactions, SPL tokens by the owners of their accounts, and blocks
+ * by slot. A slot without a block (its leader produced none) is returned as an empty block with the hash of the block below it, so that
+ * the slots form a chain without gaps. Fees, votes and failed transactions are not transfers. The WebSocket of a node answers no
+ * requests: it announces new slots, and the transactions of subscribed addresses through their logs.
  */
 import { PublicKey, StakeProgram, SystemProgram, VoteProgram } from '@solana/web3.js';
 import { AssayError } from '../../../base/errors.ts';
@@ -37,18 +37,18 @@ import type { Call, OpenAdapter } from '../port.ts';
 
 const LAYOUTS = ['json-rpc'] as const;
 const GENESIS = '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d';
-/** Seen by two thirds of the stake: never been taken back so far, and told 12 s before what is final. */
+/** Voted for by two thirds of the stake: no such block has been reverted so far, and it is available 12 s before finality. */
 const COMMITMENT = 'confirmed';
 /**
- * A node refuses a whole block for one transaction of a higher version. Version 1 (SIMD-0385) has stood in most blocks since September
- * 2026; parsed, it has the form of the others.
+ * A node refuses a whole block because of one transaction with a higher version. Version 1 (SIMD-0385) occurs in most blocks since
+ * September 2026; in parsed form it looks like the other versions.
  */
 const TRANSACTION_VERSION_MAX = 1;
 const TOKEN_2022 = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb';
 const TOKEN_PROGRAMS: ReadonlySet<string> = new Set(
   ['TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA', TOKEN_2022].map((id) => new PublicKey(id).toBase58()),
 );
-/** The mints of both programs whose tokens are the lamports of the accounts that hold them. */
+/** The wrapped SOL mints of both token programs: their tokens are the lamports of the accounts that hold them. */
 const WRAPPED: ReadonlySet<string | null> = new Set([
   'So11111111111111111111111111111111111111112',
   '9pan9bMn5HatX4EJdBwg9VgCa7Uz5HL8N1m5D3NdXej9',
@@ -57,18 +57,18 @@ const SYSTEM = SystemProgram.programId.toBase58();
 const STAKE = StakeProgram.programId.toBase58();
 const VOTE = VoteProgram.programId.toBase58();
 
-/** Slot skipped, or missing in long-term storage for good. */
+/** The slot was skipped, or is missing in long-term storage for good. */
 const SKIPPED: ReadonlySet<number> = new Set([-32007, -32009]);
-/** Block not available yet, and its status not either. */
+/** The block is not available yet, or its status is not. */
 const NOT_YET: ReadonlySet<number> = new Set([-32004, -32014]);
-/** The node is behind the others. */
+/** The node is behind the cluster. */
 const UNWELL = [-32005, -32016];
-/** Slots looked back for the block below one that was skipped: the longest outage of leaders in a row had some dozens. */
+/** Number of slots to search for the block below a skipped slot: the longest run of missed slots so far had some dozens. */
 const LOOK_BACK_SLOTS = 400;
 const BLOCK_TRANSACTIONS_MAX = 100_000;
 const INSTRUCTIONS_MAX = 2_000;
 const ACCOUNTS_MAX = 512;
-/** Each row costs a question of its own: public servers answer a few a second. */
+/** Each row costs one request: public servers answer a few per second. */
 const ROWS_PUBLIC = 8;
 const ROWS_OWN = 50;
 const ROWS_AT_ONCE = 8;
@@ -80,7 +80,7 @@ const NOT_PARSED =
 
 const SLOTS: Subscription = { subscribe: 'slotSubscribe', unsubscribe: 'slotUnsubscribe', params: [] };
 
-/** The logs of transactions that name an address, failed ones too: those paid a fee. */
+/** Subscribes to the logs of transactions that name an address, including failed transactions, which also paid a fee. */
 const logsOf = (address: string): Subscription => ({
   subscribe: 'logsSubscribe',
   unsubscribe: 'logsUnsubscribe',
@@ -112,7 +112,10 @@ interface TokenAccount {
   readonly decimals: number | null;
 }
 
-/** Every token account that the transaction touched, by its address: from balances before and after, and from those made inside. */
+/**
+ * Returns every token account that the transaction touched, by address: from the balances before and after, and from the accounts that
+ * the transaction created.
+ */
 function tokenAccounts(
   keys: readonly string[],
   meta: JsonObject,
@@ -128,7 +131,7 @@ function tokenAccounts(
       const mint = asAddressOf('SOL', row.mint, 'mint');
       const decimals = decimalsOrNull(asObject(row.uiTokenAmount, 'uiTokenAmount').decimals);
       mintDecimals.set(mint, decimals);
-      // Balances of before 2021 name no owner.
+      // Balances from before 2021 have no owner.
       accounts.set(account, { owner: addressOrNull('SOL', row.owner), mint, decimals });
     }
   for (const { program, type, info } of instructions) {
@@ -142,7 +145,10 @@ function tokenAccounts(
   return accounts;
 }
 
-/** Lamports of the accounts of a transaction as it goes on, by address: what closing a token account pays out is written nowhere else. */
+/**
+ * Tracks the lamports of each account while the instructions run: the amount that closing a token account pays out is recorded nowhere
+ * else.
+ */
 class Lamports {
   readonly #held = new Map<string, bigint>();
 
@@ -166,8 +172,8 @@ class Lamports {
 }
 
 /**
- * What an account of tokens gained, where one instruction alone brought it something: less than was sent, where the mint withholds a
- * fee of each transfer. Null where it cannot be told.
+ * Returns a function that computes the gain of a token account if exactly one instruction changed its balance. The gain is less than
+ * the sent amount if the mint withholds a transfer fee. Null if the gain cannot be determined.
  */
 function gainsOf(
   keys: readonly string[],
@@ -182,7 +188,7 @@ function gainsOf(
         return [keys[asCount(row.accountIndex, 'accountIndex')] ?? '', amount] as const;
       }),
     );
-  // Most transactions never ask.
+  // Computed on first use: most transactions do not need it.
   let balances: readonly [before: ReadonlyMap<string, bigint>, after: ReadonlyMap<string, bigint>] | null =
     null;
   return (account) => {
@@ -200,14 +206,14 @@ function gainsOf(
 }
 
 interface Instruction {
-  /** `2`, or `2:1` for the second instruction inside the third. */
+  /** `2`, or `2:1` for the second inner instruction of the third instruction. */
   readonly place: string;
   readonly program: string;
   readonly type: string;
   readonly info: JsonObject;
 }
 
-/** Instructions that the node could parse. */
+/** Returns the instruction if the node parsed it; otherwise nothing. */
 function readInstruction(value: Json, place: string): readonly Instruction[] {
   const fields = asObject(value, 'instruction');
   const { parsed } = fields;
@@ -231,16 +237,16 @@ function readInstructions(message: JsonObject, meta: JsonObject): readonly Instr
   ]);
 }
 
-/** Kinds of the token programs that move lamports and do not always say how many. */
+/** Instruction types of the token programs that move lamports and do not always include the amount. */
 const WITHDRAWING: ReadonlySet<string> = new Set(['unwrapLamports', 'withdrawExcessLamports']);
 
-/** Whether an instruction is one of the token programs that the node could not parse: it may hold several transfers in one. */
+/** Returns whether the node could not parse an instruction of a token program: one such instruction may contain several transfers. */
 function hidesTokens(value: Json): boolean {
   const { programId, parsed } = asObject(value, 'instruction');
   return typeof programId === 'string' && TOKEN_PROGRAMS.has(programId) && typeof parsed !== 'object';
 }
 
-/** Who gives and who takes in instructions that move lamports, by the names that the node's parser gives them. */
+/** Fields of the payer and the payee in instructions that move lamports, as the node's parser names them. */
 const LAMPORT_MOVES: Readonly<Record<string, readonly [from: string, to: string]>> = {
   [`${SYSTEM} transfer`]: ['source', 'destination'],
   [`${SYSTEM} transferWithSeed`]: ['source', 'destination'],
@@ -252,7 +258,7 @@ const LAMPORT_MOVES: Readonly<Record<string, readonly [from: string, to: string]
   [`${VOTE} withdraw`]: ['voteAccount', 'destination'],
 };
 
-/** What a parsed transaction moved, and whether that is all of what the token programs did. */
+/** Reads the transfers of a parsed transaction; `isWhole` is false if some effects of the token programs are missing. */
 function readTransaction(
   value: JsonObject,
   shared: { readonly blockNumber: number; readonly timestampMs: number },
@@ -274,7 +280,7 @@ function readTransaction(
   let isWhole = ![...asArray(message.instructions, 'instructions', INSTRUCTIONS_MAX), ...inner].some(
     hidesTokens,
   );
-  // The first account pays the fee, and signs.
+  // The first account pays the fee and signs.
   const [sender] = keys;
   const { list, add } = transfersOf('SOL', {
     txHash: asSignature(signature),
@@ -285,8 +291,8 @@ function readTransaction(
   const lamports = new Lamports(keys, meta);
   const gainOf = gainsOf(keys, meta, instructions);
   /**
-   * Wrapped SOL belongs to the owner of the account that it lies in, wrapping and unwrapping it is no transfer. The lamports of other
-   * token accounts only keep those alive, and are told as what they are: the account's.
+   * Returns the owner of wrapped SOL, which belongs to the owner of its token account: wrapping and unwrapping are not transfers. The
+   * lamports of other token accounts are only rent, and belong to the account itself.
    */
   const holderOf = (address: string): string => {
     const held = accounts.get(address);
@@ -321,7 +327,7 @@ function readTransaction(
       pay(position, from, to, asAmount(info.amount, 'amount'));
       continue;
     }
-    // The checked forms hold the amount beside its decimals.
+    // The checked variants have the amount next to its decimals.
     const amountOf = (): bigint =>
       info.tokenAmount === undefined
         ? asAmount(info.amount, 'amount')
@@ -394,7 +400,7 @@ function createReader(pool: EndpointPool) {
     return { value, source: endpoint.source, height: null };
   };
 
-  /** The block of a slot, `skipped` where there will never be one, null where there is none yet. */
+  /** Returns the block of a slot: `skipped` if it will never have one, null if it has none yet. */
   async function slotAt(
     slot: number,
     content: 'full' | 'none',
@@ -421,7 +427,7 @@ function createReader(pool: EndpointPool) {
     }
   }
 
-  /** The newest slot at or below one that has a block. */
+  /** Returns the newest slot at or below `slot` that has a block. */
   async function filledSlot(slot: number, call: Call): Promise<number> {
     const from = Math.max(0, slot - LOOK_BACK_SLOTS);
     const { value } = await rpc(
@@ -500,7 +506,7 @@ function createReader(pool: EndpointPool) {
       'getTransaction',
       [signature, options],
       (result) => {
-        // Another node of the same name may not have it yet.
+        // A different node behind the same host name may not have it yet.
         if (result === null)
           throw new AssayError('CHAIN_REFUSED', `The node does not have the transaction ${signature}.`);
         const fields = asObject(result, 'transaction');
@@ -565,19 +571,22 @@ function createReader(pool: EndpointPool) {
       if (value === 'skipped') return (await block(height, call)).value?.hash ?? null;
       return value?.hash ?? null;
     },
-    // Slots are told before they are confirmed: a notice says that it is time to look, not how far.
+    // Slots are announced before they are confirmed, so a notification means that it is time to poll, and its slot number is not used.
     onNudge: (nudge: () => void) => pool.listen(SLOTS, { onStart: () => nudge(), onNotice: () => nudge() }),
-    /** Transactions that name the address; those before the node took the subscription, after a cut too, may have been missed. */
+    /**
+     * Announces transactions that name the address. Those from before the subscription, or from a gap in the connection, may be missed.
+     */
     onActivity(address: string, onActivity: () => void) {
       return pool.listen(logsOf(address), {
         onStart: onActivity,
-        // Whatever it says: the history is read again, and believed where this is not.
+        // The content does not matter: the history is read again and is the source of truth.
         onNotice: onActivity,
       });
     },
   };
 }
 
+/** Opens the adapter of Solana. See `OpenAdapter`. */
 export const openAdapter: OpenAdapter = (options, deps) =>
   openAccountChain(
     {

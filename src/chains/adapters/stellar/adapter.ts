@@ -1,6 +1,6 @@
 /**
- * Stellar over Horizon (developers.stellar.org, "Horizon API"): accounts, ledgers, payments, and the effects of merged accounts, which
- * alone say how much a merge moved. A payment through the exchange is told as what arrived.
+ * Stellar over Horizon (developers.stellar.org, "Horizon API"): accounts, ledgers, payments, and the effects of account merges, which
+ * are the only source for the merged amount. A path payment has the amount that arrived.
  */
 import { AssayError } from '../../../base/errors.ts';
 import type { Block } from '../../block.ts';
@@ -33,16 +33,16 @@ const LAYOUTS = ['horizon'] as const;
 const DECIMALS = 7;
 const PASSPHRASE = 'Public Global Stellar Network ; September 2015';
 const PAGE_MAX = 200;
-/** A ledger holds at most 1,000 operations (2026), each with at most a few payments of contracts. */
+/** A ledger has at most 1,000 operations (2026), each with at most a few contract payments. */
 const LEDGER_PAGES_MAX = 50;
 const NOT_READ =
   'Claimable balances, shares of liquidity pools and tokens that contracts alone know are not read.';
 const CUT = 'The server keeps a part of the past alone.';
-/** Ledgers before this hold no operation. */
+/** Ledgers before this one have no operations. */
 const FIRST_LEDGERS = 3;
 /**
- * Kinds of operations that the list of payments tells all of, and those that move nothing to anybody. All others may move what is not
- * read: a contract that is called tells of assets of the ledger, and not of tokens that live in contracts.
+ * Operation types that the payments list covers completely, and those that move nothing to anyone. All other types may move value that
+ * is not read: the entry of a contract call includes assets of the ledger, but not tokens that exist only in contracts.
  */
 const KNOWN_KINDS: ReadonlySet<Json | undefined> = new Set([
   'create_account',
@@ -90,7 +90,7 @@ const recordsOf = (json: Json): readonly JsonObject[] =>
 
 const asHash = (value: Json | undefined, field: string): string => asPattern(value, /^[0-9a-f]{64}$/, field);
 
-/** Number and code of an operation (SEP-35): ledger in the upper 32 bits, then 20 of the transaction, then 12 of the operation. */
+/** Parses an operation id (SEP-35): the ledger in the upper 32 bits, then 20 bits for the transaction, then 12 for the operation. */
 function readOperationId(value: Json | undefined): {
   readonly id: string;
   readonly ledger: number;
@@ -115,7 +115,7 @@ interface Merge {
 }
 
 function createReader(pool: EndpointPool) {
-  /** How much a merge moved: what the receiving account was credited. */
+  /** Returns the amount that a merge moved: the credit of the receiving account. */
   async function mergedAmount({ operation, row }: Merge, call: Call): Promise<bigint> {
     const into = asAddressOf('XLM', row.into, 'into');
     const { value } = await rest(
@@ -139,7 +139,7 @@ function createReader(pool: EndpointPool) {
 
   async function rowOf(row: JsonObject, call: Call): Promise<HistoryRow> {
     const { id, ledger, index } = readOperationId(row.id);
-    // The source of an operation signs it.
+    // The source account of an operation signs it.
     const sender = addressOrNull('XLM', row.source_account);
     const { list, add } = transfersOf('XLM', {
       txHash: asHash(row.transaction_hash, 'transaction_hash'),
@@ -167,7 +167,7 @@ function createReader(pool: EndpointPool) {
         1_000,
       ).entries()) {
         const change = asObject(value, 'asset_balance_changes');
-        // Contracts are no accounts: what they give or take has one known side.
+        // Contracts are not accounts: a change with a contract has only one known party.
         const from = addressOrNull('XLM', change.from);
         const to = addressOrNull('XLM', change.to);
         const moved = asDecimalAmount(change.amount, DECIMALS, 'amount');
@@ -215,8 +215,8 @@ function createReader(pool: EndpointPool) {
     rest<readonly JsonObject[]>(pool, { path, query, layouts: LAYOUTS, missing: [], read: recordsOf }, call);
 
   /**
-   * Whether a page of payments is all that moved: where one page of all operations reaches as far down, and holds no kind that may move
-   * what is not read. Costs the page nothing where it cannot be told.
+   * Checks whether a page of payments has all transfers: one page of all operations must reach as far down and contain only types that
+   * `KNOWN_KINDS` lists. If the check fails, the page is only marked as incomplete.
    */
   async function isAll(
     address: string,
@@ -278,7 +278,7 @@ function createReader(pool: EndpointPool) {
     transactionCount: null,
     async rows(address: string, { cursor, size, from, to }: RowsQuery, call: Call) {
       if (cursor !== null && !/^\d{1,19}$/.test(cursor)) throw invalidCursor();
-      // The cursor of an operation is its number: a ceiling of heights is a cursor as well.
+      // The cursor of an operation is its id, so a maximum height also converts to a cursor.
       const start = cursor ?? (to === null ? null : String((BigInt(to) + 1n) << 32n));
       const told = await paymentsPage(
         `accounts/${address}/payments`,
@@ -295,7 +295,7 @@ function createReader(pool: EndpointPool) {
       const floor = from === null ? null : String(BigInt(from) << 32n);
       const end = next ?? floor;
       const reach = isAll(address, { start, end, isOldest: next === null && from === null }, call);
-      // Waited for at the end: until then nobody hears of its failure.
+      // The result is awaited below: until then a rejection would be unhandled.
       reach.catch(() => {});
       const rows: HistoryRow[] = [];
       for (const row of wanted) rows.push(await rowOf(row, call));
@@ -362,6 +362,7 @@ function createReader(pool: EndpointPool) {
   };
 }
 
+/** Opens the adapter of Stellar. See `OpenAdapter`. */
 export const openAdapter: OpenAdapter = (options, deps) =>
   openAccountChain(
     {

@@ -1,6 +1,6 @@
 /**
- * Tezos over TzKT (api.tzkt.io): transactions with those that contracts sent, originations that carry value, and transfers of FA1.2 and
- * FA2 tokens. TzKT numbers operations itself; those numbers stay the same, and place a token's transfer in its transaction.
+ * Tezos over TzKT (api.tzkt.io): transactions including internal ones, originations that carry value, and transfers of FA1.2 and FA2
+ * tokens. TzKT assigns its own ids to operations; these are stable, and they link a token transfer to its transaction.
  */
 import { createHash } from 'node:crypto';
 import { AssayError } from '../../../base/errors.ts';
@@ -32,9 +32,9 @@ import { readWindows, rest, restRequest, type WindowList } from '../rest.ts';
 
 const LAYOUTS = ['tzkt'] as const;
 const CHAIN_ID = 'NetXdQprcVkpaWU';
-/** TzKT's own limit of one list; a block has room for far fewer. */
+/** TzKT's maximum list length; a block has room for far fewer. */
 const LIST_MAX = 10_000;
-/** Numbers of operations asked for at once: kept below the length of a URL that servers take. */
+/** Number of operation ids per request, so that the URL stays within server limits. */
 const IDS_AT_ONCE = 100;
 
 const verify = restRequest<void>({
@@ -53,13 +53,13 @@ const asBlockHash = (value: Json | undefined, field: string): string =>
 const asOperationHash = (value: Json | undefined): string =>
   asPattern(value, /^o[1-9A-HJ-NP-Za-km-z]{50}$/, 'hash');
 
-/** The address of `{alias, address}`; null for none, and for rollups, which are no accounts. */
+/** Returns the address of `{alias, address}`; null if it is missing, and for rollups, which are not accounts. */
 const party = (value: Json | undefined): string | null =>
   value === undefined || value === null ? null : addressOrNull('XTZ', asObject(value, 'account').address);
 
 const AMOUNT_MAX = (1n << 256n) - 1n;
 
-/** An amount of a token. Contracts count without bounds, and anybody may be sent any number: what 256 bits do not hold is their most. */
+/** Parses a token amount, capped at 2^256 - 1: contracts count without bounds, and anyone may receive any amount. */
 function tokenAmount(value: Json | undefined): bigint {
   if (typeof value !== 'string' || !/^\d+$/.test(value) || value.length <= 77)
     return asAmount(value, 'amount');
@@ -67,7 +67,7 @@ function tokenAmount(value: Json | undefined): bigint {
   return amount > AMOUNT_MAX ? AMOUNT_MAX : amount;
 }
 
-/** The number of a kind of token within its contract, which has no bounds either: a longer one is named by its hash. */
+/** Returns the id of a token within its contract. Ids have no bounds either: a longer one is replaced by its hash. */
 function tokenKind(value: Json | undefined): string {
   if (typeof value !== 'string' || !/^\d+$/.test(value)) throw badAnswer('tokenId', 'a whole number');
   return value.length <= 78 ? value : createHash('sha256').update(value).digest('hex').slice(0, 40);
@@ -77,7 +77,7 @@ const rowsOf = (json: Json): readonly JsonObject[] => {
   return asArray(json, 'list', LIST_MAX).map((row) => asObject(row, 'row'));
 };
 
-/** Place of an operation in its group: its counter, and its number where a contract sent it. */
+/** Returns the position of an operation in its group: its counter, plus its nonce if a contract sent it. */
 const placeOf = (row: JsonObject): string => {
   const nonce = row.nonce;
   const counter = asCount(row.counter, 'counter');
@@ -86,10 +86,10 @@ const placeOf = (row: JsonObject): string => {
 
 const LISTS = ['transactions', 'originations'] as const;
 
-/** What an operation of a list moved. */
+/** Returns the transfers of an operation. */
 function operationMoves(list: (typeof LISTS)[number], row: JsonObject): readonly Transfer[] {
   if (row.status !== 'applied') return [];
-  // An internal operation names the account that began it all.
+  // An internal operation includes the account that initiated it.
   const sender = party(row.initiator ?? row.sender);
   const moved = transfersOf('XTZ', {
     txHash: asOperationHash(row.hash),
@@ -107,7 +107,7 @@ function operationMoves(list: (typeof LISTS)[number], row: JsonObject): readonly
 interface TokenRow {
   readonly row: JsonObject;
   readonly height: number;
-  /** TzKT's number of the operation behind it, and its list; null where a protocol's change moved the token. */
+  /** TzKT id of the operation that caused it, and the list it is in; null if a protocol migration moved the token. */
   readonly cause: { readonly list: (typeof LISTS)[number]; readonly id: string } | null;
 }
 
@@ -129,7 +129,7 @@ function createReader(pool: EndpointPool) {
   const list = (path: string, query: Readonly<Record<string, string>>, call: Call) =>
     rest(pool, { path, query, layouts: LAYOUTS, read: rowsOf }, call);
 
-  /** Hashes of operations by their number. */
+  /** Returns the hashes of operations by their TzKT id. */
   async function hashesOf(rows: readonly TokenRow[], call: Call): Promise<ReadonlyMap<string, string>> {
     const hashes = new Map<string, string>();
     for (const name of LISTS) {
@@ -179,7 +179,7 @@ function createReader(pool: EndpointPool) {
     });
   }
 
-  /** A block and the one below it, in one answer. */
+  /** Reads a block and its parent in one request. */
   async function headers(height: number, call: Call) {
     const told = await list(
       'v1/blocks',
@@ -319,6 +319,7 @@ function createReader(pool: EndpointPool) {
   };
 }
 
+/** Opens the adapter of Tezos. See `OpenAdapter`. */
 export const openAdapter: OpenAdapter = (options, deps) =>
   openAccountChain(
     {

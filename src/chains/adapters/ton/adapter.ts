@@ -1,8 +1,9 @@
 /**
- * TON over toncenter's API v3 (toncenter.com/api/v3): heights are those of the masterchain, which are final. A transfer is a message
- * that carries value, or a transfer of jettons; it is named by the trace that it is part of, so that sender and receiver, whose
- * transactions differ, tell it alike. It stands in the masterchain block in which it arrived; where only the sender's side is at
- * hand, in that one. A message that its receiver sent back moved nothing, and neither did the one that brought the value back.
+ * TON over the API v3 of toncenter (toncenter.com/api/v3). Heights are those of the masterchain, and its blocks are final. A transfer
+ * is a message that carries value, or a transfer of jettons. Its txHash is the trace it belongs to, because sender and receiver have
+ * different transactions: both sides then produce the same transfer. Its height is that of the masterchain block in which it arrived,
+ * or of the sender's transaction if only that one is known. A message that the receiver bounced is not a transfer, and neither is the
+ * message that returned the value.
  */
 import { AssayError } from '../../../base/errors.ts';
 import type { Block } from '../../block.ts';
@@ -39,12 +40,12 @@ const MAINNET_GLOBAL_ID = -239;
 const PAGE_MAX = 1_000;
 const BLOCK_PAGES_MAX = 100;
 const MESSAGES_MAX = 1_000;
-/** Questions for transactions of jetton transfers at once. */
+/** Number of parallel requests for the transactions of jetton transfers. */
 const HASHES_AT_ONCE = 8;
-/** The masterchain takes in the blocks of shards a few seconds later, not all equally late: rows ordered by time spread that far. */
+/** The masterchain includes shard blocks some seconds later, with varying delay: rows in time order may deviate by this many blocks. */
 const OVERLAP_BLOCKS = 16;
 
-/** Seconds after which no message comes back any more: two hops, seconds each, and minutes where shards are behind. */
+/** Seconds after which no message can bounce any more: two hops of some seconds each, or minutes if shards are behind. */
 const BOUNCE_SECONDS = 300;
 
 const headersFor = apiKeyHeader('X-API-Key');
@@ -63,7 +64,7 @@ const verify = restRequest<void>({
   },
 });
 
-/** 32 bytes in base64, as hex. */
+/** Converts 32 bytes from base64 to hex. */
 const asHash = (value: Json | undefined, field: string): string =>
   Buffer.from(asPattern(value, /^[A-Za-z0-9+/]{43}=$/, field), 'base64').toString('hex');
 
@@ -93,7 +94,7 @@ const outMessages = (tx: Wire): readonly JsonObject[] =>
 const inMessage = (tx: Wire): JsonObject | null =>
   tx.fields.in_msg === undefined || tx.fields.in_msg === null ? null : asObject(tx.fields.in_msg, 'in_msg');
 
-/** Whether a transaction sent back what came: its own code refused, and what was left of the value returns by itself. */
+/** Returns whether a transaction bounced its message: the contract rejected it, and the rest of the value is returned automatically. */
 function sentBack({ fields }: Wire): boolean {
   const { description } = fields;
   if (typeof description !== 'object' || description === null) return false;
@@ -101,7 +102,7 @@ function sentBack({ fields }: Wire): boolean {
   return typeof bounce === 'object' && bounce !== null && asObject(bounce, 'bounce').type === 'ok';
 }
 
-/** Hashes of messages of these transactions of one account that came back to it, less their fees. */
+/** Returns the hashes of messages from these transactions of one account that bounced back to it (minus fees). */
 function returnedMessages(transactions: readonly Wire[]): ReadonlySet<string> {
   const traceOf = (tx: Wire): string => String(tx.fields.trace_id ?? tx.hash);
   const amountOf = (message: JsonObject): bigint => asAmount(message.value ?? 0, 'value');
@@ -124,7 +125,7 @@ function returnedMessages(transactions: readonly Wire[]): ReadonlySet<string> {
   return returned;
 }
 
-/** Value that messages of a transaction carried: the one that came, and where `returned` is given those that went. */
+/** Returns the value that messages of a transaction carried: the incoming one, and if `returned` is given, the outgoing ones. */
 function messageTransfers(
   tx: Wire,
   returned: ReadonlySet<string> | null,
@@ -135,7 +136,7 @@ function messageTransfers(
   const txHash = trace === undefined || trace === null ? tx.hash : asHash(trace, 'trace_id');
   const { list, add } = transfersOf('TON', { txHash, blockNumber: height, timestampMs });
   const tell = (message: JsonObject): void => {
-    // Messages from or to the outside carry nothing.
+    // External messages carry no value.
     if (typeof message.source !== 'string' || typeof message.destination !== 'string') return;
     const amount = asAmount(message.value ?? 0, 'value');
     if (amount === 0n || message.bounced === true) return;
@@ -151,7 +152,7 @@ function messageTransfers(
   if (returned === null) return list;
   for (const message of outMessages(tx)) {
     if (returned.has(asHash(message.hash, 'message.hash'))) continue;
-    // What an account sends to itself is told by the transaction that takes it.
+    // A message to the account itself is reported by the transaction that receives it.
     if (party(message.destination) !== tx.account) tell(message);
   }
   return list;
@@ -175,7 +176,7 @@ function readJetton(value: Json): Jetton {
 function jettonTransfers(row: Jetton, height: number, timestampMs = row.timestampMs): readonly Transfer[] {
   const { fields, hash } = row;
   const asset = addressOrNull('TON', fields.jetton_master);
-  // A contract that only speaks like a wallet of jettons belongs to no master that knows it: what it moves is nothing.
+  // A contract that only imitates a jetton wallet has no master that knows it: its transfers are ignored.
   if (fields.transaction_aborted === true || asset === null) return [];
   const trace = fields.trace_id;
   const { list, add } = transfersOf('TON', {
@@ -248,7 +249,7 @@ function createReader(pool: EndpointPool) {
     throw badAnswer('transactions', 'a list that comes to an end');
   }
 
-  /** What an address did right after a page that is not the newest: messages of the page may have come back there. */
+  /** Returns the transactions of an address right after a page that is not the newest: messages of the page may have bounced there. */
   async function transactionsAfter(
     address: string,
     cursor: string | null,
@@ -274,7 +275,7 @@ function createReader(pool: EndpointPool) {
     return value;
   }
 
-  /** Transfers of jettons among the transactions of a block. */
+  /** Returns the jetton transfers among the transactions of a block. */
   async function jettonsOfBlock(transactions: readonly Wire[], call: Call): Promise<readonly Jetton[]> {
     if (transactions.length === 0) return [];
     const hashes = new Set(transactions.map(({ hash }) => hash));
@@ -299,7 +300,7 @@ function createReader(pool: EndpointPool) {
     throw badAnswer('jetton_transfers', 'a list that comes to an end');
   }
 
-  /** Masterchain blocks of transactions that only their hash is known of. */
+  /** Returns the masterchain heights of transactions by their hashes. */
   async function heightsOf(hashes: readonly string[], call: Call): Promise<ReadonlyMap<string, number>> {
     const heights = new Map<string, number>();
     for (let at = 0; at < hashes.length; at += HASHES_AT_ONCE) {
@@ -403,7 +404,7 @@ function createReader(pool: EndpointPool) {
       };
     },
     hashAt: async (height: number, call: Call) => (await headerAt(height, call)).value?.hash ?? null,
-    /** As the master says on the chain itself; those that only say so elsewhere stay unknown. */
+    /** Returns the decimals that the jetton master has on chain; masters with off-chain metadata stay unknown. */
     async decimalsOf(asset: string, call: Call) {
       const { value } = await get(
         'jetton/masters',
@@ -421,6 +422,7 @@ function createReader(pool: EndpointPool) {
   };
 }
 
+/** Opens the adapter of TON. See `OpenAdapter`. */
 export const openAdapter: OpenAdapter = (options, deps) =>
   openAccountChain(
     {

@@ -1,6 +1,7 @@
 /**
- * TRON over java-tron's HTTP API (developers.tron.network; TronGrid serves it too) and TronGrid's v1 lists of what an address did: TRX,
- * TRC-10, TRC-20 and what contracts sent inside. v1's rows of tokens name neither block nor log: the transaction itself does.
+ * TRON over the HTTP API of java-tron (developers.tron.network; TronGrid serves it too) and the v1 history lists of TronGrid: TRX,
+ * TRC-10, TRC-20 and internal transfers of contracts. Token rows of v1 have neither block nor log index, so the transaction is read as
+ * well.
  */
 import { utils } from 'tronweb';
 import { AssayError } from '../../../base/errors.ts';
@@ -35,22 +36,22 @@ import { apiKeyHeader, type RestRequest, readWindows, rest, restRequest, type Wi
 
 const NODE = ['trongrid', 'java-tron'] as const;
 const GRID = ['trongrid'] as const;
-/** Block 0 of mainnet; its last four bytes are the chain's id. */
+/** Block 0 of mainnet; its last four bytes are the chain id. */
 const GENESIS = '00000000000000001ebf88508a03865c71d452e25f4d51194196a1d22b6653dc';
-/** keccak-256 of `Transfer(address,address,uint256)`, as TRC-20 and TRC-721 contracts log it. */
+/** keccak-256 of `Transfer(address,address,uint256)`, the event of TRC-20 and TRC-721 contracts. */
 const TRANSFER_TOPIC = 'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 const ZERO_ADDRESS = utils.address.fromHex(`41${'0'.repeat(40)}`);
 const BLOCK_TRANSACTIONS_MAX = 20_000;
-/** Logs or inner calls of one transaction: more than its 80 ms leave room for. */
+/** Maximum logs or internal calls of one transaction: more than fit into its 80 ms. */
 const LOGS_MAX = 200_000;
 /**
- * Inner transactions that move value, by what the machine notes of them in hex: a call, a creation, a contract that ends itself. The
- * others bear an amount as well, and move nothing to whom they name: energy that is lent, stakes, votes, rewards.
+ * Internal transactions that move value, by the hex of the note that the TVM adds: a call, a creation, a self-destruct. Others also
+ * have an amount but move nothing to the account they name: delegated energy, stakes, votes, rewards.
  */
 const MOVING_NOTES: ReadonlySet<string> = new Set(
   ['call', 'create', 'suicide'].map((note) => Buffer.from(note).toString('hex')),
 );
-/** Rows of a page where each may cost a question: public servers answer a few a second. */
+/** Rows per page if each may cost one request: public servers answer a few per second. */
 const ROWS_PUBLIC = 8;
 const ROWS_OWN = 50;
 const ROWS_AT_ONCE = 8;
@@ -59,7 +60,7 @@ const headersFor = apiKeyHeader('TRON-PRO-API-KEY');
 
 const asHash = (value: Json | undefined, field: string): string => asPattern(value, /^[0-9a-f]{64}$/, field);
 
-/** `41` and 20 bytes in hex, 20 bytes alone (logs), or base58 already. */
+/** Accepts `41` and 20 bytes in hex, 20 bytes in hex (logs), or base58. */
 function asAddress(value: Json | undefined, field: string): string {
   const text = asText(value, field, 64);
   if (/^T/.test(text)) return asAddressOf('TRON', text, field);
@@ -72,7 +73,7 @@ const partyOfTopic = (topic: string): string | null => {
   return address === ZERO_ADDRESS ? null : address;
 };
 
-/** TRC-10 tokens are named by a number, which the wire carries as hex of its digits. */
+/** Reads the id of a TRC-10 token, a number that some fields carry as the hex of its digits. */
 function tokenId(value: Json | undefined, field: string): string {
   const text = asText(value, field, 128);
   const decoded = /^(?:3[0-9]){1,20}$/.test(text) ? Buffer.from(text, 'hex').toString('latin1') : text;
@@ -88,7 +89,7 @@ const succeeded = (tx: JsonObject): boolean => {
   return result === undefined || result === 'SUCCESS';
 };
 
-/** Who signed a transaction, and what it calls; null if it does not say. */
+/** Returns the signer of a transaction and what it calls; null if the transaction does not contain them. */
 function callOf(tx: JsonObject): TransactionCall | null {
   const [contract] = asArray(asObject(tx.raw_data, 'raw_data').contract, 'contract', 16);
   const { type, parameter } = asObject(contract, 'contract');
@@ -104,10 +105,14 @@ function callOf(tx: JsonObject): TransactionCall | null {
   };
 }
 
-/** The 20 bytes of an address in hex. */
+/** Returns the 20 bytes of an address in hex. */
 const hexOf = (address: string): string => utils.address.toHex(address).slice(2).toLowerCase();
 
-/** What a transaction itself moved. Returns whether it called a contract, which may have moved more: `info` tells of that, where known. */
+/**
+ * Adds the transfers of a transaction itself, with its result `info` if known.
+ *
+ * @returns whether it called a contract, which may have moved more
+ */
 function addOwnMoves(tx: JsonObject, info: JsonObject | null, add: Add): boolean {
   const [contract] = asArray(asObject(tx.raw_data, 'raw_data').contract, 'contract', 16);
   const { type, parameter } = asObject(contract, 'contract');
@@ -154,14 +159,18 @@ function addOwnMoves(tx: JsonObject, info: JsonObject | null, add: Add): boolean
   return true;
 }
 
-/** What contracts moved: logs of tokens, and calls that carried value. `decimals` are those of tokens, where known. */
+/**
+ * Adds the transfers of contracts: token logs, and calls that carried value.
+ *
+ * @param decimals - decimals of tokens, if known
+ */
 function addInnerMoves(info: JsonObject, add: Add, decimals: ReadonlyMap<string, number>): void {
   for (const [index, value] of asArray(info.log ?? [], 'log', LOGS_MAX).entries()) {
     const log = asObject(value, 'log');
     const topics = asArray(log.topics ?? [], 'topics', 4).map((topic) => asHash(topic, 'topic'));
     const [kind, from, to, piece] = topics;
     if (kind !== TRANSFER_TOPIC || from === undefined || to === undefined) continue;
-    // A contract may log any bytes, of any length: only what is one number is an amount.
+    // A contract may log any bytes of any length: only data that is exactly one number is an amount.
     const data = typeof log.data === 'string' && /^[0-9a-fA-F]{64}$/.test(log.data) ? log.data : null;
     if (piece === undefined && data === null) continue;
     const asset = asAddress(log.address, 'address');
@@ -207,13 +216,13 @@ interface WireBlock {
   readonly transactions: readonly JsonObject[];
 }
 
-/** Null for the empty object that a node answers for a block that is not there. */
+/** Returns null for the empty object, which a node returns if the block does not exist. */
 function readBlock(json: Json): WireBlock | null {
   const block = asObject(json, 'block');
   if (Object.keys(block).length === 0) return null;
   const header = asObject(asObject(block.block_header, 'block_header').raw_data, 'raw_data');
   return {
-    // The fields of block 0 that are zero are left out.
+    // Zero fields of block 0 are omitted.
     height: asCount(header.number ?? 0, 'number'),
     hash: asHash(block.blockID, 'blockID'),
     parentHash: asHash(header.parentHash, 'parentHash'),
@@ -230,7 +239,7 @@ const wallet = <T>(method: string, body: JsonObject, read: (json: Json) => T): R
   layouts: NODE,
   headersFor,
   read(json) {
-    // java-tron answers its errors with the status 200.
+    // java-tron sends errors with the status 200.
     if (typeof json === 'object' && json !== null && 'Error' in json)
       throw new AssayError(
         'CHAIN_REFUSED',
@@ -251,11 +260,11 @@ const verify = restRequest<void>(
   }),
 );
 
-/** A row of one of v1's lists. */
+/** A row of one of the v1 lists. */
 interface GridRow {
   readonly txHash: string;
   readonly timestampMs: number;
-  /** The whole transaction; null in the list of tokens. */
+  /** The whole transaction; null in the token list. */
   readonly tx: JsonObject | null;
 }
 
@@ -311,7 +320,7 @@ function createReader(pool: EndpointPool) {
     return { height, transfers: list };
   }
 
-  /** v1: `{data: [...], success, meta}`. */
+  /** Requests a v1 list: `{data: [...], success, meta}`. */
   const gridList = <T>(
     path: string,
     query: Readonly<Record<string, string>>,
@@ -333,7 +342,7 @@ function createReader(pool: EndpointPool) {
     );
 
   return {
-    /** What can be spent: staked TRX is no part of it. */
+    /** Returns the spendable balance: staked TRX is not included. */
     async balance(address: string, call: Call) {
       const asked = wallet('getaccount', { address, visible: true }, (json) => {
         const account = asObject(json, 'account');
@@ -370,7 +379,7 @@ function createReader(pool: EndpointPool) {
           return told.value;
         };
       const transactions = list('transactions', (row) => ({
-        // Rows of value inside a transaction name it otherwise, and hold no transaction themselves.
+        // Rows of internal transfers have the hash in another field and do not contain the transaction.
         txHash: asHash(row.txID ?? row.tx_id, 'txID'),
         timestampMs: asCount(row.block_timestamp, 'block_timestamp'),
         tx: row.raw_data === undefined ? null : row,
@@ -441,7 +450,7 @@ function createReader(pool: EndpointPool) {
         });
         const info = byId.get(txHash);
         const calls = addOwnMoves(tx, info ?? null, add);
-        // The block was replaced between the two questions, or the node keeps no results.
+        // Either the block was replaced between the two requests, or the node has no results.
         if (info === undefined && calls)
           throw new AssayError('CHAIN_REFUSED', `The node has no results of block ${height}.`);
         if (info !== undefined) addInnerMoves(info, add, new Map());
@@ -461,7 +470,7 @@ function createReader(pool: EndpointPool) {
       };
     },
     hashAt: async (height: number, call: Call) => (await blockAt(height, call)).value?.hash ?? null,
-    /** Of a TRC-10 by what its issue says, of a TRC-20 by its contract's own word. */
+    /** Returns the decimals of a TRC-10 from its issue, or of a TRC-20 from its contract. */
     async decimalsOf(asset: string, call: Call) {
       const asked = /^\d+$/.test(asset)
         ? wallet(
@@ -469,7 +478,7 @@ function createReader(pool: EndpointPool) {
             { value: asset },
             orUnknown((json) => {
               const issue = asObject(json, 'issue');
-              // An empty object for a token that there is not; no precision where it is zero.
+              // The object is empty if the token does not exist; the precision is omitted if it is zero.
               return issue.id === asset ? decimalsOrNull(issue.precision ?? 0) : null;
             }),
           )
@@ -482,7 +491,7 @@ function createReader(pool: EndpointPool) {
               visible: true,
             },
             orUnknown((json) => {
-              // A contract that knows no decimals reverts, or answers anything.
+              // A contract without decimals reverts or returns arbitrary data.
               const [result] = asArray(asObject(json, 'answer').constant_result ?? [], 'constant_result', 4);
               return typeof result === 'string' && /^0{62}[0-9a-f]{2}$/.test(result)
                 ? decimalsOrNull(Number.parseInt(result, 16))
@@ -494,6 +503,7 @@ function createReader(pool: EndpointPool) {
   };
 }
 
+/** Opens the adapter of TRON. See `OpenAdapter`. */
 export const openAdapter: OpenAdapter = (options, deps) =>
   openAccountChain(
     {

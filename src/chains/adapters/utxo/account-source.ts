@@ -1,4 +1,4 @@
-/** What answers for addresses of a UTXO chain: balances, counts and whole transactions, newest first. */
+/** Sources of data about addresses of a UTXO chain: balances, counts and whole transactions, newest first. */
 import { AssayError } from '../../../base/errors.ts';
 import type { ParsedAddress } from '../../address/address.ts';
 import type { UtxoTransaction } from '../../utxo-transaction.ts';
@@ -14,12 +14,13 @@ export interface AccountSource {
 
 export const HEIGHT_MAX = 2_147_483_647;
 
+/** Creates the error for a cursor that this history did not return. */
 export const strangeCursor = (): AssayError =>
   new AssayError('INVALID_REQUEST', 'cursor: is none that this history gave out.', { field: 'cursor' });
 
 /**
- * The height that an answer takes into account: what the same endpoint told of its newest block, asked beside it. Null where another
- * one told it, or nobody did.
+ * Returns the tip height that was requested in parallel, if it is from `source`; null if it is from another endpoint or the request
+ * failed.
  */
 export const heightOf = (tip: Promise<Answered<number>>, source: string): Promise<number | null> =>
   tip.then(
@@ -27,6 +28,11 @@ export const heightOf = (tip: Promise<Answered<number>>, source: string): Promis
     () => null,
   );
 
+/**
+ * Creates a page of whole transactions; it is PARTIAL if spent outputs are unknown.
+ *
+ * @throws CHAIN_BAD_ANSWER if a transaction pays more than it takes
+ */
 export function historyPage(
   source: string | null,
   transactions: readonly UtxoTransaction[],

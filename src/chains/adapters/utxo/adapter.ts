@@ -1,6 +1,6 @@
 /**
- * The adapter of BTC, LTC, DOGE, DASH, ZEC, BCH and BSV: nodes by JSON-RPC and REST for blocks, explorers (Esplora, Blockbook) for what
- * an address did, and for blocks where no node is named. Answers are whole transactions with their inputs resolved.
+ * The adapter of BTC, LTC, DOGE, DASH, ZEC, BCH and BSV: nodes over JSON-RPC and REST for blocks, and explorers (Esplora, Blockbook)
+ * for histories of addresses, and for blocks if no node is configured. Results are whole transactions with resolved inputs.
  */
 import { AssayError } from '../../../base/errors.ts';
 import type { ParsedAddress } from '../../address/address.ts';
@@ -16,14 +16,14 @@ import { createBlockbook, verifyBlockbook } from './blockbook.ts';
 import { createEsplora, verifyEsplora } from './esplora.ts';
 import { createNode, verifyNode } from './node.ts';
 
-/** How often the head is looked at. Blocks come minutes apart; an own node is asked often so that they are seen at once. */
+/** Poll interval of the head. Blocks are minutes apart; an own node is polled often so that new blocks are seen at once. */
 const POLL_OWN_MS = 500;
 const POLL_PUBLIC_MS = 15_000;
 
 interface Source {
   readonly pool: EndpointPool;
   readonly blocks: BlockSource;
-  /** Null for nodes, which keep no index of addresses. */
+  /** Null for nodes, which have no address index. */
   readonly accounts: AccountSource | null;
 }
 
@@ -59,7 +59,7 @@ const LAYOUTS: Readonly<Record<string, Layout>> = {
   },
 };
 
-/** After one of these the next layout is asked, as the next endpoint is within one. */
+/** After one of these errors the next layout is asked, just as a pool asks the next endpoint. */
 const FAULTS_OF_SOURCES: ReadonlySet<string> = new Set([
   'CHAIN_UNREACHABLE',
   'CHAIN_TIMEOUT',
@@ -68,7 +68,7 @@ const FAULTS_OF_SOURCES: ReadonlySet<string> = new Set([
   'CHAIN_REFUSED',
 ]);
 
-/** Kinds of addresses whose balance and history the chain itself hides. */
+/** Address kinds with a balance and history that the chain itself hides. */
 const HIDDEN_KINDS: ReadonlySet<string> = new Set(['sapling', 'sprout', 'unified', 'mweb']);
 const HIDDEN: Provenance = {
   source: null,
@@ -79,13 +79,17 @@ const HIDDEN: Provenance = {
 
 const nobody = (note: string): Provenance => ({ source: null, height: null, completeness: 'NONE', note });
 
-/** See `OpenAdapter`. Throws INVALID_CONFIG for endpoints of layouts that UTXO chains do not have. */
+/**
+ * See `OpenAdapter`.
+ *
+ * @throws INVALID_CONFIG for endpoints with layouts that UTXO chains do not have
+ */
 export function openAdapter(options: AdapterOptions, deps: AdapterDeps): ChainAdapter {
   const { chain } = options;
   const { clock, log, jitter } = deps;
   const closing = new AbortController();
 
-  /** One source for each layout, in the order in which each is first named. */
+  /** Creates one source per layout, in the order of first occurrence. */
   function sourcesOf(specs: readonly EndpointSpec[]): Source[] {
     const names = [...new Set(specs.map(({ layout }) => layout))];
     return names.map((name) => {
@@ -111,7 +115,7 @@ export function openAdapter(options: AdapterOptions, deps: AdapterDeps): ChainAd
   const all = [...nodes, ...explorers];
   const accounts = [...explorers, ...nodes].filter((source) => source.accounts !== null);
 
-  /** The answer of the first source that gives one; each but the last may take half of the time that is left. */
+  /** Returns the result of the first source that succeeds; each source but the last may use half of the time left. */
   async function firstOf<T>(
     sources: readonly Source[],
     call: Call,
@@ -141,7 +145,7 @@ export function openAdapter(options: AdapterOptions, deps: AdapterDeps): ChainAd
     block: (height, call) => firstOf(all, call, (source, rest) => source.blocks.block(height, rest)),
   };
 
-  /** What the chain hides and what nobody is named for is answered by `instead`, without asking. */
+  /** Asks a source about an address. Returns `instead` without a request if the chain hides the address or no source is configured. */
   async function ofAccount<T>(
     text: string,
     call: Call,

@@ -1,4 +1,6 @@
-/** What answers for heads and blocks of a UTXO chain, whichever layout it speaks, and how a block becomes an answer. */
+/**
+ * Sources of heads and blocks of a UTXO chain, independent of the layout, and the conversion of a block to a result.
+ */
 import { AssayError } from '../../../base/errors.ts';
 import type { Block } from '../../block.ts';
 import type { ChainId } from '../../registry.ts';
@@ -8,14 +10,14 @@ import type { BlockBody, TransactionBody } from './wire.ts';
 
 export interface BlockSource {
   head(call: Call): Promise<HeadAnswer>;
-  /** Hash of the block at a height; null where there is none. */
+  /** Returns the hash of the block at a height; null if the chain has no such block. */
   hashAt(height: number, call: Call): Promise<string | null>;
   block(height: number, call: Call): Promise<BlockAnswer>;
 }
 
 export const NO_BLOCK = { block: null, height: null, completeness: 'COMPLETE', note: null } as const;
 
-/** What is missing where some input's output is not known; null where all are. */
+/** Returns a note if the spent output of some input is unknown; null if all are known. */
 export function lackOf(transactions: readonly Pick<UtxoTransaction, 'inputs'>[]): string | null {
   let unknown = 0;
   for (const { inputs } of transactions) for (const { value } of inputs) if (value === null) unknown++;
@@ -23,7 +25,11 @@ export function lackOf(transactions: readonly Pick<UtxoTransaction, 'inputs'>[])
   return `${unknown} inputs are without address and amount: no source told which outputs they spend.`;
 }
 
-/** Throws CHAIN_BAD_ANSWER for a transaction that pays more than it takes: no rule of any of these chains allows one. */
+/**
+ * Validates that a transaction does not pay more than it takes, which no rule of any of these chains allows.
+ *
+ * @throws CHAIN_BAD_ANSWER if it does
+ */
 export function checkSums({ txid, isCoinbase, inputs, outputs, shielded }: TransactionBody): void {
   let rest = (shielded?.in ?? 0n) - (shielded?.out ?? 0n);
   for (const { value } of inputs) {
@@ -35,6 +41,11 @@ export function checkSums({ txid, isCoinbase, inputs, outputs, shielded }: Trans
     throw new AssayError('CHAIN_BAD_ANSWER', `Transaction ${txid} pays ${-rest} satoshi more than it takes.`);
 }
 
+/**
+ * Converts a block to a result; it is PARTIAL if spent outputs are unknown.
+ *
+ * @throws CHAIN_BAD_ANSWER if a transaction pays more than it takes
+ */
 export function blockAnswer(chain: ChainId, height: number, body: BlockBody, source: string): BlockAnswer {
   const { hash, parentHash, timestampMs } = body;
   for (const transaction of body.transactions) checkSums(transaction);

@@ -1,6 +1,6 @@
 /**
- * The HTTP API v2 of Blockbook (github.com/trezor/blockbook, docs/api.md). History is read in windows of heights, downwards: a block
- * is only delivered once all of the address's transactions in it are known, so that the cursor is a height, which can only fall.
+ * The HTTP API v2 of Blockbook (github.com/trezor/blockbook, docs/api.md). Histories are read in windows of heights, downwards. A block
+ * is delivered only when all transactions of the address in it are known; the cursor is therefore a height, and it only decreases.
  */
 import type { Clock } from '../../../base/clock.ts';
 import { AssayError } from '../../../base/errors.ts';
@@ -36,18 +36,18 @@ import {
   type TransactionBody,
 } from './wire.ts';
 
-/** Transactions asked for at once, at least and at most: small pages cost as much as large ones, and the API allows 1,000. */
+/** Minimum and maximum number of transactions per request: small pages cost as much as large ones, and the API allows 1,000. */
 const PAGE_ROWS_MIN = 25;
 const PAGE_ROWS_MAX = 500;
-/** Pages of one block that is larger than a page, and of a block's own list. */
+/** Maximum number of pages of a block's own list; below, of a block that exceeds one page of a history. */
 const PAGES_MAX = 20_000;
 const PAGES_OF_HEIGHT_MAX = 20;
 const PLACES_MAX = 500_000;
 const ASKED_AT_ONCE = 32;
 
 /**
- * What a Zcash transaction may pay as a fee, in satoshi; a greater difference of outputs and inputs, or a negative one, comes from a
- * shielded pool or goes there, and the node's own form says how much. Fees are 0.00005 a logical action (ZIP 317).
+ * Maximum fee of a Zcash transaction in satoshi. A larger difference between inputs and outputs, or a negative one, goes to or comes
+ * from a shielded pool, and the node's own format has the amount. Fees are 0.00005 per logical action (ZIP 317).
  */
 const ZEC_FEE_MAX = 100_000n;
 
@@ -56,7 +56,7 @@ interface Placed extends TransactionBody {
   readonly timestampMs: number;
 }
 
-/** What is wrong, in Blockbook's words: `{"error": "…"}`, with 400 for the question's faults. */
+/** Returns the error in a Blockbook response, `{"error": "…"}` with status 400 for invalid requests; null if it has none. */
 function refusal(value: Json, source: string): AssayError | null {
   const error =
     typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -67,6 +67,7 @@ function refusal(value: Json, source: string): AssayError | null {
   return new AssayError('CHAIN_REFUSED', `${source} refused: ${text.slice(0, 200)}.`);
 }
 
+/** Verifies that a Blockbook server serves the chain, by the hash of a block that no other chain has. */
 export function verifyBlockbook(chain: ChainId): EndpointRequest<void> {
   return {
     url: (spec) => endpointUrl(spec, `api/v2/block-index/${networkOf(chain).mark.height}`),
@@ -83,6 +84,7 @@ export function verifyBlockbook(chain: ChainId): EndpointRequest<void> {
   };
 }
 
+/** Creates a client for the Blockbook servers of a pool. */
 export function createBlockbook(
   chain: ChainId,
   pool: EndpointPool,
@@ -114,7 +116,7 @@ export function createBlockbook(
 
   // --- transactions ---
 
-  /** The one address of an input; null where its output pays none. */
+  /** Returns the single address of an input; null if its output pays to none. */
   function addressOf(fields: JsonObject): string | null {
     if (fields.isAddress !== true) return null;
     const addresses = asArray(fields.addresses ?? [], 'addresses', 64);
@@ -122,7 +124,7 @@ export function createBlockbook(
   }
 
   function readInput(fields: JsonObject): UtxoInput {
-    // Zero is left out by the server.
+    // The server omits a zero.
     const spent = { txid: asHash(fields.txid, 'vin.txid'), vout: asIndex(fields.vout ?? 0, 'vin.vout') };
     if (fields.value === undefined || fields.value === null) return { ...spent, address: null, value: null };
     return { ...spent, address: addressOf(fields), value: asAmount(fields.value, 'vin.value') };
@@ -149,7 +151,7 @@ export function createBlockbook(
     };
   }
 
-  /** Null for a transaction that stands in no block yet. */
+  /** Returns null for a transaction that is not in a block yet. */
   function readPlaced(value: Json): Placed | null {
     const fields = asObject(value, 'transaction');
     if (fields.blockHeight === undefined || fields.blockHeight === -1 || fields.confirmations === 0)
@@ -164,13 +166,13 @@ export function createBlockbook(
   const sumOf = (rows: readonly { readonly value: bigint | null }[]): bigint =>
     rows.reduce((sum, { value }) => sum + (value ?? 0n), 0n);
 
-  /** Adds what the API's own form leaves out of Zcash transactions: what entered and left the shielded pools. */
+  /** Adds the value that entered or left pools, which the API's own format omits (Zcash shielded pools, Dash credit pool). */
   async function withPools<Body extends TransactionBody>(body: Body, call: Call): Promise<Body> {
     if (chain !== 'ZEC' && chain !== 'DASH') return body;
     const rest = sumOf(body.inputs) - sumOf(body.outputs);
     const isPlain =
       chain === 'ZEC' ? rest >= 0n && rest <= ZEC_FEE_MAX && body.inputs.length > 0 : rest >= 0n;
-    // A coinbase has no inputs to compare with; only Zcash's may pay into a pool, and that is no transfer between addresses.
+    // A coinbase has no inputs to compare with; only Zcash coinbases may pay into a pool, and that is not a transfer between addresses.
     if (isPlain || body.isCoinbase) return body;
     const { value } = await get(
       `/tx-specific/${body.txid}`,
@@ -202,7 +204,7 @@ export function createBlockbook(
   const hashOf = (height: number, call: Call): Promise<Answered<string>> =>
     get(`/block-index/${height}`, {}, (fields) => asHash(fields.blockHash, 'blockHash'), call);
 
-  /** The API answers a height above its best with an error like any other: asked for first. */
+  /** Requests the best height first, because the API reports a height above it as a generic error. */
   async function hashAt(height: number, call: Call): Promise<Answered<string | null>> {
     const deadline = startDeadline(call, clock);
     const best = await bestHeight(call);
@@ -237,7 +239,7 @@ export function createBlockbook(
     throw badAnswer('block.txs', `at most ${PAGES_MAX} pages`);
   }
 
-  /** The list of a block leaves out which outputs its inputs spend: each transaction is asked for by itself. */
+  /** The block's list omits the spent outputs of inputs, so each transaction is requested separately. */
   async function placedAt(txid: string, height: number, call: Call): Promise<TransactionBody> {
     const { value } = await get(`/tx/${txid}`, {}, readPlaced, call);
     if (value === null || value.height !== height || value.txid !== txid)
@@ -248,7 +250,7 @@ export function createBlockbook(
 
   // --- addresses ---
 
-  /** The fields of an address, with the height of the tip where the same endpoint told both. */
+  /** Reads the fields of an address, with the tip height if the same endpoint returned both. */
   async function account(
     { canonical }: ParsedAddress,
     call: Call,
@@ -300,7 +302,7 @@ export function createBlockbook(
       call,
     );
 
-  /** All of an address in one block, however many. Past its last page the API sends the last one again. */
+  /** Returns all transactions of an address in one block. Past the last page, the API returns the last one again. */
   async function placedInBlock(address: ParsedAddress, height: number, call: Call): Promise<Placed[]> {
     const found = new Map<string, Placed>();
     for (let page = 1; page <= PAGES_OF_HEIGHT_MAX; page++) {
@@ -325,13 +327,13 @@ export function createBlockbook(
   async function history(address: ParsedAddress, query: HistoryQuery, call: Call): Promise<HistoryPage> {
     const deadline = startDeadline(call, clock);
     const to = Math.min(readCursor(query.cursor), query.to ?? HEIGHT_MAX);
-    // The API takes 0 for no bound, and in block 0 nobody was paid what can be spent.
+    // The API treats 0 as no bound, and the outputs of block 0 are not spendable.
     const from = Math.max(query.from ?? 0, 1);
     if (to < from) return historyPage(pool.endpoints[0]?.source ?? null, [], null);
     const size = Math.min(PAGE_ROWS_MAX, Math.max(PAGE_ROWS_MIN, query.limit));
     const { value, endpoint } = await pageOf(address, { from, to, page: 1, size }, call);
     const lowest = value.placed.at(-1)?.height;
-    // The last block of a full page may go on behind it.
+    // The last block of a full page may continue on the next page.
     let floor = value.isFull && lowest !== undefined ? lowest : -1;
     let placed = value.placed.filter(({ height }) => height > floor);
     if (floor >= 0 && placed.length === 0) {
@@ -342,7 +344,7 @@ export function createBlockbook(
     const next = cut === null ? floor : cut.next;
     const kept = await inTurns(cut === null ? placed : cut.rows, (row) => withPools(row, deadline.rest()));
     const transactions = kept.map(
-      // The API does not say where in its block a transaction stands.
+      // The API does not include the index of a transaction in its block.
       ({ height, ...body }): UtxoTransaction => ({ chain, ...body, blockNumber: height, indexInBlock: 0 }),
     );
     return historyPage(endpoint.source, transactions, next < from ? null : `h${next}`);
@@ -383,7 +385,7 @@ export function createBlockbook(
   };
 }
 
-/** The newest whole blocks that hold at most `limit` rows, one block at least; null where all fit. */
+/** Returns the newest whole blocks that hold at most `limit` rows, but always at least one block; null if all rows fit. */
 function cutAtBlock(rows: readonly Placed[], limit: number): { rows: Placed[]; next: number } | null {
   if (rows.length <= limit) return null;
   let end = limit;

@@ -1,6 +1,6 @@
 /**
- * The HTTP API of Esplora (github.com/Blockstream/esplora, API.md), which mempool.space and its forks serve too. Addresses are asked
- * for by the hash of their script, so that no explorer's own way of writing them matters.
+ * The HTTP API of Esplora (github.com/Blockstream/esplora, API.md), which mempool.space and its forks also serve. Addresses are
+ * requested by the hash of their script, so the result does not depend on the address format of an explorer.
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../../base/clock.ts';
@@ -29,16 +29,16 @@ import { networkOf } from './networks.ts';
 import { chainIsKnownBy } from './verify.ts';
 import { asBytes, asHash, asIndex, outputScriptOf, type TransactionBody } from './wire.ts';
 
-/** Esplora sends 25 transactions of an address a page, mempool.space's server 10 by default: fewer than that are the last ones. */
+/** Esplora returns pages of 25 transactions, the server of mempool.space 10 by default: a page with fewer is the last one. */
 const PAGE_ROWS_MIN = 10;
-/** Some servers are set to longer pages; none sends one longer than this. */
+/** Some servers have longer pages; none exceeds this. */
 const PAGE_ROWS_MAX = 1_000;
 const PLACES_MAX = 500_000;
 const BLOCK_PAGES_AT_ONCE = 8;
-/** Pages read for one page of history: rows above a range are stepped over, and that must end with the caller looking again. */
+/** Maximum number of source pages per page of history: rows above the range are skipped, and the caller continues with the cursor. */
 const PAGES_PER_QUERY_MAX = 8;
 
-/** A hash in an answer of plain text. */
+/** Parses a hash from a plain-text response. */
 const textHash = (answer: EndpointAnswer, field: string): string => asHash(answer.text.trim(), field);
 
 interface Confirmed extends TransactionBody {
@@ -54,6 +54,7 @@ interface BlockFacts {
   readonly transactionCount: number;
 }
 
+/** Verifies that an Esplora server serves the chain, by the hash of a block that no other chain has. */
 export function verifyEsplora(chain: ChainId): EndpointRequest<void> {
   return {
     url: (spec) => endpointUrl(spec, `block-height/${networkOf(chain).mark.height}`),
@@ -67,6 +68,7 @@ export function verifyEsplora(chain: ChainId): EndpointRequest<void> {
   };
 }
 
+/** Creates a client for the Esplora servers of a pool. */
 export function createEsplora(
   chain: ChainId,
   pool: EndpointPool,
@@ -86,7 +88,7 @@ export function createEsplora(
 
   function readInput(fields: JsonObject): UtxoInput {
     const spent = { txid: asHash(fields.txid, 'vin.txid'), vout: asIndex(fields.vout, 'vin.vout') };
-    // Null where the explorer itself has lost the output.
+    // Null if the explorer itself does not have the output any more.
     if (fields.prevout === null || fields.prevout === undefined)
       return { ...spent, address: null, value: null };
     const prevout = asObject(fields.prevout, 'vin.prevout');
@@ -111,7 +113,7 @@ export function createEsplora(
     };
   }
 
-  /** Rows of a page that stand in blocks; the API may put unconfirmed ones first. */
+  /** Returns the confirmed rows of a page; the API may put unconfirmed ones first. */
   const readConfirmed = (answer: EndpointAnswer): Confirmed[] =>
     asArray(answer.json(), 'transactions', PAGE_ROWS_MAX).flatMap((row) => {
       const { status, ...body } = readTransaction(row);
@@ -171,7 +173,7 @@ export function createEsplora(
       return (await get(`block/${hash}/txs/${start}`, read, call)).value;
     };
     const transactions = await pageAt(0);
-    // Servers differ in the length of a page; further ones begin at its multiples.
+    // Page sizes differ between servers; further pages start at multiples of the size.
     const size = transactions.length;
     if (size === 0) throw badAnswer('transactions', 'a page with transactions');
     const starts: number[] = [];
@@ -193,7 +195,7 @@ export function createEsplora(
     return createHash('sha256').update(script).digest('hex');
   }
 
-  /** Sums over the confirmed transactions of an address, with the height of the tip where the same endpoint told both. */
+  /** Reads the sums over the confirmed transactions of an address, with the tip height if the same endpoint returned both. */
   async function chainStats(
     address: ParsedAddress,
     call: Call,
@@ -217,7 +219,7 @@ export function createEsplora(
 
   interface Cursor {
     readonly height: number;
-    /** The last transaction that was delivered or stepped over. */
+    /** The last transaction that was delivered or skipped. */
     readonly txid: string;
   }
 
@@ -234,7 +236,7 @@ export function createEsplora(
   const pageBehind = (scriptHash: string, txid: string | null, call: Call): Promise<Answered<Confirmed[]>> =>
     get(`scripthash/${scriptHash}/txs/chain${txid === null ? '' : `/${txid}`}`, readConfirmed, call);
 
-  /** Whether a transaction still stands at its height; where a reorg took it, nothing stands behind it either. */
+  /** Returns whether a transaction is still at its height; if a reorg removed it, no rows follow it either. */
   async function stands({ txid, height }: Cursor, call: Call): Promise<boolean> {
     const { value } = await get(
       `tx/${txid}/status`,
@@ -262,7 +264,7 @@ export function createEsplora(
       const { value: rows, endpoint } = await pageBehind(scriptHash, cursor?.txid ?? null, deadline.rest());
       source = endpoint.source;
       if (rows.length === 0 && cursor !== null && !(await stands(cursor, deadline.rest()))) {
-        // From the top again, down to where the cursor stood: what is delivered twice has the same place in the chain.
+        // Start again from the top, down to the height of the cursor: rows that are delivered twice are identical.
         to = Math.min(to, cursor.height);
         cursor = null;
         continue;
@@ -273,7 +275,7 @@ export function createEsplora(
         if (height < from) return historyPage(source, taken, null);
         if (height <= to) {
           if (taken.length >= limit) return historyPage(source, taken, cursorText(cursor));
-          // The API does not say where in its block a transaction stands.
+          // The API does not include the index of a transaction in its block.
           taken.push({ chain, ...body, blockNumber: height, indexInBlock: 0 });
         }
         cursor = { height, txid: body.txid };

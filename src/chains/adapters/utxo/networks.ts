@@ -1,17 +1,20 @@
-/** The seven UTXO chains as their nodes and explorers must know them: which blocks prove the chain, and what its nodes speak. */
+/** Properties of the seven UTXO chains that adapters need: the blocks that identify a chain, and the formats of its nodes. */
 import type { ChainId } from '../../registry.ts';
 
 export interface UtxoNetwork {
   /**
-   * A block of the main network that no other chain has at this height: the first one of all, or for chains that share their
-   * beginning the first one after they parted.
+   * A mainnet block that no other chain has at this height: the genesis block, or for chains with a common history the first block
+   * after they split.
    */
   readonly mark: { readonly height: number; readonly hash: string };
-  /** First block of the network that `-regtest` starts, for an operator's own node to try things out on. */
+  /** Genesis block of a network that `-regtest` starts, for tests on an operator's own node. */
   readonly regtestGenesis: string;
-  /** The highest verbosity of `getblock` that means whole transactions: 3 adds what inputs spend, or means 2 where it is not known. */
+  /**
+   * Highest verbosity of `getblock` that returns whole transactions: 3 adds the spent outputs of inputs; nodes that do not know 3 treat
+   * it as 2.
+   */
   readonly blockVerbosity: 2 | 3;
-  /** Whether transactions are serialised as Bitcoin's are, so that their bytes prove their id. */
+  /** Whether transactions are serialized like Bitcoin's, so that their bytes prove their id. */
   readonly hasBitcoinTransactions: boolean;
   /** Whether blocks are too: a plain header of 80 bytes and such transactions. */
   readonly hasBitcoinBlocks: boolean;
@@ -20,9 +23,8 @@ export interface UtxoNetwork {
 const BITCOIN_REGTEST = '0f9188f13cb7b2c71f2a335e3a4fc328bf5beb436012afca590b1a11466e2206';
 
 /**
- * Hashes of first blocks: `chainparams.cpp` of Bitcoin, Litecoin, Dogecoin, Dash and Zcash. Blocks after the partings, as the
- * checkpoints of the chains' nodes name them: BTC from BCH in August 2017, BSV from BCH in November 2018, BCH from eCash in
- * November 2020.
+ * Genesis hashes are from `chainparams.cpp` of Bitcoin, Litecoin, Dogecoin, Dash and Zcash. The first blocks after splits are from the
+ * checkpoints of the nodes: BTC from BCH in August 2017, BSV from BCH in November 2018, BCH from eCash in November 2020.
  */
 const NETWORKS: Partial<Record<ChainId, UtxoNetwork>> = {
   BTC: {
@@ -36,7 +38,7 @@ const NETWORKS: Partial<Record<ChainId, UtxoNetwork>> = {
     mark: { height: 0, hash: '12a765e31ffd4059bada1e25190f6e98c99d9714d334efa41a195a7e7e04bfe2' },
     regtestGenesis: '530827f38f93b43ed12af0b3ad25a288dc02ed74d6d7857862df51fc56c416f9',
     blockVerbosity: 3,
-    // The integrating transaction of an extension block carries a flag of its own (LIP-0003).
+    // The integrating transaction of an extension block has an extra flag (LIP-0003).
     hasBitcoinTransactions: false,
     hasBitcoinBlocks: false,
   },
@@ -45,14 +47,14 @@ const NETWORKS: Partial<Record<ChainId, UtxoNetwork>> = {
     regtestGenesis: '3d2160a3b5dc4a9d62e7e66a295f70313ac808440ef7400d6c0772171ce973a5',
     blockVerbosity: 2,
     hasBitcoinTransactions: true,
-    // Headers of merged mining are longer.
+    // Headers with merged mining are longer.
     hasBitcoinBlocks: false,
   },
   DASH: {
     mark: { height: 0, hash: '00000ffd590b1485b3caadc19b22e6379c733355108f107a430458cdf3407ab6' },
     regtestGenesis: '000008ca1832a4baf228eb1553c03d3a2c8e02399550dd6ea8d65cec3ef23d2e',
     blockVerbosity: 3,
-    // Special transactions carry a payload behind the lock time (DIP-0002).
+    // Special transactions have a payload after the lock time (DIP-0002).
     hasBitcoinTransactions: false,
     hasBitcoinBlocks: false,
   },
@@ -73,13 +75,14 @@ const NETWORKS: Partial<Record<ChainId, UtxoNetwork>> = {
   BSV: {
     mark: { height: 556_767, hash: '000000000000000001d956714215d96ffc00e0afda4cd0a96c96f8d802b1662b' },
     regtestGenesis: BITCOIN_REGTEST,
-    // Here 3 means the coinbase alone.
+    // Here 3 means only the coinbase.
     blockVerbosity: 2,
     hasBitcoinTransactions: true,
     hasBitcoinBlocks: true,
   },
 };
 
+/** Returns the properties of a UTXO chain; throws if the chain is not one. */
 export function networkOf(chain: ChainId): UtxoNetwork {
   const network = NETWORKS[chain];
   if (network === undefined) throw new Error(`${chain} is no UTXO chain.`);

@@ -1,6 +1,6 @@
 /**
- * A UTXO chain's own node: Bitcoin Core's JSON-RPC (layout `json-rpc`) and its REST interface (`rest`), and their descendants'.
- * Head, hashes and whole blocks; nodes do not know what an address did.
+ * A node of a UTXO chain: the JSON-RPC of Bitcoin Core (layout `json-rpc`) or its REST interface (`rest`), and those of its forks.
+ * Provides the head, hashes and whole blocks; nodes have no histories of addresses.
  */
 import type { Clock } from '../../../base/clock.ts';
 import { AssayError } from '../../../base/errors.ts';
@@ -25,21 +25,21 @@ import {
   type TransactionBody,
 } from './wire.ts';
 
-/** Bitcoin Core's codes: starting up, not connected, still loading the chain. Others may be well. */
+/** Bitcoin Core's codes for starting up, not connected, and still loading the chain. Other nodes may be available. */
 const UNWELL_CODES = [-28, -9, -10];
 /** "Block height out of range." */
 const OUT_OF_RANGE = -8;
-/** Whether a node refused the form of a question, which it would do again, and not what was asked for. */
+/** Whether the node refused the format of the request, which it would refuse again, and not the requested object. */
 const isOfForm = (error: RpcRefusal): boolean =>
   [-1, -3, -32602].includes(error.rpcCode) || /verbos|bool|JSON value/i.test(error.message);
 
-/** A node that keeps no index of transactions is asked for one again after this: it may be building it. */
+/** Time after which a node without a transaction index is asked again: it may be building the index. */
 const FORGET_LACK_MS = 600_000;
-/** Transactions asked for in one block, to learn what its inputs spend: a full block of Litecoin or Dogecoin spends fewer. */
+/** Maximum number of transactions to request per block for the spent outputs: a full block of Litecoin or Dogecoin needs fewer. */
 const SPENT_ASKED_PER_BLOCK = 4_000;
-/** Asked for at once: well below the queue of an endpoint, so that other questions get their turn. */
+/** Number of parallel requests: well below the queue of an endpoint, so that other requests get their turn. */
 const ASKED_AT_ONCE = 32;
-/** Share of what is left of a call that spent outputs may take: the block itself must be answered in time. */
+/** Share of the remaining budget that spent outputs may use: the block itself must be returned in time. */
 const SPENT_SHARE = 0.8;
 
 type Layout = 'json-rpc' | 'rest';
@@ -50,11 +50,11 @@ interface NodeQuestions {
   head(call: Call): Promise<Answered<{ height: number; hash: string; timestampMs: number | null }>>;
   hashAt(height: number, call: Call): Promise<Answered<string | null>>;
   readonly block: AskBlock;
-  /** Throws CHAIN_REFUSED where the node does not know it. */
+  /** Throws CHAIN_REFUSED if the node does not have the transaction. */
   transaction(txid: string, call: Call): Promise<TransactionBody>;
 }
 
-/** The fields of a block's JSON with whole transactions. */
+/** Parses the JSON of a block with whole transactions. */
 function readBlock(
   chain: ChainId,
   scripts: ScriptReader,
@@ -81,12 +81,12 @@ function readChainInfo(value: Json): { height: number; hash: string; timestampMs
   return {
     height: asCount(blocks, 'blocks'),
     hash: asHash(bestblockhash, 'bestblockhash'),
-    // Bitcoin Core says the time of the newest block since 23.0.
+    // Bitcoin Core includes the time of the newest block since 23.0.
     timestampMs: time === undefined ? null : asSecondsMs(time, 'time'),
   };
 }
 
-/** Makes sure that a node serves the chain, by hashes of blocks that no other chain has. */
+/** Verifies that a node serves the chain, by hashes of blocks that no other chain has. */
 export function verifyNode(chain: ChainId, layout: Layout): EndpointRequest<void> {
   const { mark } = networkOf(chain);
   if (layout === 'rest')
@@ -99,7 +99,7 @@ export function verifyNode(chain: ChainId, layout: Layout): EndpointRequest<void
         chainIsKnownBy(chain, { genesis: null, atMark: hash }, spec);
       },
     };
-  // One request for both, as the JSON-RPC of all these nodes allows.
+  // One batch request for both, which the JSON-RPC of all these nodes supports.
   const question = (id: number, height: number): Json => ({ id, method: 'getblockhash', params: [height] });
   return {
     body: JSON.stringify([question(1, 0), question(2, mark.height)]),
@@ -124,6 +124,7 @@ export function verifyNode(chain: ChainId, layout: Layout): EndpointRequest<void
   };
 }
 
+/** Creates a client for the nodes of a pool, over JSON-RPC or REST. */
 export function createNode(
   options: { readonly chain: ChainId; readonly layout: Layout; readonly quorum: number },
   pool: EndpointPool,
@@ -149,7 +150,7 @@ export function createNode(
       call,
     );
 
-  /** Forms of `getblock` that every endpoint refused, and when. */
+  /** Formats of `getblock` that every endpoint refused, with the time of the refusal. */
   const refusedForms = new Map<string, number>();
   const isRefused = (form: string): boolean =>
     clock.monotonic() - (refusedForms.get(form) ?? Number.NEGATIVE_INFINITY) < FORGET_LACK_MS;
@@ -168,7 +169,10 @@ export function createNode(
     network.hasBitcoinBlocks ? ['raw', raw] : ['one by one', oneByOne],
   ];
 
-  /** Nodes that list only ids (Dogecoin Core before 1.14.6): each transaction by itself, which takes an index of them. */
+  /**
+   * For nodes that list only ids (Dogecoin Core before 1.14.6): requests each transaction separately, which requires a transaction
+   * index.
+   */
   async function oneByOne(height: number, hash: string, call: Call): Promise<Answered<BlockBody>> {
     const listed = await rpc(
       'getblock',
@@ -226,7 +230,7 @@ export function createNode(
         if (body.txid !== txid) throw badAnswer('txid', 'that of the question');
         return body;
       };
-      // A number where Core takes both: Zcash and Dogecoin take nothing else.
+      // Core accepts a number or a boolean; Zcash and Dogecoin accept only a number.
       return (await rpc('getrawtransaction', isRaw ? [txid] : [txid, 1], read, call)).value;
     },
   };
@@ -266,9 +270,9 @@ export function createNode(
 
   const questions = layout === 'rest' ? rest : jsonRpc;
 
-  // --- what inputs spend ---
+  // --- spent outputs ---
 
-  /** When a node last said that it does not keep transactions; null where none did. */
+  /** Time when a node last reported that it has no transaction index; null if none did. */
   let lackedIndexAt: number | null = null;
 
   async function spentTransaction(txid: string, call: Call): Promise<TransactionBody | null> {
@@ -285,7 +289,7 @@ export function createNode(
     }
   }
 
-  /** Fills in addresses and values of inputs: from the block itself, then from the node. What nobody tells stays null. */
+  /** Fills in the addresses and values of inputs, from the block itself and then from the node. Values that no source has stay null. */
   async function withSpent(block: BlockBody, call: Call): Promise<BlockBody> {
     const known = new Map(block.transactions.map((body) => [body.txid, body]));
     const wanted = new Set<string>();

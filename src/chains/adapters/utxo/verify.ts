@@ -1,16 +1,19 @@
-/** Whether an endpoint serves the chain that it was named for: by blocks that no other chain has. */
+/** Verifies that an endpoint serves the configured chain, by blocks that no other chain has. */
 import { AssayError } from '../../../base/errors.ts';
 import type { ChainId } from '../../registry.ts';
 import type { EndpointSpec } from '../endpoints.ts';
 import { networkOf } from './networks.ts';
 
-/** The first block of Bitcoin, and so of the chains that parted from it. */
+/** The genesis block of Bitcoin and of the chains that split from it. */
 const SHARED_GENESIS = '000000000019d6689c085ae165831e934ff763ae46a2a6c172b3f1b60a8ce26f';
 
 /**
- * Throws CHAIN_MISMATCH where an endpoint serves another chain. `atMark` is its hash at the height of the chain's mark, null where
- * it has no such block; `genesis` is that of its first block, null where it was not asked. The network of `-regtest`, or a chain that
- * has not come as far as the mark, is taken from an operator's own endpoint alone.
+ * Verifies the chain of an endpoint. A `-regtest` network, or a chain that has not reached the height of the mark, is accepted only
+ * from an operator's own endpoint.
+ *
+ * @param found - `atMark` is the hash at the height of the chain's mark, null if the endpoint has no such block; `genesis` is the hash of
+ *   its first block, null if it was not requested
+ * @throws CHAIN_MISMATCH if the endpoint serves another chain
  */
 export function chainIsKnownBy(
   chain: ChainId,

@@ -1,6 +1,6 @@
 /**
- * Transactions of UTXO chains as nodes and explorers send them, read strictly: JSON of Bitcoin Core and its descendants, and raw
- * bytes, which prove their own id. Amounts are bigint from the digits of the wire on.
+ * Parses transactions of UTXO chains from nodes and explorers strictly: JSON of Bitcoin Core and its forks, and raw bytes, which prove
+ * their own id. Amounts are converted from their digits directly to bigint.
  */
 import { Block as RawBlock, Transaction as RawTransaction, script } from 'bitcoinjs-lib';
 import { AssayError } from '../../../base/errors.ts';
@@ -21,39 +21,40 @@ import {
   type JsonObject,
 } from '../exact-json.ts';
 
-/** More than fit a block of 4 MB (60 bytes each); the largest of BSV are refused by their size before. */
+/** More than fit into a 4 MB block (60 bytes each); the largest BSV blocks already exceed the size limit of a response. */
 export const BLOCK_TRANSACTIONS_MAX = 2_000_000;
-/** More inputs or outputs than fit a transaction of 4 MB (9 bytes each). */
+/** More inputs or outputs than fit into a 4 MB transaction (9 bytes each). */
 const PLACES_MAX = 500_000;
 const U32_MAX = 0xffff_ffff;
 
-/** What a transaction says of itself, wherever it stands in the chain. */
+/** The fields of a transaction that do not depend on its position in the chain. */
 export type TransactionBody = Pick<
   UtxoTransaction,
   'txid' | 'isCoinbase' | 'inputs' | 'outputs' | 'shielded'
 >;
 
-/** A hash as shown: 64 hex digits, in lower case. */
+/** Parses a hash in display form: 64 hex digits, converted to lower case. */
 export function asHash(value: Json | undefined, field: string): string {
   if (typeof value !== 'string' || !/^[0-9a-fA-F]{64}$/.test(value))
     throw badAnswer(field, 'a hash of 64 hex digits');
   return value.toLowerCase();
 }
 
+/** Parses an index of at most 32 bits. */
 export function asIndex(value: Json | undefined, field: string): number {
   const index = asCount(value, field);
   if (index > U32_MAX) throw badAnswer(field, 'below 2^32');
   return index;
 }
 
-/** Bytes in hex. Their number is bounded by the size of an answer. */
+/** Parses bytes in hex. The size limit of a response bounds their number. */
 export function asBytes(value: Json | undefined, field: string): Buffer {
   if (typeof value !== 'string' || value.length % 2 !== 0 || !/^[0-9a-fA-F]*$/.test(value))
     throw badAnswer(field, 'bytes in hex');
   return Buffer.from(value, 'hex');
 }
 
-/** The canonical form of an address that a source wrote. */
+/** Returns the canonical form of an address from a source. */
 export function asAddress(chain: ChainId, value: Json | undefined, field: string): string {
   if (typeof value === 'string')
     try {
@@ -66,14 +67,14 @@ export function asAddress(chain: ChainId, value: Json | undefined, field: string
 
 // --- JSON of nodes ----------------------------------------------------------------------------------------------------
 
-/** Zcash and Dash with their indexes on name units twice: as a decimal amount, and as a whole number whose name tells. */
+/** Parses an amount. Zcash and Dash (with their indexes enabled) give units twice: as a decimal, and as an integer in another field. */
 function amountOf(chain: ChainId, fields: JsonObject, names: readonly string[], decimal: string): bigint {
   for (const name of names)
     if (fields[name] !== undefined && fields[name] !== null) return asAmount(fields[name], name);
   return asDecimalAmount(fields[decimal], chainOf(chain).decimals, decimal);
 }
 
-/** An amount that may be negative: what left a pool less what went into it. */
+/** Parses an amount that may be negative: value that left a pool minus value that entered it. */
 function balanceOf(chain: ChainId, fields: JsonObject, whole: string, decimal: string): bigint {
   const isWhole = fields[whole] !== undefined && fields[whole] !== null;
   const value = isWhole ? fields[whole] : (fields[decimal] ?? 0);
@@ -86,7 +87,7 @@ function balanceOf(chain: ChainId, fields: JsonObject, whole: string, decimal: s
   return isNegative ? -amount : amount;
 }
 
-/** What a transaction of Zcash took out of the shielded pools (in) and put into them (out): Sprout, Sapling, Orchard. */
+/** Returns what a Zcash transaction took out of the shielded pools (in) and put into them (out): Sprout, Sapling, Orchard. */
 function shieldedOf(chain: ChainId, fields: JsonObject): { in: bigint; out: bigint } | null {
   let taken = 0n;
   let put = 0n;
@@ -106,10 +107,10 @@ function shieldedOf(chain: ChainId, fields: JsonObject): { in: bigint; out: bigi
   return taken > 0n || put > 0n ? { in: taken, out: put } : null;
 }
 
-/** Dash's type of transactions that pay out of the credit pool of Evolution without spending any output (DIP-0027). */
+/** Dash's transaction type that pays out of the credit pool of Evolution without spending an output (DIP-0027). */
 const ASSET_UNLOCK = 9;
 
-/** What paid a transaction from outside the chain's outputs; null where nothing did. */
+/** Returns the value that a transaction exchanged with pools outside the chain's outputs; null if it exchanged none. */
 function poolMoves(
   chain: ChainId,
   fields: JsonObject,
@@ -122,7 +123,7 @@ function poolMoves(
   return { in: paid + asAmount(fee, 'assetUnlockTx.fee'), out: 0n };
 }
 
-/** Inputs and outputs inside Litecoin's extension block are confidential; what enters and leaves it has plain outputs. */
+/** Inputs and outputs inside Litecoin's extension block are confidential; value that enters or leaves it has plain outputs. */
 const isHidden = (fields: JsonObject): boolean => fields.ismweb === true;
 
 function readInput(chain: ChainId, scripts: ScriptReader, fields: JsonObject): UtxoInput {
@@ -153,7 +154,7 @@ function readOutput(chain: ChainId, scripts: ScriptReader, fields: JsonObject): 
   };
 }
 
-/** A transaction as `getblock` and `getrawtransaction` write it. Inputs are resolved where the node says what they spend. */
+/** Parses a transaction as `getblock` and `getrawtransaction` return it. Inputs are resolved if the node includes the spent outputs. */
 export function readNodeTransaction(chain: ChainId, scripts: ScriptReader, value: Json): TransactionBody {
   const fields = asObject(value, 'tx');
   const inputs = asArray(fields.vin, 'vin', PLACES_MAX)
@@ -195,7 +196,7 @@ function bodyOf(scripts: ScriptReader, raw: RawTransaction): TransactionBody {
   };
 }
 
-/** What `read` makes of bytes; whatever is wrong with them is the sender's fault. */
+/** Parses bytes with `read`; any failure is a fault of the sender. */
 function fromBytes<T>(what: string, read: () => T): T {
   try {
     return read();
@@ -205,7 +206,7 @@ function fromBytes<T>(what: string, read: () => T): T {
   }
 }
 
-/** A transaction from its bytes, which must be those of `txid`. */
+/** Parses a transaction from its bytes, which must hash to `txid`. */
 export function readRawTransaction(scripts: ScriptReader, hex: Json, txid: string): TransactionBody {
   const bytes = asBytes(hex, 'transaction');
   const body = fromBytes('transaction', () => bodyOf(scripts, RawTransaction.fromBuffer(bytes)));
@@ -220,7 +221,7 @@ export interface BlockBody {
   readonly transactions: readonly TransactionBody[];
 }
 
-/** A block from its bytes, which must hash to `hash`, and whose transactions must make its Merkle root. */
+/** Parses a block from its bytes, which must hash to `hash`; its transactions must match its Merkle root. */
 export function readRawBlock(scripts: ScriptReader, hex: Json, hash: string): BlockBody {
   const bytes = asBytes(hex, 'block');
   return fromBytes('block', () => {
@@ -262,10 +263,10 @@ const SCRIPTS: Readonly<Record<number, ScriptOf>> = {
   [UTXO_KINDS.p2wsh]: (program) => [OPS.OP_0 as number, program],
   [UTXO_KINDS.p2tr]: (program) => [OPS.OP_1 as number, program],
 };
-/** Kind bytes of witness programs without a name of their own: 16 and the version. */
+/** Base of the kind bytes of witness programs without a name of their own: 16 plus the version. */
 const WITNESS_KIND = 16;
 
-/** The output script of an address by its key; null for the hidden ones, which are paid by no script. */
+/** Returns the output script of an address by its key; null for hidden addresses, which no script pays. */
 export function outputScriptOf(key: AddressKey): Uint8Array | null {
   const kind = key[1] as number;
   const payload = key.subarray(2);

@@ -1,7 +1,7 @@
 /**
- * XRP Ledger over rippled's JSON-RPC (xrpl.org, "HTTP / WebSocket APIs", API version 1): ledgers, `account_info`, `account_tx`. What
- * a payment moved is its delivered amount, never its Amount, which a partial payment does not reach. Destination tags are no part
- * of an account and are not kept. Trades on the ledger's exchange are no transfers between two parties.
+ * XRP Ledger over the JSON-RPC of rippled (xrpl.org, "HTTP / WebSocket APIs", API version 1): ledgers, `account_info`, `account_tx`.
+ * The amount of a payment is its delivered amount and not its Amount, which a partial payment does not reach. Destination tags are not
+ * part of an account and are not stored. Trades on the ledger's exchange are not transfers between two parties.
  */
 import { AssayError } from '../../../base/errors.ts';
 import type { Block } from '../../block.ts';
@@ -32,15 +32,17 @@ import {
 import type { Call, OpenAdapter } from '../port.ts';
 
 const LAYOUTS = ['rippled'] as const;
-/** Seconds from 1970 to 2000, where the ledger's time begins. */
+/** Seconds from 1970 to 2000, the epoch of the ledger. */
 const RIPPLE_EPOCH_S = 946_684_800;
 const MAINNET_NETWORK_ID = 0;
-/** Issued amounts have 15 significant digits at powers from -96 to 80; units of 10^-15 hold all of any that is 1 or more. */
+/**
+ * Issued amounts have 15 significant digits and exponents from -96 to 80; units of 10^-15 represent any amount of 1 or more exactly.
+ */
 const ISSUED_DECIMALS = 15;
 const AMOUNT_MAX = (1n << 256n) - 1n;
 const LEDGER_TRANSACTIONS_MAX = 20_000;
 const NODES_MAX = 10_000;
-/** The server is alive and asks to be left alone, or has no ledger yet. */
+/** The server works but is overloaded, or has no ledger yet. */
 const UNWELL: ReadonlySet<string> = new Set([
   'slowDown',
   'tooBusy',
@@ -51,7 +53,7 @@ const UNWELL: ReadonlySet<string> = new Set([
   'notReady',
 ]);
 
-/** One call. Errors named in `answers` are values for `read`; others are thrown. */
+/** Builds one request. Error names in `answers` are converted to values; other errors are thrown. */
 function request<T>(
   method: string,
   params: JsonObject,
@@ -78,7 +80,7 @@ function request<T>(
 }
 
 const verify = request('server_info', {}, (result) => {
-  // Servers before 1.10 name no network.
+  // Servers before 1.10 do not include the network.
   const id = asObject(result.info, 'info').network_id;
   if (id !== undefined && asCount(id, 'network_id') !== MAINNET_NETWORK_ID)
     throw new AssayError('CHAIN_MISMATCH', `An endpoint of XRP serves the network ${String(id)}.`);
@@ -90,7 +92,7 @@ const asHash = (value: Json | undefined, field: string): string =>
 const closeTimeMs = (value: Json | undefined, field: string): number =>
   asTimeMs((asCount(value, field) + RIPPLE_EPOCH_S) * 1000, field);
 
-/** A decimal such as `12.5` or `1e-7` in units of 10^-15; digits below are cut off, and what 256 bits do not hold is their most. */
+/** Parses a decimal such as `12.5` or `1e-7` in units of 10^-15; truncates further digits, and caps amounts at 2^256 - 1. */
 function issuedAmount(value: Json | undefined, field: string): bigint {
   const text = typeof value === 'number' ? String(value) : value;
   const parts =
@@ -112,7 +114,7 @@ interface Value {
   readonly decimals?: number | null;
 }
 
-/** Drops as a text, `{currency, issuer, value}`, or `{mpt_issuance_id, value}`. */
+/** Parses drops as a string, `{currency, issuer, value}`, or `{mpt_issuance_id, value}`. */
 function readValue(value: Json | undefined, field: string): Value {
   if (typeof value === 'string' || typeof value === 'number') return { amount: asAmount(value, field) };
   const fields = asObject(value, field);
@@ -130,16 +132,16 @@ function readValue(value: Json | undefined, field: string): Value {
   };
 }
 
-/** Kinds whose value is what the metadata calls delivered. */
+/** Transaction types that move the delivered amount in the metadata. */
 const DELIVERING = new Set(['Payment', 'AccountDelete']);
-/** Kinds that release what an object of the ledger held, and that object. */
+/** Transaction types that release the value in a ledger object, with the type of that object. */
 const RELEASING: Readonly<Record<string, string>> = {
   EscrowFinish: 'Escrow',
   CheckCash: 'Check',
   PaymentChannelClaim: 'PayChannel',
 };
 
-/** Kinds that move value from one party to another in a way of their own: what they moved is not read, and said to be missing. */
+/** Transaction types that move value in ways that are not parsed; results with one of them are marked as incomplete. */
 const UNREAD: ReadonlySet<string> = new Set([
   'NFTokenAcceptOffer',
   'Clawback',
@@ -154,19 +156,19 @@ const PARTIAL_PAYMENT = 0x0002_0000;
 
 const MISSING =
   'What moved by sales of unique tokens, by clawbacks and bridges, and by partial payments of before 2014 is not known.';
-/** The oldest ledger that any server of the main network has: those before were lost in 2012. */
+/** The oldest ledger on any mainnet server: earlier ledgers were lost in 2012. */
 const FIRST_LEDGER = 32_570;
 
-/** What a transaction moved; empty for failed ones and for kinds that move nothing; null where it moved something that is not known. */
+/** Returns the transfers of a transaction; empty for failed ones and types that move nothing; null if it moved an unknown amount. */
 function movesOf(tx: JsonObject, meta: JsonObject): readonly ({ from: string; to: string } & Value)[] | null {
   if (meta.TransactionResult !== 'tesSUCCESS') return [];
   const kind = asText(tx.TransactionType, 'TransactionType', 64);
   const delivered = meta.delivered_amount ?? meta.DeliveredAmount;
   if (DELIVERING.has(kind)) {
-    // A server that tells nothing of what arrived means all of it, but not of a payment that may be partial.
+    // Without a delivered amount, all of Amount arrived, except in a payment that may be partial.
     const isWhole = kind === 'Payment' && (asCount(tx.Flags ?? 0, 'Flags') & PARTIAL_PAYMENT) === 0;
     const arrived = delivered ?? (isWhole ? tx.Amount : undefined);
-    // 'unavailable' stands at partial payments before 2014.
+    // Partial payments before 2014 have 'unavailable'.
     if (arrived === undefined || arrived === 'unavailable') return null;
     return [
       {
@@ -218,7 +220,7 @@ function transferRow(
   return { height: shared.blockNumber, transfers: list, isWhole: moves !== null };
 }
 
-/** Whether a transaction made an account: nothing of it lies before. */
+/** Returns whether a transaction created the account: nothing precedes it. */
 const makesAccount = (meta: JsonObject, address: string): boolean =>
   asArray(meta.AffectedNodes ?? [], 'AffectedNodes', NODES_MAX).some((value) => {
     const created = asObject(value, 'AffectedNodes').CreatedNode;
@@ -249,7 +251,7 @@ function readLedger(result: JsonObject): Ledger {
   };
 }
 
-/** The marker of `account_tx` as our cursor holds it. */
+/** Converts a cursor to the marker of `account_tx`. */
 function markerOf(cursor: string | null): JsonObject | null {
   if (cursor === null) return null;
   const [, ledger, seq] = /^(\d{1,12})\.(\d{1,12})$/.exec(cursor) ?? [];
@@ -294,7 +296,7 @@ function createReader(pool: EndpointPool) {
       );
       return { ...told, value: told.value.balance, height: told.value.height };
     },
-    // An account's Sequence begins at the ledger of its first payment: it counts nothing.
+    // The Sequence of an account starts at the ledger of its first payment, so it is not a count.
     transactionCount: null,
     async rows(address: string, { cursor, size, from, to }: RowsQuery, call: Call): Promise<Told<RowsPage>> {
       const marker = markerOf(cursor);
@@ -312,7 +314,7 @@ function createReader(pool: EndpointPool) {
           }),
         );
         const next = readMarker(result.marker);
-        // Servers keep a part of the past, and answer for that part alone.
+        // Servers have only a part of the history and respond for that part only.
         const begin =
           result.ledger_index_min === undefined ? 0 : asCount(result.ledger_index_min, 'ledger_index_min');
         const oldest = found.at(-1);
@@ -353,7 +355,7 @@ function createReader(pool: EndpointPool) {
       const told = await ledgerAt(height, true, call);
       if (told.value === null) return { ...told, value: null };
       const { hash, parentHash, timestampMs, transactions } = told.value;
-      // Those of an expanded ledger come in no order of their own; the metadata tells it.
+      // Transactions of an expanded ledger are unordered; the metadata has their index.
       const inOrder = transactions
         .map((value) => {
           const tx = asObject(value, 'transaction');
@@ -383,6 +385,7 @@ function readMarker(value: Json | undefined): string | null {
   return `${asCount(ledger, 'marker.ledger')}.${asCount(seq, 'marker.seq')}`;
 }
 
+/** Opens the adapter of the XRP Ledger. See `OpenAdapter`. */
 export const openAdapter: OpenAdapter = (options, deps) =>
   openAccountChain(
     {
