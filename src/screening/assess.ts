@@ -52,7 +52,7 @@ export interface AssessOptions {
   readonly directions: readonly Direction[];
 }
 
-/** The graph and node from which the transfers of an address are read. */
+/** The graph and node from which the transfers of an address are read; a `Reading` without stored transfers has null instead. */
 export interface Place {
   readonly graph: TransferGraph;
   readonly node: NodeId;
@@ -149,8 +149,8 @@ const metDerived = (sides: readonly Side[], followed: readonly FollowedSide[]): 
   ].some((found) => absorbs(found, 'COUNTED') && !absorbs(found, 'LEFT_OUT'));
 
 /**
- * Returns true if the reading without derived labels decides. If the scores are equal, published evidence decides if it brings
- * points.
+ * Returns true if the reading without derived labels decides: its score is higher, or it is equal and comes from exposures, because
+ * published evidence is preferred to derived evidence.
  */
 const isGraver = (leftOut: FollowedMoney, counted: FollowedMoney): boolean =>
   leftOut.judged.riskScore > counted.judged.riskScore ||
