@@ -24,7 +24,7 @@ export interface CountryList extends Fact {
  */
 export interface ListedTerritory extends Fact {
   readonly name: string;
-  /** ISO 3166-1 alpha-2 of the country it lies within. */
+  /** ISO 3166-1 alpha-2 of the country that contains it. */
   readonly within: string;
   readonly list: CountryListId;
 }

@@ -131,7 +131,7 @@ export function isUnsolicited(
   dealings: Pick<ExposureEvidence, 'direction' | 'hops' | 'asset' | 'valueUsd'> & {
     /** The address has sent more than dust to the same party or entity. */
     readonly sentBack: boolean;
-    /** Of an asset without a price: the address spent more of it than it has from parties without risk. */
+    /** For an asset without a price: the address spent more of it than it has from parties without risk. */
     readonly isSpent: boolean;
   },
   policy: RiskPolicy,
@@ -158,7 +158,7 @@ interface WeighedExposure {
 /** The exposures of one direction, in USD or in one asset without a price. */
 interface Trade {
   readonly direction: 'in' | 'out';
-  /** Null: USD. */
+  /** Null for USD. */
   readonly asset: string | null;
   /** Value of everything that is not risky. */
   readonly neutral: number;
@@ -565,7 +565,7 @@ export function exposureSeverities(
 function allFactors(evidence: RiskEvidence, policy: RiskPolicy): ScoreFactor[] {
   const own = ownershipFactor(evidence, policy);
   const factors = own ? [own] : [];
-  // Labels alone are judged in microseconds.
+  // Without exposures, the label factors are enough: this path takes microseconds.
   return evidence.exposures.length === 0 ? factors : [...factors, ...exposureFactors(evidence, policy)];
 }
 

@@ -17,6 +17,7 @@ import { parseSubject } from './subject.ts';
  */
 export type AnswerWriter = (chainText: string, addressText: string, out: Buffer, offset: number) => number;
 
+/** Returns the bytes of a text that answers copy. */
 export const fragment = (text: string): Buffer => Buffer.from(text, 'utf8');
 
 /** Returns the fields of an object as JSON without the braces, to be inserted between other fields. */
@@ -32,13 +33,14 @@ const HEX_PAIRS = Uint8Array.from(
   (_, at) => HEX[at % 2 === 0 ? at >> 5 : (at >> 1) & 15] as number,
 );
 
-/** Bytes of an EVM address in its key, behind chain and kind. */
+/** Start and end of the payload of an EVM address in its key, behind chain and kind. */
 const EVM_PAYLOAD_AT = 2;
 const EVM_PAYLOAD_END = 22;
 
 /** Up to this length, a loop is faster than the call of `set`. */
 const LOOP_BYTES_MAX = 20;
 
+/** Copies `source` into `out` at `offset`. Returns the offset behind it; -1 if it does not fit or `offset` is negative. */
 export function copyInto(source: Buffer, out: Buffer, offset: number): number {
   const { length } = source;
   if (offset < 0 || offset + length > out.length) return -1;
@@ -62,6 +64,7 @@ export function integerInto(value: number | null, out: Buffer, offset: number): 
   return offset + digits;
 }
 
+/** Writes a text as UTF-8. Returns the offset behind it; -1 if three bytes per character do not fit or `offset` is negative. */
 export const textInto = (text: string, out: Buffer, offset: number): number => {
   if (offset < 0 || offset + text.length * 3 > out.length) return -1;
   return offset + out.write(text, offset);
@@ -69,7 +72,7 @@ export const textInto = (text: string, out: Buffer, offset: number): number => {
 
 const OPEN = fragment('{"address":"');
 const OPEN_EVM = fragment('{"address":"0x');
-/** `","chain":"…",` of every chain. */
+/** The text `","chain":"…",` for every chain. */
 const CHAIN_PARTS: ReadonlyMap<ChainId, Buffer> = new Map(
   CHAINS.map(({ id }) => [id, fragment(`","chain":"${id}",`)]),
 );
@@ -104,6 +107,7 @@ export interface Found {
   keyLength: number;
 }
 
+/** Returns an empty result for a head writer. */
 export const newFound = (): Found => ({
   chain: 'ETH',
   handle: NOT_LABELLED,

@@ -50,7 +50,7 @@ export const REASON_CODES = [
   'HUB_NOT_FOLLOWED',
   /** A walk reached its limit of addresses before it was complete. */
   'WALK_CUT',
-  /** The exposure of the address is not computed, or too old. */
+  /** The exposure of the address was not computed, or is too old. */
   'GRAPH_NOT_READ',
   /** No label, list entry or transfer of the address is known. */
   'NOT_ASSESSED',
@@ -86,7 +86,7 @@ export interface EntityLabelSet {
   readonly chain: ChainId;
   readonly labels: readonly LabelJson[];
   readonly sanctioned: boolean;
-  /** Null when not sanctioned. */
+  /** Null if the address is not sanctioned. */
   readonly sanctionsDetail: SanctionsDetail | null;
   readonly coverage: Coverage;
   readonly assessed: boolean;
@@ -584,7 +584,7 @@ export interface BridgeCrossing {
   readonly bridgeAddress: string;
   /** The address that used the bridge. */
   readonly address: string;
-  /** `out`: value went into the bridge. */
+  /** `out` means that value went into the bridge. */
   readonly direction: 'in' | 'out';
   readonly valueUsd: number | null;
   readonly txCount: number;

@@ -166,6 +166,7 @@ function unfollowedIn(readings: readonly FollowedMoney[], direction: Direction):
   };
 }
 
+/** Returns the assessor of one thread, with its caches and its kernel workspace. */
 export function createAssessor(deps: ScreeningDeps): Assessor {
   const { policy, transfers } = deps;
   const contextNow = createLabelContext(deps);

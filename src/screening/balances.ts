@@ -14,7 +14,7 @@ export interface HeldBalance {
   readonly balanceUsd: number | null;
 }
 
-/** Balances of one address, on its own chain and on others where the same address can hold something. */
+/** Balances of one address, on its own chain and on other chains on which the same address can hold value. */
 export interface BalanceReport extends CoverageEntry {
   readonly chains: readonly HeldBalance[];
 }
@@ -64,5 +64,6 @@ export function balanceSections(chain: ChainId, report: BalanceReport | undefine
   };
 }
 
+/** Returns the coverage of the balances; NOT_READ if none were read. */
 export const balanceCoverage = (report: BalanceReport | undefined): CoverageEntry =>
   report === undefined ? NOT_READ : { status: report.status, asOf: report.asOf };

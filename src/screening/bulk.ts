@@ -44,6 +44,7 @@ interface BulkShape {
   readonly chains: readonly Range[];
 }
 
+/** Returns an absent range. */
 export const range = (): Range => ({ start: -1, end: -1 });
 
 const newShape = (): BulkShape => ({

@@ -37,7 +37,7 @@ export interface Party {
   readonly attribution: Attribution;
   readonly transfers: number;
   readonly unpricedTransfers: number;
-  /** USD of the priced transfers of evidence; null if none is priced. */
+  /** USD of the priced transfers that are evidence; null if none is priced. */
   readonly valueUsd: number | null;
   /** Weight in the basis of the direction: USD by amount, or smallest units of its only asset. */
   readonly value: number;
@@ -78,7 +78,9 @@ export interface Side {
   readonly counterparties: number;
 }
 
+/** Rounds to two decimals. */
 export const twoDecimals = (value: number): number => Math.round(value * 100) / 100;
+/** Returns `part` as a percentage of `whole`; 0 if the whole is 0. */
 export const percent = (part: number, whole: number): number => (whole > 0 ? (100 * part) / whole : 0);
 /** Returns the sum of two figures; null only if both are null. */
 export const addUsd = (a: number | null, b: number | null): number | null =>
@@ -88,6 +90,7 @@ export const addUsd = (a: number | null, b: number | null): number | null =>
 const REST_MIN = 1e-9;
 
 const NOTHING: Flow = { transfers: 0, unpricedTransfers: 0, valueUsd: null, byAsset: [] };
+/** Returns the flow of one direction; an empty flow if the address has no transfers. */
 export const flowIn = (totals: AddressTotals | null, direction: Direction): Flow =>
   totals?.[direction] ?? NOTHING;
 
@@ -402,6 +405,7 @@ function unlabelledRest(
   });
 }
 
+/** Returns the labelled counterparties of all sides. */
 export const attributedOf = (sides: readonly Side[]): readonly Party[] =>
   sides.flatMap((side) => side.attributed);
 
@@ -414,6 +418,7 @@ function comparable(sides: readonly Side[], partiesOf: (side: Side) => readonly 
   });
 }
 
+/** Returns the counterparties with the greatest value of all sides, at most `screeningListMax`. */
 export function topCounterparties(sides: readonly Side[], graph: TransferGraph): TopCounterparty[] {
   return comparable(sides, (side) => side.top)
     .sort(byWeight)
@@ -519,6 +524,7 @@ function groupParties(
   return groups;
 }
 
+/** Returns the USD sum of parties, in one direction or in both; null if none has a USD value. */
 export const usdOf = (parties: readonly Party[], direction?: Direction): number | null =>
   parties
     .filter((party) => direction === undefined || party.direction === direction)
@@ -577,6 +583,7 @@ export function historicalServices(sides: readonly Side[]): ScreeningAnswer['his
     .slice(0, LIMITS.screeningListMax);
 }
 
+/** Returns the direct dealings with bridges. */
 export function bridgeActivity(sides: readonly Side[]): ScreeningAnswer['bridgeActivity'] {
   const bridges = attributedOf(sides).filter(({ attribution }) => attribution.category === 'BRIDGE');
   return {

@@ -7,7 +7,7 @@ export interface NameResolver {
   resolve(name: string): Promise<string | null>;
 }
 
-/** Fields of a request that may hold a name. */
+/** Fields of a request that may contain a name. */
 export type NameField = 'address' | 'from' | 'to';
 
 const NAME_FIELDS: readonly NameField[] = ['address', 'from', 'to'];
@@ -15,6 +15,7 @@ const NAME_FIELDS: readonly NameField[] = ['address', 'from', 'to'];
 /** RFC 1035 allows 253 characters in a name. */
 const NAME_CHARS_MAX = 253;
 
+/** Returns true if a text ends in `.eth`, in any letter case. */
 export const isEthName = (text: string): boolean => /\.eth$/i.test(text);
 
 const refuse = (field: NameField, what: string): AssayError =>

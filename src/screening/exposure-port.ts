@@ -26,8 +26,8 @@ export interface ExposureVerdict {
   /** Points of the rows if counterparties with derived labels are left out; null if there are none. */
   readonly pointsWithoutDerived: number | null;
   /**
-   * The rows if derived labels are left out and their money is followed further (`DerivedReading`); null if there are none, or no label
-   * is derived.
+   * The rows if derived labels are left out and their money is followed further (`DerivedReading`); null if there are no such rows,
+   * or no label is derived.
    */
   readonly factorsLeftOut: readonly ScoreFactor[] | null;
   /**

@@ -15,6 +15,7 @@ const assetTotal = (flow: AssetFlow, names: FlowNames): AssetTotal => ({
   txCount: flow.transfers,
 });
 
+/** Returns the totals of a flow, with one row for each asset. */
 export const flowTotal = ({ valueUsd, transfers, byAsset }: Flow, names: FlowNames): FlowTotal => ({
   valueUsd,
   txCount: transfers,

@@ -150,7 +150,11 @@ export function isWorthReason(label: Label, policy: RiskPolicy): boolean {
   return policy.weights[label.category] * label.confidence >= 1;
 }
 
-/** @param severity - of the label among all labels of the address (`labelSeverities`) */
+/**
+ * Returns the reason for a label.
+ *
+ * @param severity - of the label among all labels of the address (`labelSeverities`)
+ */
 export function labelReason(label: Label, severity: RiskLevel): Reason {
   return {
     code: 'LABEL',

@@ -59,6 +59,7 @@ const WATCHED_MAX = 1_000;
 /** Part of a budget that is reserved for writing the fetched data and for the screening itself. */
 const WRITING_MS = 100;
 
+/** Returns the on-demand reader. It shares reads of the same address, and caches balances for a short time. */
 export function createOnDemand(options: OnDemandOptions, deps: OnDemandDeps): OnDemand {
   const { budgetMs, maxAgeMs } = options;
   const { chains, ingest, fetched, prices, clock, log } = deps;

@@ -13,6 +13,7 @@ export interface WeighingDeps {
   readonly policy: Pick<RiskPolicy, 'dustUsd' | 'dustShare' | 'dustTokens'>;
 }
 
+/** Returns the weighing of a chain's transfers. */
 export const weighingOf = (chain: ChainId, { assets, policy }: WeighingDeps): Weighing => ({
   isEvidence: (asset) => assets.isKnown(chain, asset),
   dustUsd: policy.dustUsd,
@@ -75,6 +76,9 @@ export function assetsNotFollowed({ asset, unpriced, followedApart }: DirectionB
   return unpriced.filter((one) => !followed.has(one.asset));
 }
 
+/**
+ * Returns the basis of a direction, with the evidence assets that have no price and those of them that are followed separately.
+ */
 export function directionBasis(
   graph: TransferGraph,
   node: NodeId,
