@@ -1,4 +1,7 @@
-/** Geographic risk: which of an address's countries stand on a list of countries (data/high-risk-countries.json), and what that weighs. */
+/**
+ * Geographic risk of an address: which of its countries are on a list (data/high-risk-countries.json), and the score that
+ * follows.
+ */
 import { shippedData } from '../base/paths.ts';
 import { documentFields, type Fact, isInForceOn, readDocument } from './jurisdictions.ts';
 
@@ -6,19 +9,22 @@ export const COUNTRY_LISTS = ['FATF_BLACK', 'FATF_GREY', 'SANCTIONED'] as const;
 
 export type CountryListId = (typeof COUNTRY_LISTS)[number];
 
-/** A list of countries as of its date; what its publisher decided later is not in it. */
+/** A list of countries as of its date. It does not contain later decisions of its publisher. */
 export interface CountryList extends Fact {
   readonly id: CountryListId;
   readonly name: string;
-  /** Geographic score, 0 to 100, of an address that is or trades wholly there. */
+  /** Geographic score, 0 to 100, if the owner's country is on the list or all value is traded with countries on it. */
   readonly score: number;
   readonly jurisdictions: readonly string[];
 }
 
-/** A part of a country that a list names without the rest. Labels know countries only, so that it is told, not matched. */
+/**
+ * A part of a country that a list names without the rest. Labels know only countries, so answers report the part but cannot match
+ * it.
+ */
 export interface ListedTerritory extends Fact {
   readonly name: string;
-  /** ISO 3166-1 alpha-2 of the country it lies within. */
+  /** ISO 3166-1 alpha-2 of the country that contains it. */
   readonly within: string;
   readonly list: CountryListId;
 }
@@ -29,7 +35,11 @@ export interface CountryLists {
   readonly territories: readonly ListedTerritory[];
 }
 
-/** Reads a document of country lists. Throws INVALID_FILE naming the field. */
+/**
+ * Reads a document of country lists.
+ *
+ * @throws INVALID_FILE naming the field.
+ */
 export function parseCountryLists(document: unknown): CountryLists {
   const { wrong, object, list, text, fact, country } = documentFields('high-risk-countries.json');
   const top = object(document, 'the document');
@@ -67,43 +77,52 @@ export function parseCountryLists(document: unknown): CountryLists {
   return { version: text(top.version, 'version'), lists, territories };
 }
 
-/** Reads data/high-risk-countries.json. Throws INVALID_FILE naming the field. */
+/**
+ * Reads data/high-risk-countries.json.
+ *
+ * @throws INVALID_FILE naming the field.
+ */
 export const loadCountryLists = (path: string = shippedData('high-risk-countries.json')): CountryLists =>
   parseCountryLists(readDocument(path));
 
-/** A country that stands on a list, with what of the address's value is tied to it. */
+/** A country that is on a list, with the percentage of the address's value that is tied to it. */
 export interface HighRiskCountry extends Fact {
   readonly jurisdiction: string;
   readonly list: CountryListId;
   readonly listName: string;
-  /** Of all value that moved; 100 where the address itself is at home there. */
+  /** Percentage of all value that moved; 100 if it is the address's own country. */
   readonly percentage: number;
 }
 
 export interface GeographicRisk {
   /** ISO 3166-1 alpha-2: the address's own country first, then by value. */
   readonly jurisdictions: readonly string[];
-  /** Those that stand on a list. */
+  /** The countries of `jurisdictions` that are on a list. */
   readonly highRisk: readonly string[];
-  /** Each of them with every list it stands on, and since when. */
+  /** One row for each of them and each list that names it, with the source and the dates of the list. */
   readonly listed: readonly HighRiskCountry[];
-  /** Listed parts of these countries; whether the address has to do with one of them is not known. */
+  /** Listed parts of these countries. It is not known if the address is connected to them. */
   readonly territories: readonly ListedTerritory[];
-  /** 0 to 100; null where no country is known. */
+  /** 0 to 100; null if no country is known. */
   readonly score: number | null;
 }
 
 export interface GeographicFacts {
   /** Country of the entity that owns the address. */
   readonly home: string | null;
-  /** Countries of the entities it traded with, and their percentage of all value that moved. */
+  /** Countries of the entities that it traded with, each with its percentage of all value that moved. */
   readonly shares: readonly { readonly jurisdiction: string; readonly percentage: number }[];
 }
 
 /**
- * Pure. Lists and territories count on the days on which they are in force; `day` is an ISO date. A home on a list brings that list's whole score. Of trade, the value of the listed countries counts by the square root of its
- * share, as shares do in the risk score: lists from the gravest down, each adding only what its value adds to the root. So
- * the score never falls when more value goes to a listed country, or to a graver one.
+ * Returns the geographic risk of an address on a day. Pure. Only lists and territories that are in force on that day count.
+ *
+ * If the home country is on a list, it brings that list's whole score. For trade, the value of listed countries counts by the
+ * square root of its share, as shares do in the risk score. Countries are taken from the highest list score down, and each adds
+ * only what its value adds to the root. So the score never falls when more value goes to a listed country, or to one with a
+ * higher list score.
+ *
+ * @param day - ISO date.
  */
 export function geographicRisk(
   { home, shares }: GeographicFacts,

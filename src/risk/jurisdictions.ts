@@ -1,19 +1,21 @@
-/** What the law of each jurisdiction asks (data/jurisdictions.json): read whole and checked, so that a wrong row stops the start. */
+/**
+ * The law of each jurisdiction (data/jurisdictions.json). The whole file is validated on load, so a wrong row prevents the start.
+ */
 import { readFileSync } from 'node:fs';
 import countries from 'i18n-iso-countries/index.js';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { shippedData } from '../base/paths.ts';
 
-/** Where a fact stands. */
+/** The source of a fact. */
 export interface FactSource {
   readonly sourceUrl: string;
-  /** The day the source was made or, of pages without one, the day the row was written. */
+  /** Day on which the source was published; for a page without a date, the day on which the row was written. */
   readonly date: string;
-  /** True only where the words were compared with the publisher's own text. */
+  /** True only if the wording was compared with the publisher's own text. */
   readonly verified: boolean;
 }
 
-/** Days on which a fact holds; null: no bound is known. */
+/** The days on which a fact holds; null if a bound is not known. */
 export interface Validity {
   /** First day, ISO date. */
   readonly validFrom: string | null;
@@ -44,18 +46,18 @@ export const DUTIES = [
   'SANCTIONS',
 ] as const;
 
-/** What a statute is about. */
+/** The subject of a statute. */
 export type Duty = (typeof DUTIES)[number];
 
 export interface Statute extends Fact {
   readonly duty: Duty;
   readonly law: string;
-  /** Null where the law is known by name only. */
+  /** Null if only the name of the law is known. */
   readonly article: string | null;
 }
 
 export interface TravelRule extends Fact {
-  /** Amount from which particulars of both sides accompany a transfer; null: from the first unit. */
+  /** Amount from which a transfer must carry particulars of both sides; null if every transfer must. */
   readonly threshold: number | null;
   /** ISO 4217. */
   readonly currency: string;
@@ -69,21 +71,21 @@ export interface Jurisdiction {
   readonly code: string;
   /** English name of the country. */
   readonly name: string;
-  /** The union whose law holds beside the national one; its statutes and travel rule are already in this row. */
+  /** Id of the union that legislates beside the country. This row already contains its statutes and its travel rule. */
   readonly union: string | null;
   readonly regulator: NamedAuthority;
   /** The financial intelligence unit. */
   readonly reportingTo: NamedAuthority;
   readonly sanctionsAuthority: NamedAuthority;
-  /** Null where none is known here. */
+  /** Null if no travel rule is known. */
   readonly travelRule: TravelRule | null;
-  /** National ones first. */
+  /** National statutes first, then those of the union. */
   readonly statutes: readonly Statute[];
 }
 
 export interface Jurisdictions {
   readonly version: string;
-  /** Null for a country without a row. */
+  /** Returns the row of a country; null if it has none. */
   of(code: string): Jurisdiction | null;
   readonly all: readonly Jurisdiction[];
 }
@@ -93,7 +95,7 @@ type Json = Readonly<Record<string, unknown>>;
 const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Reads fields of one JSON document, and names file and field where one is wrong. */
+/** Returns readers for the fields of one JSON document. Their errors name the file and the field. */
 export function documentFields(file: string) {
   const wrong = (field: string, expected: string): AssayError =>
     new AssayError('INVALID_FILE', `${file}: ${field} must be ${expected}.`, { field });
@@ -144,7 +146,7 @@ type Fields = ReturnType<typeof documentFields>;
 
 const COUNTRY_NAMES = new Intl.DisplayNames(['en'], { type: 'region' });
 
-/** Whether a text is an assigned country code of ISO 3166-1 alpha-2, in upper case. */
+/** Returns true if a text is an assigned country code of ISO 3166-1 alpha-2, in upper case. */
 export const isCountryCode = (code: string): boolean => /^[A-Z]{2}$/.test(code) && countries.isValid(code);
 
 function authority(value: unknown, field: string, { object, text, fact }: Fields): NamedAuthority {
@@ -191,7 +193,7 @@ interface Union {
   readonly travelRule: TravelRule | null;
 }
 
-/** Duties that every row must name a law for. */
+/** Duties for which every row must have a law, its own or that of its union. */
 const REQUIRED: readonly Duty[] = ['DUE_DILIGENCE', 'REPORTING', 'SANCTIONS'];
 
 function jurisdiction(value: unknown, field: string, unions: ReadonlyMap<string, Union>, fields: Fields) {
@@ -221,7 +223,11 @@ function jurisdiction(value: unknown, field: string, unions: ReadonlyMap<string,
   };
 }
 
-/** Reads a document of jurisdictions. Throws INVALID_FILE naming the field. */
+/**
+ * Reads a document of jurisdictions.
+ *
+ * @throws INVALID_FILE naming the field.
+ */
 export function parseJurisdictions(document: unknown): Jurisdictions {
   const fields = documentFields('jurisdictions.json');
   const top = fields.object(document, 'the document');
@@ -246,7 +252,11 @@ export function parseJurisdictions(document: unknown): Jurisdictions {
   return { version, of: (code) => byCode.get(code) ?? null, all: [...byCode.values()] };
 }
 
-/** Parses one of the JSON files that ship. Throws INVALID_FILE naming the path. */
+/**
+ * Parses one of the JSON files that ship with the product.
+ *
+ * @throws INVALID_FILE naming the path.
+ */
 export function readDocument(path: string): unknown {
   try {
     return JSON.parse(readFileSync(path, 'utf8'));
@@ -255,6 +265,10 @@ export function readDocument(path: string): unknown {
   }
 }
 
-/** Reads data/jurisdictions.json. Throws INVALID_FILE naming the field. */
+/**
+ * Reads data/jurisdictions.json.
+ *
+ * @throws INVALID_FILE naming the field.
+ */
 export const loadJurisdictions = (path: string = shippedData('jurisdictions.json')): Jurisdictions =>
   parseJurisdictions(readDocument(path));

@@ -1,4 +1,7 @@
-/** Know your transaction: flags out of evidence, the score of what links two parties, and the decision. All of it pure. */
+/**
+ * KYT (know your transaction): flags from evidence, the score of the link between two parties, and the decision. All of it is
+ * pure.
+ */
 import type { EvidenceClass } from '../labels/evidence-class.ts';
 import type { Category, ThreatLevel } from '../labels/taxonomy.ts';
 import { labelPoints, labelSeverities, type OwnershipEvidence } from './ownership.ts';
@@ -32,7 +35,7 @@ export interface Flag {
   readonly riskType: ScoreFactor['riskType'];
   readonly direction: 'in' | 'out' | 'both';
   readonly entity: FlagEntity | null;
-  /** Of the value that moved in the direction; 100 for what the party itself is. */
+  /** Percentage of the value that moved in the direction; 100 for a flag about the party itself. */
   readonly percentage: number;
   readonly valueUsd: number | null;
   readonly hops: number;
@@ -40,8 +43,8 @@ export interface Flag {
 }
 
 /**
- * The stem of each category's codes: `MIXER_OWNER` where the party is one, `MIXER_EXPOSURE` where it dealt with one. Categories
- * without a stem raise no flag.
+ * The stem of each category's flag codes: `MIXER_OWNER` if the party is a mixer, `MIXER_EXPOSURE` if it dealt with one. A
+ * category without a stem raises no flag.
  */
 export const FLAG_STEMS: Readonly<Partial<Record<Category, string>>> = {
   HIGH_RISK_EXCHANGE: 'HIGH_RISK_EXCHANGE',
@@ -66,15 +69,15 @@ export const FLAG_STEMS: Readonly<Partial<Record<Category, string>>> = {
   ILLICIT_ACTOR: 'ILLICIT_ACTOR',
 };
 
-/** Codes beside those made of a stem. */
+/** Codes that are not made from a stem. */
 export const FLAG_CODES = {
   /** A list in force names the party's address. */
   sanctioned: 'SANCTIONED',
   /** The party is thought to share its owner with a listed address. */
   sanctionedCluster: 'SANCTIONED_CLUSTER',
-  /** A label attributes the party's address to a designated party, but not surely enough to make it sanctioned. */
+  /** A label attributes the party's address to a designated party, but not with enough confidence to make it sanctioned. */
   suspectedOwner: 'DESIGNATED_OWNER',
-  /** A list named the party's address once; not in force. */
+  /** A list once named the party's address; the entry is no longer in force. */
   delisted: 'FORMERLY_SANCTIONED',
 } as const;
 
@@ -82,12 +85,16 @@ export interface PartyFacts {
   readonly party: FlagParty;
   readonly entity: FlagEntity | null;
   readonly evidence: RiskEvidence;
-  /** The same money followed in another way. Exposures that this alone finds, or finds graver, are flags too. */
+  /**
+   * The same money, followed in another way. An exposure that only this evidence has, or has with a higher severity, raises a
+   * flag too.
+   */
   readonly otherEvidence?: readonly RiskEvidence[];
-  /** Lists whose entries reach the party through its cluster, and those that named it once, in words. */
+  /** List entries that reach the party through its cluster, as text. */
   readonly clusterSanctions?: readonly string[];
-  /** Lists that designate the party which an uncertain label attributes the address to. */
+  /** Lists that designate the party to which an uncertain label attributes the address. */
   readonly suspectedOwners?: readonly string[];
+  /** Lists that once named the party's address, as text. */
   readonly delisted?: readonly string[];
 }
 
@@ -102,11 +109,11 @@ const itself = {
   hops: 0,
 } as const;
 
-/** Names told in one message. */
+/** Maximum number of names in one message. */
 const NAMED_MAX = 5;
 const named = (texts: readonly string[]): string => unique(texts).slice(0, NAMED_MAX).join(', ');
 
-/** Ends a text with one full stop: many names of parties end with their own (`S.A.`). */
+/** Ends a text with one full stop: many names of parties already end with one (`S.A.`). */
 const sentence = (text: string): string => (text.endsWith('.') ? text : `${text}.`);
 
 function listFlags({
@@ -129,7 +136,7 @@ function listFlags({
   );
 }
 
-/** One flag a category, of its strongest label. A listing in force is told by its own flag. */
+/** Returns one flag for each category, about its strongest label. A listing in force has its own flag. */
 function labelFlags({ party, evidence }: PartyFacts, policy: RiskPolicy): Flag[] {
   const severities = labelSeverities(evidence.labels, policy);
   const strongest = new Map<Category, { readonly label: OwnershipEvidence; readonly severity: RiskLevel }>();
@@ -162,7 +169,7 @@ function labelFlags({ party, evidence }: PartyFacts, policy: RiskPolicy): Flag[]
 const amountIn = ({ asset, valueUsd, share }: ExposureEvidence): number =>
   asset === null ? (valueUsd ?? 0) : share;
 
-/** The name with the greatest value. */
+/** Returns the entity with the greatest value; null if none is named. */
 function greatestEntity(exposures: readonly ExposureEvidence[]): string | null {
   const values = new Map<string, number>();
   for (const exposure of exposures) {
@@ -173,7 +180,10 @@ function greatestEntity(exposures: readonly ExposureEvidence[]): string | null {
   return first?.[0] ?? null;
 }
 
-/** One flag for each category, direction, asset without a price, and nearness. An exposure without points (dust, no value) raises none. */
+/**
+ * Returns one flag for each category, direction, asset without a price, and distance (direct or indirect). An exposure without
+ * points (dust, no value) raises none.
+ */
 function exposureFlags(party: FlagParty, evidence: RiskEvidence, policy: RiskPolicy): Flag[] {
   const groups = new Map<string, ExposureEvidence[]>();
   for (const exposure of evidence.exposures) {
@@ -218,7 +228,7 @@ function exposureFlags(party: FlagParty, evidence: RiskEvidence, policy: RiskPol
   });
 }
 
-/** The flags of one party, gravest first. */
+/** Returns the flags of one party, highest severity first. */
 export function flagsOf(facts: PartyFacts, policy: RiskPolicy): Flag[] {
   const rank = (flag: Flag): string =>
     `${9 - SEVERITIES.indexOf(flag.severity)} ${String(flag.hops).padStart(3, '0')} ${flag.code} ${flag.direction}`;
@@ -238,19 +248,19 @@ const isCoveredBy = (flag: Flag, known: Flag): boolean =>
   flag.riskType === known.riskType &&
   SEVERITIES.indexOf(flag.severity) <= SEVERITIES.indexOf(known.severity);
 
-/** What one party of a pair is to the other. */
+/** The evidence about one party of a pair: its sanctions and its labels. */
 type PartyEvidence = Pick<RiskEvidence, 'sanctions' | 'labels'>;
 
-/** What lies between the sender and the receiver of a pair. */
+/** The evidence about a sender, a receiver and the paths between them. */
 export interface LinkEvidence {
   readonly from: PartyEvidence;
   readonly to: PartyEvidence;
-  /** Risky parties on known paths between the two, as the receiver is exposed to them (`in`). */
+  /** Risky parties on known paths between the two, as exposures of the receiver (`in`). */
   readonly between: readonly ExposureEvidence[];
 }
 
 /**
- * How the transfer between two parties is measured. It is all that counts, so that its share is whole, and a whole share brings the full
+ * The size of the transfer between two parties. Nothing else counts beside it, so its share is 1. A share of 1 brings the full
  * severity whatever the amount: any value above dust gives the same points.
  */
 export const WHOLE_TRANSFER = { asset: null, valueUsd: Number.MAX_SAFE_INTEGER, share: 1 } as const;
@@ -278,8 +288,8 @@ function counterpart(party: PartyEvidence, direction: 'in' | 'out'): ExposureEvi
 }
 
 /**
- * Scores the transfer between two parties as if it were all either had done: the receiver is exposed to what the sender is, the
- * sender to what the receiver is. An amount is not asked for; the share is whole whatever it is.
+ * Scores the transfer between two parties as if neither had made any other: the receiver is exposed to the evidence about the
+ * sender, and the sender to the evidence about the receiver. No amount is needed, because the share is 1 for any amount.
  */
 export function linkScore({ from, to, between }: LinkEvidence, policy: RiskPolicy): RiskScore {
   const risky = [...counterpart(from, 'in'), ...counterpart(to, 'out'), ...between].filter((exposure) =>
@@ -297,7 +307,7 @@ export interface DecisionFacts {
   readonly isMissingData: boolean;
 }
 
-/** BLOCK before REVIEW before ALLOW: missing data never reads as clean. */
+/** Returns the strictest decision that applies: BLOCK, then REVIEW, then ALLOW. Missing data is never ALLOW. */
 export function decide(facts: DecisionFacts, policy: RiskPolicy): Decision {
   if (facts.sanctioned || facts.score >= policy.kytBlockFrom) return 'BLOCK';
   const isFlagged = facts.flags.some(({ severity }) => isGrave(severity));

@@ -1,4 +1,4 @@
-/** The part of a score that says what the address itself is: the evidence of its labels and lists, as points. */
+/** The part of a score that follows from the address itself: the points of its own labels and list entries. */
 import { EVIDENCE_CLASSES, type EvidenceClass, isDerived } from '../labels/evidence-class.ts';
 import type { Category, ThreatLevel } from '../labels/taxonomy.ts';
 import { type RiskLevel, type RiskPolicy, riskLevelOf } from './policy.ts';
@@ -7,10 +7,10 @@ import { type RiskLevel, type RiskPolicy, riskLevelOf } from './policy.ts';
 export interface OwnershipEvidence {
   readonly category: Category;
   readonly threatLevel: ThreatLevel;
-  /** 0 to 1; at most what the independence group of the label is believed. */
+  /** 0 to 1; at most the confidence that the label's independence group can have. */
   readonly confidence: number;
   readonly class: EvidenceClass;
-  /** Labels of one group are one voice: only different groups confirm each other. */
+  /** Labels of one group count as one source: only labels of different groups confirm each other. */
   readonly independenceGroup: string;
   readonly entity: string;
   readonly source: string;
@@ -28,26 +28,29 @@ export interface OwnershipFactor {
   readonly hops: 0;
   readonly class: EvidenceClass;
   readonly points: number;
-  /** The level of the points. */
+  /** The risk level of the points. */
   readonly severity: RiskLevel;
   readonly evidence: readonly string[];
 }
 
-/** Publishers that name a threat of level CRITICAL decide from this combined confidence on (decisions, "Class of a label"). */
+/**
+ * Combined confidence from which publishers that name a threat of level CRITICAL make the points CRITICAL (decisions, "Class of a
+ * label").
+ */
 export const DECISIVE_CONFIDENCE = 0.8;
 
-/** Evidence named of one factor: enough to follow it up. */
+/** Maximum number of evidence texts in one factor: enough to follow it up. */
 const EVIDENCE_LISTED_MAX = 10;
-/** Products of floats differ in the last digits; a threshold must not. */
+/** Products of floats differ in the last digits. A comparison with a threshold must not depend on them. */
 const FLOAT_SLACK = 1e-9;
 
 const unique = (texts: readonly string[]): string[] => [...new Set(texts)].sort();
 
-/** Whether a label can make a verdict CRITICAL: a list or a named publisher says that the threat is. */
+/** Returns true if a label can make a verdict CRITICAL: a list or a named publisher says that the threat is CRITICAL. */
 export const isDecisive = (label: OwnershipEvidence): boolean =>
   label.threatLevel === 'CRITICAL' && !isDerived(label.class);
 
-/** Whole points of one label if it is the only one. */
+/** Returns the whole points that a label brings if it is the only one. */
 export function labelPoints(
   label: Pick<OwnershipEvidence, 'category' | 'threatLevel' | 'confidence' | 'class'>,
   policy: RiskPolicy,
@@ -60,8 +63,8 @@ export function labelPoints(
 }
 
 /**
- * Returns the confidence that at least one of several independent publishers is right: the noisy-or over independence groups, of
- * which each counts once, by its best label.
+ * Returns the confidence that at least one of several independent publishers is right: the noisy-or over independence groups.
+ * Each group counts once, with its best label.
  *
  * @param labels Labels that agree.
  * @returns 0 to 1; 0 for no label.
@@ -72,20 +75,20 @@ export function combinedConfidence(
   const best = new Map<string, number>();
   for (const { independenceGroup, confidence } of labels)
     best.set(independenceGroup, Math.max(confidence, best.get(independenceGroup) ?? 0));
-  // One order, whatever order the labels came in: products of floats depend on it.
+  // Sorted, because a product of floats depends on the order.
   const doubts = [...best.values()].sort((a, b) => a - b).map((confidence) => 1 - confidence);
   return 1 - doubts.reduce((product, doubt) => product * doubt, 1);
 }
 
-/** Points of publishers that agree on a threat of level CRITICAL, and the labels they come from. */
+/** The points of publishers that agree on a threat of level CRITICAL, and the labels that they come from. */
 interface Agreement {
   readonly points: number;
   readonly labels: readonly OwnershipEvidence[];
 }
 
 /**
- * Each weight counts with the confidence of all labels that name at least that much, so a further publisher, of whatever category, never
- * lowers the points.
+ * Returns the agreement of the decisive labels; null if there are fewer than two. Each weight counts with the combined confidence
+ * of all labels that have at least this weight, so a further publisher, of whatever category, never lowers the points.
  */
 function agreement(labels: readonly OwnershipEvidence[], policy: RiskPolicy): Agreement | null {
   const decisive = labels.filter(isDecisive);
@@ -99,13 +102,16 @@ function agreement(labels: readonly OwnershipEvidence[], policy: RiskPolicy): Ag
   return { points: Math.max(...points, isDecided ? policy.levels.CRITICAL : 0), labels: decisive };
 }
 
-/** Whether a label comes before another of the same points: by category, then by class, whatever order they came in. */
+/**
+ * Returns true if a label comes before another one with the same points: by category, then by class. The input order does not
+ * matter.
+ */
 const comesBefore = (label: OwnershipEvidence, other: OwnershipEvidence): boolean =>
   label.category === other.category
     ? EVIDENCE_CLASSES.indexOf(label.class) < EVIDENCE_CLASSES.indexOf(other.class)
     : label.category < other.category;
 
-/** The strongest single label. */
+/** Returns the label with the most points; null if there is no label. */
 function strongestOf(labels: readonly OwnershipEvidence[], policy: RiskPolicy): OwnershipEvidence | null {
   let strongest: OwnershipEvidence | null = null;
   for (const label of labels) {
@@ -120,8 +126,8 @@ function strongestOf(labels: readonly OwnershipEvidence[], policy: RiskPolicy): 
 }
 
 /**
- * Returns the severity of each of the labels, in their order: the level of the points that it has alone, or that it has with the
- * publishers it agrees with. Reasons and flags about a label have the same.
+ * Returns the severity of each label, in the order of the labels: the level of its own points, or of the points that it has
+ * together with the publishers that it agrees with, if those are more. Reasons and flags about a label have the same severity.
  */
 export function labelSeverities(labels: readonly OwnershipEvidence[], policy: RiskPolicy): RiskLevel[] {
   const agreed = agreement(labels, policy);
@@ -135,8 +141,8 @@ const named = (labels: readonly OwnershipEvidence[]): readonly string[] =>
   unique(labels.map((label) => `${label.source}: ${label.entity}`)).slice(0, EVIDENCE_LISTED_MAX);
 
 /**
- * Returns the points of what the address itself is: of a sanction in force, else of its strongest label, or of the publishers that
- * agree, whichever is more.
+ * Returns the points for what the address itself is: those of a sanction in force; otherwise those of its strongest label, or of
+ * the publishers that agree, whichever is more.
  *
  * @returns Null if nothing brings a point. Labels of structural and inferred class alone stay below CRITICAL.
  */

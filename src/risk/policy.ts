@@ -1,4 +1,7 @@
-/** The scoring policy: read from data/policy.json, checked whole, so that a wrong number stops the start with a sentence. */
+/**
+ * The scoring policy, read from data/policy.json. All of it is validated on load, so a wrong number prevents the start with a
+ * clear error.
+ */
 import { readFileSync } from 'node:fs';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { shippedData } from '../base/paths.ts';
@@ -8,74 +11,77 @@ import { CATEGORIES, type Category, type ThreatLevel } from '../labels/taxonomy.
 export type RiskLevel = 'LOW' | 'MEDIUM' | 'HIGH' | 'CRITICAL';
 
 export interface RiskPolicy {
-  /** Named in every answer; a changed number needs a new version. */
+  /** Part of every answer. Any changed number needs a new version. */
   readonly version: string;
   /** The lowest score of each level above LOW. */
   readonly levels: Readonly<Record<Exclude<RiskLevel, 'LOW'>, number>>;
-  /** Points, 0 to 100, that owning an address of the category is worth. */
+  /** Points, 0 to 100, for owning an address of the category. */
   readonly weights: Readonly<Record<Category, number>>;
-  /** What owning an address of the category says of its owner. */
+  /** Threat level of the owner of an address of the category. */
   readonly threats: Readonly<Record<Category, ThreatLevel>>;
-  /** Categories that serve the public: exchanges, bridges, but also mixers. */
+  /** Categories that serve the public: exchanges and bridges, but also mixers. */
   readonly services: ReadonlySet<Category>;
   /** Points of a direct sanctions hit in force. */
   readonly sanctionedPoints: number;
-  /** Categories of at least this weight are risky as counterparties; the rest is neutral volume. */
+  /** Categories of at least this weight are risky as counterparties; all others are neutral volume. */
   readonly riskyFrom: number;
-  /** What is left of a weight one hop away. */
+  /** Factor on a weight one hop away. */
   readonly directDecay: number;
-  /** What is left of it at each further hop. */
+  /** Factor on it for each further hop. */
   readonly hopDecay: number;
-  /** Share of volume (0 to 1) to this power: below 1, small shares count more than in proportion. */
+  /** Exponent of the share of volume (0 to 1): below 1, small shares count more than in proportion. */
   readonly shareExponent: number;
-  /** USD at which absolute value begins to count (logarithmically), and at which it counts in full. */
+  /** USD from which absolute value counts (logarithmically). */
   readonly valueUnitUsd: number;
+  /** USD from which absolute value counts in full. */
   readonly valueFullUsd: number;
-  /** The most that absolute value alone is worth, 0 to 1. */
+  /** The most that absolute value alone contributes, 0 to 1. */
   readonly valueCeiling: number;
   /** The most points that value without a price brings in one direction, whatever its share. */
   readonly unpricedPointsMax: number;
   /**
-   * The same for unsolicited value if at least `unpricedBesideUsd` of neutral value with a price moved in the direction too: the unpriced
-   * part may then be next to nothing.
+   * The same for unsolicited value, if at least `unpricedBesideUsd` of neutral value with a price moved in the direction too: the
+   * unpriced part may then be worth almost nothing.
    */
   readonly unpricedPointsMaxBesidePriced: number;
   readonly unpricedBesideUsd: number;
-  /** The most that own labels and exposures are worth together if only derived labels (structural, inferred) say so. */
+  /** The most points that own labels and exposures bring together if only derived labels (structural, inferred) support more. */
   readonly derivedScoreMax: number;
   /** Factor on the counterparty points of a service: an exchange trades with everybody. */
   readonly serviceExposureFactor: number;
-  /** Risky value of one direction below this, all together, brings no points. */
+  /** Risky value of one direction brings no points if its sum is below this. */
   readonly dustUsd: number;
-  /** The same for an asset without a price, by share of its flow (0 to 1). */
+  /** The same for an asset without a price, as a share of its flow (0 to 1). */
   readonly dustShare: number;
-  /** Flows of an asset without a price below so many whole coins or tokens are dust. */
+  /** Flows of an asset without a price are dust below this number of whole coins or tokens. */
   readonly dustTokens: number;
-  /** A label that names nothing risky ends a walk from this confidence on (to the nearest tenth). */
+  /** Confidence from which a label that names nothing risky ends a walk (compared to the nearest tenth). */
   readonly absorbConfidenceMin: number;
-  /** A part of a direction that was not followed is a reason from this share on (0 to 1), or from so many USD on. */
+  /** Share of a direction (0 to 1) from which a part that was not followed is a reason. */
   readonly unfollowedShareMin: number;
+  /** USD from which a part that was not followed is a reason, whatever its share. */
   readonly unfollowedUsdMin: number;
-  /** Inbound from one party counts as unsolicited up to this much, if nothing was sent back. */
+  /** Inbound value from one party counts as unsolicited up to this amount, if nothing was sent back. */
   readonly unsolicitedMaxUsd: number;
-  /** If more than this came directly from risky parties, unsolicited or not, nothing is let off as unsolicited. */
+  /** If more than this came directly from risky parties, unsolicited or not, unsolicited money gets no discount. */
   readonly unsolicitedTotalMaxUsd: number;
-  /** The same for an asset without a price, by share of its flow (0 to 1). */
+  /** The same for an asset without a price, as a share of its flow (0 to 1). */
   readonly unsolicitedTotalMaxShare: number;
-  /** What is left of the severity of unsolicited money; at least `hopDecay`. */
+  /** Factor on the severity of unsolicited money; at least `hopDecay`. */
   readonly unsolicitedFactor: number;
-  /** Scores from which a KYT decision is BLOCK, and from which it is REVIEW. */
+  /** Score from which a KYT decision is BLOCK. */
   readonly kytBlockFrom: number;
+  /** Score from which a KYT decision is REVIEW. */
   readonly kytReviewFrom: number;
-  /** Age of the newest label import past which label coverage is PARTIAL. */
+  /** Age of the newest label import above which label coverage is PARTIAL. */
   readonly labelsMaxAgeDays: number;
-  /** How long a consumer may keep an oracle verdict. */
+  /** How long a client may keep an oracle verdict. */
   readonly oracleTtlSeconds: number;
 }
 
 type NumberField = Exclude<keyof RiskPolicy, 'version' | 'levels' | 'weights' | 'threats' | 'services'>;
 
-/** The bounds of every plain number: [least, greatest]. */
+/** The bounds of every plain number: [minimum, maximum]. */
 const BOUNDS: Readonly<Record<NumberField, readonly [number, number]>> = {
   sanctionedPoints: [100, 100],
   riskyFrom: [1, 100],
@@ -117,10 +123,14 @@ function numberIn(value: unknown, field: string, [least, greatest]: readonly [nu
   throw wrong(field, least === greatest ? String(least) : `a number from ${least} to ${greatest}`);
 }
 
-/** What the policy takes over from data/categories.json. */
+/** The fields that the policy takes from data/categories.json. */
 export type CategoryDefaults = Pick<CategoryRow, 'id' | 'weight' | 'service' | 'threatLevel'>;
 
-/** Reads a policy document. Its own weights win over those of the categories. Throws INVALID_FILE naming the field. */
+/**
+ * Reads a policy document. Its own weights take precedence over those of the categories.
+ *
+ * @throws INVALID_FILE naming the field.
+ */
 export function parsePolicy(document: unknown, categories: readonly CategoryDefaults[]): RiskPolicy {
   if (!isRecord(document)) throw wrong('the document', 'an object');
   const { version, levels, weights } = document;
@@ -139,7 +149,7 @@ export function parsePolicy(document: unknown, categories: readonly CategoryDefa
     Object.entries(BOUNDS).map(([field, range]) => [field, numberIn(document[field], field, range)]),
   ) as Record<NumberField, number>;
   if (plain.valueFullUsd <= plain.valueUnitUsd) throw wrong('valueFullUsd', 'greater than valueUnitUsd');
-  // Else money would weigh more over one hop than unsolicited but direct.
+  // Otherwise money that is one hop further away would weigh more than unsolicited money that came directly.
   if (plain.unsolicitedFactor < plain.hopDecay) throw wrong('unsolicitedFactor', 'at least hopDecay');
   if (plain.unpricedPointsMaxBesidePriced > plain.unpricedPointsMax)
     throw wrong('unpricedPointsMaxBesidePriced', 'at most unpricedPointsMax');
@@ -165,7 +175,11 @@ export function parsePolicy(document: unknown, categories: readonly CategoryDefa
   });
 }
 
-/** Reads data/policy.json. Throws INVALID_FILE naming the field. */
+/**
+ * Reads data/policy.json.
+ *
+ * @throws INVALID_FILE naming the field.
+ */
 export function loadPolicy(
   categories: readonly CategoryDefaults[],
   path: string = shippedData('policy.json'),
@@ -179,7 +193,7 @@ export function loadPolicy(
   return parsePolicy(document, categories);
 }
 
-/** The level a score falls into. */
+/** Returns the level of a score. */
 export function riskLevelOf(score: number, policy: RiskPolicy): RiskLevel {
   if (score >= policy.levels.CRITICAL) return 'CRITICAL';
   if (score >= policy.levels.HIGH) return 'HIGH';

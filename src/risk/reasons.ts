@@ -1,8 +1,11 @@
-/** Exposures in words: made of the breakdown of a score alone, so that every answer about the same evidence reads the same. */
+/**
+ * Exposures in words. The text is made only from the breakdown of a score, so that all answers about the same evidence read the
+ * same.
+ */
 import type { RiskLevel, RiskPolicy } from './policy.ts';
 import { graverOf, isGrave, type ScoreFactor } from './score.ts';
 
-/** Entities named in one reason: a reader follows up the greatest; the breakdown lists more. */
+/** Maximum number of entities in one reason: a reader follows up the greatest ones, and the breakdown lists more. */
 const ENTITIES_NAMED_MAX = 3;
 
 export interface ExposureReason {
@@ -11,11 +14,11 @@ export interface ExposureReason {
   readonly message: string;
 }
 
-/** Returns true for a row of a breakdown that is worth a reason: it brought points, or it is grave without any. */
+/** Returns true if a row of a breakdown needs a reason: it brought points, or it is grave without any. */
 const isWorthReason = ({ riskType, points, severity }: ScoreFactor): boolean =>
   (riskType === 'COUNTERPARTY' || riskType === 'INDIRECT') && (points > 0 || isGrave(severity));
 
-/** Returns true if another breakdown says the same of the same dealings, at least as gravely. */
+/** Returns true if another breakdown reports the same dealings with at least the same severity. */
 const isTold = (row: ScoreFactor, factors: readonly ScoreFactor[]): boolean =>
   factors.some(
     (other) =>
@@ -26,10 +29,10 @@ const isTold = (row: ScoreFactor, factors: readonly ScoreFactor[]): boolean =>
   );
 
 /**
- * Returns the rows that are worth a reason, in the order of the breakdown: those that brought points or are grave.
+ * Returns the rows that need a reason, in the order of the breakdown: those that brought points or are grave.
  *
  * @param factors - the breakdown of a score
- * @param others - the breakdown of the reading that does not decide: what is grave in it alone is a reason too
+ * @param others - the breakdown of the reading that does not decide: a row that is grave only there needs a reason too
  */
 export function reasonRows(
   factors: readonly ScoreFactor[],
@@ -60,31 +63,32 @@ export function exposureReason(row: ScoreFactor): ExposureReason {
   };
 }
 
-/** Returns a reason for each row that is worth one: see `reasonRows`. */
+/** Returns a reason for each row that needs one: see `reasonRows`. */
 export const exposureReasons = (
   factors: readonly ScoreFactor[],
   others: readonly ScoreFactor[] = [],
 ): ExposureReason[] => reasonRows(factors, others).map(exposureReason);
 
-/** Why part of a direction was not followed: it passed hubs without a label, or the walk reached its greatest size. */
+/** Why part of a direction was not followed: it passed hubs without a label, or the walk reached its maximum size. */
 export type UnfollowedCode = 'HUB_NOT_FOLLOWED' | 'WALK_CUT';
 
-/** The parts of a direction that were not followed to their end, each the sum over all addresses at which that happened. */
+/** The parts of a direction that were not followed to their end. Each is the sum over all addresses at which that happened. */
 export interface Unfollowed {
   /** Share that passed hubs without a label, 0 to 1. */
   readonly hub: number;
-  /** Share that was left when the walk reached its limit, 0 to 1. */
+  /** Share that remained when the walk reached its limit, 0 to 1. */
   readonly cut: number;
-  /** USD that the shares are of; null if the direction is not measured in USD. */
+  /** The USD value that the shares refer to; null if the direction is not measured in USD. */
   readonly valueUsd: number | null;
 }
 
-/** Two ways to add the same shares up differ in the last digits. */
+/** Sums of the same shares in different orders differ in the last digits. */
 const SHARE_SLACK = 1e-9;
 
 /**
- * Returns a share that was not followed if it is so great that a clean answer would say nothing: by share of the direction, or in USD.
- * It is the sum for one cause, so splitting value over many addresses changes nothing. Null if it is less.
+ * Returns a share that was not followed if it is relevant (by share of the direction, or in USD): so great that a clean answer
+ * would mean nothing. Null if it is less. The share is the sum for one cause, so splitting value over many addresses changes
+ * nothing.
  */
 export function relevantShare(
   share: number,

@@ -1,4 +1,4 @@
-/** From evidence to a score: pure, deterministic, and explained point by point. */
+/** Computes a score from evidence: pure, deterministic, and explained point by point. */
 import { type EvidenceClass, isDerived } from '../labels/evidence-class.ts';
 import type { Category } from '../labels/taxonomy.ts';
 import { type OwnershipEvidence, ownershipFactor } from './ownership.ts';
@@ -7,42 +7,45 @@ import { type RiskLevel, type RiskPolicy, riskLevelOf } from './policy.ts';
 export type { RiskLevel } from './policy.ts';
 
 /**
- * Value that moved between the scored address and others, risky or not: the neutral part is what shares are measured against.
- * `UNKNOWN` is value without a known other side. Items are parts: no value is in two of them.
+ * Value that moved between the scored address and others, risky or not. Shares are measured against the neutral part. `UNKNOWN`
+ * is value without a known other side. Items do not overlap: no value is in two of them.
  */
 export interface ExposureEvidence {
   readonly category: Category | 'UNKNOWN';
   readonly direction: 'in' | 'out';
-  /** 1: a direct counterparty. */
+  /** 1 for a direct counterparty. */
   readonly hops: number;
-  /** Null: the value is in USD. Otherwise the asset without a price that `share` is a share of. */
+  /** Null if the value is in USD; otherwise the asset without a price that `share` refers to. */
   readonly asset: string | null;
-  /** USD, of further hops the part that reached here; null if `asset` is set. */
+  /** USD; for further hops, the part that reached the address. Null if `asset` is set. */
   readonly valueUsd: number | null;
-  /** Of all that moved of `asset` in the direction, 0 to 1. Not used for USD. */
+  /** Share of all that moved of `asset` in the direction, 0 to 1. Not used for USD. */
   readonly share: number;
-  /** The direction's flow of `asset` as a part of its greater flow (in or out), 0 to 1: dust is measured against the greater. Default: 1. */
+  /**
+   * The flow of `asset` in the direction as a part of its greater flow (in or out), 0 to 1: dust is measured against the greater
+   * flow. Default: 1.
+   */
   readonly flowPart?: number;
-  /** That the category is right, 0 to 1. */
+  /** Confidence that the category is right, 0 to 1. */
   readonly confidence: number;
-  /** How the label of the other side came to be known. */
+  /** Evidence class of the label of the other side. */
   readonly class: EvidenceClass;
   readonly entity: string | null;
   /**
-   * Received without the address's doing (`isUnsolicited`). Counts for direct inbound, and for all inbound of an asset without a price,
-   * which then has the lower bound.
+   * Received without an action of the address (`isUnsolicited`). Counts for direct inbound value, and for all inbound value of an
+   * asset without a price, which then has the lower limit of points.
    */
   readonly unsolicited?: boolean;
-  /** Dealings within the entity that the address itself belongs to: neutral, because its own label says the same. */
+  /** Dealings within the entity that owns the address: neutral, because the address's own label says the same. */
   readonly isOwn?: boolean;
 }
 
 export interface RiskEvidence {
-  /** Direct sanctions in force, in words (`OFAC_SDN: LAZARUS GROUP`). */
+  /** Direct sanctions in force, as text (`OFAC_SDN: LAZARUS GROUP`). */
   readonly sanctions: readonly string[];
   readonly labels: readonly OwnershipEvidence[];
   readonly exposures: readonly ExposureEvidence[];
-  /** The address belongs to a service that is not risky itself (exchange, bridge, pool), and trades with everybody. */
+  /** The address belongs to a service that is not risky itself (exchange, bridge, pool) and trades with everybody. */
   readonly isService: boolean;
 }
 
@@ -53,30 +56,33 @@ export interface ScoreFactor {
     | 'DIRECT_EXPOSURE'
     | 'INDIRECT_EXPOSURE'
     | 'UNSOLICITED_INBOUND'
-    /** Points taken off because only derived labels would make the score CRITICAL. */
+    /** Points subtracted because only derived labels would make the score CRITICAL. */
     | 'DERIVED_LABELS_CAP';
   readonly category: Category | 'UNKNOWN';
   readonly riskType: 'OWNERSHIP' | 'COUNTERPARTY' | 'INDIRECT' | 'BEHAVIOUR';
   readonly direction: 'in' | 'out' | 'both';
-  /** The asset without a price that `percentage` is of; null for USD. Such a row has only the points it adds to those of USD. */
+  /**
+   * The asset without a price that `percentage` refers to; null for USD. Such a row has only the points that it adds to those of
+   * USD.
+   */
   readonly asset: string | null;
-  /** The weakest class of the evidence: derived if any of it is. */
+  /** The weakest class of the evidence: derived if any of it is derived. */
   readonly class: EvidenceClass;
-  /** Of the value that moved in the direction; 100 for what the address itself is. */
+  /** Percentage of the value that moved in the direction; 100 for a factor about the address itself. */
   readonly percentage: number;
   readonly valueUsd: number | null;
   readonly hops: number;
   /**
-   * Whole points, negative for a discount. The points of all factors add up to the score before its cap at 100. Zero only if graver
-   * exposures have all the points and the severity is at least HIGH.
+   * Whole points, negative for a discount. The points of all factors add up to the score before it is capped at 100. Zero only if
+   * graver exposures have all the points and the severity is at least HIGH.
    */
   readonly points: number;
   /**
-   * Level of the points that the category would bring alone, direct or indirect, beside the neutral value of its direction. Direct dealings
-   * with the sanctioned are at least HIGH. Reasons and flags about the same dealings have this severity too.
+   * The level of the points that the category would bring alone, direct or indirect, beside the neutral value of its direction.
+   * Direct dealings with sanctioned parties are at least HIGH. Reasons and flags about the same dealings have this severity too.
    */
   readonly severity: RiskLevel;
-  /** Of exposures: entities, greatest value first. */
+  /** For exposures: entities, greatest value first. */
   readonly evidence: readonly string[];
 }
 
@@ -87,45 +93,45 @@ export interface RiskScore {
   readonly policyVersion: string;
 }
 
-/** Evidence named of one factor: enough to follow it up. */
+/** Maximum number of evidence texts in one factor: enough to follow it up. */
 const EVIDENCE_LISTED_MAX = 10;
-/** Sums of floats in another order differ in the last digits; points must not. */
+/** Sums of floats in another order differ in the last digits. Points must not depend on them. */
 const FLOAT_SLACK = 1e-9;
 
 const twoDecimals = (value: number): number => Math.round(value * 100) / 100;
 
 /**
- * Confidence as it enters severity: to the nearest tenth, so that sums over many addresses need few columns.
+ * Returns a confidence as it enters severity: to the nearest tenth, so that sums over many addresses need few columns.
  *
  * @param confidence - 0 to 1
  */
 export const confidenceClass = (confidence: number): number => Math.round(confidence * 10) / 10;
 
-/** Returns true for a label that is sure enough to end walks: of class list or published, and not weak. */
+/** Returns true if a label is sure enough to end walks: it is of class list or published, and not weak. */
 export const isFirmLabel = (
   { class: evidenceClass, confidence }: Pick<ExposureEvidence, 'class' | 'confidence'>,
   { absorbConfidenceMin }: Pick<RiskPolicy, 'absorbConfidenceMin'>,
 ): boolean => !isDerived(evidenceClass) && confidenceClass(confidence) >= absorbConfidenceMin;
 
-/** What is left of a weight `hops` away: `directDecay` at the first, times `hopDecay` at each further one. */
+/** Returns the factor on a weight `hops` away: `directDecay` at the first hop, times `hopDecay` at each further one. */
 export const decayAt = (hops: number, policy: RiskPolicy): number =>
   policy.directDecay * policy.hopDecay ** (Math.max(1, hops) - 1);
 
-/** Whether a counterparty of the category is a risk; all others are neutral volume. */
+/** Returns true if a counterparty of the category is a risk; all others are neutral volume. */
 export const isRisky = (category: Category | 'UNKNOWN', policy: RiskPolicy): category is Category =>
   category !== 'UNKNOWN' && policy.weights[category] >= policy.riskyFrom;
 
 /**
- * Returns true for money that came without the address's doing: directly, small, from a party to which it never sent anything.
- * Anybody can send to anybody ("dusting"; the US Treasury says so of Tornado Cash in its FAQ 1078 of 2022-09-13). Small is
- * measured in USD. Of an asset without a price no amount is known to be small: it came without the address's doing until some of it
- * was spent (`isSpent`).
+ * Returns true for money that came without an action of the address: directly, in a small amount, from a party to which it never
+ * sent anything. Anyone can send to any address ("dusting"; the US Treasury says so of Tornado Cash in its FAQ 1078 of
+ * 2022-09-13). Small is measured in USD. For an asset without a price, no amount is known to be small: it is unsolicited until
+ * some of it was spent (`isSpent`).
  */
 export function isUnsolicited(
   dealings: Pick<ExposureEvidence, 'direction' | 'hops' | 'asset' | 'valueUsd'> & {
     /** The address has sent more than dust to the same party or entity. */
     readonly sentBack: boolean;
-    /** Of an asset without a price: the address spent more of it than it has from parties without risk. */
+    /** For an asset without a price: the address spent more of it than it has from parties without risk. */
     readonly isSpent: boolean;
   },
   policy: RiskPolicy,
@@ -136,26 +142,27 @@ export function isUnsolicited(
   return hops === 1 && (valueUsd ?? 0) <= policy.unsolicitedMaxUsd;
 }
 
-/** One risky exposure, weighed. */
+/** One risky exposure with its severity. */
 interface WeighedExposure {
   readonly evidence: ExposureEvidence;
   readonly category: Category;
   /** USD, or share of the asset. */
   readonly value: number;
-  /** The same as dust is measured: USD, or share of the greater flow of the asset. */
+  /** The value as dust is measured: USD, or share of the greater flow of the asset. */
   readonly size: number;
-  /** Points it would bring if it were all that moved, 0 to 100. */
+  /** Points that it would bring if nothing else had moved, 0 to 100. */
   readonly severity: number;
   readonly name: string;
 }
 
-/** The parts of one direction of the trade in USD, or in one asset without a price. */
+/** The exposures of one direction, in USD or in one asset without a price. */
 interface Trade {
   readonly direction: 'in' | 'out';
-  /** Null: USD. */
+  /** Null for USD. */
   readonly asset: string | null;
-  /** Value of all that is not risky, and of everything. */
+  /** Value of everything that is not risky. */
   readonly neutral: number;
+  /** Value of everything. */
   readonly whole: number;
   readonly risky: readonly WeighedExposure[];
 }
@@ -163,7 +170,7 @@ interface Trade {
 const byText = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1);
 const sumOf = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-/** The trades of one direction, USD first, then assets by name. */
+/** Returns the trades of one direction: USD first, then the assets by name. */
 function tradesOf(direction: 'in' | 'out', evidence: RiskEvidence, policy: RiskPolicy): Trade[] {
   const assets = new Set<string | null>([null]);
   for (const item of evidence.exposures) if (item.direction === direction) assets.add(item.asset);
@@ -195,7 +202,7 @@ function tradeOf(
     const size = asset === null ? value : value * (item.flowPart ?? 1);
     risky.push({ evidence: item, category, value, size, severity, name });
   }
-  // One order whatever order the evidence came in: sums of floats depend on it.
+  // Sorted, because sums of floats depend on the order of the evidence.
   neutral.sort((a, b) => a - b);
   risky.sort(
     (a, b) => byText(a.name, b.name) || a.value - b.value || a.size - b.size || a.severity - b.severity,
@@ -211,10 +218,10 @@ function tradeOf(
 }
 
 /**
- * How much of a severity a sum of risky value brings, 0 to 1: share and absolute value as two independent reasons,
- * 1 − (1 − share part)(1 − value part). The share is measured against neutral value alone: measured against all value,
- * one risk would dilute another, and more of it could lower a score. Dust brings nothing. An asset without a price has no
- * absolute value: only its share counts.
+ * Returns how much of a severity a sum of risky value brings, 0 to 1: share and absolute value as two independent reasons, 1 − (1
+ * − share part)(1 − value part). The share is measured against neutral value alone: if it were measured against all value, one
+ * risk would dilute another, and more of it could lower a score. Dust brings nothing. An asset without a price has no absolute
+ * value: only its share counts.
  */
 function magnitude(value: number, size: number, { asset, neutral }: Trade, policy: RiskPolicy): number {
   if (value <= 0 || size < (asset === null ? policy.dustUsd : policy.dustShare)) return 0;
@@ -226,10 +233,11 @@ function magnitude(value: number, size: number, { asset, neutral }: Trade, polic
 }
 
 /**
- * Points of one direction, by group of hops and category: the discrete Choquet integral of severity over the magnitude of
- * value (G. Choquet, "Theory of capacities", 1954). From the most severe exposure down, each brings its severity times
- * what its value adds to the magnitude of all that is at least as severe. So the sum never exceeds the greatest severity,
- * one risk is not counted twice under two names, and it can only rise when value or severity rises.
+ * Returns the points of one direction, by group of hops and category: the discrete Choquet integral of severity over the
+ * magnitude of value (G. Choquet, "Theory of capacities", 1954). Exposures are taken from the most severe down. Each brings its
+ * severity times the part that its value adds to the magnitude of all exposures that are at least as severe. So the sum never
+ * exceeds the greatest severity, one risk is not counted twice under two names, and the sum can only rise when value or severity
+ * rises.
  */
 function pointsByGroup(
   trade: Trade,
@@ -250,11 +258,14 @@ function pointsByGroup(
   return points;
 }
 
-/** The next whole number: what is there at all is worth a point. */
+/** Rounds up: any risk above zero is worth a point. */
 const wholePoints = (points: ReadonlyMap<string, number>): number =>
   Math.ceil(sumOf([...points.values()]) - FLOAT_SLACK);
 
-/** Hands out `total` whole points in proportion to exact ones, by largest remainder; equal remainders in the order of names. */
+/**
+ * Distributes `total` whole points in proportion to exact ones, by largest remainder; equal remainders are served in the order of
+ * names.
+ */
 function apportion(points: ReadonlyMap<string, number>, total: number): Map<string, number> {
   const rows = [...points].map(([name, exact]) => ({ name, whole: Math.floor(exact), rest: exact % 1 }));
   let left = total - sumOf(rows.map((row) => row.whole));
@@ -262,7 +273,7 @@ function apportion(points: ReadonlyMap<string, number>, total: number): Map<stri
   return new Map(rows.map(({ name, whole, rest }) => [name, whole + (rest > 0 && left-- > 0 ? 1 : 0)]));
 }
 
-/** Entities, greatest value first. */
+/** Returns the entities, greatest value first. */
 function entitiesOf(items: readonly WeighedExposure[]): string[] {
   const values = new Map<string, number>();
   for (const { evidence, value } of items)
@@ -275,7 +286,7 @@ function entitiesOf(items: readonly WeighedExposure[]): string[] {
 
 const CLASSES: readonly EvidenceClass[] = ['inferred', 'structural', 'published', 'list'];
 
-/** Percentage, USD, class and entities of some of a direction's value. */
+/** Returns percentage, USD, class and entities of some of a direction's value. */
 function amountsOf(
   items: readonly WeighedExposure[],
   { whole, asset }: Trade,
@@ -291,8 +302,8 @@ function amountsOf(
 }
 
 /**
- * The factors of a trade that `total` points are handed out to, in proportion to the exact points of its groups. Groups of severity HIGH
- * and more are named without points too.
+ * Returns the factors of a trade: `total` points, distributed in proportion to the exact points of its groups. Groups of severity
+ * HIGH and above are returned even without points.
  */
 function factorsOf(
   trade: Trade,
@@ -327,17 +338,17 @@ function factorsOf(
 
 const LEVELS: readonly RiskLevel[] = ['LOW', 'MEDIUM', 'HIGH', 'CRITICAL'];
 
-/** Returns true for a severity that lets no verdict be `safe`, and no KYT decision ALLOW. */
+/** Returns true for a severity that excludes the verdict `safe` and the KYT decision ALLOW. */
 export const isGrave = (severity: RiskLevel): boolean => severity === 'HIGH' || severity === 'CRITICAL';
 
-/** The graver of two severities. */
+/** Returns the graver of two severities. */
 export const graverOf = (a: RiskLevel, b: RiskLevel): RiskLevel =>
   LEVELS.indexOf(b) > LEVELS.indexOf(a) ? b : a;
 
 const isDirectSanctioned = ({ category, evidence }: WeighedExposure): boolean =>
   category === 'SANCTIONED_ENTITY' && evidence.hops === 1 && !isUnasked(evidence);
 
-/** Severities of the exposures of one trade: of a category, its direct and its indirect dealings. */
+/** Severities of the exposures of one trade: for each category, one of its direct and one of its indirect dealings. */
 class Severities {
   readonly #trade: Trade;
   readonly #pointsOf: (items: readonly WeighedExposure[]) => number;
@@ -345,7 +356,7 @@ class Severities {
   readonly #isService: boolean;
   readonly #found = new Map<string, RiskLevel | null>();
 
-  /** @param pointsOf - whole points that some of the exposures would bring alone beside the neutral value */
+  /** @param pointsOf - whole points that a subset of the exposures would bring alone, beside the neutral value */
   constructor(
     trade: Trade,
     isService: boolean,
@@ -358,13 +369,13 @@ class Severities {
     this.#pointsOf = pointsOf;
   }
 
-  /** The severity of the group of hops and category that is called so. */
+  /** Returns the severity of the group of hops and category that has this name. */
   ofName(name: string): RiskLevel {
     const first = this.#trade.risky.find((item) => item.name === name);
     return first === undefined ? 'LOW' : (this.of(first.category, first.evidence.hops === 1) ?? 'LOW');
   }
 
-  /** Null for dust, and for exposures that round to no point. */
+  /** Returns null for dust, and for exposures that round to no point. */
   of(category: Category, isDirect: boolean): RiskLevel | null {
     const key = `${category} ${isDirect}`;
     const known = this.#found.get(key);
@@ -386,7 +397,7 @@ class Severities {
       if (kept.length < items.length) points = Math.max(derivedScoreMax, this.#pointsOf(kept));
     }
     const level = riskLevelOf(points, this.#policy);
-    // The duty not to deal with the sanctioned knows no share. A service cannot refuse what is sent to it.
+    // The duty not to deal with sanctioned parties does not depend on a share. A service cannot refuse what is sent to it.
     const isStrict = !this.#isService && items.some(isDirectSanctioned);
     return isStrict ? graverOf(level, 'HIGH') : level;
   }
@@ -408,15 +419,15 @@ function pricedFactors(trade: Trade, isService: boolean, policy: RiskPolicy): Sc
   return discount ? [...factors, discount] : factors;
 }
 
-/** Returns true for value that came without the address's doing. */
+/** Returns true for value that came without an action of the address. */
 const isUnasked = ({ direction, unsolicited }: ExposureEvidence): boolean =>
   direction === 'in' && unsolicited === true;
 
 const isDiscounted = ({ evidence }: WeighedExposure): boolean => evidence.hops === 1 && isUnasked(evidence);
 
 /**
- * The severity of each item with unsolicited money let off. All that came directly counts towards the limit, solicited or not: if
- * only the unsolicited did, asking for some of it would let off the rest.
+ * Returns the severity of each item, with the discount for unsolicited money. All direct value counts towards the limit,
+ * solicited or not: if only unsolicited value counted, a holder could request some of the money to get the discount for the rest.
  */
 function discountedSeverity({ asset, risky }: Trade, policy: RiskPolicy): (item: WeighedExposure) => number {
   const direct = sumOf(risky.filter(({ evidence }) => evidence.hops === 1).map(({ size }) => size));
@@ -425,7 +436,10 @@ function discountedSeverity({ asset, risky }: Trade, policy: RiskPolicy): (item:
   return (item) => item.severity * (isDiscounted(item) ? policy.unsolicitedFactor : 1);
 }
 
-/** What unsolicited money is let off: the difference to the points it brings at `unsolicitedFactor` of its severity. */
+/**
+ * Returns the discount for unsolicited money: the difference to the points that it brings at `unsolicitedFactor` of its severity.
+ * Null if nothing is let off.
+ */
 function unsolicitedDiscount(trade: Trade, total: number, policy: RiskPolicy): ScoreFactor | null {
   const items = trade.risky.filter(isDiscounted);
   const [first] = items;
@@ -444,16 +458,16 @@ function unsolicitedDiscount(trade: Trade, total: number, policy: RiskPolicy): S
   };
 }
 
-/** The points of an asset without a price, and the exact points of its groups that they are handed out by. */
+/** The points of an asset without a price, and the exact points of its groups, by which they are distributed. */
 interface UnpricedPoints {
   readonly points: number;
   readonly exact: Map<string, number>;
 }
 
 /**
- * Judges an asset without a price by share, with unsolicited money let off, up to a bound. The bound is lower if neutral value with a
- * price moved too, but only for value that came without the address's doing: neutral value does not lower what the address sent,
- * or received and spent.
+ * Returns the points of an asset without a price: by share, with the discount for unsolicited money, up to a limit. The limit is
+ * lower if neutral value with a price moved too, but only for value that came without an action of the address: neutral value
+ * does not lower the points of value that the address sent, or received and spent.
  */
 function unpricedPoints(trade: Trade, isBesidePriced: boolean, policy: RiskPolicy): UnpricedPoints {
   const { unpricedPointsMax, unpricedPointsMaxBesidePriced } = policy;
@@ -467,7 +481,7 @@ function unpricedPoints(trade: Trade, isBesidePriced: boolean, policy: RiskPolic
   return points > low ? { points, exact: exactAsked } : { points: low, exact };
 }
 
-/** Returns true if a direction has enough neutral value with a price for the lower bound of assets without one. */
+/** Returns true if a direction has enough neutral value with a price for the lower limit of assets without one. */
 const isBeside = ({ neutral }: Trade, policy: RiskPolicy): boolean =>
   neutral > 0 && neutral >= policy.unpricedBesideUsd;
 
@@ -484,8 +498,9 @@ const unpricedSeverities = (
   );
 
 /**
- * Returns the points that assets without a price add to a direction. Each is judged alone (`unpricedPoints`); the worst decides,
- * and only what it has more than the priced points is added. Neither the number of transfers nor the number of assets adds anything.
+ * Returns the factors that assets without a price add to a direction. Each asset is judged alone (`unpricedPoints`). The worst
+ * one decides, and only the points that it has above the priced points are added. Neither the number of transfers nor the number
+ * of assets adds points.
  */
 function unpricedFactors(
   assets: readonly Trade[],
@@ -521,9 +536,9 @@ function exposureFactors(evidence: RiskEvidence, policy: RiskPolicy): ScoreFacto
 }
 
 /**
- * Returns what gives the severity of exposures of one kind, as the factors of the score have it.
+ * Returns a function that gives the severity of exposures of one kind, the same as in the factors of the score.
  *
- * @returns null for dust, and for exposures that round to no point
+ * @returns A function. It returns null for dust, and for exposures that round to no point.
  */
 export function exposureSeverities(
   evidence: RiskEvidence,
@@ -546,15 +561,17 @@ export function exposureSeverities(
     found.get(`${direction} ${asset ?? ''}`)?.of(category, isDirect) ?? null;
 }
 
-/** Points of everything, each factor apart, before the caps. */
+/** Returns all factors, before the caps. */
 function allFactors(evidence: RiskEvidence, policy: RiskPolicy): ScoreFactor[] {
   const own = ownershipFactor(evidence, policy);
   const factors = own ? [own] : [];
-  // Labels alone are judged in microseconds.
+  // Without exposures, the label factors are enough: this path takes microseconds.
   return evidence.exposures.length === 0 ? factors : [...factors, ...exposureFactors(evidence, policy)];
 }
 
-/** The line that keeps a score below CRITICAL if only derived labels would make it so; null if it is not needed. */
+/**
+ * Returns the factor that keeps a score below CRITICAL if only derived labels would make it CRITICAL; null if it is not needed.
+ */
 function derivedCap(points: number, evidence: RiskEvidence, policy: RiskPolicy): ScoreFactor | null {
   if (points <= policy.derivedScoreMax) return null;
   const isKept = (one: { readonly class?: EvidenceClass }): boolean => !isDerived(one.class ?? 'published');
@@ -582,8 +599,9 @@ function derivedCap(points: number, evidence: RiskEvidence, policy: RiskPolicy):
 }
 
 /**
- * Scores evidence: what the address is, plus what it received, plus what it sent. More of anything risky, nearer, surer or
- * of a graver category never lowers the score; a direct sanction in force makes it 100. Derived labels alone never make it CRITICAL.
+ * Scores evidence: what the address is, plus what it received, plus what it sent. More risky value, or value that is nearer,
+ * surer or of a graver category, never lowers the score. A direct sanction in force makes it 100. Derived labels alone never make
+ * it CRITICAL.
  */
 export function score(evidence: RiskEvidence, policy: RiskPolicy): RiskScore {
   const factors = allFactors(evidence, policy);

@@ -1,4 +1,7 @@
-/** Writing answers as bytes without objects: what the hot paths share. A write that does not fit returns -1 and may have begun. */
+/**
+ * Writes answers as bytes without building objects; shared by the hot paths. A write that does not fit returns -1 and may have
+ * written a part.
+ */
 
 import { isCanonicalAsGiven } from '../chains/address/canonical.ts';
 import { maxKeyBytes, writeAddressKeyFromText } from '../chains/address/parse.ts';
@@ -7,17 +10,20 @@ import { type LabelHandle, type LabelReader, NOT_LABELLED } from '../labels/inde
 import { parseSubject } from './subject.ts';
 
 /**
- * Writes the JSON text of `data` about an address into `out` at `offset`. Returns the offset behind it, or -1 where it does not
- * fit. Throws UNKNOWN_CHAIN or INVALID_ADDRESS before anything is written.
+ * Writes the JSON text of `data` for an address into `out` at `offset`.
+ *
+ * @returns the offset behind the text; -1 if it does not fit.
+ * @throws UNKNOWN_CHAIN or INVALID_ADDRESS, before anything is written.
  */
 export type AnswerWriter = (chainText: string, addressText: string, out: Buffer, offset: number) => number;
 
+/** Returns the bytes of a text that answers copy. */
 export const fragment = (text: string): Buffer => Buffer.from(text, 'utf8');
 
-/** Fields of an object as JSON without its braces, to be put between others. */
+/** Returns the fields of an object as JSON without the braces, to be inserted between other fields. */
 export const fieldsJson = (fields: object): string => JSON.stringify(fields).slice(1, -1);
 
-/** The longest answer head: an address of at most a few hundred characters, and the chain. */
+/** Upper bound of an answer head: an address of at most a few hundred characters, and the chain. */
 const HEAD_BYTES_MAX = 640;
 
 const HEX = Buffer.from('0123456789abcdef', 'latin1');
@@ -27,13 +33,14 @@ const HEX_PAIRS = Uint8Array.from(
   (_, at) => HEX[at % 2 === 0 ? at >> 5 : (at >> 1) & 15] as number,
 );
 
-/** Bytes of an EVM address in its key, behind chain and kind. */
+/** Start and end of the payload of an EVM address in its key, behind chain and kind. */
 const EVM_PAYLOAD_AT = 2;
 const EVM_PAYLOAD_END = 22;
 
-/** Below this, a loop is quicker than the call of `set`. */
+/** Up to this length, a loop is faster than the call of `set`. */
 const LOOP_BYTES_MAX = 20;
 
+/** Copies `source` into `out` at `offset`. Returns the offset behind it; -1 if it does not fit or `offset` is negative. */
 export function copyInto(source: Buffer, out: Buffer, offset: number): number {
   const { length } = source;
   if (offset < 0 || offset + length > out.length) return -1;
@@ -57,6 +64,7 @@ export function integerInto(value: number | null, out: Buffer, offset: number): 
   return offset + digits;
 }
 
+/** Writes a text as UTF-8. Returns the offset behind it; -1 if three bytes per character do not fit or `offset` is negative. */
 export const textInto = (text: string, out: Buffer, offset: number): number => {
   if (offset < 0 || offset + text.length * 3 > out.length) return -1;
   return offset + out.write(text, offset);
@@ -64,13 +72,13 @@ export const textInto = (text: string, out: Buffer, offset: number): number => {
 
 const OPEN = fragment('{"address":"');
 const OPEN_EVM = fragment('{"address":"0x');
-/** `","chain":"…",` of every chain. */
+/** The text `","chain":"…",` for every chain. */
 const CHAIN_PARTS: ReadonlyMap<ChainId, Buffer> = new Map(
   CHAINS.map(({ id }) => [id, fragment(`","chain":"${id}",`)]),
 );
 const chainPart = (chain: ChainId): Buffer => CHAIN_PARTS.get(chain) as Buffer;
 
-/** `{"address":"0x…","chain":"…",` of an EVM address, from the bytes of its key. */
+/** Writes `{"address":"0x…","chain":"…",` for an EVM address, from the bytes of its key. */
 export function evmHeadInto(key: Uint8Array, chain: ChainId, out: Buffer, offset: number): number {
   if (offset < 0 || offset + HEAD_BYTES_MAX > out.length) return -1;
   let at = copyInto(OPEN_EVM, out, offset);
@@ -82,7 +90,7 @@ export function evmHeadInto(key: Uint8Array, chain: ChainId, out: Buffer, offset
   return copyInto(chainPart(chain), out, at);
 }
 
-/** The same of any other address. Canonical texts hold no character that JSON escapes. */
+/** Writes the same head for any other address. Canonical addresses contain no character that JSON escapes. */
 export function headInto(shown: string, chain: ChainId, out: Buffer, offset: number): number {
   if (offset < 0 || offset + HEAD_BYTES_MAX > out.length) return -1;
   out.set(OPEN, offset);
@@ -90,7 +98,7 @@ export function headInto(shown: string, chain: ChainId, out: Buffer, offset: num
   return at < 0 ? -1 : copyInto(chainPart(chain), out, at);
 }
 
-/** What `findAndWriteHead` found; one object, used again by the next call. */
+/** The result of a head writer; one object, which the next call overwrites. */
 export interface Found {
   chain: ChainId;
   handle: LabelHandle;
@@ -99,6 +107,7 @@ export interface Found {
   keyLength: number;
 }
 
+/** Returns an empty result for a head writer. */
 export const newFound = (): Found => ({
   chain: 'ETH',
   handle: NOT_LABELLED,
@@ -107,9 +116,9 @@ export const newFound = (): Found => ({
 });
 
 /**
- * Returns a function that parses chain and address, looks the address up in `reader` and writes the head of the answer; it
- * returns the offset behind the head and leaves chain and handle in `found`. EVM addresses, and texts that are canonical as given,
- * take a path without allocation.
+ * Returns a function that parses chain and address, looks the address up in `reader` and writes the head of the answer. It
+ * returns the offset behind the head, and stores chain, handle and key in `found`. EVM addresses, and addresses that are
+ * canonical as given, take a path without allocation.
  */
 export function createHeadWriter(
   found: Found,
@@ -120,7 +129,7 @@ export function createHeadWriter(
     found.chain = chain;
     if (isEvm(chain)) {
       const length = writeAddressKeyFromText(chain, addressText, key, 0);
-      // Parsed again only to say what is wrong with it.
+      // Parses the address again only to throw the error that says what is wrong with it.
       if (length < 0) parseSubject(chain, addressText);
       found.handle = reader.find(key, 0, length);
       found.key = key;

@@ -1,4 +1,4 @@
-/** The shapes that the use cases answer with: `data` of the API, field for field. */
+/** The response types of the use cases: `data` of the API, field for field. */
 import type { PriceStatus } from '../chains/assets.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { TaintMethod } from '../graph/utxo/taint-rules.ts';
@@ -16,14 +16,15 @@ export type CoverageStatus = 'COMPLETE' | 'PARTIAL' | 'NONE';
 export interface CoverageEntry {
   readonly status: CoverageStatus;
   /**
-   * Of `graph` in answers of screening and KYT: assets that are evidence and moved without a USD value. Shares of these are by amount.
+   * Of `graph` in responses of screening and KYT: assets that are evidence and moved without a USD value. Their shares are by
+   * amount.
    */
   readonly unpricedAssets?: readonly string[];
-  /** ISO 8601 UTC; null where nothing was read or its age is not known. */
+  /** ISO 8601 UTC; null if nothing was read or the age is not known. */
   readonly asOf: string | null;
 }
 
-/** How much of the world an answer rests on. */
+/** Which data an answer is based on, and how complete it is. */
 export interface Coverage {
   readonly labels: CoverageEntry;
   readonly graph: CoverageEntry;
@@ -34,22 +35,22 @@ export interface Coverage {
 
 export const REASON_CODES = [
   'SANCTIONED',
-  /** A designated party owns the address, as a list or a published label attributes it. */
+  /** A designated party owns the address, according to a list or a published label. */
   'SANCTIONED_OWNER',
   'DELISTED',
   'LABEL',
   'EXPOSURE',
-  /** Transfers of tokens that no curated list knows: anybody can forge them, so they never score. */
+  /** Transfers of tokens that are on no curated list: anyone can forge them, so they never score. */
   'SPOOFABLE_TRANSFER',
   /** Transfers without value from an address that looks like a counterparty. */
   'ADDRESS_POISONING',
   /** All dealings with a designated party ended before its designation. */
   'BEFORE_DESIGNATION',
-  /** A walk ended at an address with too many counterparties that no label names. */
+  /** A walk ended at an unlabelled address with too many counterparties. */
   'HUB_NOT_FOLLOWED',
-  /** A walk reached its limit of addresses before its end. */
+  /** A walk reached its limit of addresses before it was complete. */
   'WALK_CUT',
-  /** The exposure of the address is not computed, or too old. */
+  /** The exposure of the address was not computed, or is too old. */
   'GRAPH_NOT_READ',
   /** No label, list entry or transfer of the address is known. */
   'NOT_ASSESSED',
@@ -58,15 +59,15 @@ export const REASON_CODES = [
 
 export type ReasonCode = (typeof REASON_CODES)[number];
 
-/** Why a verdict is what it is. */
+/** One reason for a verdict. */
 export interface Reason {
   readonly code: ReasonCode;
   readonly severity: 'LOW' | 'MEDIUM' | 'HIGH' | 'CRITICAL';
   readonly category: Category | 'UNKNOWN';
   readonly message: string;
-  /** Source id or authority; null where the reason is the service's own. */
+  /** Source id or authority; null if the reason comes from the service itself. */
   readonly source: string | null;
-  /** False where the fact ships with the product and was not checked against a publisher's file. */
+  /** False if the fact ships with the product and was not checked against a publisher's file. */
   readonly verified: boolean;
 }
 
@@ -75,7 +76,7 @@ export interface SanctionsDetail {
   readonly lists: readonly SanctionsEntry[];
   /** Jurisdictions (US, EU, UN, UK, CH, other) of the entries in force that make the address sanctioned. */
   readonly agreementCount: number;
-  /** The oldest last check of the lists that are loaded; null where none is. */
+  /** The oldest last check among the loaded lists; null if no list is loaded. */
   readonly dataAsOf: string | null;
 }
 
@@ -85,11 +86,11 @@ export interface EntityLabelSet {
   readonly chain: ChainId;
   readonly labels: readonly LabelJson[];
   readonly sanctioned: boolean;
-  /** Null when not sanctioned. */
+  /** Null if the address is not sanctioned. */
   readonly sanctionsDetail: SanctionsDetail | null;
   readonly coverage: Coverage;
   readonly assessed: boolean;
-  /** STALE_OR_MISSING_DATA where `sanctioned: false` rests on less than all five lists. */
+  /** STALE_OR_MISSING_DATA if `sanctioned: false` is based on less than all five lists. */
   readonly reasons: readonly Reason[];
   readonly dataVersion: string;
 }
@@ -107,7 +108,7 @@ export interface SanctionsCheckAnswer {
   readonly lists: readonly SanctionsEntry[];
   readonly agreementCount: number;
   readonly dataAsOf: string | null;
-  /** Each of the lists, null where it was never loaded. */
+  /** Dates of each list; null if the list was never loaded. */
   readonly freshness: Readonly<Partial<Record<SanctionsList, ListDates>>>;
   readonly coverage: Coverage;
   readonly assessed: boolean;
@@ -116,7 +117,7 @@ export interface SanctionsCheckAnswer {
 }
 
 export interface OracleQuota {
-  /** Null: unlimited. */
+  /** Null if the quota is unlimited. */
   readonly limit: number | null;
   readonly remaining: number | null;
   /** ISO 8601 UTC. */
@@ -138,7 +139,10 @@ export interface OracleAnswer {
   readonly entity: EntitySummary | null;
   readonly coverage: Coverage;
   readonly assessed: boolean;
-  /** When the exposure in this answer was last up to date, ISO 8601 UTC; null if the chain has no stored transfers, or no index of them. */
+  /**
+   * When the exposure in this response was last up to date, ISO 8601 UTC; null if the chain has no stored transfers, or no index
+   * of them.
+   */
   readonly exposureAsOf: string | null;
   readonly dataVersion: string;
   readonly policyVersion: string;
@@ -157,21 +161,21 @@ export interface ConflictingLabel {
   readonly class: EvidenceClass;
   /** 0 to 1. */
   readonly confidence: number;
-  /** ISO date when the source last stood by the label; null if it does not say. */
+  /** ISO date on which the source last confirmed the label; null if it gives none. */
   readonly date: string | null;
   readonly sourceUrl: string | null;
 }
 
-/** Two labels of an address that disagree in what matters, and which of them was taken. */
+/** Two labels of an address that disagree in a relevant field, and which of them was used. */
 export interface LabelConflict {
   /** Fields that differ. */
   readonly fields: readonly ('category' | 'threatLevel' | 'entity')[];
-  /** The label that was taken, then the other one. */
+  /** The label that was used, then the other one. */
   readonly labels: readonly ConflictingLabel[];
   readonly decided: ConflictingLabel;
-  /** The first criterion of the written rule in which they differ. */
+  /** The first criterion of the documented rule in which they differ. */
   readonly decidedBy: DecidedBy;
-  /** The other label is not about the holder of the address, and does not score. */
+  /** True if the other label is not about the holder of the address, so that it does not score. */
   readonly isSettled: boolean;
   readonly message: string;
 }
@@ -189,31 +193,31 @@ export interface Exposure {
   readonly entity: EntitySummary | null;
   readonly direction: 'in' | 'out';
   readonly type: 'DIRECT' | 'INDIRECT';
-  /** Of what was received (in) or sent (out): of all priced value, or of `asset`. */
+  /** Percentage of the value that was received (in) or sent (out): of all priced value, or of `asset`. */
   readonly percentage: number;
-  /** The asset that `percentage` is a share of, if it has no price; null for USD, and if nothing can be weighed. */
+  /** The asset that `percentage` refers to, if it has no price; null for USD, and if nothing can be weighed. */
   readonly asset: string | null;
-  /** How the value is priced: the weakest of the direction's priced assets. */
+  /** How the value is priced: the weakest status among the direction's priced assets. */
   readonly priceStatus: PriceStatus;
-  /** Day (YYYY-MM-DD) of the oldest of their prices, if a price is of an earlier day than the transfers. */
+  /** Day (YYYY-MM-DD) of the oldest of their prices, if a price is from an earlier day than the transfers. */
   readonly priceDate: string | null;
-  /** How the label of the other side came to be known; null for UNKNOWN. */
+  /** Evidence class of the label of the other side; null for UNKNOWN. */
   readonly class: EvidenceClass | null;
-  /** The part of the direction's USD; null if `asset` has no price. */
+  /** USD value of this part of the direction; null if `asset` has no price. */
   readonly valueUsd: number | null;
   readonly hops: number;
   readonly txCount: number;
-  /** Transfers whose value nobody could price. */
+  /** Number of transfers without a price. */
   readonly unpricedTxCount: number;
 }
 
-/** Where money was not followed to its end, and how much of the direction's value, or of the asset, that is. */
+/** An address at which money was not followed further, and its percentage of the direction's value or of the asset. */
 export interface StoppedFlow {
   readonly address: string;
-  /** UNPRICED: several assets without a price moved there, so nothing says which part went where. */
+  /** UNPRICED: several assets without a price moved there, so it is not known which part went to which address. */
   readonly reason: 'MAX_DEGREE' | 'BUDGET' | 'UNPRICED';
   readonly direction: 'in' | 'out';
-  /** The asset without a price that was followed by itself; null: the value of the direction. */
+  /** The asset without a price that was followed separately; null for the value of the direction. */
   readonly asset: string | null;
   readonly percentage: number;
 }
@@ -225,7 +229,7 @@ export interface TopCounterparty {
   readonly threatLevel: ThreatLevel | null;
   readonly sanctioned: boolean;
   readonly direction: 'in' | 'out';
-  /** Transfers. */
+  /** Number of transfers. */
   readonly txCount: number;
   readonly valueUsd: number | null;
   readonly percentage: number;
@@ -246,12 +250,12 @@ export interface FlaggedTransaction {
   readonly amount: string;
   readonly valueUsd: number | null;
   readonly priceStatus: PriceStatus;
-  /** Day (YYYY-MM-DD) of the price, if that is an earlier one than the day of the transfer. */
+  /** Day (YYYY-MM-DD) of the price, if it is earlier than the day of the transfer. */
   readonly priceDate: string | null;
   readonly reason: string;
 }
 
-/** A transfer that anybody could have put into the history of the address. It never scores. */
+/** A transfer that anyone could have added to the history of the address. It never scores. */
 export interface SpoofableTransfer {
   readonly hash: string;
   readonly timestamp: string;
@@ -263,24 +267,24 @@ export interface SpoofableTransfer {
   /** Smallest unit, decimal string. */
   readonly amount: string;
   readonly decimals: number | null;
-  /** UNKNOWN_TOKEN: on no curated list. ZERO_VALUE_TOKEN: no amount moved. DUST: next to nothing, from a look-alike address. */
+  /** UNKNOWN_TOKEN: on no curated list. ZERO_VALUE_TOKEN: no amount moved. DUST: a tiny amount from a look-alike address. */
   readonly kind: 'UNKNOWN_TOKEN' | 'ZERO_VALUE_TOKEN' | 'DUST';
-  /** The real counterparty that the counterparty's address looks like; null if it looks like none. */
+  /** The real counterparty that the counterparty's address imitates; null if it imitates none. */
   readonly imitates: string | null;
-  /** The address itself signed the transaction; null if the source does not say, as below. */
+  /** True if the address itself signed the transaction; null if the source does not say. */
   readonly holderSent: boolean | null;
-  /** The transaction calls the token's contract. */
+  /** True if the transaction calls the token's contract; null if the source does not say. */
   readonly callsAsset: boolean | null;
-  /** The call decodes to this transfer. */
+  /** True if the call decodes to this transfer; null if the source does not say. */
   readonly decodes: boolean | null;
 }
 
 export interface AssetTotal {
   readonly asset: string;
-  /** False for tokens that no curated list knows: anybody can forge their transfers, and they count nowhere. */
+  /** False for tokens that are on no curated list: anyone can forge their transfers, so they count nowhere. */
   readonly isEvidence: boolean;
   readonly priceStatus: PriceStatus;
-  /** Day (YYYY-MM-DD) of the price, if that is an earlier one than the day of the last transfer. */
+  /** Day (YYYY-MM-DD) of the price, if it is earlier than the day of the last transfer. */
   readonly priceDate: string | null;
   /** Smallest unit, decimal string. */
   readonly amount: string;
@@ -295,55 +299,57 @@ export interface FlowTotal {
   readonly byAsset: readonly AssetTotal[];
 }
 
-/** Whose money was received, under one rule of taint. */
+/** The origin of the money that was received, under one taint rule. */
 export interface TaintShares {
   readonly method: TaintMethod;
-  /** Category → percentage of what was received. Under poison and TIHO shares overlap, and need not add up to 100. */
+  /** Category → percentage of the received value. Under poison and TIHO shares overlap, and need not add up to 100. */
   readonly received: Readonly<Partial<Record<ExposureCategory, number>>>;
-  /** The same of outputs that nothing spends; null on chains without outputs, as all below. */
+  /** The same for unspent outputs. Null on chains without outputs, like all fields below. */
   readonly unspent: Readonly<Partial<Record<ExposureCategory, number>>> | null;
-  /** Of what was received: newly mined, and out of what was not read; both are part of UNKNOWN. */
+  /** Percentage of the received value that is newly mined. It is part of UNKNOWN. */
   readonly minedPercentage: number | null;
+  /** Percentage of the received value that comes from outputs that were not read. It is part of UNKNOWN. */
   readonly unexploredPercentage: number | null;
   readonly outputs: number | null;
-  /** A budget ended the search before all origins were found. */
+  /** True if a budget ended the search before all origins were found. */
   readonly isTruncated: boolean;
 }
 
 export interface TaintAnswer {
-  /** OUTPUTS: single outputs were followed. ACCOUNTS: the flow between addresses was. */
+  /** OUTPUTS: single outputs were followed. ACCOUNTS: the flow between addresses was followed. */
   readonly basis: 'OUTPUTS' | 'ACCOUNTS';
   readonly methods: readonly TaintShares[];
 }
 
-/** What an address moved on one day (UTC). */
+/** The value that an address moved on one day (UTC). */
 export interface DailyTotal {
   /** YYYY-MM-DD. */
   readonly date: string;
-  /** USD of the priced transfers; null where none is priced. */
+  /** USD of the priced transfers; null if none is priced. */
   readonly inUsd: number | null;
   readonly outUsd: number | null;
   readonly inTxCount: number;
   readonly outTxCount: number;
 }
 
-/** Where a fact stands. */
+/** A fact with its source. */
 export interface CitedFact {
   readonly fact: string;
   readonly sourceUrl: string;
   /** ISO date of the source. */
   readonly date: string;
-  /** True only where the words were compared with the publisher's own text. */
+  /** True only if the wording was compared with the publisher's own text. */
   readonly verified: boolean;
-  /** First and last day on which the fact holds, ISO dates; null: no bound is known. */
+  /** First day on which the fact holds, ISO date; null if no bound is known. */
   readonly validFrom: string | null;
+  /** Last day on which the fact holds, ISO date; null if no bound is known. */
   readonly validUntil: string | null;
 }
 
 export interface LegalInterpretation {
   /** ISO 3166-1 alpha-2. */
   readonly jurisdiction: string;
-  /** FATF: no law of the country is known here, the standard stands in its place. */
+  /** FATF: no law of the country is known, so the FATF standard is used instead. */
   readonly standard: 'NATIONAL' | 'FATF';
   readonly regulator: string | null;
   readonly framework: readonly string[];
@@ -353,7 +359,7 @@ export interface LegalInterpretation {
   readonly reportingTo: string | null;
   readonly sanctionsAuthority: string | null;
   readonly travelRule: {
-    /** Amount from which particulars of both sides accompany a transfer; null: from the first unit. */
+    /** Amount from which a transfer must carry particulars of both sides; null if every transfer must. */
     readonly threshold: number | null;
     /** ISO 4217. */
     readonly currency: string;
@@ -361,7 +367,7 @@ export interface LegalInterpretation {
     readonly note: string | null;
   } | null;
   readonly sources: readonly CitedFact[];
-  /** Of the file that the law was read from; null where it was not. */
+  /** Version of the file that contains the law; null if no file was read. */
   readonly version: string | null;
   readonly disclaimer: string;
 }
@@ -371,24 +377,24 @@ export interface ScreeningAnswer {
   readonly walletAddress: string;
   readonly address: string;
   readonly chain: ChainId;
-  /** The requested day; null: now. */
+  /** The requested day; null for now. */
   readonly asOf: string | null;
   readonly riskScore: number;
   readonly riskLevel: RiskLevel;
   readonly scoreBreakdown: readonly ScoreFactor[];
   readonly policyVersion: string;
   readonly assessed: boolean;
-  /** STALE_OR_MISSING_DATA and the like: what qualifies the answer. */
+  /** Reasons that explain or qualify the answer, for example STALE_OR_MISSING_DATA. */
   readonly reasons: readonly Reason[];
   readonly balance: number | null;
   readonly balanceUsd: number | null;
-  /** Distinct transactions among the transfers known; null where none is known. */
+  /** Distinct transactions among the known transfers; null if none is known. */
   readonly totalTransactions: number | null;
   readonly sanctionsCheck: SanctionsDetail;
   readonly sanctioned: boolean;
   readonly entity: EntitySummary | null;
   readonly entityLabels: readonly LabelJson[];
-  /** Labels that contradict the first one in category, threat level or owner, and how that was decided. */
+  /** Labels that contradict the first one in category, threat level or owner, and how the conflict was decided. */
   readonly labelConflicts: readonly LabelConflict[];
   readonly flaggedTransactions: readonly FlaggedTransaction[];
   /** Newest first. */
@@ -397,7 +403,7 @@ export interface ScreeningAnswer {
   readonly exposureSending: Readonly<Partial<Record<ExposureCategory, number>>>;
   readonly exposureReceiving: Readonly<Partial<Record<ExposureCategory, number>>>;
   readonly exposures: readonly Exposure[];
-  /** Empty where all money was followed for as many hops as asked. */
+  /** Empty if all money was followed for the requested number of hops. */
   readonly stoppedAt: readonly StoppedFlow[];
   readonly taint: TaintAnswer;
   readonly clusterAnalysis: {
@@ -413,7 +419,7 @@ export interface ScreeningAnswer {
     readonly net: FlowTotal;
     /** Newest first. */
     readonly daily: readonly DailyTotal[];
-    /** Whether `daily` reaches back to the first transfer known. */
+    /** True if `daily` reaches back to the first known transfer. */
     readonly dailyIsComplete: boolean;
   };
   readonly geographicRisk: GeographicRisk;
@@ -441,10 +447,10 @@ export interface ScreeningAnswer {
     readonly txCount: number;
   };
   readonly darknetExposure: {
-    /** USD; null where no transfer is known or none is priced. */
+    /** USD; null if no transfer is known or none is priced. */
     readonly direct: number | null;
     readonly indirect: number | null;
-    /** Of all value that moved; null where none is known to have. */
+    /** Percentage of all value that moved; null if no value is known to have moved. */
     readonly percentage: number | null;
     readonly markets: readonly string[];
   };
@@ -485,10 +491,10 @@ export interface KytFlag {
 
 export type KytDecision = 'BLOCK' | 'REVIEW' | 'ALLOW';
 
-/** What moved between the two parties of a pair, both ways. */
+/** The transfers between the two parties of a pair, in both directions. */
 export interface KytLink {
   readonly riskScore: number;
-  /** Transfers known from one to the other; null where none is. */
+  /** Known transfers from `from` to `to`; null if there are none. */
   readonly sent: FlowTotal | null;
   readonly returned: FlowTotal | null;
 }
@@ -503,11 +509,11 @@ export interface KytAnswer {
   readonly to?: KytParty;
   readonly link?: KytLink;
   readonly address?: KytParty;
-  /** Of the single address. */
+  /** Direction of the single address. */
   readonly direction?: 'in' | 'out' | 'both';
   readonly flags: readonly KytFlag[];
   readonly reasons: readonly Reason[];
-  /** Names that were given in place of addresses. */
+  /** Name → address, for names that were given instead of addresses. */
   readonly resolved: Readonly<Record<string, string>>;
   readonly assessed: boolean;
   readonly coverage: Coverage;
@@ -518,24 +524,24 @@ export interface KytAnswer {
 
 export interface TraceNode {
   readonly address: string;
-  /** Name of the entity; null where nobody knows the address. */
+  /** Name of the entity; null if the address has no label. */
   readonly label: string | null;
   readonly category: ExposureCategory;
-  /** Of what the address itself is. */
+  /** Level of the address itself. */
   readonly riskLevel: RiskLevel;
   readonly entity: EntitySummary | null;
   readonly threatLevel: ThreatLevel | null;
-  /** Transfers between the start and the address. */
+  /** Number of transfers between the start and the address. */
   readonly depth: number;
   readonly sanctioned: boolean;
 }
 
-/** What moved of one asset from one address to another. */
+/** All transfers of one asset from one address to another. */
 export interface TraceEdge {
   readonly from: string;
   readonly to: string;
   readonly asset: string;
-  /** Native units, decimal; the smallest unit where `decimals` is null. */
+  /** Native units, decimal; the smallest unit if `decimals` is null. */
   readonly value: string;
   readonly decimals: number | null;
   readonly valueUsd: number | null;
@@ -568,27 +574,27 @@ export interface TracePath {
   readonly addresses: readonly string[];
   readonly edges: readonly TraceEdge[];
   readonly hops: number;
-  /** USD of its thinnest step; null where a step is unpriced. */
+  /** USD of the step with the least value; null if a step has no price. */
   readonly bottleneckUsd: number | null;
 }
 
-/** A bridge met on the way, and what is known of the same holder on the chains it leads to. */
+/** A bridge that the trace met, and the transfers of the same holder on the chains that it leads to. */
 export interface BridgeCrossing {
   readonly bridge: EntitySummary;
   readonly bridgeAddress: string;
   /** The address that used the bridge. */
   readonly address: string;
-  /** `out`: value went into the bridge. */
+  /** `out` means that value went into the bridge. */
   readonly direction: 'in' | 'out';
   readonly valueUsd: number | null;
   readonly txCount: number;
   readonly fromChain: ChainId;
-  /** Null: the bridge's counterpart chains are not known, or nothing is known of the holder there. */
+  /** Null if the bridge's counterpart chains are not known, or no transfer of the holder is known there. */
   readonly toChain: ChainId | null;
-  /** How the two sides were matched; null where they were not. */
+  /** How the two sides were matched; null if they were not. */
   readonly matchedBy: 'SAME_ADDRESS' | 'SAME_ADDRESS_AND_BRIDGE' | null;
   readonly explanation: string;
-  /** The trace on the other chain; null where there is none. */
+  /** The trace on the other chain; null if no trace was made. */
   readonly graph: TraceGraph | null;
 }
 
@@ -601,9 +607,9 @@ export interface TraceAnswer extends TraceGraph {
   readonly found?: boolean;
   readonly target?: string;
   readonly paths?: readonly TracePath[];
-  /** Path mode: there may be more paths. */
+  /** Path mode: true if there may be more paths. */
   readonly truncated?: boolean;
-  /** Where asked for. */
+  /** Only if requested. */
   readonly crossChain?: readonly BridgeCrossing[];
   readonly coverage: Coverage;
   readonly assessed: boolean;

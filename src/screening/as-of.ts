@@ -1,6 +1,6 @@
 /**
- * Answers as of a past day: the labels and lists as they were known then. A label counts from the earliest day for which the
- * data proves it; a label without such a day is hidden, because a later fact must not appear in an earlier answer.
+ * Answers as of a past day, from the labels and lists as they were known then. A label counts from the earliest day for which the
+ * data proves it. A label without such a day is hidden, because a later fact must not appear in an earlier answer.
  */
 import type { ChainId } from '../chains/registry.ts';
 import type { LabelReader } from '../labels/index/reader.ts';
@@ -11,17 +11,17 @@ import type { Coverage, CoverageEntry } from './answers.ts';
 const DAY_MS = 86_400_000;
 
 /**
- * The last millisecond of a day (UTC).
+ * Returns the last millisecond of a day (UTC).
  *
  * @param day - ISO date.
  */
 export const endOfDayMs = (day: string): number => Date.parse(day) + DAY_MS - 1;
 
-/** The age of the sources of a snapshot. */
+/** The dates of the sources of a snapshot. */
 interface SourceDates {
-  /** Source id → ISO date of its newest dataset: publication, else import. */
+  /** Source id → ISO date of its newest dataset: the publication date if known, otherwise the import date. */
   readonly newest: ReadonlyMap<string, string>;
-  /** Sources that are sanctions lists: the dates of their entries decide, not the date of the file. */
+  /** Sources that are sanctions lists. For these, the dates of the entries count, not the date of the file. */
   readonly lists: ReadonlySet<string>;
 }
 
@@ -33,7 +33,8 @@ function sourceDates({ meta }: LabelReader): SourceDates {
   const newest = new Map<string, string>();
   const lists = new Set<string>();
   for (const source of meta.sources) {
-    // A label does not name its dataset, so it is as old as the newest one unless it has a date of its own.
+    // A label does not name its dataset. Unless it has a date of its own, it is considered as old as the newest dataset of its
+    // source.
     const date = (source.publishedAt ?? source.importedAt).slice(0, 10);
     if (date > (newest.get(source.id) ?? '')) newest.set(source.id, date);
     if (source.lists.length > 0) lists.add(source.id);
@@ -43,11 +44,11 @@ function sourceDates({ meta }: LabelReader): SourceDates {
   return dates;
 }
 
-/** ISO day from which a label is proven to be known; null if nothing says it. */
+/** Returns the ISO day from which a label is proven to be known; null if there is no date. */
 const knownSince = (label: Label, { newest }: SourceDates): string | null =>
   (label.firstSeen ?? label.lastSeen ?? newest.get(label.source))?.slice(0, 10) ?? null;
 
-/** An entry as a list had it on a day; null if it was listed later. */
+/** Returns an entry as its list had it on a day; null if it was listed later. */
 function entryAsOf(entry: SanctionsEntry, label: Label, day: string): SanctionsEntry | null {
   const listed = entry.listedAt ?? label.firstSeen;
   if (listed !== null && listed.slice(0, 10) > day) return null;
@@ -55,7 +56,7 @@ function entryAsOf(entry: SanctionsEntry, label: Label, day: string): SanctionsE
   return isDelisted ? entry : { ...entry, delistedAt: null };
 }
 
-/** A label as it was known at the end of a day; null if it was not known yet. */
+/** Returns a label as it was known at the end of a day; null if it was not known yet. */
 function labelAsOf(
   label: Label,
   day: string,
@@ -69,7 +70,7 @@ function labelAsOf(
     const wasInForce = sanctions.some((entry) => entry.delistedAt === null);
     const isInForce = label.sanctions.some((entry) => entry.delistedAt === null);
     if (!wasInForce || isInForce) return { ...label, sanctions };
-    // The list delisted the address later: on that day the label said that it is sanctioned.
+    // The list delisted the address later. On that day the label was that of a sanctioned address.
     return {
       ...label,
       sanctions,
@@ -81,8 +82,8 @@ function labelAsOf(
   }
   const since = knownSince(label, dates);
   if (since !== null && since <= day) return { ...label, sanctions };
-  // Other labels of the address may be younger than its listing, which the entry dates itself. Who owns an address does not change
-  // with the day: an attribution without a date holds for all days since the owner's designation.
+  // Other labels of the address may be newer than its listing, which the entry dates itself. The owner of an address does not
+  // change with the day: an attribution without a date holds for all days since the owner's designation.
   const isUndated = label.firstSeen === null && label.lastSeen === null;
   const isProven = ({ matchType, listedAt }: SanctionsEntry): boolean =>
     listedAt !== null && (matchType === 'DIRECT' || (matchType === 'OWNER' && isUndated));
@@ -97,8 +98,8 @@ function labelAsOf(
 }
 
 /**
- * A snapshot as it was known at the end of a past day. `find`, `writeLabelsJson` and `isSanctioned` answer as of now: they serve
- * answers that take no date.
+ * Returns a snapshot as it was known at the end of a past day. `find`, `writeLabelsJson` and `isSanctioned` still answer as of
+ * now: they serve answers that take no date.
  *
  * @param day - ISO date.
  */
@@ -124,8 +125,8 @@ const partial = (entry: CoverageEntry): CoverageEntry =>
   entry.status === 'COMPLETE' ? { ...entry, status: 'PARTIAL' } : entry;
 
 /**
- * The coverage of an answer as of a past day. Labels without a date are hidden, and entries that a list dropped before the
- * oldest file that was imported are not known, so neither is ever complete.
+ * Returns the coverage of an answer as of a past day. Neither labels nor sanctions are ever COMPLETE: labels without a date are
+ * hidden, and entries that a list dropped before the oldest imported file are not known.
  */
 export const coverageAsOf = (coverage: Coverage): Coverage => ({
   ...coverage,

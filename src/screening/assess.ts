@@ -1,6 +1,6 @@
 /**
- * What screening and KYT share: an address read once (labels, transfers, exposure in the directions asked for), with the evidence
- * and the score that come of it.
+ * Reads an address once (labels, transfers, exposure in the requested directions) and derives the evidence and the score. Shared
+ * by screening and KYT.
  */
 import { LIMITS } from '../base/limits.ts';
 import { unpricedFlows } from '../graph/asset-uses.ts';
@@ -45,14 +45,14 @@ import { NOTHING_MOVED, weighingOf } from './weighing.ts';
 
 export interface AssessOptions {
   readonly subject: Subject;
-  /** ISO date: labels, lists and transfers as known at the end of that day. Null: now. */
+  /** ISO date: labels, lists and transfers as known at the end of that day. Null for now. */
   readonly asOf: string | null;
-  /** How far money is followed through addresses nobody knows. */
+  /** Number of hops for which money is followed through addresses without a label. */
   readonly maxHops: number;
   readonly directions: readonly Direction[];
 }
 
-/** Where the transfers of an address can be read; null of a chain or an address without any. */
+/** The graph and node from which the transfers of an address are read; a `Reading` without stored transfers has null instead. */
 export interface Place {
   readonly graph: TransferGraph;
   readonly node: NodeId;
@@ -60,57 +60,57 @@ export interface Place {
   readonly weighing: Weighing;
 }
 
-/** An address and what stands ready to answer about it. */
+/** The data about an address, before it is assessed. */
 export interface Reading {
   readonly subject: Subject;
   readonly reader: LabelReader;
   readonly labels: readonly Label[];
-  /** The label that names the entity; null where none does. */
+  /** The label that names the entity; null if no label does. */
   readonly primary: Label | null;
   readonly place: Place | null;
-  /** Set where a sanctions list is missing or too old. */
+  /** Set if a sanctions list is missing or too old. */
   readonly staleReason: Reason | null;
   readonly sanctionsCheck: SanctionsDetail;
   readonly coverage: Coverage;
 }
 
-/** The money of an address, followed with derived labels of something risky counted or left out. */
+/** The money of an address, followed with derived labels of risky categories either counted or left out. */
 export interface FollowedMoney {
   readonly derived: DerivedReading;
-  /** Of the directions asked for, in their order. */
+  /** One per requested direction, in their order. */
   readonly followed: readonly FollowedSide[];
   readonly evidence: RiskEvidence;
   readonly judged: RiskScore;
 }
 
-/** The fields of FollowedMoney are those of the reading that decides: the one with the higher score. */
+/** The fields of FollowedMoney are those of the decisive reading: the one with the higher score. */
 export interface Assessment extends Reading, FollowedMoney {
   readonly totals: AddressTotals | null;
-  /** Of the directions asked for, in their order. */
+  /** One per requested direction, in their order. */
   readonly sides: readonly Side[];
-  /** COUNTED first; LEFT_OUT too, if money met a derived label of something risky. */
+  /** COUNTED first; also LEFT_OUT if the money met a derived label of a risky category. */
   readonly readings: readonly FollowedMoney[];
-  /** The parts of each direction that were not followed: the greater of the readings. */
+  /** The parts of each direction that were not followed: the greater value of the readings. */
   readonly unfollowed: Readonly<Record<Direction, Unfollowed>>;
-  /** False where neither a label nor a transfer is known. */
+  /** False if neither a label nor a transfer is known. */
   readonly assessed: boolean;
   readonly reasons: readonly Reason[];
 }
 
-/** What the use cases of one thread share, so that its memory is there once. */
+/** The assessor of one thread. Its use cases share it, so that its memory is allocated once. */
 export interface Assessor {
-  /** Kernels borrow it for the length of a call. */
+  /** Shared with the kernels, each of which uses it for the duration of a call. */
   readonly workspace: KernelWorkspace;
-  /** The transfers as they were known at the end of a day; null: now. */
+  /** Returns the transfers as they were known at the end of a day; null for now. */
   transfersOf(asOf: string | null): TransferReader;
   read(subject: Subject, asOf: string | null): Reading;
-  /** The attributions of another chain's graph, by the snapshot of a reading. */
+  /** Returns the attributions of another chain's graph, by the snapshot of a reading. */
   attributions(graph: TransferGraph, reader: LabelReader, asOf: string | null): Attributions;
-  /** Reads at most `counterpartiesMax` counterparties and `exposureNodesMax` further addresses a direction. */
+  /** Reads at most `counterpartiesMax` counterparties and `exposureNodesMax` further addresses per direction. */
   assess(options: AssessOptions): Assessment;
 }
 
-/** Exposures that brought points or are grave, and parts that were not followed, as reasons. */
+/** Returns reasons for exposures that brought points or are grave, and for parts that were not followed. */
 function walkReasons(
   decisive: FollowedMoney,
   { readings, unfollowed }: Pick<Assessment, 'readings' | 'unfollowed'>,
@@ -139,7 +139,7 @@ function walkReasons(
   ];
 }
 
-/** Returns true if money ended at derived labels, of which another reading follows it further. */
+/** Returns true if money ended at derived labels, so that the other reading would follow it further. */
 const metDerived = (sides: readonly Side[], followed: readonly FollowedSide[]): boolean =>
   [
     ...sides.flatMap(({ attributed }) => attributed.map(({ attribution }) => attribution)),
@@ -148,7 +148,10 @@ const metDerived = (sides: readonly Side[], followed: readonly FollowedSide[]): 
       .flatMap(({ rows }) => rows.map(({ attribution }) => attribution)),
   ].some((found) => absorbs(found, 'COUNTED') && !absorbs(found, 'LEFT_OUT'));
 
-/** Equal scores: published evidence, if it brings points, rather than derived. */
+/**
+ * Returns true if the reading without derived labels decides: its score is higher, or it is equal and comes from exposures, because
+ * published evidence is preferred to derived evidence.
+ */
 const isGraver = (leftOut: FollowedMoney, counted: FollowedMoney): boolean =>
   leftOut.judged.riskScore > counted.judged.riskScore ||
   (leftOut.judged.riskScore === counted.judged.riskScore &&
@@ -163,6 +166,7 @@ function unfollowedIn(readings: readonly FollowedMoney[], direction: Direction):
   };
 }
 
+/** Returns the assessor of one thread, with its caches and its kernel workspace. */
 export function createAssessor(deps: ScreeningDeps): Assessor {
   const { policy, transfers } = deps;
   const contextNow = createLabelContext(deps);
@@ -212,7 +216,7 @@ export function createAssessor(deps: ScreeningDeps): Assessor {
       sanctionsCheck: sanctionsDetail(labels, sanctionsAsOf, asOf),
       coverage: {
         ...coverage,
-        // Files are parts of a chain's history: whether anything is missing between or before them is not known.
+        // Files contain only parts of a chain's history. It is not known if transfers are missing between or before them.
         graph: known.transfers === 0 ? NOT_READ : { status: 'PARTIAL', asOf: read.coverage(chain).asOf },
       },
     };

@@ -1,6 +1,6 @@
 /**
- * Who the addresses of a graph are, for kernels that ask it of thousands of them: labels read once an address and snapshot, folded
- * into what tracing, exposure and score need, and kept by node in a table of fixed size.
+ * Attribution of graph nodes: the entity behind an address. For kernels that look up thousands of nodes. Labels are read once per
+ * address and snapshot, reduced to the fields that tracing, exposure and score need, and cached by node in a table of fixed size.
  */
 import { LIMITS } from '../base/limits.ts';
 import type { BridgeHit, Bridges } from '../chains/bridges.ts';
@@ -17,43 +17,47 @@ import type { EntitySummary, ExposureCategory } from './answers.ts';
 import { labelEvidence, ownershipEvidence } from './judge.ts';
 import { isHistory, isSanctionHit, sanctionsEntries } from './sanctions-detail.ts';
 
-/** What the labels of an address come to. Addresses that come to the same share one; `UNATTRIBUTED` where nobody knows them. */
+/**
+ * The combined meaning of the labels of an address. Addresses with an equal attribution share one object; addresses without a
+ * label have `UNATTRIBUTED`.
+ */
 export interface Attribution {
-  /** Category and entity: exposures of equal ones are added up. Empty where unattributed. */
+  /** Category and entity: exposures with equal keys are added up. Empty if unattributed. */
   readonly key: string;
-  /** `key` with all that severity depends on: walks add up only rows that a score treats alike. */
+  /** `key` with everything that severity depends on: walks add up only rows that a score treats alike. */
   readonly rowKey: string;
-  /** Id of the entity; empty where unattributed. */
+  /** Id of the entity; empty if unattributed. */
   readonly entityId: string;
   readonly entity: EntitySummary | null;
-  /** ISO 3166-1 alpha-2; null where not known. */
+  /** ISO 3166-1 alpha-2; null if not known. */
   readonly jurisdiction: string | null;
   readonly category: ExposureCategory;
-  /** That the category is right, 0 to 1. */
+  /** Confidence that the category is right, 0 to 1. */
   readonly confidence: number;
-  /** How the label came to be known that names the entity. */
+  /** Evidence class of the label that names the entity. */
   readonly class: EvidenceClass;
   /** Neither derived nor weak (`isFirmLabel`): money ends here in every reading. */
   readonly isFirm: boolean;
-  /** A list in force names the address itself, or designates the party that a label attributes it to. */
+  /** A list in force names the address itself, or designates the party to which a label attributes it. */
   readonly sanctioned: boolean;
-  /** Serves the public: money behind it is not the same money any more. Never by a derived or weak label. */
+  /** Serves the public, so money behind it is no longer the same money. Never set by a derived or weak label. */
   readonly isService: boolean;
-  /** Of at least the policy's `riskyFrom`, or sanctioned. */
+  /** The category has at least the policy's weight `riskyFrom`, or the address is sanctioned. */
   readonly isRisky: boolean;
   /**
-   * Set if the address is sanctioned through its owner alone: the attribution applies to what moved at `fromMs`, the start of the day of
-   * the designation, or later; what moved earlier has `before`.
+   * Set if the address is sanctioned only through its owner. The attribution applies to value that moved at or after `fromMs`,
+   * the start of the day of the designation. Value that moved earlier has the attribution `before`.
    */
   readonly until?: { readonly fromMs: number; readonly before: Attribution | null } | undefined;
-  /** What owning the address is worth, 0 to 100, and its level. */
+  /** Points for owning the address, 0 to 100. */
   readonly points: number;
+  /** Level of the points. */
   readonly riskLevel: RiskLevel;
   /** Set on the attribution that counts for dealings before a designation. */
   readonly designatedLater?: DesignatedLater;
 }
 
-/** The designation that dealings came before. */
+/** A designation that came after dealings with the party. */
 export interface DesignatedLater {
   readonly list: SanctionsList;
   readonly entityName: string;
@@ -80,8 +84,8 @@ export const UNATTRIBUTED: Attribution = {
 };
 
 /**
- * Returns the entity that a label names. An entity that makes its address sanctioned is CRITICAL, although its label is that of an
- * exchange, for example.
+ * Returns the entity that a label names. An entity that makes its address sanctioned is CRITICAL even if its label is, for
+ * example, that of an exchange.
  *
  * @param label the first label of an address, or null
  * @param asOf the day in question, or null for now
@@ -104,7 +108,7 @@ export const attributionAt = (attribution: Attribution, timestampMs: number): At
     ? (attribution.until.before ?? UNATTRIBUTED)
     : attribution;
 
-/** An edge, or the part of it before or since a designation, with a time that says which attribution applies. */
+/** The value of an edge, or of its part before or since a designation, with a time that selects the attribution. */
 export interface DatedValue {
   readonly value: number;
   /** Milliseconds since the epoch: a time for `attributionAt`. */
@@ -112,11 +116,11 @@ export interface DatedValue {
 }
 
 /**
- * Returns what an edge moved, in two parts if its counterparty was designated between the first and the last transfer.
+ * Returns the value that an edge moved, in two parts if its counterparty was designated between the first and the last transfer.
  *
  * @param attribution of the counterparty, as it is now
- * @param at place of the edge in the columns
- * @param since what of the value moved from a time on
+ * @param at index of the edge in the columns
+ * @param since returns the value that moved since a time
  */
 export function datedValues(
   { until }: Attribution,
@@ -136,26 +140,26 @@ export function datedValues(
   ].filter((part) => part.value > 0);
 }
 
-/** The label that names the entity: the first that is not mere history, else the first; null if there is none. */
+/** Returns the label that names the entity: the first that is not history, otherwise the first; null if there are no labels. */
 export const primaryOf = (labels: readonly Label[], asOf: string | null = null): Label | null =>
   labels.find((label) => !isHistory(label, asOf)) ?? labels[0] ?? null;
 
 /**
- * How a derived or weak label of something risky is read. COUNTED: money ends at its address. LEFT_OUT: money passes the address, as if the
- * label were not there. A score is the higher of both, so that such a label adds points and hides nothing.
+ * How a derived or weak label of a risky category is read. COUNTED: money ends at its address. LEFT_OUT: money passes the
+ * address, as if it had no label. The score is the higher of both, so that such a label adds points and hides nothing.
  */
 export type DerivedReading = 'COUNTED' | 'LEFT_OUT';
 
 /**
- * Returns true if money is followed no further than to an address of this attribution. A derived or weak label of something harmless
- * names the address, but must not hide what lies behind it.
+ * Returns true if money is not followed beyond an address of this attribution. A derived or weak label of a harmless category
+ * names the address, but must not hide the addresses behind it.
  */
 export const absorbs = (found: Attribution, derived: DerivedReading): boolean =>
   found !== UNATTRIBUTED && (found.isFirm || (found.isRisky && derived === 'COUNTED'));
 
 /**
- * Returns the attribution of an address as a walk of the reading sees it: null if value passes it. What applied before a designation
- * ends a walk only if it does so itself.
+ * Returns the attribution of an address as a walk of the reading sees it; null if value passes the address. The attribution
+ * before a designation ends a walk only if it would do so by itself.
  */
 export function absorbing(found: Attribution, derived: DerivedReading): Attribution | null {
   if (!absorbs(found, derived)) return null;
@@ -164,20 +168,23 @@ export function absorbing(found: Attribution, derived: DerivedReading): Attribut
   return { ...found, until: { ...until, before: null } };
 }
 
-/** Returns true if value passes an address of this attribution in some reading, at some time. */
+/** Returns true if value passes an address of this attribution in any reading, at any time. */
 export function mayPass(found: Attribution): boolean {
   const seen = absorbing(found, 'LEFT_OUT');
   return seen === null || seen.until?.before === null;
 }
 
-/** How sure the label is that names the entity: independent publishers that agree on a threat of level CRITICAL confirm it. */
+/**
+ * Returns the confidence of the label that names the entity. Independent publishers that agree on a threat of level CRITICAL
+ * increase it.
+ */
 function confidenceIn(label: Label, evidence: readonly OwnershipEvidence[]): number {
   const own = ownershipEvidence(label);
   if (!isDecisive(own)) return own.confidence;
   return Math.max(own.confidence, combinedConfidence(evidence.filter(isDecisive)));
 }
 
-/** Folds labels: a sanction in force decides, else the first label that is not mere history. */
+/** Combines labels into one attribution: a sanction in force decides, otherwise the first label that is not history. */
 export function attribute(labels: readonly Label[], policy: RiskPolicy, asOf: string | null): Attribution {
   const now = attributeNow(labels, policy, asOf);
   if (!now.sanctioned) return now;
@@ -197,7 +204,7 @@ export function attribute(labels: readonly Label[], policy: RiskPolicy, asOf: st
 }
 
 /**
- * The earliest designation of the owner, if nothing but that makes the address sanctioned. Null if a list names the address
+ * Returns the earliest designation of the owner, if only that makes the address sanctioned. Null if a list names the address
  * itself, or if the date of a designation is not known: then dealings of any time count.
  */
 function laterDesignation(labels: readonly Label[], asOf: string | null): DesignatedLater | null {
@@ -232,7 +239,7 @@ function attributeNow(labels: readonly Label[], policy: RiskPolicy, asOf: string
     class: label.class,
     isFirm,
     sanctioned: listed !== undefined,
-    // Such a label may be wrong about one of many addresses: it never ends a walk as a service does.
+    // A derived or weak label may be wrong about one of many addresses, so it never makes the address a service that ends walks.
     isService: policy.services.has(label.category) && isFirm,
     isRisky: listed !== undefined || policy.weights[category] >= policy.riskyFrom,
     points,
@@ -240,7 +247,7 @@ function attributeNow(labels: readonly Label[], policy: RiskPolicy, asOf: string
   };
 }
 
-/** The attribution of a contract that no label names, but that is known to be a bridge's. */
+/** Returns the attribution of a contract that has no label but is known to belong to a bridge. */
 function bridgeAttribution({ id, name }: BridgeHit, policy: RiskPolicy): Attribution {
   const category = 'BRIDGE';
   const points = Math.round(policy.weights[category]);
@@ -263,7 +270,7 @@ function bridgeAttribution({ id, name }: BridgeHit, policy: RiskPolicy): Attribu
   };
 }
 
-/** The attributions of one graph, snapshot and date. Valid until the next call of the function that gave it. */
+/** The attributions of one graph, snapshot and date. Valid until the next call of the function that returned it. */
 export interface Attributions {
   of(node: NodeId): Attribution;
 }
@@ -273,7 +280,7 @@ export interface AttributionDeps {
   readonly bridges: Pick<Bridges, 'of'>;
 }
 
-/** Attributions by number; those that are the same are one. */
+/** Attributions by number. Equal attributions share one object. */
 class Interned {
   readonly #known: Attribution[] = [UNATTRIBUTED];
   readonly #numbers = new Map<string, number>();
@@ -299,21 +306,22 @@ class Interned {
 }
 
 const SLOTS = LIMITS.attributedNodesKept;
-/** Bits of a slot that say which chain it is of; the number of the attribution stands above them. */
+/** Bits of a slot that hold the number of the chain; the bits above hold the number of the attribution. */
 const CHAIN_BITS = 8;
 const CHAIN_MASK = (1 << CHAIN_BITS) - 1;
-/** Odd, so that the small ids of two chains do not fight for the same slots. */
+/** Odd, so that the small ids of two chains do not compete for the same slots. */
 const CHAIN_STEP = 0x9e3779b1;
 
 /**
- * Returns what gives the attributions of a graph by the labels of a snapshot. As of now they are kept for as long as the snapshot
- * stays: one slot a node, the last one that fell into it; as of a date they are kept for one request alone.
+ * Returns a function that gives the attributions of a graph by the labels of a snapshot. Attributions as of now are cached while
+ * the snapshot stays: each node has one slot, and the last node that maps to the slot keeps it. Attributions as of a date are
+ * cached for one request only.
  */
 export function createAttributions({
   policy,
   bridges,
 }: AttributionDeps): (graph: TransferGraph, reader: LabelReader, asOf: string | null) => Attributions {
-  // Allocated by who needs them: a thread that never screens holds nothing.
+  // Allocated on first use: a thread that never screens holds no memory.
   let nodes = new Uint32Array(0);
   let marks = new Uint32Array(0);
   let interned = new Interned();
@@ -328,7 +336,7 @@ export function createAttributions({
     heldBy = reader;
   }
 
-  /** From 1: a slot of 0 is empty. */
+  /** Counts from 1: a slot of 0 is empty. */
   function numberOfChain(chain: ChainId): number {
     const known = chainNumbers.get(chain);
     if (known !== undefined) return known;

@@ -1,4 +1,4 @@
-/** What an address holds, asked of whoever reads chains live, and how an answer tells it. */
+/** Balances of an address, read by a live source, and the sections of an answer about them. */
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { ChainId } from '../chains/registry.ts';
@@ -6,28 +6,28 @@ import type { CoverageEntry, ScreeningAnswer } from './answers.ts';
 import { NOT_READ } from './context.ts';
 import { parseSubject } from './subject.ts';
 
-/** What is held on one chain of its native asset. */
+/** The balance of the native asset on one chain. */
 export interface HeldBalance {
   readonly chain: ChainId;
-  /** Native units; null where the chain hides it or nobody answered. */
+  /** Native units; null if the chain hides it or no source answered. */
   readonly balance: number | null;
   readonly balanceUsd: number | null;
 }
 
-/** Balances of one address, on its own chain and on others where the same address can hold something. */
+/** Balances of one address, on its own chain and on other chains on which the same address can hold value. */
 export interface BalanceReport extends CoverageEntry {
   readonly chains: readonly HeldBalance[];
 }
 
-/** Reads chains live. Bounds its own time. */
+/** Reads balances from live chains. Limits its own duration. */
 export interface BalanceSource {
-  /** `address` is canonical. Rejects where nothing at all could be read. */
+  /** Returns the balances of an address, which must be canonical. Rejects if nothing at all could be read. */
   balancesOf(chain: ChainId, address: string): Promise<BalanceReport>;
 }
 
 /**
- * Asks for balances before the screening goes to a worker: it is other machines that answer. A source that fails costs the answer
- * its balances, never itself; so does an address that is none, which the screening will refuse in its own words.
+ * Reads balances before the screening goes to a worker, because other machines answer. If the source fails, the answer has no
+ * balances but is still given. The same holds for an invalid address: the screening rejects it with its own error.
  */
 export async function withBalances<
   Request extends { readonly chain: string; readonly address: string; readonly asOf?: string },
@@ -36,7 +36,7 @@ export async function withBalances<
   source: BalanceSource | null,
   log: Logger,
 ): Promise<Request & { readonly balances?: BalanceReport }> {
-  // A balance is what the chain says now: an answer as of an earlier day has none.
+  // A balance is a current value, so an answer as of an earlier day has none.
   if (source === null || request.asOf !== undefined) return request;
   try {
     const { chain, canonical } = parseSubject(request.chain, request.address);
@@ -49,7 +49,7 @@ export async function withBalances<
 
 type BalanceSections = Pick<ScreeningAnswer, 'balance' | 'balanceUsd' | 'crossChainBalances'>;
 
-/** The sections on what the address holds. */
+/** Returns the sections about the balances of the address. */
 export function balanceSections(chain: ChainId, report: BalanceReport | undefined): BalanceSections {
   const own = report?.chains.find((held) => held.chain === chain);
   return {
@@ -64,5 +64,6 @@ export function balanceSections(chain: ChainId, report: BalanceReport | undefine
   };
 }
 
+/** Returns the coverage of the balances; NOT_READ if none were read. */
 export const balanceCoverage = (report: BalanceReport | undefined): CoverageEntry =>
   report === undefined ? NOT_READ : { status: report.status, asOf: report.asOf };

@@ -1,4 +1,7 @@
-/** Dealings with a party that ended before it was designated: they do not count as dealings with a sanctioned party, and answers say so. */
+/**
+ * Dealings that ended before the other party was designated. They do not count as dealings with a sanctioned party, and answers
+ * report that.
+ */
 import { isoTime } from '../base/clock.ts';
 import { LIMITS } from '../base/limits.ts';
 import { dayOf, startOfDay } from '../graph/edge-days.ts';
@@ -9,9 +12,9 @@ import type { Side } from './counterparties.ts';
 /** A party that was designated after dealings with it ended. */
 export interface EarlierParty extends DesignatedLater {
   readonly entityId: string;
-  /** Name of the entity, as labels have it. */
+  /** Name of the entity, as in the labels. */
   readonly entity: string;
-  /** What dealings before the designation count as. */
+  /** The category with which dealings before the designation count. */
   readonly category: Reason['category'];
 }
 
@@ -22,8 +25,8 @@ export interface EarlierDealing {
 }
 
 /**
- * Returns the parties with which an address dealt before their designation, by id, at most `screeningListMax`. Sides have
- * evidence alone: transfers of unknown tokens and of no amount are no dealings.
+ * Returns the parties with which an address dealt before their designation, ordered by id, at most `screeningListMax`. Sides
+ * contain only evidence: transfers of unknown tokens or without an amount are no dealings.
  */
 export function earlierDealings(sides: readonly Side[]): EarlierDealing[] {
   const found = new Map<string, EarlierDealing>();
@@ -43,7 +46,7 @@ export function earlierDealings(sides: readonly Side[]): EarlierDealing[] {
     .slice(0, LIMITS.screeningListMax);
 }
 
-/** Says of a party that dealings with it do not count as dealings with a sanctioned party. */
+/** Returns the reason that dealings with a party do not count as dealings with a sanctioned party. */
 export function beforeDesignationReason({ party, lastDay }: EarlierDealing): Reason {
   const { entity, category, list, entityName, listedAt, source } = party;
   return {

@@ -1,7 +1,8 @@
 /**
- * One thread of a bulk file. Threads take turns at reading a block and at writing its answers, in the order of the blocks, and
- * work side by side between the two. So the same code serves files and pipes, and appends where the shell says so. Where the input
- * is a file, a thread whose turn to write has not come works ahead on its next blocks: see docs/decisions/bulk-files.md.
+ * One thread of a bulk file. Threads take turns to read a block and to write its answers, in the order of the blocks. Between the
+ * two they work in parallel. So the same code serves files and pipes, and appends if the shell opened the output for appending.
+ * If the input is a file, a thread that must wait for its turn to write works ahead on its next blocks: see
+ * docs/decisions/bulk-files.md.
  */
 import { readSync, writeSync } from 'node:fs';
 import { AssayError, messageOf } from '../base/errors.ts';
@@ -10,26 +11,29 @@ import type { ChainId } from '../chains/registry.ts';
 import { openSnapshot } from '../labels/index/snapshot.ts';
 import { BATCH_ITEMS, type BulkContext, type BulkItem, BulkItems } from './bulk-items.ts';
 
-/** What a thread is told at its start. */
+/** The job that a thread receives at its start. */
 export interface BulkFileJob {
   readonly input: number;
   readonly output: number;
   readonly chain: ChainId;
   readonly blockBytes: number;
-  /** See Turns. */
+  /** Shared memory of `Turns`. */
   readonly turns: SharedArrayBuffer;
-  /** Folder of the one snapshot that every thread of the run reads; the caller holds its lease. */
+  /** Folder of the one snapshot that every thread of the run reads; the caller holds the lease on it. */
   readonly snapshot: string;
   /** `dataAsOf` of every answer. */
   readonly dataAsOf: string | null;
   /**
-   * Answered blocks that may wait for their turn to be written. 1 where the input is a pipe: an answer must not wait while its
-   * thread reads what is not there yet.
+   * Maximum number of answered blocks that may wait for their turn to be written. 1 if the input is a pipe: an answer must not
+   * wait while its thread reads input that has not arrived yet.
    */
   readonly blocksAhead: number;
 }
 
-/** Of a line without an end, this much is kept: far more than an address can have, so it is an error whatever is cut off. */
+/**
+ * Maximum number of bytes kept of a line without an end: far more than an address can have, so the line is an error whatever is
+ * cut off.
+ */
 const CARRY_MAX = 64 * 1024;
 
 /** Int32 cells of the shared memory. */
@@ -40,13 +44,13 @@ const AT_END = 3;
 const STOPPED = 4;
 const CARRY_LENGTH = 5;
 const CELLS_BYTES = 32;
-/** BigInt64 counters behind them. */
+/** BigInt64 counters, stored behind the cells. */
 const LINES = 0;
 const FAILED = 1;
 const BYTES_READ = 2;
 const COUNTERS_BYTES = 32;
 
-/** The shared state of all threads of one bulk file: whose turn it is, the unfinished line between two blocks, the counts. */
+/** The shared state of all threads of one bulk file: the turns, the unfinished line between two blocks, and the counters. */
 export class Turns {
   readonly memory: SharedArrayBuffer;
   readonly #cells: Int32Array;
@@ -75,7 +79,7 @@ export class Turns {
     return Atomics.load(this.#cells, STOPPED) === 1;
   }
 
-  /** Whether the input was read, and answered, to its end. */
+  /** True if the input was read, and its answers were written, to the end. */
   get atEnd(): boolean {
     const [ticket, writing] = [Atomics.load(this.#cells, TICKET), Atomics.load(this.#cells, WRITING)];
     return Atomics.load(this.#cells, AT_END) === 1 && ticket === writing;
@@ -87,8 +91,9 @@ export class Turns {
   }
 
   /**
-   * Waits for its turn and reads the next block of whole lines into `block`. Returns its size and its ticket, or null at the end
-   * of the input or after a stop.
+   * Waits for its turn and reads the next block of whole lines into `block`.
+   *
+   * @returns the size and the ticket of the block; null at the end of the input or after a stop.
    */
   read(input: number, block: Buffer): { size: number; ticket: number } | null {
     const cells = this.#cells;
@@ -107,7 +112,10 @@ export class Turns {
     }
   }
 
-  /** Size of the whole lines that were read; 0 at the end. What follows the last line's end is kept for the next block. */
+  /**
+   * Returns the size of the whole lines that were read; 0 at the end. The bytes after the last newline are kept for the next
+   * block.
+   */
   #fill(input: number, block: Buffer): number {
     let held = Atomics.load(this.#cells, CARRY_LENGTH);
     block.set(this.#carry.subarray(0, held));
@@ -131,14 +139,14 @@ export class Turns {
     }
   }
 
-  /** Whether all earlier blocks are written. */
+  /** Returns true if all earlier blocks are written. */
   isNext(ticket: number): boolean {
     return Atomics.load(this.#cells, WRITING) === ticket;
   }
 
   /**
-   * Waits until all earlier blocks are written, then calls `write` with the lines before this block, and counts. False after a
-   * stop.
+   * Waits until all earlier blocks are written, then calls `write` with the number of lines before this block and updates the
+   * counters. Returns false after a stop.
    */
   write(ticket: number, lines: number, failed: number, write: (linesBefore: number) => void): boolean {
     const cells = this.#cells;
@@ -160,7 +168,7 @@ export class Turns {
 
 const isBusy = (error: unknown): boolean => (error as { code?: unknown }).code === 'EAGAIN';
 
-/** A descriptor that the shell made non-blocking: asked again after a moment. */
+/** Delay before the next try on a descriptor that the shell made non-blocking. */
 const BUSY_WAIT_MS = 2;
 const idle = new Int32Array(new SharedArrayBuffer(4));
 
@@ -195,12 +203,12 @@ function writeAll(output: number, bytes: Buffer, length: number): void {
 const NEWLINE = 0x0a;
 const isBlank = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x09 || byte === 0x0d;
 
-/** Longest text of a line number between an error's sentence and its end: `,"line":` and 16 digits. */
+/** Longest text of a line number that is inserted before the end of an error: `,"line":` and 16 digits. */
 const LINE_FIELD_MAX = 24;
 
 /**
- * Narrows an item that is a whole line to its address, and names its chain. It may write over the line, but not beyond it, where the
- * address stands in it in another form.
+ * Narrows an item that is a whole line to its address, and sets its chain. If the line contains the address in another form, the
+ * reader may write over the line, but not beyond it.
  */
 export type LineReader = (block: Buffer, item: BulkItem) => void;
 
@@ -210,7 +218,8 @@ export class BlockAnswers {
   readonly #items: BulkItem[];
   readonly #readLine: LineReader | null;
   readonly #writer = new BulkItems();
-  /** Where in the answer the line numbers belong, and the line in its block, of all errors of the block. */
+  /** For all errors of the block: the offset in the answer at which the line number belongs. */
+  /** For all errors of the block: the line in the block. */
   readonly #marks: number[] = [];
   readonly #markLines: number[] = [];
   #batchLine = 0;
@@ -218,7 +227,8 @@ export class BlockAnswers {
   lines = 0;
 
   /**
-   * @param chain - of lines that are addresses alone, or why there is none; others need a reader, which names it for each
+   * @param chain - chain of lines that are only an address, or the error if they have no valid chain; other lines need a reader,
+   *   which sets the chain of each
    * @param fieldsOf - further fields of each answer (`BulkItems.fieldsOf`)
    */
   constructor(
@@ -269,7 +279,7 @@ export class BlockAnswers {
     this.lines = this.#batchLine + count;
   }
 
-  /** The answers as bytes, errors with their line numbers. Valid until the next `answer`. */
+  /** Returns the answers as bytes, with line numbers in the errors. Valid until the next `answer`. */
   numbered(linesBefore: number): { bytes: Buffer; length: number } {
     const { out, length } = this.#writer;
     if (this.#marks.length === 0) return { bytes: out, length };
@@ -293,7 +303,11 @@ interface Pending {
   readonly answers: BlockAnswers;
 }
 
-/** Works until the input ends or somebody stops it. Throws what stopped it here. */
+/**
+ * Answers blocks until the input ends or another thread stops the run.
+ *
+ * @throws the error that stopped this thread.
+ */
 export function runBulkFileThread(job: BulkFileJob): void {
   const turns = new Turns(job.turns);
   const context: BulkContext = { reader: openSnapshot(job.snapshot), dataAsOf: job.dataAsOf };
@@ -301,7 +315,7 @@ export function runBulkFileThread(job: BulkFileJob): void {
   const pending: Pending[] = [];
   const block = Buffer.allocUnsafeSlow(CARRY_MAX + job.blockBytes);
 
-  /** Writes the oldest answers at their turn; false after a stop. */
+  /** Writes the oldest answers when their turn comes. Returns false after a stop. */
   const writeOldest = (): boolean => {
     const { ticket, answers } = pending.shift() as Pending;
     free.push(answers);
@@ -316,11 +330,11 @@ export function runBulkFileThread(job: BulkFileJob): void {
     if (taken === null) break;
     const { size, ticket } = taken;
     const hasMark = ticket === 0 && block[0] === 0xef && block[1] === 0xbb && block[2] === 0xbf;
-    // The one used last is still in the cache.
+    // The buffer used last is still in the cache.
     const answers = free.pop() as BlockAnswers;
     answers.answer(block, hasMark ? 3 : 0, size);
     pending.push({ ticket, answers });
-    // A thread waits only when it has no room to work ahead: the owner of the oldest block never waits for anybody.
+    // A thread waits only if it has no room to work ahead. The thread that has the oldest block never waits for another.
     while (pending.length > 0 && (free.length === 0 || turns.isNext((pending[0] as Pending).ticket)))
       if (!writeOldest()) return;
   }

@@ -1,6 +1,6 @@
 /**
- * Label sets of any number of addresses, one a line, from file or pipe to file or pipe, in order, with several threads. This side
- * starts the threads and tells the progress; what a thread does is bulk-file-thread.ts.
+ * Label sets of any number of addresses, one per line, from file or pipe to file or pipe, in order, with several threads. This
+ * module starts the threads and reports the progress; bulk-file-thread.ts is the code of a thread.
  */
 import { closeSync, fstatSync, openSync, rmSync, statSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
@@ -15,31 +15,31 @@ import { leaseCurrent } from '../labels/index/folder.ts';
 import { type BulkFileJob, Turns } from './bulk-file-thread.ts';
 
 export interface BulkFileProgress {
-  /** Lines answered so far, errors among them. */
+  /** Lines answered so far, including errors. */
   readonly count: number;
-  /** Lines a second since the start. */
+  /** Lines per second since the start. */
   readonly rate: number;
   readonly bytesRead: number;
-  /** Null where the input is a pipe. */
+  /** Null if the input is a pipe. */
   readonly bytesTotal: number | null;
 }
 
 export interface BulkFileOptions {
   /** Path, or an open descriptor: 0 for standard input. */
   readonly input: string | number;
-  /** Path (made or emptied), or an open descriptor: 1 for standard output. */
+  /** Path (created or truncated), or an open descriptor: 1 for standard output. */
   readonly output: string | number;
   readonly chain: ChainId;
   readonly threads: number;
   readonly onProgress?: (progress: BulkFileProgress) => void;
-  /** Stops at the next block; what is written until then is whole lines. */
+  /** Stops at the next block. The output then ends with a whole line. */
   readonly signal?: AbortSignal;
 }
 
 export interface BulkFileDeps {
   /** Root of the label snapshots. */
   readonly snapshotsFolder: string;
-  /** Folder of the label store, for the age of the lists. */
+  /** Folder of the label store, which has the age of the lists. */
   readonly labelsFolder: string;
   readonly listMaxAgeDays: number;
   readonly clock: Clock;
@@ -47,18 +47,18 @@ export interface BulkFileDeps {
 
 export interface BulkFileResult {
   readonly lines: number;
-  /** Lines that were no address; each has its error in its place. */
+  /** Lines that were no valid address; each has an error in its place. */
   readonly failed: number;
   readonly bytesRead: number;
   /** Seconds from the start of the first thread to the end of the last. */
   readonly seconds: number;
-  /** False where the signal stopped it. */
+  /** False if the signal stopped it. */
   readonly complete: boolean;
 }
 
 const PROGRESS_MS = 200;
 
-/** Answered blocks of a file that a thread may hold back: enough to work on while the others' are written or their owner sleeps. */
+/** Number of answered blocks of a file that a thread may hold back: enough to work on while other threads write or sleep. */
 const BLOCKS_AHEAD = 4;
 
 function openFile(file: string | number, flags: 'r' | 'w', field: string): { fd: number; close: () => void } {
@@ -74,7 +74,7 @@ function openFile(file: string | number, flags: 'r' | 'w', field: string): { fd:
   }
 }
 
-/** Runs one thread to its end; rejects with the error that it sent, or died of. */
+/** Runs one thread to its end. Rejects with the error that the thread sent, or that ended it. */
 function runThread(job: BulkFileJob): Promise<void> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(workerUrl('bulk-file'), { workerData: job });
@@ -94,9 +94,12 @@ function runThread(job: BulkFileJob): Promise<void> {
 }
 
 /**
- * Answers every line of `input`: a label set, or `{address, error, line}` in the place of a line that is no address. All answers
- * are of the snapshot in force at the start, whatever is published meanwhile. Memory is bounded by a few blocks a thread. Throws
- * INVALID_FILE, NOT_READY where no index was built.
+ * Answers every line of `input`: with a label set, or with `{address, error, line}` if the line is not a valid address. All
+ * answers use the snapshot that is current at the start, even if another is published meanwhile. Memory is limited to a few
+ * blocks per thread.
+ *
+ * @throws INVALID_FILE if a file cannot be opened, read or written; NOT_READY if no index was built; OUTPUT_CLOSED if the reader of
+ *   the output closed it.
  */
 export async function runBulkFile(options: BulkFileOptions, deps: BulkFileDeps): Promise<BulkFileResult> {
   const input = openFile(options.input, 'r', 'input');
@@ -113,9 +116,9 @@ export async function runBulkFile(options: BulkFileOptions, deps: BulkFileDeps):
       try {
         return await runThreads({ ...options, input: input.fd, output: output.fd }, leased.path, deps).catch(
           (error: unknown) => {
-            // The threads know no names of files.
+            // The threads do not know the names of files.
             if (!isStorageFull(error) || typeof options.output === 'number') throw error;
-            // Half of the answers are no result. A device stays.
+            // A partial output file is no result, so it is deleted. A device stays.
             if (statSync(options.output).isFile()) rmSync(options.output);
             throw storageFull(options.output, error);
           },

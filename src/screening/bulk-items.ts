@@ -1,6 +1,6 @@
 /**
  * Label sets of many addresses as bytes: the kernel that the bulk endpoint and the bulk file share. Addresses are byte ranges of
- * one buffer. Keys, look-ups and rendering are done a batch at a time, so that the waits for memory overlap.
+ * one buffer. Keys, look-ups and rendering are processed one batch at a time, so that memory waits overlap.
  */
 
 import { AssayError } from '../base/errors.ts';
@@ -11,30 +11,32 @@ import { type LabelHandle, type LabelReader, NOT_LABELLED } from '../labels/inde
 import { sanctionsDetail } from './sanctions-detail.ts';
 import { shownAddress } from './subject.ts';
 
-/** What the answers of one batch rest on. */
+/** The data that the answers of one batch are based on. */
 export interface BulkContext {
   readonly reader: LabelReader;
   /** `dataAsOf` of every `sanctionsDetail`. */
   readonly dataAsOf: string | null;
 }
 
-/** One address of a batch: its text is `bytes[start, end)` of the batch's buffer. Reused from batch to batch. */
+/** One address of a batch: its text is `bytes[start, end)` of the batch's buffer. Reused for the next batch. */
 export interface BulkItem {
   start: number;
   end: number;
-  /** The chain, or the sentence that says why there is none. */
+  /** The chain, or the error if it is missing or not valid. */
   chain: ChainId | AssayError;
 }
 
-/** Addresses whose look-ups overlap: enough to hide the memory's latency, few enough to stay in the first-level cache. */
+/**
+ * Number of addresses with overlapping look-ups: enough to hide the memory latency, few enough to stay in the first-level cache.
+ */
 export const BATCH_ITEMS = 128;
 
-/** An answer grows by doubling from here. */
+/** Initial size of the output buffer, which grows by doubling. */
 const OUT_BYTES_START = 256 * 1024;
-/** Room for the parts of an item beside its labels: head, address and verdict. */
+/** Space for the parts of an item beside its labels: head, address and verdict. */
 const ITEM_FRAME_BYTES = 1_024;
 
-/** A fragment as words of four bytes, little-endian, for copying a word at a time. */
+/** A fragment as little-endian words of four bytes, so that it is copied one word at a time. */
 interface Words {
   readonly words: Int32Array;
   readonly length: number;
@@ -56,13 +58,13 @@ const KNOWN_CLEAN = wordsOf(',"sanctioned":false,"sanctionsDetail":null,"assesse
 const UNKNOWN_CLEAN = wordsOf('[],"sanctioned":false,"sanctionsDetail":null,"assessed":false}');
 /** Name of the last field of every item. */
 const ASSESSED = '"assessed":';
-/** Characters of an EVM address: ten words, and two bytes. */
+/** Number of characters of an EVM address: ten words, and two bytes. */
 const EVM_TEXT_LENGTH = 42;
 const EVM_CHAINS: ReadonlySet<ChainId> = new Set(CHAINS.filter(({ id }) => isEvm(id)).map(({ id }) => id));
 
 /**
- * Chains by the first characters of the texts that are canonical as they stand once their key was read: base58check and
- * lower-case bech32 write each key in one way only. All others (forms that have several texts) are parsed again to be shown.
+ * For each chain, the first characters of addresses that are canonical as given once their key could be read: base58check and
+ * lower-case bech32 have only one text for each key. All other addresses (forms with several texts) are parsed again to be shown.
  */
 const CANONICAL_AS_GIVEN: Readonly<Partial<Record<ChainId, string>>> = {
   BTC: '13b',
@@ -75,7 +77,7 @@ const AS_GIVEN: ReadonlyMap<ChainId, Uint8Array> = new Map(
   CHAINS.map(({ id }) => [id, Buffer.from(CANONICAL_AS_GIVEN[id] ?? '')]),
 );
 
-/** Copies a fragment; up to three bytes behind it are written too, and overwritten by what follows. */
+/** Copies a fragment. It also writes up to three bytes behind the fragment, which the next write overwrites. */
 function put({ words, length }: Words, out: DataView, offset: number): number {
   for (let index = 0; index < words.length; index++)
     out.setInt32(offset + index * 4, words[index] as number, true);
@@ -84,20 +86,21 @@ function put({ words, length }: Words, out: DataView, offset: number): number {
 
 const viewOf = (buffer: Buffer): DataView => new DataView(buffer.buffer, buffer.byteOffset, buffer.length);
 
-/** Renders batches of items into one buffer that is used again and again. */
+/** Renders batches of items into one buffer, which it reuses. */
 export class BulkItems {
   /** Rendered bytes are `out[0, length)`; replaced by a larger one as needed. */
   out: Buffer = Buffer.allocUnsafeSlow(OUT_BYTES_START);
   length = 0;
-  /** Items rendered since `clear` that carry an answer, and that carry an error. */
+  /** Items rendered since `clear` that have an answer. */
   answered = 0;
+  /** Items rendered since `clear` that have an error. */
   failed = 0;
   /**
-   * Returns the fields that take the place of `assessed` in an item whose address was understood, by chain and text; null: items have
-   * their label sets alone.
+   * Returns the fields that replace `assessed` in an item with a valid address, by chain and text. If null, items have only their
+   * label sets.
    */
   fieldsOf: ((chain: ChainId, address: string) => object) | null = null;
-  /** Called in the middle of every error item, behind its sentence: the bulk file notes where its line number belongs. */
+  /** Called in every error item, after its error text: the bulk file notes the place for the line number. */
   onError: ((index: number) => void) | null = null;
 
   #outView = viewOf(this.out);
@@ -105,7 +108,7 @@ export class BulkItems {
   #sourceView = this.#outView;
   readonly #keys = new Uint8Array((BATCH_ITEMS + 1) * maxKeyBytes);
   readonly #keyStarts = new Int32Array(BATCH_ITEMS + 1);
-  /** Length of a key, or a negative number where there is none. */
+  /** Length of a key; negative if the address is invalid. */
   readonly #keyLengths = new Int32Array(BATCH_ITEMS);
   readonly #handles = new Float64Array(BATCH_ITEMS);
 
@@ -115,7 +118,7 @@ export class BulkItems {
     this.failed = 0;
   }
 
-  /** Appends the bytes of a text. */
+  /** Appends text or bytes. */
   append(text: string | Uint8Array): void {
     const bytes = typeof text === 'string' ? Buffer.from(text, 'utf8') : text;
     this.#reserve(bytes.length);
@@ -123,7 +126,10 @@ export class BulkItems {
     this.length += bytes.length;
   }
 
-  /** Appends items `[from, to)` of at most BATCH_ITEMS, each followed by `separator` (all but the last one: `last`). */
+  /**
+   * Appends items `[from, to)`, at most BATCH_ITEMS, each followed by `separator`. The last one is followed by `last`, or by
+   * nothing if that is null.
+   */
   write(
     context: BulkContext,
     bytes: Buffer,
@@ -198,7 +204,7 @@ export class BulkItems {
     }
     this.length = end;
     this.#reserve(ITEM_FRAME_BYTES);
-    // An address can be labelled on other chains of its family alone: then the array is empty.
+    // An address may have labels only on other chains of its family: then the array is empty.
     if (end - at <= 2) {
       this.length = put(UNKNOWN_CLEAN, this.#outView, at);
       return;
@@ -212,7 +218,7 @@ export class BulkItems {
     this.#reserve(1);
   }
 
-  /** Writes more fields over the last one of the item that was written just now. */
+  /** Replaces the last field of the item that was just written with more fields. */
   #replaceEnd(fieldsOf: NonNullable<BulkItems['fieldsOf']>, bytes: Buffer, item: BulkItem): void {
     const fields = fieldsOf(item.chain as ChainId, bytes.toString('latin1', item.start, item.end));
     this.length = this.out.lastIndexOf(ASSESSED, this.length - 1, 'latin1');
@@ -220,7 +226,10 @@ export class BulkItems {
     this.#reserve(1);
   }
 
-  /** Digits, the x and letters of a valid address: setting one bit lowers the letters and leaves the rest. */
+  /**
+   * Writes an EVM address in lower case. Setting one bit lowers the letters of a valid address and leaves its digits and the x
+   * unchanged.
+   */
   #putEvm(start: number, at: number): number {
     const from = this.#sourceView;
     const to = this.#outView;
@@ -242,7 +251,7 @@ export class BulkItems {
     this.failed++;
   }
 
-  /** Makes room for `bytes` more, and one separator. */
+  /** Ensures room for `bytes` more and one separator. */
   #reserve(bytes: number): void {
     if (this.length + bytes < this.out.length) return;
     const larger = Buffer.allocUnsafeSlow(Math.max(this.out.length * 2, this.length + bytes + 1));
@@ -252,11 +261,11 @@ export class BulkItems {
   }
 }
 
-/** As sent, but no longer than an address can be. */
+/** Returns a text as sent, cut to the maximum length of an address. */
 const shortened = (text: string): string =>
   text.length > LIMITS.addressTextMax ? `${text.slice(0, LIMITS.addressTextMax)}…` : text;
 
-/** Why an item has no key, in the words of the codec. */
+/** Returns the reason why an item has no key, with the message of the codec. */
 function reasonOf({ chain }: BulkItem, text: string): string {
   if (typeof chain !== 'string') return chain.message;
   if (text === '') return 'address: it is empty.';

@@ -1,6 +1,6 @@
 /**
- * POST /screen/bulk: body bytes in, JSON bytes of `data` out. The common shape is scanned where it lies; anything unusual (escapes,
- * other fields, other types) goes through JSON.parse, with the same answer.
+ * POST /screen/bulk: body bytes in, JSON bytes of `data` out. A body of the common shape is scanned in place; anything else
+ * (escapes, other fields, other types) is parsed with JSON.parse and gets the same answer.
  */
 
 import { AssayError } from '../base/errors.ts';
@@ -11,11 +11,11 @@ import { createLabelContext } from './context.ts';
 import { createItemVerdicts, type OracleDeps } from './oracle.ts';
 
 export interface BulkAnswer {
-  /** JSON text of `data`, UTF-8; the caller's own, or on loan where there is a `release`. */
+  /** JSON text of `data`, UTF-8. Owned by the caller, or by a buffer pool if `release` is set. */
   readonly json: Uint8Array;
-  /** Gives the memory of `json` back; for who has copied it. */
+  /** Returns the memory of `json` to its pool; to be called after the bytes were copied. */
   readonly release?: () => void;
-  /** Items that were answered; those with an error in their place are not among them. */
+  /** Number of items with an answer; items with an error are not counted. */
   readonly answered: number;
 }
 
@@ -30,13 +30,13 @@ const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-/** A byte range; `start` -1: absent. */
+/** A byte range; absent if `start` is -1. */
 export interface Range {
   start: number;
   end: number;
 }
 
-/** Where the parts of a body stand. One object, used again by the next scan. */
+/** The positions of the parts of a body. One object, which the next scan overwrites. */
 interface BulkShape {
   count: number;
   readonly chain: Range;
@@ -44,6 +44,7 @@ interface BulkShape {
   readonly chains: readonly Range[];
 }
 
+/** Returns an absent range. */
 export const range = (): Range => ({ start: -1, end: -1 });
 
 const newShape = (): BulkShape => ({
@@ -55,14 +56,17 @@ const newShape = (): BulkShape => ({
 
 export const UNUSUAL = -1;
 
-/** Offset of the next byte that is not white space. */
+/** Returns the offset of the next byte that is not white space. */
 function skip(bytes: Uint8Array, from: number): number {
   let at = from;
   while (bytes[at] === 0x20 || bytes[at] === 0x0a || bytes[at] === 0x0d || bytes[at] === 0x09) at++;
   return at;
 }
 
-/** `from` is behind the opening quote. Offset of the closing one; UNUSUAL for escapes and all but printable ASCII. */
+/**
+ * Returns the offset of the closing quote; UNUSUAL if there are escapes or anything but printable ASCII. `from` is behind the
+ * opening quote.
+ */
 function stringEnd(bytes: Uint8Array, from: number): number {
   let at = from;
   for (;;) {
@@ -83,7 +87,7 @@ function is(word: Uint8Array, bytes: Uint8Array, start: number, end: number): bo
   return true;
 }
 
-/** Reads `"…"` at `at` into `into`; the offset behind it, or UNUSUAL. */
+/** Reads `"…"` at `at` into `into`. Returns the offset behind it, or UNUSUAL. */
 function scanString(bytes: Uint8Array, at: number, into: Range): number {
   if (bytes[at] !== QUOTE) return UNUSUAL;
   const end = stringEnd(bytes, at + 1);
@@ -95,7 +99,7 @@ function scanString(bytes: Uint8Array, at: number, into: Range): number {
 
 const name: Range = range();
 
-/** Reads `"name" :` at `at` into `name`; the offset of the value, or UNUSUAL. */
+/** Reads `"name" :` at `at` into `name`. Returns the offset of the value, or UNUSUAL. */
 function scanName(bytes: Uint8Array, at: number): number {
   const end = scanString(bytes, at, name);
   if (end === UNUSUAL) return UNUSUAL;
@@ -103,7 +107,7 @@ function scanName(bytes: Uint8Array, at: number): number {
   return bytes[colon] === COLON ? skip(bytes, colon + 1) : UNUSUAL;
 }
 
-/** Reads `{"address":"…","chain":"…"}` at `at`; the offset behind it, or UNUSUAL. */
+/** Reads `{"address":"…","chain":"…"}` at `at`. Returns the offset behind it, or UNUSUAL. */
 export function scanItem(bytes: Uint8Array, at: number, address: Range, chain: Range): number {
   let next = skip(bytes, at + 1);
   for (;;) {
@@ -122,7 +126,7 @@ export function scanItem(bytes: Uint8Array, at: number, address: Range, chain: R
   }
 }
 
-/** Reads the array at `at`; the offset behind it, or UNUSUAL, also for an empty one and one of too many. */
+/** Reads the array at `at`. Returns the offset behind it, or UNUSUAL, also if it is empty or has too many items. */
 function scanAddresses(bytes: Uint8Array, at: number, shape: BulkShape): number {
   let next = skip(bytes, at + 1);
   for (;;) {
@@ -142,7 +146,7 @@ function scanAddresses(bytes: Uint8Array, at: number, shape: BulkShape): number 
   }
 }
 
-/** Whether the body has the common shape; then `shape` says where its parts are. */
+/** Returns true if the body has the common shape; `shape` then has the positions of its parts. */
 function scanBody(bytes: Uint8Array, shape: BulkShape): boolean {
   shape.count = 0;
   shape.chain.start = -1;
@@ -171,7 +175,7 @@ const invalid = (field: string, expected: string): AssayError =>
   new AssayError('INVALID_REQUEST', `${field} must be ${expected}.`, { field });
 
 interface ParsedBody {
-  /** Each item is to carry its verdict. */
+  /** True if each item must have its verdict. */
   readonly verdict: boolean;
   readonly chain: string | null;
   readonly items: readonly { readonly address: string; readonly chain: string | null }[];
@@ -183,7 +187,11 @@ function optionalText(value: unknown, field: string): string | null {
   throw invalid(field, 'a string');
 }
 
-/** Reads a body of any shape. Throws INVALID_JSON or INVALID_REQUEST naming the field. */
+/**
+ * Parses a body of any shape.
+ *
+ * @throws INVALID_JSON; INVALID_REQUEST naming the field.
+ */
 function parseBody(bytes: Uint8Array): ParsedBody {
   let body: unknown;
   try {
@@ -212,7 +220,11 @@ function parseBody(bytes: Uint8Array): ParsedBody {
 
 const counting = newShape();
 
-/** Addresses that a body asks for, without parsing one of them. Throws as the query does for a body that is wrong. */
+/**
+ * Returns the number of addresses in a body, without parsing any of them.
+ *
+ * @throws the same errors as the query for an invalid body.
+ */
 export function countBulkAddresses(body: Uint8Array): number {
   return scanBody(body, counting) ? counting.count : parseBody(body).items.length;
 }
@@ -220,7 +232,7 @@ export function countBulkAddresses(body: Uint8Array): number {
 const CLOSE_RESULTS = 0x5d;
 
 export interface BulkQueryOptions {
-  /** False sends every body through JSON.parse: what the scan is held against. */
+  /** False parses every body with JSON.parse. The scan is compared with this. */
   readonly scan?: boolean;
 }
 
@@ -231,7 +243,10 @@ function isSameText(bytes: Uint8Array, a: Range, b: Range): boolean {
   return true;
 }
 
-/** The bulk query of one thread. Throws INVALID_JSON, INVALID_REQUEST, UNKNOWN_CHAIN for the chain beside the addresses. */
+/**
+ * Returns the bulk query of one thread. The query throws INVALID_JSON, INVALID_REQUEST, and UNKNOWN_CHAIN for the chain beside
+ * the addresses.
+ */
 export function createBulk(deps: OracleDeps, { scan = true }: BulkQueryOptions = {}): BulkQuery {
   const contextNow = createLabelContext(deps);
   const verdictOf = createItemVerdicts(deps);
@@ -245,7 +260,7 @@ export function createBulk(deps: OracleDeps, { scan = true }: BulkQueryOptions =
     end: 0,
     chain: missing,
   }));
-  /** Chains by the text that clients write, those that were understood. */
+  /** Chains by the text in requests, only valid ones. */
   const chains = new Map<string, ChainId>();
 
   function chainOf(text: string): ChainId | AssayError {
@@ -253,7 +268,7 @@ export function createBulk(deps: OracleDeps, { scan = true }: BulkQueryOptions =
     if (known !== undefined) return known;
     try {
       const chain = parseChainId(text);
-      // Letter cases of 36 short names: bounded by the names themselves.
+      // Bounded: the keys are only letter cases of 36 short names.
       chains.set(text, chain);
       return chain;
     } catch (error) {
@@ -262,7 +277,7 @@ export function createBulk(deps: OracleDeps, { scan = true }: BulkQueryOptions =
     }
   }
 
-  /** The chain beside the addresses: the whole request stands or falls with it. */
+  /** Returns the chain beside the addresses. If it is invalid, the whole request fails. */
   function sharedChain(text: string | null): ChainId | AssayError {
     if (text === null) return missing;
     const chain = chainOf(text);
@@ -270,12 +285,12 @@ export function createBulk(deps: OracleDeps, { scan = true }: BulkQueryOptions =
     return chain;
   }
 
-  /** Fills `items` from the scanned shape; the texts stay where they are. */
+  /** Fills `items` from the scanned shape, without copying the texts. */
   function takeScanned(bytes: Buffer): void {
     const textOf = ({ start, end }: Range): string | null =>
       start === -1 ? null : bytes.toString('latin1', start, end);
     const shared = sharedChain(textOf(shape.chain));
-    // Items mostly name one chain over and over: its bytes are compared, and only a new one is made a text.
+    // Most items name the same chain: its bytes are compared with the last ones, and only a new chain is converted to text.
     let lastRange: Range | null = null;
     let last: ChainId | AssayError = shared;
     for (let index = 0; index < shape.count; index++) {
@@ -296,7 +311,7 @@ export function createBulk(deps: OracleDeps, { scan = true }: BulkQueryOptions =
     }
   }
 
-  /** Fills `items` from parsed texts; returns the buffer that holds them. */
+  /** Fills `items` from parsed texts. Returns the buffer that contains them. */
   function takeParsed(body: ParsedBody): Buffer {
     const shared = sharedChain(body.chain);
     let length = 0;
@@ -334,7 +349,7 @@ export function createBulk(deps: OracleDeps, { scan = true }: BulkQueryOptions =
       const last = to === count ? CLOSE_RESULTS : COMMA;
       writer.write({ reader, dataAsOf: freshness.asOf }, bytes, items, from, to, COMMA, last);
     }
-    // What every item rests on is said once, not a hundred times.
+    // Fields that are equal for all items are written once, not for each item.
     const shared = {
       coverage,
       reasons: staleReason ? [staleReason] : [],

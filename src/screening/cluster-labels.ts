@@ -1,6 +1,7 @@
 /**
- * What is known of one member of a cluster, said of the others: as labels of the source `cluster`, less sure than what they follow
- * from, and never as a sanction. Two services in one cluster mean that it joins strangers: then nothing is said, and it is reported.
+ * Spreads the label of one member of a cluster to the other members: as a label of the source `cluster`, with lower confidence
+ * than the original, and never as a sanction. Two services in one cluster mean that it joins addresses of different owners: then
+ * nothing is spread, and the conflict is reported.
  */
 import { createHash } from 'node:crypto';
 import type { AddressKey } from '../chains/address/address.ts';
@@ -15,29 +16,29 @@ import { isDirectHit, isHistory } from './sanctions-detail.ts';
 
 export const CLUSTER_SOURCE = 'cluster';
 
-/** A guess about a guess is worth nothing. */
+/** Labels below this confidence are not spread: a guess about a guess is worth nothing. */
 const LABEL_CONFIDENCE_MIN = 0.3;
-/** Entries of lists that a label carries on: a party is on as many lists as there are. */
+/** Maximum number of list entries in a spread label. A party can be on as many lists as exist. */
 const ENTRIES_MAX = 8;
-/** Conflicts that a report lists; the rest are counted. */
+/** Maximum number of conflicts in a report; the rest are only counted. */
 const CONFLICTS_LISTED_MAX = 100;
 const CONFLICT_ENTITIES_MAX = 5;
 
 export interface ClusterConflict {
   readonly clusterId: string;
   readonly size: number;
-  /** Names of the entities that cannot all be its owner; the first of them. */
+  /** Names of the entities that cannot all be its owner, limited to the first ones. */
   readonly entities: readonly string[];
 }
 
 export interface SpreadCounts {
   /** Clusters with a labelled member. */
   readonly labelled: number;
-  /** Clusters whose label was spread. */
+  /** Clusters with a label that was spread. */
   readonly spread: number;
   readonly conflicts: number;
   readonly conflictsListed: readonly ClusterConflict[];
-  /** Clusters too large to be believed: nothing was spread in them. */
+  /** Clusters too large to be trusted: nothing was spread in them. */
   readonly superClusters: number;
 }
 
@@ -49,24 +50,24 @@ export interface SpreadReport extends SpreadCounts {
 
 export interface SpreadDeps {
   readonly clusters: Pick<ClusterReader, 'clusters'>;
-  /** The snapshot whose labels are spread. */
+  /** The snapshot that has the labels to spread. */
   readonly labels: LabelReader;
 }
 
-/** What one cluster says of the members that nobody labelled. */
+/** The label for the unlabelled members of one cluster. */
 interface Verdict {
   readonly template: LabelTemplate;
-  /** Members that need not be told: they are labelled so themselves. */
+  /** Returns true if a member's own labels already say the same. */
   readonly isTold: (labels: readonly Label[]) => boolean;
 }
 
 const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** The surest first; of equals by source and entity, so that the order of members decides nothing. */
+/** Orders by confidence, the highest first; equal ones by source and entity, so that the order of members does not matter. */
 const surest = (a: Label, b: Label): number =>
   b.confidence - a.confidence || byText(a.source, b.source) || byText(a.entity.id, b.entity.id);
 
-/** Whether a label says who owns the address: not what was spread before, not synthetic ones, not what is over. */
+/** Returns true if a label identifies the owner of the address: neither spread nor synthetic nor weak nor history. */
 const isEvidence = (label: Label): boolean =>
   label.source !== CLUSTER_SOURCE &&
   !label.synthetic &&
@@ -86,7 +87,7 @@ function* labelledMembers(
   }
 }
 
-/** Sanctions of a member as information about the others: thought to share its owner, not listed themselves. */
+/** Returns the sanctions of a member as information about the others: they may share its owner, but are not listed themselves. */
 function asClusterEntries(listed: readonly Label[]): readonly SanctionsEntry[] {
   const entries = new Map<string, SanctionsEntry>();
   for (const { sanctions } of listed) {
@@ -101,7 +102,10 @@ function asClusterEntries(listed: readonly Label[]): readonly SanctionsEntry[] {
     .map(([, entry]) => entry);
 }
 
-/** What the labels of a cluster's members say of the whole; a conflict where they name two owners; null where nothing. */
+/**
+ * Returns the label for a whole cluster from the labels of its members; a conflict if they name two owners; null if they name no
+ * owner and no listed party.
+ */
 function judge(cluster: Cluster, chain: ChainId, labels: LabelReader): Verdict | ClusterConflict | null {
   const owners = new Map<string, Label>();
   const listed: Label[] = [];
@@ -129,13 +133,13 @@ function judge(cluster: Cluster, chain: ChainId, labels: LabelReader): Verdict |
   const template: LabelTemplate = {
     entity,
     scope: chain,
-    // Who is thought to belong to a listed party is dangerous, and is not listed.
+    // A member that may belong to a listed party is dangerous, but it is not listed itself.
     category: owner ? owner.category : 'ILLICIT_ACTOR',
     threatLevel: owner ? owner.threatLevel : 'HIGH',
     source: CLUSTER_SOURCE,
     sourceUrl: from.sourceUrl,
     tags: [clusterId, `follows ${from.source}`, ...heuristics],
-    // Down to two digits: always below what it follows from.
+    // Rounded down to two digits: always below the confidence of the original label.
     confidence: Math.floor(from.confidence * confidence * 100) / 100,
     sanctions: asClusterEntries(listed),
     verified: from.verified,
@@ -150,7 +154,7 @@ function judge(cluster: Cluster, chain: ChainId, labels: LabelReader): Verdict |
   };
 }
 
-/** Calls `add` for every label that clusters of a chain give to members. The same clusters and labels, the same calls. */
+/** Calls `add` for every label that clusters of a chain give to members. The same clusters and labels give the same calls. */
 export function spreadLabels(
   chain: ChainId,
   deps: SpreadDeps,
@@ -185,15 +189,17 @@ export function spreadLabels(
 }
 
 /**
- * Spreads labels over the clusters of a chain and keeps them as the dataset of the chain, in place of those before; the next build
- * of the index publishes them. Throws STORE_BUSY, and the signal's reason when aborted.
+ * Spreads labels over the clusters of a chain and stores them as the dataset of the chain, in place of the previous ones. The
+ * next build of the index publishes them.
+ *
+ * @throws STORE_BUSY; the signal's reason if aborted.
  */
 export async function importClusterLabels(
   options: { readonly chain: ChainId; readonly signal?: AbortSignal },
   deps: SpreadDeps & { readonly importing: ImportDeps },
 ): Promise<SpreadReport> {
   const { chain, signal } = options;
-  // Read once for what it says, so that saying the same again changes nothing in the store.
+  // The first pass only computes the content hash, so that importing the same labels again changes nothing in the store.
   const content = createHash('sha256').update(`cluster labels ${chain}\n`);
   let labels = 0;
   const counts = spreadLabels(

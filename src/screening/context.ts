@@ -1,6 +1,6 @@
 /**
- * What an answer rests on besides the address: the snapshot, the freshness of the lists, and the parts of answers that depend on
- * nothing else, made once and used until one of them changes.
+ * The context of an answer besides the address: the snapshot, the freshness of the lists, and the parts of answers that depend
+ * only on these. It is built once and reused until one of them changes.
  */
 import { isoTime } from '../base/clock.ts';
 import { type ListFreshness, staleListCommands } from '../labels/freshness.ts';
@@ -11,23 +11,26 @@ import type { LabelDeps } from './deps.ts';
 export interface LabelContext {
   readonly reader: LabelReader;
   readonly freshness: ListFreshness;
-  /** The oldest check of the lists that are loaded, ISO 8601 UTC; null where none is. */
+  /** The oldest check among the loaded lists, ISO 8601 UTC; null if no list is loaded. */
   readonly sanctionsAsOf: string | null;
-  /** Coverage of an answer from labels alone: nothing else was read for it. */
+  /** Coverage of an answer that reads only labels. */
   readonly coverage: Coverage;
-  /** Set where one of the five list groups is missing or too old. */
+  /** Set if one of the five list groups is missing or too old. */
   readonly staleReason: Reason | null;
 }
 
 export const NOT_READ: CoverageEntry = { status: 'NONE', asOf: null };
 
-/** The freshness of lists changes by the hour; looking once a second costs a request nothing. */
+/** The freshness of lists changes by the hour. Checking it once a second adds no cost to a request. */
 const LOOK_AGAIN_MS = 1_000;
 const DAY_MS = 86_400_000;
-/** The source that ships with the product: a few hundred facts, which do not make label coverage whole. */
+/** The source that ships with the product: a few hundred facts, too few for COMPLETE label coverage. */
 const SEED = 'seed';
 
-/** COMPLETE: publishers' files are in, the newest import within its maximum age. The shipped seed alone is PARTIAL. */
+/**
+ * Returns COMPLETE if publishers' files are imported and the newest import is within its maximum age. The shipped seed alone is
+ * PARTIAL.
+ */
 function labelCoverage(reader: LabelReader, now: number, maxAgeDays: number): CoverageEntry {
   const { sources } = reader.meta;
   const newest = (among: typeof sources): string | null =>
@@ -44,7 +47,9 @@ function labelCoverage(reader: LabelReader, now: number, maxAgeDays: number): Co
   return { status: isFresh ? 'COMPLETE' : 'PARTIAL', asOf: imported };
 }
 
-/** A list that was imported by hand is as old as its publication, which may be a mere date. */
+/**
+ * Returns a date or time as ISO time. A list that was imported by hand has the date of its publication, which may have no time.
+ */
 export const asTime = (text: string | null): string | null => text && isoTime(Date.parse(text));
 
 function sanctionsCoverage(freshness: ListFreshness): CoverageEntry {
@@ -52,7 +57,7 @@ function sanctionsCoverage(freshness: ListFreshness): CoverageEntry {
   return { status: freshness.complete ? 'COMPLETE' : 'PARTIAL', asOf: asTime(freshness.asOf) };
 }
 
-/** Names each list that is old or missing, and the commands that help. */
+/** Returns the reason that names each old or missing list and the commands that load it; null if all lists are fresh. */
 function staleReasonOf(freshness: ListFreshness): Reason | null {
   if (freshness.complete) return null;
   const named = freshness.staleLists.map(({ list, checkedAt }) =>
@@ -69,8 +74,8 @@ function staleReasonOf(freshness: ListFreshness): Reason | null {
 }
 
 /**
- * Returns what gives the context as of now. It is the same object for as long as nothing in it changed: what is rendered from it
- * stays right until another object comes.
+ * Returns a function that gives the current context. It returns the same object until something in the context changes, so that
+ * text rendered from it stays valid until another object is returned.
  */
 export function createLabelContext(deps: LabelDeps): () => LabelContext {
   let context: LabelContext | null = null;

@@ -1,4 +1,4 @@
-/** Whom an address traded with, and who they are: its direct counterparties, from the graph and the label snapshot. */
+/** The direct counterparties of an address with their attributions, from the graph and the label snapshot. */
 import { isoTime } from '../base/clock.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { AssetFacts } from '../chains/assets.ts';
@@ -30,22 +30,22 @@ import {
   type UnpricedAsset,
 } from './weighing.ts';
 
-/** A counterparty with what its labels make of it. */
+/** A counterparty with its attribution. */
 export interface Party {
   readonly node: NodeId;
   readonly direction: Direction;
   readonly attribution: Attribution;
   readonly transfers: number;
   readonly unpricedTransfers: number;
-  /** USD of the priced transfers of evidence; null if none is priced. */
+  /** USD of the priced transfers that are evidence; null if none is priced. */
   readonly valueUsd: number | null;
   /** Weight in the basis of the direction: USD by amount, or smallest units of its only asset. */
   readonly value: number;
-  /** Of all that moved in its direction, 0 to 100. */
+  /** Percentage of all that moved in its direction, 0 to 100. */
   readonly percentage: number;
   readonly firstSeenMs: number;
   readonly lastSeenMs: number;
-  /** The whole edge is dust, of which this party may be a part. */
+  /** True if the whole edge is dust. This party may be only a part of the edge. */
   readonly isDust: boolean;
   /** Set if the party is the part of an edge that moved before or since its designation. */
   readonly part: { readonly fromMs: number; readonly isBefore: boolean } | null;
@@ -55,7 +55,7 @@ export interface Party {
 export interface UnpricedDealing {
   readonly party: Party;
   readonly asset: UnpricedAsset;
-  /** Of all that moved of the asset in the direction, 0 to 1. */
+  /** Share of all that moved of the asset in the direction, 0 to 1. */
   readonly share: number;
   readonly transfers: number;
 }
@@ -64,29 +64,33 @@ export interface UnpricedDealing {
 export interface Side {
   readonly direction: Direction;
   readonly flow: Flow;
-  /** Measure of values and shares. */
+  /** The measure of values and shares. */
   readonly basis: DirectionBasis;
-  /** Those that labels know, greatest value first. */
+  /** Counterparties with a label, greatest value first. */
   readonly attributed: readonly Party[];
   /** Direct dealings in assets without a price beside others; empty if the direction is weighed by its only asset. */
   readonly unpriced: readonly UnpricedDealing[];
-  /** The greatest of all by value, at most `screeningListMax`. */
+  /** The counterparties with the greatest value, at most `screeningListMax`. */
   readonly top: readonly Party[];
-  /** Counterparties that were read, and those that there are. */
+  /** Number of counterparties that were read. */
   readonly read: number;
+  /** Number of all counterparties, according to the graph. */
   readonly counterparties: number;
 }
 
+/** Rounds to two decimals. */
 export const twoDecimals = (value: number): number => Math.round(value * 100) / 100;
+/** Returns `part` as a percentage of `whole`; 0 if the whole is 0. */
 export const percent = (part: number, whole: number): number => (whole > 0 ? (100 * part) / whole : 0);
-/** Sum of two figures of which either may be unknown; unknown only where both are. */
+/** Returns the sum of two figures; null only if both are null. */
 export const addUsd = (a: number | null, b: number | null): number | null =>
   a === null && b === null ? null : twoDecimals((a ?? 0) + (b ?? 0));
 
-/** Below this a share is the rounding of sums. */
+/** A share below this is a rounding error of sums. */
 const REST_MIN = 1e-9;
 
 const NOTHING: Flow = { transfers: 0, unpricedTransfers: 0, valueUsd: null, byAsset: [] };
+/** Returns the flow of one direction; an empty flow if the address has no transfers. */
 export const flowIn = (totals: AddressTotals | null, direction: Direction): Flow =>
   totals?.[direction] ?? NOTHING;
 
@@ -102,11 +106,14 @@ export interface SideOptions {
   readonly weighing: Weighing;
 }
 
-/** The assets whose direct dealings are judged one by one: without a price, and not what the whole direction is weighed by. */
+/**
+ * Returns the assets with direct dealings that are judged one by one: those without a price, unless the whole direction is
+ * weighed by its only asset.
+ */
 export const assetsApart = ({ basis, unpriced }: DirectionBasis): readonly UnpricedAsset[] =>
   basis === 'ASSET' ? [] : unpriced;
 
-/** The part of an asset's sums that a party stands for. */
+/** Returns the part of an asset's sums that belongs to a party. */
 function partOf(edge: EdgeDetail, { part }: Party): LaterPart {
   if (part === null) return edge;
   const since = partSince(edge, dayOf(part.fromMs));
@@ -114,7 +121,7 @@ function partOf(edge: EdgeDetail, { part }: Party): LaterPart {
   return { amount: edge.amount - since.amount, transfers: edge.transfers - since.transfers };
 }
 
-/** Dealings of labelled parties in assets without a price. */
+/** Returns the dealings of labelled parties in assets without a price. */
 function unpricedDealings(
   { graph, node, direction }: SideOptions,
   assets: readonly UnpricedAsset[],
@@ -156,7 +163,7 @@ function splitParty(party: Party, since: EdgeSince, total: number): readonly Par
   ];
 }
 
-/** Returns what reads one direction: at most `counterpartiesMax` parties, greatest value first. */
+/** Returns a function that reads one direction: at most `counterpartiesMax` parties, greatest value first. */
 export function createSideReader(workspace: KernelWorkspace): (options: SideOptions) => Side {
   return (options) => {
     const { graph, node, direction, flow, attributions, weighing } = options;
@@ -186,7 +193,7 @@ export function createSideReader(workspace: KernelWorkspace): (options: SideOpti
         part: null,
       };
     };
-    /** The parts of an edge before and since a designation; the whole edge if there is but one of them. */
+    /** Returns the parts of an edge before and since a designation; the whole edge if there is only one part. */
     const partsAt = (at: number): readonly Party[] => {
       const party = partyAt(at);
       const until = party.attribution.until;
@@ -198,7 +205,7 @@ export function createSideReader(workspace: KernelWorkspace): (options: SideOpti
       if (attributions.of(ids[at] as number) === UNATTRIBUTED) continue;
       for (const party of partsAt(at)) if (party.attribution !== UNATTRIBUTED) attributed.push(party);
     }
-    // In the order of the row, which is that of value.
+    // In the order of the row, which is by value.
     const top = Array.from({ length: Math.min(read, LIMITS.screeningListMax) }, (_, at) => partyAt(at));
     return {
       direction,
@@ -213,7 +220,7 @@ export function createSideReader(workspace: KernelWorkspace): (options: SideOpti
   };
 }
 
-/** A side of which nothing is known. */
+/** Returns a side without known counterparties. */
 export const emptySide = (direction: Direction, flow: Flow): Side => ({
   direction,
   flow,
@@ -226,8 +233,8 @@ export const emptySide = (direction: Direction, flow: Flow): Side => ({
 });
 
 /**
- * Returns the factor that makes values of sides comparable. USD compares with USD alone, amounts of one asset among themselves; if
- * nothing else does, the sides count alike.
+ * Returns the factor that makes values of sides comparable. USD is comparable only with USD, and amounts only within one asset.
+ * If neither applies, all sides have equal weight.
  */
 export function scaleOf(bases: readonly DirectionBasis[]): (basis: DirectionBasis) => number {
   const moved = bases.filter(({ total }) => total > 0);
@@ -237,8 +244,8 @@ export function scaleOf(bases: readonly DirectionBasis[]): (basis: DirectionBasi
 }
 
 /**
- * Dealings within the entity that the address belongs to are neutral: its own label says the same. Derived and weak labels do not count as own,
- * and a less certain own label does not hide a more certain one.
+ * Returns true for dealings within the entity that owns the address. They are neutral, because the address's own label says the
+ * same. Derived and weak labels do not count as own, and a less certain own label does not hide a more certain one.
  */
 export const isOwnDealing = (attribution: Attribution, own: Attribution): boolean =>
   own !== UNATTRIBUTED &&
@@ -248,9 +255,9 @@ export const isOwnDealing = (attribution: Attribution, own: Attribution): boolea
 
 export interface EvidenceContext {
   readonly policy: RiskPolicy;
-  /** Of the address itself. */
+  /** Attribution of the address itself. */
   readonly own: Attribution;
-  /** Whether the address has sent more than dust to a node. */
+  /** Returns true if the address has sent more than dust to a node. */
   readonly sentTo: (node: NodeId) => boolean;
   readonly derived: DerivedReading;
 }
@@ -258,7 +265,7 @@ export interface EvidenceContext {
 /** How a direct dealing is measured: in USD, or by share of an asset without a price. */
 export type Measure = Pick<ExposureEvidence, 'asset' | 'valueUsd' | 'share' | 'flowPart'>;
 
-/** A share of a direction as evidence measures it. Priced value that rounds to nothing is no USD. */
+/** Returns the measure of a share of a direction. Priced value that rounds to nothing counts as 0 USD. */
 export function measureOf({ basis, total, unpriced }: DirectionBasis, share: number): Measure {
   const [asset] = unpriced;
   if (basis === 'ASSET' && asset !== undefined)
@@ -266,7 +273,7 @@ export function measureOf({ basis, total, unpriced }: DirectionBasis, share: num
   return { asset: null, valueUsd: basis === 'USD' ? total * share : 0, share };
 }
 
-/** The keys of the labelled parties that were sent more than dust. */
+/** Returns the keys of the labelled parties to which the address sent more than dust. */
 function paidParties(sides: readonly Side[], { dustShare }: RiskPolicy): Set<string> {
   const paid = new Set<string>();
   for (const { direction, basis, attributed, unpriced } of sides) {
@@ -281,7 +288,7 @@ function paidParties(sides: readonly Side[], { dustShare }: RiskPolicy): Set<str
   return paid;
 }
 
-/** Returns what says whether an address sent more than dust to another. */
+/** Returns a function that returns true if an address sent more than dust to another. */
 export function createSentTo(
   graph: TransferGraph,
   node: NodeId,
@@ -308,11 +315,11 @@ export function createSentTo(
 }
 
 /**
- * Decides of the evidence of an address whether assets without a price that it received came without its doing (`isUnsolicited`): they
- * did until it spent more of them than it has from parties without risk. That nobody else can do in its name.
+ * Decides, from all evidence of an address, if assets without a price that it received are unsolicited (`isUnsolicited`). They
+ * are, until the address has spent more of them than it has from parties without risk. No one else can spend in its name.
  *
  * @param exposures - all evidence of the address
- * @param basis - of what it received
+ * @param basis - measure of the received value
  */
 export function withSpent(
   exposures: readonly ExposureEvidence[],
@@ -338,7 +345,7 @@ export function withSpent(
   });
 }
 
-/** The labelled counterparties as evidence, those of one attribution together; unsolicited money apart. */
+/** Returns the labelled counterparties as evidence, one item for each attribution; unsolicited money is a separate item. */
 export function directEvidence(
   sides: readonly Side[],
   { policy, own, sentTo, derived }: EvidenceContext,
@@ -349,7 +356,7 @@ export function directEvidence(
     const { key, category, confidence, entity, isRisky } = attribution;
     const sentBack = paid.has(key) || (isRisky && sentTo(node));
     const isOwn = isOwnDealing(attribution, own);
-    // Whether an asset without a price was spent is known of all evidence together (`withSpent`).
+    // `withSpent` decides later, from all evidence together, if an asset without a price was spent.
     const dealings = { direction, hops: 1, ...measure, sentBack, isSpent: false };
     const unsolicited = isRisky && isUnsolicited(dealings, policy);
     const name = `${direction} ${unsolicited} ${confidence} ${attribution.class} ${measure.asset} ${key}`;
@@ -372,7 +379,7 @@ export function directEvidence(
   for (const side of sides) {
     const { basis, attributed } = side;
     for (const party of attributed) {
-      // Money of the others is followed further (exposures.ts): no value is part of two items.
+      // Money of the other parties is followed further (exposures.ts), so that no value is part of two items.
       if (party.value > 0 && absorbs(party.attribution, derived))
         add(party, measureOf(basis, party.value / basis.total));
     }
@@ -384,7 +391,7 @@ export function directEvidence(
   return [...groups.values(), ...rests];
 }
 
-/** Of each asset without a price that is not followed, the part that no labelled counterparty moved. */
+/** Returns the part of each asset without a price that is not followed and moved without a labelled counterparty. */
 function unlabelledRest(
   { direction, basis }: Side,
   unpriced: readonly UnpricedDealing[],
@@ -398,10 +405,11 @@ function unlabelledRest(
   });
 }
 
+/** Returns the labelled counterparties of all sides. */
 export const attributedOf = (sides: readonly Side[]): readonly Party[] =>
   sides.flatMap((side) => side.attributed);
 
-/** Parties of both sides, with values that compare. */
+/** Returns the parties of all sides, with comparable values. */
 function comparable(sides: readonly Side[], partiesOf: (side: Side) => readonly Party[]): Party[] {
   const scale = scaleOf(sides.map(({ basis }) => basis));
   return sides.flatMap((side) => {
@@ -410,6 +418,7 @@ function comparable(sides: readonly Side[], partiesOf: (side: Side) => readonly 
   });
 }
 
+/** Returns the counterparties with the greatest value of all sides, at most `screeningListMax`. */
 export function topCounterparties(sides: readonly Side[], graph: TransferGraph): TopCounterparty[] {
   return comparable(sides, (side) => side.top)
     .sort(byWeight)
@@ -437,11 +446,14 @@ interface FlaggedSubject {
   readonly weighing: Weighing;
 }
 
-/** Whether a transfer of that time was one with a risky party: what came before a designation was not. */
+/** Returns true if the party was risky at the time of a transfer. Before its designation it may not have been. */
 const isRiskyAt = (attribution: Attribution, timestampMs: number): boolean =>
   attributionAt(attribution, timestampMs).isRisky;
 
-/** The newest transfers of value with risky parties, newest first. Those of unknown tokens are no evidence: spoofable.ts. */
+/**
+ * Returns the newest transfers of value with risky parties, newest first. Transfers of unknown tokens are no evidence: see
+ * spoofable.ts.
+ */
 export function flaggedTransactions(
   sides: readonly Side[],
   { chain, key, assets, graph, weighing }: FlaggedSubject,
@@ -467,7 +479,7 @@ export function flaggedTransactions(
           weighing.isEvidence(transfer.asset) &&
           isRiskyAt(attribution, transfer.timestampMs),
       );
-    // The sum decides: dust that adds up is none.
+    // The sum decides: small transfers that add up to more than dust are not dust.
     const received = newest.reduce((sum, { valueUsd }) => sum + (valueUsd ?? 0), 0);
     const isDust = (transfer: RecentTransfer): boolean =>
       direction === 'in' && received < weighing.dustUsd && isDustTransfer(weighing, transfer);
@@ -496,7 +508,7 @@ export function flaggedTransactions(
     .slice(0, LIMITS.screeningListMax);
 }
 
-/** Labelled parties grouped by a text; those without one are left out. */
+/** Groups labelled parties by a text. Parties without one are left out. */
 function groupParties(
   parties: readonly Party[],
   nameOf: (party: Party) => string | null,
@@ -512,6 +524,7 @@ function groupParties(
   return groups;
 }
 
+/** Returns the USD sum of parties, in one direction or in both; null if none has a USD value. */
 export const usdOf = (parties: readonly Party[], direction?: Direction): number | null =>
   parties
     .filter((party) => direction === undefined || party.direction === direction)
@@ -523,7 +536,7 @@ const valueSum = (parties: readonly { readonly value: number }[]): number =>
 const countOf = (parties: readonly Party[]): number =>
   parties.reduce((sum, { transfers }) => sum + transfers, 0);
 
-/** Countries of the labelled counterparties, greatest value first; percentages are of all value that moved. */
+/** Returns the countries of the labelled counterparties, greatest value first. Percentages are of all value that moved. */
 export function fundFlowJurisdictions(sides: readonly Side[]): ScreeningAnswer['fundFlowJurisdictions'] {
   const scale = scaleOf(sides.map(({ basis }) => basis));
   const total = sides.reduce((sum, { basis }) => sum + basis.total * scale(basis), 0);
@@ -543,7 +556,7 @@ export function fundFlowJurisdictions(sides: readonly Side[]): ScreeningAnswer['
     }));
 }
 
-/** Services among the direct counterparties, most recent first. */
+/** Returns the services among the direct counterparties, most recent first. */
 export function historicalServices(sides: readonly Side[]): ScreeningAnswer['historicalServices'] {
   const serviceOf = ({ attribution }: Party): string | null =>
     attribution.isService ? attribution.key : null;
@@ -570,6 +583,7 @@ export function historicalServices(sides: readonly Side[]): ScreeningAnswer['his
     .slice(0, LIMITS.screeningListMax);
 }
 
+/** Returns the direct dealings with bridges. */
 export function bridgeActivity(sides: readonly Side[]): ScreeningAnswer['bridgeActivity'] {
   const bridges = attributedOf(sides).filter(({ attribution }) => attribution.category === 'BRIDGE');
   return {

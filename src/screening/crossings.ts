@@ -1,4 +1,7 @@
-/** What a trace finds at bridges: whose money went in or came out, and what the same holder did on the chain the bridge leads to. */
+/**
+ * Bridges in a trace: the addresses that paid into or out of a bridge, and their transfers on the chains that the bridge leads
+ * to.
+ */
 import { LIMITS } from '../base/limits.ts';
 import { type ChainId, isEvm } from '../chains/registry.ts';
 import type { NodeId } from '../graph/graph.ts';
@@ -28,7 +31,7 @@ interface BridgeUse {
   readonly bridge: NodeId;
   readonly attribution: Attribution;
   readonly entity: EntitySummary;
-  /** `out`: into the bridge. */
+  /** `out` means into the bridge. */
   readonly direction: Direction;
   readonly holderDepth: number;
   readonly valueUsd: number;
@@ -38,7 +41,7 @@ interface BridgeUse {
 
 const OTHER_WAY: Readonly<Record<Direction, Direction>> = { in: 'out', out: 'in' };
 
-/** Uses of bridges among the edges of a walk, greatest known USD first, at most `crossingsMax`. */
+/** Returns the uses of bridges among the edges of a walk, greatest known USD first, at most `crossingsMax`. */
 function bridgeUses({ place, walked, direction }: Walked): BridgeUse[] {
   const { nodes, depths, edges } = walked;
   const depthOf = new Map<NodeId, number>();
@@ -51,7 +54,7 @@ function bridgeUses({ place, walked, direction }: Walked): BridgeUse[] {
     const attribution = place.attributions.of(bridge);
     const { category, entity } = attribution;
     if (category !== 'BRIDGE' || entity === null) return;
-    // Between contracts of bridges money only changes its till.
+    // Between two bridge contracts, money does not leave the bridges.
     if (place.attributions.of(holder).category === 'BRIDGE') return;
     uses.push({
       holder,
@@ -77,11 +80,11 @@ function bridgeUses({ place, walked, direction }: Walked): BridgeUse[] {
     .slice(0, LIMITS.crossingsMax);
 }
 
-/** Where a bridge leads, as far as that is known of it. */
+/** The destinations of a bridge, as far as they are known. */
 interface Destinations {
   /** Chains on which the holder's own address can exist. */
   readonly chains: readonly ChainId[];
-  /** In words, for the explanation. */
+  /** Text for the explanation. */
   readonly led: string;
 }
 
@@ -95,7 +98,7 @@ function destinationsOf(use: BridgeUse, { place, reading }: Walked, deps: Screen
   return { chains: hit.sameAddress, led: `${hit.name} leads to ${all.join(', ')}${stated}` };
 }
 
-/** The holder on another chain; null where no transfer of it is known there. */
+/** Returns the holder on another chain; null if none of its transfers is known there. */
 function placeOn(
   chain: ChainId,
   use: BridgeUse,
@@ -110,7 +113,7 @@ function placeOn(
   return { graph, node, attributions, weighing: weighingOf(chain, deps) };
 }
 
-/** Whether the same bridge traded with the holder on the other side, the other way round. */
+/** Returns true if the same bridge also traded with the holder on the other chain, in the opposite direction. */
 function meetsBridge({ graph, node, attributions }: Place, use: BridgeUse, assessor: Assessor): boolean {
   const way = OTHER_WAY[use.direction];
   const columns = assessor.workspace.neighbours(way, LIMITS.counterpartiesMax);
@@ -129,7 +132,7 @@ type CrossingStart = Pick<
   'bridge' | 'bridgeAddress' | 'address' | 'direction' | 'valueUsd' | 'txCount' | 'fromChain'
 >;
 
-/** What both sides of a use have in common. */
+/** Returns the fields that every crossing of a use has. */
 function startOf(use: BridgeUse, { place, reading }: Walked): CrossingStart {
   const { entity, direction, valueUsd, unpriced, transfers, holder, bridge } = use;
   return {
@@ -144,8 +147,9 @@ function startOf(use: BridgeUse, { place, reading }: Walked): CrossingStart {
 }
 
 /**
- * The uses of bridges that a walk met. Of each, the chains that the bridge leads to are looked at for the same address: the one
- * match that needs nothing of the deposit itself. Where the same bridge trades with it there too, the match is the surer.
+ * Returns the bridge uses that a walk met. For each, the chains that the bridge leads to are searched for the same address: the
+ * only match that needs no data of the deposit itself. If the same bridge trades with the address there too, the match is more
+ * certain.
  */
 export function crossingsOf(options: Walked, deps: ScreeningDeps, assessor: Assessor): BridgeCrossing[] {
   const { reading, hops } = options;

@@ -1,4 +1,4 @@
-/** What every use case of screening is given. */
+/** Dependencies of the screening use cases. */
 import type { Clock } from '../base/clock.ts';
 import type { AssetFacts } from '../chains/assets.ts';
 import type { Bridges } from '../chains/bridges.ts';
@@ -11,10 +11,10 @@ import type { CountryLists } from '../risk/geography.ts';
 import type { Jurisdictions } from '../risk/jurisdictions.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
 
-/** Enough for what reads labels alone: entity, raw labels, sanctions check, oracle. */
+/** Dependencies of use cases that read only labels: entity, raw labels, sanctions check, oracle. */
 export interface LabelDeps {
   readonly labels: SnapshotSet;
-  /** The state of the five list groups as of now. */
+  /** Returns the current state of the five list groups. */
   readonly freshness: () => ListFreshness;
   readonly policy: RiskPolicy;
   readonly clock: Clock;
@@ -25,7 +25,7 @@ export interface ScreeningDeps extends LabelDeps {
   readonly outputs: Pick<OutputsReader, 'graph' | 'outputsOf' | 'addressNumber'>;
   readonly clusters: Pick<ClusterReader, 'clusterOf'>;
   readonly bridges: Pick<Bridges, 'of' | 'ofEntity'>;
-  /** Which assets are evidence, and how their prices are known. */
+  /** Which assets are evidence, and the status of their prices. */
   readonly assets: AssetFacts;
   readonly jurisdictions: Jurisdictions;
   readonly countryLists: CountryLists;

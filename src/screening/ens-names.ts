@@ -1,20 +1,21 @@
-/** Names given in place of addresses: `.eth` names are resolved before the work goes to a worker. */
+/** Names given instead of addresses: `.eth` names are resolved before the work goes to a worker. */
 import { AssayError } from '../base/errors.ts';
 import { isEvm, parseChainId } from '../chains/registry.ts';
 
-/** Looks a `.eth` name up. Null where it has no address; rejects where nobody could be asked. */
+/** Looks a `.eth` name up. Returns null if it has no address; rejects if no source could be asked. */
 export interface NameResolver {
   resolve(name: string): Promise<string | null>;
 }
 
-/** Fields of a request that may hold a name. */
+/** Fields of a request that may contain a name. */
 export type NameField = 'address' | 'from' | 'to';
 
 const NAME_FIELDS: readonly NameField[] = ['address', 'from', 'to'];
 
-/** RFC 1035 allows a name 253 characters. */
+/** RFC 1035 allows 253 characters in a name. */
 const NAME_CHARS_MAX = 253;
 
+/** Returns true if a text ends in `.eth`, in any letter case. */
 export const isEthName = (text: string): boolean => /\.eth$/i.test(text);
 
 const refuse = (field: NameField, what: string): AssayError =>
@@ -40,13 +41,14 @@ async function resolveField(
 
 export interface Resolved<Request> {
   readonly request: Request;
-  /** Name as it was given → address. */
+  /** Name as given → address. */
   readonly resolved: Readonly<Record<string, string>>;
 }
 
 /**
- * Puts addresses in the place of names. Throws INVALID_REQUEST naming the field where a name cannot be resolved, UNKNOWN_CHAIN;
- * rejects with what the resolver rejects with.
+ * Replaces names with addresses.
+ *
+ * @throws INVALID_REQUEST naming the field if a name cannot be resolved; UNKNOWN_CHAIN; any error of the resolver.
  */
 export async function resolveNames<
   Request extends { readonly chain: string } & { [Field in NameField]?: string },
@@ -57,7 +59,7 @@ export async function resolveNames<
     const text = request[field];
     if (text === undefined || !isEthName(text)) continue;
     const address = resolved[text] ?? (await resolveField(field, text, request.chain, resolver));
-    // A name may be any text, `__proto__.eth` too, but never `__proto__` itself.
+    // A name may be any text that ends in `.eth`, also `__proto__.eth`, but never `__proto__` itself.
     resolved[text] = address;
     addresses[field] = address;
   }

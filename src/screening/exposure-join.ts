@@ -1,4 +1,4 @@
-/** An entry of an exposure index joined with the labels of the address itself: the score and reasons that a screening would give. */
+/** Joins an entry of an exposure index with the labels of the address, for the same score and reasons as in a screening. */
 import { LIMITS } from '../base/limits.ts';
 import { isDerived } from '../labels/evidence-class.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
@@ -13,7 +13,7 @@ const CAP = 'DERIVED_LABELS_CAP';
 const DIRECTIONS = ['in', 'out'] as const;
 
 function ownPoints(evidence: RiskEvidence, policy: RiskPolicy): number {
-  // As most addresses are.
+  // Most addresses have neither labels nor sanctions.
   if (evidence.labels.length === 0 && evidence.sanctions.length === 0) return 0;
   return score(evidence, policy).scoreBreakdown.reduce(
     (sum, { factor, points }) => (factor === CAP ? sum : sum + points),
@@ -30,7 +30,7 @@ export interface JoinedScore {
 }
 
 /**
- * Returns the score of an address from its labels and its entry: of its two readings the higher one.
+ * Returns the score of an address from its labels and its entry: the higher one of the two readings.
  *
  * @param own - evidence of its labels alone
  */
@@ -39,7 +39,7 @@ export function joinScore(own: RiskEvidence, entry: ExposureVerdict, policy: Ris
   const counted = joinReading(own, entry, policy);
   if (factorsLeftOut !== null) {
     const leftOut = joinReading(own, { factors: factorsLeftOut, pointsWithoutDerived: null }, policy);
-    // As in a screening: of equal scores the one that rests on published evidence.
+    // As in a screening: if the scores are equal, the reading with published evidence decides.
     if (leftOut >= counted) return { score: leftOut, factors: factorsLeftOut, others: factors };
   }
   return { score: counted, factors, others: factorsLeftOut ?? [] };
@@ -61,10 +61,10 @@ function joinReading(
   return Math.min(100, points);
 }
 
-/** Reasons for shares that were not followed, by code, direction and share in units: a few can be made for each direction. */
+/** Reasons for shares that were not followed, by code, direction and share in units: one for each unit. */
 const unfollowedMade = new Map<string, (Reason | undefined)[]>();
 
-/** The reason for a share of an entry that was not followed, the same object for the same share. */
+/** Returns the reason for a share of an entry that was not followed; the same object for the same share. */
 function madeReason(code: UnfollowedCode, direction: 'in' | 'out', share: number): Reason {
   const name = `${code} ${direction}`;
   let made = unfollowedMade.get(name);
@@ -87,7 +87,7 @@ function madeReason(code: UnfollowedCode, direction: 'in' | 'out', share: number
 const rowReasons = new WeakMap<ScoreFactor, Reason>();
 const shared = new WeakSet<Reason>();
 
-/** Returns true for a reason that many entries give with the same object, so that it is worth keeping what is made of it. */
+/** Returns true for a reason object that many entries share, so that it is worth caching its rendered text. */
 export const isSharedReason = (reason: Reason): boolean => shared.has(reason);
 
 const newRowReason = (row: ScoreFactor): Reason => {
@@ -95,7 +95,7 @@ const newRowReason = (row: ScoreFactor): Reason => {
   return { code: 'EXPOSURE', severity, category, message, source: null, verified: true };
 };
 
-/** Returns the reason for a row; for one without names the same object each time. */
+/** Returns the reason for a row; for a row without names, the same object each time. */
 function rowReason(row: ScoreFactor): Reason {
   if (row.evidence.length > 0) return newRowReason(row);
   let reason = rowReasons.get(row);
@@ -107,7 +107,7 @@ function rowReason(row: ScoreFactor): Reason {
   return reason;
 }
 
-/** Returns the reasons that an entry gives, in the order of a screening's. */
+/** Returns the reasons of an entry, in the order of a screening. */
 export function entryReasons(
   { factors, others }: Pick<JoinedScore, 'factors' | 'others'>,
   { hubShare, cutShare, earlier }: Pick<ExposureVerdict, 'hubShare' | 'cutShare' | 'earlier'>,
@@ -126,19 +126,19 @@ export function entryReasons(
   return reasons;
 }
 
-/** Returns true for the reason that a relevant part of the value was not followed: no answer is clean beside it. */
+/** Returns true for the reason that a relevant part of the value was not followed. An answer with it is never clean. */
 export const isUnfollowed = ({ code }: Pick<Reason, 'code'>): boolean =>
   code === 'HUB_NOT_FOLLOWED' || code === 'WALK_CUT';
 
-/** Returns true if a row of either reading lets no verdict be `safe`. */
+/** Returns true if a row of either reading excludes the verdict `safe`. */
 export const hasGraveExposure = ({ factors, others }: Pick<JoinedScore, 'factors' | 'others'>): boolean =>
   factors.some(({ severity }) => isGrave(severity)) || others.some(({ severity }) => isGrave(severity));
 
-/** The reasons of an entry that come last: they add no points. */
+/** Returns the reasons of an entry that come last, because they add no points. */
 export const noteReasons = ({ notes }: Pick<ExposureVerdict, 'notes'>): Reason[] =>
   notes.map((note) => ({ ...note, severity: 'LOW', source: null, verified: true }));
 
-/** Why transfers are missing from an answer: there is no index of them, or what it says is too old. */
+/** Returns the reason that transfers are missing from an answer: there is no index of them, or its data is too old. */
 export const graphNotRead = (asOf: string | null): Reason => ({
   code: 'GRAPH_NOT_READ',
   severity: 'MEDIUM',
@@ -151,7 +151,7 @@ export const graphNotRead = (asOf: string | null): Reason => ({
   verified: true,
 });
 
-/** Why a clean answer says little: neither a label nor a transfer of the address is known. */
+/** The reason that a clean answer means little: neither a label nor a transfer of the address is known. */
 export const NOT_ASSESSED: Reason = {
   code: 'NOT_ASSESSED',
   severity: 'LOW',
@@ -162,13 +162,13 @@ export const NOT_ASSESSED: Reason = {
   verified: true,
 };
 
-/** The meaning of one look-up in an exposure index for an answer. */
+/** The result of one look-up in an exposure index, as an answer uses it. */
 export interface ExposureView {
   readonly status: ExposureStatus;
   readonly verdict: ExposureVerdict;
-  /** A transfer of the address is stored. */
+  /** True if a transfer of the address is stored. */
   readonly isSeen: boolean;
-  /** Set if the answer lacks transfers, or rests on an entry that has waited too long. */
+  /** Set if the answer lacks transfers, or uses an entry that has waited too long. */
   readonly notRead: Reason | null;
   /** When the entry was last up to date; null without an entry. */
   readonly asOf: string | null;

@@ -1,33 +1,44 @@
-/** Port of the oracle to an exposure index (src/exposure): the verdict on an address's transfers, computed in advance. */
+/** Port of the oracle to an exposure index (src/exposure): the precomputed verdict on an address's transfers. */
 import type { ChainId } from '../chains/registry.ts';
 import type { ScoreFactor } from '../risk/score.ts';
 import type { EarlierDealing } from './before-designation.ts';
 
 /**
- * State of an address. NO_GRAPH: no transfer of the chain is stored. NOT_READ: transfers are stored, but no index of them can be
- * used, or the address is in none and has transfers that an index has yet to read. UNSEEN: no stored transfer has the address. CLEAN: it has transfers, and nothing in them adds points or a reason. EXPOSED: it
- * has an entry.
+ * State of an address.
+ *
+ * - NO_GRAPH: no transfer of the chain is stored.
+ * - NOT_READ: transfers are stored, but no index of them can be used, or no index contains the address and it has transfers that
+ *   an index has not read yet.
+ * - UNSEEN: no stored transfer has the address.
+ * - CLEAN: it has transfers, and they add neither points nor a reason.
+ * - EXPOSED: it has an entry.
  */
 export const EXPOSURE = { NO_GRAPH: 0, NOT_READ: 1, UNSEEN: 2, CLEAN: 3, EXPOSED: 4 } as const;
 export type ExposureState = (typeof EXPOSURE)[keyof typeof EXPOSURE];
 
-/** Shares that were not followed are kept as reasons write them: in hundredths of a percent. */
+/** Shares that were not followed are stored in the unit that reasons use: hundredths of a percent. */
 export const HUB_SHARE_UNITS = 1e4;
 
-/** Exposure of an address, as it was computed. */
+/** Precomputed exposure of an address. */
 export interface ExposureVerdict {
   /** The rows of a score breakdown that come from transfers. */
   readonly factors: readonly ScoreFactor[];
   /** Points of the rows if counterparties with derived labels are left out; null if there are none. */
   readonly pointsWithoutDerived: number | null;
   /**
-   * The rows if derived labels are left out and their money is followed further (`DerivedReading`); null if there are none, or no label
-   * is derived.
+   * The rows if derived labels are left out and their money is followed further (`DerivedReading`); null if there are no such rows,
+   * or no label is derived.
    */
   readonly factorsLeftOut: readonly ScoreFactor[] | null;
-  /** Share of the value received and sent that could not be followed at a hub without a label, 0 to 1; null if it is too small for a reason. */
+  /**
+   * Share of the received and sent value that could not be followed beyond a hub without a label, 0 to 1; null if it is too small
+   * for a reason.
+   */
   readonly hubShare: { readonly in: number | null; readonly out: number | null };
-  /** The same that was left when a walk reached its limit; null as well of entries that a sweep computed: it has none. */
+  /**
+   * The same for the share that was left when a walk reached its limit. Also null if a sweep computed the entry, because a sweep
+   * has no limit.
+   */
   readonly cutShare: { readonly in: number | null; readonly out: number | null };
   /** Dealings that ended before the other party was designated. */
   readonly earlier: readonly EarlierDealing[];
@@ -54,19 +65,19 @@ export const NO_EXPOSURE: ExposureVerdict = {
   notes: [],
 };
 
-/** The state of the index of one chain; the same object for as long as nothing in it changed. */
+/** The state of the index of one chain; the same object while nothing in it changes. */
 export interface ExposureStatus {
   readonly state: 'NO_GRAPH' | 'NOT_READ' | 'READY';
   /** When entries that do not wait were last known to be up to date, ISO 8601 UTC; null if there is no index. */
   readonly asOf: string | null;
   /** Date of the newest stored transfer, ISO 8601 UTC; null if none is stored. */
   readonly graphAsOf: string | null;
-  /** Transfers were stored that the index has not read for longer than an answer may wait. */
+  /** True if transfers were stored that the index has not read for longer than an answer may wait. */
   readonly isOld: boolean;
 }
 
 /**
- * Returns what a thread knows of exposure that has no indexes: of a chain with stored transfers, that they were not read.
+ * Returns the reader of a thread without indexes. For a chain with stored transfers, it reports that they were not read.
  *
  * @param stored - number of stored transfers of a chain
  */
@@ -85,18 +96,21 @@ export function unreadExposures(stored: (chain: ChainId) => number): ExposureRea
   };
 }
 
-/** One thread's view of the exposure indexes. Not reentrant: details are of the last address that was found. */
+/** One thread's view of the exposure indexes. Not reentrant: details refer to the last address that was found. */
 export interface ExposureReader {
   /**
-   * Looks up the address whose key is `key[0, length)`.
+   * Looks up the address with the key `key[0, length)`.
    *
    * @returns its state; CLEAN and UNSEEN without any allocation
    */
   find(chain: ChainId, key: Uint8Array, length: number): ExposureState;
-  /** The state of the index of its chain. */
+  /** Returns the state of the index of its chain. */
   status(): ExposureStatus;
-  /** The entry of the address that was found last, if its state is EXPOSED. */
+  /** Returns the entry of the address that was found last, if its state is EXPOSED. */
   verdict(): ExposureVerdict;
-  /** Since when the address that was found last waits to be computed again, in milliseconds since the epoch; 0 if it does not wait. */
+  /**
+   * Returns the time since which the address that was found last waits to be computed again, in milliseconds since the epoch; 0
+   * if it does not wait.
+   */
   waitsSinceMs(): number;
 }

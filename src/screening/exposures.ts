@@ -1,4 +1,7 @@
-/** Whose money an address holds and whom it pays: the shares that the exposure kernel finds, as sections of an answer and evidence. */
+/**
+ * Origins and destinations of an address's money: the shares that the exposure kernel finds, as sections of an answer and as
+ * evidence.
+ */
 import { LIMITS } from '../base/limits.ts';
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
 import {
@@ -41,7 +44,7 @@ import {
   withDust,
 } from './weighing.ts';
 
-/** Bounds of walks, as reasons name them. */
+/** Limits of walks, as reasons report them. */
 export const WALK_BOUNDS = {
   degreeMax: LIMITS.counterpartiesMax,
   nodesMax: LIMITS.exposureNodesMax,
@@ -53,14 +56,14 @@ export interface FollowedSide {
   readonly flow: Flow;
   /** Measure of the shares. */
   readonly basis: DirectionBasis;
-  /** Weight of the direction without dust: what shares are of. */
+  /** Weight of the direction without dust. Shares refer to it. */
   readonly value: number;
   readonly rows: readonly ExposureRow<Attribution>[];
   readonly unknownShare: number;
   readonly unfollowed: Unfollowed;
   readonly stops: ExposureResult<Attribution>['stops'];
   readonly isComplete: boolean;
-  /** Assets without a price that moved beside it, each followed by itself; each has none of its own. */
+  /** Assets without a price that moved beside it, each followed separately. In these, `apart` is empty. */
   readonly apart: readonly FollowedSide[];
 }
 
@@ -79,7 +82,7 @@ const sharesOf = (stops: readonly { readonly share: number }[]): number =>
   stops.reduce((sum, { share }) => sum + share, 0);
 
 /**
- * Returns the parts of a direction that were not followed. Less than dust in all is none: anybody can send it from anywhere.
+ * Returns the parts of a direction that were not followed. If only dust moved, they are 0: anyone can send dust from anywhere.
  *
  * @param value - weight of the direction without dust
  */
@@ -93,8 +96,8 @@ export const unfollowedOf = (
     : { hub, cut, valueUsd: basis.basis === 'USD' ? value : null };
 
 /**
- * Returns what was not followed of a direction in which nothing has a price: the worst of its assets decides. Beside priced value they are no
- * reason to warn, as nothing says that they are worth anything.
+ * Returns the parts that were not followed of a direction in which nothing has a price: the worst of its assets decides. Beside
+ * priced value such assets are no reason to warn, because nothing shows that they are worth anything.
  */
 export const worstUnfollowed = (assets: readonly Unfollowed[]): Unfollowed => ({
   hub: Math.max(0, ...assets.map(({ hub }) => hub)),
@@ -103,8 +106,8 @@ export const worstUnfollowed = (assets: readonly Unfollowed[]): Unfollowed => ({
 });
 
 /**
- * Follows money in one direction through addresses without a label, until one that has one; and each asset without a price by itself, so
- * that another asset beside it, of whatever value, does not hide where it came from.
+ * Follows money in one direction through addresses without a label, until it reaches a labelled one. Each asset without a price
+ * is followed separately, so that another asset beside it, of whatever value, does not hide its origin.
  */
 export function follow(
   { graph, node, direction, flow, maxHops, attributions, weighing, derived }: FollowOptions,
@@ -131,7 +134,7 @@ export function follow(
     );
   const basis = directionBasis(graph, node, direction, weighing);
   const withoutDust = through(weighing);
-  // If dust is all there is, the answer still says whose it was.
+  // If only dust moved, the answer still attributes it.
   const result = withoutDust.total > 0 || basis.total === 0 ? withoutDust : through(withDust(weighing));
   const own = attributions.of(node);
   const isStartKnown = absorbs(own, derived);
@@ -142,13 +145,13 @@ export function follow(
     const hubs = stops.filter(
       (stop) => stop.reason === 'MAX_DEGREE' && !(isStartKnown && stop.node === node),
     );
-    // A service trades with everybody: no walk from it reaches an end.
+    // A service trades with everybody, so no walk from it reaches an end.
     const cut = own.isService ? 0 : sharesOf(stops.filter(({ reason }) => reason === 'BUDGET'));
     return unfollowedOf(measured, total, { hub: sharesOf(hubs), cut });
   };
   const apart = basis.followedApart.flatMap((asset): FollowedSide[] => {
     const measured = basisApart(asset, basis);
-    // Dust whatever its price.
+    // Dust, whatever its price.
     if (measured.unpriced.length === 0) return [];
     const found = through(weighing, {
       asset: asset.assetId as number,
@@ -181,14 +184,14 @@ export function follow(
       basis.basis === 'UNKNOWN'
         ? worstUnfollowed(apart.map((side) => side.unfollowed))
         : unfollowedIn(basis, result),
-    // If nothing but assets apart moved, it is they that are followed.
+    // If only assets that are followed separately moved, they have the stops.
     stops: apart.length > 0 && basis.basis === 'UNKNOWN' ? [] : result.stops,
     isComplete: result.isComplete,
     apart,
   };
 }
 
-/** A side of which nothing is known. */
+/** Returns a side on which nothing was followed. */
 export const nothingFollowed = (direction: Direction, flow: Flow): FollowedSide => ({
   direction,
   flow,
@@ -203,10 +206,10 @@ export const nothingFollowed = (direction: Direction, flow: Flow): FollowedSide 
 });
 
 /**
- * A followed side as answers show it: shares of all that moved, dust included. Dust leaves the walk and brings no points, but the
- * shares of direct counterparties stay exact.
+ * Returns a followed side as answers show it: with shares of all that moved, including dust. Dust is left out of the walk and
+ * brings no points, but the shares of direct counterparties stay exact.
  *
- * @param read - the same direction as it was read, with the labelled direct counterparties, those of dust among them
+ * @param read - the same direction as it was read, with the labelled direct counterparties, including those of dust
  */
 export function withDustShown(
   side: FollowedSide,
@@ -226,7 +229,7 @@ export function withDustShown(
 
 function withDustOf(side: FollowedSide, parties: readonly Party[], derived: DerivedReading): FollowedSide {
   const { basis, value } = side;
-  // Without dust, or with nothing else, the shares are of all that moved already.
+  // If no dust moved, or nothing else, the shares already refer to all that moved.
   if (value === 0 || value >= basis.total) return side;
   const followedPart = value / basis.total;
   const rows = side.rows.map((row) => ({
@@ -253,7 +256,10 @@ function withDustOf(side: FollowedSide, parties: readonly Party[], derived: Deri
   return { ...side, value: basis.total, rows, unknownShare: Math.max(0, 1 - known) };
 }
 
-/** Rounds percentages to two decimals so that they still add up to 100 (largest remainder). Empty where no value moved. */
+/**
+ * Rounds percentages to two decimals so that they still add up to 100 (largest remainder). Returns an empty object if no value
+ * moved.
+ */
 export function roundedShares<K extends string>(values: ReadonlyMap<K, number>): Partial<Record<K, number>> {
   const total = [...values.values()].reduce((sum, value) => sum + value, 0);
   if (!(total > 0)) return {};
@@ -268,16 +274,16 @@ export function roundedShares<K extends string>(values: ReadonlyMap<K, number>):
   const shares: Partial<Record<K, number>> = {};
   for (const { name, whole } of rows) {
     const share = (whole + (left-- > 0 ? 1 : 0)) / 100;
-    // Less than a hundredth of a percent is not listed.
+    // A share of less than a hundredth of a percent is not listed.
     if (share > 0) shares[name] = share;
   }
   return shares;
 }
 
-/** Below this a share is the rounding of floats. */
+/** A share below this is a rounding error of floats. */
 const SHARE_MIN = 1e-9;
 
-/** Category → percentage of the value that moved, direct and indirect together, the rest under UNKNOWN. */
+/** Returns category → percentage of the value that moved, direct and indirect together, with the rest as UNKNOWN. */
 export function categoryShares({
   rows,
   unknownShare,
@@ -289,7 +295,7 @@ export function categoryShares({
   return roundedShares(shares);
 }
 
-/** How rows of answers name what their shares are of. */
+/** The asset and price that rows of answers show for their shares. */
 interface Shown extends PriceShown {
   readonly asset: string | null;
 }
@@ -298,15 +304,16 @@ const NO_PRICE = { priceStatus: 'NONE', priceDate: null } as const;
 
 /** How the rows of a direction are shown. */
 export interface ExposureNames {
-  /** As answers write an asset. */
+  /** Returns an asset as answers write it. */
   readonly shown: (asset: string) => string;
-  /** How the priced assets of the direction are priced: the weakest of them. */
+  /** Price status of the direction: the weakest among its priced assets. */
   readonly price: PriceShown;
 }
 
 /**
- * Exposures by category and entity, greatest first, the unattributed rest among them. Assets without a price beside others have rows
- * of their own, each with its share of that asset; those that are not followed, of direct counterparties alone.
+ * Returns exposures by category and entity, greatest first, including the unattributed rest. Assets without a price beside others
+ * have their own rows, each with its share of that asset. If such an asset is not followed, its rows are only those of direct
+ * counterparties.
  */
 export function exposuresOf(
   side: FollowedSide,
@@ -319,7 +326,7 @@ export function exposuresOf(
     .slice(0, LIMITS.exposuresListed);
 }
 
-/** Rows of one attribution and type as one: an answer does not list an entity once for each confidence. */
+/** Merges rows of one attribution and type: an answer does not list an entity once for each confidence. */
 function mergedRows(rows: readonly ExposureRow<Attribution>[]): ExposureRow<Attribution>[] {
   const merged = new Map<string, ExposureRow<Attribution>>();
   for (const row of rows) {
@@ -351,7 +358,7 @@ function weighedExposures(
 ): Exposure[] {
   const rows = mergedRows(parts);
   const { shown, price } = names;
-  // Priced value that is worth no cent in all is weighed by amount, and shown as 0.00.
+  // Priced value that totals less than a cent is weighed by amount, and shown as 0.00.
   const isWorthless = basis.basis !== 'USD' && basis.unpriced.length === 0 && price.priceStatus !== 'NONE';
   const isInUsd = basis.basis === 'USD' || isWorthless;
   const of: Shown = isInUsd
@@ -387,14 +394,17 @@ function weighedExposures(
     class: null,
     valueUsd: isWorthless ? 0 : isInUsd ? twoDecimals(value * unknownShare) : null,
     hops: 1,
-    // Only transfers that the address itself made with parties without a label.
+    // Only transfers between the address itself and parties without a label.
     txCount: rest(flow.transfers, (row) => row.transfers),
     unpricedTxCount: rest(flow.unpricedTransfers, (row) => row.unpricedTransfers),
   };
   return [...listed, unknown].sort((a, b) => b.percentage - a.percentage || b.txCount - a.txCount);
 }
 
-/** The rows of each asset without a price that is not followed: its labelled direct counterparties by attribution, and the rest. */
+/**
+ * Returns the rows of each asset without a price that is not followed: its labelled direct counterparties by attribution, and the
+ * rest.
+ */
 function unpricedExposures(
   { direction, basis }: FollowedSide,
   unpriced: Side['unpriced'],
@@ -444,7 +454,10 @@ function unpricedExposures(
   });
 }
 
-/** Value from further hops and value without a label, as evidence: shares of the address's own value, and of each asset apart. */
+/**
+ * Returns value from further hops and value without a label as evidence: shares of the address's own value, and of each asset
+ * that is followed separately.
+ */
 export const indirectEvidence = (side: FollowedSide, own: Attribution): ExposureEvidence[] =>
   [side, ...side.apart].flatMap((one) => indirectEvidenceOf(one, own));
 
@@ -452,7 +465,7 @@ function indirectEvidenceOf(
   { direction, basis, value, rows, unknownShare }: FollowedSide,
   own: Attribution,
 ): ExposureEvidence[] {
-  // Without a basis there is nothing to share out; assets without a price are judged one by one.
+  // Without a basis there is no value to divide. Assets without a price are judged one by one.
   if (value === 0) return [];
   const measured = { ...basis, total: value };
   const evidence = rows.flatMap(({ attribution, type, shareByHop }): ExposureEvidence[] => {
@@ -480,7 +493,7 @@ function indirectEvidenceOf(
   return [...evidence, { ...unknown, direction, hops: 1, ...measureOf(measured, unknownShare) }];
 }
 
-/** Where the money could not be followed to the end, and the assets that were not followed at all. */
+/** Returns the addresses at which money could not be followed further, and the assets that were not followed at all. */
 export const stoppedFlows = (
   sides: readonly FollowedSide[],
   { graph, node }: { readonly graph: TransferGraph; readonly node: NodeId },
@@ -507,7 +520,7 @@ export const stoppedFlows = (
     return [...stopped, ...left.slice(0, LIMITS.screeningListMax)];
   });
 
-/** Dealings with darknet markets, direct and through others. */
+/** Returns the dealings with darknet markets, direct and indirect. */
 export function darknetExposure(sides: readonly FollowedSide[]): ScreeningAnswer['darknetExposure'] {
   const scale = scaleOf(sides.map(({ basis }) => basis));
   const total = sides.reduce((sum, { basis, value }) => sum + value * scale(basis), 0);

@@ -1,30 +1,39 @@
-/** What was fetched of which address and when, on disk: so that no history is read twice, and a long one is gone on with. */
+/**
+ * Stores on disk which part of an address's history was fetched, and when, so that no history is read twice and a long one is
+ * continued.
+ */
 import { AssayError } from '../base/errors.ts';
 import { openEnvironment } from '../base/lmdb.ts';
 import type { ChainId } from '../chains/registry.ts';
 
 export interface FetchedRecord {
-  /** When the newest part was read, milliseconds since the epoch. */
+  /** Time at which the newest part was read, milliseconds since the epoch. */
   readonly fetchedAtMs: number;
-  /** Height of the newest transfer; null where the address has none. */
+  /** Height of the newest transfer; null if the address has no transfers. */
   readonly newestHeight: number | null;
-  /** Everything above this height is stored; null where everything is. */
+  /** All transfers above this height are stored; null if the whole history is stored. */
   readonly resumeBelow: number | null;
-  /** Whether the source left kinds of transfers out. */
+  /** True if the source left out some kinds of transfers. */
   readonly lacksKinds: boolean;
 }
 
 export interface FetchedStore {
   get(chain: ChainId, address: string): FetchedRecord | null;
-  /** Resolves once `get` answers it. Lost at a crash at worst: then it is fetched again, and nothing is counted twice. */
+  /**
+   * Resolves once `get` returns the record. A crash may lose it: the history is then fetched again, and nothing is counted twice.
+   */
   put(chain: ChainId, address: string, record: FetchedRecord): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Changes when bytes of the database mean something else. Never reused. */
+/** Changes when the meaning of the stored bytes changes. A version is never reused. */
 const FORMAT = { name: 'assay-fetched', version: 1 } as const;
 
-/** Opens the store at `path`, a file. Throws STORE_VERSION for one of another format, which it leaves as it is. */
+/**
+ * Opens the store at `path`, a file.
+ *
+ * @throws STORE_VERSION if the file has another format; it is left as it is.
+ */
 export function openFetchedStore(options: { readonly path: string }): FetchedStore {
   const root = openEnvironment(options.path, { maxDbs: 2, noSubdir: true });
   const meta = root.openDB<unknown, string>({ name: 'meta', encoding: 'msgpack' });

@@ -1,4 +1,4 @@
-/** Totals of a flow by asset, in the form of answers. */
+/** Totals of a flow by asset, as answers show them. */
 import type { AssetFlow, Flow } from '../graph/transfers.ts';
 import type { AssetTotal, FlowTotal } from './answers.ts';
 import { addUsd, twoDecimals } from './counterparties.ts';
@@ -15,13 +15,14 @@ const assetTotal = (flow: AssetFlow, names: FlowNames): AssetTotal => ({
   txCount: flow.transfers,
 });
 
+/** Returns the totals of a flow, with one row for each asset. */
 export const flowTotal = ({ valueUsd, transfers, byAsset }: Flow, names: FlowNames): FlowTotal => ({
   valueUsd,
   txCount: transfers,
   byAsset: byAsset.map((flow) => assetTotal(flow, names)),
 });
 
-/** Inflow less outflow. The USD figure is unknown if any transfer is unpriced: a difference has no lower bound. */
+/** Returns inflow minus outflow. The USD figure is null if any transfer has no price, because a difference has no lower bound. */
 export function netTotal(inflow: Flow, outflow: Flow, names: FlowNames): FlowTotal {
   const totals = new Map<string, AssetTotal>();
   const add = (flow: AssetFlow, sign: 1n | -1n): void => {

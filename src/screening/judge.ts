@@ -1,4 +1,4 @@
-/** Judges what the labels of an address say: reasons in words, and the evidence that the score is made of. */
+/** Derives reasons, and the evidence for the score, from the labels of an address. */
 import { LIMITS } from '../base/limits.ts';
 import type { Label, OwnerAttribution, SanctionsEntry } from '../labels/label.ts';
 import { countsAsSanction, OWNER_CONFIDENCE_MIN } from '../labels/sanction-hit.ts';
@@ -17,7 +17,7 @@ import {
   sanctionsEntries,
 } from './sanctions-detail.ts';
 
-/** One label as evidence of what the address itself is. Its confidence is at most that of its independence group. */
+/** Returns one label as evidence about the address itself. Its confidence is at most that of its independence group. */
 export function ownershipEvidence(label: Label): OwnershipEvidence {
   const { category, threatLevel, source } = label;
   const sources = shippedSources();
@@ -33,18 +33,20 @@ export function ownershipEvidence(label: Label): OwnershipEvidence {
   };
 }
 
-/** Points of an address whose only label is this one, which no list has named. */
+/** Returns the points of an address with only this label, if no list has named it. */
 export const loneLabelPoints = (label: Label, policy: RiskPolicy): number =>
   // Most labels weigh nothing, whatever their source.
   policy.weights[label.category] === 0 && label.threatLevel !== 'CRITICAL'
     ? 0
     : labelPoints(ownershipEvidence(label), policy);
 
-/** Names a listing that makes an address sanctioned, and says so if the list names its owner and not the address. */
+/**
+ * Returns the text of a listing that makes an address sanctioned, with a note if the list names its owner and not the address.
+ */
 const listingText = ({ list, entityName, matchType }: SanctionsEntry): string =>
   `${list}: ${entityName}${matchType === 'OWNER' ? ' (as owner)' : ''}`;
 
-/** Evidence from the labels alone. */
+/** Returns the evidence from the labels alone. */
 export function labelEvidence(
   labels: readonly Label[],
   policy: RiskPolicy,
@@ -59,7 +61,7 @@ export function labelEvidence(
     exposures: [],
     isService:
       primary !== undefined &&
-      // A derived or weak label names an address; it never makes it a service, which would lower what its dealings count.
+      // A derived or weak label names an address, but never makes it a service, which would lower the points of its dealings.
       isFirmLabel(primary, policy) &&
       policy.services.has(primary.category) &&
       policy.weights[primary.category] < policy.riskyFrom,
@@ -99,7 +101,10 @@ function sanctionReason(entry: SanctionsEntry, verified: boolean, asOf: string |
   };
 }
 
-/** The reason that a label of a designated party gives. It names no date of the label: addresses that differ in it alone share the reason. */
+/**
+ * Returns the reason for a label of a designated party. It contains no date of the label, so that addresses that differ only in
+ * the date share the reason.
+ */
 function ownerReason(
   entry: SanctionsEntry,
   { source, confidence }: OwnerAttribution,
@@ -120,14 +125,17 @@ function ownerReason(
   };
 }
 
-/** Returns the HIGH reasons of labels that attribute the address to a designated party, but not surely enough. */
+/**
+ * Returns the HIGH reasons for labels that attribute the address to a designated party, but not with enough confidence to make it
+ * sanctioned.
+ */
 export function suspectedOwnerReasons(labels: readonly Label[], asOf: string | null = null): Reason[] {
   return sanctionsEntries(labels, asOf)
     .filter((entry) => isSuspectedOwner(entry, asOf))
     .map((entry) => sanctionReason(entry, isVerified(entry, labels), asOf));
 }
 
-/** Whether a label that carries the entry was checked against a publisher's file. */
+/** Returns true if a label that has the entry was checked against a publisher's file. */
 function isVerified(entry: SanctionsEntry, labels: readonly Label[]): boolean {
   const identity = entryIdentity(entry);
   return labels.some(
@@ -135,14 +143,18 @@ function isVerified(entry: SanctionsEntry, labels: readonly Label[]): boolean {
   );
 }
 
-/** Label points or a threat from which on a label is worth a reason. */
+/** Returns true if the points or the threat level of a label are high enough for a reason. */
 export function isWorthReason(label: Label, policy: RiskPolicy): boolean {
   if (label.threatLevel === 'MEDIUM' || label.threatLevel === 'HIGH' || label.threatLevel === 'CRITICAL')
     return true;
   return policy.weights[label.category] * label.confidence >= 1;
 }
 
-/** @param severity - of the label among all labels of the address (`labelSeverities`) */
+/**
+ * Returns the reason for a label.
+ *
+ * @param severity - of the label among all labels of the address (`labelSeverities`)
+ */
 export function labelReason(label: Label, severity: RiskLevel): Reason {
   return {
     code: 'LABEL',
@@ -154,7 +166,7 @@ export function labelReason(label: Label, severity: RiskLevel): Reason {
   };
 }
 
-/** The reasons that labels give: lists in force, then labels in their order, then what is history. At most `oracleReasonsMax`. */
+/** Returns the reasons from labels: lists in force, then labels in their order, then history. At most `oracleReasonsMax`. */
 export function labelReasons(
   labels: readonly Label[],
   policy: RiskPolicy,
@@ -168,7 +180,7 @@ export function labelReasons(
     const reason = sanctionReason(entry, isVerified(entry, labels), asOf);
     (isInForce(entry, asOf) ? listed : history).push(reason);
   }
-  // What a list says is told in the list's own words; its label would only repeat it.
+  // A listing already has a reason in the list's own words; its label would only repeat it.
   const isListing = (label: Label): boolean =>
     label.category === 'SANCTIONED_ENTITY' && label.sanctions.length > 0;
   const current = unsettledLabels(labels.filter((label) => !isHistory(label, asOf)));

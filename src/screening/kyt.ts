@@ -1,4 +1,4 @@
-/** POST /kyt: the risk of a transfer, by what its parties are, whom they dealt with, and what lies between them. */
+/** POST /kyt: the risk of a transfer, from its parties, their dealings, and the paths between them. */
 import { isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
@@ -24,16 +24,17 @@ import { parseSubject } from './subject.ts';
 
 export interface KytRequest {
   readonly chain: string;
-  /** Either this … */
+  /** The single address. Either this field is given, or both `from` and `to`. */
   readonly address?: string;
-  /** … or both of these. */
+  /** The sender of a pair. */
   readonly from?: string;
+  /** The receiver of a pair. */
   readonly to?: string;
-  /** `in`, `out` or `both` (default): of the single address. */
+  /** Direction of the single address: `in`, `out` or `both` (default). */
   readonly direction?: string;
   /** Names that were resolved before. */
   readonly resolved?: Readonly<Record<string, string>>;
-  /** How much of the parties' own histories is in the store (on-demand.ts). */
+  /** Coverage of the parties' own histories in the store (on-demand.ts). */
   readonly history?: CoverageEntry;
 }
 
@@ -50,7 +51,11 @@ type Parties =
   | { readonly kind: 'single'; readonly address: string }
   | { readonly kind: 'pair'; readonly from: string; readonly to: string };
 
-/** Throws INVALID_REQUEST where the request names neither one address nor a pair. */
+/**
+ * Returns the parties of a request.
+ *
+ * @throws INVALID_REQUEST if the request names neither one address nor a pair.
+ */
 function partiesOf({ address, from, to }: KytRequest): Parties {
   const refuse = (field: string, sentence: string): AssayError =>
     new AssayError('INVALID_REQUEST', `${field}: ${sentence}`, { field });
@@ -91,7 +96,7 @@ function flagsOfParty(party: FlagParty, assessment: Assessment, deps: ScreeningD
   );
 }
 
-/** What is known to have moved from one party to the other; null where nothing is. */
+/** Returns the known flow from one party to the other; null if no transfer is known. */
 function flowBetween(from: Assessment, to: Assessment, { assets }: ScreeningDeps): FlowTotal | null {
   if (from.place === null || to.place === null) return null;
   const edges = from.place.graph.edge(from.place.node, to.place.node);
@@ -110,7 +115,7 @@ function flowBetween(from: Assessment, to: Assessment, { assets }: ScreeningDeps
   );
 }
 
-/** True if more than dust moved over any of the edges since a time. */
+/** Returns true if more than dust moved over any of the edges since a time. */
 function isDealtSince(
   edges: readonly EdgeDetail[],
   fromMs: number,
@@ -124,7 +129,7 @@ function isDealtSince(
   });
 }
 
-/** Risky parties on the shortest known ways from the sender to the receiver, as the receiver is exposed to them. */
+/** Returns risky parties on the shortest known paths from the sender to the receiver, as exposures of the receiver. */
 function riskyBetween(from: Assessment, to: Assessment, workspace: KernelWorkspace): ExposureEvidence[] {
   if (from.place === null || to.place === null || from.place.node === to.place.node) return [];
   const { graph, node, attributions, weighing } = from.place;
@@ -140,7 +145,7 @@ function riskyBetween(from: Assessment, to: Assessment, workspace: KernelWorkspa
       stepsMax: LIMITS.pathStepsMax,
       timeRespecting: true,
     },
-    // A risky service between the two is what is looked for: none ends the search.
+    // The search looks for risky services between the two, so no service ends it.
     { graph, workspace, weighing, isService: () => false },
   );
   const found = new Map<number, ExposureEvidence>();
@@ -167,23 +172,23 @@ function riskyBetween(from: Assessment, to: Assessment, workspace: KernelWorkspa
   return [...found.values()];
 }
 
-/** Assets without a price of both parties, each once. */
+/** Returns the assets without a price of all parties, each once. */
 const unpricedAssetsOf = (assessments: readonly Assessment[]): string[] => [
   ...new Set(assessments.flatMap(({ coverage }) => coverage.graph.unpricedAssets ?? [])),
 ];
 
-/** Reasons of both parties, each once. */
+/** Returns the reasons of all parties, each once. */
 function reasonsOf(assessments: readonly Assessment[]): Reason[] {
   const seen = new Map<string, Reason>();
   for (const reason of assessments.flatMap((one) => one.reasons)) seen.set(JSON.stringify(reason), reason);
-  // What qualifies the whole answer stands at its end.
+  // The reason that qualifies the whole answer comes last.
   const stale = [...seen.values()].filter(({ code }) => code === 'STALE_OR_MISSING_DATA');
   return [...[...seen.values()].filter(({ code }) => code !== 'STALE_OR_MISSING_DATA'), ...stale];
 }
 
 /**
- * Checks one address or a pair. Synchronous; bounded as screening is. Throws UNKNOWN_CHAIN, INVALID_ADDRESS, or INVALID_REQUEST
- * naming the field.
+ * Returns the query that checks one address or a pair. Synchronous, with the same bounds as a screening. The query throws
+ * UNKNOWN_CHAIN, INVALID_ADDRESS, or INVALID_REQUEST naming the field.
  */
 export function createKyt(deps: ScreeningDeps, { assess, workspace }: Assessor): KytQuery {
   const { policy, clock } = deps;

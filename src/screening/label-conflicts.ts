@@ -10,15 +10,19 @@ import { isDirectHit, isHistory } from './sanctions-detail.ts';
 
 const isHarmful = (label: Label): boolean => threatOrder(label.threatLevel) >= threatOrder('HIGH');
 
-/** A tag that says: labels of this category are wrong about this address. Honoured of sources that may correct others. */
+/**
+ * Prefix of a tag that means: labels of this category are wrong about this address. Only valid for sources that may correct
+ * others.
+ */
 const CORRECTS = 'corrects:';
 
 const corrects = (label: Label, category: string): boolean =>
   shippedSources().of(label.source)?.corrects === true && label.tags.includes(`${CORRECTS}${category}`);
 
 /**
- * Whether a label that comes first says that a later one is not about the holder of the address. An authority that holds seized
- * coins is not the crime that they came from; and a correction names the category that other publishers wrongly give.
+ * Returns true if a label that comes first means that a later one is not about the holder of the address. An authority that holds
+ * seized coins did not commit the crime that they came from, and a correction names the category that other publishers wrongly
+ * give.
  */
 function settles(first: Label, later: Label): boolean {
   if (isDerived(first.class) || !isHarmful(later)) return false;
@@ -27,9 +31,9 @@ function settles(first: Label, later: Label): boolean {
 }
 
 /**
- * Returns the labels that say what the holder of an address is: all but those that an earlier label settles.
+ * Returns the labels that describe the holder of an address: all except those that an earlier label settles.
  *
- * @param labels Labels in the order of the written rule (labels/primary.ts).
+ * @param labels Labels in the order of the documented rule (labels/primary.ts).
  */
 export function unsettledLabels(labels: readonly Label[]): readonly Label[] {
   if (labels.length < 2) return labels;
@@ -45,24 +49,24 @@ export function unsettledLabels(labels: readonly Label[]): readonly Label[] {
 
 type ConflictField = LabelConflict['fields'][number];
 
-/** SAFE and LOW ask for the same: nothing. */
+/** SAFE and LOW are one step, because neither requires an action. */
 const threatStep = (label: Label): number => Math.max(1, threatOrder(label.threatLevel));
 
-/** Whether the label names an owner: the entity of a crime is mostly the name of a case. */
+/** Returns true if the label names an owner. The entity of a crime label is mostly the name of a case. */
 const namesOwner = (label: Label): boolean => label.category !== 'OTHER' && !isHarmful(label);
 
-/** Two names for one crime: of one entity, or a crime beside the sanction of its author. */
+/** Returns true if two labels name one crime: they have one entity, or one of them is the sanction of its author. */
 const isOneCrime = (a: Label, b: Label): boolean =>
   isHarmful(a) &&
   isHarmful(b) &&
   (a.entity.id === b.entity.id || [a, b].some(({ category }) => category === 'SANCTIONED_ENTITY'));
 
-/** Returns the fields that two labels disagree about; none if the difference does not matter. */
+/** Returns the fields in which two labels disagree; empty if the difference is not relevant. */
 function disagreement(a: Label, b: Label): ConflictField[] {
-  // A label without a category of its own contradicts nothing but a threat.
+  // A label without a specific category only contradicts another threat level.
   const isThreatOther = threatStep(a) !== threatStep(b);
   const isOwnerOther = namesOwner(a) && namesOwner(b) && a.entity.id !== b.entity.id;
-  // The kind of service that one owner runs is no contradiction.
+  // Two kinds of service that one owner runs are no contradiction.
   const isKindOther =
     a.category !== b.category && !isOneCrime(a, b) && (isHarmful(a) || isHarmful(b) || isOwnerOther);
   if (a.category === 'OTHER' && b.category === 'OTHER' && !isThreatOther) return [];
@@ -115,11 +119,11 @@ function conflictOf(first: Label, later: Label, fields: ConflictField[], isSettl
 }
 
 /**
- * Returns the contradictions among the labels of an address: each label that disagrees with the first one in category, threat level
- * or owner, with what was decided. Labels that say the same as one before them are not repeated.
+ * Returns the contradictions among the labels of an address: each label that disagrees with the first one in category, threat
+ * level or owner, with the decision. A label that repeats an earlier one is left out.
  *
- * @param labels Labels in the order of the written rule.
- * @param asOf ISO date, or null for now: labels that are mere history then are left out.
+ * @param labels Labels in the order of the documented rule.
+ * @param asOf ISO date, or null for now: labels that are history at that time are left out.
  * @returns At most `labelConflictsMax`.
  */
 export function labelConflicts(labels: readonly Label[], asOf: string | null = null): LabelConflict[] {

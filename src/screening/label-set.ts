@@ -1,6 +1,6 @@
 /**
- * The entity label set: GET /entity/{address}, POST /screen and GET /address/{chain}/{address}/labels answer the same data.
- * As objects for whoever reads them, and as bytes for the hot path; both are the same text.
+ * The entity label set. GET /entity/{address}, POST /screen and GET /address/{chain}/{address}/labels return the same data: as
+ * objects, or as bytes on the hot path. Both give the same text.
  */
 
 import { NOT_LABELLED } from '../labels/index/reader.ts';
@@ -22,7 +22,7 @@ import { parseSubject } from './subject.ts';
 
 export type LabelSetQuery = (chainText: string, addressText: string) => EntityLabelSet;
 
-/** The end of every label set of a context: what does not depend on the address. */
+/** Returns the end of every label set of a context: the fields that do not depend on the address. */
 const tailOf = (
   { coverage, staleReason, reader }: LabelContext,
   assessed: boolean,
@@ -33,7 +33,7 @@ const tailOf = (
   dataVersion: reader.meta.dataVersion,
 });
 
-/** Answers with objects. Throws UNKNOWN_CHAIN or INVALID_ADDRESS. */
+/** Returns the query that answers with objects. It throws UNKNOWN_CHAIN or INVALID_ADDRESS. */
 export function createLabelSet(deps: LabelDeps): LabelSetQuery {
   const contextNow = createLabelContext(deps);
   return (chainText, addressText) => {
@@ -55,7 +55,7 @@ export function createLabelSet(deps: LabelDeps): LabelSetQuery {
 const LABELS = fragment('"labels":');
 const CLEAN = fragment(',"sanctioned":false,"sanctionsDetail":null,');
 
-/** Answers with bytes: see AnswerWriter. Only a sanctioned address costs objects. */
+/** Returns the writer that answers with bytes: see AnswerWriter. Only a sanctioned address needs objects. */
 export function createLabelSetWriter(deps: LabelDeps): AnswerWriter {
   const contextNow = createLabelContext(deps);
   const found = newFound();
@@ -78,7 +78,7 @@ export function createLabelSetWriter(deps: LabelDeps): AnswerWriter {
     const labelsAt = at;
     at = reader.writeLabelsJson(handle, chain, out, labelsAt);
     if (at < 0) return -1;
-    // An address can be labelled on other chains of its family alone: then the array is empty.
+    // An address may have labels only on other chains of its family: then the array is empty.
     const tail = at - labelsAt > 2 ? known : unknown;
     if (handle === NOT_LABELLED || !reader.isSanctioned(handle, chain))
       return copyInto(tail, out, copyInto(CLEAN, out, at));

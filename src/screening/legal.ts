@@ -1,6 +1,6 @@
 /**
- * What the law of a jurisdiction asks in view of what was found: the duties of its statutes, by what the answer says. A country
- * without a row gets the FATF Recommendations, which bind no business by themselves, and the answer says so.
+ * Legal duties that follow from an answer, from the statutes of a jurisdiction. A country without a row gets the FATF
+ * Recommendations, which do not bind a business by themselves, and the answer says so.
  */
 import {
   type Duty,
@@ -16,14 +16,14 @@ export interface LegalFacts {
   readonly jurisdiction: string;
   readonly sanctioned: boolean;
   readonly riskLevel: 'LOW' | 'MEDIUM' | 'HIGH' | 'CRITICAL';
-  /** The five lists are not all fresh. */
+  /** True if not all of the five lists are fresh. */
   readonly isStale: boolean;
   readonly assessed: boolean;
-  /** ISO date: the law as in force on that day. */
+  /** ISO date: the law in force on that day applies. */
   readonly day: string;
 }
 
-/** What an answer amounts to in law: a listing before any score, missing data before a clean answer. */
+/** Legal findings of an answer. A listing takes precedence over a score, and missing data over a clean answer. */
 const FINDINGS = [
   'SANCTIONED',
   'CRITICAL',
@@ -43,7 +43,7 @@ function findingOf({ sanctioned, riskLevel, isStale, assessed }: LegalFacts): Fi
   return assessed ? 'NOTHING_FOUND' : 'NOT_ASSESSED';
 }
 
-/** What can be asked of a business; each in words of its own below. */
+/** Demands that the law can make of a business. Each has its own text below. */
 type Demand = Exclude<Duty, 'AUTHORISATION'> | 'STOP' | 'REPORT_SUSPICION' | 'SILENCE' | 'TRAVEL_RULE';
 
 interface Reading {
@@ -94,7 +94,7 @@ const READINGS: Readonly<Record<Finding, Reading>> = {
 const citation = ({ law, article }: Pick<Statute, 'law' | 'article'>): string =>
   article === null ? law : `${law}, ${article}`;
 
-/** The laws of the first duty that has any, in brackets; nothing where there is none. */
+/** Returns the laws of the first duty that has any, in brackets; empty if no duty has one. */
 function cited(jurisdiction: Jurisdiction, ...duties: Duty[]): string {
   for (const duty of duties) {
     const found = jurisdiction.statutes.filter((statute) => statute.duty === duty);
@@ -113,7 +113,7 @@ function travelRuleText({ travelRule }: Jurisdiction): string | null {
   return `${from} (${citation(travelRule)}).${note === null ? '' : ` ${note}`}`;
 }
 
-/** The words of each demand under national law; null where that law says nothing known of it. */
+/** Texts of each demand under national law; null if no such rule of that law is known. */
 const NATIONAL: Readonly<Record<Demand, (jurisdiction: Jurisdiction) => string | null>> = {
   STOP: ({ reportingTo }) =>
     `Carry out nothing that a report to ${reportingTo.name} could still stop, until it has been made.`,
@@ -131,7 +131,7 @@ const NATIONAL: Readonly<Record<Demand, (jurisdiction: Jurisdiction) => string |
   TRAVEL_RULE: travelRuleText,
 };
 
-/** The same under the FATF Recommendations alone. */
+/** Texts of each demand under the FATF Recommendations alone. */
 const FATF: Readonly<Record<Demand, string>> = {
   STOP: 'Carry out nothing before a suspicion has been reported (Recommendation 20).',
   DUE_DILIGENCE: 'Apply customer due diligence (Recommendation 10).',
@@ -171,7 +171,7 @@ const FATF_DISCLAIMER =
 const nationalDisclaimer = (jurisdiction: Jurisdiction, version: string): string =>
   `General information on the law of ${jurisdiction.name} as written down in version ${version} of the jurisdictions file, not legal advice. Sources with verified false were not compared with the publisher's text.`;
 
-/** The row with only what is in force on a day. */
+/** Returns the row with only the rules that are in force on a day. */
 const inForceOn = (jurisdiction: Jurisdiction, day: string): Jurisdiction => ({
   ...jurisdiction,
   travelRule:
@@ -181,7 +181,7 @@ const inForceOn = (jurisdiction: Jurisdiction, day: string): Jurisdiction => ({
   statutes: jurisdiction.statutes.filter((statute) => isInForceOn(statute, day)),
 });
 
-/** All facts of the row; those that are not in force on the day say so. */
+/** Returns the sources of all facts of the row. A fact that is not in force on the day is marked as such. */
 function sourcesOf(jurisdiction: Jurisdiction, day: string): LegalInterpretation['sources'] {
   const source = (fact: string, { sourceUrl, date, verified, validFrom, validUntil }: Fact) => ({
     fact: isInForceOn({ validFrom, validUntil }, day) ? fact : `Not in force on ${day}: ${fact}`,
@@ -219,7 +219,9 @@ function byStandard(reading: Reading, code: string): LegalInterpretation {
   };
 }
 
-/** Pure. Reads what was found under the law of the jurisdiction, or under the FATF Recommendations where it has no row. */
+/**
+ * Returns the legal interpretation under the law of the jurisdiction, or under the FATF Recommendations if it has no row. Pure.
+ */
 export function interpretLaw(facts: LegalFacts, jurisdictions: Jurisdictions): LegalInterpretation {
   const reading = READINGS[findingOf(facts)];
   const known = jurisdictions.of(facts.jurisdiction);

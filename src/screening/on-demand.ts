@@ -1,6 +1,6 @@
 /**
- * Reads chains for a screening while it waits: the history of an address that nobody ingested, its balances, the address behind a
- * name. Bounded by one budget; whatever fails or comes late costs the answer that part, and its coverage says so.
+ * Reads chains while a screening waits: the history of an address that was not ingested, its balances, and the address of a name.
+ * All reads share one time budget. If a read fails or is late, the answer lacks that part, and its coverage says so.
  */
 
 import type { Clock } from '../base/clock.ts';
@@ -24,7 +24,7 @@ import type { FetchedRecord, FetchedStore } from './fetched-store.ts';
 import { parseSubject, type Subject } from './subject.ts';
 
 export interface OnDemandOptions {
-  /** Milliseconds that a screening waits at most, all of its addresses and chains together. */
+  /** Maximum time in milliseconds that a screening waits, for all of its addresses and chains together. */
   readonly budgetMs: number;
   /** Age after which a history is read again. */
   readonly maxAgeMs: number;
@@ -35,7 +35,7 @@ export interface OnDemandDeps {
     of(chain: ChainId): Promise<ChainAdapter>;
     isConfigured(chain: ChainId, role?: 'rpc' | 'history'): boolean;
   };
-  /** The writer of the transfer store. What is stored already changes nothing. */
+  /** Writes to the transfer store. Transfers that are already stored change nothing. */
   readonly ingest: (transfers: readonly Transfer[]) => Promise<unknown>;
   readonly fetched: FetchedStore;
   readonly prices: PriceSource;
@@ -45,30 +45,37 @@ export interface OnDemandDeps {
 
 export interface OnDemand extends BalanceSource, NameResolver {
   /**
-   * Makes sure that the history of an address (canonical) is in the store, as far as the budget allows, and says how far: COMPLETE,
-   * PARTIAL, or NONE where no source is configured or reachable and nothing was read before. Never rejects.
+   * Loads the history of an address (canonical) into the store as far as the budget allows. Returns the coverage: COMPLETE,
+   * PARTIAL, or NONE if no source is configured or reachable and nothing was read before. Never rejects.
    */
   historyOf(chain: ChainId, address: string): Promise<CoverageEntry>;
   close(): Promise<void>;
 }
 
-/** Balances are as good as new for this long: two questions about an address in a row ask its chains once. */
+/** Balances are reused for this long: two requests about an address in a row read its chains once. */
 const BALANCES_KEPT_MS = 15_000;
-/** Addresses that nodes are asked to tell of: each is a subscription that a node keeps. */
+/** Maximum number of addresses with a subscription at a node. */
 const WATCHED_MAX = 1_000;
-/** Kept of a budget for writing what was fetched and for the screening itself. */
+/** Part of a budget that is reserved for writing the fetched data and for the screening itself. */
 const WRITING_MS = 100;
 
+/** Returns the on-demand reader. It shares reads of the same address, and caches balances for a short time. */
 export function createOnDemand(options: OnDemandOptions, deps: OnDemandDeps): OnDemand {
   const { budgetMs, maxAgeMs } = options;
   const { chains, ingest, fetched, prices, clock, log } = deps;
   const closing = new AbortController();
   const fetching = new Map<string, Promise<FetchedRecord | null>>();
-  /** Addresses that a node tells of, the one that was screened last at the end, and whether something came since the last reading. */
+  /**
+   * Addresses with a subscription at a node, the last screened one at the end. `hasNews` is true if a node reported activity
+   * since the last read.
+   */
   const watched = new Map<string, { hasNews: boolean; readonly end: () => void }>();
   const balances = new Map<string, { readonly atMs: number; readonly report: Promise<BalanceReport> }>();
 
-  /** What `work` gives, or `late` where it takes longer than the budget; the work then ends by its own calls' budgets. */
+  /**
+   * Returns the result of `work`, or that of `late` if the work takes longer than the budget. The work then ends by the budgets
+   * of its own calls.
+   */
   async function inTime<T>(work: Promise<T>, late: () => T): Promise<T> {
     let timer: NodeJS.Timeout | undefined;
     const end = new Promise<T>((resolve) => {
@@ -83,14 +90,18 @@ export function createOnDemand(options: OnDemandOptions, deps: OnDemandDeps): On
 
   // --- history ----------------------------------------------------------------------------------------------------------
 
-  /** `outdatedAtMs`: when the reading was made that is known not to be the newest any more; null where none is. */
+  /**
+   * Returns the coverage that a record gives.
+   *
+   * @param outdatedAtMs - time of the read that is known to be outdated; null if no read is outdated
+   */
   function coverageOf(record: FetchedRecord | null, outdatedAtMs: number | null = null): CoverageEntry {
     if (record === null) return NOT_READ;
     const { resumeBelow, lacksKinds, fetchedAtMs } = record;
     const isAll = resumeBelow === null && !lacksKinds && isFresh(record) && fetchedAtMs !== outdatedAtMs;
     return { status: isAll ? 'COMPLETE' : 'PARTIAL', asOf: isoTime(fetchedAtMs) };
   }
-  /** Either way: a reading that lies ahead was made before the clock was set back, and is of unknown age. */
+  /** Compares the absolute difference: if the clock was set back, a read in the future is of unknown age. */
   const isFresh = (record: FetchedRecord): boolean => Math.abs(clock.now() - record.fetchedAtMs) < maxAgeMs;
 
   async function historyOf(chain: ChainId, address: string): Promise<CoverageEntry> {
@@ -114,8 +125,9 @@ export function createOnDemand(options: OnDemandOptions, deps: OnDemandDeps): On
   }
 
   /**
-   * Asks a node to tell of the address from now on, where there is one that does: what it tells makes the history be read again
-   * however young it is. The begin of telling counts as news once, since something may have come between reading and it.
+   * Subscribes to the activity of an address at a node, if a node offers that. Reported activity makes the history be read again,
+   * however recent the last read is. The start of the subscription counts as activity once, because a transfer may have arrived
+   * between the read and the start.
    */
   function watchFor(adapter: ChainAdapter, address: string, key: string): void {
     const { onActivity } = adapter;
@@ -132,10 +144,10 @@ export function createOnDemand(options: OnDemandOptions, deps: OnDemandDeps): On
     watched.set(key, { hasNews: false, end });
   }
 
-  /** Nodes of some chains know histories too; their adapters say NONE where not. */
+  /** The nodes of some chains also serve histories. If a node does not, its adapter returns NONE. */
   const hasSource = (chain: ChainId): boolean => chains.isConfigured(chain);
 
-  /** Reads newest first down to what is known, then goes on where an earlier reading stopped. Never rejects. */
+  /** Reads from the newest transfer down to the known ones, then continues where an earlier read stopped. Never rejects. */
   async function fetchHistory(
     chain: ChainId,
     address: string,
@@ -169,7 +181,7 @@ export function createOnDemand(options: OnDemandOptions, deps: OnDemandDeps): On
     }
   }
 
-  /** Pages of a range until its end, the budget's or the limit's. */
+  /** Reads pages of a range until the range ends, or the budget or the limit is reached. */
   async function read(
     adapter: ChainAdapter,
     reading: HistoryReading,
@@ -214,7 +226,7 @@ export function createOnDemand(options: OnDemandOptions, deps: OnDemandDeps): On
     return { signal: closing.signal, budgetMs: reading.endsAtMs - clock.monotonic() };
   };
 
-  /** Keeps what is now in the store. Where nothing was learnt, what was known before stays as old as it is. */
+  /** Records which part is now in the store. If nothing was read, the previous record stays with its age. */
   async function remember(
     reading: HistoryReading,
     before: FetchedRecord | null,
@@ -244,7 +256,7 @@ export function createOnDemand(options: OnDemandOptions, deps: OnDemandDeps): On
     return report;
   }
 
-  /** The address's own chain first, then the others on which the same address can hold something. */
+  /** Reads the balances on the chains on which the address can hold value. Its own chain comes first in the report. */
   async function readBalances(chain: ChainId, address: string): Promise<BalanceReport> {
     const sharing = detectChains(address).filter((other) => other !== chain && chains.isConfigured(other));
     const asked = chains.isConfigured(chain) ? [chain, ...sharing] : sharing;
@@ -262,7 +274,7 @@ export function createOnDemand(options: OnDemandOptions, deps: OnDemandDeps): On
     };
   }
 
-  /** Never rejects: a chain that fails is a balance that is not known. */
+  /** Never rejects: if a chain fails, its balance is null. */
   async function readBalance(chain: ChainId, address: string): Promise<HeldBalance> {
     const { symbol, decimals } = chainOf(chain);
     try {
@@ -295,7 +307,7 @@ export function createOnDemand(options: OnDemandOptions, deps: OnDemandDeps): On
         if (answer === undefined || answer.note !== null) throw refuse(answer?.note ?? 'nobody knows names.');
         return answer.address;
       } catch (error) {
-        // Decisions: a name that cannot be resolved is the request's fault, whatever the reason.
+        // See the decisions: if a name cannot be resolved, the request is at fault, whatever the reason.
         if (error instanceof AssayError && error.code !== 'INVALID_REQUEST')
           throw refuse(error.message, error);
         throw error;
@@ -311,12 +323,12 @@ export function createOnDemand(options: OnDemandOptions, deps: OnDemandDeps): On
   };
 }
 
-/** Worst first: the coverage of several addresses together is that of the least known. */
+/** Worst first: several addresses together have the coverage of the worst one. */
 const STATUSES = ['NONE', 'PARTIAL', 'COMPLETE'] as const;
 
 /**
- * Reads the histories of the addresses that a request names before it goes to a worker. An address that is none is left: the screening
- * refuses it in its own words.
+ * Reads the histories of the addresses in a request before it goes to a worker. An invalid address is skipped: the screening
+ * rejects it with its own error.
  */
 export async function withHistory<
   Request extends {
@@ -355,16 +367,16 @@ function subjectOrNull(chain: string, address: string): Subject | null {
   }
 }
 
-/** Whether an address is a party of a transaction, as far as its inputs are known. */
+/** Returns true if an address may be a party of a transaction, as far as its inputs are known. */
 const mayName = ({ inputs, outputs }: UtxoTransaction, address: string): boolean =>
   outputs.some((output) => output.address === address) ||
   inputs.some((input) => input.address === address || input.value === null);
 
-/** How far one reading of a history has come. */
+/** Progress of one read of a history. */
 class HistoryReading {
   readonly chain: ChainId;
   readonly address: string;
-  /** Monotonic time at which it must be over; null before the first question, so that loading a library is not counted twice. */
+  /** Monotonic time at which the read must end; null before the first call, so that loading a library is not counted twice. */
   endsAtMs: number | null = null;
   transfers = 0;
   newest: number | null = null;
@@ -379,8 +391,8 @@ class HistoryReading {
   }
 
   /**
-   * Whether it learnt down to where everything is known now. Pages without a transfer that were stopped before the end say of no
-   * height: kept, they would read as a whole history with nothing in it.
+   * True if the read reached the end or a height down to which everything is now known. Pages without a transfer that stopped
+   * before the end give no height: if they were recorded, they would look like a complete history without transfers.
    */
   get hasProgress(): boolean {
     return this.wasRead && (this.isEnded || this.lowest !== null);

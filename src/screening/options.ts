@@ -1,4 +1,4 @@
-/** Options that use cases read from a caller's text: each throws INVALID_REQUEST naming the field and its bound. */
+/** Reads options from a request. Each function throws INVALID_REQUEST naming the field and its bound. */
 import { isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import { isCountryCode } from '../risk/jurisdictions.ts';
@@ -6,7 +6,7 @@ import { isCountryCode } from '../risk/jurisdictions.ts';
 const refuse = (field: string, sentence: string): AssayError =>
   new AssayError('INVALID_REQUEST', `${field}: ${sentence}`, { field });
 
-/** ISO 3166-1 alpha-2 in any letter case; default CH. */
+/** Reads `jurisdiction`: ISO 3166-1 alpha-2 in any letter case; default CH. */
 export function readJurisdiction(text: string | undefined): string {
   const code = (text ?? 'CH').toUpperCase();
   if (isCountryCode(code)) return code;
@@ -34,7 +34,7 @@ export function readAsOf(text: string | undefined, now: number): string | null {
   return text;
 }
 
-/** A whole number within bounds, or the default. */
+/** Returns a whole number within bounds, or the default if it is missing. */
 export function readWhole(
   field: string,
   value: number | undefined,
@@ -45,7 +45,7 @@ export function readWhole(
   throw refuse(field, `must be a whole number from ${min} to ${max}.`);
 }
 
-/** One of a few words, or the default. */
+/** Returns one of a few words, or the default if it is missing. */
 export function readWord<Word extends string>(
   field: string,
   value: string | undefined,

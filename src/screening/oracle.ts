@@ -34,12 +34,12 @@ import { EXPOSURE, type ExposureReader, type ExposureStatus, NO_EXPOSURE } from 
 import { isWorthReason, labelEvidence, labelReasons, loneLabelPoints } from './judge.ts';
 import { parseSubject } from './subject.ts';
 
-/** Reasons that transfers are missing, of which judgements are kept. */
+/** Maximum number of reasons for missing transfers with cached judgements. */
 const JUDGEMENTS_MAX = 100;
 
 export type OracleQuery = (chainText: string, addressText: string, quota: OracleQuota) => OracleAnswer;
 
-/** As an AnswerWriter (answer-bytes.ts), with the quota as it stands after the call. */
+/** Like an AnswerWriter (answer-bytes.ts), with the quota after the call. */
 export type OracleWriter = (
   chainText: string,
   addressText: string,
@@ -50,12 +50,12 @@ export type OracleWriter = (
 
 type Judgement = Pick<OracleAnswer, 'verdict' | 'score' | 'riskLevel' | 'sanctioned' | 'reasons'>;
 
-/** Labels, and the exposure indexes. Left out: no transfer of any chain is stored. */
+/** Labels, and the exposure indexes. Without `exposures`, no transfer of any chain is stored. */
 export interface OracleDeps extends LabelDeps {
   readonly exposures?: ExposureReader;
 }
 
-/** An address of a chain without stored transfers: its labels are all there is. */
+/** The view of an address on a chain without stored transfers: only its labels count. */
 const NO_GRAPH: ExposureView = {
   status: { state: 'NO_GRAPH', asOf: null, graphAsOf: null, isOld: false },
   verdict: NO_EXPOSURE,
@@ -64,7 +64,10 @@ const NO_GRAPH: ExposureView = {
   asOf: null,
 };
 
-/** Looks the address of the last key up, and returns what that means for its answer; the same object for the same state if it is clean. */
+/**
+ * Returns a function that looks an address up by its key and returns the view for its answer; the same object for the same state
+ * if the address is clean.
+ */
 export function createExposureViews(
   exposures: ExposureReader | undefined,
   clock: Clock,
@@ -76,7 +79,7 @@ export function createExposureViews(
   }
   const shared = new Map<ChainId, Shared>();
 
-  /** The views of the state of a chain's index that no entry is part of, by number of the state. */
+  /** Returns the views of a chain's index that contain no entry, by number of the state. */
   function sharedOf(chain: ChainId, status: ExposureStatus): Shared {
     const known = shared.get(chain);
     if (known?.status === status) return known;
@@ -100,7 +103,8 @@ export function createExposureViews(
     const { status, views } = sharedOf(chain, exposures.status());
     const waitsSinceMs = exposures.waitsSinceMs();
     if (found !== EXPOSURE.EXPOSED && waitsSinceMs === 0) return views[found] as ExposureView;
-    // Either way: what waits since a time that lies ahead, because the clock was set back, waits for an unknown time.
+    // Compares the absolute difference: if the clock was set back, an entry that waits since a time in the future has waited for
+    // an unknown time.
     const isOld = waitsSinceMs > 0 && Math.abs(clock.now() - waitsSinceMs) > LIMITS.exposureWaitMsMax;
     const waitedFrom = waitsSinceMs > 0 ? isoTime(waitsSinceMs) : null;
     const asOf =
@@ -117,18 +121,18 @@ export function createExposureViews(
 }
 
 /**
- * safe below MEDIUM, danger from CRITICAL or a sanction in force; never safe beside a grave reason, or if data that a clean answer needs is
- * missing or too old (`isUncertain`).
+ * Returns `safe` below MEDIUM, and `danger` from CRITICAL or with a sanction in force. Never `safe` beside a grave reason, or if
+ * data that a clean answer needs is missing or too old (`isUncertain`).
  */
 function verdictOf(points: number, sanctioned: boolean, isUncertain: boolean, policy: RiskPolicy): Verdict {
   if (sanctioned || points >= policy.levels.CRITICAL) return 'danger';
   return isUncertain || points >= policy.levels.MEDIUM ? 'warning' : 'safe';
 }
 
-/** What no label says. */
+/** The evidence of an address without labels. */
 const NO_EVIDENCE: RiskEvidence = { sanctions: [], labels: [], exposures: [], isService: false };
 
-/** The verdict of an address: what its labels say of it, and its entry of what it traded. */
+/** Returns the judgement of an address, from its labels and from its exposure entry. */
 function judge(
   labels: readonly Label[],
   { staleReason }: LabelContext,
@@ -166,7 +170,7 @@ const restOf = (
 ): Pick<OracleAnswer, 'coverage' | 'assessed' | 'exposureAsOf' | 'dataVersion' | 'policyVersion'> => ({
   coverage: {
     ...coverage,
-    // As in a screening: files are parts of a chain's history.
+    // As in a screening: files contain only parts of a chain's history.
     graph: asOf === null ? NOT_READ : { status: 'PARTIAL', asOf: status.graphAsOf },
   },
   assessed: isLabelled || isSeen,
@@ -175,16 +179,16 @@ const restOf = (
   policyVersion: policy.version,
 });
 
-/** Reasons whose objects many answers share, rendered. */
+/** Rendered reasons, for reason objects that many answers share. */
 const sharedReasons = new WeakMap<Reason, Buffer>();
-/** Reasons without the address in them, made once while nothing changes. */
+/** Codes of reasons that do not contain the address. Such a reason is created once while nothing changes. */
 const OF_ALL: ReadonlySet<Reason['code']> = new Set([
   'STALE_OR_MISSING_DATA',
   'GRAPH_NOT_READ',
   'NOT_ASSESSED',
 ]);
 
-/** A reason as JSON.stringify writes it, in a third of the time: its shape is known. */
+/** Returns a reason as JSON.stringify writes it, in a third of the time, because its shape is known. */
 const reasonText = ({ code, severity, category, message, source, verified }: Reason): string =>
   `{"code":"${code}","severity":"${severity}","category":"${category}","message":${JSON.stringify(message)},` +
   `"source":${source === null ? 'null' : JSON.stringify(source)},"verified":${verified}}`;
@@ -203,9 +207,12 @@ const NO_ENTITY = fragment(',"entity":null');
 const COMMA = fragment(',');
 const REASONS_END = fragment(']');
 
-/** Returns what writes the fields of a judgement as `fieldsJson` does. */
+/** Returns a function that writes the fields of a judgement as `fieldsJson` does. */
 function createJudgementWriter(): (judgement: Judgement, out: Buffer, offset: number) => number {
-  /** All fields before the reasons, by verdict (which is `danger` beside sanctions) and score, from which the level follows. */
+  /**
+   * All fields before the reasons, by verdict and score, from which the level follows. Sanctioned addresses, which are always
+   * `danger`, have their own key.
+   */
   const heads = new Map<string, Buffer[]>();
 
   function headOf({ verdict, score, riskLevel, sanctioned }: Judgement): Buffer {
@@ -237,7 +244,7 @@ function createJudgementWriter(): (judgement: Judgement, out: Buffer, offset: nu
   };
 }
 
-/** Answers with objects. Throws UNKNOWN_CHAIN or INVALID_ADDRESS. */
+/** Returns the query that answers with objects. It throws UNKNOWN_CHAIN or INVALID_ADDRESS. */
 export function createOracle(deps: OracleDeps): OracleQuery {
   const contextNow = createLabelContext(deps);
   const { policy, clock } = deps;
@@ -260,21 +267,27 @@ export function createOracle(deps: OracleDeps): OracleQuery {
   };
 }
 
-/** Entities remembered as requested once: a few thousand make up most requests, and collisions only cost a rendering. */
+/**
+ * Slots for entities that were requested once. A few thousand entities make up most requests, and a collision only costs one
+ * rendering.
+ */
 const MISSED_SLOTS = 1024;
 
 interface RenderedEntity extends Pick<Label, 'category' | 'threatLevel'> {
   readonly bytes: Buffer;
 }
 
-/** What a bulk request adds to the labels of an address: the oracle's answer, with the codes of its reasons in place of their texts. */
+/**
+ * The fields that a bulk request adds to the labels of an address: the oracle's answer, with the codes of its reasons instead of
+ * their texts.
+ */
 export interface ItemVerdict
   extends Pick<OracleAnswer, 'verdict' | 'score' | 'riskLevel' | 'assessed' | 'exposureAsOf'> {
   /** Each code once, in the order of the oracle's reasons. */
   readonly reasonCodes: readonly Reason['code'][];
 }
 
-/** Returns what judges one address after another as the oracle does. */
+/** Returns a function that judges addresses as the oracle does. */
 export function createItemVerdicts(
   deps: OracleDeps,
 ): (context: LabelContext, chain: ChainId, addressText: string) => ItemVerdict {
@@ -291,31 +304,38 @@ export function createItemVerdicts(
   };
 }
 
-/** Parts that all answers about one view share, rendered. */
+/** Rendered parts that all answers with one view share. */
 interface Rendered {
-  /** All between the head and the time, for an address without a label. */
+  /** Everything between the head and the time, for an address without a label. */
   readonly unknown: Buffer;
-  /** The same for a labelled one, behind its judgement. */
+  /** The same for a labelled address, after its judgement. */
   readonly knownRest: Buffer;
   readonly judgements: Judgements;
 }
 
-/** Judgements of addresses without exposure, by their labels. They depend on the view only by the reason that transfers are missing. */
+/**
+ * Judgements of addresses without exposure, by their labels. They depend on the view only through the reason that transfers are
+ * missing.
+ */
 interface Judgements {
   readonly view: ExposureView;
-  /** The judgement of a lone label that gives no reason, by its points, without the entity: exchanges and the like, most of all labels. */
+  /**
+   * Judgements of a lone label that gives no reason, by its points, without the entity: labels of exchanges and the like, which
+   * are most labels.
+   */
   readonly quiet: Map<number, Buffer>;
   /**
-   * The judgement of any other lone label, entity included, by the object of its entity: a snapshot hands the same one out with every label of a template,
-   * and millions of addresses share a template. Gone with the snapshot's own memory of the entity.
+   * Judgements of any other lone label, including the entity, by the object of its entity. A snapshot returns the same object for
+   * every label of a template, and millions of addresses share a template. An entry is freed when the snapshot frees the entity.
    */
   readonly ofTemplate: WeakMap<Entity, { readonly label: Label; readonly judgement: Buffer }>;
-  /** The entities of quiet labels that were asked for twice, rendered, and those that were asked for once, by a hash of the id. */
+  /** Rendered entities of quiet labels that were requested twice. */
   readonly ofEntity: WeakMap<Entity, RenderedEntity>;
+  /** Entities of quiet labels that were requested once, by a hash of the id. */
   readonly missed: (Entity | undefined)[];
 }
 
-/** Whether two labels of one entity differ in nothing that is judged. */
+/** Returns true if two labels of one entity have equal values in every field that is judged. */
 const isJudgedAlike = (a: Label, b: Label): boolean =>
   a.category === b.category &&
   a.threatLevel === b.threatLevel &&
@@ -328,7 +348,7 @@ const isJudgedAlike = (a: Label, b: Label): boolean =>
 
 const UNLABELLED: readonly Label[] = [];
 
-/** Answers with bytes: see OracleWriter. */
+/** Returns the writer that answers with bytes: see OracleWriter. */
 export function createOracleWriter(deps: OracleDeps): OracleWriter {
   const contextNow = createLabelContext(deps);
   const { policy, clock } = deps;
@@ -338,18 +358,18 @@ export function createOracleWriter(deps: OracleDeps): OracleWriter {
   const writeEnd = createEndWriter(policy.oracleTtlSeconds);
   const writeExposed = createJudgementWriter();
   let context: LabelContext | null = null;
-  /** By view: a few for each chain, replaced when the state of its index changes. */
+  /** Rendered parts by view: a few views for each chain, replaced when the state of its index changes. */
   let rendered = new WeakMap<ExposureView, Rendered>();
-  /** By the reason that transfers are missing. */
+  /** Judgements by the reason that transfers are missing. */
   let judgements = new Map<string, Judgements>();
-  /** The last rest with an entry, of addresses without a label and of those with one. */
+  /** The last rendered rest of an answer with an entry: first for addresses without a label, then for labelled ones. */
   let entryRests: (Pick<ExposureView, 'status' | 'asOf' | 'isSeen'> & { readonly bytes: Buffer })[] = [];
 
   const judgementsOf = (view: ExposureView): Judgements => {
     const name = view.notRead?.message ?? '';
     const known = judgements.get(name);
     if (known !== undefined) return known;
-    // Such a reason has a time in it: old ones are forgotten.
+    // Such a reason contains a time, so old judgements are dropped.
     if (judgements.size > JUDGEMENTS_MAX) judgements = new Map();
     const made = {
       view,
@@ -365,7 +385,7 @@ export function createOracleWriter(deps: OracleDeps): OracleWriter {
   const restText = (now: LabelContext, isLabelled: boolean, view: ExposureView): string =>
     `,${fieldsJson(restOf(now, isLabelled, view, policy))},"evaluatedAt":"`;
 
-  /** The rest of answers with an entry: the same for all entries that do not wait. */
+  /** Returns the rest of an answer with an entry: the same for all entries that do not wait. */
   const restOfEntry = (now: LabelContext, isLabelled: boolean, view: ExposureView): Buffer => {
     const { status, asOf, isSeen } = view;
     const place = isLabelled ? 1 : 0;
@@ -413,7 +433,9 @@ export function createOracleWriter(deps: OracleDeps): OracleWriter {
     return judgement;
   };
 
-  /** Writes the entity of a lone label. An entity that is requested twice is kept: most answers are about few entities. */
+  /**
+   * Writes the entity of a lone label. An entity that is requested twice is cached, because most answers are about few entities.
+   */
   const writeEntity = (
     label: Label,
     { ofEntity, missed }: Judgements,
@@ -481,8 +503,8 @@ export function createOracleWriter(deps: OracleDeps): OracleWriter {
 }
 
 /**
- * Writes the end of an answer: time, how long it holds, quota. The time changes a thousand times a second, the limit with the
- * account and the reset with the month: each is rendered when it changes.
+ * Returns a function that writes the end of an answer: the time, how long the answer is valid, and the quota. The time changes a
+ * thousand times a second, the limit with the account and the reset with the month: each is rendered only when it changes.
  */
 function createEndWriter(
   ttlSeconds: number,

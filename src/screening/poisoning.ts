@@ -1,6 +1,6 @@
 /**
- * Transfers that anybody can put into the history of an address, and the look-alike addresses that they plant there (address poisoning).
- * Used by screening and by monitoring. docs/decisions/evidence.md.
+ * Transfers that anyone can add to the history of an address, and the look-alike addresses that they place there (address
+ * poisoning). Used by screening and by monitoring. See docs/decisions/evidence.md.
  */
 import { LIMITS } from '../base/limits.ts';
 import type { AddressKey } from '../chains/address/address.ts';
@@ -13,8 +13,8 @@ import type { TransferReader } from '../graph/transfers.ts';
 /**
  * Why a transfer proves nothing.
  *
- * - `UNKNOWN_TOKEN`: no curated list knows the token, so its contract may log any transfer.
- * - `ZERO_VALUE_TOKEN`: a token moved no amount; anybody may call `transferFrom` with 0 in the name of others.
+ * - `UNKNOWN_TOKEN`: the token is on no curated list, so its contract may log any transfer.
+ * - `ZERO_VALUE_TOKEN`: a token moved no amount; anyone may call `transferFrom` with 0 in the name of others.
  */
 export type SpoofKind = 'UNKNOWN_TOKEN' | 'ZERO_VALUE_TOKEN';
 
@@ -28,10 +28,10 @@ export function spoofKindOf(
   return amount === 0n && asset !== chainOf(chain).symbol ? 'ZERO_VALUE_TOKEN' : null;
 }
 
-/** The counterparties that an address really dealt with. */
+/** The counterparties with which an address really dealt. */
 export interface RealCounterparties {
   /**
-   * Returns the real counterparty that an address looks like; null if it looks like none, or is one itself.
+   * Returns the real counterparty that an address imitates; null if it imitates none, or is one itself.
    *
    * @param address - canonical
    */
@@ -41,10 +41,11 @@ export interface RealCounterparties {
 const NONE: RealCounterparties = { imitatedBy: () => null };
 
 /**
- * Reads the counterparties that value of known assets moved with: the greatest of each direction, and those of the newest transfers.
+ * Returns the counterparties with which value of known assets moved: the greatest of each direction, and those of the newest
+ * transfers.
  *
  * @param subject.key - the address that the history belongs to
- * @param dustUsd - below this a counterparty is not a real one: a poisoner may send dust as well
+ * @param dustUsd - a counterparty with less value is not a real one: a poisoner may send dust as well
  */
 export function realCounterparties(
   subject: { readonly chain: ChainId; readonly key: AddressKey },

@@ -1,4 +1,4 @@
-/** How answers say how a value is priced: the status of the price, and its day if that is an earlier one. */
+/** The price of a value as answers show it: its status, and its day if that is earlier than the transfer. */
 import { isoTime } from '../base/clock.ts';
 import type { AssetFacts, PriceStatus } from '../chains/assets.ts';
 import type { ChainId } from '../chains/registry.ts';
@@ -8,13 +8,13 @@ import type { AssetFlow, Flow } from '../graph/transfers.ts';
 export interface FlowNames {
   readonly chain: ChainId;
   readonly assets: AssetFacts;
-  /** The last transfer of the address: price statuses are of that moment. */
+  /** Time of the last transfer of the address. Price statuses refer to it. */
   readonly atMs: number;
 }
 
 /**
- * How the value of a flow is priced. A flow with USD that no price table explains was priced by the source of its transfers; a flow
- * without is NONE, whatever the tables say now.
+ * Returns how the value of a flow is priced. A flow with USD that no price table explains was priced by the source of its
+ * transfers. A flow without USD is NONE, whatever the tables say now.
  */
 export function priceStatusOf(
   { asset, valueUsd, unpricedTransfers }: Pick<AssetFlow, 'asset' | 'valueUsd' | 'unpricedTransfers'>,
@@ -29,11 +29,11 @@ export function priceStatusOf(
 /** How a value is priced. */
 export interface PriceShown {
   readonly priceStatus: PriceStatus;
-  /** Day of the price (YYYY-MM-DD), if that is an earlier one than the day of the transfer. */
+  /** Day of the price (YYYY-MM-DD), if it is earlier than the day of the transfer. */
   readonly priceDate: string | null;
 }
 
-/** `priceStatusOf` with the day of an earlier price. */
+/** Returns `priceStatusOf`, with the day of an earlier price. */
 export function priceOf(
   flow: Pick<AssetFlow, 'asset' | 'valueUsd' | 'unpricedTransfers'>,
   names: FlowNames,
@@ -47,10 +47,13 @@ export function priceOf(
   return { priceStatus, priceDate: lastMs === null ? null : isoTime(lastMs).slice(0, 10) };
 }
 
-/** The statuses from the surest to the weakest. */
+/** The statuses, from the surest to the weakest. */
 const BY_WEAKNESS: readonly PriceStatus[] = ['EXACT', 'PEG', 'LAST_KNOWN'];
 
-/** The weakest price status among the priced evidence of a direction, and the oldest of its prices; NONE if nothing of it has a price. */
+/**
+ * Returns the weakest price status among the priced evidence of a direction, and the oldest of its prices; NONE if nothing has a
+ * price.
+ */
 export function weakestPrice({ byAsset }: Flow, names: FlowNames): PriceShown {
   let weakest = -1;
   let priceDate: string | null = null;

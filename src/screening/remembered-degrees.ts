@@ -1,6 +1,6 @@
 /**
- * A graph whose degrees are remembered from one question to the next: kernels ask the degree of every address they meet, twice, to
- * know super-nodes, and the same addresses are met again and again.
+ * Caches the degrees of a graph across requests. Kernels read the degree of every address that they meet, twice, to recognise
+ * super-nodes, and they meet the same addresses again and again.
  */
 import { LIMITS } from '../base/limits.ts';
 import type { ChainId } from '../chains/registry.ts';
@@ -11,8 +11,8 @@ const SLOTS = LIMITS.rememberedDegrees;
 const PLACE: Readonly<Record<Direction, number>> = { in: 0, out: 1 };
 
 /**
- * Returns what gives a chain's graph the memory of its degrees. They are forgotten when the chain's coverage or the version of
- * the graph changes: as long as both stay, no transfer came or went.
+ * Returns a function that adds the cache to a chain's graph. Cached degrees expire when the chain's coverage or the version of
+ * the graph changes: as long as both stay, no transfer was added or removed.
  */
 export function createRememberedDegrees(): (
   graph: TransferGraph,
@@ -22,7 +22,7 @@ export function createRememberedDegrees(): (
   let eras = new Uint32Array(0);
   let degrees = new Uint32Array(0);
   const known = new Map<ChainId, { readonly state: string; readonly era: number }>();
-  // An empty slot is of era 0, which no chain is in.
+  // An empty slot has era 0, which no chain has.
   let newest = 0;
 
   function eraOf(

@@ -1,4 +1,4 @@
-/** GET /sanctions/check: the word of the five list groups on one address, with what is in force and what is history. */
+/** GET /sanctions/check: the entries of the five list groups for one address, in force and historical. */
 import { LIST_GROUP_NAMES, LIST_GROUPS, type ListFreshness } from '../labels/freshness.ts';
 import { NOT_LABELLED } from '../labels/index/reader.ts';
 import type { Label } from '../labels/label.ts';
@@ -32,7 +32,7 @@ function listDates(freshness: ListFreshness): Partial<Record<SanctionsList, List
   return dates;
 }
 
-/** All of the answer behind address and chain. */
+/** Returns all fields of the answer except address and chain. */
 function checkOf(
   { freshness, sanctionsAsOf, coverage, staleReason, reader }: LabelContext,
   labels: readonly Label[],
@@ -52,7 +52,7 @@ function checkOf(
   };
 }
 
-/** Answers with objects. Throws UNKNOWN_CHAIN or INVALID_ADDRESS. */
+/** Returns the query that answers with objects. It throws UNKNOWN_CHAIN or INVALID_ADDRESS. */
 export function createSanctionsCheck(deps: LabelDeps): SanctionsCheckQuery {
   const contextNow = createLabelContext(deps);
   return (chainText, addressText) => {
@@ -63,7 +63,7 @@ export function createSanctionsCheck(deps: LabelDeps): SanctionsCheckQuery {
   };
 }
 
-/** Answers with bytes: see AnswerWriter. Only an address that some list names costs an answer in objects. */
+/** Returns the writer that answers with bytes: see AnswerWriter. Only an address that a list names needs objects. */
 export function createSanctionsCheckWriter(deps: LabelDeps): AnswerWriter {
   const contextNow = createLabelContext(deps);
   const found = newFound();

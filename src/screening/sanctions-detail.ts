@@ -1,11 +1,11 @@
-/** What the sanctions lists say of an address: every entry once, in force or history, and how many jurisdictions agree. */
+/** The sanctions entries of an address: each once, in force or historical, and the number of jurisdictions that agree. */
 import { LIST_GROUP_NAMES, LIST_GROUPS } from '../labels/freshness.ts';
 import type { Label, OwnerAttribution, SanctionsEntry } from '../labels/label.ts';
 import { countsAsSanction } from '../labels/sanction-hit.ts';
 import type { SanctionsList } from '../sources/records.ts';
 import type { SanctionsDetail } from './answers.ts';
 
-/** Whether an entry is in force, now or on an ISO date: listed by then, and not yet delisted. */
+/** Returns true if an entry is in force, now or on an ISO date: listed by then, and not yet delisted. */
 export function isInForce(entry: SanctionsEntry, asOf: string | null = null): boolean {
   if (asOf === null) return entry.delistedAt === null;
   const listed = entry.listedAt === null || entry.listedAt.slice(0, 10) <= asOf;
@@ -20,15 +20,15 @@ export const isDirectHit = (entry: SanctionsEntry, asOf: string | null = null): 
 export const isSanctionHit = (entry: SanctionsEntry, asOf: string | null = null): boolean =>
   countsAsSanction(entry) && isInForce(entry, asOf);
 
-/** Returns true if a label attributes the address to a designated party, but not surely enough to make it sanctioned. */
+/** Returns true if a label attributes the address to a designated party, but not with enough confidence to make it sanctioned. */
 export const isSuspectedOwner = (entry: SanctionsEntry, asOf: string | null = null): boolean =>
   entry.matchType === 'OWNER' && !countsAsSanction(entry) && isInForce(entry, asOf);
 
-/** The jurisdiction that publishes a list: two lists of one publisher are one voice. */
+/** Returns the jurisdiction that publishes a list: two lists of one publisher count as one. */
 const publisherOf = (list: SanctionsList): string =>
   LIST_GROUP_NAMES.find((group) => (LIST_GROUPS[group] as readonly SanctionsList[]).includes(list)) ?? list;
 
-/** Entries of one identity say the same, whoever repeats them. */
+/** Returns the identity of an entry. Entries of one identity say the same, whatever their source. */
 export const entryIdentity = (entry: SanctionsEntry): string =>
   JSON.stringify([
     entry.list,
@@ -41,11 +41,11 @@ export const entryIdentity = (entry: SanctionsEntry): string =>
 
 const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** Of two labels that attribute an address to the same party, the surer, then the later one is shown. */
+/** Returns true if the first of two attributions to the same party is shown: the surer one, then the later one. */
 const betterAttribution = (a: OwnerAttribution, b: OwnerAttribution): boolean =>
   (a.confidence - b.confidence || byText(a.date ?? '', b.date ?? '') || byText(b.source, a.source)) > 0;
 
-/** The entry as this label has it: the date of an attribution is that of the label, if it has one. */
+/** Returns the entry as this label has it. The date of its attribution is that of the label, if the label has one. */
 function entryOf(label: Label, entry: SanctionsEntry): SanctionsEntry {
   const { attribution } = entry;
   const date = label.lastSeen ?? label.firstSeen;
@@ -55,8 +55,8 @@ function entryOf(label: Label, entry: SanctionsEntry): SanctionsEntry {
 }
 
 /**
- * Returns the entries of all labels, each once, those that make the address sanctioned first, then by list. An entry of a designated
- * owner is left out if a list in force names the address itself as that party's.
+ * Returns the entries of all labels, each once: first those that make the address sanctioned, then by list. An entry of a
+ * designated owner is left out if a list in force names the address itself as that party's.
  */
 export function sanctionsEntries(labels: readonly Label[], asOf: string | null = null): SanctionsEntry[] {
   const entries = new Map<string, SanctionsEntry>();
@@ -80,7 +80,7 @@ export function sanctionsEntries(labels: readonly Label[], asOf: string | null =
         other.entityId === entry.entityId &&
         (isInForce(other, asOf) || !isInForce(entry, asOf)),
     );
-  /** A listing that ended is told once: the list's own words come before what ships. */
+  /** A listing that ended is reported once: the list's own entry is preferred to the one that ships with the product. */
   const isRepeated = (entry: SanctionsEntry, at: number): boolean =>
     entry.matchType === 'DIRECT' &&
     !isInForce(entry, asOf) &&
@@ -100,7 +100,11 @@ export function sanctionsEntries(labels: readonly Label[], asOf: string | null =
     .sort((a, b) => (rank(a) < rank(b) ? -1 : 1));
 }
 
-/** `dataAsOf`: the oldest check of the lists that are loaded. */
+/**
+ * Returns the sanctions detail of an address.
+ *
+ * @param dataAsOf - the oldest check among the loaded lists
+ */
 export function sanctionsDetail(
   labels: readonly Label[],
   dataAsOf: string | null,
@@ -116,7 +120,9 @@ export function sanctionsDetail(
   };
 }
 
-/** Whether a label says nothing but that the address used to be listed. It is history: shown, but neither scored nor feared. */
+/**
+ * Returns true if a label only says that the address used to be listed. Such a label is history: it is shown, but does not score.
+ */
 export const isHistory = (label: Label, asOf: string | null = null): boolean =>
   label.category === 'SANCTIONED_ENTITY' &&
   label.sanctions.length > 0 &&

@@ -1,4 +1,7 @@
-/** POST /screening: all that is known of an address in one answer. Sections nothing was read for are there, empty, and say so. */
+/**
+ * POST /screening: everything known about an address in one answer. A section without data is present but empty, and coverage
+ * says so.
+ */
 import { isoTime } from '../base/clock.ts';
 import { LIMITS } from '../base/limits.ts';
 import { createTaintReader } from '../graph/utxo/taint-reader.ts';
@@ -41,19 +44,19 @@ export interface ScreeningRequest {
   readonly jurisdiction?: string;
   /** ISO date, not in the future: labels, lists and transfers as known at the end of that day. Default: now. */
   readonly asOf?: string;
-  /** 1 to 5, default 3: how far money is followed through addresses nobody knows. */
+  /** 1 to 5, default 3: number of hops for which money is followed through addresses without a label. */
   readonly maxHops?: number;
   /** poison, haircut (default), fifo, lifo, tiho or all; on account chains poison, haircut or all. */
   readonly taint?: string;
-  /** Read before (balances.ts). */
+  /** Balances that were read before (balances.ts). */
   readonly balances?: BalanceReport;
-  /** How much of the address's own history is in the store (on-demand.ts). */
+  /** Coverage of the address's own history in the store (on-demand.ts). */
   readonly history?: CoverageEntry;
 }
 
 export type ScreeningQuery = (request: ScreeningRequest) => ScreeningAnswer;
 
-/** Decisions: bounds and default of `maxHops`. */
+/** Bounds and default of `maxHops`, from the decisions. */
 export const EXPOSURE_HOPS = { min: 1, max: 5, standard: 3 } as const;
 
 const NO_CLUSTER: ScreeningAnswer['clusterAnalysis'] = {
@@ -83,7 +86,7 @@ const sharesOf = (
   return side === undefined ? {} : categoryShares(side);
 };
 
-/** The sections that are read from transfers. */
+/** Returns the sections that are read from transfers. */
 function transferSections(
   { subject, place, totals, sides, followed, derived }: Assessment,
   { transfers, assets }: Pick<ScreeningDeps, 'transfers' | 'assets'>,
@@ -143,9 +146,9 @@ function transferSections(
 }
 
 /**
- * Screens an address. Synchronous; time grows with the number of direct counterparties (at most `counterpartiesMax` each way are
- * looked up) and the addresses behind them (at most `exposureNodesMax`). Throws UNKNOWN_CHAIN, INVALID_ADDRESS, or
- * INVALID_REQUEST naming the field.
+ * Returns the query that screens an address. Synchronous. Its time grows with the number of direct counterparties (at most
+ * `counterpartiesMax` are read in each direction) and of the addresses behind them (at most `exposureNodesMax`). The query throws
+ * UNKNOWN_CHAIN, INVALID_ADDRESS, or INVALID_REQUEST naming the field.
  */
 export function createScreening(
   deps: ScreeningDeps,
@@ -162,7 +165,7 @@ export function createScreening(
     const assessment = assess({ subject, asOf, maxHops, directions: ['in', 'out'] });
     const { judged, labels, primary, sanctionsCheck, assessed, totals, sides, reader } = assessment;
     const sanctioned = sanctionsCheck.isSanctioned;
-    // A balance is what the chain says now, and a cluster is made of all transfers: neither is known of an earlier day.
+    // A balance is a current value, and a cluster is made of all transfers: neither is known for an earlier day.
     const balances = asOf === null ? request.balances : undefined;
     const day = asOf ?? isoTime(deps.clock.now()).slice(0, 10);
     const home = primary?.entity.jurisdiction ?? null;

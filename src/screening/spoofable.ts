@@ -1,7 +1,7 @@
 /**
- * Transfers in the history of an address that anybody could have put there: of tokens that no curated list knows, or of no amount.
- * They never score. Those with counterparties that a label names, and those from look-alike addresses, are shown with what the chain
- * says of their transaction. docs/decisions/evidence.md.
+ * Transfers in the history of an address that anyone could have added: of tokens that are on no curated list, or of no amount.
+ * They never score. If a label names the counterparty, or its address is a look-alike, the transfer is shown with the chain's
+ * data about its transaction. See docs/decisions/evidence.md.
  */
 import { isoTime } from '../base/clock.ts';
 import { LIMITS } from '../base/limits.ts';
@@ -31,12 +31,12 @@ export interface SpoofingDeps {
 export interface Spoofing {
   /** Newest first. */
   readonly transfers: readonly SpoofableTransfer[];
-  /** All LOW. */
+  /** All of severity LOW. */
   readonly reasons: readonly Reason[];
 }
 
 const NOTHING: Spoofing = { transfers: [], reasons: [] };
-/** Pairs of addresses that reasons name. */
+/** Maximum number of address pairs that reasons name. */
 const PAIRS_NAMED = 3;
 
 /** A transfer as the address sees it. */
@@ -50,7 +50,7 @@ interface Seen {
   readonly kind: SpoofableTransfer['kind'];
 }
 
-/** Proves nothing, or moved next to nothing; null for all others. */
+/** Returns the kind of a transfer that proves nothing, or moved almost nothing; null for all others. */
 function kindOf(
   transfer: RecentTransfer,
   chain: ChainId,
@@ -68,8 +68,8 @@ interface RiskyDealing {
 }
 
 /**
- * Risky counterparties that something without a price moved with, in directions in which unknown tokens did: the riskiest of those
- * that are read.
+ * Returns risky counterparties with which something without a price moved, in directions with unknown tokens: the riskiest of
+ * those that are read.
  */
 function riskyDealings(
   { subject, totals, place }: SpoofingOptions & { readonly place: Place },
@@ -84,7 +84,7 @@ function riskyDealings(
     const count = graph.neighbours(node, direction, LIMITS.spoofingCounterpartiesRead, columns);
     const dealings: RiskyDealing[] = [];
     for (let at = 0; at < count; at++) {
-      // All of it was priced, and worth something: those are no unknown tokens.
+      // All of it was priced and worth something, so it was no unknown token.
       if (columns.unpriced[at] === 0 && (columns.valueUsd[at] as number) > 0) continue;
       const attribution = attributions.of(columns.ids[at] as number);
       if (attribution.isRisky) dealings.push({ node: columns.ids[at] as number, direction, attribution });
@@ -94,7 +94,7 @@ function riskyDealings(
   return found.sort((a, b) => b.attribution.points - a.attribution.points).slice(0, LIMITS.screeningListMax);
 }
 
-/** The newest transfers, and the newest with the riskiest counterparties, which newer spam may have pushed out of them. */
+/** Returns the newest transfers, and the newest with the riskiest counterparties, which newer spam may have displaced. */
 function seenTransfers(options: SpoofingOptions & { readonly place: Place }, deps: SpoofingDeps): Seen[] {
   const { subject, place } = options;
   const { transfers } = deps;
@@ -135,7 +135,7 @@ function seenTransfers(options: SpoofingOptions & { readonly place: Place }, dep
   return [...found.values()];
 }
 
-/** Whether the address itself signed the transaction; null if its source does not say. */
+/** Returns true if the address itself signed the transaction; null if its source does not say. */
 const holderSent = ({ transfer, direction }: Seen): boolean | null =>
   transfer.initiation && transfer.initiation.sender === (direction === 'out' ? 'FROM' : 'TO');
 
@@ -175,9 +175,9 @@ function reasonsOf(rows: readonly SpoofableTransfer[], risky: readonly Seen[]): 
 }
 
 /**
- * Returns the transfers of an address that prove nothing and are worth a look, and the reasons that name them. Reads at most
- * `recentTransfersPerAddress` transfers, `spoofingCounterpartiesRead` counterparties of each direction, and the newest transfers of
- * `screeningListMax` of them.
+ * Returns the transfers of an address that prove nothing but need attention, and the reasons that name them. Reads at most
+ * `recentTransfersPerAddress` transfers, `spoofingCounterpartiesRead` counterparties of each direction, and the newest transfers
+ * of `screeningListMax` of them.
  */
 export function spoofingOf(options: SpoofingOptions, deps: SpoofingDeps): Spoofing {
   const { subject, place } = options;
@@ -215,7 +215,7 @@ export function spoofingOf(options: SpoofingOptions, deps: SpoofingDeps): Spoofi
       },
     ];
   });
-  // Spam in the name of an exchange must not push a forged dealing with a sanctioned party out of the list.
+  // Spam in the name of an exchange must not displace a forged dealing with a sanctioned party from the list.
   const isUrgent = ({ counterparty, imitates }: SpoofableTransfer): boolean =>
     imitates !== null || risky.some(({ shown }) => shown === counterparty);
   const newest = rows.sort(newestFirst);

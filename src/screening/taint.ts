@@ -1,6 +1,7 @@
 /**
- * The taint section of a screening: which share of what an address received comes from whom, under the rule that was asked for. On
- * UTXO chains outputs are followed (all five rules); on account chains, whose coins have no past of their own, haircut and poison.
+ * The taint section of a screening: the share of an address's received value by category of origin, under the requested rule. On
+ * UTXO chains, outputs are followed (all five rules). On account chains, where coins have no history of their own, only haircut
+ * and poison apply.
  */
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
@@ -25,16 +26,20 @@ import {
 import { percent, twoDecimals } from './counterparties.ts';
 import { categoryShares, type FollowedSide } from './exposures.ts';
 
-/** A rule, or all that the chain allows side by side. */
+/** One rule, or all rules that the chain allows. */
 export type TaintChoice = TaintMethod | 'all';
 export const TAINT_CHOICES: readonly TaintChoice[] = [...TAINT_METHODS, 'all'];
 
-/** Rules that need no coin to have a past of its own. */
+/** Rules that do not need a history of single coins. */
 const ACCOUNT_METHODS: readonly TaintMethod[] = ['poison', 'haircut'];
 
 const isUtxo = (chain: ChainId): boolean => chainOf(chain).family === 'utxo';
 
-/** The rules that answer a choice on a chain. Throws INVALID_REQUEST for a rule of outputs on a chain without them. */
+/**
+ * Returns the rules for a choice on a chain.
+ *
+ * @throws INVALID_REQUEST for a rule of outputs on a chain without outputs.
+ */
 export function taintMethods(chain: ChainId, choice: TaintChoice): readonly TaintMethod[] {
   const allowed = isUtxo(chain) ? TAINT_METHODS : ACCOUNT_METHODS;
   if (choice === 'all') return allowed;
@@ -55,7 +60,7 @@ const NOT_OF_OUTPUTS = {
   outputs: null,
 } as const;
 
-/** Haircut on accounts: the exposure of what was received. */
+/** Haircut on accounts: the exposure of the received value. */
 const accountHaircut = (received: FollowedSide): TaintShares => ({
   method: 'haircut',
   received: categoryShares(received),
@@ -63,14 +68,15 @@ const accountHaircut = (received: FollowedSide): TaintShares => ({
   isTruncated: !received.isComplete,
 });
 
-/** Value that a node received from another, before or since a designation of that one. */
+/** Value that a node received from another, before or since the designation of the other. */
 interface Received extends DatedValue {
   readonly from: NodeId;
 }
 
 /**
- * Poison on accounts: whoever received anything of a category, through however little and whomever within the hops, passes on nothing
- * else. A share is the value of the direct counterparties that the category reaches; shares overlap, and do not add up.
+ * Poison on accounts: if an address received anything of a category within the hops, however little and through whatever
+ * addresses, everything that it passes on has that category. A share is the value of the direct counterparties that the category
+ * reaches. Shares overlap, and do not add up.
  */
 function accountPoison(
   { place, derived }: { readonly place: Place; readonly derived: DerivedReading },
@@ -94,7 +100,7 @@ function accountPoison(
     });
   };
 
-  /** Categories that reach a node over at most so many further hops. */
+  /** Returns the categories that reach a node over at most `hops` further hops. */
   function categoriesOf(node: NodeId, hops: number, atMs: number): ReadonlySet<ExposureCategory> {
     const attribution = attributionAt(attributions.of(node), atMs);
     if (absorbs(attribution, derived)) return new Set([attribution.category]);
@@ -102,7 +108,7 @@ function accountPoison(
     const known = reached.get(name);
     if (known) return known;
     const found = new Set<ExposureCategory>();
-    // A circle comes back to what is being read, and brings nothing new.
+    // A cycle returns to a node that is being read, and adds nothing new.
     reached.set(name, found);
     if (hops === 0) return found;
     if (rows.isHubIn(node, 'in', LIMITS.counterpartiesMax) || left-- <= 0) {
@@ -131,7 +137,7 @@ function accountPoison(
   return { method: 'poison', received: shares, ...NOT_OF_OUTPUTS, isTruncated };
 }
 
-/** Percent of satoshi, exact to the second decimal. */
+/** Returns the percentage of amounts in satoshi, exact to the second decimal. */
 const percentOf = (part: bigint, whole: bigint): number =>
   whole > 0n ? Number((10_000n * part + whole / 2n) / whole) / 100 : 0;
 
@@ -190,7 +196,7 @@ function onOutputs(
   });
 }
 
-/** The section. Without anything received that is known of, its methods are empty. */
+/** Returns the taint section. If no received value is known, its methods are empty. */
 export function taintSection(
   assessment: Assessment,
   options: TaintSectionOptions,

@@ -1,4 +1,4 @@
-/** A walk through the graph as an answer writes it: addresses with who they are, and an edge for each asset that moved. */
+/** A walk through the graph as an answer shows it: addresses with their attributions, and an edge for each asset that moved. */
 import { isoTime } from '../base/clock.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { EdgeDetail, NodeId, TransferGraph } from '../graph/graph.ts';
@@ -21,7 +21,7 @@ export interface WalkOptions {
   readonly edgesMax: number;
 }
 
-/** Walks by the decided stops: services, addresses of too many counterparties, and the budget. */
+/** Walks until the decided stops: services, addresses with too many counterparties, and the budget. */
 export const walk = (
   { graph, attributions, weighing, ...options }: WalkOptions,
   workspace: KernelWorkspace,
@@ -31,7 +31,7 @@ export const walk = (
     { graph, workspace, weighing, isService: (node) => attributions.of(node).isService },
   );
 
-/** An amount of the smallest unit in native units, without trailing zeros. */
+/** Returns an amount of the smallest unit in native units, without trailing zeros. */
 export function nativeUnits(amount: bigint, decimals: number | null): string {
   if (decimals === null || decimals === 0) return amount.toString();
   const digits = amount.toString().padStart(decimals + 1, '0');
@@ -40,7 +40,7 @@ export function nativeUnits(amount: bigint, decimals: number | null): string {
   return fraction === '' ? whole : `${whole}.${fraction}`;
 }
 
-/** Collects nodes and edges of one chain; whatever is added twice stands in the answer once. */
+/** Collects nodes and edges of one chain. A node or edge that is added twice is in the answer once. */
 export class GraphAnswer {
   private readonly graph: TransferGraph;
   private readonly attributions: Attributions;
@@ -76,7 +76,10 @@ export class GraphAnswer {
     if (!this.stops.has(node)) this.stops.set(node, reason);
   }
 
-  /** The edges of a pair, by asset. Past the greatest number of edges the sender is a stop, and none are given. */
+  /**
+   * Returns the edges of a pair, by asset. Once the maximum number of edges is reached, the sender becomes a stop, and no edges
+   * are returned.
+   */
   addPair(from: NodeId, to: NodeId): readonly TraceEdge[] {
     const name = `${from} ${to}`;
     const known = this.pairs.get(name);

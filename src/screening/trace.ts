@@ -1,4 +1,4 @@
-/** POST /trace: where money came from and went, by whom it passed, and the ways between two addresses. */
+/** POST /trace: where money came from and went, the addresses that it passed, and the paths between two addresses. */
 import { isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
@@ -20,23 +20,23 @@ export interface TraceRequest {
   readonly direction?: string;
   /** 1 to 3, default 1. */
   readonly hops?: number;
-  /** Path mode: the other end. */
+  /** Path mode: the address at the other end. */
   readonly targetAddress?: string;
-  /** 1 to 7, default 3: the most hops of a path. */
+  /** 1 to 7, default 3: the maximum number of hops of a path. */
   readonly maxDepth?: number;
-  /** Path mode: only ways that money can have taken in the order of time. */
+  /** Path mode: only paths that money can have taken in the order of time. */
   readonly timeRespecting?: boolean;
-  /** Follow deposits to bridges on the chains they lead to. */
+  /** Follow deposits to bridges on the chains that they lead to. */
   readonly crossChain?: boolean;
 }
 
 export interface TraceReport {
   readonly answer: TraceAnswer;
-  /** Whether a transfer of the start is known; where not, the trace is worth nothing. */
+  /** True if a transfer of the start is known; otherwise the trace is empty and costs no credits. */
   readonly isKnown: boolean;
 }
 
-/** The same with the JSON text of the answer, as it crosses threads. */
+/** The same with the JSON text of the answer, as it is passed between threads. */
 export interface TraceResult {
   readonly data: Uint8Array;
   readonly isKnown: boolean;
@@ -44,7 +44,7 @@ export interface TraceResult {
 
 export type TraceQuery = (request: TraceRequest) => TraceReport;
 
-/** Specification and decisions: bounds and defaults of `hops` and `maxDepth`. */
+/** Bounds and defaults of `hops` and `maxDepth`, from the specification and the decisions. */
 export const TRACE_HOPS = { min: 1, max: 3, standard: 1 } as const;
 export const PATH_DEPTH = { min: 1, max: 7, standard: 3 } as const;
 
@@ -52,7 +52,7 @@ const WALK_DIRECTIONS: readonly WalkDirection[] = ['in', 'out', 'both'];
 
 type PathFields = Pick<TraceAnswer, 'found' | 'target' | 'paths' | 'truncated'>;
 
-/** A path as answered; its addresses and edges become part of the graph. */
+/** Returns a path as answers show it. Its addresses and edges become part of the graph. */
 function shownPath({ nodes, edges, bottleneckUsd }: FoundPath, graph: GraphAnswer): TracePath {
   for (const [depth, node] of nodes.entries()) graph.addNode(node, depth);
   return {
@@ -64,8 +64,9 @@ function shownPath({ nodes, edges, bottleneckUsd }: FoundPath, graph: GraphAnswe
 }
 
 /**
- * Traces. Synchronous; sees at most `traceNodesMax` addresses, in path mode `pathNodesMax` besides. The same request, labels and
- * transfers give the same bytes but for `tracedAt`. Throws UNKNOWN_CHAIN, INVALID_ADDRESS, or INVALID_REQUEST naming the field.
+ * Returns the query that traces. Synchronous; it reads at most `traceNodesMax` addresses, in path mode `pathNodesMax` more. The
+ * same request, labels and transfers give the same bytes except for `tracedAt`. The query throws UNKNOWN_CHAIN, INVALID_ADDRESS,
+ * or INVALID_REQUEST naming the field.
  */
 export function createTrace(deps: ScreeningDeps, assessor: Assessor): TraceQuery {
   const { clock } = deps;
@@ -161,7 +162,7 @@ export function createTrace(deps: ScreeningDeps, assessor: Assessor): TraceQuery
       workspace,
     );
     graph.addWalk(walked);
-    // The walk's columns are its own; the next kernel may have the workspace.
+    // The walk owns its columns, so the next kernel may use the workspace.
     const crossChain =
       request.crossChain === true
         ? crossingsOf({ reading, place, walked, direction, hops }, deps, assessor)

@@ -1,4 +1,4 @@
-/** How screening weighs transfers: which assets of a chain are evidence, and what is dust. */
+/** Weighs transfers for screening: which assets of a chain are evidence, and what is dust. */
 import { LIMITS } from '../base/limits.ts';
 import type { AssetFacts } from '../chains/assets.ts';
 import type { ChainId } from '../chains/registry.ts';
@@ -13,6 +13,7 @@ export interface WeighingDeps {
   readonly policy: Pick<RiskPolicy, 'dustUsd' | 'dustShare' | 'dustTokens'>;
 }
 
+/** Returns the weighing of a chain's transfers. */
 export const weighingOf = (chain: ChainId, { assets, policy }: WeighingDeps): Weighing => ({
   isEvidence: (asset) => assets.isKnown(chain, asset),
   dustUsd: policy.dustUsd,
@@ -29,7 +30,7 @@ export const isDustTransfer = (
   { asset, amount, valueUsd }: Pick<Transfer, 'asset' | 'amount' | 'valueUsd'>,
 ): boolean => (valueUsd === null ? Number(amount) < (dustAmount?.(asset) ?? 0) : valueUsd < dustUsd);
 
-/** The same without a limit of dust. */
+/** Returns the same weighing without a dust limit. */
 export const withDust = (weighing: Weighing): Weighing => ({ ...weighing, dustUsd: 0, dustShare: 0 });
 
 /** An evidence asset that moved in a direction and has no price. */
@@ -40,14 +41,14 @@ export interface UnpricedAsset {
   readonly transfers: number;
   /** The direction's flow of the asset as a part of its greater flow, 0 to 1. */
   readonly flowPart: number;
-  /** Of what came in, the part that the address sent on (more than 1 if it sent more); 0 of what it sent. */
+  /** For a received asset, the part that the address sent on (more than 1 if it sent more); 0 for a sent asset. */
   readonly spentPart: number;
 }
 
 /** How shares and scores measure one direction of an address. */
 export interface DirectionBasis extends RowBasis {
   readonly unpriced: readonly UnpricedAsset[];
-  /** Assets without a price that are followed besides, each by its amounts, in the order in which they are. */
+  /** Assets without a price that are followed in addition, each by its own amounts, in this order. */
   readonly followedApart: readonly RowBasis[];
 }
 
@@ -62,19 +63,22 @@ export const NOTHING_MOVED: DirectionBasis = {
   followedApart: [],
 };
 
-/** A direction as it is measured if one of its assets alone is followed. */
+/** Returns the basis of a direction if only one of its assets is followed. */
 export const basisApart = (basis: RowBasis, { unpriced }: DirectionBasis): DirectionBasis => ({
   ...basis,
   unpriced: unpriced.filter(({ asset }) => asset === basis.asset),
   followedApart: [],
 });
 
-/** The assets without a price that are judged by direct counterparties alone: those that are not followed. */
+/** Returns the assets without a price that are not followed, and are judged only by direct counterparties. */
 export function assetsNotFollowed({ asset, unpriced, followedApart }: DirectionBasis): UnpricedAsset[] {
   const followed = new Set([asset, ...followedApart.map((basis) => basis.asset)]);
   return unpriced.filter((one) => !followed.has(one.asset));
 }
 
+/**
+ * Returns the basis of a direction, with the evidence assets that have no price and those of them that are followed separately.
+ */
 export function directionBasis(
   graph: TransferGraph,
   node: NodeId,
@@ -92,7 +96,7 @@ export function directionBasis(
       const spentPart = direction === 'in' ? other / amount : 0;
       return { asset: graph.assetName(asset), amount, transfers, flowPart, spentPart };
     })
-    // So little is dust whatever the price.
+    // Such a small amount is dust, whatever the price.
     .filter(({ asset, amount }) => amount >= (weighing.dustAmount?.(asset) ?? 0));
   const followedApart =
     unpriced.length === 0 ? [] : rows.apartOf(node, direction).slice(0, LIMITS.exposureAssetsMax);
