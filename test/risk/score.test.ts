@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { loadTaxonomy } from '../../src/labels/categories.ts';
-import { EVIDENCE_CLASSES } from '../../src/labels/evidence-class.ts';
+import { EVIDENCE_CLASSES, type EvidenceClass } from '../../src/labels/evidence-class.ts';
 import { CATEGORIES } from '../../src/labels/taxonomy.ts';
 import { parsePolicy, riskLevelOf } from '../../src/risk/policy.ts';
 import {
@@ -87,6 +87,26 @@ describe('score', () => {
 
   const unpriced = (fields: Partial<ExposureEvidence>): ExposureEvidence =>
     exposure({ asset: 'ODD', valueUsd: null, share: 1, ...fields });
+
+  it('gives derived evidence the severity of its points, up to HIGH', () => {
+    const severityOf = (evidenceClass: EvidenceClass, valueUsd: number) => {
+      const risky = exposure({
+        category: 'TERRORIST_FINANCING',
+        class: evidenceClass,
+        direction: 'out',
+        valueUsd,
+      });
+      const clean = exposure({ category: 'EXCHANGE', direction: 'out' });
+      return score({ ...nothing, exposures: [risky, clean] }, policy).scoreBreakdown[0]?.severity;
+    };
+    for (const derived of ['structural', 'inferred'] as const)
+      expect([20, 1_000, 50_000].map((valueUsd) => severityOf(derived, valueUsd))).toEqual([
+        'LOW',
+        'HIGH',
+        'HIGH',
+      ]);
+    expect(severityOf('published', 50_000)).toBe('CRITICAL');
+  });
 
   it('bounds what an asset without a price brings, whatever its share', () => {
     const sent = unpriced({ category: 'SANCTIONED_ENTITY' });
