@@ -36,8 +36,21 @@ export const dayOf = (timestampMs: number): number => Math.floor(timestampMs / D
 export const startOfDay = (day: number): number => day * DAY_MS;
 
 /**
- * Returns the days of a sum with one more transfer, newest first. If there are more than `edgeDaysKept`, the oldest day is merged into the
- * next one. So a part of what moved before a time may count as after it, but never the other way round.
+ * Merges the day with the least amount into the next later one. So a part of what moved before a time may count as after it, never the
+ * other way round, and it is the smallest part: transfers of dust on many days cannot move the money of earlier days.
+ */
+function mergeLeast(days: EdgeDay[]): void {
+  let least = days.length - 1;
+  for (let at = least - 1; at > 0; at--)
+    if ((days[at] as EdgeDay).amount < (days[least] as EdgeDay).amount) least = at;
+  const [merged] = days.splice(least, 1) as [EdgeDay];
+  const next = days[least - 1] as EdgeDay;
+  next.amount += merged.amount;
+  next.transfers += merged.transfers;
+}
+
+/**
+ * Returns the days of a sum with one more transfer, newest first. If there are more than `edgeDaysKept`, two of them are merged.
  *
  * @param days days so far, changed in place; empty if all moved on one day, or if a release that kept no days wrote the sum
  * @param before the sum without the transfer
@@ -58,11 +71,7 @@ export function addToDays(days: EdgeDay[], before: DatedSum, timestampMs: number
     return;
   }
   days.splice(at, 0, { day, amount, transfers: 1 });
-  if (days.length <= LIMITS.edgeDaysKept) return;
-  const oldest = days.pop() as EdgeDay;
-  const next = days.at(-1) as EdgeDay;
-  next.amount += oldest.amount;
-  next.transfers += oldest.transfers;
+  if (days.length > LIMITS.edgeDaysKept) mergeLeast(days);
 }
 
 /**
