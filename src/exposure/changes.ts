@@ -89,9 +89,22 @@ export interface Changes {
 
 const out = new ByteWriter(4096);
 
-/** Opens the changes of the index in `folder`, and makes them if there are none. Threads of one process open them alike: to write. */
+/**
+ * Opens the changes of the index in `folder`, and makes them if there are none. Threads of one process open them alike: to write.
+ *
+ * @throws STORAGE_FULL if the disk has no room to make them, STORE_CORRUPT if they are damaged
+ */
 export function openChanges(folder: string): Changes {
   const root = openEnvironment(join(folder, CHANGES_FILE), { maxDbs: 8, noSubdir: true });
+  try {
+    return changesIn(root);
+  } catch (error) {
+    void root.close();
+    throw error;
+  }
+}
+
+function changesIn(root: RootDatabase): Changes {
   const meta: Database<unknown, string> = root.openDB({ name: 'meta', encoding: 'msgpack' });
   const entries: Database<Buffer, number> = root.openDB({
     name: 'entries',

@@ -8,16 +8,16 @@ import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
+import { isStorageFull } from '../base/storage.ts';
 import { CHAINS, type ChainId } from '../chains/registry.ts';
 import type { TransferStore } from '../graph/store.ts';
-import { publicationMark } from '../labels/index/folder.ts';
 import { createAssessor } from '../screening/assess.ts';
 import { mayPass } from '../screening/attribution.ts';
 import type { ScreeningDeps } from '../screening/deps.ts';
 import { weighingOf } from '../screening/weighing.ts';
 import { createWalk, ENTRY_HOPS } from './evaluate.ts';
 import type { IndexInputs } from './format.ts';
-import { exposureFolderOf, isSameInputs, openCurrent } from './reader.ts';
+import { type CurrentIndex, exposureFolderOf, followCurrent, isSameInputs } from './reader.ts';
 import { createUpdater, type ExposureUpdater } from './update.ts';
 
 /** How often logs are looked at. A look at a chain without news reads two small values. */
@@ -31,6 +31,8 @@ const CHANGED_MIN = 10_000;
 /** An index is built again if what waits would take longer than this. */
 const WAIT_MS_MAX = LIMITS.exposureWaitMsMax / 2;
 const MEASURED_MIN = 50;
+/** A chain whose update failed is looked at again after this: what is new is computed for each try, and a full disk stays full for minutes. */
+const FAILED_RETRY_MS = 5_000;
 
 export interface KeeperOptions {
   /** Folder of the indexes. */
@@ -50,7 +52,7 @@ export interface KeeperDeps extends Omit<ScreeningDeps, 'transfers'> {
 
 interface KeptChain {
   readonly chain: ChainId;
-  mark: string | null;
+  readonly current: CurrentIndex;
   updater: ExposureUpdater | null;
   inputs: IndexInputs | null;
   addresses: number;
@@ -63,6 +65,12 @@ interface KeptChain {
   /** Of entries that were computed: how many, and how long that took. */
   computed: number;
   computedMs: number;
+  /** Why the last look failed; null if it did not. Each reason is logged once, and so is its end. */
+  failure: string | null;
+  /** No look before. */
+  retryAtMs: number;
+  /** The last build failed. The builds behind it are logged again once one succeeds. */
+  isBuildFailing: boolean;
 }
 
 export interface ExposureKeeper {
@@ -80,7 +88,7 @@ export function createExposureKeeper(options: KeeperOptions, deps: KeeperDeps): 
     if (found === undefined) {
       found = {
         chain,
-        mark: null,
+        current: followCurrent(exposureFolderOf(options.folder, chain), log, { check: 'each' }),
         updater: null,
         inputs: null,
         addresses: 0,
@@ -90,6 +98,9 @@ export function createExposureKeeper(options: KeeperOptions, deps: KeeperDeps): 
         wanted: null,
         computed: 0,
         computedMs: 0,
+        failure: null,
+        retryAtMs: 0,
+        isBuildFailing: false,
       };
       chains.set(chain, found);
     }
@@ -99,12 +110,9 @@ export function createExposureKeeper(options: KeeperOptions, deps: KeeperDeps): 
   /** Takes an index that was published since the last look. */
   function open(of: KeptChain): void {
     const { chain } = of;
-    const root = exposureFolderOf(options.folder, chain);
-    const mark = publicationMark(root);
-    if (mark === of.mark) return;
-    of.mark = mark;
+    if (!of.current.look()) return;
     of.wanted = null;
-    const opened = mark === null ? null : (openCurrent(root, log, { check: true })?.opened ?? null);
+    const { opened } = of.current;
     if (opened === null) {
       of.updater = null;
       return;
@@ -155,12 +163,20 @@ export function createExposureKeeper(options: KeeperOptions, deps: KeeperDeps): 
     // One after the other: each takes memory for all addresses and transfers of its chain.
     if ([...chains.values()].some(({ isBuilding }) => isBuilding)) return;
     of.isBuilding = true;
-    log.info({ chain, reason: wanted }, 'exposure index build started');
+    if (!of.isBuildFailing) log.info({ chain, reason: wanted }, 'exposure index build started');
     const began = clock.monotonic();
     deps
       .build(chain)
-      .catch((error: unknown) =>
-        log.error({ chain, reason: messageOf(error) }, 'exposure index build failed'),
+      .then(
+        () => {
+          if (of.isBuildFailing) log.info({ chain }, 'exposure index build succeeded again');
+          of.isBuildFailing = false;
+        },
+        (error: unknown) => {
+          if (!of.isBuildFailing)
+            log.error({ chain, reason: messageOf(error) }, 'exposure index build failed');
+          of.isBuildFailing = true;
+        },
       )
       .finally(() => {
         of.isBuilding = false;
@@ -170,11 +186,12 @@ export function createExposureKeeper(options: KeeperOptions, deps: KeeperDeps): 
       });
   }
 
-  function keep(chain: ChainId): void {
+  function keep(of: KeptChain): void {
+    const { chain } = of;
     const position = transfers.logPosition(chain);
     if (position === null || position.transfers === 0) return;
-    const of = kept(chain);
     open(of);
+    if (of.current.isRefused) return;
     const { updater, inputs } = of;
     if (updater === null || inputs === null) of.wanted ??= 'there is none';
     else {
@@ -185,15 +202,28 @@ export function createExposureKeeper(options: KeeperOptions, deps: KeeperDeps): 
     buildIfWanted(of);
   }
 
+  function noteFailure(of: KeptChain, error: unknown): void {
+    const reason = messageOf(error);
+    // A full disk is worded by what the store was at.
+    const failure = isStorageFull(error) ? 'STORAGE_FULL' : reason;
+    if (failure !== of.failure) log.error({ chain: of.chain, reason }, 'exposure index not updated');
+    of.failure = failure;
+    of.retryAtMs = clock.monotonic() + FAILED_RETRY_MS;
+  }
+
   return {
     tick() {
       deps.labels.refresh();
       for (const { id } of CHAINS) {
         if (!existsSync(join(options.transfersFolder, `${id.toLowerCase()}.mdb`))) continue;
+        const of = kept(id);
+        if (clock.monotonic() < of.retryAtMs) continue;
         try {
-          keep(id);
+          keep(of);
+          if (of.failure !== null) log.info({ chain: id }, 'exposure index updated again');
+          of.failure = null;
         } catch (error) {
-          log.error({ chain: id, reason: messageOf(error) }, 'exposure index not updated');
+          noteFailure(of, error);
         }
       }
     },
