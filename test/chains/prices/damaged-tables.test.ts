@@ -72,13 +72,7 @@ function damaged(bytes: Buffer, random: () => number): Buffer {
   const at = below(bytes.length);
   const end = Math.min(bytes.length, at + 1 + below(300));
   const flipped = Buffer.from(bytes);
-  switch (below(7)) {
-    case 0:
-      for (let flips = 1 + below(3); flips > 0; flips--) {
-        const place = below(bytes.length);
-        flipped[place] = (flipped[place] as number) ^ (1 << below(8));
-      }
-      return flipped;
+  switch (below(12)) {
     case 1:
       for (let place = at; place < end; place++) flipped[place] = below(256);
       return flipped;
@@ -90,8 +84,14 @@ function damaged(bytes: Buffer, random: () => number): Buffer {
       return Buffer.concat([bytes.subarray(0, at), bytes.subarray(end)]);
     case 5:
       return Buffer.concat([bytes.subarray(0, end), bytes.subarray(at)]);
-    default:
+    case 6:
       return Buffer.concat([bytes, bytes.subarray(at, end)]);
+    default:
+      for (let flips = 1 + below(2); flips > 0; flips--) {
+        const place = below(bytes.length);
+        flipped[place] = (flipped[place] as number) ^ (1 << below(8));
+      }
+      return flipped;
   }
 }
 
