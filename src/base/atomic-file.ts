@@ -44,13 +44,21 @@ export function readJson(path: string): unknown {
   } catch (cause) {
     throw new AssayError('STORE_CORRUPT', `${path} is damaged: it is not JSON. ${RESTORE}`, { cause });
   }
-  if (!isObject(value) || value.crc32 === undefined) return value;
+  if (!isObject(value)) return value;
   const { crc32: written, ...content } = value;
+  if (written === undefined && !hasRenamedChecksum(value)) return value;
   if (written === checksumOf(JSON.stringify(content))) return content;
   throw new AssayError(
     'STORE_CORRUPT',
     `${path} is damaged: it is not what was written. ${RESTORE} If it was changed by hand, remove its member 'crc32'.`,
   );
+}
+
+/** True if the last member is the checksum of the others: a byte of its name was changed, and the file is none of an earlier version. */
+function hasRenamedChecksum(value: Readonly<Record<string, unknown>>): boolean {
+  const last = Object.keys(value).at(-1) ?? '';
+  const { [last]: sum, ...content } = value;
+  return typeof sum === 'string' && sum === checksumOf(JSON.stringify(content));
 }
 
 const RESTORE = 'It was left as it is; restore it from a backup (docs/OPERATIONS.md, Damaged files).';

@@ -5,17 +5,19 @@
  */
 import { AssayError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
+import { asStorageFull } from '../base/storage.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { Direction } from '../graph/flow.ts';
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
 import type { Weighing } from '../graph/kernels/rows.ts';
 import type { TransferStore } from '../graph/store.ts';
-import { beginBuild } from '../labels/index/folder.ts';
+import { type Building, beginBuild } from '../labels/index/folder.ts';
 import { confidenceClass, isRisky } from '../risk/score.ts';
 import { createAssessor } from '../screening/assess.ts';
 import { type Attribution, type Attributions, absorbing } from '../screening/attribution.ts';
 import type { ScreeningDeps } from '../screening/deps.ts';
 import { weighingOf } from '../screening/weighing.ts';
+import { openChanges } from './changes.ts';
 import { Entries, type SweptReading } from './entries.ts';
 import { createWalk, type RiskColumn } from './evaluate.ts';
 import { FORMAT_VERSION, type IndexInputs, type IndexMeta } from './format.ts';
@@ -109,6 +111,7 @@ const withoutDerived = (
  * @returns a report of the build
  * @throws NOT_READY if no transfer of the chain is stored
  * @throws STORE_BUSY if another process builds it
+ * @throws STORAGE_FULL, which names the folder
  * @throws the reason of the signal if aborted
  */
 export async function buildExposureIndex(
@@ -127,8 +130,10 @@ export async function buildExposureIndex(
       `No transfer of ${chain} is stored. Read some with \`assay ingest\` first.`,
     );
   const { maxHops } = inputs;
-  const building = beginBuild(exposureFolderOf(folder, chain), { clock, log });
+  const root = exposureFolderOf(folder, chain);
+  let building: Building | null = null;
   try {
+    building = beginBuild(root, { clock, log });
     const report = (step: BuildExposureProgress['step'], part: number): void => {
       signal?.throwIfAborted();
       onProgress?.({ step, part });
@@ -191,6 +196,8 @@ export async function buildExposureIndex(
       if (!isEmptyRecord(record)) writer.add(node, record);
     }
     report('write', 0);
+    // The first reader would make them: an index that was published needs no more room.
+    await openChanges(building.folder).close();
     const meta = await writeIndex(
       building.folder,
       { graph, entries: writer },
@@ -206,8 +213,11 @@ export async function buildExposureIndex(
     building.publish(versionOf(meta));
     log.info({ chain, addresses: meta.addresses, entries: meta.entries, walks }, 'exposure index built');
     return { ...meta, walks, hubs: kinds.hubs.length, columns: kinds.columns.length };
+  } catch (error) {
+    // The error of a write does not name its file.
+    throw asStorageFull(error, root);
   } finally {
-    building.end();
+    building?.end();
   }
 }
 

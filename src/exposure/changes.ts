@@ -92,9 +92,21 @@ const out = new ByteWriter(4096);
 /**
  * Opens the changes of the index in `folder`, and creates them if they do not exist. All threads of a process open them in the same
  * mode, for writing.
+ *
+ * @throws STORAGE_FULL if the disk has no room to create them
+ * @throws STORE_CORRUPT if they are damaged
  */
 export function openChanges(folder: string): Changes {
   const root = openEnvironment(join(folder, CHANGES_FILE), { maxDbs: 8, noSubdir: true });
+  try {
+    return changesIn(root);
+  } catch (error) {
+    void root.close();
+    throw error;
+  }
+}
+
+function changesIn(root: RootDatabase): Changes {
   const meta: Database<unknown, string> = root.openDB({ name: 'meta', encoding: 'msgpack' });
   const entries: Database<Buffer, number> = root.openDB({
     name: 'entries',

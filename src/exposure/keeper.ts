@@ -9,16 +9,16 @@ import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
+import { isStorageFull } from '../base/storage.ts';
 import { CHAINS, type ChainId } from '../chains/registry.ts';
 import type { TransferStore } from '../graph/store.ts';
-import { publicationMark } from '../labels/index/folder.ts';
 import { createAssessor } from '../screening/assess.ts';
 import { mayPass } from '../screening/attribution.ts';
 import type { ScreeningDeps } from '../screening/deps.ts';
 import { weighingOf } from '../screening/weighing.ts';
 import { createWalk, ENTRY_HOPS } from './evaluate.ts';
 import type { IndexInputs } from './format.ts';
-import { exposureFolderOf, isSameInputs, openCurrent } from './reader.ts';
+import { type CurrentIndex, exposureFolderOf, followCurrent, isSameInputs } from './reader.ts';
 import { createUpdater, type ExposureUpdater } from './update.ts';
 
 /** Poll interval of the logs. Polling a chain without news reads two small values. */
@@ -34,6 +34,8 @@ const CHANGED_MIN = 10_000;
 /** An index is rebuilt if the pending entries would take longer than this. */
 const WAIT_MS_MAX = LIMITS.exposureWaitMsMax / 2;
 const MEASURED_MIN = 50;
+/** A chain whose update failed is looked at again after this: what is new is computed for each try, and a full disk stays full for minutes. */
+const FAILED_RETRY_MS = 5_000;
 
 export interface KeeperOptions {
   /** Folder of the indexes. */
@@ -53,7 +55,7 @@ export interface KeeperDeps extends Omit<ScreeningDeps, 'transfers'> {
 
 interface KeptChain {
   readonly chain: ChainId;
-  mark: string | null;
+  readonly current: CurrentIndex;
   updater: ExposureUpdater | null;
   inputs: IndexInputs | null;
   addresses: number;
@@ -66,6 +68,12 @@ interface KeptChain {
   /** Number of entries computed, and the time that took. */
   computed: number;
   computedMs: number;
+  /** Why the last look failed; null if it did not. Each reason is logged once, and so is its end. */
+  failure: string | null;
+  /** No look before. */
+  retryAtMs: number;
+  /** The last build failed. The builds behind it are logged again once one succeeds. */
+  isBuildFailing: boolean;
 }
 
 export interface ExposureKeeper {
@@ -84,7 +92,7 @@ export function createExposureKeeper(options: KeeperOptions, deps: KeeperDeps): 
     if (found === undefined) {
       found = {
         chain,
-        mark: null,
+        current: followCurrent(exposureFolderOf(options.folder, chain), log, { check: 'each' }),
         updater: null,
         inputs: null,
         addresses: 0,
@@ -94,6 +102,9 @@ export function createExposureKeeper(options: KeeperOptions, deps: KeeperDeps): 
         wanted: null,
         computed: 0,
         computedMs: 0,
+        failure: null,
+        retryAtMs: 0,
+        isBuildFailing: false,
       };
       chains.set(chain, found);
     }
@@ -103,12 +114,9 @@ export function createExposureKeeper(options: KeeperOptions, deps: KeeperDeps): 
   /** Opens an index that was published since the last check. */
   function open(of: KeptChain): void {
     const { chain } = of;
-    const root = exposureFolderOf(options.folder, chain);
-    const mark = publicationMark(root);
-    if (mark === of.mark) return;
-    of.mark = mark;
+    if (!of.current.look()) return;
     of.wanted = null;
-    const opened = mark === null ? null : (openCurrent(root, log, { check: true })?.opened ?? null);
+    const { opened } = of.current;
     if (opened === null) {
       of.updater = null;
       return;
@@ -159,12 +167,20 @@ export function createExposureKeeper(options: KeeperOptions, deps: KeeperDeps): 
     // Builds run one at a time: each needs memory for all addresses and transfers of its chain.
     if ([...chains.values()].some(({ isBuilding }) => isBuilding)) return;
     of.isBuilding = true;
-    log.info({ chain, reason: wanted }, 'exposure index build started');
+    if (!of.isBuildFailing) log.info({ chain, reason: wanted }, 'exposure index build started');
     const began = clock.monotonic();
     deps
       .build(chain)
-      .catch((error: unknown) =>
-        log.error({ chain, reason: messageOf(error) }, 'exposure index build failed'),
+      .then(
+        () => {
+          if (of.isBuildFailing) log.info({ chain }, 'exposure index build succeeded again');
+          of.isBuildFailing = false;
+        },
+        (error: unknown) => {
+          if (!of.isBuildFailing)
+            log.error({ chain, reason: messageOf(error) }, 'exposure index build failed');
+          of.isBuildFailing = true;
+        },
       )
       .finally(() => {
         of.isBuilding = false;
@@ -174,11 +190,12 @@ export function createExposureKeeper(options: KeeperOptions, deps: KeeperDeps): 
       });
   }
 
-  function keep(chain: ChainId): void {
+  function keep(of: KeptChain): void {
+    const { chain } = of;
     const position = transfers.logPosition(chain);
     if (position === null || position.transfers === 0) return;
-    const of = kept(chain);
     open(of);
+    if (of.current.isRefused) return;
     const { updater, inputs } = of;
     if (updater === null || inputs === null) of.wanted ??= 'there is none';
     else {
@@ -189,15 +206,28 @@ export function createExposureKeeper(options: KeeperOptions, deps: KeeperDeps): 
     buildIfWanted(of);
   }
 
+  function noteFailure(of: KeptChain, error: unknown): void {
+    const reason = messageOf(error);
+    // A full disk is worded by what the store was at.
+    const failure = isStorageFull(error) ? 'STORAGE_FULL' : reason;
+    if (failure !== of.failure) log.error({ chain: of.chain, reason }, 'exposure index not updated');
+    of.failure = failure;
+    of.retryAtMs = clock.monotonic() + FAILED_RETRY_MS;
+  }
+
   return {
     tick() {
       deps.labels.refresh();
       for (const { id } of CHAINS) {
         if (!existsSync(join(options.transfersFolder, `${id.toLowerCase()}.mdb`))) continue;
+        const of = kept(id);
+        if (clock.monotonic() < of.retryAtMs) continue;
         try {
-          keep(id);
+          keep(of);
+          if (of.failure !== null) log.info({ chain: id }, 'exposure index updated again');
+          of.failure = null;
         } catch (error) {
-          log.error({ chain: id, reason: messageOf(error) }, 'exposure index not updated');
+          noteFailure(of, error);
         }
       }
     },

@@ -8,6 +8,7 @@ import { AssayError, messageOf } from '../base/errors.ts';
 import type { FileLease } from '../base/file-lease.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
+import { asStorageFull, isStorageFull } from '../base/storage.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { TransferStore } from '../graph/store.ts';
 import type { TransferCoverage } from '../graph/transfers.ts';
@@ -71,7 +72,8 @@ interface Opened {
 }
 
 interface Held {
-  mark: string | null;
+  readonly current: CurrentIndex;
+  /** Null if the index that is open is of other transfers than those that are stored. */
   opened: Opened | null;
   lookedAtMs: number;
   state: ChangesState | null;
@@ -119,15 +121,20 @@ export const isSameInputs = (a: IndexInputs, b: IndexInputs): boolean =>
  *
  * @param check - Reads the whole index and rejects a damaged one, because a wrong entry could read as clean. A process checks the first
  *   index that it opens, and the keeper checks each; a newly built index is not read again on a thread that serves requests.
+ * @throws STORAGE_FULL if the disk has no room to open it: the index itself may be intact
  */
 export function openCurrent(
   root: string,
   log: Logger,
   { check }: { readonly check: boolean },
 ): { readonly opened: Opened; readonly path: string } | null {
-  const leased = leaseCurrent(root);
-  if (leased === null) return null;
+  let leased: ReturnType<typeof leaseCurrent> = null;
+  let changes: Changes | null = null;
   try {
+    leased = leaseCurrent(root);
+    if (leased === null) return null;
+    // First: on a full disk it is refused before the whole index is read.
+    changes = openChanges(leased.path);
     const { index, close } = openMappedIndex(leased.path);
     if (check && !index.isIntact()) {
       void close();
@@ -136,15 +143,68 @@ export function openCurrent(
         `The exposure index ${leased.path} is damaged. It is built again.`,
       );
     }
-    const changes = openChanges(leased.path);
-    const closeAll = (): Promise<unknown> => Promise.all([close(), changes.close()]);
+    const closeChanges = changes.close;
+    const closeAll = (): Promise<unknown> => Promise.all([close(), closeChanges()]);
     unreachable.register(index, { close: closeAll, lease: leased.lease, root, log });
     return { opened: { index, changes }, path: leased.path };
   } catch (error) {
-    leased.lease.release();
+    void changes?.close();
+    leased?.lease.release();
+    if (isStorageFull(error)) throw asStorageFull(error, root);
     log.warn({ root, reason: messageOf(error) }, 'exposure index not opened');
     return null;
   }
+}
+
+/** The current index below a folder, as one thread has it open. */
+export interface CurrentIndex {
+  /** Null if there is no usable index. */
+  readonly opened: Opened | null;
+  /** True if there is one that the disk has no room to open. */
+  readonly isRefused: boolean;
+  /** Opens a newly published index, or retries a refused one. Returns true if `opened` may have changed. */
+  look(): boolean;
+}
+
+/**
+ * Follows the current index below `root`.
+ *
+ * @param check - which indexes are compared with their checksums before use
+ */
+export function followCurrent(
+  root: string,
+  log: Logger,
+  { check }: { readonly check: 'first' | 'each' },
+): CurrentIndex {
+  let mark: string | null = null;
+  let opened: Opened | null = null;
+  let isRefused = false;
+  return {
+    get opened() {
+      return opened;
+    },
+    get isRefused() {
+      return isRefused;
+    },
+    look() {
+      const found = publicationMark(root);
+      if (found === mark) return false;
+      const isChecked = check === 'each' || mark === null;
+      opened = null;
+      try {
+        if (found !== null) opened = openCurrent(root, log, { check: isChecked })?.opened ?? null;
+      } catch (error) {
+        // The mark stays: the next look tries again.
+        if (!isRefused) log.warn({ root, reason: messageOf(error) }, 'exposure index not opened');
+        isRefused = true;
+        return true;
+      }
+      if (isRefused) log.info({ root }, 'exposure index can be opened again');
+      isRefused = false;
+      mark = found;
+      return true;
+    },
+  };
 }
 
 /** Creates a reader of the indexes below `folder`. A broken index, or one with an unknown format, counts as missing. */
@@ -163,21 +223,15 @@ export function createExposureReader(folder: string, deps: ExposureReaderDeps): 
       held.status = NO_GRAPH;
       return;
     }
-    const root = exposureFolderOf(folder, chain);
-    const mark = publicationMark(root);
-    if (mark !== held.mark) {
-      const check = held.mark === null;
-      held.mark = mark;
-      held.opened = mark === null ? null : (openCurrent(root, log, { check })?.opened ?? null);
-      held.currentMs = 0;
-    }
-    const { opened } = held;
+    if (held.current.look()) held.currentMs = 0;
+    const { opened } = held.current;
     const graphAsOf = deps.coverage(chain).asOf;
     if (opened === null || opened.index.meta.position.store !== position.store) {
       held.opened = null;
       held.status = { state: 'NOT_READ', asOf: null, graphAsOf, isOld: false };
       return;
     }
+    held.opened = opened;
     const { meta } = opened.index;
     opened.changes.root.resetReadTxn();
     held.state = opened.changes.state();
@@ -206,7 +260,7 @@ export function createExposureReader(folder: string, deps: ExposureReaderDeps): 
     let held = chains.get(chain);
     if (held === undefined) {
       held = {
-        mark: null,
+        current: followCurrent(exposureFolderOf(folder, chain), log, { check: 'first' }),
         opened: null,
         lookedAtMs: 0,
         state: null,

@@ -24,25 +24,19 @@ describe('a JSON file', () => {
     expect(readJson(path)).toMatchObject({ name: 'Zürich', more: true });
   });
 
-  it('is refused with its name, whatever bit is flipped, unless its content is the same', () => {
+  it('is refused with its name, whatever bit is flipped, also in the name of the checksum', () => {
     writeJsonAtomically(path, value);
     const bytes = readFileSync(path);
-    const content = JSON.stringify(readJson(path));
     for (let bit = 0; bit < bytes.length * 8; bit++) {
       const changed = Buffer.from(bytes);
       changed[bit >> 3] = (changed[bit >> 3] as number) ^ (1 << (bit & 7));
       writeFileSync(path, changed);
-      try {
-        // The name of the checksum itself may be what changed.
-        const { name, rows, none, 7: seven } = readJson(path) as typeof value;
-        expect(JSON.stringify({ 7: seven, name, rows, none })).toBe(content);
-      } catch (error) {
-        if ((error as { code?: unknown }).code === undefined) throw error;
-        expect(error).toMatchObject({
+      expect(() => readJson(path), `bit ${bit}`).toThrow(
+        expect.objectContaining({
           code: 'STORE_CORRUPT',
           message: expect.stringContaining(`${path} is damaged`),
-        });
-      }
+        }),
+      );
     }
   });
 

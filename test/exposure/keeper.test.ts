@@ -212,7 +212,8 @@ describe('the keeper of indexes', () => {
     expect(began.slice(3)).toEqual(['BSC: there is none']);
     time.ms = 120_000;
     keeper.tick();
-    expect(began.slice(4)).toEqual(['ETH: there is none']);
+    // A build behind one that failed is not logged before one succeeds.
+    expect([ends.length, began.slice(4)]).toEqual([5, []]);
   });
 
   it('builds an index again that is gone, and of a store that was replaced', async () => {

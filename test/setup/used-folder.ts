@@ -4,11 +4,14 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { openParts } from '../../src/app.ts';
 import { systemClock } from '../../src/base/clock.ts';
+import { syncPrices } from '../../src/chains/prices/daily.ts';
+import { dailyFolderOf, pricesFolderOf } from '../../src/chains/prices/table.ts';
 import { commandModules } from '../../src/cli/commands.ts';
 import { runProgram } from '../../src/cli/program.ts';
 import { loadConfig } from '../../src/config.ts';
 import type { World } from '../e2e/program.ts';
 import { bech32Address } from '../graph/cluster/addresses.ts';
+import { dailyChart } from './price-server.ts';
 
 export const UNI = '0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984';
 export const address = (n: number): string => `0x${n.toString(16).padStart(40, '0')}`;
@@ -78,6 +81,24 @@ const SANCTIONS = `<?xml version="1.0" encoding="utf-8"?>
     <programList><program>CYBER2</program></programList></sdnEntry>
 </sdnList>`;
 
+/** Daily closes of a few weeks, as `assay sync prices` keeps them. */
+async function syncDailyCloses(dataDir: string): Promise<void> {
+  const report = await syncPrices(
+    { folder: dailyFolderOf(pricesFolderOf(dataDir)), coins: { ETH: 'ethereum', BTC: 'bitcoin' } },
+    {
+      clock: { now: () => Date.parse('2023-12-01T12:00:00Z'), monotonic: () => 0 },
+      server: {
+        ask: async (_, query) => ({
+          kind: 'json',
+          body: JSON.parse(dailyChart(new URLSearchParams(query as Record<string, string>))) as unknown,
+        }),
+      },
+      feeds: null,
+    },
+  );
+  if (!report.ok) throw new Error(report.errors.join(' '));
+}
+
 export interface UsedFolder {
   readonly key: string;
   readonly jobId: string;
@@ -117,6 +138,7 @@ export async function useFolder(world: World): Promise<UsedFolder> {
     'import',
     input('prices.csv', `chain,asset,date,usd\nETH,${UNI},2024-06-01,7.5\nETH,${UNI},2024-06-02,8.5\n`),
   );
+  await syncDailyCloses(dataDir);
   await run('ingest', 'bitcoin-resolved', input('bitcoin.csv', bitcoin()), '--chain', 'BTC', '--no-prices');
   await run('index', 'build');
   await run('cluster', 'BTC');
