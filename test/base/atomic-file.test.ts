@@ -1,4 +1,4 @@
-/** JSON files carry a checksum: what was changed on the disk is refused, and what an earlier version wrote is read. */
+/** JSON files carry a checksum: a file that was changed on the disk is refused, and a file of an earlier version is read. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -33,7 +33,7 @@ describe('a JSON file', () => {
       changed[bit >> 3] = (changed[bit >> 3] as number) ^ (1 << (bit & 7));
       writeFileSync(path, changed);
       try {
-        // The name of the checksum itself may be what changed.
+        // The changed bit may be in the name of the checksum itself.
         const { name, rows, none, 7: seven } = readJson(path) as typeof value;
         expect(JSON.stringify({ 7: seven, name, rows, none })).toBe(content);
       } catch (error) {
@@ -49,7 +49,7 @@ describe('a JSON file', () => {
   it('is refused wherever it is cut', () => {
     writeJsonAtomically(path, value);
     const bytes = readFileSync(path);
-    // The last byte ends the line.
+    // The last byte is only the newline, so a file without it is whole.
     for (let length = 0; length < bytes.length - 1; length++) {
       writeFileSync(path, bytes.subarray(0, length));
       expect(() => readJson(path)).toThrow(expect.objectContaining({ code: 'STORE_CORRUPT' }));
