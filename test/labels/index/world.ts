@@ -1,4 +1,4 @@
-/** What the tests of the index share: a folder that goes away, labels, and a build of them. */
+/** Helpers that the tests of the index share: a temporary folder, labels, and a build of them. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
