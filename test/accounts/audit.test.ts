@@ -80,7 +80,7 @@ overLiveStates((makeState) => {
     beforeEach(() => {
       booked = 0;
     });
-    /** A log whose first writes fail, as often as `times` says, before or after the entry is written. */
+    /** A log that fails at its first `times` writes, before or after the entry is written. */
     const failing = (times: number, when: 'before' | 'behind'): AuditLog => ({
       ...log,
       async write(event) {

@@ -1,4 +1,4 @@
-/** A running server whose disk is full: charges fail with 500, free operations go on, and nothing is damaged. */
+/** A running server on a full disk: charges fail with 500, free operations go on, and nothing is damaged. */
 import { spawn } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';

@@ -49,7 +49,7 @@ async function openNode(url: string): Promise<Node> {
   };
 }
 
-/** The error of a node whose state may be outdated, which happens to any node of a busy machine for a moment. */
+/** The error of a node with possibly outdated state, which happens to any node of a busy machine for a moment. */
 const isUnsure = (error: unknown): boolean => error instanceof AssayError && error.code === 'NOT_READY';
 
 /** Waits until `isSo` returns true; repeats the check if the node's state may be outdated. */
@@ -66,7 +66,7 @@ async function until(isSo: () => boolean): Promise<void> {
 
 /**
  * Waits until `isGood` returns false. Returns how many milliseconds from now it last returned true. The clock is read before each check, so
- * that a pause of the machine does not lengthen the result. A node whose state may be outdated counts as not good.
+ * that a pause of the machine does not lengthen the result. A node with possibly outdated state counts as not good.
  */
 async function msGood(isGood: () => boolean): Promise<number> {
   const from = performance.now();

@@ -17,7 +17,7 @@ import {
 /** Long enough that no lease is lost if a machine stops for a second. */
 const LEASE_MS = 3_000;
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-/** The clock of a holder whose machine was stopped: the clock goes on, and no code of the holder runs. */
+/** A clock of a stopped machine: the clock goes on, and no code of the lease holder runs. */
 const stoppedClock = (): Clock & { stoppedMs: number } => ({
   stoppedMs: 0,
   now: () => Date.now(),
@@ -244,7 +244,7 @@ describe('a lease in Redis', () => {
     vi.useRealTimers();
   });
 
-  /** Leases of 6 s over scripts whose replies the test sets. */
+  /** Leases of 6 s over scripts with replies that the test sets. */
   function world() {
     const said: string[] = [];
     const state = { isUsable: true };

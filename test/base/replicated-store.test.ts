@@ -106,7 +106,7 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     await Promise.all(pair.map(({ store }) => store.ready()));
     return pair;
   }
-  /** A node whose network can fail. */
+  /** A node behind a network that can fail. */
   async function nodeBehindProxy(folder?: string, clock?: Clock): Promise<{ far: Node; proxy: TcpProxy }> {
     const proxy = await startProxy(server.port);
     proxies.push(proxy);
@@ -494,7 +494,7 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     expect(copied.get('4')?.equals(large)).toBe(true);
   });
 
-  /** Opens a store whose log is kept, with or without an installation. */
+  /** Opens a store with a log, with or without an installation. */
   function openWith(
     folder: string,
     { installation = null as Installation | null, name = `test${worlds}` } = {},

@@ -47,7 +47,7 @@ export interface AdapterWorld {
 
 export interface AdapterFamily {
   readonly openAdapter: OpenAdapter;
-  /** The layout of endpoints whose text has no `layout+` prefix. */
+  /** The layout of endpoints without a `layout+` prefix. */
   readonly layouts: { readonly rpc: string; readonly history: string };
 }
 

@@ -123,7 +123,7 @@ describe('a folder of state that was used', () => {
     expect(unseen).toEqual([]);
   });
 
-  /** Requests whose answers would show a changed record. */
+  /** Requests that would show a changed record in their answers. */
   const questions: readonly (readonly [path: string, body?: unknown])[] = [
     [`/address/ETH/${address(5)}/labels`],
     [`/sanctions/check?address=${address(5)}&chain=ETH`],

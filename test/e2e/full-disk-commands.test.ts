@@ -238,7 +238,7 @@ describe.skipIf(refusal !== null)(`commands on a full disk${refusal === null ? '
   interface Case {
     readonly args: () => readonly string[];
     readonly input?: () => string;
-    /** A command whose answer must be the same after the refusal. */
+    /** A command that must give the same answer after the refusal. */
     readonly state: readonly string[];
     /** The bytes left free, so that the work fails in the middle; the first value leaves none. */
     readonly spares: readonly number[];
@@ -250,7 +250,7 @@ describe.skipIf(refusal !== null)(`commands on a full disk${refusal === null ? '
     readonly isLong?: boolean;
   }
   const own = (name: string) => input(name);
-  /** Creates a folder whose record names a store that is missing. */
+  /** Creates a folder with a record of a store that is missing. */
   function lost(): Record<string, string> {
     const folder = join(disk.path, 'lost');
     mkdirSync(folder, { recursive: true });

@@ -1,5 +1,5 @@
 /**
- * A node of a shared Redis whose disk is full: it keeps answering, reports the fault, and afterwards has all that was written in the
+ * A node of a shared Redis with a full disk: it keeps answering, reports the fault, and afterwards has all that was written in the
  * meantime.
  */
 import { readdirSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** A running server whose disk becomes full: every read is answered, every write is refused, and all works again when there is room. */
+/** A running server on a disk that becomes full: every read is answered, every write is refused, and all works again when there is room. */
 import { createHmac } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';

@@ -5,7 +5,7 @@ import { ask, newWorld, type RunningServer, type World } from './program.ts';
 
 /** Paid 3,506.37 USDT to an exchange in block 17173049 or 17173050. */
 const PAID_AN_EXCHANGE = '0x94221e6e1b44d21729ff8ffe1750194b0db41e1e';
-/** A swap router: it trades with many addresses whose priced money comes from pools two hops away. */
+/** A swap router: it trades with many addresses, which got their priced money from pools two hops away. */
 const ROUTER = '0xef1c6e67703c7bd7107eed8303fbe6ec2554bf6b';
 /** Labelled as blacklisted by one publisher. */
 const BLACKLISTED = '0x881d40237659c251811cec9c364ef91dc08d300c';

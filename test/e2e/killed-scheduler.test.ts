@@ -1,4 +1,4 @@
-/** A bulk job whose scheduler and one worker are killed while it runs has the same result, byte for byte, as an undisturbed job. */
+/** If the scheduler of a bulk job and one worker are killed, the job has the same result, byte for byte, as an undisturbed one. */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';

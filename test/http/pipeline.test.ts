@@ -426,7 +426,7 @@ describe('the way of a request', () => {
   };
   const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-  /** A pipeline whose accounts and server record their calls. */
+  /** A pipeline over accounts and a server that record their calls. */
   function world({ publicHost = null as string | null, isSecure = false } = {}) {
     const said: string[] = [];
     const time = { ms: 0 };

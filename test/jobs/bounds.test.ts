@@ -629,7 +629,7 @@ describe('the scheduler', () => {
   });
   const NONE = recordOf('none', 0).prefix;
 
-  /** A scheduler over records in memory and plans of one line per chunk, whose chunks end when the test says so. */
+  /** A scheduler over records in memory and plans of one line per chunk. Its chunks end when the test says so. */
   function world(slots: number) {
     const places = jobPlaces(folder.path);
     const records = new Map<string, JobRecord>();

@@ -1,4 +1,4 @@
-/** Addresses on ransomware lists whose holder is not the criminal: the publisher's own rows beside the shipped labels. */
+/** Addresses on ransomware lists that the criminal does not hold: the publisher's own rows beside the shipped labels. */
 import { createReadStream } from 'node:fs';
 import { createGunzip } from 'node:zlib';
 import { extract } from 'tar-stream';

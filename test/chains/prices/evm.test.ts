@@ -214,7 +214,7 @@ describe.skipIf(!hasAnvil)('prices read through the own node', () => {
       readonly endSecondsAgo?: number;
     }
 
-    /** Creates a pool of UNI and a quote token whose observations give the average price and liquidity. */
+    /** Creates a pool of UNI and a quote token with observations of this average price and liquidity. */
     async function putPool(state: PoolState): Promise<void> {
       const { quote = WETH, held, ratio, liquidity, endSecondsAgo = 0 } = state;
       const tick = BigInt(tickOf(ratio)) * BigInt(TWAP_SECONDS);

@@ -3,7 +3,7 @@ import { formatAddressKey, parseAddress } from '../../../src/chains/address/pars
 
 const MODEL = parseAddress('BTC', 'bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4').key;
 
-/** Returns the P2WPKH address whose hash is the number. */
+/** Returns the P2WPKH address with the number as its hash. */
 export function bech32Address(number: number): string {
   const key = Buffer.from(MODEL);
   key.fill(0, 2);

@@ -68,7 +68,7 @@ overLiveStates((makeState) => {
     await state.close();
   });
 
-  /** Sends a whole job whose payment waits for `take`. */
+  /** Sends a whole job, and holds its payment until `take` is called. */
   async function sendUnpaid() {
     let take = (): void => {};
     const gate = new Promise<void>((resolve) => {

@@ -22,7 +22,7 @@ afterEach(() => folder.remove());
 
 const built = (...parts: string[]): string => pathToFileURL(join(projectRoot, 'dist', ...parts)).href;
 
-/** Publishes a snapshot whose every label names the generation. `padding` moves all positions, and makes the values views of the map. */
+/** Publishes a snapshot in which every label names the generation. `padding` moves all positions, and makes the values views of the map. */
 async function publish(generation: string, padding: number): Promise<void> {
   const path = join(folder.path, 'segment');
   const writer = createSegmentWriter(path);

@@ -299,7 +299,7 @@ describe('what Cardano moves', () => {
           { inputs: outputs(inputs), outputs: outputs(out), decimals: new Map() },
           shared,
         );
-        // A surplus of outputs over inputs is credited to the senders, who pass it on.
+        // If the outputs exceed the inputs, the surplus is credited to the senders, and through them to the receivers.
         const surplus = [...net.values()].reduce((sum, amount) => sum + amount, 0n) > 0n;
         const places = new Set(transfers.map(({ position }) => position));
         expect(places.size).toBe(transfers.length);

@@ -24,7 +24,7 @@ async function canonicalOf(node: Litecoind, address: string): Promise<string> {
   return scripts.read(Buffer.from(scriptPubKey, 'hex')).address!;
 }
 
-/** A node whose wallet has paid one of its addresses in three blocks: once, then twice, then three times. */
+/** A node with a wallet that paid one of its addresses in three blocks: once, then twice, then three times. */
 async function startWorld(): Promise<{
   node: Litecoind;
   address: string;
