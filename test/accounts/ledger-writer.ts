@@ -44,7 +44,7 @@ async function client(): Promise<void> {
       answer: (remaining) => Buffer.from(String(remaining)),
       ...(number % 5 === 0 ? { keep: { slot, bodyHash: Buffer.alloc(32) } } : {}),
     });
-    // Like a response to a client: once this line is written, the charge must not be lost.
+    // Like a response to a client: if this line is written, the charge must not be lost.
     writeLine(
       `${accountId} ${done.entry?.id} ${done.remaining} ${amount} ${number % 5 === 0 ? `${run}-${number}` : ''}`,
     );

@@ -49,7 +49,7 @@ function blockOf(height: number, branch: string, transfers: number): Block {
   return { chain: 'ETH', height, hash: `${branch}${height}`, parentHash: null, timestampMs, transfers: made };
 }
 
-/** Follows a chain for 60 blocks, with two reorgs. */
+/** Follows a chain for 60 blocks, replaces the last four, and reverts one more block at the end. */
 async function followChain(store: string): Promise<void> {
   const transfers = openTransferStore({ path: join(store, 'transfers'), readOnly: false });
   const ingest = createLiveIngest({

@@ -258,7 +258,7 @@ describe.each(KINDS)('the store of %s', (kind) => {
       const data = copy();
       const file = join(data, FILES[kind]);
       const bytes = readFileSync(file);
-      // The start of a page, where the headers of tree pages are, which LMDB follows.
+      // Changes the start of a page: LMDB follows the headers of tree pages, which are there.
       const page = random() % (bytes.length / PAGE);
       for (let flips = 0; flips < 8; flips++) bytes[page * PAGE + (random() % 64)] = random() % 256;
       writeFileSync(file, bytes);

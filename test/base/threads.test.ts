@@ -70,7 +70,7 @@ describe('a thread that ends', () => {
       `,
       new SharedArrayBuffer(4),
     );
-    // A thread without work would end at once, before this unreferenced timer.
+    // If it were not idle first, a thread without work would end before this unreferenced timer.
     const said = once(thread, 'message');
     expect(await Promise.race([said, whenEnded(thread).then(() => 'ended')])).toEqual(['still there']);
     await whenEnded(thread);

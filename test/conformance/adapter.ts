@@ -24,7 +24,7 @@ export interface AdapterWorld {
   readonly chain: ChainId;
   /** `[layout+]URL` of the node, over http; null if the family has no node endpoint. */
   readonly rpc: string | null;
-  /** `[layout+]URL` of the explorer or indexer, over http; null where history is not tested or comes from the node. */
+  /** `[layout+]URL` of the explorer or indexer, over http; null if history is not tested or comes from the node. */
   readonly history: string | null;
   /** An address with transfers, in any valid form. */
   readonly address: string;

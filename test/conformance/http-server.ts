@@ -545,12 +545,12 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       const answer = await socket.next();
       expect([answer?.status, answer?.body.trim()]).toEqual([400, 'line 7 is wrong']);
       expect(answer?.headers.get('connection')).toBe('close');
-      // A client that keeps sending is not reset before it has read the reason.
+      // If a client keeps sending, it is not reset before it has read the reason.
       socket.send(Buffer.alloc(19_800_000, 'z'));
       expect(await socket.ended(8_000)).toBe(true);
       await until(() => server.pending() === 0);
       expect(made[0]?.ending).toBeNull();
-      // A client that neither sends nor closes is disconnected after a while.
+      // If a client neither sends nor closes, it is disconnected after a while.
       const silent = client(port);
       silent.send('POST /take HTTP/1.1\r\nHost: x\r\nContent-Length: 20000000\r\n\r\nbegun');
       expect((await silent.next())?.status).toBe(400);

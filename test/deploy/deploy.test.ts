@@ -22,7 +22,7 @@ interface Instruction {
   readonly text: string;
 }
 
-/** Parses the instructions in order, without comments; a backslash at the end of a line continues on the next one. */
+/** Parses the instructions in order, without comments. If a line ends with a backslash, it continues on the next one. */
 function instructionsOf(text: string): readonly Instruction[] {
   const lines = text.split('\n').filter((line) => !line.trimStart().startsWith('#'));
   return lines

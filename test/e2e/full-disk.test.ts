@@ -172,7 +172,7 @@ for (const kind of ['tmpfs', 'ext4'] as const) {
             status: 503,
             body: { error: expect.stringContaining(store) },
           });
-          // Small commits find free pages in the files for a while: what they answer is stored.
+          // Small commits find free pages in the files for a while: these calls succeed and are stored.
           let charged = 0;
           let bought = 0;
           for (const [method, path, body] of WRITES)

@@ -125,7 +125,7 @@ describe('a person', () => {
     const question = { address: LAZARUS, chain: 'ETH' };
     expect((await ask('POST', '/screen', { key: apiKey, body: question })).status).toBe(403);
 
-    // Without a confirmed address there are no free credits.
+    // If the address is not confirmed, there are no free credits.
     expect((await ask('POST', '/screening', { key: apiKey, body: question })).status).toBe(402);
     expect((await ask('POST', '/auth/verify', { body: { token: confirm } })).status).toBe(200);
     for (let left = 9; left >= 0; left--) {

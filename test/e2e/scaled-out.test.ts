@@ -331,7 +331,7 @@ describe.runIf(hasRedis && hasAnvil).each([
       ASSAY_REDIS_URL: redis.url,
       ASSAY_RPC_ETH: anvil.url,
       ASSAY_WEBHOOK_TRUSTED_HOSTS: '127.0.0.1',
-      // Without it, each node makes a key of its own, and only one of them can decrypt the secret of the webhook.
+      // If it is not set, each node makes a key of its own, and only one of them can decrypt the secret of the webhook.
       ASSAY_CLUSTER_SECRET: 'a-secret-of-a-test',
       ASSAY_JOBS_DIR: join((worlds[0] as World).folder, 'jobs'),
     };

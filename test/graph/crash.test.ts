@@ -1,4 +1,4 @@
-/** A process that is killed while it stores transfers leaves whole batches, and the next run ends in the state of an undisturbed run. */
+/** If a process is killed while it stores transfers, it leaves whole batches, and the next run ends in the state of an undisturbed run. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -341,7 +341,7 @@ describe.each(FRONT_ENDS)('bulk jobs on %s, behind a gate that answers %s', (bac
     const refused = await send(from, 'kind=labels', bodyOf(2));
     expect(refused.status).toBe(429);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
-    // A client that is refused while it sends can read the reason.
+    // If a client is refused while it sends, it can read the reason.
     for (const [key, status] of [
       [from.key, 429],
       ['nobody', 401],

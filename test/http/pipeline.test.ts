@@ -680,7 +680,7 @@ describe('the way of a request', () => {
       ['work 3', 'commit 2', 'release', 'refund acc_1 e1', 'error: a request failed'],
     ]);
     said.length = 0;
-    // No client reads the response, and without a key it cannot be requested again.
+    // No client reads the response, and if it has no key, it cannot be requested again.
     await send(screen, work, { body, isGone: true });
     expect(said).toEqual(['work 3', 'release', 'error: a request failed']);
     said.length = 0;

@@ -307,7 +307,7 @@ describe('importing a sanctions list', () => {
     });
     const after = await world.build();
     expect([pool, WALLETS[1]!].map((one) => sanctionedIn(after, one))).toEqual([false, false]);
-    // The other information of the fact about the mixer remains; a fact without other information is gone.
+    // The other information of the fact about the mixer remains. If a fact has no other information, it is gone.
     expect(world.lookup(after, 'ETH', pool).map((label) => label.category)).toEqual(['MIXER']);
     expect(world.lookup(after, 'ETH', WALLETS[1]!)).toEqual([]);
   });

@@ -1,4 +1,4 @@
-/** A webhook that is delivered at the moment the disk becomes full: its receiver gets it once, and its record is written later. */
+/** If the disk becomes full while a webhook is delivered, its receiver gets it once, and its record is written later. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';

@@ -203,7 +203,7 @@ overLiveStates((makeState) => {
     await expect.poll(() => wallets.map((wallet) => current(wallet).riskScore), SOON).toEqual([54, 0, 54]);
     await sleep(3 * LIMITS.walletRefreshLookMs);
     expect(screenings.asked.length).toBe(5);
-    // A wallet that is reactivated after its day is screened at once.
+    // If a wallet is reactivated after its day, it is screened at once.
     await monitoring.service.change('a', wallets[1].id, { status: 'ACTIVE' });
     await expect.poll(() => current(wallets[1]).riskScore, SOON).toBe(54);
     clock.aheadMs += DAY_MS;

@@ -18,7 +18,7 @@ interface ModelCharge {
   /** Requests for it, and those that this process has not answered yet. */
   sends: number;
   inFlight: number;
-  /** A request was in flight when its Idempotency-Key expired: it counts as a new one. */
+  /** If a request was in flight when its Idempotency-Key expired, it counts as a new one. */
   mayRepeat: boolean;
   standing: Standing;
   entryId: string | null;
@@ -78,7 +78,7 @@ export function accountsArea(schedule: Schedule): Area & {
       ({ value, error }) => {
         charge.inFlight--;
         if (error !== null) {
-          // The first of two requests under one key may still succeed.
+          // If there were two requests under one key, the other one may have succeeded.
           if (charge.standing === 'unknown' && charge.sends === 1) charge.standing = 'refused';
           return;
         }

@@ -17,7 +17,7 @@ interface ModelJob {
   readonly kind: JobKind;
   readonly lines: readonly string[];
   readonly bad: number;
-  /** The Idempotency-Key of its request, with which it may be repeated; null without one. */
+  /** The Idempotency-Key of its request, with which it may be repeated; null if it has none. */
   readonly once: string | null;
   standing: Standing;
   /** The id in every response to a request for it. */

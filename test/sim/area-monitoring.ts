@@ -268,7 +268,7 @@ export function monitoringArea(schedule: Schedule): Area & { readonly send: Send
     }
   }
 
-  /** A sent message must have been stored before: otherwise a start would send it again under another id. */
+  /** A sent message must have been stored before: if not, a start would send it again under another id. */
   function checkSent(): void {
     for (const [id, { accountId, createdAtMs }] of sent) {
       if (peak - createdAtMs >= LIMITS.deliveriesKeptMs) continue;

@@ -205,8 +205,8 @@ function undoNames(life: Life, left: string): void {
 }
 
 const noteName = (life: Life, path: string, change: NameChange): void => {
-  // The library itself creates the lock beside a store, past this port. Without it, a start on a full disk would be refused, and rightly
-  // so.
+  // The library creates the store beside a lock past this port, so that only the lock could get lost. If it did, a start on a full disk
+  // would rightly be refused.
   if (path.endsWith('-lock')) return;
   const folder = dirname(path);
   const changes = life.names.get(folder) ?? [];
@@ -589,7 +589,7 @@ const replacedSync = {
 /** `node:fs` over this disk. */
 export const diskFs = { ...fs, ...replacedSync, default: { ...fs, ...replacedSync } };
 
-/** Runs at once; for an ended life it never resolves. */
+/** Runs at once. If the life has ended, it never resolves. */
 async function atOnce<T>(work: () => T): Promise<T> {
   try {
     return work();

@@ -106,7 +106,7 @@ describe('a node that pulls', () => {
     await publisher.capture();
     await puller.pull(current(publisher), source, never);
     expect(b.registers()).toEqual(a.registers());
-    // A second capture without a change is the same release.
+    // If nothing changed, a second capture is the same release.
     rmSync(join(a.dataDir, 'travel', 'published', 'releases.json'));
     const again = publisherOf(a);
     await again.capture();
@@ -242,7 +242,7 @@ describe('a publisher', () => {
     await publisher.capture();
     const { id } = current(publisher);
     expect(current(publisherOf(a)).id).toBe(id);
-    // A release without its files is not used.
+    // If the files of a release are gone, it is not used.
     for (const name of readdirSync(publisher.blobs.folder)) rmSync(join(publisher.blobs.folder, name));
     const lost = publisherOf(a);
     expect(lost.current).toBeNull();

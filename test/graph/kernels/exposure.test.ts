@@ -737,7 +737,7 @@ describe('by example', () => {
       // Money that moved earlier goes on to the owners behind the node if it had no known owner then.
       { from: 3, to: 1, valueUsd: 4, amount: 400, ...span, days: dated(200, 200) },
       { from: 4, to: 3, valueUsd: 4 },
-      // Without days, all of it counts as later.
+      // If no days are kept, all of it counts as later.
       { from: 5, to: 1, valueUsd: 2, amount: 200, ...span },
     ];
     const until = (key: string, before: Attribution | null): Attribution => ({

@@ -1,4 +1,4 @@
-/** A graph in real servers: equal to its LMDB source in every query, and with clear errors when servers fail. */
+/** A graph in real servers: equal to its LMDB source in every query, and with clear errors if servers fail. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -353,7 +353,7 @@ describeWithSharedData('block 300025 of Bitcoin', () => {
       const output = graph?.transaction(graph.numberOf(txid ?? '') ?? 0).outputs[Number(index)];
       expect(output?.value).toBe(BigInt(sats ?? ''));
       checked++;
-      // For a script without an address, the CSV hashes the script itself, as if it were paid by p2sh.
+      // If a script has no address, the CSV hashes the script itself, as if it were paid by p2sh.
       if (output?.address === 0) {
         expect(address).toMatch(/^3/);
         without++;
