@@ -1,10 +1,10 @@
-/** Reads the imports of the whole program and fails on an arrow that runs back up, on a cycle, and on a forbidden global. */
+/** Reads the imports of the whole program and fails on an import that points up, on a cycle, and on a forbidden global. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { projectRoot } from '../src/base/paths.ts';
 
-/** Rooms from the ground up. Rooms on one floor do not import each other. */
+/** Folders of src/ from the lowest layer to the highest. Folders of one layer do not import each other. */
 const FLOORS: readonly (readonly string[])[] = [
   ['base'],
   ['chains'],
@@ -18,10 +18,10 @@ const FLOORS: readonly (readonly string[])[] = [
   ['app'],
 ];
 
-/** Rooms that stand beside the ladder: what they may import at most. */
+/** Folders outside the layers, with the only folders that each may import. */
 const ONLY: Readonly<Record<string, readonly string[]>> = { accounts: ['base'] };
 
-/** Files above every floor. `config` is read by those who wire, never by those who work. */
+/** Files above every layer. Only the code that wires the program reads `config`; the code that does the work does not. */
 const PARTS_OF_APP = new Set([
   ...['scaled-out', 'self-report', 'chain-parts'],
   ...['redis-fill', 'redis-installation', 'redis-restore'],

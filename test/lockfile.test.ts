@@ -24,7 +24,7 @@ it('the lockfile has a row for every platform of every binary, or `npm ci` refus
 
 type Version = readonly [major: number, minor: number, patch: number];
 
-/** Of `^20.19.0`, `>= 12.22` or `>=20.x`; what is not there is 0. */
+/** Parses a version out of a range like `^20.19.0`, `>= 12.22` or `>=20.x`; absent parts are 0. */
 function versionIn(range: string): Version {
   const [major = 0, minor = 0, patch = 0] = (/\d[\d.]*/.exec(range)?.[0] ?? '0').split('.').map(Number);
   return [major, minor, patch];
@@ -56,6 +56,6 @@ it('the versions of Node that package.json admits have what the program and its 
       needs.filter(({ node }) => !admits(node, version)),
       version.join('.'),
     ).toEqual([]);
-  // Between two alternatives: Node 21 has no crc32.
+  // Between the two alternatives: Node 21 has no crc32.
   expect(admits(ranges, [21, 7, 3])).toBe(false);
 });

@@ -1,6 +1,6 @@
 /**
- * The way from one machine to many, over real stores and a real Redis: what a machine that was alone had in files is what the nodes then
- * read, byte for byte; and whatever comes between, no node takes a part of it for the whole.
+ * The move from one machine to several nodes, over real stores and a real Redis. The nodes read, byte for byte, what the machine had in
+ * files, and whatever interrupts the move, no node takes a part of the data for the whole.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -26,7 +26,7 @@ import { hasRedis, type RedisServer, startRedis, startRedisCluster } from './set
 
 const deps = { clock: systemClock, random: systemRandom, log: silentLogger };
 const SEAL = { seal: (secret: string) => secret, open: (sealed: string) => sealed };
-/** So many accounts, and charges of each: more than one page of entries. */
+/** Accounts, and charges of each account: more than one page of entries. */
 const ACCOUNTS = 5;
 const CHARGES = 1_100;
 const STRIPE = 'whsec_of_a_test';
@@ -53,14 +53,14 @@ async function charge(access: Access, accountId: string, reference: string, keep
 interface Lone {
   readonly apiKey: string;
   readonly firstCharge: string;
-  /** As the machine that was alone answers. */
+  /** The answers of the standalone machine. */
   readonly asked: Awaited<ReturnType<typeof askAll>>;
 }
 
 const page = async (access: Access, accountId: string, cursor?: string) =>
   access.ledger().usage(accountId, { limit: 40, ...(cursor === undefined ? {} : { cursor }) });
 
-/** What an owner of accounts would look at. */
+/** Reads everything that an owner of accounts could look at. */
 async function askAll(access: Access) {
   const accounts = Array.from({ length: ACCOUNTS }, (_, n) => `acc${n}`);
   return Promise.all(
@@ -78,7 +78,7 @@ async function askAll(access: Access) {
   );
 }
 
-/** A machine that was alone, with something of everything. */
+/** Creates a standalone machine with some data in every store. */
 async function makeLone(folder: string): Promise<Lone> {
   const access = accessOf(folder);
   const made = await access.keys.create({ name: 'first', accountId: 'acc0', plan: 'ENTERPRISE' });
@@ -128,7 +128,7 @@ async function makeLone(folder: string): Promise<Lone> {
 
 let worlds = 0;
 
-/** One Redis of one world. */
+/** Connects to a Redis under a prefix of its own, so that tests do not share data. */
 function redisAt(url: string, prefix = `fill${worlds++}`): RedisStore {
   return openRedis(parseRedisUrl(`${url}?prefix=${prefix}`), { log: silentLogger });
 }
@@ -146,7 +146,7 @@ const codeOf = async (work: Promise<unknown>): Promise<string> =>
     (error: { code?: unknown; name: string }) => (typeof error.code === 'string' ? error.code : error.name),
   );
 
-/** A node over Redis, with a folder of its own unless one is named. */
+/** Runs `look` on a node over Redis. The node has a folder of its own unless one is passed. */
 async function withNode<T>(
   redis: RedisStore,
   look: (access: Access) => Promise<T>,
@@ -250,7 +250,7 @@ describe.runIf(hasRedis)('a Redis that is filled', () => {
       expect((await ledger.refund('acc0', lone.firstCharge)).amount).toBe(1);
       expect((await ledger.refund('acc0', lone.firstCharge)).amount).toBe(1);
       expect(await balanceOf('acc0')).toBe(before + 1);
-      // An id of another account names nothing here.
+      // The id of a charge of one account is not valid for another account.
       expect(await codeOf(ledger.refund('acc1', lone.firstCharge))).toBe('NOT_FOUND');
       const ofTwo = await balanceOf('acc2');
       await ledger.settle({
@@ -290,7 +290,7 @@ describe.runIf(hasRedis)('a Redis that is filled', () => {
         'NOT_READY',
       );
       fresh.remove();
-      // Also one that does not ask before.
+      // A node that does not call requireFilled is not ready either.
       expect(await codeOf(withNode(redis, async () => {}))).toBe('NOT_READY');
     }
     expect(await fill(folder.path, redis)).toMatchObject({ resumed: true });
@@ -315,7 +315,7 @@ describe.runIf(hasRedis)('a Redis that is filled', () => {
       await expect(fill(folder.path, breakingAt('fill_finish', step))).rejects.toThrow('broken');
       expect(await codeOf(withNode(redis, async () => {}))).toBe('NOT_READY');
     }
-    // The mark is written when it begins, and that is done.
+    // The first mark was written when the filling began, so this breaks the last step.
     await expect(fill(folder.path, breakingAt('fill_mark', 0))).rejects.toThrow('broken');
     await withNode(redis, async (access) => expect(await askAll(access)).toEqual(lone.asked));
     await requireFilled({ dataDir: folder.path }, { redis, log: silentLogger });
@@ -328,7 +328,7 @@ describe.runIf(hasRedis)('a Redis that is filled', () => {
       if (stage === 'people' || stage === 'audit') stop.abort();
     };
     await codeOf(fill(folder.path, redis, { signal: stop.signal, onProgress }));
-    // As a fail-over that lost some would leave it, and somebody's hand.
+    // As a fail-over that lost some entries would leave it, or a manual change.
     const log = redis.key('acc0', 'log');
     const [id] = server.run('xrange', log, '-', '+', 'COUNT', '1').split('\n') as [string];
     server.run('xdel', log, id);
@@ -392,7 +392,7 @@ describe.runIf(hasRedis)('a Redis that is filled', () => {
       await ended;
     }
     expect(server.run('keys', `${redis.place.prefix}:*`)).toBe('');
-    // One that was killed uses nothing.
+    // A killed process no longer uses the files.
     await fill(folder.path, redis);
   });
 
@@ -447,7 +447,7 @@ describe.runIf(hasRedis)('a Redis that is filled', () => {
           code: 'INVALID_REQUEST',
           message: expect.stringContaining('of the time before'),
         });
-        // Nor is it called the way.
+        // Nor does the start of a node ask for a fill.
         await requireFilled({ dataDir: again.path }, { redis: empty, log: silentLogger });
       } finally {
         await empty.close();
@@ -468,7 +468,7 @@ describe.runIf(hasRedis)('a Redis that is filled', () => {
       const endings = ledger.root.openDB<Buffer, Buffer>({
         ...{ name: 'endings', encoding: 'binary', keyEncoding: 'binary' },
       });
-      // As versions before this one kept it.
+      // As versions before this one stored it.
       await ledger.root.transaction(() => {
         for (const { key } of [...endings.getRange()]) endings.putSync(key, Buffer.alloc(0));
       });
@@ -495,7 +495,7 @@ describe.runIf(hasRedis)('a Redis that is filled', () => {
     const known = SHARED_STORES.map(({ name, formatVersion, file }) => `${name} ${formatVersion} ${file}`);
     expect(known).toEqual(expect.arrayContaining(seen));
 
-    // The others are opened elsewhere: by what stands in the program.
+    // The other stores are opened elsewhere: the test finds them in the source text.
     const texts = readdirSync(join(projectRoot, 'src'), { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.ts') && name !== 'redis-fill.ts')
       .map((name) => readFileSync(join(projectRoot, 'src', name), 'utf8'));

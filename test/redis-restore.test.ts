@@ -1,4 +1,4 @@
-/** An emptied Redis that is restored from the replicas of a node, over a real Redis and real replicas. */
+/** Restoring an emptied Redis from the replicas of a node, over a real Redis and real replicas. */
 import { spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ import { type TempFolder, tempFolder } from './accounts/temp-folder.ts';
 import { hasRedis, type RedisServer, startRedis } from './setup/redis.ts';
 
 const deps = { clock: systemClock, random: systemRandom, log: silentLogger };
-/** More than one page of what is written and read. */
+/** More records than one page of reads or writes holds. */
 const RECORDS = 3_000;
 
 /** A node: all stores that nodes share, each with one database of numbers. */
@@ -127,7 +127,7 @@ describe.runIf(hasRedis)('a Redis that was emptied', () => {
     await fresh.put('keys', 'second', 2);
     await expect.poll(() => node.all('keys')).toEqual({ first: 1, second: 2 });
     expect(node.stores.get('keys')?.version()).toBe(2);
-    // A store that was never written to may be written to.
+    // A store that was never written to can be written to.
     await node.put('jobs', 'first', 1);
     await expect.poll(() => fresh.all('jobs')).toEqual({ first: 1 });
     await node.close();
@@ -136,7 +136,7 @@ describe.runIf(hasRedis)('a Redis that was emptied', () => {
   });
 
   it('is whole after a second run, at whatever step the first was killed', async () => {
-    // In a process of its own, which is killed by a signal before the step of this name and number.
+    // The restore runs in a process of its own, which is killed by a signal before the step of this name and number.
     const killedAt = async (step: string, number: number): Promise<string | null> => {
       const program = `
         const from = (name) => import('${projectRoot}/dist/src/' + name);
@@ -186,10 +186,10 @@ describe.runIf(hasRedis)('a Redis that was emptied', () => {
       ],
     ] as const;
     for (const [step, number] of steps) {
-      // The lease of the one that was killed ends by itself; nobody waits for that here.
+      // The lease of the killed process expires by itself; the test does not wait for that.
       server.run('del', redis.key('fill', 'lease:writer'));
       expect(await killedAt(step as string, number as number)).toBe('SIGKILL');
-      // With the last step all is whole, but for what is said of it.
+      // The last step leaves all data whole; only its status is missing.
       if (step === 'fill_mark') break;
       const folder = newFolder();
       expect(

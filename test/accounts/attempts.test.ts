@@ -37,7 +37,7 @@ describe('failed attempts in memory', () => {
     wait(1_000);
     void attempts.begin('b', '192.0.2.2');
     wait(LIMITS.attemptWindowMs - 500);
-    // The window of `a` is over, the one of `b` is not.
+    // The window of `a` has ended; that of `b` has not.
     for (let count = 0; count < LIMITS.attemptsPerAccountMax; count++) void attempts.begin('a', '192.0.2.3');
     expect(() => attempts.begin('a', '192.0.2.4')).toThrow(/Too many failed attempts/);
     void attempts.begin('b', '192.0.2.2');

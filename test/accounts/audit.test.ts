@@ -44,7 +44,7 @@ overLiveStates((makeState) => {
       detail,
     });
 
-  /** Changes the file behind the log's back. */
+  /** Changes the file without the log. */
   async function tamper(
     change: (entries: LiveDatabase<AuditEntry, number>, meta: LiveDatabase<number, string>) => void,
   ) {
@@ -80,7 +80,7 @@ overLiveStates((makeState) => {
     beforeEach(() => {
       booked = 0;
     });
-    /** The log, which fails as often as it is told to, before it writes or behind it. */
+    /** A log that fails at its first `times` writes, before or after the entry is written. */
     const failing = (times: number, when: 'before' | 'behind'): AuditLog => ({
       ...log,
       async write(event) {

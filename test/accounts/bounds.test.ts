@@ -1,4 +1,4 @@
-/** The bounds of accounts: what is taken at exactly a limit, what is refused one beyond it, and when something ends. */
+/** The bounds of accounts: what is accepted at exactly a limit, what is refused one beyond it, and when something expires. */
 import { createHmac } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -226,7 +226,7 @@ describe('the text of a key', () => {
   it('takes every byte below 248 and none above', () => {
     const bytes = [...Array(31).fill(247), 248, 255, 61];
     const token = newToken({ bytes: (count: number) => new Uint8Array(bytes.splice(0, count)) } as never);
-    // 247 = 3 · 62 + 61, so both bytes that are taken give the last character.
+    // 247 = 3 · 62 + 61, so both accepted bytes give the last character.
     expect(token.slice('assay_live_'.length, -6)).toBe('z'.repeat(32));
     expect(isTokenShaped(token)).toBe(true);
     expect(isTokenShaped(`${token}z`)).toBe(false);
@@ -555,7 +555,7 @@ describe('the store of people', () => {
     const liveToken = await store.issue('a', 'reset', 5_000);
     now += 1_001;
     await store.begin(person('a'), 5_000);
-    // If the clock goes back, only rows that are still there count again.
+    // If the clock moves backwards, only rows that still exist are valid again.
     now -= 1_001;
     expect(store.session(ended.token)).toBeNull();
     expect(await store.redeem(endedToken, 'reset')).toBeNull();
@@ -663,7 +663,7 @@ describe('the limiter', () => {
     for (const at of [0, 1_000, 2_000]) limiter.check('a', 'kyt', at);
     world.limit = 1;
     world.generation = 1;
-    // The counts of seconds 0, 1 and 2 have to end: 2 + 61.
+    // The counts of seconds 0, 1 and 2 must expire: 2 + 61.
     expect(limiter.check('a', 'kyt', 3_000)).toMatchObject({ allowed: false, retryAfterSeconds: 60 });
     expect(limiter.check('a', 'kyt', 62_999).allowed).toBe(false);
     expect(limiter.check('a', 'kyt', 63_000)).toMatchObject({

@@ -1,4 +1,4 @@
-/** `assay credits` and `assay ledger`, as an operator uses them beside a running server. */
+/** `assay credits` and `assay ledger`, run by an operator while a server runs. */
 import { afterAll, describe, expect, it } from 'vitest';
 import { ask, newWorld } from '../e2e/program.ts';
 

@@ -1,4 +1,4 @@
-/** Credits through the front end: what is charged, what is not, and what a client is told. */
+/** Credits through the front end: what is charged, what is free, and the responses that a client gets. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -34,7 +34,7 @@ describe.each(['uws', 'node'] as const)('credits on %s', (backend) => {
   let world: World;
   let key: string;
   let screened = 0;
-  /** What the screening does before it answers. */
+  /** Runs in the screening before it answers. */
   let before: () => Promise<void> | void;
 
   beforeEach(async () => {

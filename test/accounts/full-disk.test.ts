@@ -1,4 +1,4 @@
-/** What is counted and charged while the disk is full: limits hold, nothing is lost, and nothing is counted twice afterwards. */
+/** Counts and charges on a full disk: limits hold, nothing is lost, and nothing is counted twice afterwards. */
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openKeyStore } from '../../src/accounts/keys-lmdb.ts';
@@ -23,8 +23,8 @@ describe.skipIf(refusal !== null)(`accounts on a full disk${refusal === null ? '
   const pathOf = (name: string): string => join(disk.path, name);
 
   /**
-   * Fills the disk while a reader holds the pages of the store at `path`, so that no commit finds a free one in its file: a small
-   * commit may do without growing for a while. Returns what gives the space back.
+   * Fills the disk while a reader holds the pages of the store at `path`, so that no commit finds a free page in its file. (Otherwise a
+   * small commit may succeed for a while without growing the file.) Returns a function that frees the space.
    */
   async function fillFor(path: string): Promise<() => Promise<void>> {
     const reader = openEnvironment(path, { readOnly: true });
@@ -71,7 +71,7 @@ describe.skipIf(refusal !== null)(`accounts on a full disk${refusal === null ? '
     expect(meter.take('a', 'intel', 1)).toMatchObject({ ok: false, remaining: 0 });
     await release();
     world.monotonic += 1_000;
-    // Written by itself, without a request, and before the meter is closed.
+    // Written in the background, without a request, before the meter is closed.
     await expect
       .poll(async () => {
         const other = meterAt(path);
@@ -169,7 +169,7 @@ describe.skipIf(refusal !== null)(`accounts on a full disk${refusal === null ? '
     const release = await fillFor(path);
     expect(keys.verify(apiKey)?.id).toBe(record.id);
     await expect(keys.create({ name: 'another' })).rejects.toMatchObject({ code: 'STORAGE_FULL' });
-    // Batches that are refused meanwhile.
+    // Batches that are refused in the meantime.
     await new Promise((resolve) => setTimeout(resolve, 200));
     expect(keys.get(record.id)?.lastUsedAt).not.toBeNull();
     await release();

@@ -90,7 +90,7 @@ describe('the gate over LMDB', () => {
     const refused = admissions.find((admission) => admission.refused !== null);
     expect(refused?.refused).toMatchObject({ code: 'QUOTA_EXHAUSTED' });
     expect(quota.used('account-1', 'oracle')).toBe(50);
-    // Nothing is left to wait for.
+    // No lease is left to wait for.
     expect(gate.admit(asked(1, 1), 0)).toMatchObject({ refused: { code: 'QUOTA_EXHAUSTED' } });
     expect(gate.admit(asked(2, 51), 0)).toMatchObject({ refused: { code: 'QUOTA_EXHAUSTED' } });
     await quota.close();

@@ -1,9 +1,9 @@
 /**
- * A process that charges one account, one credit at a time, beside other processes. Prints `ready`, starts when it reads a byte from its
- * standard input, and prints the number of charges that succeeded.
+ * A process that charges one account, one credit at a time, while other processes do the same. Prints `ready`, starts when it reads a byte
+ * from its standard input, and prints the number of charges that succeeded.
  *
  * Arguments: file of the ledger; time of its clock in ms; account; number of charges; milliseconds between two charges; milliseconds for
- * which its main thread is busy after each transaction. A commit that is on the disk is reported after that time only.
+ * which its main thread is busy after each transaction. A commit that is on the disk is reported only after that time.
  */
 import { argv, stdin, stdout } from 'node:process';
 import { openLedger } from '../../src/accounts/ledger-lmdb.ts';

@@ -1,4 +1,4 @@
-/** Kills a process that charges under load at random moments, and holds what is left against what it had acknowledged. */
+/** Kills a process that charges under load at random moments, and compares the ledger with the charges that it had acknowledged. */
 import { spawn, spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ interface Acknowledged {
   readonly request: string;
 }
 
-/** Runs the writer and kills it `afterMs` behind its first word; what it had acknowledged until then. */
+/** Runs the writer and kills it `afterMs` after its first line. Returns the charges that it had acknowledged by then. */
 function runAndKill(folder: string, afterMs: number): Promise<Acknowledged[]> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [WRITER, folder, '64'], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -67,7 +67,7 @@ const openAt = (folder: string): EmbeddedLedger =>
     { clock: systemClock, log: silentLogger, freeCredits: () => 10 },
   );
 
-/** Every entry of every account, by id. */
+/** Reads every entry of every account, by id. */
 async function allEntries(ledger: Ledger): Promise<Map<string, LedgerEntry & { accountId: string }>> {
   const entries = new Map<string, LedgerEntry & { accountId: string }>();
   for (let account = 0; account < ACCOUNTS; account++) {
@@ -114,7 +114,7 @@ describe('kill -9 under load', () => {
           const accountId = `a${account}`;
           const { balance, held } = ledger.balance(accountId);
           expect(held, said).toBe(0);
-          // All of it can be had: no credit is held by the dead.
+          // The whole balance can be reserved: the dead process holds no credit.
           ledger.release(ledger.reserve(accountId, balance));
         }
         await ledger.close();
@@ -132,7 +132,7 @@ describe('a disk without room', () => {
     const ledger = openAt(folder.path);
     await ledger.commit(ledger.reserve('a0', 1), chargeOf(1));
     await ledger.close();
-    // Files of this process may have no more than 256 KiB: a write beyond fails as on a full disk.
+    // A file of this process may have at most 256 KiB: a write beyond that fails as on a full disk.
     const script = join(folder.path, 'fill.mjs');
     writeFileSync(
       script,
@@ -175,7 +175,7 @@ await ledger.close();
   });
 });
 
-/** A user who may only read: this one without the write bits, or nobody where this one is root and needs none. */
+/** A user with read access only: this one without the write bits, or `nobody` if this one is root, which ignores them. */
 const asReader = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 const canBeRead = spawnSync(process.execPath, ['--check', WRITER], { ...asReader }).status === 0;
 
@@ -218,7 +218,7 @@ describe.skipIf(!LONG || !existsSync(STRACE))('system calls (ASSAY_TEST_LONG=1, 
   it('no acknowledgement is written before the fdatasync of its charge', () => {
     const folder = tempFolder();
     const trace = join(folder.path, 'trace');
-    // One request in flight: between two acknowledgements stands the one commit of the second.
+    // With one request in flight, exactly one commit lies between two acknowledgements: that of the second.
     const traced = spawnSync(
       STRACE,
       [

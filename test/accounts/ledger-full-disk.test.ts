@@ -1,4 +1,4 @@
-/** A running server whose disk is full: charges fail with 500, everything that is free goes on, and nothing is damaged. */
+/** A running server on a full disk: charges fail with 500, free operations go on, and nothing is damaged. */
 import { spawn } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ describe('a server on a full disk', () => {
     const { balance } = ledger.balance('local');
     await ledger.close();
 
-    // No file of this process may grow beyond what the ledger has now: to it, the disk is full.
+    // No file of this process may grow beyond the current size of the ledger: for this process, the disk is full.
     const server = spawn(
       'bash',
       [

@@ -1,5 +1,5 @@
 /**
- * A process that charges under load until it is killed: prints a line for every charge it would have acknowledged to a client.
+ * A process that charges under load until it is killed. It prints a line for every charge that it would have acknowledged to a client.
  * Arguments: folder, requests in flight. Lines: `account id balance amount`; once, before the first, `ready`.
  */
 
@@ -44,7 +44,7 @@ async function client(): Promise<void> {
       answer: (remaining) => Buffer.from(String(remaining)),
       ...(number % 5 === 0 ? { keep: { slot, bodyHash: Buffer.alloc(32) } } : {}),
     });
-    // As an answer to a client: once this is written, the charge must not be lost.
+    // Like a response to a client: if this line is written, the charge must not be lost.
     writeLine(
       `${accountId} ${done.entry?.id} ${done.remaining} ${amount} ${number % 5 === 0 ? `${run}-${number}` : ''}`,
     );

@@ -40,7 +40,7 @@ interface Charging {
 const chargerArgs = ({ path, now, charges, gapMs = 0, busyMs = 0 }: Charging): string[] =>
   [CHARGER, path, now, 'a', charges, gapMs, busyMs].map(String);
 
-/** Number of charges to account `a` that succeeded in another process; this one does nothing until then. */
+/** Charges account `a` in another process, blocks until it ends, and returns the number of charges that succeeded. */
 function chargeInOtherProcess(charging: Charging): number {
   const { stdout, stderr } = spawnSync(process.execPath, chargerArgs(charging), {
     input: 'go',
@@ -50,7 +50,7 @@ function chargeInOtherProcess(charging: Charging): number {
   return Number(stdout.replace('ready', ''));
 }
 
-/** The same of several processes that start to charge at once. */
+/** Does the same in several processes that start to charge at once. */
 async function chargeInOtherProcesses(processes: number, charging: Charging): Promise<number> {
   const chargers = Array.from({ length: processes }, () => {
     const child = spawn(process.execPath, chargerArgs(charging), { stdio: ['pipe', 'pipe', 'inherit'] });
@@ -67,7 +67,7 @@ async function chargeInOtherProcesses(processes: number, charging: Charging): Pr
 }
 
 /**
- * Commits a charge to account `a`, and runs `work` when the charge is on the disk, or waits for it there, and was not reported yet: the
+ * Commits a charge to account `a`, and runs `work` when the charge is on the disk, or waits for it there, but is not reported yet: the
  * report comes in a later phase of the event loop.
  */
 async function chargeAnd(ledger: EmbeddedLedger, amount: number, work: () => void): Promise<void> {
@@ -168,7 +168,7 @@ describe('the ledger on LMDB', () => {
     const ledger = open();
     await ledger.book({ accountId: 'a', type: 'GRANT', amount: 90, reference: null });
     await chargeAnd(ledger, 60, () => {
-      // That of the other process comes behind ours, so ours is on the disk.
+      // The charge of the other process comes after ours, so ours is on the disk.
       expect(chargeInOtherProcess({ path, now: world.now, charges: 1 })).toBe(1);
       expect(ledger.balance('a')).toMatchObject({ balance: 39, held: 0 });
       ledger.release(ledger.reserve('a', 39));
@@ -191,7 +191,7 @@ describe('the ledger on LMDB', () => {
         ),
       );
     }
-    // A second opening reads what a process that dies now leaves behind.
+    // A second instance reads the state that a process which dies now would leave.
     const after = open();
     const expected = 10 + (rounds * (rounds + 1)) / 2;
     for (const account of [0, 1, 1_234, accounts - 1])
@@ -217,7 +217,7 @@ describe('the ledger on LMDB', () => {
       ),
     );
     for (let account = 0; account <= LIMITS.ledgerHeadsMax; account++) ledger.balance(`read${account}`);
-    // Each is a transaction without an entry, which writes a slice.
+    // Each is a transaction without an entry that writes a slice.
     for (let slice = 0; slice < 4; slice++)
       await expect(ledger.refund('a0', 'unknown')).rejects.toMatchObject({ code: 'NOT_FOUND' });
     const balances = Array.from({ length: accounts }, (_, account) => ledger.balance(`a${account}`).balance);

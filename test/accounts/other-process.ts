@@ -1,4 +1,4 @@
-/** Runs one call of a key store in a process of its own, as the command line does beside a running server. */
+/** Runs one call of a key store in a process of its own, as the command line does while a server runs. */
 import { execFile } from 'node:child_process';
 import { argv } from 'node:process';
 import { fileURLToPath } from 'node:url';
@@ -15,7 +15,7 @@ import type { KeyAction } from '../conformance/keys.ts';
 
 const BUILT = `${projectRoot}/dist/test/accounts/other-process.js`;
 
-/** The answer of `action` on the store at `path`, or of its replica there, given by another process. */
+/** Returns the result of `action`, run by another process on the store at `path`, or on its replica there. */
 export async function inOtherProcess<T>(path: string, action: KeyAction, redisUrl = ''): Promise<T> {
   const args = [BUILT, path, JSON.stringify(action), redisUrl];
   const { stdout } = await promisify(execFile)(process.execPath, args);

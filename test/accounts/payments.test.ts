@@ -116,7 +116,7 @@ overLiveStates((makeState, name) => {
     expect(balance()).toBe(75);
     await send('charge.refunded', refunded(19_900));
     expect(balance()).toBe(0);
-    // An old event that comes late takes nothing more.
+    // An older event that arrives late deducts nothing more.
     await send('charge.refunded', refunded(9_950));
     expect(balance()).toBe(0);
     expect(await types()).toEqual(['ADJUSTMENT', 'ADJUSTMENT', 'PURCHASE']);

@@ -19,7 +19,7 @@ const START = Date.UTC(2026, 10, 21);
 const PASSWORD = 'correct horse battery';
 const FROM = '192.0.2.1';
 
-/** People in a folder of their own, with a clock that is moved by hand and passwords that cost nothing. */
+/** People in a folder of their own, with a clock that the test sets and passwords that are cheap to hash. */
 async function openWorld(state: LiveState, options: Partial<PeopleOptions> = {}) {
   const folder = tempFolder();
   const time = { ms: START };

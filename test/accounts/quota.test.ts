@@ -45,7 +45,7 @@ describe('the meter on LMDB', () => {
       let used = 0;
       for (let step = 0; step < 60; step++) {
         const units = (account * 31 + step * 37) % 121;
-        // A turn of the event loop, in which a lease that was begun may come to the disk.
+        // One turn of the event loop, in which a started lease may reach the disk.
         if ((account + step) % 3 === 0) await new Promise((resolve) => setImmediate(resolve));
         else if ((account + step) % 7 === 0) {
           meter.give(`a${account}`, 'intel', units);
@@ -69,7 +69,7 @@ describe('the meter on LMDB', () => {
       if (call % 20 === 0) await new Promise((resolve) => setImmediate(resolve));
     }
     await new Promise((resolve) => setTimeout(resolve, 50));
-    // What a process that dies now leaves behind.
+    // The file that a process which dies now would leave.
     copyFileSync(join(folder.path, 'a.mdb'), join(folder.path, 'crashed.mdb'));
     const after = openAt(join(folder.path, 'crashed.mdb'), world);
     expect(after.used('a', 'oracle')).toBeGreaterThanOrEqual(1234);

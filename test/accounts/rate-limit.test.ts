@@ -57,10 +57,10 @@ describe('the limiter in memory', () => {
 
   it('forgets keys at rest long before the table is full', () => {
     const { limiter } = world(1);
-    // A hundred new keys a second for ten minutes: 6,100 of them asked within the last minute.
+    // A hundred new keys per second for ten minutes: 6,100 of them sent requests within the last minute.
     for (let key = 0; key < 60_000; key++) limiter.check(`k${key}`, 'intel', key * 10);
     expect(limiter.tracked).toBeLessThanOrEqual(2 * 6_200);
-    // None is forgotten within its minute.
+    // No key is dropped within its minute.
     expect(limiter.check('k59999', 'intel', 600_000).allowed).toBe(false);
     expect(limiter.check('k54100', 'intel', 600_000).allowed).toBe(false);
   });

@@ -188,7 +188,7 @@ describe.each(['uws', 'node'] as const)('people over HTTP on %s', (backend) => {
     expect(again.status).toBe(400);
   });
 
-  // Monitoring and jobs are tried on stores of their own, in test/http/monitoring.test.ts and jobs.test.ts.
+  // Monitoring and jobs are tested on stores of their own, in test/http/monitoring.test.ts and jobs.test.ts.
   const withId = ROUTES.filter(({ path }) => path.includes('{id}') && !/^\/(monitoring|jobs)\//.test(path));
 
   it.each(withId.map((route) => [`${route.method} ${route.path}`, route] as const))(
@@ -275,7 +275,7 @@ describe('the webhook over HTTP', () => {
       amount_total: 79_900,
       metadata: { package: 'Growth' },
     };
-    // Spaces that a parser would drop: it is the bytes that are signed.
+    // Spaces that a parser would drop: the signature covers the bytes.
     const body = `{ "id": "evt_1",  "type":"checkout.session.completed", "data":{"object":${JSON.stringify(checkout)}} }`;
     const time = Math.floor(systemClock.now() / 1000);
     const signature = `t=${time},v1=${createHmac('sha256', 'whsec_0123456789').update(`${time}.${body}`).digest('hex')}`;

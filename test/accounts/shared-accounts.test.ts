@@ -1,4 +1,4 @@
-/** Keys and sessions of two nodes that share a Redis: what one ends, the other refuses, and a node that cannot know says so. */
+/** Keys and sessions of two nodes that share a Redis: each refuses what the other ended, and a node with outdated state says so. */
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { KeyStore } from '../../src/accounts/keys.ts';
@@ -49,10 +49,10 @@ async function openNode(url: string): Promise<Node> {
   };
 }
 
-/** What a node says that cannot know, as happens to any of a busy machine for a moment. */
+/** The error of a node with possibly outdated state, which happens to any node of a busy machine for a moment. */
 const isUnsure = (error: unknown): boolean => error instanceof AssayError && error.code === 'NOT_READY';
 
-/** Until `isSo`; a node that cannot know is asked again. */
+/** Waits until `isSo` returns true; repeats the check if the node's state may be outdated. */
 async function until(isSo: () => boolean): Promise<void> {
   for (;;) {
     try {
@@ -65,8 +65,8 @@ async function until(isSo: () => boolean): Promise<void> {
 }
 
 /**
- * Until `isGood` is so no longer; how many milliseconds from now it was so at last. The clock is read before each question, so that a
- * machine which stands still makes it no longer. A node that cannot know does not call it good.
+ * Waits until `isGood` returns false. Returns how many milliseconds from now it last returned true. The clock is read before each check, so
+ * that a pause of the machine does not lengthen the result. A node with possibly outdated state counts as not good.
  */
 async function msGood(isGood: () => boolean): Promise<number> {
   const from = performance.now();
@@ -144,7 +144,7 @@ describe.skipIf(!hasRedis)('two nodes', () => {
       await until(() => far.keys.verify(apiKey) !== null && far.people.session(token) !== null);
       proxy[fault]();
       const revoking = near.keys.revoke(record.id);
-      // From a second after the fault, it is not answered by what was known before.
+      // From one second after the fault, the node no longer answers from earlier state.
       const isRefused = (ask: () => unknown): boolean => isUnsure(refusal(ask));
       expect(await msGood(() => !isRefused(() => far.keys.verify(apiKey)))).toBeLessThan(1_000);
       await until(() => isRefused(() => far.people.session(token)));
@@ -161,7 +161,7 @@ describe.skipIf(!hasRedis)('two nodes', () => {
         });
       await revoking;
       proxy.heal();
-      // Its first answer of a time when it knows.
+      // The first answer after the node is current again.
       let verified: unknown;
       await until(() => {
         verified = far.keys.verify(apiKey);

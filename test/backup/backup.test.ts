@@ -1,4 +1,4 @@
-/** Backups of a server that is asked and written to while they are taken, and what comes of them elsewhere. */
+/** Backups of a server that gets requests and writes while they are taken, and what another machine restores from them. */
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ afterAll(() => Promise.all([world.end(), elsewhere.end()]));
 
 describe('a backup', () => {
   it('taken under writes opens, verifies, and serves elsewhere', async () => {
-    // Every answer is counted against a quota, and every key is a transaction of its own.
+    // Every answer is counted against a quota, and every new key is a transaction of its own.
     let written = 0;
     let stop = false;
     const writing = (async () => {
@@ -55,7 +55,7 @@ describe('a backup', () => {
     expect(environments.some((path) => path.startsWith('accounts/'))).toBe(true);
     expect(files.map(({ path }) => path)).toContain('snapshots/CURRENT');
     expect(files.some(({ path }) => /LOCK|-lock$|leases|building|^exposure/.test(path))).toBe(false);
-    // The state has nothing of it left behind.
+    // The backup leaves nothing behind in the folder of state.
     expect(readdirSync(join(world.folder, 'store')).filter((name) => name.startsWith('.backup-'))).toEqual(
       [],
     );
@@ -73,7 +73,7 @@ describe('a backup', () => {
       expect(checked.code, `${args.join(' ')}: ${checked.err}`).toBe(0);
     }
     const restored = await elsewhere.serve();
-    // Keys came along: this start makes none.
+    // The keys were restored too: this start makes none.
     expect(restored.firstKey).toBe('');
     const asked = async (of: RunningServer): Promise<object> => {
       const { status, body } = await ask(of, server.firstKey, `/api/v1/oracle/address/ETH/${BINANCE}`);

@@ -1,4 +1,4 @@
-/** Backups of every kind of store, grown as a server grows them: all that is counted is read, and all that is lost since is named. */
+/** Backups of every kind of store, filled as a server fills them: verification reads every counted record and names every lost one. */
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -49,7 +49,7 @@ function blockOf(height: number, branch: string, transfers: number): Block {
   return { chain: 'ETH', height, hash: `${branch}${height}`, parentHash: null, timestampMs, transfers: made };
 }
 
-/** A chain that was followed for 60 blocks and left two of its branches. */
+/** Follows a chain for 60 blocks, replaces the last four, and reverts one more block at the end. */
 async function followChain(store: string): Promise<void> {
   const transfers = openTransferStore({ path: join(store, 'transfers'), readOnly: false });
   const ingest = createLiveIngest({
@@ -152,7 +152,7 @@ afterAll(() => world.end());
 
 const stores = () => report.files.filter(({ kind }) => kind === 'lmdb');
 
-/** Changes one file of a copy of the backup as another program would, and returns what verifying says then. */
+/** Changes one file of a copy of the backup as another program would, and returns the result of the verification. */
 async function afterChange(path: string, change: (root: RootDatabase) => void): Promise<string> {
   const spoilt = mkdtempSync(join(tmpdir(), 'assay-spoilt-'));
   try {
@@ -257,7 +257,7 @@ describe('a backup of every kind of store', () => {
     cpSync(folder, spoilt, { recursive: true });
     const path = join(spoilt, 'transfers/eth.mdb');
     const bytes = readFileSync(path);
-    // The header promises pages that the file does not have.
+    // The header declares pages that the file does not have.
     writeFileSync(path, bytes.subarray(0, 3 * 4_096));
     await expect(verifyBackup(spoilt)).rejects.toMatchObject({
       code: 'STORE_CORRUPT',

@@ -1,4 +1,4 @@
-/** What one node tells all others, on real servers. */
+/** Messages that one node publishes to all others, on real servers. */
 import { EventEmitter } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openAnnouncements } from '../../src/base/announcements.ts';

@@ -1,4 +1,4 @@
-/** The bounds of what everything else rests on: at exactly a limit and one beyond it, and each half of a condition. */
+/** The bounds of the modules that everything else rests on: at exactly a limit and one beyond it, and each half of a condition. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -343,7 +343,7 @@ describe('leases of this machine', () => {
     const dead = join(folder.path, 'dead');
     for (const text of [`${2 ** 22 + 1} -`, '0 -', '-1 -', 'x -', `${process.pid} 1`, `${process.pid} -`]) {
       writeFileSync(dead, text);
-      // The last two are of this process, which does not hold the file open.
+      // The last two name this process, which does not hold the file open.
       expect(isLeaseLive(dead), text).toBe(false);
     }
     expect(sweepLeases(folder.path)).toBe(true);

@@ -1,4 +1,4 @@
-/** Checking a store must not leave its size in memory. */
+/** Checking a store must not raise memory by the size of the store. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
@@ -12,7 +12,7 @@ afterAll(() => folder.remove());
 const VALUE_BYTES = 64 * 1024;
 const VALUES = 900;
 
-/** A process of its own, so that earlier allocations do not count. */
+/** The check runs in a process of its own, so that earlier allocations do not count. */
 const CHECK = `
 import { processMemory } from ${JSON.stringify(join(projectRoot, 'dist/src/base/process-memory.js'))};
 import { verifyFile } from ${JSON.stringify(join(projectRoot, 'dist/src/base/sound-file.js'))};

@@ -1,4 +1,4 @@
-/** Whatever happens to the bytes of a store, a process that starts on it refuses it with one sentence, or answers as before. */
+/** Whatever happens to the bytes of a store, a process that starts on it either refuses it with one sentence or answers as before. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -125,7 +125,7 @@ const probe = (kind: Kind, data: string): Told => {
 };
 
 let copies = 0;
-/** A copy of the folder of state, as a backup of the machine makes one. */
+/** Copies the folder of state, as a backup of the machine does. */
 function copy(): string {
   const path = join(folder.path, `copy-${copies++}`);
   cpSync(sound, path, { recursive: true });
@@ -144,7 +144,7 @@ function answersOf(kind: Kind): string {
   return told.out;
 }
 
-/** Fails unless the store was refused with a sentence that names it, or answers as it did. */
+/** Fails unless the store is refused with a sentence that names it, or answers as before the damage. */
 function expectNoOtherAnswer(kind: Kind, data: string): 'refused' | 'as before' {
   const told = probe(kind, data);
   expect(told.signal).toBeNull();
@@ -185,7 +185,7 @@ describe.each(KINDS)('the store of %s', (kind) => {
     await root.backup(file, true);
     await root.close();
     rmSync(file.replace('.mdb', '.size'), { force: true });
-    // Beside the checksums of the file that it replaces, it is refused with the way out.
+    // If the checksums of the replaced file are still beside it, the store is refused, and the message says how to proceed.
     const replaced = probe(kind, data);
     if (replaced.status !== 0) expect(JSON.parse(replaced.out).message).toContain(`remove ${file}-sums`);
     rmSync(`${file}-sums`, { force: true });
@@ -196,14 +196,14 @@ describe.each(KINDS)('the store of %s', (kind) => {
       rmSync(`${file}-sums`, { force: true });
       expect({ bytes, outcome: expectNoOtherAnswer(kind, data) }).toEqual({ bytes, outcome: 'refused' });
     }
-    // A transaction number in the header that is not its own.
+    // A transaction number in the header that does not match the file.
     for (const page of [0, 1]) {
       const changed = Buffer.from(compacted);
       changed.writeBigUInt64LE(changed.readBigUInt64LE(page * PAGE + 152) + 5_000n, page * PAGE + 152);
       writeFileSync(file, changed);
       rmSync(`${file}-sums`, { force: true });
       const outcome = expectNoOtherAnswer(kind, data);
-      // The header that is in force may name a later transaction: all of its pages are there.
+      // The header in force may name a later transaction, because all of its pages are present.
       if (page === 0) expect(outcome).toBe('refused');
     }
   });
@@ -258,7 +258,7 @@ describe.each(KINDS)('the store of %s', (kind) => {
       const data = copy();
       const file = join(data, FILES[kind]);
       const bytes = readFileSync(file);
-      // Pages of trees, whose headers LMDB follows.
+      // Changes the start of a page: LMDB follows the headers of tree pages, which are there.
       const page = random() % (bytes.length / PAGE);
       for (let flips = 0; flips < 8; flips++) bytes[page * PAGE + (random() % 64)] = random() % 256;
       writeFileSync(file, bytes);
@@ -271,7 +271,7 @@ describe.each(KINDS)('the store of %s', (kind) => {
 
 describe('a store that is not closed in order', () => {
   const BUILT = join(projectRoot, 'dist', 'src');
-  /** Runs a script in a process of its own, with the ledger of a folder open as `ledger`, and gives it back at once. */
+  /** Runs a script in a process of its own, with the ledger of a folder open as `ledger`, and returns the process at once. */
   const withLedger = (data: string, script: string): ReturnType<typeof spawn> =>
     spawn(
       process.execPath,
@@ -315,7 +315,7 @@ describe('a store that is not closed in order', () => {
       const file = join(data, FILES.ledger);
       const bytes = readFileSync(file);
       const page = 2 + (random() % (bytes.length / PAGE - 2));
-      // Pages that the killed process wrote have no checksum: form alone speaks for them.
+      // Pages that the killed process wrote have no checksum; only their form can be checked.
       if (Number(bytes.readBigUInt64LE(page * PAGE + 8)) > (sealed?.transaction ?? 0)) continue;
       const at = page * PAGE + (random() % PAGE);
       bytes[at] = (bytes[at] as number) ^ 1;

@@ -22,7 +22,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A process that takes the lock of a folder and keeps it until it is killed. */
+/** Starts a process that takes the lock of a folder and keeps it until it is killed. */
 async function holder(path: string): Promise<{ readonly pid: number; kill(): Promise<void> }> {
   const module = pathToFileURL(join(projectRoot, 'dist/src/base/folder-lock.js')).href;
   const script = `
@@ -84,7 +84,7 @@ it('of a dead process whose number another one has is taken over', async () => {
   await dead.kill();
   const path = join(folder, 'server-lock');
   const said = JSON.parse(readFileSync(path, 'utf8')) as object;
-  // The parent of this process lives.
+  // The parent of this process is running.
   writeFileSync(path, JSON.stringify({ ...said, pid: process.ppid }));
   (await lockFolder(folder, 'FOLDER')).release();
 });

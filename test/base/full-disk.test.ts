@@ -1,4 +1,4 @@
-/** Stores on a full disk: an error that says so, reads that go on, and nothing that ends the process. */
+/** Stores on a full disk: writes fail with an error that says so, reads go on, and the process does not end. */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -26,7 +26,7 @@ for (const kind of ['tmpfs', 'ext4'] as const) {
         process.on('unhandledRejection', note);
       });
       afterEach(async () => {
-        // Promises that nothing handles are reported a turn later.
+        // Unhandled rejections are reported one turn later.
         await new Promise((resolve) => setTimeout(resolve, 50));
         process.off('unhandledRejection', note);
         disk.remove();
@@ -130,7 +130,7 @@ for (const kind of ['tmpfs', 'ext4'] as const) {
         for (let number = 0; number < 300; number++) void db.put(`k${number}`, LARGE);
         await expect(Promise.resolve(root.flushed)).rejects.toMatchObject({ code: 'STORAGE_FULL' });
         disk.free();
-        // What was queued before may fail with the first attempt.
+        // Writes queued earlier may fail with the first attempt.
         await expect.poll(() => db.put('k', 'v').then(Boolean, () => false)).toBe(true);
         await root.flushed;
         expect(db.get('k')).toBe('v');

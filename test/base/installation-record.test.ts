@@ -1,4 +1,4 @@
-/** The record of an installation: names every store that was made, so that a lost one is refused and not begun again. */
+/** The record of an installation names every store that was made, so that a lost store is refused and not started empty. */
 import { existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -26,7 +26,7 @@ describe('the record of an installation', () => {
     folders.push(folder);
     return folder.path;
   }
-  /** A folder in which a ledger and keys were made. */
+  /** Creates a folder with a ledger and keys. */
   async function withStores(): Promise<string> {
     const dataDir = newFolder();
     const installation = open(dataDir);

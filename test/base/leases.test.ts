@@ -1,4 +1,4 @@
-/** Leases, embedded and in real Redis servers: who holds them, how they are lost, and what a holder of before is told. */
+/** Leases, embedded and in real Redis servers: their holder, how they are lost, and the result for a former holder. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { createEmbeddedLeases, type Leases, underLease } from '../../src/base/leases.ts';
@@ -14,10 +14,10 @@ import {
   startRedisCluster,
 } from '../setup/redis.ts';
 
-/** Long enough that a machine which stands still for a second loses none. */
+/** Long enough that no lease is lost if a machine stops for a second. */
 const LEASE_MS = 3_000;
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-/** A holder whose machine was stopped: its clock goes on, and nothing of it runs. */
+/** A clock of a stopped machine: the clock goes on, and no code of the lease holder runs. */
 const stoppedClock = (): Clock & { stoppedMs: number } => ({
   stoppedMs: 0,
   now: () => Date.now(),
@@ -79,7 +79,7 @@ function redisLeases(
     const held = await one.take('shown', 'shown');
     const first = await stateOf(other);
     expect(first).toMatchObject({ holder: expect.stringMatching(/^node/), isHere: false });
-    // Of one machine: its clock is that of the server.
+    // Both run on one machine, so the clock is that of the server.
     expect(first?.sinceMs).toBeGreaterThanOrEqual(begunMs - 1);
     expect(await stateOf(one)).toMatchObject({
       holder: first?.holder,
@@ -91,7 +91,7 @@ function redisLeases(
     const next = await other.take('shown', 'shown');
     expect(next?.previous).toMatchObject({ holder: first?.holder, wasReleased: true });
     await next?.release();
-    // Its own of before is no take-over.
+    // If a node takes a lease again that it held itself, this is no take-over.
     const again = await other.take('shown', 'shown');
     expect(again?.previous).toBeNull();
     await again?.release();
@@ -159,7 +159,7 @@ describe.skipIf(!hasRedis)('leases in one Redis server', () => {
     server.freeze();
     const frozenAt = systemClock.monotonic();
     let heldAt = frozenAt;
-    /** The clock is read first: what holds is held at that time, however late this process looks. */
+    /** Reads the clock first: if the lease is held, it was held at that time, however late this process checks. */
     const isHeld = (): boolean => {
       const at = systemClock.monotonic();
       if (held?.isHeld() !== true) return false;
@@ -222,7 +222,7 @@ describe.skipIf(!hasRedis)('leases in a cluster', () => {
     const held = await one.take('store', 'failover');
     const master = cluster.masterOf('assay:{store}:lease:failover');
     await master.kill();
-    // Or a replica that takes over soon enough lets it go on for ever.
+    // A replica that takes over soon enough would let the holder keep it for ever, so release it.
     await held?.release();
     await expect
       .poll(() =>
@@ -244,7 +244,7 @@ describe('a lease in Redis', () => {
     vi.useRealTimers();
   });
 
-  /** Leases of 6 s over scripts whose answers the test sets. */
+  /** Leases of 6 s over scripts with replies that the test sets. */
   function world() {
     const said: string[] = [];
     const state = { isUsable: true };
@@ -281,7 +281,7 @@ describe('a lease in Redis', () => {
     expect(said.slice(1)).toEqual(['renew s:lease:l']);
     replies.lease_renew = () => new Promise((resolve) => setTimeout(resolve, 400, 1));
     await vi.advanceTimersByTimeAsync(1_900);
-    // The renewal of 3.0 s came at 3.4 s.
+    // The renewal sent at 3.0 s was answered at 3.4 s.
     replies.lease_renew = () => new Promise(() => {});
     await vi.advanceTimersByTimeAsync(4_599);
     expect([held?.isHeld(), held?.lost.aborted]).toEqual([true, false]);
@@ -328,7 +328,7 @@ describe('a lease in Redis', () => {
     replies.lease_take = async () => [8, ''];
     const again = await leases.take('s', 'l');
     expect(again?.fence?.token).toBe(8);
-    // What cannot be given up ends by itself, and is not used any more.
+    // If the release fails, the lease expires by itself, and its holder uses it no longer.
     replies.lease_release = () => Promise.reject(new Error('away'));
     await again?.release();
     expect(again?.isHeld()).toBe(false);

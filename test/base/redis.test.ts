@@ -227,7 +227,7 @@ describe.skipIf(!hasRedis)('a server behind TLS and a password', () => {
   });
   afterAll(() => server.stop());
 
-  /** What a process of its own says of a server: whom it trusts is settled at its start. */
+  /** Reports, from a process of its own, whether it trusts a server: Node reads the trusted certificates only at start. */
   function ask(url: string, trusted: string): string {
     const program = `
       import { openRedis, parseRedisUrl } from ${JSON.stringify(new URL('../../dist/src/base/redis.js', import.meta.url).href)};
@@ -294,7 +294,7 @@ describe.skipIf(!hasRedis)('a cluster', () => {
     await own.connection.set(own.key('account-x', 'state'), '1');
     await own.connection.set(redis.key('account-y', 'log'), '1');
     const found: string[] = [];
-    // A store that has just been opened knows no servers yet.
+    // A newly opened store does not know the servers of the cluster yet.
     const fresh = openRedis(parseRedisUrl(`${cluster.url}?prefix=found`), { log });
     for await (const slot of fresh.slotsWith('log')) found.push(slot);
     await fresh.close();
@@ -364,7 +364,7 @@ describe.skipIf(!hasRedis)('a master behind a Sentinel', () => {
     await expect.poll(() => sentinel.masterPort()).toBe(replica.port);
     const plain = safe.script('plain_count', COUNT);
     await expect.poll(() => plain([key], [0]).catch(messageOf)).toBe(20);
-    // Nobody follows it yet.
+    // No replica follows the new master yet.
     expect(await count([key], [1]).catch(messageOf)).toContain('may be done');
     await safe.close();
   });

@@ -1,4 +1,4 @@
-/** Live state that many nodes share, against real Redis servers. */
+/** Live state that several nodes share, against real Redis servers. */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -106,7 +106,7 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     await Promise.all(pair.map(({ store }) => store.ready()));
     return pair;
   }
-  /** A node whose network can fail. */
+  /** A node behind a network that can fail. */
   async function nodeBehindProxy(folder?: string, clock?: Clock): Promise<{ far: Node; proxy: TcpProxy }> {
     const proxy = await startProxy(server.port);
     proxies.push(proxy);
@@ -187,7 +187,7 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     const claimed = await Promise.all([claim(a, 1), claim(b, 2)]);
     expect(claimed.filter(Boolean)).toHaveLength(1);
     await expect.poll(() => a.all()).toEqual(b.all());
-    // Nothing is written, and what is answered is what is so on all nodes.
+    // Even a transaction that writes nothing returns only state that is current on all nodes.
     await a.counts.remove('claimed');
     expect(await claim(b, 3)).toBe(true);
   });
@@ -232,7 +232,7 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     const first = far.add('first');
     aheadMs = LIMITS.replicaWriteMs - 500;
     const second = far.add('second');
-    // Done, as the other node sees, and nobody here knows it.
+    // The write is done, as the other node sees, but this node does not know.
     await expect.poll(() => near.all()).toEqual({ first: 1, second: 1 });
     await expect(first).rejects.toThrow(/may have been made/);
     proxy.heal();
@@ -267,7 +267,7 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     const near = node();
     const proxy = await startProxy(server.port);
     proxies.push(proxy);
-    // The network of those who follow alone.
+    // Only the connection that follows the log uses this proxy.
     const following = openRedis(parseRedisUrl(`redis://127.0.0.1:${proxy.port}`), { log: silentLogger });
     const store = openReplicatedStore(
       join(newFolder(), 's.mdb'),
@@ -293,7 +293,7 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     await expect.poll(() => [store.isCurrent(), store.version()]).toEqual([true, 1]);
     proxy.cut();
     await new Promise((resolve) => setTimeout(resolve, 1_000));
-    // It waits for nothing that it can do without.
+    // Closing waits for nothing that it does not need.
     await store.root.close();
     await following.close();
   });
@@ -407,7 +407,7 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     await Promise.all([a.add('lost'), b.add('lost')]);
     await expect.poll(() => [a.all().lost, b.all().lost]).toEqual([2, 2]);
     await restore();
-    // Nobody wrote since: the nodes see it by themselves.
+    // No node wrote in the meantime: the nodes notice it by themselves.
     await expect.poll(() => [a.all(), b.all()]).toEqual([{ kept: 1 }, { kept: 1 }]);
     await Promise.all([a.add('lost'), b.add('other')]);
     await expect.poll(() => a.all()).toEqual({ kept: 1, lost: 1, other: 1 });
@@ -494,7 +494,7 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     expect(copied.get('4')?.equals(large)).toBe(true);
   });
 
-  /** A store whose log is kept, of an installation or of none. */
+  /** Opens a store with a log, with or without an installation. */
   function openWith(
     folder: string,
     { installation = null as Installation | null, name = `test${worlds}` } = {},
@@ -570,7 +570,7 @@ describe.skipIf(!hasRedis)('one Redis', () => {
 
   it('belongs to the installation that it followed first', async () => {
     const folder = newFolder();
-    // As the command writes it that founds an installation.
+    // As the command that founds an installation writes it.
     server.run('hset', keyOf('head'), 'installation', 'one');
     const one = openWith(folder, { installation: installationOf('one') });
     const store = one.open();
@@ -704,7 +704,7 @@ describe.skipIf(!hasRedis)('a cluster with replicas', () => {
       else master.freeze();
       const before = acknowledged.size;
       await expect.poll(() => nodes.some((one) => one.store.isCurrent()), { interval: 10 }).toBe(false);
-      // Its replica becomes the master, and what is asked for is a replica of that: it comes back as one.
+      // The replica becomes the master, and the configuration asks for one replica: the old master comes back as that replica.
       await expect.poll(() => cluster.masterOf('assay:{test}:head').port).not.toBe(master.port);
       if (fault === 'killed') await master.restart();
       else master.thaw();

@@ -1,4 +1,4 @@
-/** The roster against a real server: who is there, who has left, and who went without a word. */
+/** The roster against a real server: live nodes, nodes that left, and nodes that went silent. */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { silentLogger as log } from '../../src/base/log.ts';
 import { openRedis, parseRedisUrl, type RedisStore } from '../../src/base/redis.ts';
@@ -57,7 +57,7 @@ describe.skipIf(!hasRedis)('the roster', () => {
         .split('\n')
         .filter((id) => id.startsWith('start-')),
     ).toEqual(['start-19']);
-    // It stands for them again, and is itself forgotten once it has left and another one stands for it.
+    // `start-19` joins again, and is itself removed after another node with the same facts joins and it leaves.
     const back = await joinRoster({ nodeId: 'start-19', facts, beatMs: 100 }, { redis, log });
     await watcher.beat();
     expect(watcher.live().map(({ id }) => id)).toContain('start-19');

@@ -22,7 +22,9 @@ const ROUNDS = 6;
 const WRITES_A_ROUND = 120;
 const KEYS = 60;
 
-/** Random writes as stores do them: values of all sizes that grow and shrink within a transaction, removals, databases that are emptied. */
+/**
+ * Writes random data as stores do: values of all sizes that grow and shrink within a transaction, removals, and databases that are emptied.
+ */
 async function churn(path: string, seed: number): Promise<void> {
   const next = seededUint32(seed);
   const draw = (below: number): number => next() % below;
@@ -69,7 +71,7 @@ describe('a store that is sound', () => {
     const database = root.openDB<Buffer, string>({ name: 'a', encoding: 'binary' });
     root.transactionSync(() => {
       database.putSync('key', Buffer.alloc(9_000, 1));
-      // It stays on its three pages.
+      // The shorter value stays on its three pages.
       database.putSync('key', Buffer.alloc(5_000, 2));
     });
     await root.close();

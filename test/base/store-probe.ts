@@ -1,6 +1,6 @@
 /**
- * A process that starts on one store and answers from all of it. Arguments: kind, path. Prints one line of JSON: a digest of every
- * database and the answers of the store's own reader, or the code and the message of the error.
+ * A process that opens one store and reads all of it. Arguments: kind, path. Prints one line of JSON: a digest of every database and the
+ * answers of the store's own reader, or the code and the message of the error.
  */
 import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
@@ -19,7 +19,7 @@ import { openNameIndex } from '../../src/names/index/open.ts';
 const [kind, path] = [argv[2] as string, argv[3] as string];
 const deps = { clock: systemClock, log: silentLogger, random: systemRandom };
 
-/** Opens the store as the program does, asks it, and closes it. */
+/** Opens the store as the program does, reads from it, and closes it. */
 const READERS: Readonly<Record<string, () => Promise<unknown>>> = {
   async ledger() {
     const ledger = openLedger({ path }, { ...deps, freeCredits: () => 10 });
@@ -51,7 +51,7 @@ const READERS: Readonly<Record<string, () => Promise<unknown>>> = {
   },
 };
 
-/** A digest of all records. Files that are only read have their values in no named database. */
+/** Computes a digest of all records. Read-only files keep their values in the unnamed database. */
 async function digest(): Promise<unknown> {
   const isFlat = kind === 'labels' || kind === 'names';
   const root = openEnvironment(path, {

@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
 import { Slots, whenEnded } from '../../src/base/threads.ts';
 
-/** A thread that runs `code`, in which `slots` are those of `memory`. */
+/** Starts a thread that runs `code`. In the code, `slots` are those of `memory`. */
 function threadOf(code: string, memory: SharedArrayBuffer): Worker {
   const module = new URL('../../dist/src/base/threads.js', import.meta.url).href;
   const source = `
@@ -70,7 +70,7 @@ describe('a thread that ends', () => {
       `,
       new SharedArrayBuffer(4),
     );
-    // A thread without work ends at once, before such a timer.
+    // If it were not idle first, a thread without work would end before this unreferenced timer.
     const said = once(thread, 'message');
     expect(await Promise.race([said, whenEnded(thread).then(() => 'ended')])).toEqual(['still there']);
     await whenEnded(thread);

@@ -85,7 +85,7 @@ describe('bridges', () => {
     const solana = bridges.of('SOL', keyOf('SOL', 'worm2ZoG2kUd4vFXhvjh93UUH596ayRfgQ2MgjNMTth'));
     expect(solana).toMatchObject({ id: 'wormhole', sameAddress: [] });
     expect(solana?.counterparts).toContain('ETH');
-    // Known by its labels alone, and says so.
+    // Known only by its labels, which `verified` shows.
     expect(bridges.ofEntity('ETH', 'across')).toMatchObject({ id: 'across', verified: false });
   });
 });

@@ -16,7 +16,7 @@ describe('the facts about assets', () => {
     expect(shipped.isKnown('ETH', USDT)).toBe(true);
     expect(shipped.isKnown('BSC', USDT)).toBe(false);
     expect(shipped.isKnown('ETH', WORTHLESS)).toBe(false);
-    // A peg that ended leaves the token known.
+    // After its peg ends, the token is still known.
     expect(shipped.isKnown('ETH', '0x4Fabb145d64652a948d72533023f6E7A623C7C53')).toBe(true);
   });
 

@@ -1,4 +1,4 @@
-/** The registry against the specification's list of chains. */
+/** The registry against the list of chains in the specification. */
 import { describe, expect, it } from 'vitest';
 import { CHAINS, isEvm, parseChainId } from '../../src/chains/registry.ts';
 

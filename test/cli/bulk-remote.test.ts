@@ -1,4 +1,4 @@
-/** `assay bulk --remote` against a front end with jobs in a folder, through the faults of a connection. */
+/** `assay bulk --remote` against a front end that keeps its jobs in a folder, with faults of the connection. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -75,7 +75,7 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
     return path;
   };
 
-  /** Sends what a pipe brings; where that ends is the test's. */
+  /** Sends the bytes of a pipe, which the test ends. */
   const runPiped = (
     url: string,
     standardInput: AsyncIterable<Uint8Array>,
@@ -270,7 +270,7 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
     );
     expect(existsSync(output)).toBe(false);
     jobs.answer(id);
-    // What was fetched before is not fetched again.
+    // The part that was fetched before is not fetched again.
     const whole = resultOf(2_000);
     writeFileSync(`${output}.${id}.part`, whole.slice(0, 1_000).replaceAll('asked', 'ASKED'));
     expect((await run(['--remote', world.url, '--job', id, '--output', output])).code).toBe(0);
@@ -351,7 +351,7 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
       refusal(429),
       tells('RUNNING'),
       refusal(500),
-      // Breaks off in the middle of what it says.
+      // The connection breaks in the middle of the response.
       (response) => {
         response.writeHead(200, { 'content-length': 1_000 });
         response.write('{"data":', () => response.destroy());
@@ -424,7 +424,7 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
         if (attempt === 1 || attempt === 4) request.socket.resetAndDestroy();
       });
       request.on('end', () => {
-        // The second is taken whole, and nobody hears of it.
+        // The second upload arrives whole, but the client gets no response.
         if (attempt === 2) request.socket.resetAndDestroy();
         else response.writeHead(400).end(JSON.stringify({ error: 'Enough.' }));
       });

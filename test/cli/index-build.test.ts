@@ -6,7 +6,7 @@ import { newWorld, type World } from '../e2e/program.ts';
 
 const OWN = '0x00000000000000000000000000000000a55a0007';
 const FBI = '1F1tAaz5x1HUXrCNLbtMDqcw6o5GNn4xqX';
-/** A bridge of the seed. */
+/** A bridge of the seed labels. */
 const WORMHOLE = '0x3ee18b2214aff97000d974cf647e7c347e8fa585';
 
 interface LookedUp {

@@ -1,4 +1,6 @@
-/** Commands that cannot write where they are told, and commands that are told to end: one sentence, a code, and nothing half-done. */
+/**
+ * Commands that cannot write to their target, and commands that are interrupted: one sentence, an exit code, and nothing left half-done.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
@@ -68,7 +70,7 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
     const large = join(store, 'labels', 'large');
     mkdirSync(join(store, 'labels'), { recursive: true });
     writeFileSync(large, '');
-    // Without blocks on the disk, and as long in being hashed as any other.
+    // A sparse file: it uses no blocks on the disk, but takes as long to hash as any other.
     truncateSync(large, 2 ** 30);
     const folder = join(world.folder, `backup-${signal}`);
     const { child, ended } = start(['backup', folder]);
@@ -106,7 +108,7 @@ describe('an exposure index that is being built', () => {
     expect((await world.run(['ingest', 'ndjson', csv, '--chain', 'ETH'])).code).toBe(0);
   });
 
-  // A killed build leaves its lock, which the next one takes over.
+  // A killed build leaves its lock, and the next build takes it over.
   beforeEach(() => rmSync(join(root(), 'build.lock'), { force: true }));
 
   it.each(['SIGTERM', 'SIGINT'] as const)('is given up at once at %s', async (signal) => {

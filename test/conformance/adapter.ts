@@ -1,4 +1,4 @@
-/** What every chain adapter does, over a real node or a stand-in that answers in the documented form. */
+/** The behaviour that every chain adapter shares, tested against a real node or a stub that answers in the documented format. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { AssayError } from '../../src/base/errors.ts';
@@ -19,47 +19,47 @@ import type { Transfer } from '../../src/chains/transfer.ts';
 import { checkTransfer } from '../../src/graph/check-transfer.ts';
 import { FAULTS, type FaultProxy, startFaultProxy } from '../setup/fault-proxy.ts';
 
-/** A chain with some past, as its node or stand-in serves it. */
+/** A chain with some history, as its node or stub serves it. */
 export interface AdapterWorld {
   readonly chain: ChainId;
-  /** `[layout+]URL` of the node, over http; null where the family has none. */
+  /** `[layout+]URL` of the node, over http; null if the family has no node endpoint. */
   readonly rpc: string | null;
-  /** `[layout+]URL` of the explorer or indexer, over http; null where history is not tested or comes from the node. */
+  /** `[layout+]URL` of the explorer or indexer, over http; null if history is not tested or comes from the node. */
   readonly history: string | null;
-  /** An address that traded, in any valid form. */
+  /** An address with transfers, in any valid form. */
   readonly address: string;
-  /** A valid address that nobody ever used. */
+  /** A valid address that was never used. */
   readonly unused: string;
-  /** Balance of `address` in the smallest unit, asked when wanted; null for chains that hide it. */
+  /** Reads the balance of `address` in the smallest unit; null if the chain hides it. */
   balance(): Promise<bigint | null>;
   /** How history is answered: with transfers, not at all (no source), or hidden by the chain. */
   readonly historyKind: 'TRANSFERS' | 'NONE' | 'OPAQUE';
-  /** A height whose block moves value, and how many transfers (or, on UTXO chains, transactions) it holds. */
+  /** A block that moves value: its height, and how many transfers (on UTXO chains, transactions) it holds. */
   busyBlock(): Promise<{ height: number; items: number }>;
-  /** Makes one more block; null where the stand-in cannot. */
+  /** Makes one more block; null if the stub cannot. */
   mine: (() => Promise<void>) | null;
-  /** Replaces the newest `depth` blocks by others; null where neither node nor stand-in can. */
+  /** Replaces the newest `depth` blocks with others; null if neither the node nor the stub can. */
   reorg: ((depth: number) => Promise<void>) | null;
-  /** Rewrites answers to those of another chain; null where the protocol does not say its chain. */
+  /** Rewrites responses to those of another chain; null if the protocol does not name its chain. */
   readonly ofAnotherChain: ((body: string) => string) | null;
   dispose(): Promise<void>;
 }
 
 export interface AdapterFamily {
   readonly openAdapter: OpenAdapter;
-  /** Layout of endpoints whose text names none. */
+  /** The layout of endpoints without a `layout+` prefix. */
   readonly layouts: { readonly rpc: string; readonly history: string };
 }
 
 const deps: AdapterDeps = { clock: systemClock, log: silentLogger, jitter: () => 0.5 };
 
-/** A call that nobody ends early. */
+/** A call with a time budget. Nothing aborts it early unless a signal is passed. */
 export const within = (budgetMs: number, signal: AbortSignal = new AbortController().signal): Call => ({
   signal,
   budgetMs,
 });
 
-/** Opens an adapter over endpoints as an operator names them. */
+/** Opens an adapter over endpoints in the form in which an operator configures them. */
 export function openFor(
   family: AdapterFamily,
   chain: ChainId,
@@ -83,11 +83,11 @@ export function openFor(
   );
 }
 
-/** Puts the proxy's host in place of the target's, layout and path kept. */
+/** Replaces the host of the target with that of the proxy and keeps the layout and the path. */
 const behind = (text: string, proxy: FaultProxy): string => text.replace(/https?:\/\/[^/?]+/, proxy.url);
 const hostOf = (text: string): string => /https?:\/\/[^/?]+/.exec(text)?.[0] ?? text;
 
-/** What the contract says of any transfer, of any chain. */
+/** Checks the parts of the contract that hold for transfers of any chain. */
 export function expectSoundTransfers(chain: ChainId, transfers: readonly Transfer[]): void {
   const seen = new Set<string>();
   for (const transfer of transfers) {
@@ -110,7 +110,7 @@ async function codeOf(work: Promise<unknown>): Promise<string> {
   return 'answered';
 }
 
-/** The next events of a subscription, until `enough`. */
+/** Reads the next events of a subscription until `enough` returns true. */
 async function take(
   events: AsyncIterable<ChainEvent>,
   enough: (taken: readonly ChainEvent[]) => boolean,

@@ -1,4 +1,4 @@
-/** What every gate does. Run by the test of each implementation. */
+/** The behaviour that every gate shares. The test of each implementation runs it. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Asked, Gate } from '../../src/accounts/gate.ts';
 import type { Ledger } from '../../src/accounts/ledger.ts';
@@ -10,7 +10,7 @@ export interface GateWorld {
   readonly gate: Gate;
   readonly ledger: Ledger;
   readonly quota: QuotaMeter;
-  /** The time of all clocks, in ms. */
+  /** The time of all clocks, in milliseconds. */
   now: number;
   dispose(): Promise<void>;
 }
@@ -91,7 +91,7 @@ export function gateConformance(name: string, makeWorld: () => Promise<GateWorld
       const refused = await admit({ quota: null, credits: null });
       expect(refused.rate).toMatchObject({ allowed: false, countedSecond: null });
       for (const second of counted) await world.gate.uncount('key', 'intel', second);
-      // There is nothing left to take back.
+      // All counts have been refunded already: these calls change nothing.
       await world.gate.uncount('key', 'intel', counted[0] as number);
       await world.gate.uncount('other', 'intel', counted[0] as number);
       expect(world.gate.refuses('key', 'intel', world.now)).toBeNull();

@@ -1,4 +1,4 @@
-/** What every HTTP server behind src/http/server.ts does, whatever it is made of. */
+/** The behaviour that every HTTP server behind src/http/server.ts shares, whatever its implementation. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { request as tlsRequest } from 'node:https';
@@ -35,7 +35,7 @@ async function until(isSo: () => boolean): Promise<void> {
   }
 }
 
-/** What a receiver was told, in order; `write` may be given work to do. */
+/** A receiver that records its calls in order. `write` runs `work`. */
 function taker(
   exchange: Exchange,
   work: (bytes: Uint8Array) => Promise<void> | void = () => {},
@@ -64,7 +64,7 @@ function taker(
   return receiver;
 }
 
-/** A source of bytes that are their own offset, 32 bits each, and what became of it. */
+/** A source of bytes in which each 32-bit word is its own offset. It counts how much was read and how often it was closed. */
 function counting(
   length: number,
   piece = 128 * KIB,
@@ -89,7 +89,7 @@ function counting(
   };
 }
 
-/** Reads an answer of a known length as it comes and checks that every word is its own offset. */
+/** Reads a response of a known length as it arrives and checks that every word is its own offset. */
 class CountingReader {
   readonly socket: Socket;
   head = '';
@@ -216,7 +216,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       socket.send(get('/later'));
       const answer = await socket.next();
       expect(answer?.body.length).toBe(large.length);
-      // A client may have all of it before its server is told so.
+      // A client may have received all of it before its server learns so.
       await until(() => server.pending() === 0);
     });
 
@@ -319,7 +319,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       const socket = client(port);
       socket.send(get('/slow').repeat(3));
       await until(() => made.length > 0);
-      // One server hands over the others meanwhile; the other when the first is answered.
+      // In the meantime, one server hands over the other requests; the other server does so when the first has its response.
       await pause(50);
       socket.destroy();
       await until(() => server.pending() === 0);
@@ -450,7 +450,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       socket.send(body);
       expect((await socket.next())?.body).toBe(`whole ${body.length}`);
       expect(made[0]?.taken().equals(body)).toBe(true);
-      // The connection goes on behind it: in chunks, and with nothing in it.
+      // The same connection is used again: for a body in chunks, then for an empty one.
       socket.send('POST /take HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n');
       for (let at = 0; at < body.length; at += 100_000) {
         const piece = body.subarray(at, at + 100_000);
@@ -495,7 +495,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       socket.send(body);
       await until(() => (made[0]?.length() ?? 0) > 0);
       await pause(300);
-      // What the sockets of both sides hold at most (tcp_rmem and tcp_wmem are some MB), but not the body.
+      // At most as much as the sockets of both sides buffer (tcp_rmem and tcp_wmem are some MB), but not the whole body.
       expect(socket.socket.bytesWritten - socket.socket.writableLength).toBeLessThan(32 * MIB);
       expect(made[0]?.length()).toBeLessThan(2 * MIB);
       open();
@@ -545,12 +545,12 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       const answer = await socket.next();
       expect([answer?.status, answer?.body.trim()]).toEqual([400, 'line 7 is wrong']);
       expect(answer?.headers.get('connection')).toBe('close');
-      // Who goes on sending is not reset before it has read why.
+      // If a client keeps sending, it is not reset before it has read the reason.
       socket.send(Buffer.alloc(19_800_000, 'z'));
       expect(await socket.ended(8_000)).toBe(true);
       await until(() => server.pending() === 0);
       expect(made[0]?.ending).toBeNull();
-      // And who neither sends nor goes is closed after a while.
+      // If a client neither sends nor closes, it is disconnected after a while.
       const silent = client(port);
       silent.send('POST /take HTTP/1.1\r\nHost: x\r\nContent-Length: 20000000\r\n\r\nbegun');
       expect((await silent.next())?.status).toBe(400);
@@ -585,7 +585,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       expect([slow?.status, slow?.headers.get('connection')]).toEqual([400, 'close']);
       expect(slow?.body).toMatch(/^too slow [1-9]/);
       expect((await steady.next({ timeoutMs: 20_000 }))?.body).toBe('whole 4000');
-      // And let go, however long they stay.
+      // Slow clients are disconnected, however long they stay.
       expect(await trickling.ended(60_000)).toBe(true);
       expect(await silent.ended(60_000)).toBe(true);
       clearInterval(dripping);
@@ -744,7 +744,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
         clearInterval(sampling);
         expect([reader.bytes, reader.isRight]).toEqual([5 * GIB, true]);
         reader.socket.destroy();
-        // Both ends are in this process, and garbage is collected when it pleases.
+        // Both ends are in this process, and the time of garbage collection is not fixed.
         expect(most - before).toBeLessThan(256 * MIB);
       },
       300_000,
@@ -756,7 +756,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
         const made: ReturnType<typeof taker>[] = [];
         const { port } = await serve({
           'POST /take': (exchange) => {
-            // The first is slower than any time-out of a server; it is no fault of the client.
+            // The first write is slower than any time-out of a server; the client is not at fault.
             const receiver = taker(exchange, () => pause(made.length === 1 ? 25_000 : 0));
             made.push(receiver);
             exchange.receiveBody(GIB, receiver);

@@ -1,4 +1,4 @@
-/** What answering under an Idempotency-Key does, over any ledger. Run by the test of each implementation. */
+/** The behaviour of responses under an Idempotency-Key, over any ledger. The test of each implementation runs it. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   answerSlot,
@@ -11,7 +11,7 @@ import {
 import type { Ledger } from '../../src/accounts/ledger.ts';
 import { chargeOf, type LedgerWorld } from './ledger.ts';
 
-/** `forgetsByOwnClock`: false where answers that ended are removed by a server, whose clock is its own. */
+/** `forgetsByOwnClock` is false if a server removes expired responses by its own clock. */
 export function idempotencyConformance(
   name: string,
   makeWorld: () => Promise<LedgerWorld>,
@@ -44,7 +44,7 @@ export function idempotencyConformance(
 
     const slot = answerSlot('a', 'POST', '/api/v1/screening', 'key-1');
 
-    /** As the pipeline does it: reserve, work, commit with the answer. */
+    /** As the pipeline does it: reserve, work, commit with the response. */
     async function work(bodyHash: Uint8Array, fails = false, at = slot): Promise<IdempotentAnswer> {
       const kept = await ledger.storedAnswer('a', at);
       if (kept !== null) return replayed(kept, bodyHash);
@@ -156,7 +156,7 @@ export function idempotencyConformance(
       world.now += 86_400_000;
       await send('new');
       world.now -= 43_200_000;
-      // Half a day back they would still hold, were they not gone.
+      // Twelve hours earlier they would still be valid if they had not been removed.
       for (const at of slots) expect(await ledger.storedAnswer('a', at)).toBeNull();
     });
 

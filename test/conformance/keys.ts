@@ -1,4 +1,4 @@
-/** What every store of keys does. Run by the test of each implementation. */
+/** The behaviour that every key store shares. The test of each implementation runs it. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type CreatedKey, type KeyStore, PERMISSIONS } from '../../src/accounts/keys.ts';
 
@@ -12,7 +12,7 @@ export interface KeyStoreWorld {
   open(): Promise<KeyStore>;
   /** Calls the store over the same data in another process. */
   elsewhere<T>(action: KeyAction): Promise<T>;
-  /** Resolves when what was written elsewhere can be read here. */
+  /** Resolves as soon as writes of another process can be read here. */
   settled(): Promise<void>;
   /** Milliseconds since the epoch of the world's clock. */
   now: number;

@@ -1,4 +1,6 @@
-/** What every kind of lease keeps: held by one at a time, told when it is lost, taken again when it is given up. */
+/**
+ * The behaviour that every kind of lease shares: it has one holder at a time, reports its loss, and can be taken again after its release.
+ */
 import { expect, it } from 'vitest';
 import type { Leases } from '../../src/base/leases.ts';
 

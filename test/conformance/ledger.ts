@@ -1,4 +1,4 @@
-/** What every ledger does. Run by the test of each implementation. */
+/** The behaviour that every ledger shares. The test of each implementation runs it. */
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Charge, Ledger, Reservation } from '../../src/accounts/ledger.ts';
@@ -10,7 +10,7 @@ export interface LedgerWorld {
   now: number;
   /** Free credits a month of every account. */
   freeCredits: number;
-  /** After how many ms a reservation ends by itself; left out where it ends with its process alone. */
+  /** The time in milliseconds after which a reservation expires; absent if only the end of its process ends it. */
   readonly holdMs?: number;
   dispose(): Promise<void>;
 }
@@ -26,11 +26,11 @@ export const chargeOf = (amount: number, more: Partial<Charge> = {}): Charge => 
   ...more,
 });
 
-/** What is thrown at once elsewhere, as a rejection. */
+/** Turns an error that another implementation throws synchronously into a rejection. */
 const reserving = async (ledger: Ledger, accountId: string, amount: number) =>
   ledger.reserve(accountId, amount);
 
-/** Reserves and commits; the balance after it. */
+/** Reserves and commits credits and returns the balance after it. */
 async function charge(ledger: Ledger, accountId: string, amount = 1): Promise<number> {
   return (await ledger.commit(await ledger.reserve(accountId, amount), chargeOf(amount))).remaining;
 }
@@ -156,7 +156,7 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
       expect(await settle(5, 'job:2')).toBe(-5);
       await ledger.close();
       ledger = world.open();
-      // Bought credits come back first, then granted ones, then free ones.
+      // Bought credits are refunded first, then granted ones, then free ones.
       expect(await settle(12)).toBe(18);
       expect(await ledger.balance('a')).toMatchObject({ balance: 18, free: 0, granted: 3, bought: 15 });
       expect(await settle(12)).toBeNull();

@@ -1,9 +1,11 @@
-/** What every place of live state does for the stores that keep their records in it. Run by the test of each implementation. */
+/**
+ * The behaviour that every kind of live state offers to the stores that keep their records in it. The test of each implementation runs it.
+ */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { LiveDatabase, LiveStore } from '../../src/base/live-store.ts';
 
 export interface LiveStoreWorld {
-  /** Opens the state, the same each time; ready. */
+  /** Opens the same state each time and resolves when it is ready. */
   open(): Promise<LiveStore>;
   dispose(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** What every meter of quotas does. Run by the test of each implementation. */
+/** The behaviour that every quota meter shares. The test of each implementation runs it. */
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type QuotaMeter, quotaExhausted } from '../../src/accounts/quota.ts';
@@ -8,7 +8,7 @@ export interface QuotaWorld {
   open(): QuotaMeter;
   /** Milliseconds since the epoch of the world's clock. */
   now: number;
-  /** Units a month of every account and meter; null is unlimited. */
+  /** Units per month of every account and meter; null is unlimited. */
   limit: number | null;
   dispose(): Promise<void>;
 }
@@ -56,7 +56,7 @@ export function quotaConformance(name: string, makeWorld: () => Promise<QuotaWor
             maxLength: 60,
           }),
           async (steps) => {
-            // Counted and not drawn: two runs that drew the same account would find what the other took.
+            // A counter, not a random draw: if two runs drew the same account, each would see what the other used.
             const account = `account-${runs++}`;
             let used = 0;
             for (const [step, units] of steps) {

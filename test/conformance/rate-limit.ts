@@ -1,4 +1,4 @@
-/** What every rate limiter does. Run by the test of each implementation. */
+/** The behaviour that every rate limiter shares. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { RateLimiter } from '../../src/accounts/rate-limit.ts';

@@ -1,6 +1,6 @@
 /**
- * What every place that keeps a chain's transfers must answer, wherever its records stand: kernels over it find what they find in a
- * graph in memory, and answers follow what is stored, hubs, many assets and blocks taken back among it.
+ * The behaviour that every store of a chain's transfers shares, wherever its records are: kernels return the same results over it as over a
+ * graph in memory, and answers follow the stored transfers, with hubs, many assets and reverted blocks among them.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { seededUint32 } from '../../src/base/random.ts';
@@ -16,14 +16,14 @@ import type { TransferReader } from '../../src/graph/transfers.ts';
 import { randomGraph } from '../graph/kernels/random-graphs.ts';
 import { amountOf, type MemoryEdge, memoryGraph } from '../graph/memory-graph.ts';
 
-/** An empty chain: where it is written, and a reader of what has been written so far. */
+/** An empty chain: its store, and a reader of what has been written so far. */
 export interface KeptChain {
   readonly store: TransferStore;
   read(): Promise<TransferReader>;
 }
 
 export interface KeepingPlace {
-  /** A chain that nothing is stored of. */
+  /** Opens a chain with nothing stored. */
   open(): Promise<KeptChain>;
   close(): Promise<void>;
 }
@@ -47,7 +47,7 @@ const transfer = (fields: Partial<Transfer>): Transfer => ({
   ...fields,
 });
 
-/** Transfers that fold into these edges; each address sends to itself first, so that its id is its number. */
+/** Returns transfers that fold into these edges. Each address sends to itself first, so that its id equals its number. */
 function transfersOf(edges: readonly MemoryEdge[], nodeCount: number): Transfer[] {
   let index = 0;
   const add = (fields: Partial<Transfer>): Transfer => transfer({ txHash: hash(++index), ...fields });

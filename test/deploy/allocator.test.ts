@@ -1,4 +1,4 @@
-/** A server's allocator is set before the process begins: the image and `npm start` must do it alike. */
+/** The allocator of a server is configured before the process starts: the image and `npm start` must use the same settings. */
 import { expect, it } from 'vitest';
 import { allocatorSettings } from '../setup/server-settings.ts';
 

@@ -1,4 +1,4 @@
-/** What ships for containers, checked against the program as far as this goes without an engine. */
+/** The files for containers, checked against the program as far as is possible without a container engine. */
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,7 +22,7 @@ interface Instruction {
   readonly text: string;
 }
 
-/** Instructions in their order; a backslash at the end of a line goes on with the next one, comments are left out. */
+/** Parses the instructions in order, without comments. If a line ends with a backslash, it continues on the next one. */
 function instructionsOf(text: string): readonly Instruction[] {
   const lines = text.split('\n').filter((line) => !line.trimStart().startsWith('#'));
   return lines
@@ -43,7 +43,7 @@ const image = instructions.slice(lastFrom);
 const textsOf = (word: string, among: readonly Instruction[] = image): string[] =>
   among.filter((one) => one.word === word).map(({ text }) => text);
 
-/** Whether a path of the context is sent to the engine: the last pattern that fits decides. */
+/** Whether a path of the context is sent to the engine: the last matching pattern decides. */
 function isSent(path: string): boolean {
   let sent = true;
   for (const line of read('.dockerignore').split('\n')) {
@@ -121,7 +121,7 @@ describe('the Dockerfile', () => {
     const [user = 'root'] = textsOf('USER').slice(-1);
     expect(['root', '0']).not.toContain(user.split(':')[0]);
     const at = (word: string): number => image.findIndex((one) => one.word === word);
-    // What belongs to root is made before.
+    // Files that belong to root are created before USER.
     expect(image.slice(at('USER')).some(({ word }) => word === 'RUN' || word === 'COPY')).toBe(false);
     const [volumes = '[]'] = textsOf('VOLUME');
     const settings = Object.fromEntries(
@@ -132,7 +132,7 @@ describe('the Dockerfile', () => {
     expect(JSON.parse(volumes)).toContain(settings.ASSAY_DATA_DIR);
     const { NODE_ENV, ...assay } = settings;
     expect(NODE_ENV).toBe('production');
-    // The allocator's have a test of their own (allocator.test.ts).
+    // The allocator settings have a test of their own (allocator.test.ts).
     const own = Object.keys(assay).filter((name) => !name.startsWith('MALLOC_'));
     expect(own.filter((name) => !known.has(name))).toEqual([]);
     expect(loadConfig(assay)).toMatchObject({ host: '0.0.0.0', dataDir: '/data', port: 8080 });
@@ -187,7 +187,7 @@ const { redis = {}, ...nodes } = compose.services;
 const redisServer = debianProgram('redis-server', 'bin/redis-server');
 const redisClient = debianProgram('redis-server', 'bin/redis-cli');
 
-/** As compose fills it in. */
+/** Fills in variables as compose does. */
 const filled = (text: string): string => text.replace(/\$\{\w+:\?[^}]*\}/g, 'a-value-that-somebody-chose');
 
 const configOf = (service: Service): ReturnType<typeof loadConfig> =>
@@ -245,7 +245,7 @@ describe('the compose file', () => {
         expect(ask('c0ffee', 'config', 'get', 'maxmemory-policy')).toContain('noeviction');
         expect(ask('c0ffee', 'config', 'get', 'appendonly')).toContain('yes');
         expect(ask('', 'ping')).toContain('NOAUTH');
-        // As anybody would see it who lists processes; and a signal to it reaches Redis itself.
+        // The command line that other users see in the list of processes; and a signal to this process reaches Redis itself.
         expect(readFileSync(`/proc/${server.pid}/cmdline`, 'utf8')).toMatch(/^(?!.*c0ffee).*redis-server/s);
       } finally {
         const ended = new Promise((resolve) => server.once('exit', resolve));
@@ -298,7 +298,7 @@ describe('the compose file', () => {
       if (name !== 'api') expect(snapshots.from).toEqual({ kind: 'http', url: `http://api:${port}/` });
       if (roles.includes('api') || roles.includes('worker'))
         expect(service.volumes).toContain(`jobs:${jobsDir}`);
-      // Only the API is to be reached from the machine.
+      // Only the API is reachable from the machine.
       expect(service.ports).toEqual(name === 'api' ? ['127.0.0.1:8080:8080'] : undefined);
       expect(service.networks).toContain('inside');
     }

@@ -1,4 +1,4 @@
-/** What the Dockerfile does, done without an engine: its stages in folders, its packages from the registry. Long, and needs a network. */
+/** The steps of the Dockerfile, run without an engine: stages in folders, packages from the registry. It takes long and needs a network. */
 import { execFileSync, spawn } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** Dashboard, rules and docs name metrics: each of them is one that a server has. */
+/** The dashboard, rules and docs name metrics: a server must have each of them. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -9,9 +9,9 @@ import { newWorld, type World } from '../e2e/program.ts';
 const read = (...parts: string[]): string => readFileSync(join(projectRoot, ...parts), 'utf8');
 
 let world: World;
-/** Names of families, and the names of their series. */
+/** The names of metric families and of their series. */
 let names: Set<string>;
-/** `name{label="` of everything that is scraped. */
+/** `name{label="` of every series in the scrape. */
 let scraped: string;
 beforeAll(async () => {
   world = newWorld();
@@ -54,7 +54,7 @@ interface Rules {
   }[];
 }
 
-/** Brackets and braces close in the order in which they were opened. */
+/** Whether brackets and braces close in the reverse order of their opening. */
 function isBalanced(expression: string): boolean {
   const open: string[] = [];
   for (const sign of expression.replace(/"[^"]*"/g, '')) {

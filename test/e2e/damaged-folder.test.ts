@@ -1,6 +1,6 @@
 /**
- * Every file of a folder in which every feature was used, damaged one at a time: `assay verify` names it, and a server refuses to start with a
- * sentence, answers an error, or answers as before. None ends by a signal, and none answers differently.
+ * Every file of a folder in which every feature was used, damaged one at a time. `assay verify` names it. A server refuses to start with a
+ * sentence, answers an error, or answers as before: it never ends by a signal and never gives another answer.
  */
 import { createHash } from 'node:crypto';
 import { cpSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
@@ -22,7 +22,7 @@ type Harm = (typeof HARMS)[number] | 'missing';
 /** Stores that are built from other files. */
 const DERIVED = /^(?:snapshots|names|exposure|clusters)\//;
 
-/** Files that `assay verify` compares with nothing, with the reason. A server over them is tested all the same. */
+/** Files that `assay verify` does not compare with anything, with the reason. The tests start a server over them all the same. */
 const NOT_COMPARED: readonly (readonly [files: RegExp, reason: string])[] = [
   [/-lock$|\/leases\/|(^|\/)(REFRESH_)?LOCK$|\.lock$/, 'locks hold nothing'],
   [/-sums$/, 'checksums that are wrong are taken again, or refused with their store'],
@@ -33,7 +33,7 @@ const NOT_COMPARED: readonly (readonly [files: RegExp, reason: string])[] = [
 ];
 const isCompared = (name: string): boolean => !NOT_COMPARED.some(([files]) => files.test(name));
 
-/** A digest of all records of a store. Files that are only read have their values in no named database. */
+/** Computes a digest of all records of a store. Read-only files keep their values in the unnamed database. */
 async function recordsOf(path: string): Promise<string> {
   if (!/(?:index|labels|names)\.mdb$/.test(path)) return JSON.stringify(await digestDatabases(path));
   const root = openEnvironment(path, { readOnly: true, encoding: 'binary', keyEncoding: 'binary' });
@@ -61,7 +61,7 @@ describe('a folder of state that was used', () => {
     sound = join(world.folder, 'sound');
     used = await useFolder(world);
     cpSync(store, sound, { recursive: true, preserveTimestamps: true });
-    // Releases are links to the files in force: each is damaged alone here.
+    // Releases are hard links to the files in force; after this, each file can be damaged alone.
     restore();
   });
   afterAll(() => world.end());
@@ -118,7 +118,7 @@ describe('a folder of state that was used', () => {
         const faults = [...verifyFolder(store, () => {}).faults, ...(await faultsInFiles())];
         const last = name.split('/').at(-1) as string;
         const isNamed = faults.some((fault) => fault.includes(last.replace(/\.(records|templates)$/, '')));
-        // A byte of a page that nothing reaches has no checksum, and is in no record.
+        // A byte of an unreachable page has no checksum and belongs to no record.
         if (!isNamed && !(await hasSameRecords(name))) unseen.push(`${name} ${harm}`);
         cpSync(join(sound, name), join(store, name), { preserveTimestamps: true });
       }
@@ -127,7 +127,7 @@ describe('a folder of state that was used', () => {
     expect(unseen).toEqual([]);
   });
 
-  /** Answers by which a changed record would show. */
+  /** Requests that would show a changed record in their answers. */
   const questions: readonly (readonly [path: string, body?: unknown])[] = [
     [`/address/ETH/${address(5)}/labels`],
     [`/sanctions/check?address=${address(5)}&chain=ETH`],
@@ -161,7 +161,7 @@ describe('a folder of state that was used', () => {
       '""',
     );
 
-  /** Where two answers part, with what follows in each. */
+  /** Returns the place at which two answers differ, with the text around it in each. */
   function firstDifference(text: string, other: string): string {
     let at = 0;
     while (at < text.length && text[at] === other[at]) at++;
@@ -203,7 +203,7 @@ describe('a folder of state that was used', () => {
     return { refusal: null, answers };
   }
 
-  /** In the short suite, a file of each kind that is read in its own way. */
+  /** The short suite takes one file of each kind that is read in its own way. */
   const SHORT =
     /^(?:snapshots\/CURRENT|prices\/prices\.csv|prices\/daily\/.*\.csv|installation\.key|registers\/states\/.*|monitoring\/.*\.lmdb|exposure\/.*index\.mdb)$/;
 
@@ -217,7 +217,7 @@ describe('a folder of state that was used', () => {
     const again = (await probe()).answers;
     expect([...expected.keys()].filter((path) => again.get(path) !== expected.get(path))).toEqual([]);
     const wrong: string[] = [];
-    // The long suite takes minutes: it says how far it is.
+    // The long suite takes minutes, so it prints its progress.
     const note = (line: string): void => void (LONG && process.stdout.write(`${line}\n`));
     for (const name of filesIn(sound)) {
       if (/-lock$/.test(name)) continue;
@@ -234,7 +234,7 @@ describe('a folder of state that was used', () => {
             wrong.push(`${name} ${harm}: ${refusal.slice(0, 1_000)}`);
           continue;
         }
-        // An index that cannot be read is said to be, in the answer.
+        // If an index cannot be read, the answer says so.
         const changed = [...answers].filter(
           ([path, text]) =>
             text !== expected.get(path) && text !== 'an error' && !text.includes('GRAPH_NOT_READ'),

@@ -1,4 +1,4 @@
-/** The real UK list and DefiLlama's wallets: those of HTX and EXMO are sanctioned through their owner, in every answer over HTTP. */
+/** The real UK list and DefiLlama's wallets: the wallets of HTX and EXMO are sanctioned through their owner, in every answer over HTTP. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -7,7 +7,7 @@ import { ask, newWorld, type RunningServer, type World } from './program.ts';
 
 const UK = sharedData('uk', 'uk_sanctions_list_2026-08-22.jsonl.gz');
 const WALLETS = sharedData('exchanges', 'defillama_cex_owners_2025-06-30.csv');
-/** A wallet of HTX on Ethereum, and one of Binance. */
+/** A wallet of HTX on Ethereum, and one of Bitfinex. */
 const HTX_WALLET = '0xe93381fb4c4f14bda253907b18fad305d799241a';
 const BITFINEX_WALLET = '0x77134cbc06cb00b66f4c7e623d5fdbf6777635ec';
 
@@ -34,7 +34,7 @@ const CHAIN_IDS: Readonly<Record<string, string>> = {
   algorand: 'ALGO',
   ethereumclassic: 'ETC',
 };
-/** Networks that Assay does not support; EVM accounts of one are checked as the accounts they are on every other. */
+/** Networks that Assay does not support; accounts of an EVM network are checked, because they are the same account on every EVM chain. */
 const EVM_ELSEWHERE = new Set(['core']);
 const UNSUPPORTED = new Set(['eos', 'starknet', 'sui']);
 

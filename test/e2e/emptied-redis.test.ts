@@ -1,6 +1,6 @@
 /**
- * A Redis that was emptied, as its nodes meet it: the built program. No node takes the empty Redis, or what another installation writes
- * there, for the state of its own; the replicas of one node bring all of it back.
+ * An emptied Redis, as the nodes of the built program see it. No node takes the empty Redis, or the state of another installation there,
+ * for its own state; the replicas of one node restore all of it.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -95,7 +95,7 @@ describe.skipIf(!hasRedis)('a Redis that is emptied under its nodes', { timeout:
       expect(refused.status, JSON.stringify(refused.body)).toBe(500);
       expect(lostLines(server)).toBe(1);
     }
-    // No node does work that it could not write down: longer than one waits for a lease.
+    // No node does work that it could not store: wait longer than a node takes to try for a lease.
     await new Promise((resolve) => setTimeout(resolve, 3_000));
     expect(redis.run('keys', '*lease:*')).toBe('');
   });
@@ -108,14 +108,14 @@ describe.skipIf(!hasRedis)('a Redis that is emptied under its nodes', { timeout:
     expect((await ask(theirs, key, `${API}/usage`)).status).toBe(401);
     for (const server of servers) {
       await expect.poll(() => readiness(server)).toMatch(/^503 .*Redis holds the installation/);
-      // Never 401 for a key of its own, nor 200 for one of theirs.
+      // Neither 401 for a key of its own, nor 200 for a key of the other installation.
       expect((await askOnce(server, key, `${API}/usage`)).status).toBe(500);
       expect((await askOnce(server, theirs.firstKey, `${API}/usage`)).status).toBe(500);
     }
     const metrics = await (await fetch(`${theirs.url}/metrics`)).text();
     expect(metrics).toMatch(/^assay_nodes 1$/m);
     expect(await theirs.stop()).toBe(0);
-    // Nor does an old node that starts again.
+    // Nor does an old node follow it after a restart.
     expect(await (servers[1] as RunningServer).stop()).toBe(0);
     const again = await run(worlds[1] as World, 'serve');
     expect(again).toMatchObject({
@@ -137,13 +137,13 @@ describe.skipIf(!hasRedis)('a Redis that is emptied under its nodes', { timeout:
 
     const restored = await run(second, 'redis', 'restore', '--from-replica', '--json');
     expect(restored.code, restored.err).toBe(0);
-    // The node that ran all along goes on, by itself.
+    // The node that kept running continues without a restart.
     await expect.poll(() => readiness(servers[0] as RunningServer)).toBe('200');
     servers[1] = await start(second);
     const fresh = await start(newNode());
     for (const server of [...servers, fresh]) await expect.poll(() => watched(server)).toBe(WALLETS);
     expect(fresh.firstKey).toBe('');
-    // What is written then is followed by all.
+    // All nodes follow later writes.
     const added = await ask(fresh, key, `${API}/monitoring/wallets`, {
       ...{ walletAddress: address(99), chain: 'ETH', customWebhookUrl: 'https://hooks.example.org/' },
     });

@@ -1,10 +1,10 @@
-/** Verdicts that include what the stored transfers say, over HTTP, with the built program. */
+/** Verdicts that include the stored transfers, over HTTP, with the built program. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ask, newWorld, type RunningServer, type World } from './program.ts';
 
-/** Sanctioned in what ships. */
+/** Sanctioned in the shipped lists. */
 const LAZARUS = '0x098b716b8aaf21512996dc57eb0615e2383e2f96';
 const RECEIVER = '0x00000000000000000000000000000000a55e0001';
 

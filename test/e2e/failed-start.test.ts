@@ -1,4 +1,4 @@
-/** A server that begins and cannot go on: it says why and ends, and is none to the others. */
+/** A server that starts and cannot go on gives the reason and ends, and the other nodes do not count it. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
@@ -12,7 +12,7 @@ afterEach(async () => {
   for (const world of worlds.splice(0)) await world.end();
 });
 
-/** A store that is none, where one is to be opened. */
+/** Writes a file that is not a store to the path of a store. */
 function spoilt(world: World, file: string): void {
   const path = join(world.folder, 'store', file);
   mkdirSync(join(path, '..'), { recursive: true });
@@ -38,7 +38,7 @@ describe('a start that fails', () => {
     let redis: RedisServer;
     afterEach(() => redis.stop());
 
-    /** Milliseconds since the last sign of life of each node that joined. */
+    /** Milliseconds since the last heartbeat of each node that joined. */
     function silences(): number[] {
       const [seconds = '0', micros = '0'] = redis.run('time').split('\n');
       const now = Number(seconds) * 1_000 + Number(micros) / 1_000;
@@ -67,9 +67,9 @@ describe('a start that fails', () => {
       taken.close();
       expect([code, out], err).toEqual([1, '']);
       expect(err).toMatch(sentence);
-      // A folder that cannot be read is found before the others are told of the node.
+      // A folder that cannot be read is detected before the node joins the others.
       if (cause === 'file') return expect(redis.run('keys', 'assay:{roster}:*')).toBe('');
-      // One that ends without a word is taken for alive for four seconds; nobody waits for that here.
+      // A node that went silent without leaving would count as live for four seconds. This one left, so its heartbeat is old at once.
       expect(silences()).toHaveLength(1);
       expect(Math.min(...silences())).toBeGreaterThanOrEqual(4_000);
     });

@@ -1,4 +1,4 @@
-/** Faults that no part of the program foresaw: one sentence, an orderly end, and nothing lost that was acknowledged. */
+/** Faults that no code of the program handles: one sentence, an orderly shutdown, and no loss of acknowledged work. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -32,7 +32,7 @@ describe('an error that nothing caught', () => {
     'ends the server in order, with a sentence and a line in the log: %s',
     async (signal, reason) => {
       const { world, server } = await begin();
-      // What was acknowledged: charges and a key.
+      // The acknowledged work: charges and a key.
       const key = server.firstKey;
       let acknowledged = 0;
       let isDown = false;
@@ -60,7 +60,7 @@ describe('an error that nothing caught', () => {
         reason,
         msg: 'uncaught error, the server stops',
       });
-      // Its end was in order, and no stack is shown.
+      // The shutdown was orderly, and no stack is shown.
       expect(err).toContain('"stopped"');
       expect(err).not.toMatch(/^\s+at /m);
       const verified = await world.run(['ledger', 'verify']);
@@ -108,14 +108,14 @@ describe('worker threads that end', () => {
     for (let round = 0; round < 10; round++) {
       const asked = Array.from({ length: 20 }, askOnce);
       process.kill(pid, 'SIGUSR2');
-      // None hangs: those that no thread had are answered by the next one.
+      // No request hangs: those that no thread had taken are answered by the next thread.
       const statuses = await Promise.all(asked);
       expect(
         statuses.every((status) => status === 200 || status === 500),
         String(statuses),
       ).toBe(true);
       const ofRound = statuses.filter((status) => status === 500).length;
-      // At most what both threads had in hand.
+      // At most as many as both threads were working on.
       expect(ofRound).toBeLessThanOrEqual(2 * 4);
       failed += ofRound;
       expect(await askOnce()).toBe(200);
@@ -127,6 +127,6 @@ describe('worker threads that end', () => {
   });
 });
 
-/** The server of a folder of state, by its own word. */
+/** Reads the server process of a folder of state from its lock. */
 const processOf = (world: World): { readonly pid: number } =>
   JSON.parse(readFileSync(join(world.folder, 'store', 'server-lock'), 'utf8')) as { pid: number };

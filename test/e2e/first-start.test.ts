@@ -1,4 +1,4 @@
-/** What a user of a fresh clone meets: the first start, keys, bad settings, a taken port, a clean stop, list refresh from a mirror. */
+/** The first steps in a fresh clone: the first start, keys, bad settings, a taken port, a clean stop, list refresh from a mirror. */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TOKEN_PREFIX } from '../../src/accounts/key-token.ts';

@@ -1,6 +1,6 @@
 /**
- * Every command on a full disk. Those that write: one sentence, exit code 1, what was in force stays in force, and the same command works
- * with room. Those that only read: their answer.
+ * Every command on a full disk. Commands that write give one sentence and exit code 1, the data in force stays in force, and the same
+ * command works once there is room. Commands that only read answer.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ import { type ListServer, serve, startListServer } from '../setup/list-server.ts
 import { type SmallDisk, smallDisk, smallDiskRefusal } from '../setup/small-disk.ts';
 import { newWorld, type World } from './program.ts';
 
-/** Commands that take the way of another one in this table, or build more than their case is worth in the short suite. */
+/** The short suite skips commands that share the code path of another one in this table, or build more than their case is worth. */
 const LONG = process.env.ASSAY_TEST_LONG === '1';
 const SECRET = 'a-secret-of-the-cluster';
 const LAZARUS = '0x098b716b8aaf21512996dc57eb0615e2383e2f96';
@@ -66,10 +66,10 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
 
 const refusal = smallDiskRefusal('tmpfs');
 const MIB = 96;
-/** A pull leaves 256 MiB to the stores beside it. */
+/** A pull leaves 256 MiB to the other stores. */
 const PULL_MIB = 320;
 
-/** Names of all commands that do something, as `index build`. */
+/** Names of all commands that do something, like `index build`. */
 function leaves(): string[] {
   const program = new Command('assay');
   const never = (): never => {
@@ -84,7 +84,7 @@ function leaves(): string[] {
     });
   return below(program, '');
 }
-/** A list of OFAC with so many parties. */
+/** An OFAC list with this many parties. */
 const sanctionsList = (parties: number): string =>
   `<?xml version="1.0" encoding="utf-8"?>
 <sdnList xmlns="https://sanctionslistservice.ofac.treas.gov/api/PublicationPreview/exports/XML">
@@ -129,7 +129,7 @@ describe.skipIf(refusal !== null)(`commands on a full disk${refusal === null ? '
   const input = (name: string): string => join(inputs, name);
   const run = (args: readonly string[], text = '') => world.run(args, { environment, input: text });
 
-  /** Files of the store, but for what every opening makes. */
+  /** Lists the files of the store, without those that every opening creates. */
   const files = (): string[] =>
     (readdirSync(disk.path, { recursive: true, withFileTypes: true }) as import('node:fs').Dirent[])
       .filter((entry) => entry.isFile() && !/-lock$|^filling$/.test(entry.name))
@@ -137,8 +137,8 @@ describe.skipIf(refusal !== null)(`commands on a full disk${refusal === null ? '
       .sort();
 
   /**
-   * Leaves no free page in the files of the live stores: a small commit that finds one succeeds on a full disk. Readers hold what is freed
-   * from now on, and commits use up what was free before.
+   * Leaves no free page in the files of the live stores, because a small commit that finds one succeeds on a full disk. Readers hold the
+   * pages that are freed from now on, and commits use up those that were free before.
    */
   function takePages(): () => Promise<void> {
     const held = files()
@@ -238,19 +238,19 @@ describe.skipIf(refusal !== null)(`commands on a full disk${refusal === null ? '
   interface Case {
     readonly args: () => readonly string[];
     readonly input?: () => string;
-    /** A command whose answer must be the same after the refusal. */
+    /** A command that must give the same answer after the refusal. */
     readonly state: readonly string[];
-    /** Bytes that are left, so that the work breaks off in its middle; none first. */
+    /** The bytes left free, so that the work fails in the middle; the first value leaves none. */
     readonly spares: readonly number[];
     readonly environment?: () => Readonly<Record<string, string>>;
-    /** Files that a refusal leaves, so that the next attempt goes on from them. */
+    /** Files that a refusal leaves, so that the next attempt continues from them. */
     readonly leaves?: RegExp;
     readonly disk?: () => SmallDisk;
-    /** Only in the long suite. */
+    /** Runs only in the long suite. */
     readonly isLong?: boolean;
   }
   const own = (name: string) => input(name);
-  /** A folder whose record names a store that is missing. */
+  /** Creates a folder with a record of a store that is missing. */
   function lost(): Record<string, string> {
     const folder = join(disk.path, 'lost');
     mkdirSync(folder, { recursive: true });
@@ -265,7 +265,7 @@ describe.skipIf(refusal !== null)(`commands on a full disk${refusal === null ? '
       args: () => ['sync', 'ofac', '--from', publisher.url],
       state: ['names', 'screen', 'Zebulon Quaternion', '--json'],
       spares: [0, 1_000_000],
-      // The list may have been imported whole before the build of its index was refused; the next run goes on from there.
+      // The list may have been imported completely before the build of its index was refused; the next run continues from there.
       leaves: /^store\/labels\/(?:downloads\/|lists\/|freshness\.json$)/,
     },
     'lists attest': {

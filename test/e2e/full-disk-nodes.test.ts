@@ -1,4 +1,7 @@
-/** A node of a shared Redis whose disk is full: it goes on to answer, says so, and holds all that was written meanwhile afterwards. */
+/**
+ * A node of a shared Redis with a full disk: it keeps answering, reports the fault, and afterwards has all that was written in the
+ * meantime.
+ */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -44,7 +47,7 @@ describe.skipIf(refusal !== null || !hasRedis)('a node whose replicas are on a f
     disk.remove();
   });
 
-  /** Holds the pages of all replicas, so that no commit finds a free one in their files. */
+  /** Holds the pages of all replicas, so that no commit finds a free page in their files. */
   function holdPages(): () => Promise<void> {
     const held = readdirSync(store, { recursive: true, encoding: 'utf8' })
       .filter((name) => /replicas\/[^/]*\.l?mdb$/.test(name))
@@ -97,18 +100,18 @@ describe.skipIf(refusal !== null || !hasRedis)('a node whose replicas are on a f
       expect.stringContaining('replicas/monitoring'),
     );
     expect(await watch(full, 100)).toMatchObject({ status: 500 });
-    // A key that is revoked elsewhere is refused here as well, though its record cannot be replaced.
+    // A key that is revoked on another node is refused here as well, although its record cannot be replaced.
     const revoked = await worlds[0].run(['keys', 'revoke', gone.id], { environment });
     expect(revoked.code, revoked.err).toBe(0);
     const withGone = async (): Promise<number> => (await askOnce(full, gone.apiKey, '/api/v1/usage')).status;
     await expect.poll(withGone, { interval: 1_000 }).not.toBe(200);
-    // It does not know which keys were revoked, so it refuses all of them, and says so.
+    // The node does not know which keys were revoked, so it refuses all of them, and says so.
     await expect
       .poll(async () => (await ready()).text)
       .toMatch(
         /"ready":false.*"reasons":\["What other nodes wrote cannot be written to \S*replicas\/keys\S* .*full/,
       );
-    // Each of them says so as well.
+    // The error of each request says so as well.
     const answer = await askOnce(full, key, '/api/v1/usage');
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([500, expect.stringMatching(/^\d+$/)]);
     expect(String(answer.body.error)).toMatch(/replicas\/keys.*full/);

@@ -1,6 +1,6 @@
 /**
- * The commands that found, fill and restore a Redis, over a folder of state on a full disk: they do their work, which is in Redis, or are
- * refused with one sentence and can be run again with room. Neither leaves half of an installation.
+ * The commands that found, fill and restore a Redis, over a folder of state on a full disk. They do their work, which is in Redis, or are
+ * refused with one sentence and can be run again once there is room. Neither outcome leaves half an installation.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';

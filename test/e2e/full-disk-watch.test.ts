@@ -1,4 +1,6 @@
-/** `watch --ingest` on a disk that becomes full: it ends with one sentence, and goes on with room where it ended, without a gap or a double. */
+/**
+ * `watch --ingest` on a disk that becomes full ends with one sentence. With room it resumes where it ended, without a gap or a duplicate.
+ */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ACCOUNTS, type Anvil, hasAnvil, startAnvil } from '../setup/anvil.ts';

@@ -1,4 +1,4 @@
-/** A running server whose disk becomes full: every read is answered, every write is refused, and all goes on when there is room. */
+/** A running server on a disk that becomes full: every read is answered, every write is refused, and all works again when there is room. */
 import { createHmac } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -67,7 +67,7 @@ async function ask(server: RunningServer, method: string, path: string, body?: u
 
 let key = '';
 
-/** Operations that are answered from what is there. */
+/** Operations that are answered from stored data. */
 const READS: readonly (readonly [method: string, path: string, body?: unknown])[] = [
   ['GET', '/health'],
   ['GET', '/ready'],
@@ -84,7 +84,7 @@ const READS: readonly (readonly [method: string, path: string, body?: unknown])[
   ['GET', '/api/v1/namescreen/cleared'],
 ];
 
-/** Operations that store something; each with bodies that never repeat. */
+/** Operations that store something, each with bodies that never repeat. */
 const WRITES: readonly (readonly [method: string, path: string, body: (n: number) => unknown])[] = [
   [
     'POST',
@@ -97,7 +97,7 @@ const WRITES: readonly (readonly [method: string, path: string, body: (n: number
   [
     'POST',
     '/api/v1/namescreen/cleared',
-    // A match of a list that ships, under another name each.
+    // A match of a shipped list, under a new name each time.
     (n) => ({
       name: `Emmanuel Macron Q${String.fromCharCode(97 + (n % 26), 97 + ((n / 26) % 26))}`,
       source: 'seed:heads-of-state:pep',
@@ -172,7 +172,7 @@ for (const kind of ['tmpfs', 'ext4'] as const) {
             status: 503,
             body: { error: expect.stringContaining(store) },
           });
-          // Small commits find free pages in the files for a while: what they answer is stored.
+          // Small commits find free pages in the files for a while: these calls succeed and are stored.
           let charged = 0;
           let bought = 0;
           for (const [method, path, body] of WRITES)
@@ -200,7 +200,7 @@ for (const kind of ['tmpfs', 'ext4'] as const) {
               code: 'OVERLOADED',
               retryAfter: expect.stringMatching(/^[1-9]/),
             });
-            // The first use of people by somebody without a key.
+            // The first use of the store of people, by a client without a key.
             const login = { email: 'a@example.com', password: 'x'.repeat(20) };
             expect((await ask(server, 'POST', '/api/v1/auth/login', login)).status).not.toBe(200);
           }
@@ -225,7 +225,7 @@ for (const kind of ['tmpfs', 'ext4'] as const) {
             const told = await ask(server, method, path, body(20));
             expect(told.status, `${path} ${JSON.stringify(told.body)}`).toBeLessThan(300);
           }
-          // The events that were refused come again, some of them twice: each is booked once.
+          // The refused events are delivered again, some of them twice: each is booked once.
           const between = await ask(server, 'GET', '/api/v1/usage');
           for (const n of [10, 11, 10, 12, 11])
             expect(await ask(server, 'POST', STRIPE, checkout(n))).toMatchObject({ status: 200 });
@@ -259,7 +259,7 @@ for (const kind of ['tmpfs', 'ext4'] as const) {
       it('does not start for the first time without room, says why in one line, and leaves nothing broken', () =>
         inWorld(async (world, disk, store) => {
           const environment = { ASSAY_DATA_DIR: store };
-          // From none at all to nearly enough.
+          // From no free bytes to nearly enough.
           for (const spare of [0, 64_000, 256_000, 1_000_000, 2_500_000]) {
             disk.fill(spare);
             const refused = await world.run(['serve'], { environment });

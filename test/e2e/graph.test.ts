@@ -1,13 +1,13 @@
-/** The graph from real blocks, over HTTP: two blocks of Ethereum and one of Bitcoin, with the labels that publishers give. */
+/** The graph from real blocks, over HTTP: two blocks of Ethereum and one of Bitcoin, with the labels of publishers. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeWithSharedData, sharedData } from '../setup/shared-data.ts';
 import { ask, newWorld, type RunningServer, type World } from './program.ts';
 
 /** Paid 3,506.37 USDT to an exchange in block 17173049 or 17173050. */
 const PAID_AN_EXCHANGE = '0x94221e6e1b44d21729ff8ffe1750194b0db41e1e';
-/** A router of swaps: it trades with many, whose priced money comes from pools two hops away. */
+/** A swap router: it trades with many addresses, which got their priced money from pools two hops away. */
 const ROUTER = '0xef1c6e67703c7bd7107eed8303fbe6ec2554bf6b';
-/** Called blacklisted by one publisher. */
+/** Labelled as blacklisted by one publisher. */
 const BLACKLISTED = '0x881d40237659c251811cec9c364ef91dc08d300c';
 /** In block 300025 of Bitcoin: placed bets, and was paid by the same house. */
 const GAMBLER = '18bW2s7nDP2VBper8WaJ25KdQXepZgF4df';
@@ -27,7 +27,7 @@ describeWithSharedData('screening, KYT and trace over real blocks', () => {
   let world: World;
   let server: RunningServer;
   let key = '';
-  /** Five traces a minute are a key's limit. */
+  /** A key may make five traces a minute, so a second key shares them. */
   let secondKey = '';
 
   const done = async (...args: string[]): Promise<string> => {
@@ -50,7 +50,7 @@ describeWithSharedData('screening, KYT and trace over real blocks', () => {
       );
       await done('ingest', 'ethereum-etl', ...blocks, '--chain', 'ETH');
       const block = sharedData('transactions', 'bitcoin', 'block300025_inputs_outputs.csv');
-      // The payment to the Ponzi scheme was of 45,981 satoshi, about 21 US cents: with a price it would be dust.
+      // The payment to the Ponzi scheme was 45,981 satoshi, about 21 US cents: with a price it would be dust.
       await done('ingest', 'bitcoin-resolved', block, '--chain', 'BTC', '--no-prices');
     };
     await Promise.all([labels(), transfers()]);
@@ -113,7 +113,7 @@ describeWithSharedData('screening, KYT and trace over real blocks', () => {
       expect.objectContaining({ from: PAID_AN_EXCHANGE, value: '3506.3696', decimals: 6, txCount: 1 }),
     );
     expect(trace.stoppedAt).toContainEqual(expect.objectContaining({ reason: 'SERVICE' }));
-    // Whoever else paid the exchange is not part of it.
+    // Other payers of the exchange are not part of the trace.
     for (const { from } of trace.edges as Edge[]) expect(from).toBe(PAID_AN_EXCHANGE);
   });
 
@@ -140,7 +140,7 @@ describeWithSharedData('screening, KYT and trace over real blocks', () => {
       ({ label }) => label === 'Fixed Float',
     )?.address;
     const good = await post('/kyt', { chain: 'ETH', from: PAID_AN_EXCHANGE, to });
-    // No sanctions list is loaded in this world: never ALLOW.
+    // No sanctions list is loaded in this world, so the decision is never ALLOW.
     expect(good).toMatchObject({
       decision: 'REVIEW',
       riskLevel: 'LOW',
@@ -149,7 +149,7 @@ describeWithSharedData('screening, KYT and trace over real blocks', () => {
       reasons: [{ code: 'STALE_OR_MISSING_DATA' }],
     });
     const bad = await post('/kyt', { chain: 'ETH', address: BLACKLISTED });
-    // A published list blames the router of a wallet, which names itself with more confidence: the accusation stays a flag.
+    // A published list accuses the router of a wallet, which a label with more confidence names: the accusation stays a flag.
     expect(bad).toMatchObject({ address: { entity: { name: 'MetaMask', category: 'DEX' } } });
     expect(bad.flags).toContainEqual(
       expect.objectContaining({ code: 'ILLICIT_ACTOR_OWNER', party: 'address' }),

@@ -1,4 +1,4 @@
-/** Bulk jobs of the built program: 50,000 addresses in, their answers out, through ranges and connections that are cut. */
+/** Bulk jobs of the built program: 50,000 addresses in, their answers out, with ranges and broken connections. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -9,7 +9,7 @@ const COUNT = 50_000;
 /** Ships with the product. */
 const BINANCE = '0xbe0eb53f46cd790cd13851d5eff43d12404d33e8';
 
-/** Line `n`: mostly unknown addresses, every tenth an exchange, every thousandth no address at all. */
+/** Line `n`: mostly unknown addresses, every tenth an exchange, every thousandth not an address. */
 function lineOf(n: number): string {
   if (n % 1_000 === 999) return 'nonsense';
   if (n % 10 === 0) return BINANCE;
@@ -24,7 +24,7 @@ interface Answer {
   readonly labels?: readonly { readonly name: string }[];
 }
 
-/** Every line has its own answer in its place. */
+/** Checks that every line has its own answer in its place. */
 function checkResult(text: string): void {
   const answers = text
     .trimEnd()
@@ -38,7 +38,7 @@ function checkResult(text: string): void {
   }
 }
 
-// What both servers do alike has a suite of its own.
+// The behaviour that both servers share has a suite of its own.
 const BACKENDS = process.env.ASSAY_TEST_LONG === '1' ? ['uws', 'node'] : ['uws'];
 
 describe.each(BACKENDS)('bulk jobs of a server on %s', (backend) => {

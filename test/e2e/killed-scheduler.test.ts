@@ -1,4 +1,4 @@
-/** A bulk job whose scheduler and a worker are killed while it runs: it has the same result, byte for byte, as one that was left alone. */
+/** If the scheduler of a bulk job and one worker are killed, the job has the same result, byte for byte, as an undisturbed one. */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,17 +6,17 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
 import { newWorld, patiently, type RunningServer, type World } from './program.ts';
 
-/** So many that a node is killed long before they are worked, also on a fast machine. */
+/** So many lines that a node is killed long before they are done, also on a fast machine. */
 const LINES = 2_000_000;
 const LINES_OF_A_CHUNK = 32_768;
 
-/** One step of the test takes seconds: what takes this long has failed, and is told by its name. */
+/** A step of the test takes seconds. After this time it has failed, and the error names it. */
 const STEP_MS_MAX = 150_000;
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const address = (n: number): string => `0x${n.toString(16).padStart(40, '0')}`;
 
-/** Asks again and again until there is an answer. @throws with the last `seen` if there is none in time */
+/** Calls `ask` until it returns an answer. @throws an error with the last `seen` if there is no answer within STEP_MS_MAX */
 async function eventually<T>(
   what: string,
   everyMs: number,
@@ -47,7 +47,7 @@ describe.runIf(hasRedis)('a scheduler of jobs that is killed', { timeout: 400_00
   let shared: Record<string, string>;
   let headers: Record<string, string>;
 
-  // Anew for each try: a server that was killed answers nothing at the next.
+  // New for each try: a server that was killed in one try cannot answer in the next.
   beforeEach(async () => {
     redis = await startRedis();
     worlds = ROLES.map(() => newWorld());
@@ -77,7 +77,7 @@ describe.runIf(hasRedis)('a scheduler of jobs that is killed', { timeout: 400_00
 
   const serverOf = (node: number): RunningServer => servers[node] as RunningServer;
 
-  /** The node that holds the lease of the scheduler, as it says itself, once one does. */
+  /** Waits until one of the nodes holds the lease of the scheduler by its own metrics, and returns that node. */
   const schedulerAmong = (nodes: readonly number[]): Promise<number> =>
     eventually('a scheduler', 50, async () => {
       const seen: string[] = [];

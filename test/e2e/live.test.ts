@@ -1,4 +1,4 @@
-/** A fresh store beside a real node: screening asks the chain, watching prints it, and a chain that is gone holds nothing up. */
+/** A fresh store beside a real node: screening queries the chain, `watch` prints it, and an unreachable chain blocks nothing. */
 import { namehash } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openAdapter } from '../../src/chains/adapters/evm/adapter.ts';
@@ -36,10 +36,10 @@ describe.skipIf(!hasAnvil)('a fresh store beside a node', () => {
     environment = {
       ASSAY_RPC_ETH: anvil.url,
       ASSAY_HISTORY_ETH: explorer.url,
-      // Nobody listens there.
+      // No server listens there.
       ASSAY_RPC_BSC: 'http://127.0.0.1:9',
       ASSAY_HISTORY_BSC: 'http://127.0.0.1:9',
-      // A busy machine may need long to ask a chain that is there.
+      // A busy machine may take long to query a chain that is reachable.
       ASSAY_CHAIN_BUDGET_MS: String(BUDGET_MS),
     };
     server = await world.serve(environment);
@@ -119,7 +119,7 @@ describe.skipIf(!hasAnvil)('a fresh store beside a node', () => {
       amount: String(3n * COIN),
       position: 'value',
     });
-    // What the screening fetched is what the block brings: counted once.
+    // The block brings the transfer that the screening fetched: it is counted once.
     const ingested = await world.run(['watch', 'ETH', '--from', '0', '--blocks', '3', '--ingest'], {
       environment,
     });

@@ -1,6 +1,6 @@
 /**
- * Monitoring as a user has it: the built program beside a real node, with a receiver of webhooks. What a payment becomes, and what
- * stays true when the chain is reorganised, the program stopped, killed in the middle, or a list changes.
+ * Monitoring as a user sees it: the built program beside a real node, with a receiver of webhooks. Tests the results of a payment, and what
+ * remains true when the chain is reorganised, the program is stopped or killed in the middle, or a list changes.
  */
 import { writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
@@ -18,13 +18,13 @@ interface Received {
   readonly id: string;
   readonly path: string;
   readonly type: string;
-  // biome-ignore lint/suspicious/noExplicitAny: JSON of the program is looked into.
+  // biome-ignore lint/suspicious/noExplicitAny: JSON of the program, read without a schema.
   readonly data: any;
 }
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Until it is true; the test's own limit of time ends it. */
+/** Waits until it is true; the time limit of the test ends the wait. */
 async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isSo())) await sleep(100);
 }
@@ -38,7 +38,7 @@ describe.runIf(hasAnvil)('monitoring beside a real node', () => {
   let secret = '';
   let wallets = 0;
   let asked = 0;
-  /** Longer than the program needs to send the next, so that a kill meets one on its way. */
+  /** Longer than the program takes to send the next webhook, so that a kill hits one in flight. */
   let answerAfterMs = 0;
   const keys: string[] = [];
   const received: Received[] = [];
@@ -51,8 +51,8 @@ describe.runIf(hasAnvil)('monitoring beside a real node', () => {
     });
   };
 
-  /** Each key may ask 30 times a minute: they take turns, and wait where that is not enough. */
-  // biome-ignore lint/suspicious/noExplicitAny: JSON of the program is looked into.
+  /** Each key may make 30 requests a minute: the keys take turns, and wait if that is not enough. */
+  // biome-ignore lint/suspicious/noExplicitAny: JSON of the program, read without a schema.
   async function ask(method: string, path: string, body?: unknown): Promise<any> {
     const response = await fetch(`${server.url}/api/v1/monitoring${path}`, {
       method,
@@ -71,7 +71,7 @@ describe.runIf(hasAnvil)('monitoring beside a real node', () => {
     return answer.data;
   }
 
-  /** An address that nobody used before, watched. */
+  /** Watches an address that was never used before. */
   async function watch(change: object = {}): Promise<{ id: string; address: string; hooks(): Received[] }> {
     const address = `0x${(0xa55a0000 + ++wallets).toString(16).padStart(40, '5')}`;
     const customWebhookUrl = `${hookUrl}/${wallets}`;
@@ -87,7 +87,7 @@ describe.runIf(hasAnvil)('monitoring beside a real node', () => {
     return hash;
   }
 
-  // biome-ignore lint/suspicious/noExplicitAny: JSON of the program is looked into.
+  // biome-ignore lint/suspicious/noExplicitAny: JSON of the program, read without a schema.
   async function transactionsOf(walletId: string): Promise<any[]> {
     const rows: unknown[] = [];
     for (;;) {
@@ -206,7 +206,7 @@ describe.runIf(hasAnvil)('monitoring beside a real node', () => {
   it('a thousand payments, some of them in blocks that are taken back, are exactly a thousand transactions', async () => {
     const wallet = await watch({ enabledRules: ['MIXING-001'] });
     const first = Number(await anvil.rpc<string>('eth_blockNumber')) + 1;
-    /** Payments that stand on the chain now. */
+    /** Lists the payments that are on the chain now. */
     async function standing(): Promise<Set<string>> {
       const hashes = new Set<string>();
       const last = Number(await anvil.rpc<string>('eth_blockNumber'));
@@ -224,7 +224,7 @@ describe.runIf(hasAnvil)('monitoring beside a real node', () => {
     for (;;) {
       const missing = 1_000 - (await standing()).size;
       if (missing === 0) break;
-      // Each its own value: a payment that is made again is another one.
+      // Each has a value of its own, so a repeated payment is a different transaction.
       for (let i = 0; i < Math.min(missing, 100); i++)
         await anvil.send({ from: PAYER, to: wallet.address, value: BigInt(1 + reorgs * 1_000 + i) });
       await anvil.mine();
@@ -251,7 +251,7 @@ describe.runIf(hasAnvil)('monitoring beside a real node', () => {
     const counted = rows.filter(({ reorged }) => !reorged).map(({ hash }) => hash);
     expect(counted.sort()).toEqual(wanted);
     expect(wanted.length).toBe(1_000);
-    // Both reorganisations met blocks that were read.
+    // Both reorgs reverted blocks that had been read.
     expect(rows.some(({ reorged }) => reorged)).toBe(true);
   });
 
@@ -370,7 +370,7 @@ describe.runIf(hasAnvil)('monitoring beside a real node', () => {
     const alerts = await alertsOf(wallet.id);
     expect(alerts).toHaveLength(40);
     expect([...alertIds()].sort()).toEqual(alerts.map(({ id }) => id).sort());
-    // Two kills: at most one each.
+    // Two kills: at most one duplicate each.
     expect(created().length - alertIds().size).toBeLessThanOrEqual(2);
     expect(new Set(created().map(({ id }) => id)).size).toBe(40);
   });

@@ -1,4 +1,4 @@
-/** A publisher changes its list: after `sync` a running server finds who was added, and no longer who was taken off. */
+/** A publisher changes its list: after `sync`, a running server finds added parties and no longer finds removed ones. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { NamesAnswer } from '../../src/names/screen-names.ts';
 import { type ListServer, serve, startListServer } from '../setup/list-server.ts';

@@ -1,4 +1,4 @@
-/** The publishers' real lists, from import to the answers over HTTP: who is found, who is not, and what was cleared. */
+/** The publishers' real lists, from import to the answers over HTTP: names that match, names that do not, and cleared matches. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';

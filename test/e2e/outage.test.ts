@@ -1,11 +1,11 @@
-/** What clients and the log of a node meet while Redis is there and its replica is not: the built program. */
+/** The responses and the log of a node of the built program while Redis is up but its replica is down. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
 import { askOnce, newWorld, type RunningServer, type World } from './program.ts';
 
 const SCREENED = { address: '0x098B716B8Aaf21512996dC57EB0615e2383E2f96', chain: 'ETH' };
 const SLOWLY = { interval: 1_500 };
-/** Of a key, for what is charged. */
+/** The rate limit of a key for charged requests. */
 const LIMIT = 60;
 
 describe.skipIf(!hasRedis)(
@@ -56,13 +56,13 @@ describe.skipIf(!hasRedis)(
       expect(metrics).toMatch(/^assay_ready 0$/m);
       expect(metrics).toMatch(/^assay_redis_replicas_missing 1$/m);
       await replica.restart();
-      // As soon as it answers again, the whole limit is there: nothing was done meanwhile.
+      // As soon as it answers again, the whole limit is available: nothing was counted in the meantime.
       let answer = await kyt();
       while (answer.status === 500) answer = await kyt();
       expect(answer.status, JSON.stringify(answer.body)).toBe(200);
       expect(Number(answer.headers.get('x-ratelimit-remaining'))).toBeGreaterThan(LIMIT - 10);
       await expect.poll(readiness).toBe('200');
-      // A line for each change of state, and none for a request.
+      // One line per change of state, and none per request.
       const linesWith = (message: string): number =>
         server
           .output()

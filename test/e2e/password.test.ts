@@ -1,4 +1,4 @@
-/** A person whom the operator made changes the password over HTTP. */
+/** A person with an account from the operator changes the password over HTTP. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { newWorld, type RunningServer, type World } from './program.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The way of a person through the whole program: register, log in, make a key, be refused, screen until the credits are gone, buy
- * more, see what was used, take a permission away, revoke. Mail goes through a real SMTP server, payments come as Stripe sends them.
+ * A person's way through the whole program: register, log in, create a key, be refused, screen until the credits are used up, buy more, see
+ * the usage, remove a permission, revoke the key. Mail goes through a real SMTP server, and payments arrive as Stripe sends them.
  */
 import { createHmac } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -21,7 +21,7 @@ interface Answer {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** A mail server that keeps what it is sent. */
+/** A mail server that keeps the emails that it receives. */
 async function startMailServer() {
   const letters: string[] = [];
   const server = new SMTPServer({
@@ -41,7 +41,7 @@ async function startMailServer() {
   return {
     url: `smtp://127.0.0.1:${port}`,
     letters,
-    /** The token of the letter at that position, once it is there. */
+    /** Returns the token of the email at that position, as soon as it has arrived. */
     async token(position: number): Promise<string> {
       await expect.poll(() => letters.length).toBeGreaterThan(position);
       return /^[\w-]{43}$/m.exec((letters[position] as string).replaceAll('\r', ''))?.[0] ?? '';
@@ -55,7 +55,7 @@ describe('a person', () => {
   let server: RunningServer;
   let mail: Awaited<ReturnType<typeof startMailServer>>;
   const secrets: string[] = [SECRET, PASSWORD];
-  /** What the README tells, written where a variable asks for it. */
+  /** The text for the README, written to the file that a variable names. */
   const story: string[] = [];
 
   async function ask(
@@ -125,7 +125,7 @@ describe('a person', () => {
     const question = { address: LAZARUS, chain: 'ETH' };
     expect((await ask('POST', '/screen', { key: apiKey, body: question })).status).toBe(403);
 
-    // Without a confirmed address there are no free credits.
+    // If the address is not confirmed, there are no free credits.
     expect((await ask('POST', '/screening', { key: apiKey, body: question })).status).toBe(402);
     expect((await ask('POST', '/auth/verify', { body: { token: confirm } })).status).toBe(200);
     for (let left = 9; left >= 0; left--) {
@@ -198,7 +198,8 @@ describe('a person', () => {
       if (done < logins.length) answers++;
     }
     expect(await Promise.all(logins)).toEqual([200, 200, 200, 200]);
-    // Four derivations of a fifth of a second each on one thread; were it this one, at most one answer would come between two.
+    // Four key derivations of a fifth of a second each on another thread. On the main thread, at most one answer would come between two of
+    // them.
     expect(answers).toBeGreaterThan(5);
   });
 

@@ -1,4 +1,4 @@
-/** Prices on the command line: their status and age, the sync of daily closes, feeds of the own node, and what has no price. */
+/** Prices on the command line: their status and age, the sync of daily closes, feeds of the operator's node, and assets without a price. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -202,7 +202,7 @@ describe.skipIf(!hasAnvil)('prices of pools of the own node', () => {
   });
   afterAll(() => world.end());
 
-  /** Shows UNI from a node on which one pair has 0.0025 WETH for one UNI since 40 minutes. */
+  /** Shows UNI from a node on which one pair has had 0.0025 WETH per UNI for 40 minutes. */
   async function showFrom(args: readonly string[]) {
     const start = Math.floor(Date.now() / 1000) - 2_640;
     const anvil = await startAnvil({ args: ['--timestamp', String(start), ...args] });
@@ -221,7 +221,7 @@ describe.skipIf(!hasAnvil)('prices of pools of the own node', () => {
 
   it('are averages of a Uniswap v2 pair', async () => {
     const { code, out } = await showFrom([]);
-    // 0.0025 ETH at the newest close that ships, 2,971.64 USD.
+    // 0.0025 ETH at the newest shipped close, 2,971.64 USD.
     expect(code).toBe(0);
     expect(out).toMatch(/was worth 7\.429\d+ USD at \S+ EXACT, uniswap-v2/);
   });

@@ -1,4 +1,4 @@
-/** Whatever the umask says: what the program keeps is read by nobody else of the machine. */
+/** Whatever the umask is, no other user of the machine can read the files of the program. */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Runs a command where all that is made may be read and written by everybody, unless it says otherwise. */
+/** Runs a command under umask 0: everyone may read and write its files unless the program restricts them. */
 function run(store: string, args: readonly string[]): void {
   const command = 'umask 0; exec "$@"';
   const ended = spawnSync('sh', ['-c', command, 'sh', process.execPath, PROGRAM, ...args], {
@@ -26,7 +26,7 @@ function run(store: string, args: readonly string[]): void {
 
 const isOpen = (path: string): boolean => (statSync(path).mode & 0o077) !== 0;
 
-/** What others can read below a folder that they can look into. */
+/** Lists the entries of a folder that other users could read if they can enter it. */
 function readable(inside: string): string[] {
   return readdirSync(inside).filter((name) => isOpen(join(inside, name)));
 }

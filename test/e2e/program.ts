@@ -16,32 +16,32 @@ export interface Outcome {
 export interface RunningServer {
   /** `http://127.0.0.1:port`. */
   readonly url: string;
-  /** The key of the first start; empty where one existed. */
+  /** The key of the first start; empty if a key existed already. */
   readonly firstKey: string;
   readonly pid: number;
-  /** All that was written so far. */
+  /** All output so far. */
   output(): { readonly out: string; readonly err: string };
-  /** Asks it to stop and waits for its end. */
+  /** Stops the server and waits for its end. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
 export interface World {
   readonly folder: string;
-  /** A command, again where it was refused for a moment. */
+  /** Runs a command, and repeats it if it was refused because Redis was silent. */
   run(
     args: readonly string[],
     options?: { input?: string; environment?: Record<string, string>; readerLeavesAfter?: number },
   ): Promise<Outcome>;
   serve(environment?: Record<string, string>): Promise<RunningServer>;
-  /** Stops what runs and removes the folder. */
+  /** Kills the running processes and removes the folder. */
   end(): Promise<void>;
 }
 
-/** As a person reads it who then tries again: on a busy machine, a command may not hear from Redis for a second, and does nothing. */
+/** On a busy machine, a command may not hear from Redis for a second and do nothing. A person would try again. */
 const isRefusedForAMoment = ({ code, err }: Outcome): boolean =>
   code === 1 && err.includes('has not heard from Redis for a second');
 
-/** A folder of state of its own, without a network. */
+/** Creates a world: a folder of state of its own, without a network. */
 export function newWorld(): World {
   const folder = mkdtempSync(join(tmpdir(), 'assay-e2e-'));
   const running = new Set<ChildProcess>();
@@ -120,7 +120,7 @@ export function newWorld(): World {
             }),
         ),
       );
-      // A child of a killed server may write for a moment longer, also what is not on the list that a removal began with.
+      // A child of a killed server may write for a moment longer, also files that the removal has not listed.
       for (let tries = 1; ; tries++) {
         try {
           return rmSync(folder, { recursive: true, force: true, maxRetries: 2, retryDelay: 100 });
@@ -140,8 +140,8 @@ export interface Answer {
 }
 
 /**
- * Asks again, as clients do, where the answer is a 500 that says when to come back: a node that has not heard from Redis for a second,
- * which happens on a busy machine, refuses rather than answer by what it knew before.
+ * Retries, as clients do, while the response is a 500 with Retry-After: a node that has not heard from Redis for a second, which happens on
+ * a busy machine, refuses instead of answering from earlier state.
  */
 export async function patiently<T extends { readonly status: number; readonly headers: Headers }>(
   askOnce: () => Promise<T>,
@@ -154,11 +154,11 @@ export async function patiently<T extends { readonly status: number; readonly he
   }
 }
 
-/** GET or POST with a key; the answer parsed. Asks patiently. */
+/** Sends a GET, or a POST if there is a body, with a key, and parses the response. Retries patiently. */
 export const ask = (server: RunningServer, key: string, path: string, body?: unknown): Promise<Answer> =>
   patiently(() => askOnce(server, key, path, body));
 
-/** As `ask`, where the refusal of a moment is what is wanted. */
+/** Like `ask`, but without retries, for tests that expect the refusal. */
 export async function askOnce(
   server: RunningServer,
   key: string,

@@ -1,9 +1,9 @@
-/** The publishers' real files, from the command line to the answers over HTTP: the story that the README tells. */
+/** The publishers' real files, from the command line to the answers over HTTP: the example that the README shows. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeWithSharedData, sharedData } from '../setup/shared-data.ts';
 import { ask, newWorld, type RunningServer, type World } from './program.ts';
 
-/** Lazarus Group, on the SDN list; the Tornado Cash router, taken off it on 2025-03-21. */
+/** Lazarus Group, on the SDN list; the Tornado Cash router, removed from it on 2025-03-21. */
 const SANCTIONED = '0x098b716b8aaf21512996dc57eb0615e2383e2f96';
 const DELISTED = '0x722122df12d4e14e13ac3b6895a86e84145b6967';
 const BINANCE_HOT_WALLET = '0x28c6c06298d514db089934071355e5743bf21d60';
@@ -49,7 +49,7 @@ describeWithSharedData('the real files of OFAC, GraphSense, exchanges, scams and
     );
     const ingested = await world.run(['ingest', 'ethereum-etl', ...blocks, '--chain', 'ETH', '--json']);
     expect(JSON.parse(ingested.out)).toMatchObject({ stored: 298 + 291, rejected: 0 });
-    // A server builds the index by itself, and says GRAPH_NOT_READ until it is there.
+    // A server builds the index in the background, and answers GRAPH_NOT_READ until it exists.
     const indexed = await world.run(['exposure', 'build', '--json']);
     expect(indexed.code, indexed.err).toBe(0);
     server = await world.serve();

@@ -1,6 +1,6 @@
 /**
- * From one machine to many, as an operator goes: a server that was alone is stopped, `assay redis fill` takes what it had over, and a node
- * beside that Redis answers the same.
+ * From one machine to several nodes, as an operator does it: a standalone server is stopped, `assay redis fill` copies its data, and a node
+ * over that Redis gives the same answers.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,13 +13,13 @@ const MIXER = ACCOUNTS[1];
 const WALLET = '0x5555555555555555555555555555555555550001';
 const UNKNOWN = '0x5555555555555555555555555555555555550002';
 
-/** A key may ask 30 times a minute. */
+/** A key may make 30 requests a minute. */
 const SLOWLY = { interval: 2_500 };
 
 const textOf = ({ body }: { readonly body: unknown }): string => JSON.stringify(body);
 
-/** All that an account sees of what it has, but for what says when it was asked. */
-// biome-ignore lint/suspicious/noExplicitAny: JSON of the program is looked into.
+/** Reads all that an account sees of its data, without request times. */
+// biome-ignore lint/suspicious/noExplicitAny: JSON of the program, read without a schema.
 async function look(server: RunningServer, key: string): Promise<any> {
   const data = async (path: string) => {
     const { status, body } = await ask(server, key, `/api/v1${path}`);
@@ -126,14 +126,14 @@ describe.runIf(hasRedis && hasAnvil)('a machine that was alone, and then a Redis
     expect((await result.text()).trim().split('\n')).toHaveLength(2);
     await ask(node, key, '/api/v1/kyt', { chain: 'ETH', from: MIXER, to: UNKNOWN });
     expect((await look(second, key)).usage.balance).toBe(before.usage.balance - 1);
-    // The wallet is watched on, by whichever of them follows the chain.
+    // The wallet is still watched, by the node that follows the chain.
     const paid = await anvil.send({ from: MIXER, to: WALLET, value: 10n ** 18n });
     await anvil.mine();
     const wallet = before.wallets.wallets[0].id as string;
     await expect
       .poll(() => ask(node, key, `/api/v1/monitoring/wallets/${wallet}/transactions`).then(textOf), SLOWLY)
       .toContain(paid);
-    // Beside its replica the files of before are of no interest.
+    // Beside its replica, a node ignores the files of the standalone machine.
     expect(await node.stop()).toBe(0);
     const back = await world.serve(shared());
     expect((await look(back, key)).usage).toEqual((await look(second, key)).usage);

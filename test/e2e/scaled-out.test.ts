@@ -1,6 +1,6 @@
 /**
- * Many nodes of one Redis, as an operator starts them: the built program with roles. What nodes of a chain, workers of a job and the one
- * who listens do when one of them is asked, killed, or stopped for a while.
+ * Several nodes of one Redis, as an operator starts them: the built program with roles. Tests the node of a chain, the workers of a job and
+ * the listener when one of them gets a request, is killed, or is stopped for a while.
  */
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
@@ -14,7 +14,7 @@ import { ask, askOnce, newWorld, patiently, type RunningServer, type World } fro
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Until it is true; the test's own limit of time ends it. */
+/** Waits until it is true; the time limit of the test ends the wait. */
 async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isSo())) await sleep(100);
 }
@@ -39,7 +39,7 @@ describe.runIf(hasRedis)('two nodes that answer and two that work', { timeout: 4
   const settingsOf: readonly Record<string, string>[] = [
     { ASSAY_ROLES: 'api', ASSAY_GRAPH_CHAINS: 'none' },
     { ASSAY_ROLES: 'api', ASSAY_GRAPH_CHAINS: 'none' },
-    // Answers as well, so that what it answers itself can be compared.
+    // This node has the API too, so that its own answers can be compared.
     { ASSAY_ROLES: 'api,worker', ASSAY_GRAPH_CHAINS: 'ETH' },
     { ASSAY_ROLES: 'worker', ASSAY_GRAPH_CHAINS: 'LTC' },
   ];
@@ -92,7 +92,7 @@ describe.runIf(hasRedis)('two nodes that answer and two that work', { timeout: 4
     return (body.data as unknown as { balance: number }).balance;
   };
 
-  /** What does not say when it was asked. */
+  /** Serialises data without its times. */
   const timeless = (data: object): string =>
     JSON.stringify(data, (name, value) => (/At$|^asOf$/.test(name) ? null : value));
 
@@ -129,7 +129,7 @@ describe.runIf(hasRedis)('two nodes that answer and two that work', { timeout: 4
 
   it('a node tells of its health whatever it does, and answers nothing else without the role', async () => {
     const worker = (servers[3] as RunningServer).url;
-    // It is not ready for as long as it does not hear from Redis.
+    // The node is not ready until it hears from Redis.
     for (const path of ['/health', '/ready', '/metrics'])
       await expect.poll(async () => (await fetch(`${worker}${path}`)).status).toBe(200);
     expect((await fetch(`${worker}/openapi.json`)).status).toBe(404);
@@ -190,7 +190,7 @@ describe.runIf(hasRedis)('two nodes that answer and two that work', { timeout: 4
     const answer = (await sent.json()) as { data: { job: { id: string } } };
     expect(sent.status, JSON.stringify(answer)).toBe(200);
     const { id } = answer.data.job;
-    // Not asked for, which has its limit of times a minute: seen in the folder that all of them share.
+    // Read from the shared folder rather than requested, because requests have a rate limit.
     const answers = join(shared.ASSAY_JOBS_DIR as string, id, 'answers');
     const chunks = (): number => (existsSync(answers) ? readdirSync(answers).length : 0);
     await until(() => chunks() >= 1);
@@ -227,7 +227,7 @@ describe.runIf(hasRedis)('two nodes that answer and two that work', { timeout: 4
 
   it('nothing is answered in the place of a node that holds a chain while it is away', async () => {
     const body = { chain: 'LTC', address: 'LVg2kJoFNg45Nbpy53h7Fe1wKyeXVRhMH9' };
-    /** Asked until it is so; seldom enough for the limit of times a minute. The statuses that came before. */
+    /** Repeats the request until the answer passes, slowly enough for the rate limit. Returns the statuses of the answers before. */
     const until = async (
       isSo: (answer: Awaited<ReturnType<typeof post>>) => boolean,
     ): Promise<readonly number[]> => {
@@ -241,11 +241,11 @@ describe.runIf(hasRedis)('two nodes that answer and two that work', { timeout: 4
     };
     await until(({ status }) => status === 200);
     await (servers[3] as RunningServer).stop('SIGKILL');
-    // Until it is missed: a question that was on its way to it would wait as long as any may.
+    // Wait until the node counts as gone: a request on its way to it would run into the longest time-out.
     await sleep(5_000);
     const refused = await until(({ body }) => /holds the transfers of LTC/.test(String(body.error)));
     expect(refused.filter((status) => status !== 500)).toEqual([]);
-    // Nobody ever held it: the answer says that nothing was read.
+    // No node ever held this chain: the answer says that nothing was read.
     const bare = await post(0, '/screening', {
       chain: 'DOGE',
       address: 'DH5yaieqoZN36fDVciNyRueRGvGLR3mr7L',
@@ -272,7 +272,7 @@ const sixServers = async (): Promise<Servers> => {
 
 describe.runIf(hasRedis && hasAnvil).each([
   ['one server', oneServer],
-  // The same a second time takes a minute.
+  // Repeating the tests over a cluster takes a minute.
   ...(process.env.ASSAY_TEST_LONG === '1' ? [['a cluster', sixServers] as const] : []),
 ] as const)('two nodes that listen and send, by %s', { timeout: 300_000 }, (_, startServers) => {
   const [, MIXER] = ACCOUNTS;
@@ -285,7 +285,7 @@ describe.runIf(hasRedis && hasAnvil).each([
   let shared: Record<string, string>;
   let key = '';
   let walletId = '';
-  /** Of the installation: what the names of its leases begin with. */
+  /** The scope of the installation, with which the names of its leases begin. */
   let scope = '';
   const hooked: { readonly id: string; readonly alertId: string; readonly type: string }[] = [];
   const paid: string[] = [];
@@ -295,13 +295,13 @@ describe.runIf(hasRedis && hasAnvil).each([
   };
   const nameOf = (server: RunningServer | undefined): string =>
     /"node":"([^"]+)"/.exec(server?.output().err ?? '')?.[1] ?? '?';
-  /** Who holds a lease now; -1 while nobody does. */
+  /** The index of the node that holds a lease now; -1 if none does. */
   const holder = (lease: string): number => {
     const name = redis.get(`assay:{monitoring}:lease:${scope}:${lease}`);
     return servers.findIndex((server) => name !== '' && nameOf(server) === name);
   };
 
-  /** Who follows the chain, once somebody does. */
+  /** Waits until a node follows the chain and returns it. */
   async function listener(): Promise<number> {
     for (;;) {
       const node = holder('listener:ETH');
@@ -331,7 +331,7 @@ describe.runIf(hasRedis && hasAnvil).each([
       ASSAY_REDIS_URL: redis.url,
       ASSAY_RPC_ETH: anvil.url,
       ASSAY_WEBHOOK_TRUSTED_HOSTS: '127.0.0.1',
-      // Without it each node makes a key of its own, and one alone can open the secret of the webhook.
+      // If it is not set, each node makes a key of its own, and only one of them can decrypt the secret of the webhook.
       ASSAY_CLUSTER_SECRET: 'a-secret-of-a-test',
       ASSAY_JOBS_DIR: join((worlds[0] as World).folder, 'jobs'),
     };
@@ -376,7 +376,7 @@ describe.runIf(hasRedis && hasAnvil).each([
 
   async function pay(times: number, everyMs: number): Promise<void> {
     for (let i = 0; i < times; i++) {
-      // More than dust, which raises one alert a day.
+      // More than dust, which raises only one alert a day.
       const value = 10n ** 16n + BigInt(paid.length);
       paid.push(await anvil.send({ from: MIXER, to: WATCHED, value }));
       await anvil.mine();
@@ -387,7 +387,7 @@ describe.runIf(hasRedis && hasAnvil).each([
     readonly id: string;
     readonly transaction: { readonly hash: string };
   }
-  /** What a node knows of it, asked seldom enough for the limit of times a minute. */
+  /** Reads the alerts of one node, slowly enough for the rate limit. */
   const alertsOn = async (node: number): Promise<readonly Alert[]> => {
     const path = `/api/v1/monitoring/wallets/${walletId}/alerts?limit=100`;
     for (;;) {
@@ -397,7 +397,7 @@ describe.runIf(hasRedis && hasAnvil).each([
       await sleep(Number(headers.get('retry-after')) * 1_000);
     }
   };
-  /** Every payment is one alert, told once or, where a sender was interrupted, again by the same name. */
+  /** Checks that every payment is one alert, delivered once or, if a sender was interrupted, again under the same id. */
   async function requireAll(node: number): Promise<void> {
     let alerts: readonly Alert[] = [];
     await until(async () => {
@@ -411,7 +411,7 @@ describe.runIf(hasRedis && hasAnvil).each([
     expect(new Set(created().map(({ id }) => id)).size).toBe(paid.length);
   }
 
-  /** What each node says of the chain; nothing where it does not know yet that it is watched. */
+  /** Reads the state of the chain on each node; empty while a node does not know yet that the chain is watched. */
   const statesOfAll = (): Promise<string[]> =>
     Promise.all(
       servers.map(async ({ url }) => {
@@ -428,7 +428,7 @@ describe.runIf(hasRedis && hasAnvil).each([
     await requireAll(0);
     await requireAll(1);
     await until(async () => isDeepStrictEqual(await alertsOn(1), await alertsOn(0)));
-    // A node looks once a second whether another one changed the wallets.
+    // A node checks once a second whether another node changed the wallets.
     await until(async () => (await statesOfAll()).sort().join() === 'FOLLOWING,STANDBY');
   });
 

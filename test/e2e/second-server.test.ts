@@ -1,4 +1,6 @@
-/** One server per folder of state: a second one is refused, a killed one is followed without help, commands work beside it. */
+/**
+ * One server per folder of state: a second server is refused, a killed one is replaced without manual steps, and commands work beside it.
+ */
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -40,7 +42,7 @@ describe('a server beside another one', () => {
     expect(code).toBe(1);
     expect(err).toContain(`ASSAY_JOBS_DIR: another server uses ${jobs.ASSAY_JOBS_DIR}: process`);
     await first.stop();
-    // What was refused holds nothing back: neither folder.
+    // The refused server holds neither folder.
     await (await two.serve(jobs)).stop();
     await Promise.all([one.end(), two.end()]);
   });

@@ -1,4 +1,4 @@
-/** Nodes as an operator starts them: one builds and publishes, others pull; killed, restarted, and asked all the while. */
+/** Nodes as an operator starts them: one builds and publishes, others pull, are killed and restarted, and serve requests all the while. */
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, request } from 'node:http';
@@ -58,7 +58,7 @@ async function ready(server: RunningServer): Promise<Ready> {
   return { status: response.status, data: ((await response.json()) as { data: Ready['data'] }).data };
 }
 
-/** Keys of the node that pulls, of which each may ask 300 times a minute. */
+/** Keys of the pulling node, each with a limit of 300 requests a minute. */
 let keys: string[] = [];
 let turn = 0;
 
@@ -100,7 +100,7 @@ describe('two nodes', () => {
     }, LONG);
     expect(existsSync(join(b.folder, 'store', 'labels', 'catalogue.json'))).toBe(false);
     expect(await entityAt(pulling)).toEqual(at('version-0'));
-    // Names came along.
+    // The names were replicated too.
     const screened = async (server: RunningServer): Promise<unknown> => {
       const asked = { names: [{ name: 'Emmanuel Macron' }] };
       const { status, body } = await ask(server, server.firstKey, '/api/v1/namescreen/bulk', asked);
@@ -136,7 +136,7 @@ describe('two nodes', () => {
     }
     await load;
     expect([...statuses.keys()]).toEqual([200]);
-    // The last one may have come after the last answer.
+    // The last version may have arrived after the last answer.
     expect(new Set([...seen, 'version-2'])).toEqual(new Set(['version-0', 'version-1', 'version-2']));
   });
 
@@ -183,7 +183,7 @@ describe('a pull on the command line', () => {
         outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
         let sent = 0;
         answer.on('data', (chunk: Buffer) => {
-          // Holds every larger file up after its first bytes.
+          // Stops every larger file after its first bytes.
           const part = held ? chunk.subarray(0, 20_000 - sent) : chunk;
           sent += part.length;
           if (part.length > 0) outgoing.write(part);

@@ -1,4 +1,6 @@
-/** Two servers over one Redis, as their callers meet them: one balance, one rate limit, one set of keys, one answer a key. */
+/**
+ * Two servers over one Redis, as their clients see them: one balance, one rate limit, one set of keys, one response per Idempotency-Key.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
 import { newWorld, patiently, type RunningServer, type World } from './program.ts';
@@ -54,7 +56,7 @@ describe.skipIf(!hasRedis)('two nodes', () => {
   const ask = (...question: Parameters<typeof askOnce>): Promise<Answer> =>
     patiently(() => askOnce(...question));
 
-  /** A new key, made over the first node and known to the second. */
+  /** Creates a key on the first node and waits until the second node accepts it. */
   async function newKey(): Promise<string> {
     let made = await ask(0, 'POST', '/keys', { name: 'of a test' });
     while (made.status === 429) {
@@ -67,12 +69,12 @@ describe.skipIf(!hasRedis)('two nodes', () => {
     return apiKey;
   }
   const as = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` });
-  /** Costs a credit; a key may ask for 60 a minute. */
+  /** Costs a credit; a key may make 60 such requests a minute. */
   const kyt = (node: number, headers: Record<string, string>) => ask(node, 'POST', '/kyt', SCREENED, headers);
   const balance = async (node: number): Promise<number> =>
     ((await ask(node, 'GET', '/usage')).body as unknown as { data: { balance: number } }).data.balance;
 
-  /** How often each status was answered. */
+  /** Counts how often each status was answered. */
   function counted(answers: readonly Answer[]): Record<number, number> {
     const counts: Record<number, number> = {};
     for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
@@ -86,7 +88,7 @@ describe.skipIf(!hasRedis)('two nodes', () => {
 
   it('of 1,000 charges over both on a balance of 100, exactly 100 are answered', async () => {
     const keys: string[] = [];
-    // Each may ask 60 times a minute, and what is asked again counts; twenty keys may be made in one.
+    // Each key may make 60 requests a minute, and retries count; twenty keys may be created in a minute.
     while (keys.length < 18) keys.push(await newKey());
     const adjusted = await worlds[0].run(
       ['credits', 'adjust', 'local', '--reason', 'test', '--', String(100 - (await balance(0)))],
@@ -112,8 +114,8 @@ describe.skipIf(!hasRedis)('two nodes', () => {
     const burst = counted(answers);
     expect((burst[200] ?? 0) + (burst[402] ?? 0)).toBe(1_000);
     expect(burst[200]).toBeLessThanOrEqual(100);
-    // What a node held for a request that it then could not answer, on a busy machine, comes back a moment later: others were refused
-    // meanwhile, and it is spent now.
+    // On a busy machine, a node may hold a credit for a request that it then cannot answer. The credit is refunded a moment later; until
+    // then other requests were refused, so it is spent now.
     if (troubled === 0) expect(burst[200]).toBe(100);
     for (let number = 0; (counted(answers)[200] ?? 0) < 100; number++) {
       await new Promise((resolve) => setTimeout(resolve, 1_000));
@@ -128,7 +130,7 @@ describe.skipIf(!hasRedis)('two nodes', () => {
   it('a rate limit of 60 is 60 over both', async () => {
     const token = await newKey();
     const answers = await Promise.all(Array.from({ length: 150 }, (_, node) => kyt(node, as(token))));
-    // There are no credits left: who is let in is told so.
+    // There are no credits left: admitted requests get 402.
     expect(counted(answers)).toEqual({ 402: 60, 429: 90 });
   });
 
@@ -162,7 +164,7 @@ describe.skipIf(!hasRedis)('two nodes', () => {
     await redis.restart();
     for (const node of [0, 1]) await expect.poll(async () => (await kyt(node, {})).status).toBe(200);
     for (const node of [0, 1]) await expect.poll(() => readiness(node)).toBe('200');
-    // One on each node; what was asked while Redis was away cost nothing.
+    // One charge on each node; requests while Redis was down cost nothing.
     await expect.poll(() => balance(0)).toBe(7);
   });
 

@@ -1,6 +1,6 @@
 /**
- * A running server sees transfers within a second after another process has written them: each writer against each reader, with the
- * built program, a real node of a chain and a real Redis.
+ * A running server sees transfers within a second after another process has written them: each writer against each reader, with the built
+ * program, a real chain node and a real Redis.
  */
 
 import { once } from 'node:events';
@@ -12,14 +12,14 @@ import { type Anvil, hasAnvil, startAnvil } from '../setup/anvil.ts';
 import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
 import { ask, newWorld, type RunningServer, type World } from './program.ts';
 
-/** Sanctioned in what ships: money from it brings points, and an address that nothing is known of has none. */
+/** Sanctioned in the shipped lists: money from it raises the score, and an unknown address has a score of 0. */
 const LAZARUS = '0x098B716B8Aaf21512996dC57EB0615e2383E2f96';
 const THREADS = 3;
-/** A thread takes four tasks at once: this is four at each thread, twice. */
+/** A thread takes four tasks at once: this is four per thread, twice. */
 const AT_ONCE = THREADS * 4 * 2;
 const VISIBLE_MS = 1_000;
 const KEYS = 40;
-/** Above what goes the way of bulk loads. */
+/** Larger than the threshold of a bulk load. */
 const BULK_BYTES = 33 * 1024 * 1024;
 const LINES = Array.from({ length: 8 });
 const COIN = 10n ** 18n;
@@ -34,11 +34,11 @@ async function done(world: World, args: readonly string[], environment: Record<s
   return out;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: JSON of the program is looked into.
+// biome-ignore lint/suspicious/noExplicitAny: JSON of the program, read without a schema.
 type Json = any;
 
 let numbers = 0;
-/** An address that no request has used before. */
+/** Returns an address that no request has used before. */
 const fresh = (): string => address(0xa55e_0000 + ++numbers);
 
 const rowTo = (to: string, chain: ChainId): object => ({
@@ -59,7 +59,7 @@ function rowsFile(world: World, to: string, chain: ChainId): string {
   return file;
 }
 
-/** A file that is loaded in bulk: the transfer to `to` and a great many others. */
+/** Writes a file that is loaded in bulk: the transfer to `to` and a great many others. */
 async function bulkFile(world: World, to: string, chain: ChainId): Promise<string> {
   const { symbol } = chainOf(chain);
   const file = join(world.folder, `bulk-${++numbers}.csv`);
@@ -83,7 +83,7 @@ async function bulkFile(world: World, to: string, chain: ChainId): Promise<strin
   return file;
 }
 
-/** Readers of a server, each with keys enough for the limits of a minute. */
+/** Readers of a server, with enough keys for the rate limits. */
 class Readers {
   readonly server: RunningServer;
   readonly keys: readonly string[];
@@ -101,7 +101,7 @@ class Readers {
     return answer.body.data;
   }
 
-  /** Scores of an address, from all threads of the pool at once; each different one. */
+  /** Screens an address on all threads of the pool at once and returns each distinct score. */
   async scores(chain: string, of: string): Promise<readonly number[]> {
     const asked = Array.from({ length: AT_ONCE }, () => this.post('/screening', { chain, address: of }));
     const answers = await Promise.all(asked);
@@ -122,7 +122,7 @@ class Readers {
     );
   }
 
-  /** Asks until all of them see it; one that begins more than a second after the writer ended must. */
+  /** Repeats until all readers see it; a round that begins more than a second after the write must see it. */
   async within(chain: string, of: string): Promise<void> {
     const writtenAt = performance.now();
     for (;;) {
@@ -134,7 +134,7 @@ class Readers {
   }
 }
 
-/** Each key may make some others a minute: the first makes as many as it may, those make the rest. */
+/** Each key may create only some keys a minute: the first creates as many as it may, and those create the rest. */
 async function makeKeys(server: RunningServer): Promise<readonly string[]> {
   const keys = [server.firstKey];
   for (let made = 0; keys.length < KEYS; made++) {
@@ -164,7 +164,7 @@ describe.runIf(hasAnvil)('a server beside other writers', { timeout: 400_000 }, 
     server = await world.serve(environment);
     readers = new Readers(server, await makeKeys(server));
     await done(world, ['credits', 'grant', 'local', '100000', '--reason', 'tests']);
-    // Every thread opens every chain before anything is written, and once more when there is something.
+    // Every thread opens every chain before anything is written, and once more after the first write.
     for (const chain of ['ETH', 'BSC', 'POLYGON'] as const) await readers.scores(chain, fresh());
     for (const chain of ['ETH', 'BSC', 'POLYGON'] as const) {
       const first = fresh();

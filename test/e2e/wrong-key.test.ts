@@ -1,4 +1,4 @@
-/** A node that sends alerts and has another installation.key than the others, as an operator meets it: the built program. */
+/** A node of the built program that sends alerts but has another installation.key than the others. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -59,7 +59,7 @@ describe.skipIf(!hasRedis)('a node that sends, with a key that opens nothing', {
     writeFileSync(join(wrong.folder, 'store', 'installation.key'), systemRandom.bytes(32), { mode: 0o600 });
     const stranger = await wrong.serve(delivery());
     await expect.poll(() => readiness(stranger)).toMatch(/^503 .*another installation\.key/);
-    // Longer than it asks for a lease.
+    // Longer than the interval at which it tries for a lease.
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     expect(holder()).toBe('');
     const sender = await right.serve(delivery());
@@ -70,7 +70,7 @@ describe.skipIf(!hasRedis)('a node that sends, with a key that opens nothing', {
     expect(await readiness(stranger)).toMatch(/^503 /);
     expect(linesOf(stranger)).toHaveLength(1);
     expect(linesOf(sender)).toEqual([]);
-    // Each of them knows who sends, and since when.
+    // Each of them knows which node sends, and since when.
     for (const [server, here] of [
       [api, false],
       [sender, true],

@@ -1,4 +1,4 @@
-/** Live blocks: stored once, taken back exactly, final after a while, whatever files are read in between. */
+/** Live blocks: stored once, reverted exactly, final after a while, whatever files are read in between. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ interface Move {
   readonly cents: number | null;
 }
 
-/** Transactions of a branch of the chain are its own; two moves share one. */
+/** Each branch of the chain has transactions of its own; two moves share one. */
 const transfersOf = (height: number, branch: string, moves: readonly Move[]): Transfer[] =>
   moves.map(({ from, to, amount, cents }, index) => ({
     chain: 'ETH',
@@ -75,7 +75,7 @@ function everything(of: TransferStore): unknown {
         recent: of.recent('ETH', own, 64),
         daily: of.daily('ETH', own, 30),
         sides: (['in', 'out'] as const).map((direction) => [
-          // Of equals the one that came first stands first, also where its block was taken back since.
+          // Equal counterparties are in the order of their first transfer, even if its block was reverted since; so sort by address.
           [...of.counterparties('ETH', own, { direction, limit: 100 })].sort((a, b) =>
             a.address < b.address ? -1 : 1,
           ),

@@ -1,4 +1,4 @@
-/** The bounds of transfers: at exactly a limit and one beyond it, bytes that end too early, and each field of a record. */
+/** The bounds of transfers: at exactly a limit and one beyond it, truncated bytes, and each field of a record. */
 import { describe, expect, it } from 'vitest';
 import { LIMITS } from '../../src/base/limits.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
@@ -552,7 +552,7 @@ describe('walks', () => {
       );
     expect([hub([50, 50, 50], 3), hub([50, 50, 50], 2)]).toEqual([false, true]);
     expect([hub([50, 50, 1, 1], 2), hub([50, 5, 5, 5], 2)]).toEqual([false, false]);
-    // Dust of 45 to 45 USD is half, of 54 it is more.
+    // 45 USD of dust beside 45 is half; 54 is more than half.
     expect(hub([45, 9, 9, 9, 9, 9], 2)).toBe(false);
     expect(hub([45, 9, 9, 9, 9, 9, 9], 2)).toBe(true);
     const into = memoryGraph([2, 3, 4].map((from) => edge(from, 1, 50)));

@@ -1,4 +1,4 @@
-/** A large file that is loaded in bulk ends in what the same transfers end in one by one, whatever was stored before. */
+/** A bulk load of a large file ends in the same state as storing the same transfers one by one, whatever was stored before. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -35,7 +35,7 @@ const hash = (index: number): string => `0x${(index * 104_729).toString(16).padS
 const token = (index: number): string => parseAddress('ETH', address(index)).canonical;
 const ADDRESSES = 150;
 
-/** The start of a transaction as a source describes it: not at all, the sender alone, or the call as well. */
+/** The initiation of a transaction as a source may give it: none, only the sender, or the call as well. */
 function initiationOf(
   from: string | null,
   to: string | null,
@@ -64,7 +64,7 @@ function randomTransfers(count: number, seed: number): Transfer[] {
     const to = party() ?? (from === null ? address(2) : null);
     const asset = ['ETH', token(1000), token(1001)][next() % 3] as string;
     const drawn = amounts[next() % amounts.length] as bigint;
-    // More than 10^12 USD of ETH is a fault of the row.
+    // More than 10^12 USD of ETH is rejected as a fault of the row.
     const amount = asset === 'ETH' && drawn > 2n ** 88n ? 2n ** 87n + 1n : drawn;
     const positions = [`log:${index}`, `out:${index}`, `trace:0_${index}`, `in:${index}`, `odd ${index}`];
     return {
@@ -85,7 +85,7 @@ function randomTransfers(count: number, seed: number): Transfer[] {
 }
 
 const HEADER = 'txHash,position,blockNumber,timestamp,from,to,asset,amount,valueUsd,sender,called,decodes';
-/** Senders also in another letter case than the parties, and calls of the token in any. */
+/** Senders may differ from the parties in letter case, and so may calls of the token. */
 function initiationCells({ initiation, asset }: Transfer): string[] {
   if (!initiation) return ['', '', ''];
   const { sender, callsAsset, decodes } = initiation;
@@ -125,7 +125,7 @@ const load = (store: TransferStore, path: string, signal?: AbortSignal): Promise
     { store },
   );
 
-/** All that a store says of the addresses of these tests. */
+/** Reads all that a store has about the addresses of these tests. */
 function everything(store: TransferStore): unknown {
   const columns = createNeighbourColumns(1000);
   const graph = store.graph('ETH');
@@ -308,12 +308,12 @@ describe('a bulk load', () => {
   });
 
   it('merges what it packed where somebody else stored those addresses meanwhile', async () => {
-    // Without amounts of 2^96 and more, which are never packed ahead.
+    // Without amounts of 2^96 and more, which are never packed in advance.
     const transfers = randomTransfers(3_000, 7).map((one) => ({ ...one, amount: one.amount % 2n ** 90n }));
     const whole = storeAt('whole');
     await whole.ingest(transfers);
     const store = storeAt('store');
-    // Enough for the address of the hub to be merged, and thus known.
+    // Enough for the hub to be merged, and thus known.
     let live: Promise<unknown> | null = null;
     const report = await ingestFiles(
       {
@@ -382,7 +382,7 @@ describe('a bulk load', () => {
       let output = '';
       child.stdout.on('data', (chunk: Buffer) => {
         output += chunk.toString();
-        // A little later each time: every pass has its turn.
+        // A little later each time, so that each pass is killed once.
         if (run < 6) setTimeout(() => child.kill('SIGKILL'), run * 12);
       });
       await exited;

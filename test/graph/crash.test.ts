@@ -1,4 +1,4 @@
-/** A process that is killed while it stores transfers leaves whole batches, and the next run ends where none was ever killed. */
+/** If a process is killed while it stores transfers, it leaves whole batches, and the next run ends in the state of an undisturbed run. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -18,7 +18,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** The transfer of a number, as text too, for the child. */
+/** Returns the transfer of a number; the child gets this function as text. */
 const transferOf = (index: number): Transfer => ({
   chain: 'ETH',
   txHash: `0x${(index >> 1).toString(16).padStart(64, '0')}`,

@@ -44,7 +44,7 @@ const anyMoved = (days: number): fc.Arbitrary<Moved> =>
     amount: fc.bigInt({ min: 0n, max: 10n ** 30n }),
   });
 
-/** On more days than are kept, in any order. */
+/** Transfers on more days than are kept, in any order. */
 const anyManyDays = fc
   .uniqueArray(fc.nat(400), {
     minLength: LIMITS.edgeDaysKept + 1,
@@ -53,7 +53,7 @@ const anyManyDays = fc
   })
   .map((days) => days.map((day) => ({ timestampMs: startOfDay(19_000 + day), amount: BigInt(day) })));
 
-/** As `partSince` would be if every transfer were kept. */
+/** The result of `partSince` if every transfer were kept. */
 const exact = (list: readonly Moved[], day: number) => {
   const later = list.filter(({ timestampMs }) => dayOf(timestampMs) >= day);
   return { transfers: later.length, amount: later.reduce((sum, { amount }) => sum + amount, 0n) };

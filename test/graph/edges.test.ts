@@ -43,7 +43,7 @@ const anySum = fc
   })
   .map(({ span, ...sum }) => ({ ...sum, lastSeenMs: sum.firstSeenMs + span }));
 
-/** Newest first, the last one not later than the last transfer. */
+/** Newest first, none later than the last transfer. */
 const anyDays = (lastSeenMs: number): fc.Arbitrary<EdgeDay[]> =>
   fc
     .array(

@@ -1,4 +1,6 @@
-/** Transactions that wait in memory: whatever is written, taken back, refused, reopened or written by another in between. */
+/**
+ * Transactions that wait in memory stay right, whatever is written, reverted, refused, reopened or written by another process in between.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -45,7 +47,7 @@ describe('fresh transactions', () => {
       const open = (): TransferStore =>
         openTransferStore({ path, readOnly: false, fresh: { max: 30, step: 1 + below(12) } });
       const stores = [open()];
-      /** What the store must hold, and which of it came with which block. */
+      /** The transfers that the store must hold, and the names that each block brought. */
       const known = new Map<string, Transfer>();
       const blocks: { height: number; names: string[] }[] = [];
       const nameOf = ({ txHash, position }: Transfer): string => `${txHash} ${position}`;
@@ -87,7 +89,7 @@ describe('fresh transactions', () => {
           await expect(store.ingest(refused)).rejects.toMatchObject({ code: 'INVALID_ADDRESS' });
         } else if (stores.length < 2) stores.push(open());
         else await stores.pop()!.close();
-        // A store sees what another wrote when its timers have run.
+        // A store sees the writes of another one when its timers have run.
         await setTimeout(5);
         expect(stores[0]!.coverage('ETH').transfers).toBe(known.size);
       }
@@ -97,7 +99,8 @@ describe('fresh transactions', () => {
       await plain.ingest(all);
       const found = totalsOf(stores[0]!);
       for (const [index, expected] of totalsOf(plain).entries()) {
-        // Two blocks may bring positions of one transaction in an order of which one is left: who is new to it is not asked again.
+        // Two blocks may share a transaction, of which one is reverted: whether it is new to an address is not computed again, so skip that
+        // count.
         expect({ ...found[index], transactions: 0 }).toEqual({ ...expected, transactions: 0 });
       }
       for (const store of [...stores, plain]) await store.close();

@@ -23,7 +23,7 @@ const file = (name: string, content: string): string => {
 const lines = (name: string, rows: readonly object[]): string =>
   file(name, rows.map((row) => JSON.stringify(row)).join('\n'));
 
-/** Transfers of files, and why rows were refused. */
+/** Reads the transfers of files, and the reasons for rejected rows. */
 async function read(
   ...files: string[]
 ): Promise<{ transfers: Transfer[]; faults: string[]; ignored: number }> {

@@ -20,13 +20,13 @@ const account = (number: number): string =>
   parseAddress('ETH', `0x${number.toString(16).padStart(40, '0')}`).canonical;
 const PARTIES = Array.from({ length: 12 }, (_, index) => account(index + 1));
 
-/** A chain that grows and reorganises by a seed, and answers as nodes do at their worst. */
+/** A chain that grows and reorganises by a seed, and answers like nodes at their worst. */
 class SimulatedChain implements FollowSource {
   readonly blocks: Block[] = [];
   readonly #next: () => number;
   #serial = 0;
   #stall = 0;
-  /** What another, older node would still say. */
+  /** The blocks that another, outdated node would still return. */
   #left: Block[] = [];
   honest = false;
   reorgs = 0;
@@ -45,7 +45,7 @@ class SimulatedChain implements FollowSource {
     const serial = this.#serial++;
     const timestampMs = Date.UTC(2026, 0, 1) + serial * 12_000;
     const transfers = Array.from({ length: this.#next() % 5 }, (_, index): Transfer => {
-      // Now and then a transaction of the branch that was left comes again in the new one.
+      // In some blocks, a transaction of the reverted branch is included again in the new one.
       const again = this.#left.at(-1)?.transfers[index];
       const isRepeated = again !== undefined && this.chance(2);
       return {
@@ -74,13 +74,13 @@ class SimulatedChain implements FollowSource {
     });
   }
 
-  /** Time goes by: new blocks, or others in the place of the newest. */
+  /** Advances time: new blocks, or others that replace the newest. */
   turn(): void {
     if (this.chance(6) && this.blocks.length > 3) {
       const depth = 1 + (this.#next() % Math.min(12, this.blocks.length - 1));
       this.#left = this.blocks.splice(-depth);
       this.reorgs++;
-      // Also a branch that is shorter than the one it replaces, as a node shows while it switches.
+      // The new branch may also be shorter than the one it replaces, as a node shows while it switches.
       const blocks = this.chance(3) ? Math.max(1, depth - 1) : depth + 1;
       for (let made = 0; made < blocks; made++) this.#grow();
     } else this.#grow();
@@ -137,13 +137,13 @@ const followed = (chain: FollowSource, from: FollowFrom, signal: AbortSignal) =>
 const byAddress = (rows: readonly Counterparty[]) =>
   rows.toSorted((a, b) => (a.address < b.address ? -1 : 1));
 
-/** All that can be asked of the store about the parties, as it is for equal sets of transfers alone. */
+/** Reads everything about the parties that depends only on the set of transfers. */
 const stateOf = (store: TransferStore) =>
   PARTIES.map((address) => {
     const { key } = parseAddress('ETH', address);
     return {
       totals: store.totals('ETH', key),
-      // Those with equal values stand in the order in which they came.
+      // Counterparties with equal values are in the order of arrival, so sort them.
       out: byAddress(store.counterparties('ETH', key, { direction: 'out', limit: 100 })),
       in: byAddress(store.counterparties('ETH', key, { direction: 'in', limit: 100 })),
       recent: store.recent('ETH', key, 1_000).toSorted((a, b) => (a.txHash < b.txHash ? -1 : 1)),
@@ -179,7 +179,7 @@ describe('blocks into the graph as they come', () => {
         for await (const event of followed(chain, ingest.from('ETH', 0), ending.signal)) {
           await ingest.apply('ETH', event);
           if (event.type === 'reorg') reorgsTold++;
-          // A node's word twice: nothing changes.
+          // The node sends a block twice: nothing changes.
           if (event.type === 'block' && chain.chance(5)) expect(await ingest.append(event.block)).toBe(0);
           if (chain.blocks.length >= 200) chain.honest = true;
           if (settled()) break;
@@ -189,7 +189,7 @@ describe('blocks into the graph as they come', () => {
         if (settled()) break;
         restarts++;
         await store.close();
-        // While the program was stopped the chain went on, and may have left blocks that were taken.
+        // While the program was stopped, the chain went on and may have reverted stored blocks.
         for (let turns = 0; turns < 3; turns++) chain.turn();
         store = openTransferStore({ path, readOnly: false });
         ingest = createLiveIngest({ transfers: store, outputs });

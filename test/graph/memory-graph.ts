@@ -1,11 +1,11 @@
-/** A transfer graph in memory, for tests of whatever walks graphs. */
+/** A transfer graph in memory, for tests of code that walks graphs. */
 import { parseAddress } from '../../src/chains/address/parse.ts';
 import type { ChainId } from '../../src/chains/registry.ts';
 import type { EdgeDay } from '../../src/graph/edge-days.ts';
 import type { Direction } from '../../src/graph/flow.ts';
 import type { AssetSums, NodeId, RowQuery, RowScan, TransferGraph } from '../../src/graph/graph.ts';
 
-/** All that went of one asset from one node to another. */
+/** All transfers of one asset from one node to another. */
 export interface MemoryEdge {
   readonly from: NodeId;
   readonly to: NodeId;
@@ -14,9 +14,9 @@ export interface MemoryEdge {
   readonly unpriced?: number;
   /** Default: ETH. */
   readonly asset?: string;
-  /** Smallest units. Default: a unit for each cent, and 10,000 for each transfer without a price; 1 if neither is given. */
+  /** In smallest units. Default: one unit per cent, plus 10,000 per transfer without a price; 1 if neither is given. */
   readonly amount?: number;
-  /** Part of the amount that `valueUsd` is the value of. Default: a unit for each cent; all of it if no transfer is without a price. */
+  /** The part of the amount of which `valueUsd` is the value. Default: one unit per cent; all of it if every transfer has a price. */
   readonly pricedAmount?: number;
   readonly firstSeenMs?: number;
   readonly lastSeenMs?: number;
@@ -24,7 +24,7 @@ export interface MemoryEdge {
   readonly days?: readonly EdgeDay[];
 }
 
-/** The same edges with an amount at least: then every counterparty counts towards the limit, if no value is dust. */
+/** The same edges with an amount of at least 1, so that every counterparty counts towards the limit if no value is dust. */
 export const withAmounts = (edges: readonly MemoryEdge[]): MemoryEdge[] =>
   edges.map((edge) => ({ ...edge, amount: Math.max(1, amountOf(edge)) }));
 
@@ -74,8 +74,8 @@ const filled = (edge: MemoryEdge): Required<MemoryEdge> => {
 };
 
 /**
- * A pair may be named once for each asset, greatest value first. Self-transfers may be named, and are left out. Nodes have the EVM
- * address of their number.
+ * Builds a graph of edges. A pair may occur once for each asset, greatest value first. Self-transfers are allowed and left out. Nodes have
+ * the EVM addresses of their numbers.
  */
 export function memoryGraph(edges: readonly MemoryEdge[], chain: ChainId = 'ETH'): TransferGraph {
   const nodeCount = edges.reduce((most, { from, to }) => Math.max(most, from, to), 0);
@@ -126,7 +126,7 @@ export function memoryGraph(edges: readonly MemoryEdge[], chain: ChainId = 'ETH'
       ];
     });
 
-  /** One row, straight from the definition. */
+  /** Reads one row, straight from the definition. */
   function row(node: NodeId, direction: Direction, query: RowQuery): { scan: RowScan; rows: Row[] } {
     const light = { edges: 0, transfers: 0, weight: 0, valueUsd: 0 };
     let hiddenWeight = 0;

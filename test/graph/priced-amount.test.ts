@@ -57,7 +57,7 @@ const paid = (from: number, fields: Partial<Transfer>): Transfer => ({
 
 const weighing = { isEvidence: () => true, dustUsd: 0, dustShare: 0 };
 
-/** The parts that the senders have of all that the first address received. */
+/** Returns each sender's share of the value that the first address received. */
 function sharesIn(store: TransferStore): Map<string, number> {
   const graph = store.graph('ETH');
   const node = graph?.idOf(key(VICTIM)) ?? null;
@@ -131,7 +131,7 @@ function mixedTransfers(count: number, seed: number): Transfer[] {
   const next = seededUint32(seed);
   return Array.from({ length: count }, () => {
     const isToken = next() % 3 === 0;
-    // More than 10^12 USD of ETH is a fault of a file, and so is a value of 0 for an amount.
+    // More than 10^12 USD of ETH is rejected as a fault of a file, and so is a value of 0 for an amount.
     const power = isToken && next() % 10 === 0 ? 6n : 2n;
     return paid(2 + (next() % 4), {
       to: address(1 + (next() % 5)),
@@ -249,7 +249,7 @@ describe('the amount that has a price', () => {
 });
 
 describe('a store of the former format', () => {
-  /** A flow as the former program wrote it: nothing behind the amount. */
+  /** A flow as the former program wrote it: nothing follows the amount. */
   const former = (transfers: number, unpriced: number, amount: bigint): Buffer => {
     const node = { ...createNode(), firstSeenMs: 1_000, lastSeenMs: 2_000 };
     Object.assign(flowOf(node, 1, 0), { transfers, unpriced, cents: 500, amount, pricedAmount: null });

@@ -1,4 +1,4 @@
-/** The conformance of all places that keep a chain's transfers: LMDB here, a Redis, a cluster of them. */
+/** The conformance tests of all stores of a chain's transfers: LMDB, a Redis server, a Redis Cluster. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { type KeepingPlace, transferGraphConforms } from '../conformance/transfe
 import { hasRedis, startRedis, startRedisCluster } from '../setup/redis.ts';
 import { openRemote, push } from './remote/world.ts';
 
-/** Chains in folders of their own; `reader` makes what reads one. */
+/** Chains in folders of their own; `reader` creates the reader of a chain. */
 function keptIn(
   reader: (store: TransferStore, path: string, number: number) => Promise<TransferReader>,
   end: () => Promise<void>,

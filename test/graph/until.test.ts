@@ -11,7 +11,7 @@ import { graphUntil } from '../../src/graph/until.ts';
 import { randomGraph } from './kernels/random-graphs.ts';
 import { day, memoryGraph } from './memory-graph.ts';
 
-/** All that a graph says about the neighbours of a node. */
+/** Reads all that a graph has about the neighbours of a node. */
 function rowsOf(graph: TransferGraph, node: number, direction: 'in' | 'out', limit: number) {
   const columns = createNeighbourColumns(limit);
   const count = graph.neighbours(node, direction, limit, columns);
@@ -35,12 +35,12 @@ async function storeOf(transfers: readonly Transfer[]): Promise<TransferStore> {
   return store;
 }
 
-/** What moved by asset, in the order of assets. */
+/** Sorts sums by asset. */
 const sorted = (
   sums: readonly { asset: string | number; amount: bigint | number; transfers: number }[],
 ): readonly string[] => sums.map(({ asset, amount, transfers }) => `${asset} ${amount} ${transfers}`).sort();
 
-/** A row by a query that weighs tokens twice. */
+/** Reads a row by a query that gives tokens twice the weight. */
 function weighed(graph: TransferGraph, node: number, direction: 'in' | 'out', least: number) {
   const rates = new Map<number, number>();
   for (const asset of [1, 2]) rates.set(asset, asset);
@@ -106,7 +106,7 @@ describe('a graph as of a time', () => {
         const nodes = Array.from({ length: expected.nodeCount }, (_, at) => at + 1);
         const view = graphUntil(graph, untilMs);
         for (const node of nodes) {
-          // Ids are given in the order of transfers: the same in both.
+          // Ids follow the order of transfers, so both views have the same.
           expect(view.addressOf(node)).toBe(expected.addressOf(node));
           for (const other of nodes)
             expect(sorted(view.edge(node, other))).toEqual(sorted(expected.edge(node, other)));

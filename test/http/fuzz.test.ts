@@ -1,4 +1,6 @@
-/** Strangers at the door: random, cut, contradictory, flooding and pipelined requests. No crash, no leak, no answer to the wrong request. */
+/**
+ * Hostile clients: random, truncated, contradictory, flooding and pipelined requests. No crash, no leak, no response to the wrong request.
+ */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -22,7 +24,7 @@ describe.each(['uws', 'node'] as const)('hostile clients of %s', (backend) => {
     world = await openWorld({
       backend,
       useCases: {
-        // Later, and not in the order asked: what a pool does.
+        // Answers later and in another order than the requests, as a pool does.
         async screening({ address }) {
           await new Promise((resolve) => setTimeout(resolve, below(4)));
           return Buffer.from(JSON.stringify({ address }));
@@ -140,7 +142,7 @@ describe.each(['uws', 'node'] as const)('hostile clients of %s', (backend) => {
         `POST /api/v1/screen HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nX-Request-Id: lie\r\n${more}Content-Length: ${lie}\r\n\r\n${body}`,
       );
       const answer = await client.next({ timeoutMs: 30 });
-      // uWebSockets.js takes an empty length for none, and the body for a request of an unknown version: 505.
+      // uWebSockets.js reads an empty length as none, and so the body as a request of an unknown version: 505.
       expect(answer === null || answer.status >= 400).toBe(true);
       expect(answer?.status).not.toBe(500);
     });
@@ -177,7 +179,7 @@ describe.each(['uws', 'node'] as const)('hostile clients of %s', (backend) => {
       });
       client.send(asked.map(({ text }) => text).join(''));
       for (const { id, address } of asked) {
-        // A busy machine takes longer to give it, and gives it all the same.
+        // A busy machine takes longer to answer, but answers all the same.
         const answer = await client.next({ timeoutMs: synchronous ? 30_000 : 1000 });
         if (answer === null) {
           expect(synchronous, 'requests answered at once are all answered').toBe(false);

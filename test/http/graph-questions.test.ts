@@ -1,4 +1,4 @@
-/** POST /screening, /kyt and /trace over HTTP with the real use cases: every option, every error, and what is charged. */
+/** POST /screening, /kyt and /trace over HTTP with the real use cases: every option, every error, and every charge. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LOCAL_ACCOUNT } from '../../src/accounts/keys.ts';
 import { silentLogger } from '../../src/base/log.ts';
@@ -47,7 +47,7 @@ let graph: Graph;
 let world: World;
 let key: string;
 
-/** The use cases as the program wires them, without its threads. */
+/** Wires the use cases as the program does, but without its threads. */
 function useCases(resolver: NameResolver | null): Partial<UseCases> {
   const tasks = createTasks(graph.deps, () => {
     throw new Error('names are not screened here');
@@ -80,7 +80,7 @@ const remaining = async (): Promise<number> => {
   return ((await response.json()) as { data: { balance: number } }).data.balance;
 };
 
-/** What a request changed of the balance. */
+/** Sends a request and returns its reply with the credits that it cost. */
 async function charged(request: () => Promise<Reply>): Promise<{ reply: Reply; credits: number }> {
   const before = await remaining();
   const reply = await request();

@@ -1,4 +1,4 @@
-/** Bulk jobs over HTTP: every operation and its errors; behind them, jobs in a folder. */
+/** Bulk jobs over HTTP: every operation and its errors, over jobs in a folder. */
 import { truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { Check } from 'typebox/value';
@@ -47,7 +47,7 @@ describe.each(FRONT_ENDS)('bulk jobs on %s, behind a gate that answers %s', (bac
   });
 
   let accounts = 0;
-  /** A caller of an account of its own. */
+  /** Creates a client with an account of its own. */
   async function caller(permissions: readonly Permission[] = ['intel', 'screening', 'kyt'], limit = 100_000) {
     const accountId = `acc${++accounts}`;
     const key = await world.key({ permissions: [...permissions], rateLimits: { intel: limit }, accountId });
@@ -255,7 +255,7 @@ describe.each(FRONT_ENDS)('bulk jobs on %s, behind a gate that answers %s', (bac
     });
     expect(asked.status).toBe(403);
     expect((await from.ask(`/jobs/${id}`)).status).toBe(200);
-    // What it may not read it does not hear of either.
+    // The list leaves out jobs that the key may not read.
     const labels = await sent(from, 2);
     const listed = async (key: string): Promise<unknown> => {
       const response = await fetch(`${world.url}/api/v1/jobs`, {
@@ -300,7 +300,7 @@ describe.each(FRONT_ENDS)('bulk jobs on %s, behind a gate that answers %s', (bac
     expect(behind.status).toBe(400);
     expect(behind.headers.get('content-range')).toBe(`bytes */${whole.length}`);
     expect(((await behind.json()) as { error: string }).error).toMatch(/^Range: the result has \d+ bytes\.$/);
-    // What is no single range is answered whole, as a server may.
+    // If a range is invalid or not a single one, the whole result is sent, as the standard allows.
     for (const range of ['bytes=0-1,5-6', 'lines=0-1', 'bytes=9-3', 'bytes=a-'])
       expect((await ask(range)).status).toBe(200);
   });
@@ -341,7 +341,7 @@ describe.each(FRONT_ENDS)('bulk jobs on %s, behind a gate that answers %s', (bac
     const refused = await send(from, 'kind=labels', bodyOf(2));
     expect(refused.status).toBe(429);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
-    // Who is refused while it sends reads why.
+    // If a client is refused while it sends, it can read the reason.
     for (const [key, status] of [
       [from.key, 429],
       ['nobody', 401],

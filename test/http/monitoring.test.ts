@@ -1,4 +1,4 @@
-/** Monitoring over HTTP: every operation and its errors, on a real store; the screening behind it is the world's. */
+/** Monitoring over HTTP: every operation and its errors, on a real store; the screening behind it is that of the test world. */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -51,11 +51,11 @@ describe.each(FRONT_ENDS)('monitoring on %s, behind a gate that answers %s', (ba
 
   interface Answer {
     readonly status: number;
-    // biome-ignore lint/suspicious/noExplicitAny: answers of every shape are looked into.
+    // biome-ignore lint/suspicious/noExplicitAny: responses of every shape, read without a schema.
     readonly body: any;
   }
   let accounts = 0;
-  /** A caller of an account of its own. */
+  /** Creates a client with an account of its own. */
   async function caller(permissions: readonly ['monitoring'] | readonly ['entity'] = ['monitoring']) {
     const accountId = `account-${++accounts}`;
     const key = await world.key({ permissions: [...permissions], rateLimits: GENEROUS, accountId });
@@ -426,7 +426,7 @@ describe.each(FRONT_ENDS)('monitoring on %s, behind a gate that answers %s', (ba
   });
 
   describe('the stream', () => {
-    /** Reads server-sent events until `count` of them have come, or the stream ends. */
+    /** Reads server-sent events until `count` of them have arrived, or the stream ends. */
     async function events(who: Caller, query: string, count: number, headers: Record<string, string> = {}) {
       const abort = new AbortController();
       const response = await fetch(`${world.url}/api/v1/monitoring/stream${query}`, {
@@ -532,7 +532,7 @@ describe.each(FRONT_ENDS)('monitoring on %s, behind a gate that answers %s', (ba
       await new Promise((resolve) => socket.once('open', resolve));
       const closed = new Promise<number>((resolve) => socket.once('close', resolve));
       socket.on('error', () => {});
-      // Reads nothing more: what is sent fills the socket's buffers, then ours.
+      // Reads nothing more: further events fill the socket's buffers, then ours.
       (socket as unknown as { _socket: { pause(): void } })._socket.pause();
       await expect.poll(() => monitoring.service.streams.size).toBe(1);
       for (let i = 0; monitoring.service.streams.size > 0 && i < 400; i++)

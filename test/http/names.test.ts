@@ -1,4 +1,4 @@
-/** POST /namescreen/bulk and cleared matches as the front end treats them: bounds, charges, and whose is whose. */
+/** POST /namescreen/bulk and cleared matches in the front end: bounds, charges, and the account that owns each match. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openWorld, type World } from './world.ts';
 

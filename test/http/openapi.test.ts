@@ -18,7 +18,7 @@ interface Document {
   readonly components: { readonly schemas: Readonly<Record<string, object>> };
 }
 
-/** Allows no field beside those the document names: an answer with one more is a document with one less. */
+/** Allows only the fields that the document names, so that a response with an undocumented field fails. */
 function closed(schema: unknown): unknown {
   if (typeof schema !== 'object' || schema === null) return schema;
   if (Array.isArray(schema)) return schema.map(closed);
@@ -36,7 +36,7 @@ describe('the OpenAPI document', () => {
 
   it('is one by the published schema of OpenAPI 3.1', () => {
     const ajv = new Ajv2020({ strict: false, validateFormats: false });
-    // ajv takes the nearest dynamic anchor where the standard says the outermost; in this file both mean $defs/schema.
+    // ajv takes the nearest dynamic anchor, but the standard says the outermost; in this file both mean $defs/schema.
     const text = readFileSync(publishedSchema, 'utf8').replaceAll(
       '"$dynamicRef": "#meta"',
       '"$ref": "#/$defs/schema"',

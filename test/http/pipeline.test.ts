@@ -426,7 +426,7 @@ describe('the way of a request', () => {
   };
   const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-  /** A pipeline whose accounts and server note what is asked of them. */
+  /** A pipeline over accounts and a server that record their calls. */
   function world({ publicHost = null as string | null, isSecure = false } = {}) {
     const said: string[] = [];
     const time = { ms: 0 };
@@ -480,7 +480,7 @@ describe('the way of a request', () => {
         origin: { address: () => '127.0.0.1', isSecure: () => isSecure },
       },
     );
-    /** One request; answers are `status header-block body`. */
+    /** Sends one request; responses are `status header-block body`. */
     async function send(
       of: Route,
       work: Work | null,
@@ -550,7 +550,7 @@ describe('the way of a request', () => {
     }
     const lines = () => said.filter((line) => !line.startsWith('uncount'));
     expect(lines()).toEqual(['error: requests cannot be served']);
-    // Others are served meanwhile.
+    // Other requests are served in the meantime.
     time.ms = 6_999;
     await send(entity, writing('1'));
     expect(lines()).toHaveLength(1);
@@ -577,7 +577,7 @@ describe('the way of a request', () => {
     admission.next = { rate: { ...RATE, countedSecond: 0 } };
     await send(entity, throwing(notReady));
     expect(said.splice(0)).toEqual(['uncount key_1 entity 0']);
-    // It was refused, so it is not counted.
+    // The request was refused, so it was not counted.
     admission.next = { rate: { ...RATE, countedSecond: null } };
     await send(entity, throwing(notReady));
     expect(said).toEqual([]);
@@ -615,7 +615,7 @@ describe('the way of a request', () => {
     }
     const [refused] = await send(entity, { kind: 'lookup', write: () => -1 });
     expect(refused?.status).toBe(500);
-    // Data that was made elsewhere, to the last byte of the room that is left.
+    // Data from another component, up to the last byte of the remaining buffer.
     for (const length of [300_000, 600_000]) {
       const late: Work = { kind: 'query', answer: async () => Buffer.from(text(length)) };
       expect((await send(entity, late))[0]?.body).toBe(`{"success":true,"data":${text(length)}}`);
@@ -680,7 +680,7 @@ describe('the way of a request', () => {
       ['work 3', 'commit 2', 'release', 'refund acc_1 e1', 'error: a request failed'],
     ]);
     said.length = 0;
-    // The answer has no reader, and without a key it cannot be asked for again.
+    // No client reads the response, and if it has no key, it cannot be requested again.
     await send(screen, work, { body, isGone: true });
     expect(said).toEqual(['work 3', 'release', 'error: a request failed']);
     said.length = 0;
@@ -706,7 +706,7 @@ describe('the way of a request', () => {
     ]);
     const [other] = await send(screen, work, { body: `${body} `, headers });
     expect([other?.status, other?.body.includes('another body')]).toEqual([400, true]);
-    // An answer that nothing pays for is no answer.
+    // A response that no reservation pays for is not sent.
     admission.next = { reservation: null };
     const [unpaid] = await send(screen, work, { body });
     expect([unpaid?.status, said.at(-1)]).toEqual([500, 'error: a request failed']);
@@ -760,7 +760,7 @@ describe('the way of a request', () => {
       false,
     ]);
     expect([said, asked.map(({ credits }) => credits)]).toEqual([[], [null]]);
-    // It has no use for the name of a request, so that a bad one does no harm.
+    // The operation ignores the Idempotency-Key, so an invalid one does no harm.
     const headers = { 'idempotency-key': 'not printable: é' };
     const work: Work = { kind: 'task', answer: async () => Buffer.from('7') };
     expect((await send(free, work, { body, headers }))[0]?.status).toBe(200);

@@ -1,4 +1,7 @@
-/** A client that writes bytes as they are and reads answers one by one: what a fetch would never send or forgive. */
+/**
+ * A client that writes bytes as they are and reads responses one by one, for requests that fetch would not send and responses it would
+ * reject.
+ */
 import { connect, type Socket } from 'node:net';
 
 export interface RawAnswer {
@@ -7,7 +10,7 @@ export interface RawAnswer {
   readonly body: string;
 }
 
-/** Cuts one complete answer off the front of a text (latin1); where it is not complete yet, how long the text has to be at least. */
+/** Cuts one complete response off the front of a text (latin1). If it is incomplete, returns the length that the text needs at least. */
 function cutAnswer(text: string, isHead = false): { answer: RawAnswer; rest: string } | number {
   const end = text.indexOf('\r\n\r\n');
   if (end < 0) return text.length + 1;
@@ -58,12 +61,12 @@ export class RawClient {
     if (!this.socket.destroyed) this.socket.write(text);
   }
 
-  /** The next answer; null where the server closed without one, or within `timeoutMs` said nothing. */
+  /** Reads the next response; null if the server closed without one, or sent nothing within `timeoutMs`. */
   async next(options: { timeoutMs?: number; isHead?: boolean } = {}): Promise<RawAnswer | null> {
     const deadline = performance.now() + (options.timeoutMs ?? 60_000);
     let needed = 0;
     for (;;) {
-      // A large answer is looked at when it is there, not at each piece of it.
+      // A large response is parsed when it is complete, not at each piece.
       if (this.#received.length >= needed) {
         const cut = cutAnswer(this.#received, options.isHead);
         if (typeof cut !== 'number') {
@@ -84,7 +87,7 @@ export class RawClient {
     }
   }
 
-  /** Resolves with true when the server has closed the connection within the time. */
+  /** Resolves with true if the server closes the connection in time. */
   async ended(timeoutMs: number): Promise<boolean> {
     const deadline = performance.now() + timeoutMs;
     while (!this.#closed && performance.now() < deadline) await new Promise((r) => setTimeout(r, 20));

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { AssayError } from '../../src/base/errors.ts';
 import { receiveUpload, type Upload } from '../../src/http/uploads.ts';
 
-/** A receiver over an upload that is opened when the test says so, and all that was told of it. */
+/** A receiver over an upload that the test opens, and a log of its calls. */
 function receiving() {
   const told: string[] = [];
   let open: (upload: Upload) => void = () => {};

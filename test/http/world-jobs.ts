@@ -1,4 +1,4 @@
-/** Bulk jobs in a folder: an upload is a file, its answer another in three stretches, made at once or when the test says so. */
+/** Bulk jobs in a folder: an upload is a file, its result another one in three parts, made at once or when the test says so. */
 import {
   appendFileSync,
   existsSync,
@@ -29,18 +29,18 @@ interface Held {
 }
 
 export interface FolderJobs extends BulkJobs {
-  /** Uploads that were begun and neither ended nor aborted. */
+  /** Uploads that were started and neither ended nor aborted. */
   readonly uploads: () => number;
   readonly aborted: () => number;
-  /** Answers `lines` more of a job that was held back; all where left out. */
+  /** Answers `lines` more of a held job, or all of them by default. */
   answer(id: string, lines?: number): void;
-  /** Jobs that are not answered at once. */
+  /** Whether new jobs wait for `answer`. */
   isHeld: boolean;
-  /** Work of each write of an upload. */
+  /** Runs at each write of an upload. */
   onWrite: (bytes: Uint8Array) => Promise<void> | void;
 }
 
-/** The answer of one line. */
+/** Returns the result of one line. */
 export const answerOf = (line: string): string => `${JSON.stringify({ asked: line, sanctioned: false })}\n`;
 
 export function folderJobs(folder: string): FolderJobs {

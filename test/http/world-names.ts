@@ -1,4 +1,4 @@
-/** The use cases of names as the front end's tests know them: two listed people, and matches cleared in memory. */
+/** The use cases of names for the tests of the front end: two listed people, and matches cleared in memory. */
 
 import { AssayError } from '../../src/base/errors.ts';
 import type { NameUseCases } from '../../src/http/ports.ts';

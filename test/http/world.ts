@@ -1,4 +1,4 @@
-/** A front end with real accounts in a folder of its own; behind it, use cases that know three addresses. */
+/** A front end with real accounts in a folder of its own, over use cases that know three addresses. */
 import { type Access, createAccess } from '../../src/accounts/access.ts';
 import type { Gate } from '../../src/accounts/gate.ts';
 import type { Permission } from '../../src/accounts/keys.ts';
@@ -223,7 +223,7 @@ const sanctionedFlag: KytFlag = {
 
 const binance = { name: 'Binance', category: 'EXCHANGE', threatLevel: 'SAFE' } as const;
 
-/** One transfer to the exchange, where anything is known. */
+/** One transfer to the exchange, if the address is known. */
 function traceAnswer(
   { chain, address }: Subject,
   direction: 'in' | 'out' | 'both',
@@ -291,7 +291,7 @@ function traceAnswer(
   };
 }
 
-/** As a writer writes: into the buffer if it fits. */
+/** Writes JSON like a writer: into the buffer if it fits. */
 function written(value: unknown, out: Buffer, offset: number): number {
   const bytes = Buffer.from(JSON.stringify(value));
   if (offset + bytes.length > out.length) return -1;
@@ -434,11 +434,11 @@ export interface WorldOptions extends Partial<HttpOptions> {
   readonly useCases?: Partial<UseCases>;
   readonly readiness?: Readiness;
   readonly log?: Logger;
-  /** The gate answers in a later turn, as one behind a network does. */
+  /** The gate answers in a later turn, like a gate behind a network. */
   readonly isGateLate?: boolean;
 }
 
-/** The same gate, a turn of the event loop later. */
+/** Returns the same gate, which answers a turn of the event loop later. */
 const late = (gate: Gate): Gate => ({
   ...gate,
   async admit(asked, monotonicMs) {

@@ -491,7 +491,7 @@ describe('what is left of jobs', () => {
   const idOf = (number: number): string => String(number).padStart(28, '0');
   const NOW = Date.UTC(2026, 10, 21);
 
-  /** Opens jobs over these records, waits until they are tidied, and lists what is left. */
+  /** Opens jobs over these records, waits until old ones are removed, and lists the remaining ones. */
   async function leftOf(
     records: readonly JobRecord[],
     { isShared = false, names = [] as readonly string[] } = {},
@@ -629,7 +629,7 @@ describe('the scheduler', () => {
   });
   const NONE = recordOf('none', 0).prefix;
 
-  /** A scheduler over records in memory and plans of one line a chunk, whose chunks end when the test says so. */
+  /** A scheduler over records in memory and plans of one line per chunk. Its chunks end when the test says so. */
   function world(slots: number) {
     const places = jobPlaces(folder.path);
     const records = new Map<string, JobRecord>();
@@ -704,7 +704,7 @@ describe('the scheduler', () => {
       writeFileSync(places.input(id), 'x');
       records.set(id, recordOf(id, lines, change));
     };
-    /** Waits for what the disk does, too. */
+    /** Waits for the disk too. */
     const until = async (isDone: () => boolean): Promise<void> => {
       for (let look = 0; look < 10_000 && !isDone(); look++)
         await new Promise((resolve) => realTimeout(resolve, 1));
@@ -752,7 +752,7 @@ describe('the scheduler', () => {
     add('j', 5);
     scheduler.start(null);
     await until(() => names().length === 1);
-    // The start is written; then the disk refuses for a second.
+    // The start is written; then writes to the disk fail for a second.
     const fault = new Error('no');
     faults.write.push(...Array.from({ length: 100 }, () => fault));
     await end('j 0');
@@ -806,7 +806,7 @@ describe('the scheduler', () => {
     await until(isEnded('bad'));
     expect(job('bad')).toMatchObject({ state: 'FAILED', error: 'Nobody may ask for it.' });
     await scheduler.stop();
-    // Starts, chunks, failures and ends: a scheduler of before writes none of them.
+    // Starts, chunks, failures and ends all carry this fence: an earlier scheduler wrote none of them.
     expect(new Set(fences)).toEqual(new Set([fence]));
   });
 

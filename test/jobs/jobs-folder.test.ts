@@ -1,4 +1,4 @@
-/** The folder of jobs, where each node may have it under a path of its own. */
+/** The folder of jobs, which each node may have under a path of its own. */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -39,7 +39,7 @@ describe('the folder of jobs', () => {
     close: async () => {},
   };
   const never = new AbortController().signal;
-  /** From a node that has it at `/jobs`, to one that has it at `folder`. */
+  /** Between a node that has it at `/jobs` and one that has it at `folder`. */
   const over = (folder: string): ChunkRunner => towardsOthers(fromOthers(last, folder, { log }), '/jobs');
 
   it('is found by a node that has it elsewhere', async () => {

@@ -1,4 +1,4 @@
-/** A folder with a published label snapshot of a few addresses, for what opens its stores by path. */
+/** A folder with a published label snapshot of a few addresses, for code that opens its stores by path. */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

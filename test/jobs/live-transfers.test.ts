@@ -18,7 +18,7 @@ import { type LabelFolder, labelFolder } from './label-folder.ts';
 
 const EXCHANGE = '0x28c6c06298d514db089934071355e5743bf21d60';
 const THREADS = 3;
-/** Each thread is given four at once: with three times as many as fit, all of them work. */
+/** Each thread takes four at once: with three times as many tasks, all threads work. */
 const QUESTIONS = THREADS * 4 * 3;
 
 let world: LabelFolder;
@@ -68,7 +68,7 @@ const transferTo = (index: number): Transfer => ({
   valueUsd: 2_000,
 });
 
-/** Writes as another process does, to its end. */
+/** Writes in another process and waits for its end. */
 function writeElsewhere(...indexes: readonly number[]): void {
   const store = pathToFileURL(join(projectRoot, 'dist/src/graph/store.js')).href;
   const script = `
@@ -87,7 +87,7 @@ function writeElsewhere(...indexes: readonly number[]): void {
   expect(status).toBe(0);
 }
 
-/** Asks all threads at once; the different answers to how many transactions the address has. */
+/** Queries all threads at once and returns the distinct transaction counts of the address. */
 async function transactionsOf(index: number): Promise<readonly (number | null)[]> {
   const asked = Array.from({ length: QUESTIONS }, () =>
     pool.run('screening', { chain: 'ETH', address: address(index) }),
@@ -137,7 +137,7 @@ describe('a thread of the pool', () => {
   it('reads while another process creates the file, and sees what that process writes', async () => {
     mkdirSync(graph, { recursive: true });
     const file = join(graph, 'eth.mdb');
-    // A writer makes the file, then the header, then one database after the other.
+    // A writer creates the file, then the header, then one database after the other.
     writeFileSync(file, '');
     expect(await transactionsOf(1)).toEqual([null]);
     const script = `
@@ -171,7 +171,7 @@ describe('a reading', () => {
     const asReading = createTaskReadings();
     expect(root.get('a')).toBe(1);
     put(2);
-    // The same code goes on: the library keeps its read transaction until the event loop runs.
+    // No turn of the event loop in between: the library keeps its read transaction until then.
     expect(root.get('a')).toBe(1);
     expect(asReading(() => root.get('a'))).toBe(2);
     put(3);

@@ -1,4 +1,4 @@
-/** Where a chain's transfers are: who answers, who follows, and what is said where nobody can. */
+/** The location of a chain's transfers: which node answers, which node follows, and the error if none can. */
 import { describe, expect, it } from 'vitest';
 import {
   type GraphUseCases,

@@ -41,7 +41,7 @@ interface Results {
   readonly results: readonly { readonly labels: readonly { readonly name: string }[] }[];
 }
 
-/** A worker that waits for the time it is told, fails, dies, or says whether it can require itself, an ES module. */
+/** A worker that waits for the given time, fails, dies, or reports whether it can require itself, an ES module. */
 function oddWorker(): URL {
   const path = join(world.path, 'odd.mjs');
   writeFileSync(
@@ -79,7 +79,7 @@ describe('the worker pool', () => {
     const { results } = JSON.parse(text(json)) as Results;
     expect(results[0]?.labels[0]?.name).toBe('Binance');
     expect(answered).toBe(1);
-    // On loan: the bytes stand in shared memory until they are given back.
+    // On loan: the bytes stay in shared memory until they are released.
     expect(json.buffer).toBeInstanceOf(SharedArrayBuffer);
     expect(release).toBeTypeOf('function');
   });
@@ -163,7 +163,7 @@ describe('the worker pool', () => {
     const run = (message: string): Promise<unknown> => running.run('screening', message as never);
     await expect(run('1')).resolves.toBe('1');
     writeFileSync(join(world.path, how), '');
-    // Those behind it wait for a thread that never comes.
+    // The tasks behind it wait for a thread that never starts.
     const asked = [run('die'), ...Array.from({ length: 10 }, () => run('1'))];
     for (const one of await Promise.allSettled(asked))
       expect(one).toMatchObject({ status: 'rejected', reason: { code: 'INTERNAL' } });

@@ -1,4 +1,7 @@
-/** Chunks and questions over BullMQ, on real servers: who works, what comes back, and what a death in the middle does. */
+/**
+ * Chunks and graph queries over BullMQ, on real servers: which worker runs them, which result returns, and the effect of a crash in the
+ * middle.
+ */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock as clock } from '../../src/base/clock.ts';
 import { AssayError } from '../../src/base/errors.ts';
@@ -63,7 +66,7 @@ function conform(url: () => string): void {
       newNode().queues.workChunks(
         runnerOf(2, async ({ output, chunk }) => {
           own.push(output);
-          // Nobody is through with all of it before the other has come.
+          // No worker ends its first chunk before the other has started one.
           do await new Promise((resolve) => setTimeout(resolve, 10));
           while (worked.some(({ length }) => length === 0));
           return { items: chunk, failed: 1, bytes: 2 };
@@ -204,7 +207,7 @@ describe.skipIf(!hasRedis)('queues in one Redis server', () => {
       (error: AssayError) => error.code,
     );
     await expect.poll(() => begun).toBe(2);
-    // Its connections end, and nobody says any more that it lives.
+    // Its connections end, and its heartbeats stop.
     void dying.queues.close();
     await dying.redis.close();
     other.queues.workChunks(

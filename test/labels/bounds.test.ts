@@ -255,7 +255,7 @@ describe('the primary label', () => {
   it('is decided by one rule after the other', () => {
     expect(wins({ sanctions: [entry] }, { class: 'list', confidence: 1 })).toEqual(['SANCTION', 'SANCTION']);
     expect(wins({ class: 'published' }, { class: 'structural', confidence: 1 })).toEqual(['CLASS', 'CLASS']);
-    // A list's word that is history counts as published.
+    // A label of a list that is no longer in force counts as published.
     expect(wins({ confidence: 0.6 }, { class: 'list' })).toEqual(['CONFIDENCE', 'CONFIDENCE']);
     expect(
       wins({ sanctions: [entry], source: best }, { sanctions: [entry], lastSeen: '2026-01-01' }),

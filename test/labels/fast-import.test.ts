@@ -45,7 +45,7 @@ async function run(csv: string): Promise<Outcome> {
     },
     { segment },
   );
-  // One label more, so that there is always something to build.
+  // One extra label, so that there is always something to build.
   const padding = new Uint8Array(22).fill(9);
   segment.add(padding, 0, 22, segment.template(template('padding')), 0, 0);
   await segment.close();
@@ -84,7 +84,7 @@ it.each([0, 2])(
           path,
           columns: COLUMNS,
           resolve: () => null,
-          // As a signal of the system, which the event loop delivers.
+          // Like a system signal, which the event loop delivers.
           slowRow: () => {
             if (taken++ === 0) setImmediate(() => interrupt.abort());
           },
@@ -99,7 +99,7 @@ it.each([0, 2])(
 );
 
 describe('the fast import of CSV on several threads', () => {
-  /** Four windows and a half: rows that share, rows of their own, quotes with line feeds, faults, late rests, CR LF. */
+  /** Four and a half windows: rows that share, rows of their own, quotes with line feeds, faults, late rests, CR LF. */
   const mixed = (): string => {
     let csv = HEADER;
     for (let n = 0; csv.length < 18 * 1024 * 1024; n++) {

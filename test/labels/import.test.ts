@@ -157,7 +157,7 @@ ${BINANCE},ETH,OKEx,EXCHANGE
     const listed = `exchange,chain,address\nbinance,ethereum,${BINANCE}\n`;
     await world.import({ source: 'exchanges', files: [world.file('cex.csv', listed)] });
     const labels = world.lookup(await world.build(), 'ETH', BINANCE);
-    // 0.8 twice: the user's own word ranks above the exchange list; then 0.6 by recency.
+    // 0.8 twice: the label of the user ranks above the exchange list; then 0.6 by recency.
     expect(labels.map((label) => label.entity.name)).toEqual(['Sure', 'Binance', 'Newer', 'Older']);
   });
 
@@ -307,7 +307,7 @@ describe('importing a sanctions list', () => {
     });
     const after = await world.build();
     expect([pool, WALLETS[1]!].map((one) => sanctionedIn(after, one))).toEqual([false, false]);
-    // What else the fact says of the mixer remains; a fact that says nothing else is gone.
+    // The other information of the fact about the mixer remains. If a fact has no other information, it is gone.
     expect(world.lookup(after, 'ETH', pool).map((label) => label.category)).toEqual(['MIXER']);
     expect(world.lookup(after, 'ETH', WALLETS[1]!)).toEqual([]);
   });

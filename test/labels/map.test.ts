@@ -16,15 +16,15 @@ const TRON = 'TUCsTq7TofTCJRRoHk6RvhMoS2mJLm5Yzq';
 
 describe('the chain of an address', () => {
   it.each([
-    // The hint where it fits a form that several coins share…
+    // The hint, if it fits a form that several coins share…
     [LEGACY, 'XBT', 'BTC'],
     [LEGACY, 'BCH', 'BCH'],
     [LEGACY, 'BSV', 'BSV'],
-    // …the coin that the form was made for where there is none…
+    // …the coin that the form was made for, if there is no hint…
     [LEGACY, null, 'BTC'],
     [P2SH, null, 'BTC'],
     [LEGACY, 'USDT', 'BTC'],
-    // …and the address where the hint does not fit.
+    // …and the chain of the address, if the hint does not fit.
     [LEGACY, 'ETH', 'BTC'],
     [TRON, 'XBT', 'TRON'],
     [TRON, 'USDT', 'TRON'],

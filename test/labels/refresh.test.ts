@@ -107,7 +107,7 @@ describe('a refresh', () => {
     await refresh(['ofac']);
     const first = checkedAt();
     world.now += 3_600_000;
-    // Long enough to pass the check of sizes: it is the parties that are gone.
+    // Long enough to pass the check of sizes; only the parties are missing.
     const padded = list(
       '03/21/2025',
       'CYBER2',

@@ -1,4 +1,4 @@
-/** Addresses that lists of ransomware carry although their holder is not the criminal: the publisher's own rows beside what ships. */
+/** Addresses on ransomware lists that the criminal does not hold: the publisher's own rows beside the shipped labels. */
 import { createReadStream } from 'node:fs';
 import { createGunzip } from 'node:zlib';
 import { extract } from 'tar-stream';
@@ -22,7 +22,7 @@ const PACKS = ['ransomware.yaml', 'ransomwhere.yaml'];
 
 const policy = loadPolicy(loadTaxonomy().rows);
 
-/** The packs of the archive, by name. */
+/** Reads the packs of the archive, by name. */
 async function readPacks(): Promise<Map<string, string>> {
   const packs = new Map<string, string>();
   const archive = createReadStream(sharedData('graphsense', 'graphsense-tagpacks.tar.gz'));

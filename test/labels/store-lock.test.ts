@@ -54,5 +54,5 @@ describe('the lock of the store', () => {
   });
 });
 
-/** The id of a process that has run and ended. */
+/** Returns the id of a process that has run and ended. */
 const deadPid = (): number => spawnSync(process.execPath, ['-e', '']).pid;

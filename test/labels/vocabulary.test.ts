@@ -25,7 +25,7 @@ describe('the taxonomy', () => {
   it('has a row for every category, and every threat has its weight', () => {
     expect(taxonomy.rows.map((row) => row.id)).toEqual([...CATEGORIES]);
     for (const row of taxonomy.rows) {
-      // From a confidence of 0.8 on the level alone makes 80 points.
+      // From a confidence of 0.8 on, the level alone makes 80 points.
       if (threatOrder(row.threatLevel) === 4) expect(row.weight, row.id).toBeGreaterThanOrEqual(75);
       if (row.threatLevel === 'SAFE') expect(row.weight, row.id).toBeLessThanOrEqual(10);
     }
@@ -85,7 +85,7 @@ describe('names of entities', () => {
   });
 });
 
-/** What the files of a source say that the rules do not know. */
+/** Collects the words, currencies and confidences in the files of a source that the rules do not know. */
 async function unknownIn(
   source: string,
   reader: SourceReader,

@@ -1,4 +1,4 @@
-/** Addresses that every analyst knows, of all chains, looked up in an index of what ships and nothing else. */
+/** Well-known addresses of all chains, looked up in an index of only the shipped labels. */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseChainId } from '../../src/chains/registry.ts';

@@ -1,4 +1,4 @@
-/** A store of labels in a folder of its own, with a clock that stands still until it is moved. */
+/** A store of labels in a folder of its own, with a clock that only the test moves. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ export interface World {
   readonly snapshotsFolder: string;
   readonly deps: ImportDeps;
   now: number;
-  /** Writes a file of the world and gives its path. */
+  /** Writes a file of the world and returns its path. */
   file(name: string, text: string): string;
   import(request: ImportRequest): Promise<ImportReport>;
   /** Builds the index and opens it. */

@@ -1,9 +1,9 @@
-/** A paced mix of requests as many clients send it, and a check of every answer. */
+/** A paced mix of requests as many clients would send it, and a check of every response. */
 import { randomUUID } from 'node:crypto';
 import { powerLawAddress } from '../../scripts/power-law-graph.ts';
 import { GRAPH } from './world.ts';
 
-/** Sends one request; throws if the answer is not what it must be. */
+/** Sends one request; throws if the response is wrong. */
 type Send = (target: Target, turn: number) => Promise<void>;
 
 export interface Target {
@@ -16,7 +16,7 @@ interface Kind {
   readonly send: Send;
 }
 
-/** Requests under way at once; beyond them a turn is left out, so that a busy machine gets less load and not a growing queue. */
+/** Requests in flight at once; beyond them a turn is skipped, so that a busy machine gets less load and not a growing queue. */
 const IN_FLIGHT_MAX = 64;
 const TICK_MS = 10;
 const BULK_ADDRESSES = 100;
@@ -97,7 +97,7 @@ async function bulk(target: Target, turn: number): Promise<void> {
   must(data.results.length === BULK_ADDRESSES, 'bulk', data);
 }
 
-/** Every third is sent again with its key, and must be answered the same. */
+/** Every third request is sent again with its key, and must get the same response. */
 async function screening(target: Target, turn: number): Promise<void> {
   const address = knownAt(turn);
   const request = {
@@ -134,7 +134,7 @@ async function names(target: Target, turn: number): Promise<void> {
   must(answer.results.length === asked.length, 'names', answer);
 }
 
-/** Watches a wallet, reads it and its lists, and lets it go: what is there stays of one size. */
+/** Adds a wallet, reads it and its lists, and removes it, so that the stored data keeps its size. */
 async function monitoring(target: Target, turn: number): Promise<void> {
   const path = '/api/v1/monitoring/wallets';
   const address = unknownAt(turn + 2 ** 40);
@@ -179,7 +179,7 @@ async function badRequests(target: Target, turn: number): Promise<void> {
   await ask(target, turn, bad[turn % bad.length] as Request);
 }
 
-/** A job of NDJSON lines from its body to its result, which is deleted. */
+/** Sends a job of NDJSON lines, reads its result and deletes it. */
 async function jobs(target: Target, turn: number): Promise<void> {
   const lines = Array.from({ length: JOB_LINES }, (_, index) =>
     JSON.stringify({ address: knownAt(turn + index) }),
@@ -203,7 +203,7 @@ async function jobs(target: Target, turn: number): Promise<void> {
   await ask(target, turn, { method: 'DELETE', path });
 }
 
-/** About 230 requests a second: half of one of two cores, so that another process beside them changes little. */
+/** About 230 requests a second: half of one of two cores, so that another process on the machine changes little. */
 export const KINDS = {
   oracle: { perSecond: 100, send: oracle },
   labels: { perSecond: 50, send: labels },
@@ -229,11 +229,11 @@ export interface LoadReport {
 const FAILURES_KEPT = 20;
 
 export interface Load {
-  /** Stops sending, and waits for what is under way. */
+  /** Stops sending, and waits for requests in flight. */
   end(): Promise<LoadReport>;
 }
 
-/** Begins to send. @param rate factor to the pace of each kind */
+/** Starts to send. @param rate factor to the pace of each kind */
 export function startLoad(target: Target, names: readonly KindName[], rate = 1): Load {
   const answered: Record<string, number> = {};
   const failures: string[] = [];

@@ -1,5 +1,5 @@
 /**
- * Ten minutes of mixed load against the built server: every answer is right, and the memory of the process is flat after its warm-up.
+ * Ten minutes of mixed load against the built server: every response is right, and the memory of the process is flat after its warm-up.
  * Settings: ASSAY_LONG_SECONDS (600), ASSAY_LONG_KINDS (names of load.ts with commas; all), ASSAY_LONG_RATE (1).
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -17,8 +17,8 @@ const NAMES = ALL.filter((name) => process.env.ASSAY_LONG_KINDS?.split(',').incl
 const SAMPLE_MS = 1_000;
 const INGEST_EVERY_MS = 30_000;
 /**
- * Parts of the run that are compared. In the first three tenths tables and heaps grow to what the load needs; a leak grows from then on as
- * before. Each window has many collections of garbage, so its median does not depend on when one ran.
+ * The parts of the run that are compared. In the first three tenths, tables and heaps grow to the size that the load needs; a leak keeps
+ * growing after that. Each window has many garbage collections, so its median does not depend on the time of one.
  */
 const BEFORE = [0.3, 0.5] as const;
 const AFTER = [0.8, 1] as const;
@@ -28,7 +28,7 @@ let world: BusyWorld;
 let server: RunningServer;
 beforeAll(async () => {
   world = await busyWorld();
-  // As in the image: what the allocator keeps is a part of what is measured.
+  // As in the image, because the memory that the allocator retains is a part of the result.
   server = await world.serve(allocatorSettings('Dockerfile'));
 }, 600_000);
 afterAll(() => world?.end());
@@ -36,7 +36,7 @@ afterAll(() => world?.end());
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const megabytes = (bytes: number): string => (bytes / 2 ** 20).toFixed(1);
 
-/** Ingests further transfers every while, until it is stopped. */
+/** Ingests further transfers at intervals, until `isOver` returns true. */
 async function ingestBeside(isOver: () => boolean): Promise<number> {
   let rounds = 0;
   for (let nextMs = performance.now() + INGEST_EVERY_MS; !isOver(); await sleep(SAMPLE_MS)) {

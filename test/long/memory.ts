@@ -1,4 +1,4 @@
-/** The memory of a server that is measured from outside. */
+/** The memory of a server, measured from outside. */
 import { type ProcessMemory, processMemory } from '../../src/base/process-memory.ts';
 
 /** Reads the memory of a process. @param pid of a process of this machine, which must be Linux */

@@ -12,10 +12,10 @@ import { newWorld, type World } from '../e2e/program.ts';
 
 export const GRAPH = { addresses: 60_000, edges: 300_000, seed: 1 } as const;
 export const ACCOUNTS = 200;
-/** One transfer in so many addresses has a label: most addresses of a chain are unknown. */
+/** One label per this many addresses: most addresses of a chain are unknown. */
 const LABELLED_EVERY = 25;
 const CATEGORIES = ['EXCHANGE', 'DEX', 'GAMBLING', 'BRIDGE', 'MIXER', 'SCAM', 'DARKNET_MARKET'];
-/** Finite, and out of reach: the load is what it is, whichever key sends it. */
+/** Finite but out of reach, so that the load does not depend on the key that sends it. */
 const REQUESTS_A_MINUTE = 1_000_000;
 const RATE_LIMITS: RateOverrides = {
   screening: REQUESTS_A_MINUTE,
@@ -72,7 +72,7 @@ async function makeKeys(world: World): Promise<string[]> {
   }
 }
 
-/** Makes the folder by the commands that an operator runs. */
+/** Creates the folder by the commands that an operator runs. */
 export async function busyWorld(): Promise<BusyWorld> {
   const world = newWorld();
   const transfers = join(world.folder, 'transfers.csv');
@@ -91,7 +91,7 @@ export async function busyWorld(): Promise<BusyWorld> {
   return { ...world, keys: await makeKeys(world) };
 }
 
-/** Ingests further transfers beside the server. @param round number from 1: each brings transactions of its own */
+/** Ingests further transfers while the server runs. @param round number from 1: each brings transactions of its own */
 export async function ingestMore(world: World, round: number): Promise<void> {
   const file = join(world.folder, 'more.csv');
   writePowerLawCsv(file, { ...GRAPH, edges: 300, seed: 1_000_000 * round });

@@ -187,7 +187,7 @@ describe('stores of monitoring', () => {
       now = START + interval;
       expect(due()).toEqual([{ accountId: 'a', walletId: 'w1', changes: 0 }]);
       expect(queue.due('BSC', { behindAlert: 10, scheduled: 10 })).toEqual([]);
-      // A place that is there stays as it is.
+      // An existing place in the queue does not change.
       await run(() => queue.keep({ ...wallet, screenedAtMs: now }));
       expect(due()).toHaveLength(1);
       await run(() => queue.keep({ ...wallet, status: 'PAUSED' }));
@@ -271,7 +271,7 @@ describe('a write under a lease', () => {
   it('is refused to a holder of before, whatever it writes, and leaves nothing behind', async () => {
     const folder = tempFolder();
     const fences: (Fence | null)[] = [];
-    /** Of the lease, the fifth holder is the newest. */
+    /** The fifth holder of the lease is the newest. */
     const openStore: OpenStore = (path, version, options) => {
       const live = openLiveStore(path, version, options);
       const root = new Proxy<LiveRoot>(live.root, {
@@ -934,7 +934,7 @@ describe('the courier', () => {
     vi.useRealTimers();
   });
 
-  /** A courier over a queue in memory, whose receivers answer when the test says so. */
+  /** A courier over a queue in memory. Its receivers answer when the test says so. */
   function world(leases?: Leases) {
     const queue: Waiting[] = [];
     const under = new Map<string, (outcome: Outcome | Error) => void>();
@@ -1072,7 +1072,7 @@ describe('the courier', () => {
     await endAll(RETRY);
     await done;
     for (let at = 0; at < half + 10; at++) put(hook(at), `again${at}`);
-    // Three of each: the room ends within a receiver.
+    // Three of each, so that the limit is reached within a receiver.
     for (let at = 0; at < half; at++)
       for (const each of ['a', 'b', 'c']) put(hook(`well${at}`), `well${at}${each}`);
     done = courier.runDue();
@@ -1115,7 +1115,7 @@ describe('the courier', () => {
     for (const error of [new Error('broken'), new AssayError('INTERNAL', 'broken')]) {
       await turns();
       await end('d', error);
-      // It is not asked again at once.
+      // It is not sent again at once.
       expect(under.size).toBe(0);
       await vi.advanceTimersByTimeAsync(250);
     }
@@ -1208,7 +1208,7 @@ describe('the courier', () => {
     expect(sent).toEqual(['d']);
     await endAll();
     await Promise.all([courier.stop(), vi.advanceTimersByTimeAsync(1_000)]);
-    // Digests and attempts.
+    // Both digests and attempts.
     expect(new Set(state.fences)).toEqual(new Set([fence]));
     expect(state.fences.length).toBeGreaterThan(state.days);
   });
@@ -1270,7 +1270,7 @@ describe('the listener', () => {
   });
   type Event = Parameters<typeof takeEvent>[1];
 
-  /** A listener of ETH over a store in memory; each subscription gives what `scripts` has next, and then an end or a fault. */
+  /** A listener of ETH over a store in memory; each subscription yields the next entry of `scripts`, and then an end or a fault. */
   function world({
     hasAdapter = true,
     duties = null as ReadonlyMap<string, Duty> | null,
@@ -1453,7 +1453,7 @@ describe('the listener', () => {
     listener.start();
     await turns();
     listener.nudge();
-    // Nothing changed: the wallets are not read again.
+    // Nothing changed, so the wallets are not read again.
     expect(state.reads).toBe(1);
     state.duties = new Map([['ETH', 'OTHERS']]);
     await vi.advanceTimersByTimeAsync(1_000);
@@ -1467,14 +1467,14 @@ describe('the listener', () => {
     state.duties = new Map([['ETH', 'MINE']]);
     await vi.advanceTimersByTimeAsync(1_000);
     expect(said.at(-1)).toBe('from 1');
-    // A generation that is not a step behind: all wallets are read.
+    // The generation advanced by more than one step, so all wallets are read.
     watched.length = 0;
     state.generation = 5;
     state.duties = new Map();
     listener.nudge();
     await turns();
     expect([said.at(-1), listener.states(), listener.watched]).toEqual(['forget ETH', [], 0]);
-    // One step: the change alone.
+    // One step: only the change is read.
     state.generation = 6;
     state.changes = [{ ...walletOf(), accountId: 'a', walletId: idOf(2), isActive: true }];
     listener.nudge();

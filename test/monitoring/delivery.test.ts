@@ -31,7 +31,7 @@ interface Received {
   readonly body: string;
 }
 
-/** A receiver on loopback; `answer` decides what it says. */
+/** A receiver on loopback; `answer` returns its response. */
 async function receiver(
   answer: (
     received: Received,
@@ -68,7 +68,7 @@ async function receiver(
   };
 }
 
-/** A clock that a test moves; durations stay real. */
+/** A clock that the test sets; durations stay real. */
 function movableClock() {
   // The reference library compares signatures with the real time.
   let now = Date.now();
@@ -288,7 +288,7 @@ overLiveStates((makeState) => {
       await world.raise(world.wallet({ customWebhookUrl: hook.url }));
       await world.courier.runDue();
       const longest = retryWaitMs(RETRY_WAITS_MS.length, LIMITS.retryAfterMaxMs, 1) as number;
-      // The next attempt lies ahead by the first wait, and by what the clock goes back.
+      // The next attempt lies ahead by the first wait plus the amount by which the clock is set back.
       const backMs = longest - (RETRY_WAITS_MS[0] as number) - 60_000;
       world.clock.advance(-backMs);
       await world.courier.runDue();
@@ -503,7 +503,7 @@ overLiveStates((makeState) => {
       const hook = await listen(OK);
       await world.raise(world.wallet({ customWebhookUrl: hook.url, alertFrequency: 'daily' }));
       const { clock, courier } = world;
-      // Nodes whose clocks differ by seconds close no day early.
+      // Clocks of nodes may differ by seconds, so a day is not closed early.
       clock.advance(-1_000 - (clock.now() % (24 * 3_600_000)));
       await courier.runDue();
       expect(hook.received).toHaveLength(0);

@@ -1,8 +1,8 @@
-/** Evidence for rules, as tests need it. */
+/** Evidence for the tests of rules. */
 import type { Evidence } from '../../src/monitoring/rules.ts';
 import { UNATTRIBUTED } from '../../src/screening/attribution.ts';
 
-/** Inbound evidence of 5,000 USD from an address that no label names, but for `change`. */
+/** Returns inbound evidence of 5,000 USD from an unlabelled address, with the fields of `change`. */
 export const evidence = (change: Partial<Evidence>): Evidence => ({
   direction: 'in',
   amountUsd: 5_000,

@@ -1,4 +1,4 @@
-/** A webhook that is delivered at the moment the disk becomes full: its receiver gets it once, and its record follows. */
+/** If the disk becomes full while a webhook is delivered, its receiver gets it once, and its record is written later. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -42,7 +42,7 @@ describe.skipIf(refusal !== null)(
         request.on('end', () => {
           received++;
           if (received === 1) {
-            // A reader holds the pages of the store: no commit finds a free one in its file.
+            // A reader holds the pages of the store, so that no commit finds a free one in its file.
             const reader = openEnvironment(path, { readOnly: true });
             const reading = reader.useReadTransaction();
             disk.fill();
@@ -99,7 +99,7 @@ describe.skipIf(refusal !== null)(
         courier.start();
         outbox.wake();
         await expect.poll(() => received).toBe(1);
-        // Several looks of the courier, each of which would send it again.
+        // Several rounds of the courier, each of which would send it again.
         await new Promise((resolve) => setTimeout(resolve, 3_000));
         expect(received).toBe(1);
         const status = (): unknown => outbox.list('a', {}, { limit: 10 }).deliveries.map((one) => one.status);

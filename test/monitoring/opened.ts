@@ -1,4 +1,4 @@
-/** Monitoring with real stores below a folder, and nobody around it: no chain, no label, one score for all. */
+/** Monitoring with real stores below a folder, and nothing around it: no chain, no label, one score for all. */
 
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';

@@ -1,4 +1,4 @@
-/** Alerts about counterparties of a designated owner: from the day of the designation on, and not about what came before. */
+/** Alerts about counterparties of a designated owner: from the day of the designation on, but not about earlier transfers. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
 import { systemRandom } from '../../src/base/random.ts';
@@ -75,7 +75,7 @@ const processor = () =>
     labels: () => reader,
   });
 
-/** Takes a block of one transfer from `from`, and gives the alerts so far. */
+/** Applies a block of one transfer from `from`, and returns the alerts so far. */
 async function received(from: string, date: string) {
   const height = heights++;
   const timestampMs = Date.parse(date);

@@ -9,7 +9,7 @@ import {
 } from '../../src/base/outbound.ts';
 import { checkReceiverUrl } from '../../src/monitoring/delivery/receiver-url.ts';
 
-/** First, last and one inner address of every range that is not public. */
+/** The first, the last and one inner address of every range that is not public. */
 const PRIVATE_IPV4 = [
   ['0.0.0.0', '0.1.2.3', '0.255.255.255'],
   ['10.0.0.0', '10.20.30.40', '10.255.255.255'],
@@ -30,7 +30,7 @@ const PRIVATE_IPV4 = [
 
 const octets = (ip: string): number[] => ip.split('.').map(Number);
 const asNumber = (ip: string): number => octets(ip).reduce((sum, part) => sum * 256 + part, 0);
-/** The same address in the forms that URL parsers, and old C libraries, take. */
+/** The same address in the forms that URL parsers, and old C libraries, accept. */
 const OTHER_FORMS: readonly ((ip: string) => string)[] = [
   (ip) => String(asNumber(ip)),
   (ip) => `0x${asNumber(ip).toString(16)}`,

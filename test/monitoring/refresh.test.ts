@@ -1,4 +1,4 @@
-/** Wallets are screened again behind their alerts and by schedule: once, on one node, and bounded. */
+/** Wallets are screened again after their alerts and by schedule: once, on one node, and within limits. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { createRedisLeases } from '../../src/base/leases-redis.ts';
@@ -19,7 +19,7 @@ import { NOTHING_READ, openedMonitoring, screeningJson } from './opened.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** Behind an alert: the gap since the last screening, the delay, the look, and a busy machine. */
+/** After an alert: the gap since the last screening, the delay, the interval of checks, and time for a busy machine. */
 const SOON = { timeout: LIMITS.walletRefreshGapMs + LIMITS.walletRefreshLookMs + 20_000, interval: 50 };
 
 const address = (n: number): string => `0x${n.toString(16).padStart(40, '0')}`;
@@ -37,19 +37,19 @@ const FINDING: AlertDraft = {
   final: true,
 };
 
-/** A clock that a test moves; its time goes on meanwhile. */
+/** A clock that the test moves and that runs on in between. */
 class MovedClock {
   aheadMs = 0;
   now = (): number => Date.now() + this.aheadMs;
   monotonic = (): number => performance.now();
 }
 
-/** Screenings with one score for all, which a test changes. */
+/** Screenings with one score for all, which the test sets. */
 class Screenings {
   readonly asked: string[] = [];
   score: readonly [number, RiskLevel] = [0, 'LOW'];
   readonly clock: MovedClock;
-  /** Waited for by each screening before it answers. */
+  /** Each screening waits for it before it answers. */
   held: Promise<unknown> = Promise.resolve();
   isFailing = false;
 
@@ -142,7 +142,7 @@ overLiveStates((makeState) => {
   it('screens once for the alerts of a moment, and again for one that came while it screened', async () => {
     const wallet = await register(1);
     start();
-    // The gap since the registration is over.
+    // The gap since the registration has passed.
     clock.aheadMs += LIMITS.walletRefreshGapMs;
     let release: (value?: unknown) => void = () => {};
     screenings.held = new Promise((resolve) => {
@@ -203,7 +203,7 @@ overLiveStates((makeState) => {
     await expect.poll(() => wallets.map((wallet) => current(wallet).riskScore), SOON).toEqual([54, 0, 54]);
     await sleep(3 * LIMITS.walletRefreshLookMs);
     expect(screenings.asked.length).toBe(5);
-    // A wallet that comes back after its day is screened at once.
+    // If a wallet is reactivated after its day, it is screened at once.
     await monitoring.service.change('a', wallets[1].id, { status: 'ACTIVE' });
     await expect.poll(() => current(wallets[1]).riskScore, SOON).toBe(54);
     clock.aheadMs += DAY_MS;
@@ -220,7 +220,7 @@ overLiveStates((makeState) => {
     start();
     const scores = () => [scheduled, alerted].map((wallet) => current(wallet).riskScore);
     await expect.poll(scores, SOON).toEqual([54, 54]);
-    // From then on by the clock as it is.
+    // From then on, the current clock counts.
     expect(screenings.asked.length).toBe(4);
     screenings.score = [80, 'CRITICAL'];
     clock.aheadMs += LIMITS.walletRefreshGapMs;

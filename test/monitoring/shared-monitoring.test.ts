@@ -1,4 +1,7 @@
-/** Monitoring on two nodes that share a Redis: what one writes the other tells, once; and who lost a lease writes nothing. */
+/**
+ * Monitoring on two nodes that share a Redis: the writes of one node are announced once by the other, and a former lease holder cannot
+ * write.
+ */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { systemRandom } from '../../src/base/random.ts';
@@ -138,7 +141,7 @@ describe.skipIf(!hasRedis)('two nodes that watch', () => {
     await expect.poll(() => far.store.generation()).toBe(before + 1);
     expect(far.store.watchChanges(before)).toMatchObject([{ walletId: wallet.id, isActive: true }]);
     expect(far.store.wallets('a', { includeDeleted: false }, { limit: 10, offset: 0 }).total).toBe(1);
-    // The same address of the same account, on both at once.
+    // The same address of the same account, on both nodes at once.
     const both = await Promise.allSettled([near, far].map(({ store }) => store.addWallet(draft(2), 10)));
     expect(both.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   });
@@ -160,7 +163,7 @@ describe.skipIf(!hasRedis)('two nodes that watch', () => {
     await block(far, wallet, 2, 8);
     await expect.poll(() => near.store.blocks('ETH')).toEqual(far.store.blocks('ETH'));
     expect(near.store.alerts('a', {}, { limit: 9, offset: 0 }).total).toBe(2);
-    // Read already, by the other.
+    // The other node has already read this block.
     await block(near, wallet, 2, 8);
     expect(near.store.alerts('a', {}, { limit: 9, offset: 0 }).total).toBe(2);
   });

@@ -1,4 +1,4 @@
-/** How monitoring begins and ends: over a store that cannot be read yet, and with a chain that is just being left. */
+/** How monitoring starts and stops: over a store that cannot be read yet, and with a chain from which it is just disconnecting. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AssayError } from '../../src/base/errors.ts';
 import { type OpenStore, openLiveStore } from '../../src/base/live-store.ts';
@@ -17,7 +17,7 @@ afterEach(() => folder.remove());
 
 const opened = (deps: Partial<MonitoringDeps>): Monitoring => openedMonitoring(folder.path, deps);
 
-/** A store of this machine that can be read when `ready` says so. */
+/** A local store that can be read once `ready` resolves. */
 const readyBy =
   (ready: () => Promise<void>): OpenStore =>
   (...store) => ({ ...openLiveStore(...store), ready });
@@ -59,7 +59,7 @@ describe('monitoring', () => {
     const told: string[] = [];
     const adapter: Pick<ChainAdapter, 'subscribe' | 'head'> = {
       head: async () => ({ height: 1 }) as Awaited<ReturnType<ChainAdapter['head']>>,
-      // Nothing comes, and the node takes its time to be left.
+      // The subscription yields nothing, and takes a while to end.
       async *subscribe(_, { signal }) {
         told.push('followed');
         await new Promise((resolve) => signal.addEventListener('abort', resolve));

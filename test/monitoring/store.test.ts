@@ -76,7 +76,7 @@ overLiveStates((makeState) => {
     riskScore: null,
     riskLevel: null,
   });
-  /** A block with one alerting transfer to the wallet. */
+  /** Applies a block with one alerting transfer to the wallet. */
   const block = (
     wallet: MonitoredWallet,
     height: number,
@@ -221,7 +221,7 @@ overLiveStates((makeState) => {
         ['0xb', 12, false],
         ['0xa', 10, false],
       ]);
-      // What was revived is final by its new block, not by the old one.
+      // A revived transfer becomes final with its new block, not with the old one.
       for (let height = 13; height <= 14; height++)
         await store.applyBlock('ETH', { height, hash: `c${height}` }, () => {});
       expect(alertsOf().every(({ final }) => final)).toBe(true);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { MonitoredWallet, WatchChange } from '../../src/monitoring/records.ts';
 import { createWalletLists } from '../../src/monitoring/wallet-lists.ts';
 
-/** The store behind the lists, with the fields that lists look at. */
+/** The store behind the lists, with the fields that lists read. */
 function world() {
   const wallets = new Map<string, MonitoredWallet>();
   const changes: WatchChange[] = [];

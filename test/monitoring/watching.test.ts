@@ -1,4 +1,6 @@
-/** Who is watched and from where: lists in memory, the table of addresses, where reading begins, and who is looked at again. */
+/**
+ * Watched wallets: lists in memory, the table of addresses, the block at which reading begins, and counterparties that are checked again.
+ */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
 import { LIMITS } from '../../src/base/limits.ts';
@@ -74,7 +76,7 @@ describe('lists and the table of addresses', () => {
         try {
           all.push(await store.addWallet(draft(n, { accountId, label, chain: n % 2 ? 'ETH' : 'BSC' }), 100));
         } catch {
-          // It is there already.
+          // The file exists already.
         }
       } else {
         const status = (['ACTIVE', 'PAUSED', 'DELETED'] as const)[next() % 3] ?? 'ACTIVE';
@@ -179,7 +181,7 @@ describe('counterparties', () => {
           },
         }) as unknown as LabelReader,
     }).recheck(signal);
-  /** A wallet that dealt with so many others, `daysAgo`. */
+  /** Adds a wallet that dealt with `count` others, `daysAgo`. */
   async function dealt(count: number, daysAgo = 1): Promise<MonitoredWallet> {
     const wallet = await store.addWallet(draft(1), 10);
     await store.write((writer) => {
@@ -262,7 +264,7 @@ describe('counterparties', () => {
     await store.changeWallet('a', wallet.id, (one) => ({ ...one, status: 'PAUSED' }));
     expect(await recheck()).toEqual({ counterparties: 1, alerts: 0 });
     await store.changeWallet('a', wallet.id, (one) => ({ ...one, status: 'ACTIVE' }));
-    // It was on the list already when it was looked at last.
+    // It was on the list already at the last check.
     dataVersion = 'v2';
     expect(await recheck()).toEqual({ counterparties: 1, alerts: 0 });
     listed.clear();
@@ -281,7 +283,7 @@ describe('counterparties', () => {
     for (let rounds = 0; ; rounds++) {
       const stop = new AbortController();
       const looked = recheck(stop.signal);
-      // After the first pages, whatever else happens.
+      // Aborted after the first pages, at any step.
       for (let turns = 0; turns < 3; turns++) await new Promise((resolve) => setImmediate(resolve));
       stop.abort();
       const isWhole = await looked.then(
@@ -431,7 +433,7 @@ describe('prices of a block', () => {
   });
 
   it('that fail are not known', async () => {
-    // biome-ignore lint/correctness/useYield: it fails before.
+    // biome-ignore lint/correctness/useYield: it throws before it could yield.
     const seen = await take(async function* () {
       throw new Error('no prices today');
     });
@@ -487,7 +489,7 @@ describe('a block', () => {
     expect(transactions(wallet.id)).toEqual([['0x2', 'in', 11]]);
     const table = buildWatchTable(store.watched());
     await store.changeWallet('a', wallet.id, (one) => ({ ...one, status: 'PAUSED' }));
-    // The table is of the moment before.
+    // The table is that of the moment before.
     await processor().block(
       'ETH',
       {

@@ -315,7 +315,7 @@ describe('fingerprints', () => {
       writeFileSync(path, bytes);
       expect(() => openFingerprints(join(folder.path, 'f'))).toThrow('fingerprints.bin is damaged');
     }
-    // One of an earlier version has no checksum.
+    // A file of an earlier version has no checksum.
     rmSync(path.replace('.bin', '.json'));
     expect(() => openFingerprints(join(folder.path, 'f'))).not.toThrow();
   });

@@ -1,4 +1,4 @@
-/** From lists to a published index: when one is built, what is in it, how it is swapped, and what an answer says of its lists. */
+/** From lists to a published index: when it is built, its contents, how it is swapped, and the lists that an answer names. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ import { FTM_LINES } from '../sources/opensanctions/samples.ts';
 const clock: Clock = { now: () => Date.parse('2026-11-21T12:00:00Z'), monotonic: () => 0 };
 const log = createLogger({ level: 'silent' });
 
-/** An index that knows names in their own letters only: what is tested here is all around it. */
+/** An index that matches names only by their own letters: the tests are about everything around it. */
 const plainIndexer: NameIndexer = {
   async build(stream, folder) {
     const entities: NameEntity[] = [];

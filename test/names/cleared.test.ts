@@ -1,4 +1,4 @@
-/** Cleared matches: one account's own, kept until taken back, found by the name in any letter case. */
+/** Cleared matches: they belong to one account, are kept until deleted, and are found by the name in any letter case. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

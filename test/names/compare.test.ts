@@ -1,4 +1,4 @@
-/** The matcher's core: what each script and spelling becomes, what meets what, and the properties that hold for any two names. */
+/** The core of the matcher: how it reads each script and spelling, which names match, and the properties that hold for any two names. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { align, features } from '../../src/names/compare.ts';

@@ -1,4 +1,6 @@
-/** The index of names: the same answers whatever the order of lists, filters that change no score, and the real lists found again. */
+/**
+ * The index of names: the same answers for any order of lists, filters that change no score, and matches of the real lists with themselves.
+ */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

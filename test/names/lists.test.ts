@@ -1,4 +1,4 @@
-/** The store of listed parties: which file decides, what becomes of those who leave a list, and what is refused. */
+/** The store of listed parties: which file decides, how parties that leave a list are kept, and which files are refused. */
 import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -50,7 +50,7 @@ describe('own and published lists', () => {
     await importNameFiles({ source: 'people', files: [own('A,pep,1\nB,pep,2\nC,adverse_media,3\n')] }, deps);
     const [report] = await importNameFiles(
       { source: 'people', files: [own('A,pep,1\nD,pep,4\n')], published: '2026-11-20' },
-      // A user's own file may be dated back: the newer import must be forced then.
+      // A user may date a file of their own back, so an import of an older date must be forced.
       deps,
     );
     expect(report).toMatchObject({ status: 'older' });

@@ -63,7 +63,7 @@ describe('what ships', () => {
       for (const code of jurisdictions) expect(() => parseScope(code)).not.toThrow();
       expect(new URL(sourceUrl).protocol).toBe('https:');
       expect(asOf).toMatch(/^\d{4}-\d{2}-\d{2}$/);
-      // None of them is the exchange's current page: nobody is to take them for today's terms.
+      // None of them is the exchange's current page, so they must not pass for today's terms.
       expect(verified).toBe(false);
     }
   });
@@ -214,9 +214,9 @@ describe('looking an exchange up', () => {
       expect(other.statuses.answer('kraken-clone.example', undefined).registrations).toMatchObject([
         { status: 'WARNING' },
       ]);
-      // A warning about the site of the exchange itself is about the exchange.
+      // A warning about the site of the exchange itself applies to the exchange.
       expect(other.statuses.answer('MEXC', 'IT').registrations).toMatchObject([{ status: 'WARNING' }]);
-      // Whoever warns of a firm is not the authority of its seat.
+      // The authority that warns of a firm is not the authority of its seat.
       expect(other.statuses.answer('MEXC', 'IT').legalEntities).toMatchObject([{ jurisdiction: null }]);
     } finally {
       other.close();

@@ -91,7 +91,7 @@ describe('answers about one evidence', () => {
         const isWarned =
           scoreBreakdown.some(({ severity }) => isGrave(severity)) ||
           labelSeverities(evidence.labels, policy).some(isGrave);
-        // What the oracle never calls safe, and what KYT never allows.
+        // Such points keep the oracle from a safe answer and KYT from ALLOW.
         if (riskScore < policy.levels.MEDIUM && !isWarned) expect(decision).toBe('ALLOW');
         if (decision === 'ALLOW')
           expect(scoreBreakdown.some(({ severity }) => isGrave(severity))).toBe(false);

@@ -1,4 +1,4 @@
-/** Evidence for tests of what is made of it, and the policy that ships. */
+/** Evidence for tests of risk scores and decisions, and the shipped policy. */
 import { loadTaxonomy } from '../../src/labels/categories.ts';
 import type { OwnershipEvidence } from '../../src/risk/ownership.ts';
 import { loadPolicy } from '../../src/risk/policy.ts';

@@ -90,7 +90,7 @@ describe('geographic risk', () => {
   it('is the greater of what the home brings and what the trade brings', () => {
     expect(risk('VN', { KP: 1 }).score).toBe(50);
     expect(risk('VN', { KP: 64 }).score).toBe(80);
-    // 64 % with the gravest, and all of it listed: 100 · √0.64 + 50 · (√1 − √0.64).
+    // 64 % with the gravest list, and all of it listed: 100 · √0.64 + 50 · (√1 − √0.64).
     expect(risk('CH', { VN: 60, KP: 64 }).score).toBe(90);
   });
 

@@ -14,7 +14,7 @@ import { label, policy } from './evidence.ts';
 const anyLabel: fc.Arbitrary<OwnershipEvidence> = fc.record({
   category: fc.constantFrom(...CATEGORIES),
   threatLevel: fc.constantFrom(...THREAT_LEVELS),
-  // Around the threshold more often than elsewhere.
+  // More often around the threshold than elsewhere.
   confidence: fc.oneof(
     fc.double({ min: 0, max: 1, noNaN: true }),
     fc.constantFrom(0, 0.5, 0.7, 0.79, 0.8, 0.9, 1),

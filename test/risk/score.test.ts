@@ -297,7 +297,7 @@ describe('score', () => {
     );
   });
 
-  /** Ways in which one exposure can get worse, all else the same. */
+  /** Changes that make one exposure worse, with all else the same. */
   const worsenings: readonly [string, fc.Arbitrary<(one: ExposureEvidence) => ExposureEvidence>][] = [
     [
       'greater',
@@ -435,7 +435,7 @@ describe('score', () => {
       ...{ directDecay: 1, shareExponent: 1, valueCeiling: 0 },
       weights: { ...policy.weights, MIXER: 90, SCAM: 90 },
     };
-    // A quarter of the value, then a half with the second: 22.5 points each.
+    // A quarter of the value, then with the second a half: 22.5 points each.
     const mixer = exposure({ category: 'MIXER', valueUsd: 100 });
     const scam = exposure({ category: 'SCAM', valueUsd: 200 });
     const { scoreBreakdown } = score(

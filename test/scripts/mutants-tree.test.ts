@@ -118,7 +118,7 @@ describe('the copy in which faults are made', () => {
   });
 
   it('ends tests that a fault keeps from ending', async () => {
-    // Without its guard, the loop goes on for ever and never yields: vitest itself cannot end it.
+    // If its guard is removed, the loop runs for ever and never yields: vitest itself cannot end it.
     const { outcome } = await run(mutant('remove-guard'), 6_000);
     expect(outcome).toBe('hung');
     expect((await run()).outcome).toBe('passed');

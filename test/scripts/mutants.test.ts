@@ -11,7 +11,7 @@ import { projectRoot } from '../../src/base/paths.ts';
 
 const FILE = 'src/room/file.ts';
 
-/** The sources with a fault of one operator each. */
+/** Returns the source with each fault of one operator. */
 const faults = (source: string, operator: string): string[] =>
   mutantsOf(FILE, source)
     .filter((mutant) => mutant.operator === operator)
@@ -104,7 +104,7 @@ describe('tests that cover a file', () => {
     write('test/risk/score.test.ts', "import { score } from '../../src/risk/score.ts';");
     write('test/risk/types.test.ts', "import type { Score } from '../../src/risk/score.ts';");
     write('test/jobs/pool.test.ts', "import { pool } from '../../src/jobs/pool.ts';");
-    // The text of a program that a test writes starts nothing.
+    // A program that a test writes as text imports nothing.
     write('test/scripts/text.test.ts', "write('src/jobs/pool.ts', \"workerUrl('screen');\");");
     write('test/jobs/writer.ts', "await import('../../src/jobs/pool.ts');");
     write('test/jobs/writer.test.ts', "spawn(join(projectRoot, 'dist', 'test', 'jobs', 'writer.js'));");
@@ -140,7 +140,7 @@ describe('tests that cover a file', () => {
     const graph = readImportGraph(projectRoot);
     for (const [room, folders] of Object.entries(ROOMS)) {
       for (const folder of folders) expect(existsSync(join(projectRoot, folder)), folder).toBe(true);
-      // A file outside the program is covered by the tests of the whole room alone, which must exist.
+      // Only the tests of the whole folder cover a file that is not part of the program, so they must exist.
       for (const test of testsCovering(graph, 'none.ts', room, 9))
         expect(existsSync(join(projectRoot, test)), test).toBe(true);
     }

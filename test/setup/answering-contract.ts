@@ -1,13 +1,13 @@
 /**
- * A contract that gives fixed answers: EVM bytecode, assembled here, that compares its calldata and returns the bytes that belong to
- * it. Tests put it at an address of a real node (`anvil_setCode`), so that calls go through a node's own EVM.
+ * A contract that gives fixed answers: EVM bytecode, assembled here, that compares its calldata and returns the matching bytes. Tests put
+ * it at an address of a real node (`anvil_setCode`), so that calls go through a node's own EVM.
  */
 import { AbiCoder, id } from 'ethers';
 
 export interface FixedAnswer {
-  /** As in `getPool(address,address,uint24)`. */
+  /** Like `getPool(address,address,uint24)`. */
   readonly signature: string;
-  /** If given, only a call with exactly these arguments is answered so. */
+  /** If given, only a call with exactly these arguments gets this answer. */
   readonly args?: readonly unknown[];
   /** Types of the result. */
   readonly returns: readonly string[];
@@ -16,7 +16,7 @@ export interface FixedAnswer {
 
 interface Entry {
   readonly selector: string;
-  /** The words of the arguments that are compared; none compares the selector alone. */
+  /** The words of the arguments that are compared; if empty, only the selector is compared. */
   readonly words: readonly string[];
   readonly data: string;
 }
@@ -29,7 +29,7 @@ const typesOf = (signature: string): string[] =>
     .split(',')
     .filter((type) => type !== '');
 
-/** The code before the data. Its length does not depend on `places`, since every operand has a fixed width. */
+/** Assembles the code before the data. Its length does not depend on `places`, because every operand has a fixed width. */
 function assemble(entries: readonly Entry[], places: readonly number[]): string {
   let code = '';
   for (const [number, { selector, words, data }] of entries.entries()) {

@@ -1,4 +1,4 @@
-/** A real EVM node: anvil, started by the test itself on a free port. Blocks are made when the test says so. */
+/** A real EVM node: anvil, which the test starts on a free port. It makes blocks only on request. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,10 +16,10 @@ const binary = join(
   process.platform === 'win32' ? 'anvil.exe' : 'anvil',
 );
 
-/** Whether this machine has a binary: tests of real nodes are skipped by name elsewhere. */
+/** Whether this machine has the binary. If not, tests of real nodes are skipped. */
 export const hasAnvil = existsSync(binary);
 
-/** The first accounts of anvil's usual words, unlocked, with 10,000 coins each. */
+/** The first accounts of anvil's default mnemonic, unlocked, with 10,000 coins each. */
 export const ACCOUNTS = [
   '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
   '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
@@ -45,7 +45,7 @@ export const contractsInterface = new Interface([
   'function setGateway(bytes32 node, string url)',
 ]);
 
-/** Call data of a function of the tests' contracts. */
+/** Encodes the call of a function of the tests' contracts. */
 export const callData = (name: string, ...args: readonly unknown[]): string =>
   contractsInterface.encodeFunctionData(name, args);
 
@@ -53,7 +53,7 @@ export interface Anvil {
   readonly url: string;
   readonly socketUrl: string;
   rpc<T = unknown>(method: string, ...params: readonly unknown[]): Promise<T>;
-  /** Puts a transaction of an unlocked account into the pool; its hash. */
+  /** Puts a transaction of an unlocked account into the pool and returns its hash. */
   send(transaction: {
     readonly from?: string;
     readonly to?: string;
@@ -61,11 +61,11 @@ export interface Anvil {
     readonly data?: string;
     readonly gas?: number;
   }): Promise<string>;
-  /** Makes blocks of what waits in the pool. */
+  /** Makes blocks of the transactions in the pool. */
   mine(blocks?: number): Promise<void>;
-  /** Deploys a contract of contracts.json in a block of its own; its address. */
+  /** Deploys a contract of contracts.json in a block of its own and returns its address. */
   deploy(name: string): Promise<string>;
-  /** Replaces the newest blocks by empty ones. */
+  /** Replaces the newest blocks with empty ones. */
   reorg(depth: number): Promise<void>;
   /** Ends the process and starts another on the same port with the state of the old one. */
   restart(pauseMs?: number): Promise<void>;
@@ -156,7 +156,7 @@ export async function startAnvil(
   };
 }
 
-/** ENS of names with their addresses, at its address on Ethereum; a resolver that also answers for the names below. */
+/** Deploys ENS at its address on Ethereum, with names and their addresses, and a resolver that also answers for the names below. */
 export async function deployEns(
   anvil: Anvil,
   names: Readonly<Record<string, string>>,

@@ -1,6 +1,6 @@
 /**
- * Real Bitcoin and Bitcoin Cash nodes on regtest: bcoin and bcash, installed below node_modules/.cache when first wanted, from a
- * lockfile of their own. A key of the tests' own is paid by the blocks and signs.
+ * Real Bitcoin and Bitcoin Cash nodes on regtest: bcoin and bcash, installed below node_modules/.cache at first use, from a lockfile of
+ * their own. Blocks pay a key of the tests, which also signs.
  */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
@@ -35,21 +35,21 @@ function regtest() {
 /** The output script of the tests' own key. */
 export const ownScript = Buffer.from(own.output as Uint8Array);
 
-/** BIP 143 with the fork's number, which Bitcoin Cash signs by (replay protected sighash). */
+/** BIP 143 with the number of the fork, by which Bitcoin Cash signs (replay protected sighash). */
 const SIGHASH_ALL_FORKID = 0x41;
 
 export interface Bcoin extends BitcoinNode {
   mine(blocks?: number): Promise<void>;
-  /** Replaces the newest blocks by empty ones, one more than they were: these nodes go back for a longer branch alone. */
+  /** Replaces the newest blocks with empty ones, and adds one: these nodes reorganise only to a longer branch. */
   reorg(depth: number): Promise<void>;
-  /** Spends the coinbase of a block of the tests' own; the rest, but for a fee, comes back. Its id. */
+  /** Spends the coinbase of a block that pays the tests' key, returns the rest minus a fee to that key, and returns the transaction id. */
   pay(
     height: number,
     outputs: readonly { readonly script: Uint8Array; readonly value: bigint }[],
   ): Promise<string>;
 }
 
-/** An empty block on another, with the little proof of work that regtest asks for. `branch` makes it unlike all others. */
+/** Makes an empty block on another one, with the small proof of work of regtest. `branch` makes it differ from all others. */
 function emptyBlock(
   parent: { readonly hash: string; readonly time: number; readonly bits: number },
   height: number,

@@ -1,7 +1,8 @@
 /**
- * A real runtime of Polkadot's Asset Hub without a net: chopsticks over a chain specification, installed below node_modules/.cache from
- * a lockfile of its own when first wanted. `ASSAY_TEST_DOT_SPEC` names the specification: a raw one (with the runtime's code) of a
- * parachain whose blocks are authored by Aura, such as Asset Hub's. None is installed: the packages that hold one are under the GPL.
+ * A real runtime of Polkadot's Asset Hub without a network: chopsticks over a chain specification, installed below node_modules/.cache from
+ * a lockfile of its own at first use. `ASSAY_TEST_DOT_SPEC` names the specification: a raw one (with the runtime's code) of a parachain
+ * with blocks authored by Aura, such as Asset Hub's. No specification is installed, because the packages that contain one are under
+ * the GPL.
  */
 import { fork } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -19,7 +20,7 @@ export const hasChopsticks =
 
 export type Account = 'Alice' | 'Bob' | 'Eve';
 
-/** A call of a pallet, with names of accounts among its arguments, and who signs it. */
+/** A call of a pallet, which may have names of accounts among its arguments, and its signer. */
 export type PalletCall = readonly [pallet: string, call: string, args: readonly unknown[], sender: Account];
 
 /** A block as the library of Polkadot itself reads it. */

@@ -1,7 +1,7 @@
-/** A network that cuts connections in the middle of what a server answers. */
+/** A network that cuts connections in the middle of a server's response. */
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
-/** Passes connections on to a server, and cuts those that brought `cutAfter` bytes from it. */
+/** Starts a proxy that forwards connections to a server, and cuts each after `cutAfter` bytes from it. */
 export async function cuttingProxy(port: number) {
   const state = { cutAfter: Number.POSITIVE_INFINITY, connections: 0, cuts: 0 };
   const sockets = new Set<Socket>();

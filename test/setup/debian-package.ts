@@ -1,6 +1,6 @@
 /**
- * Programs of Debian packages for tests of real nodes: those that are installed, or unpacked into a folder of their own below
- * node_modules/.cache. Nothing is installed into the system, and no rights are needed where apt's lists are there.
+ * Programs of Debian packages for tests of real nodes: the installed ones, or copies unpacked into a folder below node_modules/.cache.
+ * Nothing is installed into the system, and no rights are needed if apt's lists exist.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
@@ -21,7 +21,7 @@ const run = (command: string, args: readonly string[], cwd?: string): string =>
     ...(cwd === undefined ? {} : { cwd }),
   });
 
-/** Names of the packages that installing `name` would bring, by apt's own dry run. */
+/** Names of the packages that installing `name` would add, by apt's own dry run. */
 const missingFor = (name: string): string[] =>
   [
     ...run('apt-get', ['install', '--simulate', '--no-install-recommends', name]).matchAll(/^Inst (\S+)/gm),
@@ -53,7 +53,8 @@ function unpack(name: string, folder: string): void {
 }
 
 /**
- * A program of a package by its path below /usr, such as `bin/monerod`; null, with the reason on the console, where it cannot be had.
+ * Finds a program of a package by its path below /usr, such as `bin/monerod`. Returns null, with the reason on the console, if it is not
+ * available.
  */
 export function debianProgram(name: string, program: string): DebianProgram | null {
   const installed = join('/usr', program);

@@ -1,4 +1,4 @@
-/** ENS as its authors compiled it: registry, registrars and resolver, put onto a node of the tests' own where Ethereum has them. */
+/** ENS as its authors compiled it: registry, registrars and resolver, deployed on a node of the tests at their addresses on Ethereum. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AbiCoder, concat, Interface, id, keccak256, namehash, zeroPadValue } from 'ethers';
@@ -8,7 +8,7 @@ import { installedPackages } from './installed-packages.ts';
 const folder = installedPackages('ens');
 export const hasEns = folder !== null;
 
-/** The code that makes a contract. Descriptions of some interfaces in these packages are garbled: they are said below. */
+/** Reads the code that creates a contract. The interfaces in these packages are partly garbled, so `methods` declares them. */
 function bytecode(name: 'ens' | 'resolver', contract: string): string {
   const path = join('node_modules', '@ensdomains', name, 'build', 'contracts', `${contract}.json`);
   const artifact = JSON.parse(readFileSync(join(folder ?? '', path), 'utf8')) as {
@@ -17,7 +17,7 @@ function bytecode(name: 'ens' | 'resolver', contract: string): string {
   return artifact.bytecode;
 }
 
-/** What the tests ask of any of the contracts. */
+/** The methods that the tests call on any of the contracts. */
 const methods = new Interface([
   'function setSubnodeOwner(bytes32 node, bytes32 label, address owner)',
   'function setSubnodeRecord(bytes32 node, bytes32 label, address owner, address resolver, uint64 ttl)',
@@ -29,23 +29,23 @@ const methods = new Interface([
   'function setName(bytes32 node, string name)',
 ]);
 
-/** Where the registry stands on Ethereum since 2020. */
+/** The address of the registry on Ethereum since 2020. */
 const REGISTRY = '0x00000000000C2E074eC69A0dFb2997BA6C7d2e1e';
 const ZERO = `0x${'0'.repeat(64)}`;
 const GAS = 6_000_000;
 
 export interface Contract {
   readonly address: string;
-  /** Sends a call in a block of its own; throws where it fails. */
+  /** Sends a call in a block of its own; throws if it fails. */
   send(name: string, args: readonly unknown[], from?: string): Promise<void>;
 }
 
 export interface Ens {
-  /** Of today, which asks the old one for names that it does not have. */
+  /** The current registry, which asks the old one for names that it does not have. */
   readonly registry: Contract;
   readonly oldRegistry: Contract;
   readonly resolver: Contract;
-  /** First come, first served, for names right below `eth`. */
+  /** First come, first served, for names directly below `eth`. */
   readonly registrar: Contract;
   readonly reverse: Contract;
 }
@@ -80,7 +80,7 @@ export async function deployRealEns(anvil: Anvil): Promise<Ens> {
 
   const oldRegistry = await deploy(bytecode('ens', 'ENSRegistry'));
   const made = await deploy(bytecode('ens', 'ENSRegistryWithFallback'), ['address', oldRegistry.address]);
-  // As it stands on Ethereum: code and what its constructor stored, at its own address.
+  // As on Ethereum: code and the storage that its constructor wrote, at its own address.
   await anvil.rpc('anvil_setCode', REGISTRY, await anvil.rpc('eth_getCode', made.address, 'latest'));
   const rootOwner = keccak256(`0x${'0'.repeat(128)}`);
   for (const slot of [rootOwner, zeroPadValue('0x02', 32)])

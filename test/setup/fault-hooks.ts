@@ -1,6 +1,6 @@
 /**
- * Loaded into a process of the program by a test (`--import`): signals cause the faults that no request can. SIGUSR2 ends every worker
- * thread, SIGHUP rejects a promise that is not awaited, SIGWINCH throws out of a timer.
+ * A test loads this module into a process of the program (`--import`): signals cause the faults that no request can. SIGUSR2 ends every
+ * worker thread, SIGHUP rejects a promise that is not awaited, SIGWINCH throws out of a timer.
  */
 import { syncBuiltinESMExports } from 'node:module';
 import threads from 'node:worker_threads';

@@ -1,10 +1,10 @@
-/** A reverse proxy that a test puts before a real node or a stand-in, to make it behave as bad servers do. HTTP alone. */
+/** A reverse proxy that a test puts before a real node or a stub, to make it behave like a bad server. HTTP only. */
 import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 export type Fault =
   | 'none'
-  /** Takes the request and never answers. */
+  /** Accepts the request and never answers. */
   | 'hang'
   /** A maintenance page in HTML, with status 200. */
   | 'html'
@@ -16,11 +16,11 @@ export type Fault =
   /** The first half of the real body as if it were whole. */
   | 'half'
   | 'empty'
-  /** Valid JSON of another kind than any question expects. */
+  /** Valid JSON of a type that no request expects. */
   | 'wrong-types'
-  /** Every number and hex quantity of the real answer is made huge. */
+  /** Makes every number and hex quantity of the real answer huge. */
   | 'huge-numbers'
-  /** Every number of the real answer is made negative. */
+  /** Makes every number of the real answer negative. */
   | 'negative'
   /** An endless body. */
   | 'endless';
@@ -38,12 +38,12 @@ export const FAULTS: readonly Fault[] = [
 ];
 
 export interface FaultProxy {
-  /** Stands in place of the target's URL (scheme and host). */
+  /** Replaces the target's URL (scheme and host). */
   readonly url: string;
   fault: Fault;
-  /** Requests that came. */
+  /** The number of requests so far. */
   requests: number;
-  /** Rewrites the bodies of answers; null leaves them. For faults that only one family knows (another chain's id). */
+  /** Rewrites the bodies of responses; null leaves them. For faults of one family alone (the id of another chain). */
   rewrite: ((body: string) => string) | null;
   close(): Promise<void>;
 }

@@ -1,9 +1,9 @@
-/** Ports for servers of tests that have to be told one. */
+/** Ports for test servers that need a fixed one. */
 import { createServer } from 'node:net';
 
 /**
- * Below what systems give to outgoing connections (Linux: from 32,768), so that none of those takes it before its server does, or while
- * that is stopped. A node of a Redis cluster takes the one 10,000 above as well.
+ * Below the ports that systems give to outgoing connections (Linux: from 32,768), so that no connection takes a port before its server
+ * does, or while the server is stopped. A node of a Redis Cluster also takes the port that is 10,000 higher.
  */
 const FIRST = 11_000;
 const COUNT = 10_000;
@@ -16,7 +16,7 @@ const isFree = (port: number): Promise<boolean> =>
     server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
   });
 
-/** A port of loopback that nobody listens on. */
+/** Returns a loopback port on which no process listens. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = FIRST + Math.floor(Math.random() * COUNT);

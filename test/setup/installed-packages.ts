@@ -1,12 +1,12 @@
-/** Packages that only tests want, installed below node_modules/.cache from a lockfile of their own when first wanted. */
+/** Packages for tests only, installed below node_modules/.cache from a lockfile of their own at first use. */
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { projectRoot } from '../../src/base/paths.ts';
 
 /**
- * The folder that holds the packages of test/setup/<name>, installed once, no script of theirs run; null, with the reason on the
- * console, where they cannot be had.
+ * Returns the folder with the packages of test/setup/<name>, installed once and without running their scripts. Returns null, with the
+ * reason on the console, if they are not available.
  */
 export function installedPackages(name: string): string | null {
   const source = join(projectRoot, 'test', 'setup', name);

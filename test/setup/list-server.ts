@@ -1,4 +1,4 @@
-/** A list publisher's server for tests, honest or hostile: it serves, and it cuts, stalls, drips, lies and misleads. */
+/** A list publisher's server for tests, honest or hostile: it serves files, or cuts, stalls, trickles and falsifies its responses. */
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,7 +9,7 @@ export type Behaviour = RequestListener;
 export interface ListServer {
   /** `http://127.0.0.1:port/`, with the slash. */
   readonly url: string;
-  /** What each path answers; may be replaced between requests. Anything else is 404. */
+  /** The behaviour of each path; may be replaced between requests. Every other path gets 404. */
   readonly paths: Map<string, Behaviour>;
   /** Every request so far. */
   readonly requests: { readonly path: string; readonly headers: IncomingMessage['headers'] }[];
@@ -45,9 +45,9 @@ const etagOf = (body: Uint8Array): string =>
 
 export interface ServeOptions {
   readonly lastModified?: string;
-  /** Whether the server knows conditional requests. Default true. */
+  /** Whether the server supports conditional requests. Default true. */
   readonly conditional?: boolean;
-  /** Packs for the way, as asked for by Accept-Encoding. */
+  /** Compresses the body if Accept-Encoding asks for it. */
   readonly packed?: boolean;
 }
 
@@ -83,7 +83,7 @@ export const redirect =
     response.writeHead(code, { location }).end();
   };
 
-/** Redirects to itself for ever, at a new address each time. */
+/** Redirects to itself for ever, to a new address each time. */
 export function redirectForEver(): Behaviour {
   let count = 0;
   return (request, response) => {
@@ -94,7 +94,7 @@ export function redirectForEver(): Behaviour {
 const headOf = (length: number | null, more = ''): string =>
   `HTTP/1.1 200 OK\r\n${length === null ? 'transfer-encoding: chunked' : `content-length: ${length}`}\r\n${more}\r\n`;
 
-/** Writes raw bytes past the HTTP library, which would not let a lie pass. */
+/** Writes raw bytes past the HTTP library, which would not send an invalid response. */
 const raw = (
   response: ServerResponse,
   head: string,
@@ -110,13 +110,13 @@ const raw = (
   });
 };
 
-/** Announces the whole file, sends the first `bytes` of it, and closes. */
+/** Announces the whole file, sends its first `bytes`, and closes. */
 export const cutAfter =
   (body: Uint8Array, bytes: number): Behaviour =>
   (_, response) =>
     raw(response, headOf(body.length), body.subarray(0, bytes), 'cut');
 
-/** Sends the first `bytes` in a chunked answer and closes without the last chunk. */
+/** Sends the first `bytes` in a chunked response and closes without the last chunk. */
 export const cutChunked =
   (body: Uint8Array, bytes: number): Behaviour =>
   (_, response) => {
@@ -125,7 +125,7 @@ export const cutChunked =
     raw(response, headOf(null), chunk, 'cut');
   };
 
-/** Sends the first `bytes` of a file as if they were the file: only the content can tell. */
+/** Sends the first `bytes` of a file as if they were all of it: only the content shows the fault. */
 export const truncate = (body: Uint8Array, bytes: number): Behaviour =>
   serve(body.subarray(0, bytes), { conditional: false });
 
@@ -141,7 +141,7 @@ export const stallAfter =
   (_, response) =>
     raw(response, headOf(body.length), body.subarray(0, bytes), 'wait');
 
-/** Takes the request and never answers. */
+/** Accepts the request and never answers. */
 export const silence: Behaviour = () => {};
 
 /** Sends one byte every `everyMs`. */
@@ -168,7 +168,7 @@ export const endless: Behaviour = (_, response) => {
   more();
 };
 
-/** A small packed answer that unpacks to `bytes` zeros. */
+/** A small compressed response that unpacks to `bytes` zeros. */
 export const packedBomb = (bytes: number): Behaviour => {
   const bomb = gzipSync(Buffer.alloc(bytes));
   return (_, response) => {
@@ -176,7 +176,7 @@ export const packedBomb = (bytes: number): Behaviour => {
   };
 };
 
-/** What a proxy, a login page or a maintenance notice sends with 200. */
+/** The HTML that a proxy, a login page or a maintenance notice sends with 200. */
 export const webPage: Behaviour = (_, response) => {
   response
     .writeHead(200, { 'content-type': 'text/xml' })

@@ -1,4 +1,4 @@
-/** A real Litecoin node on its regtest network, started by the test itself on free ports. Blocks are made when the test says so. */
+/** A real Litecoin node on its regtest network, which the test starts on free ports. It makes blocks only on request. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,15 +6,15 @@ import { join } from 'node:path';
 import { debianProgram } from './debian-package.ts';
 import { freePort } from './free-port.ts';
 
-// The one that is on the path writes into the home folder first.
+// The program on the path writes into the home folder first.
 const program = debianProgram('litecoind', 'lib/litecoin/litecoind');
-/** Whether this machine has, or could unpack, the program: tests of it are skipped by name elsewhere. */
+/** Whether this machine has, or could unpack, the program. If not, its tests are skipped. */
 export const hasLitecoind = program !== null;
 
 export interface BitcoinNode {
-  /** With credentials, as an operator names it. */
+  /** The URL with credentials, as an operator configures it. */
   readonly url: string;
-  /** What `getblock` takes behind the hash for whole transactions. */
+  /** The parameters of `getblock` after the hash for whole transactions. */
   readonly wholeBlock: readonly unknown[];
   rpc<T = unknown>(method: string, ...params: readonly unknown[]): Promise<T>;
   stop(): Promise<void>;
@@ -23,13 +23,13 @@ export interface BitcoinNode {
 export interface Litecoind extends BitcoinNode {
   /** Makes blocks that pay the wallet. */
   mine(blocks?: number): Promise<void>;
-  /** Replaces the newest blocks by empty ones; their transactions wait again. */
+  /** Replaces the newest blocks with empty ones; their transactions return to the pool. */
   reorg(depth: number): Promise<void>;
 }
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** A caller of JSON-RPC as these nodes speak it. */
+/** Returns a JSON-RPC client for these nodes. */
 export function rpcOf(url: string): BitcoinNode['rpc'] {
   const { origin, username, password } = new URL(url);
   return async <T>(method: string, ...params: readonly unknown[]): Promise<T> => {
@@ -47,7 +47,7 @@ export function rpcOf(url: string): BitcoinNode['rpc'] {
   };
 }
 
-/** Waits until a node answers, or says why it did not. */
+/** Waits until a node answers; throws the reason if it does not. */
 export async function untilReady(child: ChildProcess, ask: () => Promise<unknown>): Promise<void> {
   for (let tries = 0; tries < 1_200; tries++) {
     await sleep(100);
@@ -93,7 +93,7 @@ export async function startLitecoind(
     ],
     { stdio: 'ignore', env: { ...process.env, ...program.env } },
   );
-  // A test that fails before it stops its node must not leave it behind.
+  // A test that fails before it stops its node must not leave it running.
   const atExit = (): void => {
     child.kill('SIGKILL');
     rmSync(folder, { recursive: true, force: true });
@@ -113,7 +113,7 @@ export async function startLitecoind(
       const height = await rpc<number>('getblockcount');
       const other = await rpc<string>('getnewaddress');
       await rpc('invalidateblock', await rpc('getblockhash', height - depth + 1));
-      // What was in the blocks waits in the pool: blocks without it, so that the other branch differs.
+      // The transactions of the blocks return to the pool: make blocks without them, so that the other branch differs.
       for (let block = 0; block < depth; block++) await rpc('generateblock', other, []);
     },
     async stop() {

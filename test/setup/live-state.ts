@@ -1,4 +1,4 @@
-/** Where live state stands, for suites that every such place has to pass: files of this machine, or a real Redis with a replica. */
+/** The kinds of live state, for suites that each kind must pass: files of this machine, or a real Redis with a replica. */
 import { afterAll, beforeAll, describe } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { type LiveStore, type OpenStore, openLiveStore } from '../../src/base/live-store.ts';
@@ -10,11 +10,11 @@ import { hasRedis, type RedisServer, startRedis } from './redis.ts';
 
 export interface LiveState {
   readonly openStore: OpenStore;
-  /** Resolves when all that was opened can be read. */
+  /** Resolves when all opened stores can be read. */
   ready(): Promise<void>;
-  /** Of the Redis, with a prefix of its own; empty where there is none. */
+  /** The URL of the Redis, with a prefix of its own; empty if there is none. */
   readonly url: string;
-  /** Number of the last write set of a store; 0 where they are not numbered. */
+  /** Number of the last write set of a store; 0 if they are not numbered. */
   versionOf(name: string): Promise<number>;
   /** Call when all stores are closed. */
   close(): Promise<void>;
@@ -28,7 +28,7 @@ const EMBEDDED: LiveState = {
   close: async () => {},
 };
 
-/** One node of those that share what stands under `prefix`. */
+/** One of the nodes that share the state under `prefix`. */
 export function replicatedState(server: Pick<RedisServer, 'url'>, prefix: string): LiveState {
   const url = `${server.url}?prefix=${prefix}`;
   const redis = openRedis(parseRedisUrl(url), { log: silentLogger });
@@ -51,7 +51,7 @@ export function replicatedState(server: Pick<RedisServer, 'url'>, prefix: string
 
 let worlds = 0;
 
-/** Runs a suite over each place. `makeState` gives an empty one, which is the same at each opening of a store. */
+/** Runs a suite over each kind. `makeState` creates an empty state, which is the same at each opening of a store. */
 export function overLiveStates(suite: (makeState: () => LiveState, name: 'LMDB' | 'Redis') => void): void {
   describe('on LMDB', () => suite(() => EMBEDDED, 'LMDB'));
   describe.skipIf(!hasRedis)('on Redis with a replica', () => {

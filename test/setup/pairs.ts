@@ -19,7 +19,7 @@ const methods = new Interface([
 ]);
 const OWNER = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266';
 const GAS = 5_000_000;
-/** Storage slots in which the sums of a pair are looked for. */
+/** The number of storage slots that are searched for the cumulative prices of a pair. */
 const SLOTS = 16;
 
 export interface Stored {
@@ -36,16 +36,16 @@ export interface Pair {
   /** Puts a trade into the pool of transactions: `amount` of the token, or of the quote, goes in. */
   trade(of: 'token' | 'quote', amount: bigint): Promise<void>;
   add(token: bigint, quote: bigint): Promise<void>;
-  /** Takes all liquidity out. */
+  /** Withdraws all liquidity. */
   drain(): Promise<void>;
   sync(): Promise<void>;
   stored(): Promise<Stored>;
-  /** Overwrites one of the sums. */
+  /** Overwrites one of the cumulative prices. */
   setSum(name: 'sum0' | 'sum1', value: bigint): Promise<void>;
 }
 
 export interface Pairs {
-  /** Seconds of the newest block. */
+  /** Time of the newest block, in seconds. */
   seconds(): Promise<number>;
   /** Mines the waiting transactions, `later` seconds after the newest block; throws if one of them failed. */
   block(later?: number): Promise<void>;

@@ -1,4 +1,4 @@
-/** A price server in CoinGecko's layout on this machine, for tests. */
+/** A local price server in CoinGecko's layout, for tests. */
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -9,10 +9,10 @@ export interface PriceRequest {
 }
 
 export interface TestPriceServer {
-  /** With the version, as ASSAY_PRICE_URL. */
+  /** The URL with the version, as in ASSAY_PRICE_URL. */
   readonly url: string;
   readonly requests: PriceRequest[];
-  /** Replaces the answer; the default gives daily samples at midnight, of 100 USD plus the day of the month. */
+  /** Replaces the response; the default gives daily samples at midnight, of 100 USD plus the day of the month. */
   answer: (request: PriceRequest, response: ServerResponse) => void;
   close(): Promise<void>;
 }

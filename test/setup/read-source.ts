@@ -1,4 +1,4 @@
-/** Collects what a source's reader yields, and builds the small files that tests of readers need. */
+/** Collects the records that a source's reader yields, and builds the small files that tests of readers need. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -22,7 +22,7 @@ export async function readSource(reader: SourceReader, ...paths: string[]): Prom
   return read;
 }
 
-/** A folder for each test; the function writes a file into it and returns its path. */
+/** Makes a folder for each test. The returned function writes a file into it and returns its path. */
 export function temporaryFiles(): (name: string, content: string | Uint8Array) => string {
   let folder = '';
   beforeEach(() => {

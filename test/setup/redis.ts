@@ -9,23 +9,23 @@ import { freePort } from './free-port.ts';
 
 const server = debianProgram('redis-server', 'bin/redis-server');
 const client = server === null ? null : debianProgram('redis-server', 'bin/redis-cli');
-/** Whether this machine has, or could unpack, the program: tests of it are skipped by name elsewhere. */
+/** Whether this machine has, or could unpack, the program. If not, its tests are skipped. */
 export const hasRedis = server !== null && client !== null;
 
 export interface RedisServer {
   readonly port: number;
   /** `redis://127.0.0.1:<port>` */
   readonly url: string;
-  /** Runs a command on it, by redis-cli; what it prints. */
+  /** Runs a command on it with redis-cli and returns the output. */
   run(...command: readonly string[]): string;
-  /** Ends it without a word, as a crash would. */
+  /** Kills it without a shutdown, like a crash. */
   kill(): Promise<void>;
   /** Starts it again over the same files. */
   restart(): Promise<void>;
-  /** Stops its clock: connections stay open, and nothing is answered, until `thaw`. It stands when this returns. */
+  /** Suspends the process until `thaw`: connections stay open, and nothing is answered. The process is suspended when this returns. */
   freeze(): void;
   thaw(): void;
-  /** Whether it runs, and is not frozen. */
+  /** Whether it runs and is not frozen. */
   isUp(): boolean;
   /** Ends it and removes its files. */
   stop(): Promise<void>;
@@ -42,7 +42,7 @@ export interface RedisCluster {
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** By the state that Linux gives a process: behind its name, which may hold anything in its parentheses. */
+/** Reads the state that Linux gives a process, which follows its name. The name may contain anything between its parentheses. */
 const hasStopped = (pid: number | undefined): boolean =>
   /^T/.test(readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, ''));
 
@@ -65,8 +65,9 @@ async function until(isSo: () => boolean | Promise<boolean>, what: string): Prom
 }
 
 /**
- * Starts a server that keeps what it is told: in its append-only file, written before each reply. That outlives the process, which is all
- * that dies here. Flushing it each second would hold replies up on a slow disk, and writes back behind them. `settings`: `['--save', '']`.
+ * Starts a server that stores every write in its append-only file before each reply. The file outlives the process, and only the process
+ * dies in these tests. (A flush every second would delay replies, and the writes behind them, on a slow disk.) `settings` such as
+ * `['--save', '']` replace the default.
  */
 export async function startRedis(
   settings: readonly string[] = ['--appendonly', 'yes'],
@@ -117,7 +118,7 @@ export async function startRedis(
     freeze() {
       child?.kill('SIGSTOP');
       isFrozen = true;
-      // A busy machine may let it run on for a moment.
+      // On a busy machine, the process may run on for a moment.
       while (process.platform === 'linux' && child !== null && !hasStopped(child.pid));
     },
     thaw() {
@@ -140,7 +141,7 @@ export interface RedisSentinel {
   stop(): Promise<void>;
 }
 
-/** Starts a Sentinel over a master; one that is away for a second is replaced. */
+/** Starts a Sentinel over a master; a master that is unreachable for a second is replaced. */
 export async function startRedisSentinel(master: RedisServer): Promise<RedisSentinel> {
   if (server === null || client === null) throw new Error('redis-server is not to be had.');
   const folder = mkdtempSync(join(tmpdir(), 'assay-sentinel-'));
@@ -163,7 +164,7 @@ export async function startRedisSentinel(master: RedisServer): Promise<RedisSent
       timeout: 60_000,
     }).trim();
   await until(() => listens(port), `The start of a Sentinel on port ${port}`);
-  // It asks the master for its replicas every ten seconds, at first after one.
+  // It asks the master for its replicas every ten seconds, the first time after one second.
   await until(
     () => /num-slaves\n[1-9]/.test(run('sentinel', 'master', 'main')),
     'That the Sentinel knows a replica',
@@ -180,7 +181,7 @@ export async function startRedisSentinel(master: RedisServer): Promise<RedisSent
   };
 }
 
-/** Starts three masters with a replica each; a master that is away for a second is replaced. */
+/** Starts three masters with one replica each; a master that is unreachable for a second is replaced. */
 export async function startRedisCluster(): Promise<RedisCluster> {
   const settings = [
     ...['--appendonly', 'yes', '--cluster-enabled', 'yes', '--cluster-node-timeout', '1000'],
@@ -206,7 +207,7 @@ export async function startRedisCluster(): Promise<RedisCluster> {
     nodes,
     masterOf(key) {
       const asked = nodes.find((node) => {
-        // One that is frozen would be waited for.
+        // A frozen node would block the call.
         if (!node.isUp()) return false;
         try {
           return node.run('ping') === 'PONG';

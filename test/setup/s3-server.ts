@@ -1,6 +1,6 @@
 /**
- * An object store on loopback: s3rver holds the objects; a gate in front of it checks signatures as AWS documents them ("Create a
- * signed AWS API request", Signature Version 4), which s3rver does not, counts requests, and fails or cuts them as told.
+ * An object store on loopback: s3rver holds the objects. A gate in front of it checks signatures as AWS documents them ("Create a signed
+ * AWS API request", Signature Version 4), which s3rver does not do, counts requests, and fails or cuts them on request.
  */
 import { createHash, createHmac } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -13,9 +13,9 @@ export const S3_KEY = { id: 'AKIDASSAYTEST', secret: 'assay+test/secret', region
 
 export interface S3Server {
   readonly endpoint: string;
-  /** `METHOD /path?query` of every request that was let through. */
+  /** `METHOD /path?query` of every admitted request. */
   readonly requests: string[];
-  /** Looks at each request before it is let through: a status answers it, a number of bytes cuts its answer after them. */
+  /** Runs before each request is admitted: a status answers it, a number of bytes cuts the response after them. */
   fault: ((method: string, path: string) => { status?: number; cutAfter?: number } | null) | null;
   close(): Promise<void>;
 }
@@ -27,7 +27,7 @@ interface Behind {
 
 export async function startS3Server(bucket: string): Promise<S3Server> {
   const directory = mkdtempSync(join(tmpdir(), 'assay-s3-'));
-  // The package has no types; this is all of it that is used.
+  // The package has no types; only this part of it is used.
   const name = 's3rver';
   const { default: S3rver } = (await import(name)) as { default: new (options: object) => Behind };
   const behind = new S3rver({
@@ -95,7 +95,7 @@ export async function startS3Server(bucket: string): Promise<S3Server> {
 const sha256 = (text: string | Buffer): string => createHash('sha256').update(text).digest('hex');
 const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest();
 
-/** The code that S3 answers with; null where the signature is right. */
+/** Returns the error code of S3; null if the signature is right. */
 function wrongSignature(
   method: string,
   url: string,

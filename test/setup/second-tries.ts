@@ -1,4 +1,4 @@
-/** Names every test that passed at its second try only, with what it said at the first: nothing that is flaky goes unseen. */
+/** Names every test that passed only at its second try, with its first error, so that no flaky test goes unnoticed. */
 import type { Reporter, TestCase } from 'vitest/node';
 
 export default class SecondTries implements Reporter {

@@ -1,4 +1,4 @@
-/** Where the publishers' real files stand, if they do: tests that need them are skipped by name elsewhere. */
+/** The location of the publishers' real files. If they are missing, the tests that need them are skipped. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,12 +9,12 @@ const folder =
 
 export const hasSharedData = existsSync(join(folder, 'README.md'));
 
-/** Path of one of the publishers' real files. */
+/** Returns the path of one of the publishers' real files. */
 export const sharedData = (...parts: string[]): string => join(folder, ...parts);
 
 /**
- * A `describe` for tests that read the publishers' real files. Where they are missing it is skipped by its name, and its body, which
- * may read them, is not entered.
+ * A `describe` for tests that read the publishers' real files. If the files are missing, it is skipped, and its body, which may read them,
+ * does not run.
  */
 export function describeWithSharedData(name: string, body: () => void): void {
   if (hasSharedData) describe(name, body);

@@ -1,4 +1,4 @@
-/** A small real file system of a test's own, to be filled. Mounting needs root: tests are skipped by name where it is refused. */
+/** A small real file system of a test, which the test fills. Mounting needs root; if it is refused, the tests are skipped. */
 import { spawnSync } from 'node:child_process';
 import {
   closeSync,
@@ -16,11 +16,11 @@ import { join } from 'node:path';
 export type DiskKind = 'tmpfs' | 'ext4';
 
 export interface SmallDisk {
-  /** Folder that it is mounted at. */
+  /** The folder at which it is mounted. */
   readonly path: string;
-  /** Takes all space that is left, but for `spare` bytes. */
+  /** Takes all free space except `spare` bytes. */
   fill(spare?: number): void;
-  /** Gives that space back. */
+  /** Frees that space again. */
   free(): void;
   remove(): void;
 }
@@ -30,7 +30,7 @@ function run(command: string, args: readonly string[]): string | null {
   return status === 0 ? null : (error?.message ?? stderr).trim();
 }
 
-/** Mounts one of `mebibytes`; a sentence if that is refused. */
+/** Mounts a disk of `mebibytes`; returns a sentence if that is refused. */
 export function mountSmallDisk(kind: DiskKind, mebibytes: number): SmallDisk | string {
   const folder = mkdtempSync(join(tmpdir(), 'assay-disk-'));
   const path = join(folder, 'mount');
@@ -41,7 +41,7 @@ export function mountSmallDisk(kind: DiskKind, mebibytes: number): SmallDisk | s
   else {
     writeFileSync(image, '');
     truncateSync(image, mebibytes * 1024 * 1024);
-    // No blocks for root alone: the tests run as root, which would never meet the end.
+    // No blocks reserved for root: the tests run as root, which would never reach the limit.
     refusal = run('mkfs.ext4', ['-q', '-m', '0', image]) ?? run('mount', ['-o', 'loop', image, path]);
   }
   if (refusal !== null) {
@@ -50,7 +50,7 @@ export function mountSmallDisk(kind: DiskKind, mebibytes: number): SmallDisk | s
   }
   const filling = join(path, 'filling');
 
-  /** Appends pieces of that many bytes until there is no room for another one. */
+  /** Appends pieces of `bytes` until there is no room for another one. */
   function append(bytes: number): void {
     const piece = Buffer.alloc(bytes);
     const file = openSync(filling, 'a');
@@ -73,14 +73,14 @@ export function mountSmallDisk(kind: DiskKind, mebibytes: number): SmallDisk | s
     },
     free: () => rmSync(filling, { force: true }),
     remove() {
-      // What a test left open keeps the file system until it is closed.
+      // Files that a test left open keep the file system until they are closed.
       run('umount', ['-l', path]);
       rmSync(folder, { recursive: true, force: true });
     },
   };
 }
 
-/** Why none of that kind can be mounted here; null if it can. */
+/** Returns the reason why no disk of that kind can be mounted here; null if it can. */
 export function smallDiskRefusal(kind: DiskKind): string | null {
   const disk = mountSmallDisk(kind, 4);
   if (typeof disk === 'string') return disk;
@@ -88,7 +88,7 @@ export function smallDiskRefusal(kind: DiskKind): string | null {
   return null;
 }
 
-/** Mounts one where `smallDiskRefusal` is null. */
+/** Mounts a disk; call it only if `smallDiskRefusal` returns null. */
 export function smallDisk(kind: DiskKind, mebibytes: number): SmallDisk {
   const disk = mountSmallDisk(kind, mebibytes);
   if (typeof disk === 'string') throw new Error(disk);

@@ -1,12 +1,12 @@
-/** A TCP relay before a node, whose connections a test can cut at any moment. */
+/** A TCP relay before a node. A test can cut its connections at any moment. */
 import { connect, createServer, type Socket } from 'node:net';
 
 export interface SocketCutter {
   readonly url: string;
   readonly socketUrl: string;
-  /** Connections taken since the start. */
+  /** Connections accepted since the start. */
   connections: number;
-  /** Whether connections are refused: what lies behind is not to be seen now. */
+  /** Whether connections are refused, so that the node is unreachable. */
   refuses: boolean;
   cut(): void;
   close(): Promise<void>;

@@ -3,20 +3,20 @@ import { createConnection, createServer, type Socket } from 'node:net';
 
 export interface TcpProxy {
   readonly port: number;
-  /** That came so far. */
+  /** The number of connections so far. */
   readonly connections: number;
-  /** Ends all connections, and those that come until `heal`. */
+  /** Ends all connections, and new ones until `heal`. */
   cut(): void;
-  /** Takes what comes and gives nothing back, without a word: what is asked is done. */
+  /** Forwards requests, which take effect, but drops all replies. */
   mute(): void;
-  /** Takes what comes and passes nothing on. */
+  /** Accepts data and forwards nothing. */
   hold(): void;
   /** Works again; connections that were muted or held are ended. */
   heal(): void;
   close(): Promise<void>;
 }
 
-/** Passes everything on to `port`. */
+/** Starts a proxy that forwards everything to `port`. */
 export async function startProxy(port: number): Promise<TcpProxy> {
   let mode: 'pass' | 'cut' | 'mute' | 'hold' = 'pass';
   const sockets = new Set<Socket>();

@@ -25,7 +25,7 @@ class Sink extends Writable {
   }
 }
 
-/** Runs a command in this process, over a folder of state; throws what it says if it fails. */
+/** Runs a command in this process, over a folder of state; throws its output if it fails. */
 export async function runHere(dataDir: string, args: readonly string[]): Promise<string> {
   const out = new Sink();
   const err = new Sink();
@@ -104,7 +104,7 @@ export interface UsedFolder {
   readonly jobId: string;
 }
 
-/** Fills `world.folder/store`. Its server is stopped in order at the end. */
+/** Fills `world.folder/store`. Its server is shut down properly at the end. */
 export async function useFolder(world: World): Promise<UsedFolder> {
   const dataDir = join(world.folder, 'store');
   const inputs = join(world.folder, 'inputs');

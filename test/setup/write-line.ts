@@ -1,9 +1,9 @@
-/** Lines of a child process of a test, which the parent counts on once they are written. */
+/** Lines of a test's child process, on which the parent relies as soon as they are written. */
 import { writeSync } from 'node:fs';
 
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
-/** Writes a line to standard output and returns when the system has it: a pipe that is full, because its reader lags, refuses for a moment. */
+/** Writes a line to standard output and returns when the system has it. If the pipe is full because its reader lags, it retries. */
 export function writeLine(line: string): void {
   const bytes = Buffer.from(`${line}\n`);
   for (let at = 0; at < bytes.length; ) {

@@ -1,4 +1,4 @@
-/** Credits and keys: a charge that was acknowledged is there once, one that was refused is not, and a key answers by its last acknowledged state. */
+/** Credits and keys: an acknowledged charge exists once, a refused one does not, and a key answers by its last acknowledged state. */
 import type { LedgerEntry } from '../../src/accounts/ledger.ts';
 import { LIMITS } from '../../src/base/limits.ts';
 import { type Area, must, type Schedule, type Standing, sha256 } from './schedule.ts';
@@ -12,13 +12,13 @@ interface ModelCharge {
   readonly amount: number;
   /** Whether it was sent with an Idempotency-Key. */
   readonly hasSlot: boolean;
-  /** Latest and earliest time that the clock showed since it was sent. */
+  /** The latest and the earliest time of the clock since it was sent. */
   peak: number;
   trough: number;
-  /** Requests for it, and those of them that were not answered yet by this process. */
+  /** Requests for it, and those that this process has not answered yet. */
   sends: number;
   inFlight: number;
-  /** A request was under way when the day of its name ended: it counts as another one. */
+  /** If a request was in flight when its Idempotency-Key expired, it counts as a new one. */
   mayRepeat: boolean;
   standing: Standing;
   entryId: string | null;
@@ -63,7 +63,7 @@ export function accountsArea(schedule: Schedule): Area & {
       async () => {
         const { ledger } = schedule.process;
         const slot = sha256(reference);
-        // As a request does: what was answered before is answered again.
+        // As the pipeline does: a stored response is replayed.
         const kept = hasSlot ? await ledger.storedAnswer(account, slot) : null;
         if (kept !== null) return { entry: null, remaining: 0, answer: kept.body, replayed: true };
         const reservation = await ledger.reserve(account, amount);
@@ -78,7 +78,7 @@ export function accountsArea(schedule: Schedule): Area & {
       ({ value, error }) => {
         charge.inFlight--;
         if (error !== null) {
-          // The first of two under one name may still be there.
+          // If there were two requests under one key, the other one may have succeeded.
           if (charge.standing === 'unknown' && charge.sends === 1) charge.standing = 'refused';
           return;
         }
@@ -115,10 +115,10 @@ export function accountsArea(schedule: Schedule): Area & {
     send(one);
   }
 
-  /** Whether the name of its request has not ended by any time that the clock showed. */
+  /** Whether the Idempotency-Key of its request was valid at all times of the clock. */
   const isKept = ({ peak, trough }: ModelCharge): boolean => peak - trough < LIMITS.idempotencyMs - HOUR_MS;
 
-  /** A client that sends the same again, within the day that its key is kept for. */
+  /** A client that repeats a request within the day for which its key is kept. */
   function chargeAgain(): void {
     const known = charges.filter((one) => one.hasSlot && one.standing !== 'refused' && isKept(one));
     if (known.length === 0) return;
@@ -224,7 +224,7 @@ export function accountsArea(schedule: Schedule): Area & {
       cursor = page.nextCursor;
       if (cursor === null) {
         const sum = entries.reduce((total, { amount }) => total + amount, 0);
-        // What a new month brings cannot be booked on a full disk, and is counted all the same.
+        // On a full disk, the credits of a new month cannot be booked, but count all the same.
         const isWhole = sum === page.balance || schedule.life.faults.full !== 'no';
         must(isWhole, `the balance of ${account} is ${page.balance}, its entries make ${sum}`);
         return entries;
@@ -308,7 +308,7 @@ export function accountsArea(schedule: Schedule): Area & {
     async check() {
       checkKeys();
       await checkLedger();
-      // An answer that was kept is given again.
+      // A stored response is replayed.
       for (const one of charges) {
         if (!one.hasSlot || one.answer === null) continue;
         if (!isKept(one)) continue;

@@ -1,4 +1,4 @@
-/** Bulk jobs: one that was acknowledged answers each line once and in its place, and costs what it answered; any other costs nothing. */
+/** Bulk jobs: an acknowledged job answers each line once and in its place, and costs what it answered; any other job costs nothing. */
 import { readFileSync } from 'node:fs';
 import { LIMITS } from '../../src/base/limits.ts';
 import type { JobKind, JobPage, JobView } from '../../src/jobs/bulk-jobs.ts';
@@ -7,9 +7,9 @@ import { addressOf } from './area-monitoring.ts';
 import { type Area, must, type Schedule, type Standing } from './schedule.ts';
 
 const HOUR_MS = 3_600_000;
-/** Lines of a chunk that is screened: longer jobs have several. */
+/** Lines of a chunk of a screening job: longer jobs have several. */
 const CHUNK_LINES = 128;
-/** Looks for the end of all jobs, the later ones a minute apart. */
+/** The number of checks for the end of all jobs, the later ones a minute apart. */
 const LOOKS_MAX = 60;
 
 interface ModelJob {
@@ -17,19 +17,19 @@ interface ModelJob {
   readonly kind: JobKind;
   readonly lines: readonly string[];
   readonly bad: number;
-  /** Name of its request, with which it may be sent again; null without an Idempotency-Key. */
+  /** The Idempotency-Key of its request, with which it may be repeated; null if it has none. */
   readonly once: string | null;
   standing: Standing;
-  /** Every id that a request for it was answered with. */
+  /** The id in every response to a request for it. */
   id: string | null;
   sends: number;
-  /** Requests that were not answered yet by this process. */
+  /** Requests that this process has not answered yet. */
   inFlight: number;
-  /** Jobs before the one with `id`, of requests that were under way when the day of the name ended. */
+  /** Jobs before the one with `id`, of requests that were in flight when the Idempotency-Key expired. */
   readonly earlier: Set<string>;
   mayRepeat: boolean;
   cancel: Standing | 'none';
-  /** Latest and earliest time that the clock showed since. */
+  /** The latest and the earliest time of the clock since then. */
   peak: number;
   trough: number;
 }
@@ -75,7 +75,7 @@ export function jobsArea(
         job.standing = 'done';
         job.id = value.id;
       },
-      // Credits, quota, places; and the first request of the name is not answered yet.
+      // Credits, quota, places; NOT_READY means that the first request of the key is not answered yet.
       ['CREDITS_EXHAUSTED', 'QUOTA_EXHAUSTED', 'OVERLOADED', 'NOT_READY'],
     );
   }
@@ -111,10 +111,10 @@ export function jobsArea(
     send(job);
   }
 
-  /** Whether the name of its request has not ended by any time that the clock showed. */
+  /** Whether the Idempotency-Key of its request was valid at all times of the clock. */
   const isKept = ({ peak, trough }: ModelJob): boolean => peak - trough < LIMITS.idempotencyMs - HOUR_MS;
 
-  /** The same request again, within the day that its name is kept for. */
+  /** Repeats a request within the day for which its key is kept. */
   function submitAgain(): void {
     const known = jobs.filter(
       (job) => job.once !== null && job.standing !== 'refused' && job.cancel === 'none' && isKept(job),
@@ -138,7 +138,7 @@ export function jobsArea(
 
   const mayHaveExpired = ({ peak, trough }: ModelJob, keptMs: number): boolean => peak - trough >= keptMs;
 
-  /** What can be read of the answers of a job: whole lines, each in its place. */
+  /** Checks the readable answers of a job: whole lines, each in its place. */
   function checkResult(job: ModelJob, view: JobView): number {
     if (view.resultBytes === 0) return 0;
     const result = schedule.process.jobs.result(job.account, view.id);
@@ -181,10 +181,10 @@ export function jobsArea(
       must(answered === job.lines.length, `the job ${job.id} is done and has ${answered} answers`);
   }
 
-  /** Jobs that may come of all requests for one. */
+  /** The number of jobs that all requests for one job may create. */
   const mostOf = ({ once, sends, mayRepeat }: ModelJob): number => (once === null || mayRepeat ? sends : 1);
 
-  /** At the end, when nothing runs: what each job cost is what it answered. */
+  /** At the end, when nothing runs, each job must have cost what it answered. */
   async function checkCosts(): Promise<void> {
     const taken = await sums();
     const idsThere = new Set<string>();
@@ -238,7 +238,7 @@ export function jobsArea(
         const views = viewsOf(account);
         must(new Set(views.map(({ id }) => id)).size === views.length, 'a job is listed twice');
         for (const job of jobs) if (job.account === account) checkOne(job, views);
-        // Of requests without an answer: at most one job each.
+        // From requests without a response: at most one job each.
         const strangers = views.filter((view) => view.state !== 'RECEIVING' && modelOf(view) === undefined);
         const unanswered = jobs
           .filter((job) => job.account === account && job.standing !== 'refused')

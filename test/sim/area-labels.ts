@@ -1,4 +1,4 @@
-/** Imports and snapshots: an import is whole or not there, and what is in force opens and holds what was published. */
+/** Imports and snapshots: an import is complete or absent, and the snapshot in force opens and holds a published version. */
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { parseAddress } from '../../src/chains/address/parse.ts';
@@ -33,7 +33,7 @@ async function importVersion(folder: string, dataset: string, version: string, d
   return importFiles({ source: 'own', files: [path], dataset }, deps);
 }
 
-/** The labels that an installation begins with: each start imports what is not there, as with those that ship with the product. */
+/** The labels with which an installation begins: each start imports the missing ones, as for the shipped labels. */
 export async function foundLabels(folder: string, deps: ImportDeps): Promise<void> {
   for (const name of DATASETS) {
     const isThere = deps.store.catalogue().datasets.some(({ dataset }) => dataset === name);
@@ -41,7 +41,7 @@ export async function foundLabels(folder: string, deps: ImportDeps): Promise<voi
   }
 }
 
-/** The version that a reader has of a dataset. All of its rows must be of one. */
+/** The version of a dataset that a reader sees. All of its rows must have the same. */
 function versionIn(reader: LabelReader, dataset: string): string {
   const names = Array.from({ length: ROWS }, (_, row) =>
     reader
@@ -55,7 +55,7 @@ function versionIn(reader: LabelReader, dataset: string): string {
 
 export function labelsArea(schedule: Schedule): Area & { readonly imports: number } {
   const { pick } = schedule;
-  /** Versions that a dataset may have in the store, and in the snapshot in force. */
+  /** The versions that a dataset may have in the store, and in the snapshot in force. */
   const stored = new Map<string, Set<string>>(DATASETS.map((name) => [name, new Set([FIRST])]));
   const published = new Map<string, Set<string>>(DATASETS.map((name) => [name, new Set([FIRST])]));
   let made = 0;
@@ -125,12 +125,12 @@ export function labelsArea(schedule: Schedule): Area & { readonly imports: numbe
     onStart() {
       isBusy = false;
       if (!schedule.process.hasBuilt) {
-        // A start that was killed may have published what the store holds.
+        // A killed start may have published the contents of the store.
         for (const [dataset, versions] of stored)
           for (const version of versions) published.get(dataset)?.add(version);
         return;
       }
-      // A start builds what the store holds, before it serves.
+      // A start builds the contents of the store before it serves.
       for (const dataset of DATASETS) {
         const version = versionIn(schedule.process.snapshots.current, dataset);
         const allowed = [...(stored.get(dataset) ?? [])];

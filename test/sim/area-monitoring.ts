@@ -1,4 +1,4 @@
-/** Wallets and alerts: a wallet that was acknowledged is watched, and each flagged transfer of the chain alerts once. */
+/** Wallets and alerts: an acknowledged wallet is watched, and each flagged transfer of the chain alerts once. */
 import { LIMITS } from '../../src/base/limits.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import type { BlockRef, ChainEvent } from '../../src/chains/adapters/port.ts';
@@ -24,12 +24,12 @@ interface ModelWallet {
   readonly address: string;
   standing: Standing;
   id: string | null;
-  /** Number of the first block that was made after it was acknowledged. */
+  /** Number of the first block that was made after the wallet was acknowledged. */
   fromBlock: number;
-  /** Reading begins behind the newest block of that moment: another block in its place is not read. */
+  /** Reading begins after the newest block of that moment: a block that replaces that one is not read. */
   fromHeight: number;
   notes: string | null;
-  /** Of changes that got no answer. */
+  /** The notes of changes that got no response. */
   readonly maybeNotes: Set<string | null>;
 }
 
@@ -47,9 +47,9 @@ export function monitoringArea(schedule: Schedule): Area & { readonly send: Send
   let reorgs = 0;
   let isGood = false;
   let following = false;
-  /** Alerts that receivers were told of, by what caused them: the message that said so. */
+  /** Alerts that receivers got, by cause, with the id of the first message. */
   const firstMessages = new Map<string, string>();
-  /** Messages that receivers were sent, with their accounts and times. */
+  /** Messages sent to receivers, with their accounts and times. */
   const sent = new Map<string, { readonly accountId: string; readonly createdAtMs: number }>();
 
   const makeTransfer = (height: number, again?: Transfer): Transfer => ({
@@ -90,7 +90,7 @@ export function monitoringArea(schedule: Schedule): Area & { readonly send: Send
     for (let i = 0; i <= dropped.length; i++) extend(reuse);
   }
 
-  /** What a node has for a process that read as far as `known`. */
+  /** The events of a node for a process that has read as far as `known`. */
   function* events(known: readonly BlockRef[], first: number | null): Generator<ChainEvent> {
     const last = known.at(-1);
     let from = last === undefined ? (first ?? chain.length - 1) : last.height + 1;
@@ -118,7 +118,7 @@ export function monitoringArea(schedule: Schedule): Area & { readonly send: Send
       async () => {
         let left = budget;
         for (const event of events(store.blocks('ETH'), store.firstHeight('ETH'))) {
-          // A node says that its chain changed before it goes on.
+          // After a reorg, a node reports it before it sends further blocks.
           if (left-- === 0 || reorgs !== reorgsBefore) return;
           const table = buildWatchTable(store.watched());
           await takeEvent('ETH', event, table, {
@@ -135,7 +135,7 @@ export function monitoringArea(schedule: Schedule): Area & { readonly send: Send
     );
   }
 
-  /** Receivers know a message that comes again by its id alone. */
+  /** Receivers recognise a repeated message only by its id. */
   function noteSent({ id, accountId, walletId, event, createdAtMs, body }: Delivery): void {
     sent.set(id, { accountId, createdAtMs });
     if (event !== 'alert.created') return;
@@ -203,7 +203,7 @@ export function monitoringArea(schedule: Schedule): Area & { readonly send: Send
         one.fromBlock = made;
         one.fromHeight = chain.length;
       },
-      // It is watched already.
+      // The address is watched already.
       ['INVALID_REQUEST'],
     );
   }
@@ -258,7 +258,7 @@ export function monitoringArea(schedule: Schedule): Area & { readonly send: Send
           one.notes = wallet.notes;
           one.maybeNotes.clear();
         } else if (wallet !== undefined) {
-          // Its request got no answer; from here on it is known.
+          // Its request got no response; from here on the wallet is known.
           one.standing = 'done';
           one.id = wallet.id;
           one.fromBlock = made;
@@ -268,7 +268,7 @@ export function monitoringArea(schedule: Schedule): Area & { readonly send: Send
     }
   }
 
-  /** What was sent was written down before: else a start would send it again under another id. */
+  /** A sent message must have been stored before: if not, a start would send it again under another id. */
   function checkSent(): void {
     for (const [id, { accountId, createdAtMs }] of sent) {
       if (peak - createdAtMs >= LIMITS.deliveriesKeptMs) continue;
@@ -300,7 +300,7 @@ export function monitoringArea(schedule: Schedule): Area & { readonly send: Send
     }
   }
 
-  /** At the end: every flagged transfer since a wallet was acknowledged has its alert, and each alert was stored for delivery once. */
+  /** At the end, every flagged transfer since a wallet was acknowledged has its alert, and each alert was stored for delivery once. */
   function checkComplete(): void {
     for (const { account, address, id, fromBlock, fromHeight, standing } of wallets) {
       if (standing !== 'done') continue;
@@ -332,7 +332,7 @@ export function monitoringArea(schedule: Schedule): Area & { readonly send: Send
   }
 
   let rounds = 0;
-  /** Latest time that the clock showed. */
+  /** The latest time of the clock. */
   let peak = schedule.now();
   return {
     send,

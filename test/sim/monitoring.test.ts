@@ -1,6 +1,6 @@
 /**
- * Monitoring in a world of its own: clock, chain, network and receivers in one process, all of them driven by one seed. A failing
- * scenario prints its seed; `ASSAY_TEST_SEED=<seed>` runs that one alone, and it takes the same course.
+ * Monitoring in a simulated world: clock, chain, network and receivers in one process, all of them driven by one seed. A failing scenario
+ * prints its seed; `ASSAY_TEST_SEED=<seed>` runs only that one, and it takes the same course.
  */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -45,7 +45,7 @@ const address = (n: number): string => `0x${n.toString(16).padStart(40, '0')}`;
 const WATCHED = [1, 2, 3].map(address);
 const STRANGERS = [101, 102, 103].map(address);
 const MIXER = address(201);
-/** Known as a scam only after the lists have changed. */
+/** A scam only since the lists changed. */
 const LATE_SCAM = address(202);
 
 const label = (category: 'MIXER' | 'SCAM', threatLevel: 'HIGH'): Label => ({
@@ -80,7 +80,7 @@ function must(condition: boolean, what: string): asserts condition {
   if (!condition) throw new Broken(what);
 }
 
-/** One seed's course. Throws Broken where a promise of monitoring does not hold. */
+/** Runs the course of one seed. Throws Broken if monitoring breaks a guarantee. */
 async function runScenario(seed: number): Promise<{ alerts: number; deliveries: number }> {
   const next = seededUint32(seed);
   const below = (n: number): number => next() % n;
@@ -94,7 +94,7 @@ async function runScenario(seed: number): Promise<{ alerts: number; deliveries: 
   const folder = mkdtempSync(join(ROOM, 'assay-sim-'));
   let isLate = false;
 
-  // The chain: what it is now, and a way to make it another.
+  // The chain: its current blocks, and functions that change it.
   let salt = 0;
   const chain: Block[] = [];
   let hashes = 0;
@@ -124,7 +124,7 @@ async function runScenario(seed: number): Promise<{ alerts: number; deliveries: 
       transfers,
     });
   };
-  /** Replaces the newest blocks; some of their transfers come again, in other blocks. */
+  /** Replaces the newest blocks; some of their transfers are included again, in other blocks. */
   const reorg = (depth: number): void => {
     const dropped = chain.splice(Math.max(1, chain.length - depth));
     const reuse = dropped.flatMap(({ transfers }) => [...transfers]).filter(() => chance(60));
@@ -132,7 +132,7 @@ async function runScenario(seed: number): Promise<{ alerts: number; deliveries: 
   };
   extend([]);
 
-  /** What a node says to one that took `known`: at most a few events, some of them twice. */
+  /** Yields the events of a node for a reader that has `known`: at most a few events, some of them twice. */
   function* events(known: readonly BlockRef[]): Generator<ChainEvent> {
     const last = known.at(-1);
     let from = last === undefined ? chain.length - 1 : last.height + 1;
@@ -149,7 +149,7 @@ async function runScenario(seed: number): Promise<{ alerts: number; deliveries: 
     }
   }
 
-  // The network: receivers that take, fail, time out, are gone, or ask for time.
+  // The network: receivers that accept, fail, time out, are gone, or ask for a delay.
   const received = new Map<string, number>();
   let isNetworkGood = false;
   const send: Send = async ({ id }: Delivery): Promise<Outcome> => {
@@ -169,7 +169,7 @@ async function runScenario(seed: number): Promise<{ alerts: number; deliveries: 
     if (luck >= 75) return retry(500, 'error');
     if (luck >= 70) return retry(429, 'slow down', below(100_000) * 1_000);
     if (luck >= 65) {
-      // It arrived, and the answer did not.
+      // The message arrived, but the response did not.
       received.set(id, (received.get(id) ?? 0) + 1);
       return retry(null, 'cut');
     }
@@ -203,7 +203,7 @@ async function runScenario(seed: number): Promise<{ alerts: number; deliveries: 
       store,
       courier,
       recheck: () => processor.recheck(new AbortController().signal),
-      /** Takes at most so many events: then the line is cut. */
+      /** Reads at most `budget` events: then the connection is cut. */
       async step(budget) {
         let left = budget;
         for (const event of events(store.blocks('ETH'))) {
@@ -277,7 +277,7 @@ async function runScenario(seed: number): Promise<{ alerts: number; deliveries: 
           );
     }
 
-    // Calm: everybody answers, nothing changes any more, and time passes until nothing waits.
+    // Calm: every receiver answers, nothing changes any more, and time passes until nothing is pending.
     isNetworkGood = true;
     for (let i = 0; i < 5; i++) extend([]);
     await world.step(Number.MAX_SAFE_INTEGER);
@@ -304,7 +304,7 @@ async function runScenario(seed: number): Promise<{ alerts: number; deliveries: 
         .map(({ txHash, blockNumber }) => name({ hash: txHash, blockNumber }));
       must(new Set(stored).size === stored.length, `a transfer of ${wallet.walletAddress} is there twice`);
       must(new Set(own.transactions.map(({ hash }) => hash)).size === own.total, 'a transfer has two rows');
-      // The first block was read when nobody was told of it yet.
+      // The wallets were added before the first block was read, so none of its transfers may be missing.
       const missing = wanted.filter((one) => !stored.includes(one));
       must(missing.length === 0, `${wallet.walletAddress} misses ${missing.join(', ')}`);
       must(
@@ -367,7 +367,7 @@ async function runScenario(seed: number): Promise<{ alerts: number; deliveries: 
                 ),
                 `no alert for ${txHash} of ${wallet.walletAddress}`,
               );
-      // Whoever dealt with what became a scam later was told, once, that the list changed.
+      // A wallet that dealt with the later scam got one alert about the changed list.
       if (isLate)
         for (const wallet of wallets.filter((one) => one.accountId === accountId)) {
           const told = alerts.filter(
@@ -401,7 +401,7 @@ describe('monitoring through reorgs, cuts, duplicates, restarts and bad receiver
         });
       }
     }
-    // A world in which nothing happens would keep every promise.
+    // A world in which nothing happens would keep every guarantee.
     if (only === undefined) {
       expect(alerts).toBeGreaterThan(SCENARIOS);
       expect(deliveries).toBeGreaterThan(alerts);

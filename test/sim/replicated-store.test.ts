@@ -1,7 +1,7 @@
 /**
- * Nodes that share a replicated store, in the hands of a seeded fate: networks that end, fall silent or lose replies, a Redis that is
- * stopped or killed, streams that are cut short, nodes that restart over their folder or a fresh one. In the end all replicas are the
- * same, what was acknowledged is there once, and nothing is there twice.
+ * Nodes that share a replicated store, under seeded faults: networks that end, fall silent or lose replies, a Redis that is stopped or
+ * killed, streams that are cut short, nodes that restart over their folder or a fresh one. In the end all replicas are the same, every
+ * acknowledged write exists once, and no write exists twice.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,7 +24,7 @@ interface Node {
   readonly store: LiveStore;
   readonly redis: RedisStore;
   readonly rows: LiveDatabase<number, string>;
-  /** As those who are told of changes have it: nothing is told twice. */
+  /** The changes that subscribers got: none is reported twice. */
   readonly told: Map<string, number>;
 }
 
@@ -33,7 +33,7 @@ const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 describe.skipIf(!hasRedis)('a replicated store in the hands of fate', () => {
   let server: RedisServer;
   beforeAll(async () => {
-    // A server that flushes each second may have acknowledged up to two that it does not have when it is killed.
+    // If a server flushed only once a second, it could lose up to two seconds of acknowledged writes when it is killed.
     server = await startRedis(['--appendonly', 'yes', '--appendfsync', 'always']);
   });
   afterAll(() => server.stop());
@@ -71,7 +71,7 @@ describe.skipIf(!hasRedis)('a replicated store in the hands of fate', () => {
       const id = `op ${writes++}`;
       const writing = store.root
         .childTransaction(() => {
-          // Both, or neither; and a second time would be seen.
+          // Both writes or neither; and a second application would be visible.
           rows.putSync(id, (rows.get(id) ?? 0) + 1);
           rows.putSync('total', (rows.get('total') ?? 0) + 1);
         })

@@ -1,18 +1,18 @@
-/** What the areas of a schedule share: its dice, its clock, the process of the moment, and what was acknowledged by it. */
+/** The state that the areas of a schedule share: random numbers, clock, the current process, and its acknowledged work. */
 import { createHash } from 'node:crypto';
 import { AssayError, messageOf } from '../../src/base/errors.ts';
 import { isStorageFull } from '../../src/base/storage.ts';
 import { Killed, type Life } from './virtual-disk.ts';
 import type { SimProcess } from './whole-process.ts';
 
-/** A promise of the program that does not hold. */
+/** A guarantee of the program that does not hold. */
 export class Broken extends Error {}
 
 export function must(condition: boolean, sentence: string): asserts condition {
   if (!condition) throw new Broken(sentence);
 }
 
-/** Whether something that was asked for is there: `unknown` if its request got no answer. */
+/** Whether a requested change exists: `unknown` if its request got no response. */
 export type Standing = 'unknown' | 'done' | 'refused';
 
 export interface Schedule {
@@ -20,16 +20,16 @@ export interface Schedule {
   readonly chance: (percent: number) => boolean;
   readonly pick: <T>(of: readonly T[]) => T;
   readonly now: () => number;
-  /** The process that serves, and its life. */
+  /** The serving process, and its life. */
   process: SimProcess;
   life: Life;
-  /** Runs a look at what the process does by itself; the schedule is broken if it throws. */
+  /** Runs a check of the process's background work; the schedule is broken if it throws. */
   require(look: () => void): void;
   /** Adds a line to the trace. */
   note(line: string): void;
   /**
-   * Asks the process for something. `onAnswer` is called with what it comes to, unless the process was killed before. An error is one
-   * of a full disk, or of a code in `allowed`, or breaks the schedule.
+   * Sends a request to the process. `onAnswer` is called with the result, unless the process was killed before. An error that neither comes
+   * from a full disk nor has a code in `allowed` breaks the schedule.
    */
   ask<T>(
     name: string,
@@ -43,23 +43,23 @@ export type Answer<T> =
   | { readonly value: T; readonly error: null }
   | { readonly value: null; readonly error: Error };
 
-/** A part of the program under test: what is asked of it, and what must hold of it. */
+/** A part of the program under test: its requests, and the guarantees that it must keep. */
 export interface Area {
-  /** Each asks the process for one thing; the number is how often it is drawn. */
+  /** Each act sends one request; the number is the weight with which it is drawn. */
   readonly acts: readonly (readonly [weight: number, act: () => void])[];
-  /** At each start, and at the end. */
+  /** Runs at each start, and at the end. */
   check(): void | Promise<void>;
-  /** Told of a process that has just begun to serve. */
+  /** Runs when a new process has just started to serve. */
   onStart?(): void;
-  /** After the clock jumped. */
+  /** Runs after the clock jumped. */
   onClock?(): void;
-  /** The end: nothing fails any more, and all comes to rest. Returns false while it has not. */
+  /** Runs at the end, when nothing fails any more. Returns false until all work is complete. */
   settle?(): boolean | Promise<boolean>;
 }
 
 export const codeOf = (error: unknown): string => (error instanceof AssayError ? error.code : '');
 
-/** Whether an error may come of the faults of the disk. */
+/** Whether an error may come from the faults of the disk. */
 export const isDiskFault = (error: unknown): boolean =>
   isStorageFull(error) ||
   error instanceof Killed ||

@@ -1,25 +1,25 @@
 /**
- * The disk of a simulated machine. It is between the program and two ports: the file system, and the library of the LMDB stores,
- * which writes past any virtual file system. Everything below its root happens at once and in the order of the calls, so that a seed
- * takes the same course each time.
+ * The disk of a simulated machine. It lies between the program and two ports: the file system, and the library of the LMDB stores, which
+ * bypasses any virtual file system. Everything below its root happens at once and in the order of the calls, so that a seed takes the same
+ * course each time.
  *
- * The files are real ones. A life is one folder: it ends at a step (a commit, a write, a flush, a rename) that its fuse names. What the
- * next start finds is a copy of the folder at that instant, less what was not flushed. The copy is what a killed process leaves,
- * because a commit runs within one turn of this thread and no other thread writes. The life that ended goes nowhere: its writes wait for
- * ever, and so does all that waits for them.
+ * The files are real ones. A life is one folder: it ends at a step (a commit, a write, a flush, a rename) that its fuse names. The next
+ * start finds a copy of the folder at that instant, without the data that was not flushed. The copy is the state that a killed process
+ * leaves, because a commit runs within one turn of this thread and no other thread writes. The ended life goes no further: its writes wait
+ * for ever, and so does everything that waits for them.
  */
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 
-// Past the double of the file system that the program gets.
+// The real file system, not the double that the program gets.
 const fs: typeof import('node:fs') = createRequire(import.meta.url)('node:fs');
 
 const PAGE_BYTES = 4_096;
 const META_PAGES = 2;
 /** Above the highest number that Linux gives a process: locks of an ended life name a process that is gone. */
 const DEAD_PID = 4_194_305;
-/** A new one each time: a promise that all of them shared would keep what waits for it, and with it every life that ended. */
+/** Creates a new promise each time: a shared one would keep everything that waits for it in memory, and with it every ended life. */
 const never = (): Promise<never> => new Promise(() => {});
 
 /** The process has ended. Thrown through the calls that were running. */
@@ -36,9 +36,9 @@ type NameChange =
     };
 
 export interface Faults {
-  /** `commits`: a full disk is found out when a commit writes its pages; `pages`: within the transaction, as by a map that cannot grow. */
+  /** `commits`: a full disk is detected when a commit writes its pages; `pages`: within the transaction, as with a map that cannot grow. */
   full: 'no' | 'commits' | 'pages';
-  /** Longest time that a commit, and the report of it, is held; 0 for a quick disk. */
+  /** The longest time by which a commit, and its report, are delayed; 0 for a fast disk. */
   heldMs: number;
 }
 
@@ -46,33 +46,33 @@ export interface Faults {
 export interface Life {
   readonly folder: string;
   readonly faults: Faults;
-  /** Steps until it is killed; null for one that lives on. */
+  /** Steps until it is killed; null for a life that goes on. */
   fuse: number | null;
-  /** Renames until the one behind which it is killed: what is not flushed by then is at risk in a few steps of hundreds. */
+  /** Renames until the one after which it is killed: only a few of hundreds of steps put unflushed names at risk. */
   renames: number | null;
   /** Steps so far. */
   steps: number;
   isDead: boolean;
   /** Whether it ever had a full disk. */
   hadFullDisk: boolean;
-  /** Of the next start, once this one is dead. */
+  /** The folder of the next start, once this life has ended. */
   left: string | null;
-  /** Of all stores that it opened: they are closed with it at the latest. */
+  /** All stores that it opened: they are closed with it at the latest. */
   readonly roots: Set<Root>;
   readonly closing: Promise<void>[];
-  /** Gives up what this thread holds of its process, once that was killed. */
+  /** Releases the state that this thread holds for its process, once that was killed. */
   forget: () => void;
-  /** Bytes of files that are on the disk for good, by path; a file that is not here is flushed. */
+  /** The flushed length of files in bytes, by path; a file that is not listed is flushed completely. */
   readonly unflushed: Map<string, number>;
   readonly names: Map<string, NameChange[]>;
-  /** Bytes of a store in the place of what its file has, as its last commit was not flushed. */
+  /** The bytes that replace those of a store's file, because its last commit was not flushed. */
   readonly torn: Map<string, Buffer>;
   readonly below: (count: number) => number;
 }
 
 type Method = (this: unknown, ...parameters: never[]) => unknown;
 
-/** A root of the library, with the methods that its class has. */
+/** A root of the library, with the methods of its class. */
 export interface Root {
   close(): Promise<void>;
   transactionSync(work: () => unknown, flags?: number): unknown;
@@ -83,7 +83,7 @@ const lives = new Map<string, Life>();
 let root = '\0';
 let folders = 0;
 
-/** Names the folder below which the machine has its disk. */
+/** Sets the folder below which the machine has its disk. */
 export function mountDisk(path: string): void {
   root = path;
 }
@@ -112,14 +112,14 @@ export function beginLife(folder: string, below: (count: number) => number): Lif
 
 export const freshFolder = (): string => join(root, String(folders++));
 
-/** Resolves when the library has closed what was closed in a life. */
+/** Resolves when the library has closed all that was closed in a life. */
 export async function closed(life: Life): Promise<void> {
   await Promise.all(life.closing.splice(0));
 }
 
 /**
- * Closes the stores of a life that has ended, and removes its files. What it has open stays so until the memory it was kept in is
- * collected: a call that was cut off closes its file by number, and must not find another life's there.
+ * Closes the stores of an ended life, and removes its files. Its open files stay open until their memory is collected: an aborted call
+ * closes its file by number, and must not find a file of another life there.
  */
 export async function buryLife(life: Life): Promise<void> {
   lives.delete(life.folder);
@@ -142,14 +142,14 @@ function burns(life: Life): boolean {
   return life.fuse !== null && --life.fuse < 0;
 }
 
-/** A step of a life; its end if the fuse says so. */
+/** Takes a step of a life, and ends the life if the fuse says so. */
 function step(life: Life): void {
   if (!burns(life)) return;
   kill(life);
   throw new Killed();
 }
 
-/** Ends a life between two steps, with what the disk has of it. */
+/** Ends a life between two steps, with the state that the disk has. */
 export function kill(life: Life): void {
   if (life.isDead) return;
   life.isDead = true;
@@ -175,7 +175,7 @@ function copyFolder(life: Life, from: string, to: string): void {
   }
 }
 
-/** Of a file that was not flushed: all up to some byte behind what was. */
+/** Returns a file that was not flushed, up to some byte after the flushed part. */
 function cutShort(life: Life, path: string): Buffer {
   const bytes = fs.readFileSync(path);
   const flushed = Math.min(life.unflushed.get(path) ?? 0, bytes.length);
@@ -183,8 +183,8 @@ function cutShort(life: Life, path: string): Buffer {
 }
 
 /**
- * Takes back some of the names of each folder that was not flushed since: the newest of them, as file systems with a journal do; or any,
- * or one alone, as they may.
+ * Reverts some of the names of each folder that was not flushed since: the newest of them, as file systems with a journal do; or any of
+ * them, or a single one, as other file systems may.
  */
 function undoNames(life: Life, left: string): void {
   const there = (path: string): string => join(left, path.slice(life.folder.length));
@@ -205,7 +205,8 @@ function undoNames(life: Life, left: string): void {
 }
 
 const noteName = (life: Life, path: string, change: NameChange): void => {
-  // The store beside it is made by the library, past this port; without it a start on a full disk would be refused rightly.
+  // The library creates the store beside a lock past this port, so that only the lock could get lost. If it did, a start on a full disk
+  // would rightly be refused.
   if (path.endsWith('-lock')) return;
   const folder = dirname(path);
   const changes = life.names.get(folder) ?? [];
@@ -222,7 +223,7 @@ const mapFull = (): Error => libraryError('MDB_MAP_FULL: Environment mapsize lim
 const badTransaction = (): Error => libraryError('MDB_BAD_TXN: Transaction must abort', -30_782);
 const noSpace = (): Error => libraryError('No space left on device', 28);
 
-/** As the library rejects a commit: its real cause is a promise beside a general error. */
+/** Rejects a commit as the library does: the real cause is a promise attached to a general error. */
 function refusedCommit(cause: Error): Error {
   const commitError = Promise.reject(cause);
   commitError.catch(() => {});
@@ -239,7 +240,7 @@ interface Write {
 
 const ABORTED = Symbol('aborted');
 
-/** The file of a store after a commit whose flush did not end: any of its new pages, and the header that named the old ones. */
+/** Returns the file of a store after a commit without a complete flush: any of its new pages, and the header that names the old ones. */
 function tear(life: Life, before: Buffer, after: Buffer): Buffer {
   const torn = Buffer.alloc(life.below(2) === 0 ? Math.max(before.length, after.length) : before.length);
   before.copy(torn);
@@ -249,7 +250,7 @@ function tear(life: Life, before: Buffer, after: Buffer): Buffer {
   return torn;
 }
 
-/** Gives the store of a life its faults. Runs before the program's own guard. */
+/** Adds the faults of a life to a store. Runs before the program's own guard. */
 function attach(opened: Root, path: string, life: Life, isFlushed: boolean, abort: unknown): void {
   const methods = Object.getPrototypeOf(opened) as Record<string, Method>;
   const { transactionSync, put, remove } = methods as Record<string, Method>;
@@ -261,7 +262,7 @@ function attach(opened: Root, path: string, life: Life, isFlushed: boolean, abor
   let hasRefused = false;
   life.roots.add(opened);
 
-  /** A transaction that the disk takes, refuses, or dies in. */
+  /** A transaction that the disk accepts or refuses, or in which the life ends. */
   function commit(work: () => unknown, flags?: number): unknown {
     const isLast = burns(life);
     const phase = isLast ? life.below(3) : null;
@@ -312,7 +313,7 @@ function attach(opened: Root, path: string, life: Life, isFlushed: boolean, abor
       try {
         write.outcome = { result: write.asChild ? opened.childTransaction(write.work) : write.work() };
       } catch (error) {
-        // As in the library: what a plain transaction wrote before it threw stays, a child's does not.
+        // As in the library: the writes of a plain transaction before it threw stay, those of a child transaction do not.
         write.outcome = { error };
       }
     }
@@ -337,7 +338,7 @@ function attach(opened: Root, path: string, life: Life, isFlushed: boolean, abor
         else if (outcome !== null && 'error' in outcome) reject(outcome.error);
         else resolve(outcome?.result);
       }
-      // The next batch holds what these come to.
+      // The callbacks of these writes fill the next batch.
       await new Promise((resolve) => setImmediate(resolve));
     }
     working = null;
@@ -356,7 +357,7 @@ function attach(opened: Root, path: string, life: Life, isFlushed: boolean, abor
     work: () => unknown,
     flags?: number,
   ): unknown {
-    // Inside another one it is a part of that.
+    // Inside another transaction, it is a part of that one.
     if (isInside)
       return (transactionSync as (this: unknown, work: () => unknown, flags?: number) => unknown).call(
         this,
@@ -381,7 +382,7 @@ function attach(opened: Root, path: string, life: Life, isFlushed: boolean, abor
   opened.close = async () => {
     if (!life.isDead) await working;
     life.roots.delete(opened);
-    // It takes real time, which no seed knows: `closed` waits for it while the virtual clock stands still.
+    // It takes real time, which no seed controls: `closed` waits for it while the virtual clock does not move.
     life.closing.push(realClose());
   };
 }
@@ -391,7 +392,7 @@ interface Library {
   readonly open: (options: { path: string; readOnly?: boolean; noSync?: boolean }) => Root;
 }
 
-/** The library of the stores, over this disk. */
+/** Wraps the library of the stores to use this disk. */
 export function libraryOver<T>(real: T): T {
   const library = real as Library;
   return {
@@ -424,7 +425,7 @@ export function libraryOver<T>(real: T): T {
 
 interface OpenFile {
   readonly life: Life;
-  /** As it is named now. */
+  /** Its current name. */
   path: string;
   readonly isFolder: boolean;
 }
@@ -453,7 +454,7 @@ function openSync(path: string, flags: string | number = 'r', mode?: number): nu
   const writes = isWriting(flags);
   const isNew = writes && !fs.existsSync(path);
   const isEmptied = isNew || (writes && String(flags).startsWith('w'));
-  // A name and an empty file have room on a full disk; folders and bytes have none.
+  // A name and an empty file fit on a full disk; folders and bytes do not.
   if (isEmptied) step(life);
   else if (life.isDead) throw new Killed();
   const file = fs.openSync(path, flags, mode);
@@ -491,7 +492,7 @@ function fsyncSync(file: number): void {
   else open.life.unflushed.delete(open.path);
 }
 
-/** Takes what is known of a path, and of what lies below it, to another. */
+/** Moves the recorded state of a path, and of all paths below it, to another path. */
 function moveKnown(life: Life, from: string, to: string): void {
   for (const known of [life.unflushed, life.names, life.torn] as Map<string, unknown>[])
     for (const [path, value] of [...known]) {
@@ -555,7 +556,7 @@ function rmSync(path: string, options?: object): void {
     for (const known of [life.unflushed, life.names] as Map<string, unknown>[])
       for (const name of [...known.keys()])
         if (name === path || name.startsWith(`${path}/`)) known.delete(name);
-    // A name that is gone is not made and not moved any more.
+    // A removed name has no creation or rename to revert.
     for (const [folder, changes] of life.names)
       life.names.set(
         folder,
@@ -588,7 +589,7 @@ const replacedSync = {
 /** `node:fs` over this disk. */
 export const diskFs = { ...fs, ...replacedSync, default: { ...fs, ...replacedSync } };
 
-/** At once, and never again for a life that has ended. */
+/** Runs at once. If the life has ended, it never resolves. */
 async function atOnce<T>(work: () => T): Promise<T> {
   try {
     return work();

@@ -1,27 +1,27 @@
 /**
- * The whole embedded process in the hands of a seeded fate: real parts on real LMDB files, over a disk that tears, fills up and holds
- * writes, under a clock that jumps, killed at any step. Nothing that was acknowledged is lost, nothing is there twice, and every start
- * serves. A failing schedule prints its seed and its trace; `ASSAY_SIM_SEED=<seed>` runs that one alone, and it takes the same course.
+ * The whole embedded process under seeded faults: real parts on real LMDB files, over a disk that tears, fills up and delays writes, with
+ * a clock that jumps, killed at any step. No acknowledged work is lost, nothing exists twice, and every start serves. A failing schedule
+ * prints its seed and its trace; `ASSAY_SIM_SEED=<seed>` runs only that one, and it takes the same course.
  *
- * Faults that were put into the program by hand, and the first of 500 schedules that noticed each:
+ * Faults that were put into the program by hand, and the first of 500 schedules that detected each:
  *
- * | Fault | Schedule | Noticed by |
+ * | Fault | Schedule | Detected by |
  * |---|---|---|
  * | label snapshot published before it is flushed | 10 | a start: the snapshot is cut short |
- * | name of `CURRENT` not flushed (folder of snapshots) | 27 | a start: it names a snapshot that is not there |
+ * | name of `CURRENT` not flushed (folder of snapshots) | 27 | a start: it names a snapshot that does not exist |
  * | names of JSON files not flushed (their folders) | 5 | a start: the catalogue is missing |
  * | content of `CURRENT` not flushed | 1 | a start: it names no snapshot |
  * | API key answered before its commit | 110 | the key is lost |
- * | revocation answered before its commit | 386 | the key answers though it was revoked |
+ * | revocation answered before its commit | 386 | the key is still accepted |
  * | charge answered before its commit | 1 | balance and entries differ |
- * | listeners told of an alert before its commit | 33 | the alert is lost |
- * | alert sent before its commit | 47 | nothing is known of the message |
- * | message under another id at each attempt | 1 | a delivery says it arrived, and did not |
- * | files of a job deleted before its record | 3 | a result that is listed cannot be read |
- * | attempts that wait for a time before the clock was set back | 1056 of 10,000 | messages wait for ever |
+ * | alert announced to listeners before its commit | 33 | the alert is lost |
+ * | alert sent before its commit | 47 | the message has no record |
+ * | message under another id at each attempt | 1 | a delivery is recorded that did not arrive |
+ * | files of a job deleted before its record | 3 | a listed result cannot be read |
+ * | attempts still wait for their old time after the clock is set back | 1056 of 10,000 | messages wait for ever |
  *
- * Not noticed, because another flush comes before the publication: the flush of the snapshot's file or folder alone. Not noticed either: the
- * name of a snapshot that is not flushed before `CURRENT` names it, of which one step in a build and one loss of eighteen tell.
+ * Not detected, because another flush comes before the publication: a missing flush of the snapshot's file or folder alone. Not detected
+ * either: the name of a snapshot that is not flushed before `CURRENT` names it. Only one step of a build and one loss of eighteen show it.
  */
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -57,19 +57,19 @@ const SCHEDULES = Number(
 const STEPS = 9;
 const MINUTE_MS = 60_000;
 const JUMPS_MS = [MINUTE_MS, 60 * MINUTE_MS, 26 * 60 * MINUTE_MS, 40 * 24 * 60 * MINUTE_MS];
-/** Behind the times of all real files: what is there was there before. */
+/** After the times of all real files, so that existing files are older. */
 const BEGIN_MS = Date.UTC(2031, 0, 20, 9);
-/** Turns of the event loop between two ticks of the virtual clock, and the length of one. */
+/** Turns of the event loop between two ticks of the virtual clock, and the length of a tick. */
 const TURNS = 3;
 const TICK_MS = 250;
-/** The memory file system: what is flushed costs nothing there. */
+/** The file system in memory, on which a flush costs nothing. */
 const ROOM = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
-/** Schedules that fail before the rest is left: a few show a pattern. */
+/** Failing schedules after which the rest is skipped: a few show a pattern. */
 const FAILURES_MAX = 8;
-/** Steps that no schedule takes before something is wrong: a call that neither ends nor fails. */
+/** The virtual time after which a call that neither ends nor fails is a fault. */
 const PUMP_MS = 30 * MINUTE_MS;
-/** Within this the process looks at all receivers, and sends what is due. */
+/** Within this time, the process checks all receivers and sends due messages. */
 const SENDING_MS = 6_000;
 
 interface Outcome {
@@ -84,7 +84,7 @@ interface Outcome {
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** One seed's course. Throws Broken if a promise of the program does not hold. */
+/** Runs the course of one seed. Throws Broken if the program breaks a guarantee. */
 async function runSchedule(seed: number, template: string, trace: string[]): Promise<Outcome> {
   const next = seededUint32(seed);
   const below = (count: number): number => next() % count;
@@ -150,7 +150,7 @@ async function runSchedule(seed: number, template: string, trace: string[]): Pro
     vi.advanceTimersByTime(ms);
   }
 
-  /** Lets time pass until something holds; false if it does not within `budgetMs`. */
+  /** Lets time pass until `holds` returns true; returns false if it does not within `budgetMs`. */
   async function until(holds: () => boolean, budgetMs: number): Promise<boolean> {
     for (let turns = 1, spent = 0; !holds(); turns++) {
       await turn();
@@ -163,7 +163,7 @@ async function runSchedule(seed: number, template: string, trace: string[]): Pro
     return true;
   }
 
-  /** Awaits what the test itself asks of the process, which may die over it. */
+  /** Awaits a request of the test itself, during which the process may be killed. */
   async function awaited(work: Promise<void> | void): Promise<void> {
     let isOver = false;
     let error: unknown = null;
@@ -184,7 +184,7 @@ async function runSchedule(seed: number, template: string, trace: string[]): Pro
 
   async function bury(life: Life): Promise<string> {
     underway.clear();
-    // What was running comes to its next call of the disk, and waits there for ever.
+    // Running code reaches its next call of the disk, and waits there for ever.
     for (let i = 0; i < 8; i++) await turn();
     vi.clearAllTimers();
     life.forget();
@@ -208,7 +208,7 @@ async function runSchedule(seed: number, template: string, trace: string[]): Pro
     }
   }
 
-  /** Whether all stores are there: after the first start that came to its end. */
+  /** Whether all stores exist: true after the first start that completed. */
   let hasServed = false;
 
   function fillDisk(life: Life): void {
@@ -216,7 +216,7 @@ async function runSchedule(seed: number, template: string, trace: string[]): Pro
     life.hadFullDisk = true;
   }
 
-  /** Starts in a folder, again and again if it is killed over it. */
+  /** Starts in a folder, and starts again if it is killed meanwhile. */
   async function start(from: string): Promise<void> {
     for (let folder = from; ; ) {
       const life = beginLife(folder, below);
@@ -236,7 +236,7 @@ async function runSchedule(seed: number, template: string, trace: string[]): Pro
             started = process;
           },
           (error: unknown) => {
-            // A full disk may refuse the first start of an installation, whose stores have to be made.
+            // A full disk may refuse the first start of an installation, because its stores must be created.
             if (life.faults.full === 'no' || !isDiskFault(error) || hasServed) throw error;
             kill(life);
           },
@@ -269,7 +269,7 @@ async function runSchedule(seed: number, template: string, trace: string[]): Pro
   async function stopAndStart(): Promise<void> {
     const { life, process } = schedule;
     trace.push('stop');
-    // As a server does: it answers what was asked, and takes nothing more.
+    // As a server does: it answers pending requests, and accepts no more.
     await until(() => life.isDead || underway.size === 0, PUMP_MS);
     if (!life.isDead) await awaited(process.close());
     await closed(life);
@@ -293,13 +293,13 @@ async function runSchedule(seed: number, template: string, trace: string[]): Pro
     if (life.faults.full !== 'no') life.faults.full = dice < 60 ? 'no' : life.faults.full;
     else if (dice < 12) fillDisk(life);
     if (chance(15)) life.faults.heldMs = life.faults.heldMs === 0 ? 1 + below(3_000) : 0;
-    // Few steps to a charge, a hundred to a build.
+    // A charge takes a few steps, a build about a hundred.
     if (chance(18)) life.fuse = below(pick([10, 50, 150]));
     if (chance(12)) life.renames = below(12);
     trace.push(`step: disk ${life.faults.full}, held ${life.faults.heldMs}, fuse ${life.fuse}`);
   }
 
-  /** What was there before is read whatever the disk does. */
+  /** Existing data can be read whatever the disk does. */
   function read(): void {
     if (schedule.life.faults.full === 'no') return;
     void schedule.process.access.ledger().balance('a');
@@ -332,13 +332,13 @@ async function runSchedule(seed: number, template: string, trace: string[]): Pro
     }
   }
 
-  // Calm: the disk has room and is quick, the clock does not jump any more, and what was begun comes to its end.
+  // Calm: the disk has room and is fast, the clock does not jump any more, and started work completes.
   trace.push('calm');
   schedule.life.fuse = null;
   schedule.life.renames = null;
   schedule.life.faults.full = 'no';
   schedule.life.faults.heldMs = 0;
-  // A clock that was set back stays there, in half of them: nothing waits for the time of before.
+  // In half of the schedules, a clock that was set back stays there: nothing waits for the earlier time.
   if (chance(50)) skewMs = Math.max(skewMs, farthestMs);
   for (const one of areas) one.onClock?.();
   if (!(await until(() => underway.size === 0, PUMP_MS)))
@@ -353,7 +353,7 @@ async function runSchedule(seed: number, template: string, trace: string[]): Pro
       );
       if (isSettled) break;
       await until(() => underway.size === 0, PUMP_MS);
-      // Receivers are tried again after hours; uploads that broke off are removed after minutes.
+      // Receivers are tried again after hours; interrupted uploads are removed after minutes.
       if (one === area.monitoring) skewMs += 4 * 60 * MINUTE_MS;
       for (const each of areas) each.onClock?.();
       if (one === area.monitoring) await until(() => false, SENDING_MS);
@@ -442,7 +442,7 @@ describe('the whole process through kills, torn writes, full and slow disks and 
     const [failure] = failures;
     const others = failures.slice(1).map(({ message }) => message.split('\n')[0]);
     if (failure !== undefined) throw new Error([failure.message, ...others].join('\n'), { cause: failure });
-    // A world in which nothing happens would keep every promise.
+    // A world in which nothing happens would keep every guarantee.
     if (seeds.length < 100) return;
     for (const count of Object.values(sums)) expect(count).toBeGreaterThan(seeds.length / 8);
   });

@@ -1,4 +1,4 @@
-/** The parts of one embedded process in one folder of state, put together as app.ts does, with the pool in this thread. */
+/** The parts of one embedded process in one folder of state, wired as app.ts does, with the pool in this thread. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Access, createAccess } from '../../src/accounts/access.ts';
@@ -35,7 +35,7 @@ import { type MonitoringStore, openMonitoringStore } from '../../src/monitoring/
 import { loadPolicy } from '../../src/risk/policy.ts';
 import type { Life } from './virtual-disk.ts';
 
-/** Blocks upon one until it is final. */
+/** The number of later blocks that make a block final. */
 export const CONFIRMATIONS = 3;
 
 const shipped = loadRulebook();
@@ -69,12 +69,12 @@ export interface SimProcess {
   readonly labels: ImportDeps;
   readonly snapshots: SnapshotSet;
   readonly snapshotsFolder: string;
-  /** False if its start found a full disk, and serves the labels of before. */
+  /** False if its start found a full disk and serves the earlier labels. */
   readonly hasBuilt: boolean;
   close(): Promise<void>;
 }
 
-/** Leases that are lost with the life of their process: what waits for their end would be kept for ever. */
+/** Leases that are lost with the life of their process: otherwise code that waits for their end would stay in memory for ever. */
 function leasesUntil(lost: AbortSignal): Leases {
   const leases = createEmbeddedLeases();
   return {
@@ -86,7 +86,7 @@ function leasesUntil(lost: AbortSignal): Leases {
   };
 }
 
-/** Starts a process in the folder of a life; `found` imports the labels that are not there yet. */
+/** Starts a process in the folder of a life; `found` imports the missing labels. */
 export async function startProcess(
   life: Life,
   { clock, random, send }: World,

@@ -1,4 +1,4 @@
-/** Runs a reader to its end and sorts what it yields. */
+/** Runs a reader to its end and sorts the records that it yields. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

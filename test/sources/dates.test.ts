@@ -16,7 +16,7 @@ describe('dates of the lists', () => {
     ['10 Dec 1948', '1948-12-10'],
     ['March 1962', '1962-03'],
     ['circa 1934', '1934'],
-    // A day that the month does not have says no more than the month.
+    // If the month does not have the day, only the month is used.
     ['31/02/1980', '1980-02'],
   ])('reads %s as %s', (text, date) => expect(readDate(text)).toBe(date));
 

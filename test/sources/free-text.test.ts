@@ -30,7 +30,7 @@ describe('wallets in prose', () => {
       { address: TRON, currency: 'USDT' },
     ]);
     expect(findWallets(`crypto wallet ${TRON}`)).toEqual([{ address: TRON, currency: null }]);
-    // A currency on whose chain the address cannot stand is not its currency.
+    // A currency is ignored if the address cannot be on its chain.
     expect(findWallets(`Bitcoin and more: ${ETH}`)).toEqual([{ address: ETH, currency: null }]);
   });
 
@@ -131,7 +131,7 @@ describeWithSharedData(
       const found = wallets(parties);
       expect([...found].filter((address) => !listed.has(address))).toEqual([]);
       expect([...listed].filter((address) => !found.has(address))).toEqual([
-        // A payment id of Monero's, an address of a chain that is not supported, an Ethereum address of 39 digits.
+        // A payment id of Monero, an address of an unsupported chain, an Ethereum address of 39 digits.
         '5be5543ff73456ab9f2d207887e2af87322c651ea1a873c5b25b7ffae456c320',
         'GPwg61XoHqQPNmAucFACuQ5H9sGCDv9TpS',
         '0xa7e5d5a720f06526557c513402f2e6b5fa20b00',

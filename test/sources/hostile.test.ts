@@ -1,4 +1,4 @@
-/** Every reader against the genuine files, cut and broken at many places: a clear error or a whole list, nothing between. */
+/** Every reader against the genuine files, truncated and broken at many places: a clear error or a whole list, nothing between. */
 import { readFileSync } from 'node:fs';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
@@ -14,7 +14,7 @@ import { describeWithSharedData, sharedData } from '../setup/shared-data.ts';
 import { collect, withFolder } from './collect.ts';
 
 const BYTES = 200_000;
-/** The first bytes of a genuine file, ended so that the document is whole. */
+/** The first bytes of a genuine file, closed so that the document is complete. */
 const beginning = (path: string, lastTag: string, end: string): Buffer => {
   const raw = readFileSync(path);
   const text = (path.endsWith('.gz') ? gunzipSync(raw) : raw).toString('utf8').slice(0, BYTES);
@@ -42,7 +42,7 @@ const CASES: readonly (readonly [string, SourceReader, () => Buffer])[] = [
   ['ch', chReader, () => readFileSync(sharedData('ch', 'seco_whole_list_excerpt.xml'))],
 ];
 
-/** What became of reading: the number of parties, or the error's code. */
+/** The result of reading: the number of parties, or the error's code. */
 const outcome = (reader: SourceReader, path: string): Promise<number | string> =>
   collect(reader, path).then(
     ({ parties }) => parties.length,

@@ -25,7 +25,7 @@ interface ZipInput {
   readonly encrypted?: boolean;
 }
 
-/** A zip archive by hand (APPNOTE 6.3), so that lies can be told in it. */
+/** Builds a zip archive by hand (APPNOTE 6.3), so that its headers can be wrong. */
 function zip(entries: readonly ZipInput[], claimedCount = entries.length): Buffer {
   const locals: Buffer[] = [];
   const directory: Buffer[] = [];

@@ -110,7 +110,7 @@ describe('nodes', () => {
     const last = await start(c, { from: { kind: 'http', url: middle.url } });
     await vi.waitFor(() => expect(c.answers().entityOf(ADDRESS(1))).toBe('one'), LONG);
     await vi.waitFor(() => expect(lastState(last)?.served).not.toBeNull(), LONG);
-    // The same content has the same name, however far it went.
+    // The same content has the same name, however many nodes it passed.
     expect(lastState(last)?.published?.release).toBe(lastState(middle)?.published?.release);
   });
 
@@ -127,7 +127,7 @@ describe('nodes', () => {
       await a.build({ [ADDRESS(1)]: 'one' });
       const publishing = await start(a, { store: place });
       await vi.waitFor(() => expect(publishing.events.map(({ type }) => type)).toContain('published'), LONG);
-      // Its next look by itself would be due in an hour.
+      // Its next check would be due in an hour.
       const pulling = await start(b, { from: { kind: 's3', place } }, 1_000);
       await vi.waitFor(() => expect(b.answers().entityOf(ADDRESS(1))).toBe('one'), LONG);
       await a.build({ [ADDRESS(1)]: 'two' });
@@ -135,7 +135,7 @@ describe('nodes', () => {
         () => expect(publishing.events.filter(({ type }) => type === 'published')).toHaveLength(2),
         LONG,
       );
-      // Told of it, it need not wait for that.
+      // An announcement triggers a check at once.
       pulling.travelling.look();
       await vi.waitFor(() => expect(b.answers().entityOf(ADDRESS(1))).toBe('two'), LONG);
     } finally {
@@ -172,7 +172,7 @@ describe('nodes', () => {
     const pulling = await start(b, { from: { kind: 'http', url }, secret: 'another secret of another' });
     await vi.waitFor(() => expect(lastState(pulling)?.error).toContain('ASSAY_CLUSTER_SECRET'), LONG);
     expect(lastState(pulling)).toMatchObject({ published: null, served: null });
-    // A publisher that was never heard is one that is behind, too.
+    // A publisher that never answered counts as behind, too.
     expect(tooFarBehind(lastState(pulling), NOW + 11_000, 10)).toContain('could not be followed');
   });
 

@@ -59,7 +59,7 @@ async function pull(source: ReleaseSource): Promise<Pulled> {
   return puller.pull(puller.read(latest.envelope, source), source, never);
 }
 
-/** A server in front of the listener that does as it is told. */
+/** Starts a server in front of the listener that `handle` controls. */
 async function inFront(handle: (pass: RequestListener) => RequestListener): Promise<string> {
   const pass: RequestListener = (incoming, outgoing) => {
     const { method, url, headers } = incoming;

@@ -33,7 +33,7 @@ const pullerOf = (node: Node): Puller =>
     { clock: node.clock, log: silentLogger },
   );
 
-/** Reads straight from the publisher's folder; `spoil` may cut, change or refuse what is read. */
+/** Reads directly from the publisher's folder; `spoil` may cut, change or refuse the data. */
 function sourceOf(
   publisher: Publisher,
   spoil: (bytes: Buffer, path: string, from: number) => Iterable<Uint8Array> = (bytes) => [bytes],
@@ -106,7 +106,7 @@ describe('a node that pulls', () => {
     await publisher.capture();
     await puller.pull(current(publisher), source, never);
     expect(b.registers()).toEqual(a.registers());
-    // What is captured again without a change is the same release.
+    // If nothing changed, a second capture is the same release.
     rmSync(join(a.dataDir, 'travel', 'published', 'releases.json'));
     const again = publisherOf(a);
     await again.capture();
@@ -167,7 +167,7 @@ describe('a node that pulls', () => {
     });
     expect(flipped.reads.filter(({ path }) => path === 'labels/labels.mdb')).toHaveLength(2);
     expect(b.answers().entityOf(ADDRESS(1))).toBe('one');
-    // One that was flipped on the way once is fetched again.
+    // A file with one bit flipped in transit is fetched again.
     let times = 0;
     const once = sourceOf(publisher, (bytes, path) => {
       const copy = Buffer.from(bytes);
@@ -215,7 +215,7 @@ describe('a node that pulls', () => {
     expect(inode(join(b.dataDir, 'travel', 'pulled', 'files', mdb))).toBe(
       inode(join(b.dataDir, 'snapshots', snapshots[0] as string, 'labels.mdb')),
     );
-    // The publisher keeps the release before, for those who are in its midst.
+    // The publisher keeps the earlier release for nodes that are still fetching it.
     const published = readdirSync(join(a.dataDir, 'travel', 'published', 'files'));
     expect(published.length).toBeGreaterThan(kept.length);
     expect(published.length).toBeLessThanOrEqual(2 * kept.length);
@@ -230,7 +230,7 @@ describe('a publisher', () => {
     const lock = join(a.dataDir, 'labels', 'REFRESH_LOCK');
     writeFileSync(lock, JSON.stringify({ pid: process.pid, started: '' }));
     expect(await publisher.capture()).toBe(false);
-    // A refresh that died holds nothing up.
+    // The lock of a refresh that died blocks nothing.
     writeFileSync(lock, JSON.stringify({ pid: 2 ** 30, started: '1' }));
     expect(await publisher.capture()).toBe(true);
     expect(await publisher.capture()).toBe(false);
@@ -242,13 +242,13 @@ describe('a publisher', () => {
     await publisher.capture();
     const { id } = current(publisher);
     expect(current(publisherOf(a)).id).toBe(id);
-    // One whose files are gone is no release.
+    // If the files of a release are gone, it is not used.
     for (const name of readdirSync(publisher.blobs.folder)) rmSync(join(publisher.blobs.folder, name));
     const lost = publisherOf(a);
     expect(lost.current).toBeNull();
     expect(await lost.capture()).toBe(true);
     expect(current(lost).id).toBe(id);
-    // Nor is one of another version of the program, or what somebody else wrote there.
+    // Nor is a release of another version of the program, or other data in that file.
     const kept = join(publisher.blobs.folder, '..', 'releases.json');
     for (const written of [JSON.stringify([{ ...current(lost), format: 99 }]), '{}']) {
       writeFileSync(kept, written);
@@ -276,7 +276,7 @@ describe('an envelope', () => {
     expect(openRelease(sealRelease(release, keys), keys, 'there')).toEqual(release);
     refused(sealRelease(release, clusterKeys('another secret')), /not signed/, keys);
     refused(sealRelease(release, null), /not signed/, keys);
-    // What readers show is not what signs.
+    // Readers present another key than the one that signs.
     expect(keys.reader).not.toBe(keys.signing.toString('hex'));
   });
 

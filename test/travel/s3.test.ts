@@ -115,7 +115,7 @@ describe('an object store', () => {
 
   it('takes large files in parts, and goes on with them after a stop', async () => {
     const partBytes = 5 * 1024 * 1024;
-    // Labels enough for a file of more than two parts.
+    // Enough labels for a file of more than two parts.
     const labels = Object.fromEntries(
       Array.from({ length: 150_000 }, (_, n) => [ADDRESS(n + 1), `entity-${n % 50}`]),
     );

@@ -1,4 +1,4 @@
-/** The thread that carries snapshots, as the server starts it. */
+/** The thread that replicates snapshots, as the server starts it. */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Announcements } from '../../src/base/announcements.ts';
 import { silentLogger } from '../../src/base/log.ts';
@@ -70,7 +70,7 @@ it('tells the other nodes of a release, and its own server of a swap', async () 
       }),
     LONG,
   );
-  // A word of another node makes it look; one that is of something else does not.
+  // An announcement of another node triggers a check; one about something else does not.
   expect(heard).toHaveLength(1);
   for (const word of ['labels', 'snapshot']) heard[0]?.(word);
   await a.build({ [ADDRESS(1)]: 'two' });

@@ -28,13 +28,13 @@ export interface Node {
   readonly dataDir: string;
   readonly deps: ImportDeps;
   readonly clock: Clock;
-  /** Imports these labels (address → entity) in place of the former, and builds. */
+  /** Imports these labels (address → entity) instead of the earlier ones, and builds. */
   build(labels: Readonly<Record<string, string>>): Promise<string>;
-  /** Writes down that the OFAC list was checked at this ISO time. */
+  /** Records that the OFAC list was checked at this ISO time. */
   checked(at: string): void;
   buildNames(): Promise<void>;
   importRegister(firm: string): Promise<void>;
-  /** What is in force here, as every reader sees it. */
+  /** The data in force on this node, as every reader sees it. */
   answers(): {
     readonly dataVersion: string;
     readonly entityOf: (address: string) => string | null;

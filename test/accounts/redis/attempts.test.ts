@@ -1,4 +1,4 @@
-/** Failed attempts of two nodes, counted together. */
+/** Failed attempts on two nodes, counted together. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createRedisAttempts } from '../../../src/accounts/redis/attempts.ts';
 import type { AssayError } from '../../../src/base/errors.ts';
@@ -31,7 +31,7 @@ describe.skipIf(!hasRedis)('attempts over two nodes', () => {
     const [refused] = await Promise.allSettled([a?.begin('ann@example.org', '198.51.100.1')]);
     const { code, retryAfterSeconds } = (refused as PromiseRejectedResult).reason as AssayError;
     expect(code).toBe('RATE_LIMITED');
-    // The whole window, but for what has passed of it since the first attempt.
+    // The whole window, minus the time since the first attempt.
     expect(retryAfterSeconds).toBeGreaterThan(LIMITS.attemptWindowMs / 2_000);
     expect(retryAfterSeconds).toBeLessThanOrEqual(LIMITS.attemptWindowMs / 1_000);
     await b?.begin('bob@example.org', '192.0.2.1');

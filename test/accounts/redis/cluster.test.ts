@@ -1,4 +1,4 @@
-/** The accounts' ports over a Redis Cluster of six, with every change on a replica before it is acknowledged. */
+/** The ports of the accounts over a Redis Cluster of six servers, with every change on a replica before it is acknowledged. */
 import { afterAll, beforeAll, describe } from 'vitest';
 import { hasRedis, type RedisCluster, startRedisCluster } from '../../setup/redis.ts';
 import { redisConformance } from './conformance.ts';

@@ -1,4 +1,4 @@
-/** All suites of the accounts' ports over one place of Redis. */
+/** All suites of the ports of the accounts over one Redis installation. */
 import { afterAll, describe } from 'vitest';
 import { LIMITS } from '../../../src/base/limits.ts';
 import { gateConformance } from '../../conformance/gate.ts';
@@ -37,7 +37,7 @@ export function redisConformance(name: string, url: () => string, replicas = 0):
     afterAll(async () => {
       await Promise.all(nodes.splice(0).map((node) => node.close()));
     });
-    // One node for all: a world is a limit, and keys of its own.
+    // One node serves all worlds: each world has its own limit and keys.
     let shared: ReturnType<typeof accountsAt> | null = null;
     let limiter: ReturnType<ReturnType<typeof accountsAt>['node']>['limiter'] | null = null;
     let made = 0;

@@ -1,6 +1,6 @@
 /**
- * Charges over two nodes while Redis fails under them: every acknowledged one is in the ledger once, every other one took nothing or is
- * found again under its Idempotency-Key, and when the fault ends so do its errors.
+ * Charges over two nodes while Redis fails. Every acknowledged charge is in the ledger once. Every other charge took nothing, or is found
+ * again under its Idempotency-Key. When the fault ends, its errors end too.
  */
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -21,7 +21,7 @@ const GRANT = 100_000;
 
 type Node = ReturnType<ReturnType<typeof accountsAt>['node']>;
 
-/** One charge, and what its client was told. */
+/** One charge, and the outcome that its client got. */
 interface Sent {
   readonly name: string;
   readonly keyed: boolean;
@@ -31,7 +31,7 @@ interface Sent {
   endedMs: number;
 }
 
-/** Gate, work and commit, as the pipeline does them; throws what they reject with. */
+/** Runs gate, work and commit as the pipeline does, and throws their errors. */
 async function charge({ name, keyed, node }: Pick<Sent, 'name' | 'keyed' | 'node'>): Promise<void> {
   const bodyHash = hashBody(Buffer.from(name));
   const slot = keyed ? answerSlot('a', 'POST', '/screening', name) : null;
@@ -66,10 +66,10 @@ async function entriesOf(node: Node): Promise<LedgerEntry[]> {
   return entries;
 }
 
-/** Enough that every sender is in the middle of it, however slow the machine. */
+/** Enough charges that every sender is in the middle of its load, however slow the machine. */
 const SENT_BEFORE = 100;
 
-/** Sends charges over the nodes until `during` is over and one more of each sender came through. */
+/** Sends charges over the nodes until `during` has ended and each sender has had one more charge acknowledged. */
 async function underLoad(nodes: readonly Node[], during: () => Promise<void>): Promise<Sent[]> {
   const sent: Sent[] = [];
   let over = false;
@@ -105,7 +105,7 @@ async function underLoad(nodes: readonly Node[], during: () => Promise<void>): P
   return sent;
 }
 
-/** How charges ended between two times, but for those that were on their way before and whose good reply was, too. */
+/** Outcomes of charges that ended between two times, without acknowledged charges that began before `fromMs`. */
 const outcomes = (sent: readonly Sent[], fromMs: number, toMs: number): Set<string> =>
   new Set(
     sent
@@ -116,7 +116,7 @@ const outcomes = (sent: readonly Sent[], fromMs: number, toMs: number): Set<stri
 
 const isNotReady = (error: unknown): boolean => error instanceof AssayError && error.code === 'NOT_READY';
 
-/** Again until it is not refused for the moment. */
+/** Retries `work` while it fails with NOT_READY. */
 async function patiently(work: () => Promise<void>): Promise<void> {
   for (;;) {
     try {
@@ -128,7 +128,7 @@ async function patiently(work: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Repeats what failed under its key, waits until the rest is undone, and compares with the ledger. */
+/** Repeats failed charges under their keys, waits until the others are reverted, and compares all with the ledger. */
 async function checkAll(nodes: readonly Node[], sent: readonly Sent[]): Promise<void> {
   const [node] = nodes as [Node, ...Node[]];
   const failed = sent.filter(({ outcome }) => outcome === 'failed');
@@ -191,7 +191,7 @@ describe.skipIf(!hasRedis)('charges while a cluster fails', () => {
     const sent = await underLoad(nodes, async () => {
       await old.kill();
       await replaced(old);
-      // Until it is there as a replica, nothing can be confirmed.
+      // Until the old master is back as a replica, nothing can be acknowledged.
       await old.restart();
     });
     await checkAll(nodes, sent);
@@ -230,7 +230,7 @@ describe.skipIf(!hasRedis)('charges while a cluster fails', () => {
   });
 });
 
-/** A line to a server that can be cut (nothing passes, nothing is closed) and healed. */
+/** A connection to a server that can be cut (nothing passes, nothing is closed) and healed. */
 async function startLine(port: number) {
   const sockets = new Set<Socket>();
   let isCut = false;
@@ -335,7 +335,7 @@ describe.skipIf(!hasRedis)('charges while one server fails', () => {
       expect(lost.map(({ status }) => status)).toEqual(lost.map(() => 'rejected'));
       await sleep(100);
       server.thaw();
-      // What comes behind them on the same connection is answered when they are done.
+      // A request behind them on the same connection is answered when they are done.
       expect((await admit()).rate).toMatchObject({ allowed: true, remaining: 3 });
       expect(await node.quota.used('a', 'intel')).toBe(2);
     } finally {

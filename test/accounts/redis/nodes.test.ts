@@ -1,4 +1,4 @@
-/** Several nodes over one Redis: what they share, what a step costs, and what becomes of steps that are sent twice or come too late. */
+/** Several nodes over one Redis: what they share, what a step costs, and the effect of steps that are sent twice or too late. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Access, createAccess } from '../../../src/accounts/access.ts';
 import type { Asked } from '../../../src/accounts/gate.ts';

@@ -1,4 +1,4 @@
-/** The accounts' ports over one Redis server. */
+/** The ports of the accounts over one Redis server. */
 import { afterAll, beforeAll, describe } from 'vitest';
 import { hasRedis, type RedisServer, startRedis } from '../../setup/redis.ts';
 import { redisConformance } from './conformance.ts';

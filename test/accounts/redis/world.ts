@@ -14,8 +14,8 @@ export const openAt = (url: string, prefix: string, replicas = 0): RedisStore =>
 let worlds = 0;
 
 /**
- * Accounts over `url`, of which any number of nodes may be made. All windows of rates stand in one slot, as a key's do in that of its
- * account. `time`: whose clock decides, the world's or the server's.
+ * Creates accounts over `url`, for any number of nodes. All rate windows are in the slot of one account, as those of a key are in the slot
+ * of its account. `time` selects the clock: that of the world or that of the server.
  */
 export function accountsAt(url: string, replicas = 0, time: 'world' | 'server' = 'world') {
   const world = { now: Date.UTC(2026, 10, 21), freeCredits: 10, limit: 1000 as number | null, rateLimit: 3 };
@@ -23,7 +23,7 @@ export function accountsAt(url: string, replicas = 0, time: 'world' | 'server' =
   let generation = 0;
   const clock = { now: () => world.now, monotonic: () => world.now };
 
-  /** A node of its own: its parts, and how to close it. `way`: how it comes to the server, where not directly. */
+  /** Creates a node of its own: its parts and its `close`. `way` is the URL to the server if the node connects indirectly. */
   function node(way = url) {
     const redis = openAt(way, prefix, replicas);
     const steps = createAccountSteps({
@@ -71,7 +71,7 @@ export function accountsAt(url: string, replicas = 0, time: 'world' | 'server' =
   });
 }
 
-/** The part with a `close` that ends its whole node. */
+/** Returns the part with a `close` that closes its whole node. */
 export function closing<T extends { close(): Promise<void> }>(part: T, node: { close(): Promise<void> }): T {
   return { ...part, close: () => node.close() };
 }

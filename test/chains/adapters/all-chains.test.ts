@@ -42,22 +42,22 @@ describe('each of the 36 chains', () => {
   });
 });
 
-/** By family with a library of its own: one of its chains, and what that chain's adapter imports. */
+/** Per family with a library of its own: one of its chains, and the libraries that the adapter of that chain imports. */
 const LIBRARIES = [
   { chain: 'ETH', library: 'ethers', loaded: ['ethers'] },
   { chain: 'SOL', library: '@solana/web3.js', loaded: ['@solana/web3.js'] },
-  // It is built on ethers itself.
+  // tronweb itself is built on ethers.
   { chain: 'TRON', library: 'tronweb', loaded: ['tronweb', 'ethers'] },
 ] as const;
 
 describe('the libraries of chains', () => {
-  /** In a process of its own, over the built program: libraries that were asked for before and after chains are opened. */
+  /** Lists the libraries imported before and after adapters are opened, in a process of its own over the built program. */
   function libraries(chains: readonly string[]): { readonly before: string[]; readonly after: string[] } {
     const registry = pathToFileURL(
       join(projectRoot, 'dist', 'src', 'chains', 'adapters', 'registry.js'),
     ).href;
     const names = JSON.stringify(LIBRARIES.map(({ library }) => library));
-    // The hook runs on a thread of its own: it tells by a line on stderr.
+    // The hook runs on a thread of its own and reports by a line on stderr.
     const hook = `import { writeSync } from 'node:fs';
       export async function resolve(specifier, context, next) {
         if (${names}.includes(specifier)) writeSync(2, specifier + '\\n');

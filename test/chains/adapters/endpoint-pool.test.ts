@@ -1,4 +1,4 @@
-/** Endpoints under a pool: how often they are asked, when they are left alone, and what their URLs may be. */
+/** Endpoints in a pool: how often they are requested, when they are skipped, and which URLs are allowed. */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
@@ -120,7 +120,7 @@ describe('a pool of endpoints', () => {
     await Promise.all(Array.from({ length: 60 }, () => pool.ask(read, within(20_000))));
     expect(server.requests()).toBe(60);
     expect(server.active()).toBeLessThanOrEqual(LIMITS.endpointConcurrency);
-    // The bucket holds 40; the other 20 come at 40 a second.
+    // The bucket holds 40; the other 20 are sent at 40 per second.
     expect(systemClock.monotonic() - startedAt).toBeGreaterThan(400);
   });
 
@@ -159,7 +159,7 @@ describe('a pool of endpoints', () => {
     await expect(poolOf([spec(endless.url)]).ask(read, within(20_000))).rejects.toMatchObject({
       code: 'CHAIN_BAD_ANSWER',
     });
-    // Where a screening waits, what it could not read in its time is not taken in.
+    // A call with a short budget does not accept a response that it could not read in time.
     const long = await serve(() => ({ body: `"${'x'.repeat(LIMITS.endpointShortAnswerBytesMax)}"` }));
     await expect(poolOf([spec(long.url)]).ask(read, within(3_900))).rejects.toMatchObject({
       message: expect.stringContaining(`more than ${LIMITS.endpointShortAnswerBytesMax} bytes`),

@@ -1,4 +1,4 @@
-/** No chain library is loaded by starting the program: each comes with the first question to its chain. */
+/** Starting the program loads no chain library: each is loaded at the first request to its chain. */
 import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { expect, it } from 'vitest';
@@ -6,7 +6,7 @@ import { projectRoot } from '../../../src/base/paths.ts';
 
 const LIBRARIES = ['ethers', 'bitcoinjs-lib', '@solana/web3.js', 'tronweb', 'xrpl', '@polkadot/api'];
 
-/** Every package and file that importing `entry` loads: static imports alone, types left out. */
+/** Lists every package and file that importing `entry` loads: only static imports, without types. */
 function loadedBy(entry: string): { packages: Set<string>; files: Set<string> } {
   const packages = new Set<string>();
   const files = new Set<string>();

@@ -1,22 +1,22 @@
-/** A small HTTP server that stands in place of a node or indexer and answers in its documented form, from what a test tells it. */
+/** A small HTTP stub of a node or indexer, which answers in its documented format with the data that a test sets. */
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { formatAddressKey } from '../../../src/chains/address/parse.ts';
 import { type ChainId, chainOf } from '../../../src/chains/registry.ts';
 
-// biome-ignore lint/suspicious/noExplicitAny: what goes over the wire, read as loosely as a server reads it.
+// biome-ignore lint/suspicious/noExplicitAny: data from the wire, read as loosely as a server reads it.
 export type Loose = any;
 
 export interface Asked {
   readonly path: string;
   readonly query: URLSearchParams;
-  /** The body as JSON; null where there was none. */
+  /** The body as JSON; null if there was none. */
   readonly body: Loose;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
-/** A value is answered with the status 200; `status` and `json` say otherwise. */
+/** A plain value is answered with the status 200; `status` and `json` override that. */
 export type Answer = { readonly status: number; readonly json: unknown };
 
 export interface StandIn {
@@ -68,7 +68,7 @@ export async function startStandIn(handle: (asked: Asked) => Answer): Promise<St
   };
 }
 
-/** An error that a JSON-RPC method answers. */
+/** An error that a JSON-RPC method returns. */
 export class RpcFault extends Error {
   readonly code: number;
   constructor(code: number, message: string) {
@@ -101,7 +101,7 @@ export interface MadeBlock<T> {
   readonly items: readonly T[];
 }
 
-/** A chain as a stand-in keeps it: blocks with contents, newest last. `hash` makes the hash of a block from its number and branch. */
+/** Makes the chain of a stub: blocks with contents, newest last. `hash` makes the hash of a block from its height and branch. */
 export function makeChain<T>(options: {
   readonly first: number;
   readonly hash: (height: number, branch: number) => string;
@@ -142,10 +142,10 @@ export function makeChain<T>(options: {
   };
 }
 
-/** 32 bytes in hex, other ones for each text. */
+/** Returns 32 bytes in hex that differ for each text. */
 export const hex32 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** Kind byte, length of the payload, and its first bytes where those are not free. */
+/** The kind byte, the length of the payload, and its first bytes if the chain fixes them. */
 const ACCOUNT_FORMS: Readonly<
   Partial<Record<ChainId, readonly [kind: number, length: number, ...prefix: number[]]>>
 > = {
@@ -162,7 +162,7 @@ const ACCOUNT_FORMS: Readonly<
   XMR: [1, 64],
 };
 
-/** A valid address of a chain, canonical; another for each number. */
+/** Returns a valid, canonical address of a chain that differs for each number. */
 export function accountOf(chain: ChainId, number: number): string {
   const [kind, length, ...prefix] = ACCOUNT_FORMS[chain]!;
   const payload = new Uint8Array(length).fill(number);
@@ -172,7 +172,7 @@ export function accountOf(chain: ChainId, number: number): string {
 
 const BASE58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 
-/** A text of base58 of a given length that begins with `prefix`, another for each seed: looks like a hash and is none. */
+/** Returns a base58 text of a given length that begins with `prefix` and differs for each seed: it looks like a hash but is not one. */
 export function base58OfPrefix(prefix: string, length: number, seed: string): string {
   const bytes = Buffer.from(hex32(seed) + hex32(`${seed}.`) + hex32(`${seed}..`), 'hex');
   return (prefix + [...bytes].map((byte) => BASE58[byte % 58]).join('')).slice(0, length);

@@ -1,4 +1,4 @@
-/** Addresses with a right checksum around something that is wrong, and texts at exactly their greatest length. */
+/** Addresses with a valid checksum around invalid contents, and texts of exactly the maximum length. */
 import { blake2b } from '@noble/hashes/blake2.js';
 import { sha256, sha512_256 } from '@noble/hashes/sha2.js';
 import { base32nopad, base58, base58xrp, bech32, bech32m, createBase58check } from '@scure/base';
@@ -286,7 +286,7 @@ describe('other addresses', () => {
     ]).toEqual(['account', 'checksum', 'length']);
     const text = base32nopad.encode(good);
     const last = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
-    // The last character has two bits that stand for nothing.
+    // The last character has two unused bits.
     expect(read('ALGO', text.slice(0, -1) + last.charAt(last.indexOf(text.at(-1)!) + 1))).toMatch(
       /^(form|checksum)/,
     );

@@ -26,7 +26,7 @@ it('a text that is called canonical as given is what its key is written as', () 
       },
     ),
   );
-  // Otherwise the table would be empty and nothing would be spared.
+  // If the table were empty, the shortcut would never apply.
   expect(skipped).toBe(0);
 });
 

@@ -28,7 +28,7 @@ const faultOf = (chain: ChainId, text: string): string => {
 };
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
-/** Every kind byte with the sizes of its payload, and bytes that a payload must begin with. */
+/** Every kind byte with the sizes of its payload, and the bytes with which a payload must begin. */
 const KINDS: readonly (readonly [ChainId, number, number, string?])[] = [
   ['ETH', 1, 20],
   ...(['BTC', 'LTC'] as const).flatMap((id) =>

@@ -22,7 +22,7 @@ const USDC = { chain: 'ETH', asset: '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48'
 const BUSD = { chain: 'ETH', asset: '0x4Fabb145d64652a948d72533023f6E7A623C7C53' } as const;
 const UNI = { chain: 'ETH', asset: '0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984' } as const;
 
-/** A table that has one price of one asset, whatever the moment. */
+/** A table that has one price of one asset at all times. */
 const table = (of: { asset: string }, price: Partial<UsdPrice>): PriceTable => ({
   usdAt: ({ asset }) =>
     asset === of.asset ? { usd: 1, atMs: 0, status: 'EXACT', source: 'own', ...price } : null,
@@ -148,7 +148,7 @@ describe('the prices of an installation', () => {
     const file = join(folder, 'desk.csv');
     writeFileSync(file, text);
     importPrices({ folder: join(folder, 'prices'), file });
-    // Two tables within one tick of the file system's clock would look like one.
+    // Two tables written within one tick of the file system's clock would look like one.
     nowMs += 1_000;
     utimesSync(join(folder, 'prices'), new Date(nowMs), new Date(nowMs));
   };

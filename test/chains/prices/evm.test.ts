@@ -1,4 +1,4 @@
-/** Prices that are read from contracts, before a real EVM node. */
+/** Prices that are read from contracts, against a real EVM node. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -26,7 +26,7 @@ const ETH = { chain: 'ETH', asset: 'ETH' } as const;
 const WETH = '0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2';
 const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
 const UNI = '0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984';
-/** ETH / USD on Ethereum, as shipped. */
+/** The feed ETH / USD on Ethereum, as shipped. */
 const ETH_FEED = '0x5f4eC3Df9cbd43714FE2740f5E3616155c5b8419';
 const FACTORY = '0x1F98431c8aD98523631AE4a59f267346ea31F984';
 const POOL = '0x1111111111111111111111111111111111111111';
@@ -206,15 +206,15 @@ describe.skipIf(!hasAnvil)('prices read through the own node', () => {
 
     interface PoolState {
       readonly quote?: string;
-      /** Quote tokens in the pool, in smallest units. */
+      /** Quote tokens in the pool, in their smallest unit. */
       readonly held: bigint;
-      /** token1 for one token0 in smallest units. */
+      /** token1 for one token0, both in smallest units. */
       readonly ratio: number;
       readonly liquidity: number;
       readonly endSecondsAgo?: number;
     }
 
-    /** A pool of UNI and a quote token whose observations give the average price and liquidity. */
+    /** Creates a pool of UNI and a quote token with observations of this average price and liquidity. */
     async function putPool(state: PoolState): Promise<void> {
       const { quote = WETH, held, ratio, liquidity, endSecondsAgo = 0 } = state;
       const tick = BigInt(tickOf(ratio)) * BigInt(TWAP_SECONDS);
@@ -233,7 +233,7 @@ describe.skipIf(!hasAnvil)('prices read through the own node', () => {
       await put(quote, [
         { signature: 'balanceOf(address)', args: [POOL], returns: ['uint256'], values: [held] },
       ]);
-      // Both accumulators have run around before.
+      // Both accumulators have wrapped around before.
       const start = 2n ** 160n - 5n;
       await put(POOL, [
         {
@@ -253,12 +253,12 @@ describe.skipIf(!hasAnvil)('prices read through the own node', () => {
       await putPool(DEEP);
       const found = await prices().usdAt(token, NOW);
       expect(found).toMatchObject({ status: 'EXACT', source: 'uniswap', decimals: 18, atMs: NOW });
-      // 0.0025 ETH of 4,000 USD, within one tick of 0.01 %.
+      // 0.0025 ETH at 4,000 USD, within one tick of 0.01 %.
       expect(found?.usd).toBeCloseTo(10, 2);
     });
 
     it('reads a quote token of other decimals, and a token that is token0', async () => {
-      // UNI (18) is token0 of UNI/USDC… its address is lower than USDC's: USDC units for one unit of UNI.
+      // UNI (18 decimals) is token0 of UNI/USDC, because its address is lower than USDC's: the ratio is USDC units per unit of UNI.
       await putPool({ quote: USDC, held: 500_000n * 10n ** 6n, ratio: 7.5 / 1e12, liquidity: 1e18 });
       expect((await prices().usdAt(token, NOW))?.usd).toBeCloseTo(7.5, 2);
     });

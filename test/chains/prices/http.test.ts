@@ -12,7 +12,7 @@ const UNI = { chain: 'ETH', asset: '0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984' 
 const HOUR = 3_600_000;
 const at = (text: string): number => Date.parse(text);
 
-/** The documented form of market_chart/range: a point an hour between `from` and `to`. */
+/** The documented format of market_chart/range: one point per hour between `from` and `to`. */
 function chart(query: URLSearchParams, usd = 20_000): string {
   const [from, to] = [Number(query.get('from')) * 1000, Number(query.get('to')) * 1000];
   const prices: [number, number][] = [];

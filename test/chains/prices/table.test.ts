@@ -22,7 +22,7 @@ const BTC = { chain: 'BTC', asset: 'BTC' } as const;
 const USDC = { chain: 'ETH', asset: '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48' } as const;
 const at = (text: string): number => Date.parse(text);
 const monthNumber = (month: string): number => Number(month.slice(0, 4)) * 12 + Number(month.slice(5)) - 1;
-/** The price histories that data/prices.json was generated from; not part of the project. */
+/** The price histories from which data/prices.json was generated; not part of the project. */
 const MONTHLY_CLOSES = sharedData('prices', 'monthly-closes.csv');
 
 const shippedFile = () =>

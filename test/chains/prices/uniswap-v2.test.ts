@@ -147,19 +147,19 @@ describe.skipIf(!hasAnvil)('prices of Uniswap v2 pools', () => {
         }).known,
       },
     );
-  /** The price at a moment, with the clock at the newest block. */
+  /** Returns the price at a moment, with the clock at the newest block. */
   async function priceOf(asset: string, secondsAgo = 0) {
     nowMs = (await pairs.seconds()) * 1000;
     return prices().usdAt({ chain: 'ETH', asset }, nowMs - secondsAgo * 1000);
   }
 
-  /** Quote tokens for one token in the pool now: the price that anybody can move within one block. */
+  /** Quote tokens per token in the pool now. Anyone can move this price within one block. */
   async function spot({ isToken0, stored }: Pair): Promise<number> {
     const { reserve0, reserve1 } = await stored();
     return isToken0 ? Number(reserve1) / Number(reserve0) : Number(reserve0) / Number(reserve1);
   }
 
-  /** Records the price after each block, and averages it over time without the sums of the pair. */
+  /** Records the price after each block and averages it over time without the pair's cumulative prices. */
   function recorder(pair: Pair) {
     const points: { readonly seconds: number; readonly price: number }[] = [];
     return {
@@ -207,7 +207,7 @@ describe.skipIf(!hasAnvil)('prices of Uniswap v2 pools', () => {
       ...{ status: 'EXACT', source: 'uniswap-v2', decimals: token.decimals, atMs: minute * 1000 },
     });
     expect(found!.usd / (average(minute) * scale)).toBeCloseTo(1, 9);
-    // The spot price is another one: the average is not it by chance.
+    // The spot price differs, so the average does not match by chance.
     expect(Math.abs(found!.usd / ((await spot(pair)) * scale) - 1)).toBeGreaterThan(0.01);
     const earlier = await priceOf(token.address, 300);
     expect(earlier!.usd / (average(minute - 300) * scale)).toBeCloseTo(1, 9);
@@ -236,14 +236,14 @@ describe.skipIf(!hasAnvil)('prices of Uniswap v2 pools', () => {
     await pairs.block();
     const moved = (await spot(pair)) / before;
     expect(moved).toBeGreaterThan(3.9);
-    // In the block of the trade no time has passed at the new price.
+    // In the block of the trade, no time has passed at the new price.
     expect((await priceOf(UNI))!.usd).toBeCloseTo(10, 9);
     await pair.trade('token', uni.amount - (await pair.stored()).reserve0);
     await pairs.block();
     await pairs.idle(4);
     const found = await priceOf(UNI);
     expect(found!.usd / 10).toBeCloseTo(1 + ((moved - 1) * 12) / TWAP_SECONDS, 3);
-    // Half an hour later nothing is left of it.
+    // Half an hour later, the trade no longer affects the price.
     await pairs.idle(150);
     expect((await priceOf(UNI))!.usd / 10).toBeCloseTo((await spot(pair)) / before, 9);
   });
@@ -271,11 +271,11 @@ describe.skipIf(!hasAnvil)('prices of Uniswap v2 pools', () => {
     await pair.add(unit(18, 400_000), unit(18, 1_000));
     await pairs.block();
     await pairs.idle(20);
-    // Deep now, and thin when the window began.
+    // The pool is deep now, but was thin when the window began.
     expect(await priceOf(UNI)).toBeNull();
     await pairs.idle(140);
     expect((await priceOf(UNI))!.usd).toBeCloseTo(10, 6);
-    // Almost all is withdrawn, and put back half an hour later at the same price.
+    // Almost all liquidity is withdrawn, and put back half an hour later at the same price.
     await pair.drain();
     await pair.add(unit(18, 400), unit(18, 1));
     await pairs.block();
@@ -301,7 +301,7 @@ describe.skipIf(!hasAnvil)('prices of Uniswap v2 pools', () => {
     await pairs.block();
     await pairs.idle(10);
     const { sum0, sum1 } = await pair.stored();
-    // 0.0025 WETH for one UNI over 1,700 seconds, and 400 UNI for one WETH: both are above one.
+    // 0.0025 WETH per UNI over 1,700 seconds, and 400 UNI per WETH: each adds more than 2^112, so both sums wrapped.
     expect(sum0 < nearly && sum1 < nearly).toBe(true);
     const found = await priceOf(UNI);
     expect(found!.usd).toBeGreaterThan(10);
@@ -344,7 +344,7 @@ describe.skipIf(!hasAnvil)('prices of Uniswap v2 pools', () => {
         ),
       },
     ]);
-    // The node is well: feeds are still read from it.
+    // The node is healthy: feeds are still read from it.
     expect(calls.isReachable('ETH')).toBe(true);
   });
 
@@ -422,7 +422,7 @@ describe.skipIf(!hasAnvil)('prices of Uniswap v2 pools', () => {
     await start();
     await pairs.createPair(uni, weth);
     await pairs.idle(160);
-    // A pool of version 3 with twice the dollars, which has 12 USD for its price.
+    // A pool of version 3 with twice the dollars and a price of 12 USD.
     const pool = '0x1111111111111111111111111111111111111111';
     const getPool = { signature: 'getPool(address,address,uint24)', returns: ['address'] };
     const zero = `0x${'0'.repeat(40)}`;

@@ -5,14 +5,14 @@ import { address, type Party, pays, transaction } from './transactions.ts';
 const wpkh = (number: number): string => address('p2wpkh', number);
 const range = (count: number): number[] => Array.from({ length: count }, (_, at) => at);
 
-/** The form of a Whirlpool round: `size` inputs and outputs of the pool, `remixed` of the inputs from a round before. */
+/** A Whirlpool round: `size` inputs and outputs of the pool value, `remixed` of the inputs from an earlier round. */
 const whirlpool = (pool: number, size: number, remixed: number, extra = 30_000) =>
   transaction({
     inputs: range(size).map((at) => pays(wpkh(at), at < remixed ? pool : pool + extra)),
     outputs: range(size).map((at) => pays(wpkh(100 + at), pool)),
   });
 
-/** ZeroLink: `count` participants of the denomination, a change each, and the coordinator's fee. */
+/** A ZeroLink transaction: `count` participants of the denomination, one change output each, and the coordinator's fee. */
 const wasabi1 = (count: number, base: number, blockNumber = 620_000) => ({
   inputs: range(count).map((at) => pays(wpkh(at), base + 1_000_000 + at * 7_919)),
   outputs: [
@@ -23,7 +23,7 @@ const wasabi1 = (count: number, base: number, blockNumber = 620_000) => ({
   blockNumber,
 });
 
-/** WabiSabi: inputs and outputs by falling value, nearly all outputs of a standard denomination. */
+/** A WabiSabi transaction: inputs and outputs by falling value, nearly all outputs of a standard denomination. */
 function wasabi2(inputs: number, outputs: number, oddOutputs: number, blockNumber = 800_000) {
   const denominations = [
     134_217_728, 50_000_000, 43_046_721, 20_000_000, 8_388_608, 1_062_882, 100_000, 5_000,
@@ -42,7 +42,9 @@ function wasabi2(inputs: number, outputs: number, oddOutputs: number, blockNumbe
   });
 }
 
-/** JoinMarket: makers and a taker of one script, equal payments, a change each (the taker's left out where it swept). */
+/**
+ * A JoinMarket transaction: makers and a taker of one script type, equal payments, one change output each (none for a taker that sweeps).
+ */
 function joinMarket(
   count: number,
   takerSweeps: boolean,
@@ -57,7 +59,7 @@ function joinMarket(
   for (let at = 0; at < count; at++) {
     const isTaker = at === 0;
     const own = isTaker && takerSweeps ? amount + 4_000 : amount + 3_000_000 * (at + 1) + at * 977;
-    // Two inputs of a participant, as a wallet would join them.
+    // Two inputs per participant, as a wallet would combine them.
     inputs.push(pays(address(form, at * 2), Math.floor(own / 3)));
     inputs.push(pays(address(form, at * 2 + 1), own - Math.floor(own / 3)));
     outputs.push(pays(isTaker ? address('p2sh', 500) : address(form, 500 + at), amount));

@@ -29,7 +29,7 @@ describeWithSharedData('Bitcoin block 300025', () => {
         partners.set(payer, known);
       }
     }
-    // In 2014 none of the protocols that are known by structure was in this block.
+    // This block of 2014 has none of the protocols that are detected by structure.
     expect(forest.counts).toEqual({ transactions: 461, addresses: 1668, coinJoins: {}, changeMerged: 0 });
 
     const expected: string[] = [];

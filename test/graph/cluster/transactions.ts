@@ -1,10 +1,10 @@
-/** Builds UTXO transactions for the tests of clustering: a line says what they look like. */
+/** Builds UTXO transactions for the clustering tests, one line per transaction. */
 import type { ChainId } from '../../../src/chains/registry.ts';
 import type { ScriptKind, UtxoTransaction } from '../../../src/chains/utxo-transaction.ts';
 
 const CHARSET = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l';
 
-/** An address of the form asked for, its own for each number. Forms are read off the text, so the checksum is left out. */
+/** Returns an address of a form that differs for each number. Forms are read from the text, so the checksum is left out. */
 export function address(form: ScriptKind, number: number): string {
   let tail = '';
   for (let rest = number, at = 0; at < 32; at++, rest = Math.floor(rest / 32))

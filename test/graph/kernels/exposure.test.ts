@@ -57,13 +57,13 @@ const ownersOf = ({ attributed }: RandomGraph): Owners =>
 
 interface Chain {
   /**
-   * Transition matrix: what part of the value in state i goes to state j next. A state is a node and the asset that came to it, or none in
-   * particular. Rows of nothing are states without origin.
+   * Transition matrix: the part of the value in state i that goes to state j next. A state is a node and the asset that came to it, or no
+   * particular asset. States without origin have rows of zeros.
    */
   readonly step: readonly (readonly number[])[];
   readonly nodeOf: (state: number) => NodeId;
   readonly isAbsorbing: (state: number) => boolean;
-  /** The state that a walk begins in: of one asset, or as the direction is weighed. */
+  /** The state in which a walk begins: of one asset, or by the weight of the direction. */
   readonly startAt: (node: NodeId, asset?: string) => number;
 }
 
@@ -78,7 +78,7 @@ function chainOf(graph: RandomGraph, direction: Direction, { dustUsd, dustShare 
   const sumOfEdges = (of: readonly MemoryEdge[], value: (edge: MemoryEdge) => number): number =>
     of.reduce((sum, edge) => sum + value(edge), 0);
   const moved = edges.filter(({ from, to }) => from !== to);
-  /** Weight of each edge of a node's row, the unit that dust is measured in, and the asset that value goes on as. */
+  /** The weight of each edge of a node's row, the unit of dust, and the asset as which value goes on. */
   function rowOf(node: NodeId, came: string | null, way: 'on' | 'back' = 'on') {
     const [mine, theirs] = way === 'on' ? ends : [ends[1], ends[0]];
     const row = moved.filter((edge) => edge[mine] === node && amountOf(edge) > 0);
@@ -90,7 +90,7 @@ function chainOf(graph: RandomGraph, direction: Direction, { dustUsd, dustShare 
       const pricedAmount = sumOfEdges(own, pricedAmountOf);
       const isPriced = pricedAmount > 0 && usd > 0;
       const isAllPriced = sumOfEdges(own, ({ unpriced = 0 }) => unpriced) === 0;
-      // What has no price counts at the rate of what has one.
+      // Unpriced amounts of an asset count at the rate of its priced amounts.
       const rate = isPriced ? usd / pricedAmount : 0;
       return {
         asset,
@@ -104,7 +104,7 @@ function chainOf(graph: RandomGraph, direction: Direction, { dustUsd, dustShare 
     const flows = ASSETS.map(flowOf).filter(({ amount }) => amount > 0);
     const byAmount = (flow: (typeof flows)[number]) => ({
       weightOf: (edge: MemoryEdge) => ((edge.asset ?? 'ETH') === flow.asset ? amountOf(edge) : 0),
-      // Worth no cent: dust as a whole.
+      // Worth less than a cent: all of it is dust.
       dust: flow.isPriced && dustUsd > 0 ? Number.POSITIVE_INFINITY : dustShare * flow.greater,
       asset: flow.asset,
       row,
@@ -138,7 +138,8 @@ function chainOf(graph: RandomGraph, direction: Direction, { dustUsd, dustShare 
     const all = [...weights].filter(([, weight]) => weight > 0);
     const whole = all.reduce((sum, [, weight]) => sum + weight, 0);
     const dust = all.reduce((sum, [, weight]) => sum + (weight < found.dust ? weight : 0), 0);
-    // Dust leaves the flow, unless it is together no dust, and more than a tenth of it; or all there is, and a tenth of what went on.
+    // Dust leaves the flow, with two exceptions: dust that exceeds both the limit and a tenth of the value together; and a row that is all
+    // dust, if it is at least a tenth of what went on.
     const isPassedOn = (): boolean => {
       const back = rowOf(Math.floor(state / tags), null, 'back');
       if (found.asset !== null || back === null || back.asset !== null) return false;
@@ -159,7 +160,7 @@ function chainOf(graph: RandomGraph, direction: Direction, { dustUsd, dustShare 
   };
 }
 
-/** What each node has absorbed after `hops` hops, by plain matrix steps. */
+/** The value that each node has absorbed after `hops` hops, by plain matrix steps. */
 function powerSeries({ step, nodeOf, isAbsorbing }: Chain, start: number, hops: number): number[] {
   const absorbed = new Array<number>(step.length).fill(0);
   let flow = new Array<number>(step.length).fill(0);
@@ -198,8 +199,8 @@ function solve(matrix: number[][], right: number[]): number[] {
 }
 
 /**
- * The probability of ending at the node `target`, from each state that can: (I - Q) x = r over the transient states that can reach an end at
- * all; the others never do, and would make the matrix singular.
+ * The probability of ending at the node `target`, from each state that can reach it: (I - Q) x = r over the transient states that can reach
+ * an end at all. The others never do, and would make the matrix singular.
  */
 function exactAbsorption({ step, nodeOf, isAbsorbing }: Chain, target: NodeId): Map<number, number> {
   const ends = [...step.keys()].filter((state) => nodeOf(state) === target);
@@ -225,7 +226,7 @@ function exactAbsorption({ step, nodeOf, isAbsorbing }: Chain, target: NodeId): 
 
 const CASES = 3_000;
 
-/** As `memoryGraph` numbers assets. */
+/** Numbers assets as `memoryGraph` does. */
 const assetNumber = ({ edges }: RandomGraph, asset: string): number =>
   1 + [...new Set(edges.map((edge) => edge.asset ?? 'ETH'))].indexOf(asset);
 
@@ -237,7 +238,7 @@ describe('on random graphs with cycles, self-transfers, zero values, dust and un
     const dustUsd = seed % 3 === 0 ? 1 : 0;
     const weighing = { isEvidence: () => true, dustUsd, dustShare: seed % 4 < 2 ? 0.01 : 0 };
     const start = 1 + graph.pick(graph.nodeCount);
-    // Now and then one asset is followed by itself.
+    // In some cases only one asset is followed.
     const asset =
       seed % 5 === 1 ? graph.edges.find((edge) => (edge.asset ?? 'ETH') !== 'ETH')?.asset : undefined;
     const chain = chainOf(graph, direction, weighing);
@@ -281,7 +282,7 @@ describe('on random graphs with cycles, self-transfers, zero values, dust and un
         if (share > 0) expected.set(owners[node]!, (expected.get(owners[node]!) ?? 0) + share);
       }
       const found = sharesByKey(result);
-      // What still circles after so many hops is all that can be missing: a cycle may lose 0.4 of 3,000 a turn, or nothing.
+      // Only the value that still circles after so many hops may be missing: a cycle may lose 0.4 of 3,000 a turn, or nothing.
       const onItsWay = result.unknown.byReason.DEPTH;
       let missing = 0;
       for (const [key, share] of expected) {
@@ -502,7 +503,7 @@ describe('by example', () => {
     expect(sharesByKey(clean)).toEqual(new Map([['mixer', 1]]));
     expect(sharesByKey(dusted)).toEqual(new Map([['mixer', 1]]));
     expect(dusted).toMatchObject({ basis: 'ASSET', asset: 'ODD', total: 1_000 });
-    // More than dust decides, as shares over several assets are of priced value.
+    // More than dust decides, because shares over several assets are shares of priced value.
     const priced = expose([...edges, { ...dust, to: 1, valueUsd: 1 }], { 3: 'mixer' }, { weighing });
     expect(priced).toMatchObject({ basis: 'USD', total: 1 });
   });
@@ -552,7 +553,7 @@ describe('by example', () => {
     ];
     const owners = { 2: 'sanctioned', 3: 'exchange' };
     expect(sharesByKey(expose(wei, owners, { weighing }))).toEqual(new Map([['exchange', 1]]));
-    // Of a small outflow the greater inflow decides.
+    // For a small outflow, the greater inflow sets the limit of dust.
     const sent = [...wei, { from: 1, to: 2, unpriced: 1, amount: 1 }];
     expect(expose(sent, owners, { weighing, direction: 'out' }).total).toBe(0);
   });
@@ -568,9 +569,9 @@ describe('by example', () => {
     expect(shareOf(mids)).toBeCloseTo(1, 12);
     expect(shareOf([...mids, { from: 2, to: 1, valueUsd: 4 }])).toBeCloseTo(0.9, 12);
     expect(shareOf([...mids, { from: 2, to: 1, valueUsd: 323 }])).toBeCloseTo(36 / 359, 12);
-    // A tenth and less of the direction leaves the flow.
+    // If dust is a tenth of the direction or less, it leaves the flow.
     expect(shareOf([...mids, { from: 2, to: 1, valueUsd: 324 }])).toBe(0);
-    // So does a small sum that explains little of what an address paid, here and on the way.
+    // So does a small sum that is less than a tenth of what an address paid, here and on the way.
     const small = mids.slice(0, 2);
     expect(shareOf([...small, { from: 1, to: 9, valueUsd: 9 }])).toBeCloseTo(1, 12);
     expect(shareOf([...small, { from: 1, to: 9, valueUsd: 9.1 }])).toBe(0);
@@ -643,7 +644,7 @@ describe('by example', () => {
       ['ONCE', 10 ** 9, 10 ** 5],
     ]);
     expect(rows.apartOf(1, 'out').map(({ asset }) => asset)).toEqual(['DEALT', 'SWAPPED']);
-    // What the whole direction is weighed by is not apart from it.
+    // The asset by which the whole direction is weighed is not listed apart.
     expect(rows.basisOf(3, 'in')).toMatchObject({ basis: 'UNKNOWN' });
     expect(new RowReader(memoryGraph([{ from: 2, to: 1, unpriced: 1 }]), weighing).apartOf(1, 'in')).toEqual(
       [],
@@ -655,7 +656,7 @@ describe('by example', () => {
     const edges: MemoryEdge[] = [
       { from: 3, to: 2, valueUsd: 60 },
       { from: 4, to: 2, valueUsd: 40 },
-      // So little of it came in that it is not what was passed on.
+      // So little of it came in that it is not the asset that was passed on.
       { from: 5, to: 2, asset: 'ODD', amount: 1, unpriced: 1 },
       { from: 2, to: 1, asset: 'ODD', amount: 1_000_000, unpriced: 1 },
     ];
@@ -733,10 +734,10 @@ describe('by example', () => {
     };
     const edges = [
       { from: 2, to: 1, valueUsd: 4, amount: 400, ...span, days: dated(100, 300) },
-      // Money that moved before goes on to who is behind, if nobody is known then.
+      // Money that moved earlier goes on to the owners behind the node if it had no known owner then.
       { from: 3, to: 1, valueUsd: 4, amount: 400, ...span, days: dated(200, 200) },
       { from: 4, to: 3, valueUsd: 4 },
-      // Without days all counts as after.
+      // If no days are kept, all of it counts as later.
       { from: 5, to: 1, valueUsd: 2, amount: 200, ...span },
     ];
     const until = (key: string, before: Attribution | null): Attribution => ({

@@ -37,7 +37,7 @@ const find = (
     { graph: memoryGraph(edges), workspace, weighing, isService: (node) => services.has(node) },
   );
 
-/** A step as walked: against the flow where `from` of the edge is not where it begins. */
+/** A step of a walk: against the flow if `from` of the edge is not where the step begins. */
 interface Step {
   readonly from: NodeId;
   readonly to: NodeId;
@@ -49,7 +49,7 @@ interface Expected {
   readonly bottleneck: number;
 }
 
-/** Edges without a price come behind all others, by amount. */
+/** Edges without a price come after all others, by amount. */
 const weightOf = ({ valueUsd = 0, unpriced = 0 }: MemoryEdge): number =>
   valueUsd > 0 ? valueUsd : -1 / (1 + Math.max(1, amountOf({ from: 1, to: 2, valueUsd, unpriced })));
 
@@ -74,7 +74,7 @@ function compareIds(a: readonly NodeId[], b: readonly NodeId[]): number {
   return 0;
 }
 
-/** Every loopless path there is, best first: by plain recursion. */
+/** Lists every loopless path, best first, by plain recursion. */
 function allPaths(
   edges: readonly MemoryEdge[],
   options: Ends & { direction: WalkDirection; maxDepth: number; timeRespecting: boolean },
@@ -282,7 +282,7 @@ describe('by example', () => {
   });
 
   it('claims no transfer between the first and the last', () => {
-    // Money came on day 5; what left on days 1 and 9 may have been other money on day 5, of which nothing is known.
+    // Money came on day 5. The money that left on days 1 and 9 may have been other money, and no transfer on day 5 is known.
     const edges = [
       { from: 1, to: 2, valueUsd: 10, firstSeenMs: day(5) },
       { from: 2, to: 3, valueUsd: 10, firstSeenMs: day(1), lastSeenMs: day(9) },

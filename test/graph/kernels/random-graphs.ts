@@ -1,4 +1,4 @@
-/** Small random graphs that hold what real ones do: cycles, self-transfers, zero values, dust, unpriced transfers, equal values. */
+/** Small random graphs with the features of real ones: cycles, self-transfers, zero values, dust, unpriced transfers, equal values. */
 import { seededUint32 } from '../../../src/base/random.ts';
 import type { NodeId } from '../../../src/graph/graph.ts';
 import { day, type MemoryEdge } from '../memory-graph.ts';
@@ -6,21 +6,21 @@ import { day, type MemoryEdge } from '../memory-graph.ts';
 export interface RandomGraph {
   readonly nodeCount: number;
   readonly edges: readonly MemoryEdge[];
-  /** Nodes that somebody is known behind: every third or so. */
+  /** Nodes with a known owner: about every third. */
   readonly attributed: ReadonlySet<NodeId>;
-  /** A number below `bound`. */
+  /** Returns a random number below `bound`. */
   readonly pick: (bound: number) => number;
 }
 
-/** Values are few, so that ties are common. */
+/** There are few values, so that ties are common. */
 const VALUES = [0, 0.4, 0.4, 3, 3, 10, 50, 1_000];
-/** Of assets without a price. */
+/** Amounts of assets without a price. */
 const AMOUNTS = [1, 1, 40, 300, 300, 5_000];
 
-/** Has a price, in part or as a whole; the others never have one. */
+/** ETH has a price, for some or all transfers; the other assets never have one. */
 const ASSETS = ['ETH', 'ODD', 'EVEN', 'PRIME'];
 
-/** The graph of a seed: 2 to `nodesMax` nodes, from sparse to complete, with at most so many assets (default: 1). */
+/** The graph of a seed: 2 to `nodesMax` nodes, from sparse to complete, with at most `assetsMax` assets (default: 1). */
 export function randomGraph(seed: number, nodesMax: number, assetsMax = 1): RandomGraph {
   const next = seededUint32(seed);
   const pick = (bound: number): number => next() % bound;
@@ -32,7 +32,7 @@ export function randomGraph(seed: number, nodesMax: number, assetsMax = 1): Rand
       if (pick(100) >= density) continue;
       const first = pick(6);
       const times = { firstSeenMs: day(first), lastSeenMs: day(first + pick(4)) };
-      // Now and then an edge of ETH as well, or of nothing else.
+      // Sometimes the edge has other assets too, with ETH or instead of it.
       for (const asset of ASSETS.slice(1, assetsMax))
         if (pick(3) === 0)
           edges.push({

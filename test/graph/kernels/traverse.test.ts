@@ -39,7 +39,7 @@ interface Expected {
   readonly pairs: Set<string>;
 }
 
-/** Distances first, then every edge that an address nearer than `hops` has: no queue, no order, no budget. */
+/** Distances first, then every edge of an address nearer than `hops`: no queue, no order, no budget. */
 function expected(
   edges: readonly MemoryEdge[],
   { start, direction, hops }: Pick<TraverseOptions, 'start' | 'direction' | 'hops'>,

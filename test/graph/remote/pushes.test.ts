@@ -1,4 +1,4 @@
-/** Pushes that follow each other at once: each is visible at the next look for a version, and no reading mixes two of them. */
+/** Pushes in quick succession: each is visible at the next check for a version, and no reading mixes two versions. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,15 +20,15 @@ import { hasRedis, type RedisServer, startRedis, startRedisCluster } from '../..
 import { addressAt, blockOf, keyAt, log, push, transferSource } from './world.ts';
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-/** Longer than a thread believes the newest version. */
+/** Longer than a thread caches the newest version. */
 const nextLook = (): Promise<void> => sleep(LIMITS.remoteHeadMs + 50);
 
 const ADDRESSES = 1_500;
 const ROUNDS = 6;
-/** The hubs, and others. */
+/** The hubs, and other addresses. */
 const SOME = [1, 2, 3, 4, ...Array.from({ length: 20 }, (_, at) => 10 + at * 73)];
 
-/** Each kind of record takes part: state, blocks, ids, addresses, assets, neighbours, transfers. */
+/** Reads every kind of record: state, blocks, ids, addresses, assets, neighbours, transfers. */
 const answersOf = (reader: ChainReader): string =>
   JSON.stringify(
     [
@@ -58,7 +58,7 @@ function localAnswers(path: string): string {
   }
 }
 
-/** A reader with an empty memory; `head` is the version that it holds on to, as a walk does that began with it. */
+/** Opens a reader with an empty cache. `head` is the version that it keeps, like a walk that began with it. */
 function openReader(url: string, fetchers: Fetcher[], head?: string): ChainReader {
   const fetcher = createFetcher({ url, logLevel: 'silent' }, { clock: systemClock, log });
   fetchers.push(fetcher);
@@ -86,7 +86,7 @@ describe.skipIf(!hasRedis)('pushes in quick succession', () => {
       .split('\n')
       .filter((key) => key !== '');
 
-  /** As the command does: readers are given the time that they are given in production. */
+  /** Pushes as the command does: readers get as much time as in production. */
   async function pushNow(prefix: string, options: Parameters<typeof push>[2] = {}): Promise<PushReport> {
     const stages = new Set<string>();
     const report = await push(url(prefix), path, {
@@ -144,7 +144,7 @@ describe.skipIf(!hasRedis)('pushes in quick succession', () => {
       await store.appendBlock(blockOf(20_000 + round, draw(40)));
       if (round % 2 === 1) await store.revertBlock('ETH', 20_000 + round);
       if (round === 3) {
-        // Among the addresses, of which some are written then.
+        // Aborted while addresses are written, so that some of them are.
         const cut = new AbortController();
         const cutting = pushNow('held', {
           recordsAtOnce: 20,
@@ -157,7 +157,7 @@ describe.skipIf(!hasRedis)('pushes in quick succession', () => {
       await store.appendBlock(blockOf(20_000 + round + (round % 2 === 1 ? 0 : 1), draw(40), 1));
       await pushVersion();
       if (round % 2 === 0) await store.revertBlock('ETH', 20_000 + round + 1);
-      // Parts of it out of memory, parts out of the server.
+      // Parts of it come from the cache, parts from the server.
       expect(answersOf(long)).toBe(versions[0]?.answers);
     }
     expect(new Set(versions.map(({ answers }) => answers)).size).toBe(ROUNDS + 1);
@@ -179,7 +179,7 @@ describe.skipIf(!hasRedis)('pushes in quick succession', () => {
       expect(leftMs).toBeGreaterThan(0);
       expect(leftMs).toBeLessThanOrEqual(LIMITS.remoteGraceMs);
     }
-    // As if their time had passed: a reader is refused, and not given a mixture.
+    // As if their time had passed: a reader is refused and gets no mixture.
     server.run('del', ...keys);
     expect(() => answersOf(readerOf('kept', first))).toThrow(expect.objectContaining({ code: 'NOT_READY' }));
     await sleep(graceMs);
@@ -214,7 +214,7 @@ describe.skipIf(!hasRedis)('pushes in quick succession', () => {
       await store.ingest(draw(300));
       const answers = localAnswers(path);
       const cutting = new AbortController();
-      // It ends where it would begin to wait for what the full one waits for.
+      // This push ends at the point at which it would wait for the same readers as the full push.
       await push(url('swapped'), path, {
         graceMs: LIMITS.remoteGraceMs,
         signal: cutting.signal,
@@ -228,7 +228,7 @@ describe.skipIf(!hasRedis)('pushes in quick succession', () => {
     }
     cut.abort();
     expect(await ended).toBe('interrupted');
-    // Whichever push comes next removes it.
+    // The next push of any kind removes it.
     await push(url('swapped'), path);
     const left = server.run('--scan', '--pattern', 'swapped:*:1:*').trim();
     expect(left).toBe('');
@@ -270,7 +270,7 @@ describe.skipIf(!hasRedis)('pushes in quick succession', () => {
       { log },
     );
     try {
-      /** The oldest version that a question may be answered by from now on. */
+      /** The oldest version that an answer may have from now on. */
       let oldest = 0;
       let isOver = false;
       const answers: { readonly oldest: number; readonly version: number }[] = [];
@@ -293,7 +293,7 @@ describe.skipIf(!hasRedis)('pushes in quick succession', () => {
       isOver = true;
       await asking;
       expect(new Set(versions).size).toBe(ROUNDS + 1);
-      // -1: the answer of no version, which is a mixture.
+      // -1: the answer is of no version, which means a mixture.
       expect(answers.filter((answer) => answer.version < answer.oldest)).toEqual([]);
     } finally {
       await pool.close();

@@ -1,4 +1,4 @@
-/** Code that runs without a pause, as a chunk of a bulk job does, reads the newest version of a remote graph once its reading has ended. */
+/** Code that runs without a pause, like a chunk of a bulk job, reads the newest version of a remote graph once its reading has ended. */
 import { expect, it } from 'vitest';
 import { LIMITS } from '../../../src/base/limits.ts';
 import { endReading } from '../../../src/base/reading.ts';

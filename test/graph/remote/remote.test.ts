@@ -1,4 +1,4 @@
-/** A graph in real servers: equal to the LMDB it came from in everything that can be asked, and honest where servers fail. */
+/** A graph in real servers: equal to its LMDB source in every query, and with clear errors if servers fail. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ import {
 import { addressAt, blockOf, expectSame, keyAt, openRemote, push, transferSource } from './world.ts';
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-/** Longer than a thread believes the newest version. */
+/** Longer than a thread caches the newest version. */
 const nextVersion = (): Promise<void> => sleep(LIMITS.remoteHeadMs + 50);
 
 const SOME = [1, 2, 3, 4, 5, ...Array.from({ length: 20 }, (_, at) => 10 + at * 199)];
@@ -85,14 +85,14 @@ describe.skipIf(!hasRedis)('a graph in one server', () => {
     const remote = remoteOf('same');
     expectSame(remote, store, SOME);
     await store.ingest(draw(600));
-    // Not seen before it is pushed.
+    // Not visible before it is pushed.
     expect(remote.coverage('ETH').transfers).toBe(store.coverage('ETH').transfers - 600);
     const changes = await push(url('same'), path);
     expect(changes).toMatchObject({ kind: 'changes', version: 2 });
     await nextVersion();
     expectSame(remote, store, SOME);
     expect(await push(url('same'), path)).toMatchObject({ kind: 'unchanged', version: 2, written: 0 });
-    // What was carried on from change to change is what a whole reading finds.
+    // The counters carried from change to change equal those of a full reading.
     const whole = await push(url('whole'), path);
     expect([changes.records, changes.checksum]).toEqual([whole.records, whole.checksum]);
     await remote.close();
@@ -111,7 +111,7 @@ describe.skipIf(!hasRedis)('a graph in one server', () => {
     await nextVersion();
     expectSame(remote, store, SOME);
 
-    // Cut off somewhere among the addresses, with a block that goes before the push is taken up.
+    // Aborted at some point among the addresses, with a block that is reverted before the push is resumed.
     await store.appendBlock(blockOf(10_003, draw(2_500), 2));
     for (const pages of [1, 4, 8]) {
       const cut = new AbortController();
@@ -143,13 +143,13 @@ describe.skipIf(!hasRedis)('a graph in one server', () => {
     const remote = remoteOf('pinned');
     const before = traced(remote, 3);
     await store.ingest(draw(3_000));
-    // The records are those of the next version; the head is put back, as if the push stood before its last step.
+    // The records are those of the next version; the head is put back, as if the last step of the push were still to come.
     const head = server.run('get', 'pinned:{graph.eth}:head');
     await push(url('pinned'), path);
     server.run('set', 'pinned:{graph.eth}:head', head);
     const second = remoteOf('pinned');
     expect(traced(second, 3)).toEqual(before);
-    // Two versions on, what the reader would have to see is overwritten, and it is told so.
+    // Two versions later, the records that the reader needs are overwritten, and it is refused.
     const newer = JSON.parse(head) as { version: number };
     await push(url('pinned'), path);
     await store.ingest(draw(3_000));
@@ -216,7 +216,7 @@ describe.skipIf(!hasRedis)('a graph in one server', () => {
       onProgress: () => {
         if (taken) return;
         taken = true;
-        // As a newer push does that found the lease of this one run out.
+        // As a newer push does that found the lease of this one expired.
         for (let bucket = 0; bucket < LIMITS.remoteBuckets; bucket += 5)
           server.run('set', `busy:{graph.eth.${bucket}}:w`, '99:0');
       },
@@ -228,7 +228,7 @@ describe.skipIf(!hasRedis)('a graph in one server', () => {
     const { path, store } = world;
     await push(url('forgot'), path);
     await store.ingest(draw(2_500));
-    // One bucket goes back to where it was before the push, as after a fail-over to a replica that lacked all of it.
+    // One bucket is reset to its state before the push, as after a fail-over to a replica that lacked all of it.
     const writer = 'forgot:{graph.eth.7}:w';
     const before = server.run('get', writer);
     const keys = server.run('--scan', '--pattern', 'forgot:{graph.eth.7}:1:n*').split('\n');
@@ -285,7 +285,7 @@ describe.skipIf(!hasRedis)('a graph in one server', () => {
     expect(() => remote.graph('ETH')?.degree(node!, 'in')).toThrow(
       expect.objectContaining({ code: 'STORE_CORRUPT' }),
     );
-    // A push of changes reads what it finds, and a whole one mends it.
+    // A push of changes relies on the records that it finds; a full push repairs them.
     await push(url('gone'), path, { isFull: true });
     await nextVersion();
     expect(remote.graph('ETH')?.degree(node!, 'in')).toBeGreaterThan(0);
@@ -302,7 +302,7 @@ describe.skipIf(!hasRedis)('a graph in one server', () => {
     server.freeze();
     const began = performance.now();
     expect(() => traced(remote, 300)).toThrow(notReady);
-    // One read's patience, not one for each address of the walk.
+    // The time-out of one read, not one per address of the walk.
     expect(performance.now() - began).toBeLessThan(4 * LIMITS.remoteReadMs);
     server.thaw();
     await nextVersion();
@@ -365,7 +365,7 @@ describe.skipIf(!hasRedis)('a graph in a cluster', () => {
     const { store, path, folder } = world;
     let isKilled = false;
     let seen = 0;
-    // A master dies in the middle of the push: what it had confirmed and not handed on is written again.
+    // A master dies in the middle of the push: writes that it had confirmed but not replicated are repeated.
     const made = await push(cluster.url, path, {
       recordsAtOnce: 500,
       onProgress: () => {
@@ -408,7 +408,7 @@ describe.skipIf(!hasRedis)('a graph in a cluster', () => {
     for (const [at, start] of starts.entries()) {
       const end = performance.now() + 60_000;
       for (;;) {
-        // Another reader each time: nothing comes out of memory.
+        // A new reader each time: nothing comes from a cache.
         const reader = openRemote(cluster.url, join(folder, 'none'));
         try {
           expect(traced(reader, start)).toEqual(expected[at]);

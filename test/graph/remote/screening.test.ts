@@ -1,4 +1,4 @@
-/** Answers over a graph in servers, byte for byte those over the store at hand; and the command that fills it. */
+/** Answers over a graph in servers, byte for byte those over the local store; and the command that fills it. */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -20,7 +20,7 @@ import { addressAt, log, openRemote, transferSource } from './world.ts';
 
 const known = Object.values(WALLETS);
 
-/** Random trade in which every fortieth party or so is somebody whom labels know. */
+/** Random transfers in which about every fortieth party is labelled. */
 function trade(): Transfer[] {
   const next = seededUint32(5);
   const party = (address: string | null): string | null =>

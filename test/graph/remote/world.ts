@@ -1,4 +1,4 @@
-/** A chain with hubs, unpriced and self-transfers, mints and many assets, as a store; and what two readers of it are compared by. */
+/** A chain with hubs, unpriced and self-transfers, mints and many assets, as a store; and the comparison of two readers of it. */
 import { expect } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { createLogger } from '../../../src/base/log.ts';
@@ -58,7 +58,7 @@ export const blockOf = (height: number, transfers: readonly Transfer[], fork = 0
   transactions: [],
 });
 
-/** Opens what reads ETH from a server, and nothing else. */
+/** Opens a reader of ETH from a server, without any local store. */
 export const openRemote = (url: string, emptyFolder: string): RemoteTransferReader =>
   openRemoteTransfers(
     { stores: { ETH: url }, logLevel: 'silent' },
@@ -85,7 +85,7 @@ const graphOf = (reader: TransferReader): TransferGraph => {
   return graph;
 };
 
-/** All that a graph says of an address, and of its edges to a few others. */
+/** Reads all that a graph has about an address, and about its edges to a few others. */
 function nodeAnswers(graph: TransferGraph, node: number, columns: ReturnType<typeof createNeighbourColumns>) {
   return (['in', 'out'] as const).map((direction) => {
     const degree = graph.degree(node, direction);
@@ -102,7 +102,7 @@ function nodeAnswers(graph: TransferGraph, node: number, columns: ReturnType<typ
   });
 }
 
-/** Asks both readers everything about the addresses, and expects the same. */
+/** Compares both readers on everything about the addresses. */
 export function expectSame(remote: TransferReader, local: TransferReader, indexes: readonly number[]): void {
   expect(remote.coverage('ETH')).toEqual(local.coverage('ETH'));
   expect(remote.blocks('ETH')).toEqual(local.blocks('ETH'));

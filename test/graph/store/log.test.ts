@@ -20,7 +20,7 @@ const record = {
   cents: 280_050,
   initiation: 0,
 };
-/** The record as programs wrote it that did not keep how a transaction was started. */
+/** The record as written by programs that did not store how a transaction was started. */
 const BEFORE =
   '3a0000abababababababababababababababababababababababababababababababab69b9949808deff87c50c030402f38b110814d1120d7b160000';
 

@@ -240,7 +240,7 @@ describeWithSharedData('a raw chain of a regtest node', () => {
   it('puts blocks in order however they stand in files, and leaves those beside the best chain', async () => {
     const shuffled = [...records].sort((a, b) => Buffer.compare(a.subarray(44, 76), b.subarray(44, 76)));
     const half = shuffled.length >> 1;
-    // Without the last two blocks of the chain, one branch is shorter; block 201 alone is mined twice by changing its nonce.
+    // `fork` is block 201 with another nonce: a second block of the same height, which the best chain does not include.
     const fork = otherTip(records.at(-1) as Buffer);
     const report = await ingest(
       'bitcoin-blk',
@@ -252,7 +252,7 @@ describeWithSharedData('a raw chain of a regtest node', () => {
     expect(taint(['taint-split-tx-1'], 'haircut')).toBe(99_985_999n);
   });
 
-  /** The same block with another nonce that meets regtest's target: every second one does. */
+  /** Returns the same block with another nonce that meets regtest's target, as every second nonce does. */
   function otherTip(record: Buffer): Buffer {
     const copy = Buffer.from(record);
     for (let nonce = 1_000; ; nonce++) {
@@ -353,7 +353,7 @@ describeWithSharedData('block 300025 of Bitcoin', () => {
       const output = graph?.transaction(graph.numberOf(txid ?? '') ?? 0).outputs[Number(index)];
       expect(output?.value).toBe(BigInt(sats ?? ''));
       checked++;
-      // Of a script without an address the CSV hashes the script itself, as if it were paid to by p2sh.
+      // If a script has no address, the CSV hashes the script itself, as if it were paid by p2sh.
       if (output?.address === 0) {
         expect(address).toMatch(/^3/);
         without++;

@@ -6,10 +6,10 @@ export interface Draft {
   readonly name: string;
   readonly block: number;
   readonly indexInBlock?: number;
-  /** `name:n` of what it spends; none for a coinbase. */
+  /** The spent outputs as `name:n`; empty for a coinbase. */
   readonly inputs: readonly string[];
   readonly outputs: readonly bigint[];
-  /** Numbers of addresses, one an output. */
+  /** Numbers of addresses, one per output. */
   readonly addresses?: readonly number[];
   readonly shieldedIn?: bigint;
   readonly shieldedOut?: bigint;
@@ -21,7 +21,7 @@ export interface MemoryChain extends SpendGraph {
 
 const txidOf = (name: string): string => Buffer.from(name.padEnd(32, '.')).toString('hex').slice(0, 64);
 
-/** Numbers are given in the order of the drafts. A draft may spend what comes later: that is known by its spend only if absent. */
+/** Numbers follow the order of the drafts. A draft may spend outputs of a later draft; an input with an unknown name has the number 0. */
 export function memoryChain(drafts: readonly Draft[]): MemoryChain {
   const numbers = new Map(drafts.map(({ name }, index) => [name, index + 1]));
   const refOf = (text: string): { tx: number; n: number } => {
@@ -60,7 +60,7 @@ export function memoryChain(drafts: readonly Draft[]): MemoryChain {
   };
 }
 
-/** A random valid chain: every transaction spends outputs before it, and pays no more than it takes. */
+/** A random valid chain: every transaction spends earlier outputs, and pays no more than its inputs. */
 export const randomDrafts: fc.Arbitrary<Draft[]> = fc
   .array(
     fc.record({

@@ -32,7 +32,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** The first 16 digits are the same for all: what the store abbreviates ids to. */
+/** The first 16 digits are the same for all: the store abbreviates ids to them. */
 const txid = (name: string): string =>
   `${'0'.repeat(16)}${Buffer.from(name).toString('hex')}`.padEnd(64, 'f');
 

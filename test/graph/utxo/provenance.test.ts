@@ -31,7 +31,7 @@ const ask = (drafts: readonly Draft[], method: TaintMethod, rest: object = {}): 
   });
 };
 
-/** 30 of a scam, 50 of a mixer and 20 of a miner are mixed; 60 reach the subject, of which it spends none. */
+/** 30 of a scam, 50 of a mixer and 20 of a miner are mixed; 60 reach the subject, which spends none of them. */
 const MIXED: Draft[] = [
   { name: 'old', block: 0, inputs: [], outputs: [100n], addresses: [2] },
   { name: 'scam', block: 1, inputs: [], outputs: [30n], addresses: [3] },

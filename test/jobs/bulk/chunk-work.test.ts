@@ -19,7 +19,7 @@ interface Worked extends ChunkDone {
   readonly text: string;
 }
 
-/** Works a text as the job would, cut into chunks of so many lines. */
+/** Works a text as the job would, cut into chunks of `linesPerChunk` lines. */
 function work(input: string | Buffer, shape: Shape = {}, linesPerChunk = 1_000_000): Worked {
   const path = join(world.folder.path, 'input');
   const bytes = Buffer.from(input as string);
@@ -148,7 +148,7 @@ describe('the lines of a job', () => {
   });
 });
 
-/** What stands in files of addresses, and what does not belong there. */
+/** Lines as files of addresses have them, and lines that do not belong there. */
 const someLine = fc.oneof(
   { weight: 4, arbitrary: fc.nat(50).map(wallet) },
   { weight: 3, arbitrary: fc.constantFrom(...Object.values(WALLETS)) },

@@ -1,4 +1,4 @@
-/** Bulk jobs while the disk is full: nothing is taken on or charged, what runs waits, and its result is the same afterwards. */
+/** Bulk jobs on a full disk: no job is accepted or charged, running jobs wait, and their result is the same afterwards. */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -77,7 +77,7 @@ describe.skipIf(refusal !== null)(
         const once = `once-${spare}`;
         const release = fill(spare);
         const refused = await send(jobs, wallets, { once }).catch((error: unknown) => error);
-        // As a server answers it.
+        // As a server reports it.
         expect(asStorageFull(refused, 'The disk')).toMatchObject({
           code: 'STORAGE_FULL',
           message: expect.stringContaining(disk.path),
@@ -89,7 +89,7 @@ describe.skipIf(refusal !== null)(
         expect(await ended(jobs, id)).toMatchObject({ state: 'DONE', items: LINES });
         expect(taken()).toBe(LINES);
         await jobs.cancel('a', id);
-        // Nothing is left of the one that was refused, after the next start at the latest.
+        // The refused job leaves nothing behind after the next start at the latest.
         await jobs.close();
         jobs = world.open(runner, purse);
         jobs.start();
@@ -140,7 +140,7 @@ describe.skipIf(refusal !== null)(
         const before = chunks;
         fillAt = before + 2;
         const { id } = await send(jobs, wallets);
-        // More attempts than a chunk has that fails for another reason.
+        // More attempts than a chunk gets that fails for another reason.
         await until(
           () => chunks - before,
           (count) => count >= 3 + LIMITS.jobChunkAttempts,

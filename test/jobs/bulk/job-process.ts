@@ -1,7 +1,7 @@
 /**
- * A process that receives and works bulk jobs until it is killed, its threads and its quota as the program has them. Arguments:
- * folder, and the number of jobs of LINES lines to send. Lines: `ready`, `sending`, `sent <id>`, `ended <id>` once for each job,
- * and `all ended` when everything was sent and no job is left: also none that a killed process promised and could not say.
+ * A process that receives and works bulk jobs until it is killed, with the threads and the quota of the program. Arguments: folder, and the
+ * number of jobs of LINES lines to send. Lines: `ready`, `sending`, `sent <id>`, `ended <id>` once for each job, and `all ended` as soon as
+ * everything was sent and no job is left, including jobs that a killed process had accepted but could not report.
  */
 import { join } from 'node:path';
 import { argv } from 'node:process';

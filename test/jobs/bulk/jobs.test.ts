@@ -68,7 +68,7 @@ overLiveStates((makeState) => {
     await state.close();
   });
 
-  /** A job all of which was sent, and whose payment waits for `take`. */
+  /** Sends a whole job, and holds its payment until `take` is called. */
   async function sendUnpaid() {
     let take = (): void => {};
     const gate = new Promise<void>((resolve) => {
@@ -89,7 +89,7 @@ overLiveStates((makeState) => {
     return { sent, id, take };
   }
 
-  /** The store of jobs, which takes no writes while it is away. */
+  /** A store of jobs that rejects writes while `isAway` returns true. */
   const refusingWhile =
     (isAway: () => boolean): OpenStore =>
     (path, version, options) => {
@@ -163,9 +163,9 @@ overLiveStates((makeState) => {
         else expect(line.address).toBe(wallet(index));
       }
       expect(runner.tasks.length).toBeGreaterThan(3);
-      // What was sent is no longer needed; what answers it is.
+      // The input is no longer needed, but the answers are.
       expect(readdirSync(filesOf(done.id))).toEqual(['answers']);
-      // And nobody else of the machine reads it.
+      // No other user of the machine can read it.
       for (const path of [filesOf(done.id), join(filesOf(done.id), '..')])
         expect(statSync(path).mode & 0o077).toBe(0);
     });
@@ -294,7 +294,7 @@ overLiveStates((makeState) => {
       };
       await expect(send(jobs, body, { once })).rejects.toThrow(/Nobody knows/);
       purse.before = () => {};
-      // Nobody could be asked either whether anything was taken: until somebody is, it may be.
+      // The purse could not be asked whether units were taken. Until it answers, they may have been.
       await expect(send(jobs, body, { once })).rejects.toThrow(/still being taken on/);
       world.clock.at += 30_000;
       const queued = await send(jobs, wallets(41), { once });
@@ -468,7 +468,7 @@ overLiveStates((makeState) => {
       runner.run = async (task, signal) => ({ ...(await run(task, signal)), ...answered });
       const first = await send(jobs, 'bad\n');
       const { expiresAt } = await ended(jobs, first.id);
-      // One line of 43 bytes and its answer find room; twenty do not, and have taken nothing.
+      // One line of 43 bytes and its answer fit; twenty do not fit, and cost nothing.
       const taken = purse.left;
       const refusal = await send(jobs, wallets(20)).catch((error: AssayError) => error);
       expect(refusal).toMatchObject({ code: 'OVERLOADED', retryAfterSeconds: 600 });
@@ -478,11 +478,11 @@ overLiveStates((makeState) => {
       await send(jobs, wallets(20), { accountId: 'b' });
       const second = await send(jobs, wallets(1), { once: 'second' });
       await ended(jobs, second.id);
-      // Nothing is received of one that finds no room at all.
+      // If there is no room at all, the upload is not received.
       await expect(
         jobs.receive({ accountId: 'a', kind: 'labels', format: 'ndjson', chain: 'ETH' }),
       ).rejects.toThrow(/keeps \d+ bytes/);
-      // What was sent before is told all the same.
+      // A job that was sent earlier is returned all the same.
       expect((await send(jobs, wallets(1), { once: 'second' })).id).toBe(second.id);
       await jobs.cancel('a', first.id);
       for (const { id } of (await jobs.list('a', { limit: 9, offset: 0 })).jobs) await jobs.cancel('a', id);
@@ -550,14 +550,14 @@ overLiveStates((makeState) => {
       );
       runner.before = () => {};
       const done = await ended(jobs, id);
-      // An hour in which nobody worked it would leave some thirty a second.
+      // If the hour without work counted, the rate would be about thirty a second.
       expect(done.itemsPerSecond).toBeGreaterThan(120_000 / 3_600);
     });
 
     it('removes an interrupted upload, gives back what it took, and folders that nobody knows', async () => {
       const upload = await jobs.receive({ accountId: 'a', kind: 'labels', format: 'ndjson', chain: 'ETH' });
       await upload.write(Buffer.from(wallets(10)));
-      // As if the process died between taking and saying so.
+      // As if the process died after taking the units and before recording it.
       const settle = purse.settle.bind(purse);
       purse.settle = async (job, units) => {
         if (units > 0) await settle(job, units);
@@ -757,7 +757,7 @@ overLiveStates((makeState) => {
       runner.slots = 0;
       const { id } = await send(jobs, wallets(10));
       free = LIMITS.jobDiskFreeMin - 1;
-      // A look at the disk is due once a second; who takes the second one knows what the first one saw.
+      // The disk is checked once a second; the second check uses the result of the first.
       const before = looks;
       await until(
         () => looks,
@@ -787,10 +787,10 @@ overLiveStates((makeState) => {
       expect(done.state).toBe('DONE');
       const order = runner.tasks.map(({ jobId }) => jobId);
       const at = order.indexOf(small.id);
-      // After the chunk that runs, and then every other one.
+      // After the running chunk, and then every other one.
       expect(at).toBeLessThanOrEqual(queuedAt + 1);
       expect(order.slice(at, at + 4).filter((id) => id === small.id)).toHaveLength(2);
-      // Within the account, both jobs move.
+      // Within the account, both jobs progress.
       const own = runner.tasks.map(({ jobId }) => jobId).filter((id) => id !== small.id);
       expect(own).toContain(more.id);
       expect(jobs.get('large', large.id)).toMatchObject({ endedAt: null });

@@ -1,4 +1,4 @@
-/** Kills a process in the middle of its bulk jobs, again and again, and counts what is left. */
+/** Kills a process in the middle of its bulk jobs, again and again, and counts the results. */
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => folder.remove());
 
-/** Runs the process until it said `until`, and `afterMs` longer; what it said. */
+/** Runs the process until `until` accepts its output, and `afterMs` longer. Returns the output. */
 function run(jobs: number, until: (out: string) => boolean, afterMs: number): Promise<string> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [PROCESS, folder.path, String(jobs)], {
@@ -64,13 +64,13 @@ it('answers every line once and takes what that cost, whenever it is killed', {
     interrupted += unended.length;
     for (const [, id] of out.matchAll(/^sent (\w+)$/gm)) sent.add(id as string);
   };
-  // While it receives, just after it promised, and later and later while it works off what it was sent.
+  // Killed while it receives, just after it accepts, and later and later while it works.
   note(await run(2, (out) => out.includes('sending'), next() % 200));
   note(await run(2, (out) => out.includes('sent'), next() % 200));
   for (let round = 0; round < ROUNDS; round++)
     note(await run(0, (out) => out.includes('ready'), next() % (200 + 200 * round)));
   expect(interrupted).toBeGreaterThan(0);
-  // And then it may finish.
+  // The last run may finish.
   note(await run(2, (out) => out.includes('all ended'), 0));
   expect(sent.size).toBeGreaterThanOrEqual(2);
 
@@ -104,7 +104,7 @@ it('answers every line once and takes what that cost, whenever it is killed', {
     expect([answered, failed]).toEqual([count, Math.ceil(count / BAD_EVERY)]);
     expect(cost.spent).toBe(count - failed);
     spent[kind as keyof typeof spent] += count - failed;
-    // No answer of an attempt that was cut off is left half-written under a name that counts.
+    // The answers of an aborted attempt do not remain under a valid name.
     expect(existsSync(join(folder.path, 'jobs', id, 'answers'))).toBe(true);
   }
   expect(new Set(readdirSync(join(folder.path, 'jobs')))).toEqual(known);

@@ -125,7 +125,7 @@ function openJobs(name: string, exposureFolder?: string): { jobs: OpenBulkJobs; 
 
 const addresses = Array.from({ length: NODES + 1 }, (_, node) => addressOf(node));
 
-/** What an item adds of the oracle's answer. The time of the exposure is that of each look. */
+/** The fields that an item adds from the oracle's answer. The time of the exposure is that of each query. */
 function addedOf(address: string): object {
   const { verdict, score, riskLevel, reasons, assessed } = oracle(address);
   const reasonCodes = [...new Set(reasons.map(({ code }) => code))];
@@ -189,7 +189,7 @@ describe('a job of labels with verdicts', () => {
     const { id } = await send(opened.jobs, `${addresses[0]}\n`);
     await ended(opened.jobs, id);
     const task = opened.tasks.find(({ jobId }) => jobId === id);
-    // Neither the record nor the message has the field: it is that of before.
+    // Neither the record nor the message has the field, as in the earlier version.
     expect(task).not.toHaveProperty('verdict');
     const record = {
       id,

@@ -1,4 +1,4 @@
-/** A world with bulk jobs in it: real label index and graph, chunks worked in this thread, a purse that counts to the last unit. */
+/** A world with bulk jobs: real label index and graph, chunks worked in this thread, and a purse that counts every unit. */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../../src/base/clock.ts';
@@ -23,7 +23,7 @@ export interface Purse extends JobPurse {
   /** Units that each job holds. */
   readonly taken: Map<string, number>;
   left: number;
-  /** Called before each settling; may throw. */
+  /** Called before each settlement; may throw. */
   before: (units: number) => void;
 }
 
@@ -48,7 +48,7 @@ export function createPurse(left = 1_000_000_000): Purse {
   return purse;
 }
 
-/** Runs chunks in this thread, a turn of the event loop later; tests may stand in the way. */
+/** Runs chunks in this thread, a turn of the event loop later; tests may interfere. */
 export interface TestRunner extends ChunkRunner {
   slots: number;
   readonly tasks: ChunkTask[];
@@ -84,7 +84,7 @@ export interface JobWorld {
   close(): Promise<void>;
 }
 
-/** `folder`: for the files of jobs; default: one of its own. */
+/** Creates the world. @param folder for the files of jobs; default: a new one */
 export async function jobWorld(folder: TempFolder = tempFolder()): Promise<JobWorld> {
   const screening = await createWorld();
   const tasks = createTasks(screening.deps, () => {
@@ -126,7 +126,7 @@ export async function send(
   const upload = await jobs.receive({ accountId, kind, format: 'ndjson', chain: 'ETH', ...more });
   const bytes = Buffer.from(text);
   for (let at = 0; at < bytes.length; at += 60_000) {
-    // Reused by whoever sends, as a server does.
+    // The caller reuses the buffer, as a server does.
     const piece = Buffer.from(bytes.subarray(at, at + 60_000));
     await upload.write(piece);
     piece.fill(0x21);

@@ -17,7 +17,7 @@ afterEach(() => folder.remove());
 
 const built = (...parts: string[]): string => pathToFileURL(join(projectRoot, 'dist', 'src', ...parts)).href;
 
-/** Lets a child build over and over, and kills it that long after its start. */
+/** Lets a child build over and over, and kills it `afterMs` after its start. */
 function buildAndKill(segment: string, root: string, afterMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn(
@@ -73,7 +73,7 @@ describe('a build that is killed', () => {
     const segment = join(folder.path, 'one');
     await writeSegment(segment, [{ key: key(1), template: template('A') }]);
     await build(root, [segment]);
-    // A lock of a process that is long gone, and one whose writer died before it wrote.
+    // A lock of a process that ended long ago, and an empty lock of a process that died before it wrote its id.
     for (const text of ['999999999 1', '']) {
       writeFileSync(join(root, 'build.lock'), text);
       await build(root, [segment]);

@@ -19,7 +19,7 @@ const ROWS = [
   { key: key(3), template: template('Twice', { source: 'seed', confidence: 0.5 }) },
 ];
 
-/** The words of a template's body: [4] holds the bits, of which the class has the third to fifth. */
+/** The words of a template's body: [4] holds the bits, of which the third to fifth are the class. */
 const BITS_WORD = 4;
 
 let folder: ReturnType<typeof temporaryFolder>;
@@ -28,7 +28,7 @@ beforeEach(() => {
 });
 afterEach(() => folder.remove());
 
-/** Writes the snapshot at `path` as the release before would have: without class, basis and the number of the fields. */
+/** Writes the snapshot at `path` as the earlier release would have: without class, basis and the number of the fields. */
 async function asEarlier(path: string): Promise<string> {
   const { environment, views } = openViews(path);
   const texts = Buffer.from(views.texts);

@@ -227,7 +227,7 @@ describe('a snapshot', () => {
     const bytes = readFileSync(file);
     const at = bytes.indexOf('E 3');
     bytes[at] = 0x58;
-    // In place: the environment is still mapped, as a damaged disk would have it.
+    // Written in place: the environment is still mapped, as on a damaged disk.
     writeFileSync(file, bytes, { flag: 'r+' });
     expect((await verifySnapshot(path)).faults.join(' ')).toMatch(/checksum/);
   });

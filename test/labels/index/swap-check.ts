@@ -3,13 +3,13 @@ import type { LabelReader } from '../../../src/labels/index/reader.ts';
 import { key } from './world.ts';
 
 export const SWAP_ADDRESSES = 3000;
-/** Pads the values beyond the 16 MB above which they are views of the memory map, the case that can crash. */
+/** Pads the values beyond 16 MB, above which they are views of the memory map: the case that can crash. */
 export const PADDING_RECORDS = 450_000;
 
 const out = new Uint8Array(10_000);
 let turn = 0;
 
-/** Asks for 200 addresses in three ways; a sentence where an answer is wrong, or null. */
+/** Looks up 200 addresses in three ways. Returns a sentence if an answer is wrong, or null. */
 export function checkReader(reader: LabelReader): string | null {
   const generation = reader.meta.sources[0]?.dataset ?? '';
   for (let index = 0; index < 200; index++) {

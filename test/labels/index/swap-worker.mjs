@@ -1,5 +1,5 @@
-// A reader on a thread of its own: asks without pause, follows new snapshots, and reports the first answer that is not wholly of
-// one snapshot. Runs built JavaScript.
+// A reader on a thread of its own: looks up addresses without pause, follows new snapshots, and reports the first answer that mixes
+// snapshots. Runs built JavaScript.
 import { parentPort, workerData } from 'node:worker_threads';
 
 const { openSnapshotSet } = await import(workerData.snapshotSetUrl);
@@ -19,7 +19,7 @@ parentPort.postMessage('open');
 while (!stopped && fault === null) {
   if (set.refresh()) {
     if (++swaps === 1) parentPort.postMessage('swapped');
-    // Some old readers are kept beyond the swap and asked again: they must go on answering from their own snapshot.
+    // Some old readers are kept beyond the swap and used again: they must keep answering from their own snapshot.
     held.push(set.current);
     if (held.length > 2) held.shift();
   }

@@ -22,7 +22,7 @@ afterEach(() => folder.remove());
 
 const built = (...parts: string[]): string => pathToFileURL(join(projectRoot, 'dist', ...parts)).href;
 
-/** A snapshot whose every label names the generation. `padding` moves all positions, and makes the values views of the map. */
+/** Publishes a snapshot in which every label names the generation. `padding` moves all positions, and makes the values views of the map. */
 async function publish(generation: string, padding: number): Promise<void> {
   const path = join(folder.path, 'segment');
   const writer = createSegmentWriter(path);
@@ -90,7 +90,7 @@ describe('swapping snapshots under readers', () => {
           worker.on('error', reject);
         }),
     );
-    /** Until all workers said it; a fault ends a worker before. */
+    /** Waits until all workers have sent `word`; a worker that finds a fault ends first. */
     const all = (word: string): Promise<void> =>
       expect
         .poll(() => said.filter((one) => one === word || typeof one === 'object').length)
@@ -99,7 +99,7 @@ describe('swapping snapshots under readers', () => {
     const set = openSnapshotSet(root, deps);
     const first = set.current;
     for (let generation = 1; generation <= 6; generation++) {
-      // Sizes differ, so that old and new maps do not fit over each other.
+      // Sizes differ, so that old and new maps do not overlap exactly.
       await publish(`generation${generation}`, generation % 2 === 0 ? PADDING_RECORDS : PADDING_RECORDS / 3);
       const before = set.current;
       expect(set.refresh()).toBe(true);

@@ -25,7 +25,7 @@ beforeEach(() => {
 });
 afterEach(() => folder.remove());
 
-/** Chains and categories below this share are a handful of labels among half a million. */
+/** Chains and categories below this share have only a handful of labels among half a million. */
 const SHARE_MIN = 0.001;
 
 function expectWithinAFifth(actual: ProfileSummary, wanted: ProfileSummary): void {

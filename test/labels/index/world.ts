@@ -1,4 +1,4 @@
-/** What the tests of the index share: a folder that goes away, labels, and a build of them. */
+/** Helpers that the tests of the index share: a temporary folder, labels, and a build of them. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -47,7 +47,7 @@ export function template(name: string, changes: Partial<LabelTemplate> = {}): La
   };
 }
 
-/** A key of the given chain and kind byte whose payload is made of one number. */
+/** A key of the given chain and kind byte with a payload made of one number. */
 export function key(number: number, payloadBytes = 20, chainByte = 1): Uint8Array {
   const bytes = new Uint8Array(2 + payloadBytes);
   bytes[0] = chainByte;

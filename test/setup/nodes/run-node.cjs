@@ -1,6 +1,6 @@
 /**
  * Runs bcoin or bcash on regtest, in memory and in plain JavaScript: `node run-node.cjs <folder of the packages> <package> <port>`.
- * Nothing is compiled: the native parts of both have a slower twin, and the database on disk is not used.
+ * Nothing is compiled: the native parts of both have a slower equivalent in JavaScript, and the database on disk is not used.
  */
 const Module = require('node:module');
 const { join } = require('node:path');
@@ -27,7 +27,7 @@ const node = new FullNode({
   listen: false,
   logLevel: 'none',
 });
-// A test that fails before it stops its node must not leave it behind.
+// A test that fails before it stops its node must not leave it running.
 process.stdin.on('end', () => process.exit()).resume();
 (async () => {
   await node.ensure?.();

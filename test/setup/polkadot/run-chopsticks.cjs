@@ -1,6 +1,6 @@
 /**
- * Runs chopsticks over a chain specification, with no net: `node run-chopsticks.cjs <folder of the packages> <specification>`. The
- * parent asks over IPC: `{ calls: [[pallet, call, args, sender]] }` makes a block of them.
+ * Runs chopsticks over a chain specification, without a network: `node run-chopsticks.cjs <folder of the packages> <specification>`. The
+ * parent sends requests over IPC: `{ calls: [[pallet, call, args, sender]] }` makes a block of the calls.
  */
 const { readFileSync } = require('node:fs');
 const { join } = require('node:path');
@@ -12,10 +12,10 @@ const { ApiPromise, HttpProvider } = load('@polkadot/api');
 const { Keyring } = load('@polkadot/keyring');
 const { blake2AsHex, cryptoWaitReady } = load('@polkadot/util-crypto');
 
-// A test that fails before it stops its node must not leave it behind.
+// A test that fails before it stops its node must not leave it running.
 process.on('disconnect', () => process.exit());
 
-/** Coins of an account that is there from the beginning. */
+/** Coins of an account that exists from the genesis block on. */
 const START = 10n ** 20n;
 
 function withAccounts(spec, keys) {

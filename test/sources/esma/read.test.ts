@@ -74,7 +74,7 @@ describeWithSharedData('the MiCA register as ESMA published it', () => {
     const { rows } = await read(sharedData('esma', 'CASP20260130.csv'));
     const named = (name: string): Registration | undefined =>
       rows.find((row) => row.legalName.startsWith(name));
-    // U+FFFD in the place of quotation marks.
+    // U+FFFD instead of quotation marks.
     expect(named('Payward Europe')?.tradeNames).toEqual(['Kraken Digital Asset Exchange (Kraken)']);
     expect(named('Payward Europe')).toMatchObject({
       lei: '254900641D8KNHUZYX24',
@@ -83,11 +83,11 @@ describeWithSharedData('the MiCA register as ESMA published it', () => {
       domains: ['kraken.com'],
     });
     expect(named('Payward Europe')?.passportedTo).toContain('DE');
-    // Two addresses on two lines of one cell; a full stop in the place of a colon; a full stop behind a LEI.
+    // Two addresses on two lines of one cell; a full stop instead of a colon; a full stop after a LEI.
     expect(named('Paysafe')?.domains).toEqual(['skrill.com', 'neteller.com']);
     expect(named('Coinbase Luxembourg')?.domains).toEqual(['coinbase.com']);
     expect(named('Ramp Swaps')?.lei).toBe('89450036UW3ID72T1M84');
-    // A title in the place of an address, and a number that a spreadsheet made of a LEI.
+    // A title instead of an address, and a number that a spreadsheet made of a LEI.
     expect(named('Commerzbank')?.domains).toEqual([]);
     expect(named('OPEN BANK')?.lei).toBeNull();
   });
@@ -144,7 +144,7 @@ describeWithSharedData('the MiCA register as ESMA published it', () => {
   });
 });
 
-/** Rows that were read; 0 for a clear refusal. */
+/** Returns the number of rows read; 0 for a clear refusal. */
 async function outcome(path: string): Promise<number> {
   try {
     return (await read(path)).rows.length;

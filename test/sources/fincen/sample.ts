@@ -15,7 +15,7 @@ const HEADER = [
   'RECEIVED DATE',
 ];
 const row = (cells: readonly string[]): string => cells.join('\t');
-/** The layout as FinCEN gives it out: 13 columns, tab-separated, footnotes behind the rows. */
+/** The layout that FinCEN publishes: 13 columns, tab-separated, footnotes after the rows. */
 export const FINCEN_SAMPLE = [
   row(HEADER),
   row([

@@ -371,13 +371,13 @@ describeWithSharedData('the published TagPacks', () => {
     }
     expect({ tags, addresses: addresses.size, packs: packs.size, headers, others }).toEqual({
       tags: 524_170,
-      // 502,287 as printed: one stands there with a space behind it as well.
+      // 502,287 as printed: one of them is also printed with a space after it.
       addresses: 502_286,
       packs: 86,
       headers: 1,
       others: 0,
     });
-    // Passed on as printed: deciding that it is no label is the work of whoever maps it.
+    // Passed on as printed: the importer decides later that it is not a label.
     expect(zeros).toBeGreaterThan(0);
     expect(packs.get('usdt_blacklist.yaml')).toBe(774);
     expect(actors.size).toBeGreaterThan(200);

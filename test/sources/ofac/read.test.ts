@@ -138,7 +138,7 @@ describeWithSharedData('legacy CSV tables as issued', () => {
     ]);
     expect(rejects).toEqual([]);
     expect(parties.length).toBe(8_976);
-    // 8,976 main names, the 11,910 rows of alt.csv, and the weak aliases that stand in the remarks.
+    // 8,976 main names, the 11,910 rows of alt.csv, and the weak aliases from the remarks.
     const names = parties.flatMap((party) => party.names);
     expect(names.filter((name) => !name.weak).length).toBe(8_976 + 11_910);
     expect(names.filter((name) => name.weak).length).toBe(2_441);

@@ -59,7 +59,7 @@ describe('the labels out of npm packages', () => {
       'wormhole-foundation_sdk-base.ndjson': 76,
     });
     expect(keys.size).toBe(addresses.length);
-    // Wrapped Ether is nobody's of these, and USDC is a token, whoever lends it out.
+    // Wrapped Ether belongs to none of these, and USDC is a token, whichever protocol lends it.
     const weth = addresses.filter(({ address }) =>
       /^0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2$/i.test(address),
     );

@@ -1,4 +1,4 @@
-/** A user's own list of names, and the heads of state that ship with the product. */
+/** A user's own list of names, and the shipped heads of state. */
 import { describe, expect, it } from 'vitest';
 import type { NamedParty, NamedRecord } from '../../../src/sources/named-party.ts';
 import { peopleReader } from '../../../src/sources/people/read.ts';

@@ -1,4 +1,4 @@
-/** The addresses that every analyst knows: what ships names them, with source and date. */
+/** Well-known addresses: the shipped labels name them, with source and date. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parseAddress } from '../../../src/chains/address/parse.ts';
 import { parseChainId } from '../../../src/chains/registry.ts';
@@ -23,7 +23,7 @@ beforeAll(async () => {
         const key = keyOf(record.currency, record.address);
         known.set(key, [...(known.get(key) ?? []), record]);
       } catch {
-        // Rows that name another fork of the chain are read by the importer.
+        // The importer reads rows that name another fork of the chain.
       }
     }
   }

@@ -7,7 +7,7 @@ import { collect, withFolder } from '../collect.ts';
 const CSV_HEADER = sharedData('uk', 'uk_sanctions_list_csv_header.csv');
 const CONLIST_HEADER = sharedData('uk', 'uk_ofsi_conlist_2022format_header.csv');
 
-/** A row with the given cells under the columns of a genuine header line, empty elsewhere. */
+/** Builds a row with the given cells under the columns of a genuine header line, empty elsewhere. */
 function rowUnder(headerFile: string, cells: Readonly<Record<string, string>>): string {
   const header = readFileSync(headerFile, 'utf8').trim().split('\n')[1]?.split(',') ?? [];
   for (const name of Object.keys(cells)) {

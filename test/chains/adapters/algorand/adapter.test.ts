@@ -27,9 +27,9 @@ const contents: readonly (readonly Tx[])[] = [
   [pay(bob, alice, 1_000_000)],
   [
     axfer(bob, { 'asset-id': 31_566_704, receiver: alice, amount: 5 }),
-    // Opts in: nothing moves.
+    // An opt-in: nothing moves.
     axfer(alice, { 'asset-id': 31_566_704, receiver: alice, amount: 0 }),
-    // A clawback: carol takes from bob for alice.
+    // A clawback: carol moves units from bob to alice.
     axfer(carol, { 'asset-id': 7, sender: bob, receiver: alice, amount: 9 }),
   ],
   [],

@@ -48,9 +48,9 @@ const contents: readonly (readonly Tx[])[] = [
     },
   ],
   [],
-  // Minted: the tokens come from nobody.
+  // Minted: the tokens have no sender.
   [{ inputs: [[alice, 40]], outputs: [[alice, 38, 9]] }],
-  // A script failed: bob's collateral is taken, and alice gets nothing.
+  // A script failed: bob loses his collateral, and alice gets nothing.
   [{ inputs: [[bob, 5]], outputs: [[alice, 5]], failed: true }],
   [{ inputs: [[alice, 9]], outputs: [[carol, 8]] }],
 ];
@@ -235,7 +235,7 @@ describe('what Cardano moves', () => {
     expect(koios).toMatchObject([
       { from: alice, to: carol, amount: 8n, asset: 'ADA' },
       { from: null, to: alice, amount: 9n, asset: MIN, position: 'flow:1:mint:0', decimals: 6 },
-      // Ten and thirty went in, thirty-nine came out: nine and a bit of it are bob's.
+      // Ten from bob and thirty from carol went in, thirty-nine came out: bob's share of 9.75 is rounded down.
       { from: bob, to: alice, amount: 9n },
       { from: carol, to: alice, amount: 30n },
       { from: alice, to: bob, amount: 20n },
@@ -272,7 +272,7 @@ describe('what Cardano moves', () => {
     const lovelace = (address: string, amount: bigint) => ({ address, amounts: new Map([['', amount]]) });
     const flow = (outputs: readonly ReturnType<typeof lovelace>[]) =>
       flowTransfers({ inputs: [lovelace(alice, 100n)], outputs, decimals: new Map() }, shared);
-    // Fifty of rewards, a fee of one.
+    // Rewards of fifty, a fee of one.
     expect(flow([lovelace(bob, 20n), lovelace(alice, 129n)])).toMatchObject([
       { from: alice, to: bob, amount: 20n, position: 'flow:0:0:0' },
       { from: null, to: alice, amount: 49n, position: 'flow:0:mint:0' },
@@ -299,7 +299,7 @@ describe('what Cardano moves', () => {
           { inputs: outputs(inputs), outputs: outputs(out), decimals: new Map() },
           shared,
         );
-        // What comes out beyond what went in comes to the senders, and through them.
+        // If the outputs exceed the inputs, the surplus is credited to the senders, and through them to the receivers.
         const surplus = [...net.values()].reduce((sum, amount) => sum + amount, 0n) > 0n;
         const places = new Set(transfers.map(({ position }) => position));
         expect(places.size).toBe(transfers.length);
@@ -308,7 +308,7 @@ describe('what Cardano moves', () => {
           const gave = transfers
             .filter(({ from }) => from === address)
             .reduce((sum, row) => sum + row.amount, 0n);
-          // Shares are rounded down; the last sender bears what is left of each receiver.
+          // Shares are rounded down; the last sender bears the remainder of each receiver.
           const rounding = BigInt(out.length * inputs.length);
           if (surplus) expect(got - gave >= amount - rounding && got - gave <= amount + rounding).toBe(true);
           else if (amount >= 0n) expect([got, gave]).toEqual([amount, 0n]);

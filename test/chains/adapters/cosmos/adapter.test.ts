@@ -74,7 +74,7 @@ async function makeWorld(
   const blockOf = (block: ReturnType<typeof chain.head>, parts: string, hash: (hex: string) => string) => ({
     block_id: { hash: hash(block.hash), [parts]: { total: 1, hash: hash(block.parentHash) } },
     block: {
-      // CometBFT tells nanoseconds.
+      // CometBFT gives nanoseconds.
       header: {
         chain_id: 'cosmoshub-4',
         height: String(block.height),
@@ -168,7 +168,7 @@ async function makeWorld(
     busyBlock: () => Promise.resolve({ height: 20_000_001, items: 3 }),
     mine: chain.mine,
     reorg: chain.reorg,
-    // Balances are a question for the REST API alone.
+    // Only the REST API answers balances.
     ofAnotherChain:
       layout === 'lcd' ? (body: string) => body.replaceAll('cosmoshub-4', 'theta-testnet-001') : null,
     dispose: standIn.close,

@@ -1,4 +1,4 @@
-/** Explorers' lists, answered in place: what moved, and which account sent the transaction. */
+/** Lists of explorers, answered by a stub: the transfers, and the account that sent the transaction. */
 import { describe, expect, it } from 'vitest';
 import type { EndpointPool, EndpointRequest } from '../../../../src/chains/adapters/endpoint-pool.ts';
 import type { EndpointSpec } from '../../../../src/chains/adapters/endpoints.ts';
@@ -19,7 +19,7 @@ const spec = {
   source: 'etherscan explorer.example',
 };
 
-/** A pool of one explorer that answers these lists. */
+/** A pool of one explorer that answers with these lists. */
 function poolOf(lists: Readonly<Record<string, readonly Json[]>>): EndpointPool {
   return {
     endpoints: [spec],

@@ -1,4 +1,4 @@
-/** The EVM adapter before a real node. */
+/** The EVM adapter against a real node. */
 import { namehash } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openAdapter } from '../../../../src/chains/adapters/evm/adapter.ts';
@@ -111,7 +111,7 @@ describe.skipIf(!hasAnvil)('EVM transfers of a real node', () => {
       const router = await anvil.deploy('Router');
       await anvil.send({ to: router, value: 8_000n, data: callData('run', STRANGER), gas: 1_000_000 });
       await anvil.mine();
-      // A node with one of the two methods alone.
+      // A node that has only one of the two methods.
       const proxy = await startFaultProxy(anvil.url, { refuse: [other] });
       const own = openFor(family, 'ETH', { rpc: [proxy.url] });
       try {
@@ -119,7 +119,8 @@ describe.skipIf(!hasAnvil)('EVM transfers of a real node', () => {
         expect(answer).toMatchObject({ completeness: 'COMPLETE', note: null });
         const [value, ...inner] = shown(answer.block?.transfers ?? []);
         expect(value).toMatchObject({ position: 'value', to: router, amount: 8_000n });
-        // 0: paid; 1: created for nothing; 2: failed; 3: delegated, whose own call is the router's; 4: a look; 5: filled; 6: ended.
+        // 0: paid; 1: created without value; 2: failed; 3: delegated, its own call is the router's; 4: static call; 5: call with value; 6:
+        // self-destruct.
         expect(
           inner.map(({ position, from, to, amount }) => [position, from === router, to === STRANGER, amount]),
         ).toEqual([
@@ -189,7 +190,7 @@ describe.skipIf(!hasAnvil)('EVM transfers of a real node', () => {
     });
     await expect(resolve('a..eth', within(10_000))).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
     expect(openFor(family, 'BSC', {}).resolveName).toBeNull();
-    // Switched on, a gateway on a private network is still not asked.
+    // Even if off-chain names are switched on, a gateway on a private network is not requested.
     const open = openFor(family, 'ETH', { rpc: [anvil.url] }, { offchainNames: true });
     expect(await open.resolveName!('outside.eth', within(10_000))).toMatchObject({
       address: null,
@@ -246,7 +247,7 @@ describe.skipIf(!hasAnvil)('following a real node over a WebSocket', () => {
       await anvil.mine(2);
       await until(5);
       const before = cutter.connections;
-      // A node that has just begun has no state yet: another chain to whoever looks.
+      // A node that has just started has no state yet: to a reader it looks like another chain.
       cutter.refuses = true;
       cutter.cut();
       await anvil.restart(300);
@@ -272,7 +273,7 @@ describe.skipIf(!hasAnvil)('following a real node over a WebSocket', () => {
     const events = adapter
       .subscribe({ fromHeight: 0, known: [] }, within(5_000, ending.signal))
       [Symbol.asyncIterator]();
-    /** The chain as told: what is dropped goes, what comes is put on top. */
+    /** The chain as the events give it: dropped blocks are removed, new blocks are appended. */
     const told: { readonly height: number; readonly hash: string }[] = [];
     const reorgs: number[] = [];
     const hashOf = async (block: number): Promise<string> => {

@@ -1,4 +1,4 @@
-/** Names by the contracts that ENS's own authors compiled. */
+/** Names, resolved by the contracts as the authors of ENS compiled them. */
 import { id, namehash } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openAdapter } from '../../../../src/chains/adapters/evm/adapter.ts';
@@ -29,7 +29,7 @@ describe.skipIf(!hasAnvil || !hasEns)('names by the real contracts of ENS', () =
     expect({ completeness, note }).toEqual({ completeness: 'COMPLETE', note: null });
     return address;
   };
-  /** Registers a name below `eth` for an account and gives it the resolver. */
+  /** Registers a name below `eth` for an account and sets its resolver. */
   async function register(label: string, owner: string): Promise<string> {
     const node = namehash(`${label}.eth`);
     await ens.registrar.send('register', [id(label), owner], owner);
@@ -45,7 +45,7 @@ describe.skipIf(!hasAnvil || !hasEns)('names by the real contracts of ENS', () =
     expect(await resolved('ALICE.eth')).toBe(ALICE);
     await ens.resolver.send('setAddr(bytes32,address)', [node, BOB], ALICE);
     expect(await resolved('alice.eth')).toBe(BOB);
-    // Nobody but the owner says anything.
+    // Only the owner may set the address.
     await expect(ens.resolver.send('setAddr(bytes32,address)', [node, OWNER], OWNER)).rejects.toThrow();
     await ens.registry.send('setResolver', [node, `0x${'0'.repeat(40)}`], ALICE);
     expect(await resolved('alice.eth')).toBeNull();
@@ -65,7 +65,7 @@ describe.skipIf(!hasAnvil || !hasEns)('names by the real contracts of ENS', () =
   it('a name of the old registry is found through the new one', async () => {
     const node = namehash('elder.eth');
     await ens.oldRegistry.send('setSubnodeOwner', [namehash('eth'), id('elder'), ALICE]);
-    // The resolver asks the new registry who may speak, which asks the old one who owns.
+    // The resolver asks the new registry whether the sender is authorized; the new registry asks the old one for the owner.
     await ens.oldRegistry.send('setResolver', [node, ens.resolver.address], ALICE);
     await ens.resolver.send('setAddr(bytes32,address)', [node, ALICE], ALICE);
     expect(await resolved('elder.eth')).toBe(ALICE);

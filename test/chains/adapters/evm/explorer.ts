@@ -1,4 +1,4 @@
-/** A small explorer over the transfers of a chain, which answers in the documented form of Etherscan v2 and of Blockscout. */
+/** A small explorer over the transfers of a chain, which answers in the documented format of Etherscan v2 and of Blockscout. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Transfer } from '../../../../src/chains/transfer.ts';
@@ -13,15 +13,15 @@ export interface NodeLog {
 }
 
 export interface Explorer {
-  /** As ASSAY_HISTORY_ETH names it. */
+  /** The URL as ASSAY_HISTORY_ETH takes it. */
   readonly url: string;
   transfers: Transfer[];
   /** ERC-721 and ERC-1155 contracts. */
   readonly pieces: Map<string, 721 | 1155>;
-  /** All logs of the chain, as its node tells them. */
+  /** All logs of the chain, as its node returns them. */
   logs: NodeLog[];
   requests: number;
-  /** Rewrites answers: what hostile explorers do. */
+  /** Rewrites responses, as a hostile explorer would. */
   rewrite: ((body: unknown, query: URLSearchParams) => unknown) | null;
   close(): Promise<void>;
 }
@@ -60,7 +60,7 @@ function rowOf(row: Transfer, list: string, layout: string): Record<string, unkn
     tokenDecimal: row.decimals === null ? '' : String(row.decimals),
     tokenSymbol: 'TKN',
     ...(layout === 'blockscout' ? { logIndex: logIndexOf(row) } : {}),
-    // A row for each kind of a batch.
+    // One row per token id of a batch.
     ...(list === 'token1155tx' ? { tokenID: row.position, tokenValue: row.amount.toString() } : {}),
     ...(list === 'tokennfttx' ? { tokenID: '77' } : {}),
   };
@@ -92,7 +92,7 @@ export async function startExplorer(layout: 'blockscout' | 'etherscan'): Promise
       : { status: '1', message: 'OK', result: rows };
   }
 
-  /** As `eth_getLogs`, the operators between topics being `and`; a zero is written `0x`. */
+  /** Filters logs like `eth_getLogs`, with `and` between topics; a zero is written `0x`. */
   function logs(query: URLSearchParams): unknown {
     const timeOf = new Map(explorer.transfers.map((row) => [row.blockNumber, row.timestampMs / 1000]));
     const hex = (value: number): string => (value === 0 ? '0x' : `0x${value.toString(16)}`);

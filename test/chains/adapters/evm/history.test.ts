@@ -10,7 +10,7 @@ import { type Explorer, startExplorer } from './explorer.ts';
 const family = { openAdapter, layouts: { rpc: 'json-rpc', history: 'blockscout' } };
 const [OWNER, OTHER] = ACCOUNTS;
 
-/** Blocks with every kind of transfer, and an explorer that knows them. */
+/** Blocks with every kind of transfer, and an explorer that indexes them. */
 async function makeWorld(layout: 'blockscout' | 'etherscan'): Promise<{ anvil: Anvil; explorer: Explorer }> {
   const anvil = await startAnvil();
   const explorer = await startExplorer(layout);
@@ -88,7 +88,9 @@ describe.skipIf(!hasAnvil).each(['blockscout', 'etherscan'] as const)(
         .filter((row) => layout === 'etherscan' || !row.position.startsWith('trace:'));
     const inOrder = (rows: readonly Transfer[]): Transfer[] =>
       rows.toSorted((a, b) => `${a.txHash}${a.position}`.localeCompare(`${b.txHash}${b.position}`));
-    /** An explorer says who sent a transaction only if the address sent or received it itself. */
+    /**
+     * Compares transfers without their initiation: an explorer names the sender of a transaction only if the address sent or received it.
+     */
     const expectMoves = (found: readonly Transfer[], expected: readonly Transfer[]): void => {
       const moves = (rows: readonly Transfer[]) => inOrder(rows).map(({ initiation: _, ...move }) => move);
       expect(moves(found)).toEqual(moves(expected));
@@ -107,7 +109,7 @@ describe.skipIf(!hasAnvil).each(['blockscout', 'etherscan'] as const)(
         JSON.stringify(answer, (_, value) => (typeof value === 'bigint' ? String(value) : value)),
       ).not.toContain('secret');
       expectMoves(answer.transfers, ofOther());
-      // Blockscout numbers what happens inside transactions without saying where: left out, and said so.
+      // Blockscout numbers internal transfers without their position in the trace: they are left out, and the response says so.
       expect(answer.completeness).toBe(layout === 'etherscan' ? 'COMPLETE' : 'PARTIAL');
       expect(answer.nextCursor).toBeNull();
     });
@@ -124,7 +126,7 @@ describe.skipIf(!hasAnvil).each(['blockscout', 'etherscan'] as const)(
         expectMoves(answer.transfers, all);
         expect(all.filter(({ position }) => position.startsWith('trace:')).length).toBeGreaterThan(8);
         await own.close();
-        // Where explorer and node do not tell as much of a transaction, neither is believed.
+        // If the explorer and the node disagree on the number of transfers of a transaction, neither is used.
         explorer.rewrite = (body, asked) => (asked.get('action') === 'txlistinternal' ? without(body) : body);
         const doubting = openFor(family, 'ETH', { rpc: [anvil.url], history: [explorer.url] });
         const doubted = await doubting.history(OTHER, query, within(10_000));
@@ -212,14 +214,14 @@ describe.skipIf(!hasAnvil).each(['blockscout', 'etherscan'] as const)(
   },
 );
 
-/** The answer with fields of its first row changed. */
+/** Returns the response with fields of its first row changed. */
 function change(body: unknown, fields: Record<string, unknown>): unknown {
   const { result, ...rest } = body as { result: Record<string, unknown>[] };
   const [first, ...others] = result;
   return { ...rest, result: first === undefined ? [] : [{ ...first, ...fields }, ...others] };
 }
 
-/** The answer without its first row. */
+/** Returns the response without its first row. */
 function without(body: unknown): unknown {
   const { result, ...rest } = body as { result: unknown[] };
   return { ...rest, result: result.slice(1) };

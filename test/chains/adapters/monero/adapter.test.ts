@@ -6,7 +6,7 @@ import { hasMonerod, startMonerod } from './monerod.ts';
 
 const family = { openAdapter, layouts: { rpc: 'monerod', history: 'monerod' } };
 const GENESIS = '418015bb9ae982a1975da7d79277c2705727a56894ba0fb246adaabb1f4632e3';
-/** The donation address of the project, from its own documents. */
+/** The donation address of the Monero project, from its own documentation. */
 const PAID =
   '44AFFq5kSiGBoZ4NMDwYtN18obc8AemS33DBLWs3H7otXft3XjrpDtQGv7SqSsaBYBb98uNbr2VBBEt7f2wfn3RVGQBEP3A';
 const hidden = {

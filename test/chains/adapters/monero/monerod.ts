@@ -1,4 +1,4 @@
-/** A real Monero node: monerod (Debian: monero) on a private chain of its own, started by the test itself. Blocks come when told. */
+/** A real Monero node: monerod (Debian: monero) on a private chain, which the test starts. It makes blocks only on request. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,14 +8,14 @@ import { freePort } from '../../../setup/free-port.ts';
 
 const program = debianProgram('monero', 'bin/monerod');
 
-/** Whether it can be had: tests of real nodes are skipped by name elsewhere. */
+/** Whether the program is installed. If not, the tests of real nodes are skipped. */
 export const hasMonerod = program !== null;
 
 export interface Monerod {
   readonly url: string;
   /** Makes blocks that pay the address. */
   mine(address: string, blocks: number): Promise<void>;
-  /** Takes the newest blocks back. */
+  /** Reverts the newest blocks. */
   pop(blocks: number): Promise<void>;
   stop(): Promise<void>;
 }

@@ -21,7 +21,7 @@ interface Move {
   readonly amount: bigint;
   readonly asset?: number;
   readonly failed?: true;
-  /** By the runtime itself, without an extrinsic. */
+  /** A move by the runtime itself, without an extrinsic. */
   readonly byItself?: true;
 }
 const contents: readonly (readonly Move[])[] = [
@@ -47,11 +47,11 @@ const decimalText = (amount: bigint, decimals: number): string => {
 
 interface WorldOptions {
   readonly genesis?: string;
-  /** What the node tells of events: all, nothing (its state is gone), or metadata of a version to come. */
+  /** The events that the node can answer: all, none (its state is pruned), or all with metadata of a future version. */
   readonly node?: 'events' | 'pruned' | 'newer metadata';
-  /** Events in place of those of the contents. */
+  /** Events instead of those of the contents. */
   readonly events?: readonly Buffer[];
-  /** What Subscan calls the asset 1984; default USDt. */
+  /** The symbol that Subscan gives the asset 1984; default USDt. */
   readonly assetSymbol?: string;
 }
 
@@ -68,7 +68,7 @@ async function makeWorld({ genesis = ASSET_HUB, node: kind = 'events', ...option
     parentHash: block.parentHash,
   });
   const byHash = (hash: string): Made => chain.blocks.find((block) => block.hash === hash)!;
-  // timestamp.set: version 4, pallet 3, call 0, a compact of six bytes.
+  // timestamp.set: version 4, pallet 3, call 0, a compact integer of six bytes.
   const inherent = (block: Made): string =>
     `0x280403000b${littleEndian(BigInt(block.timeS) * 1000n, 6).toString('hex')}`;
   const extrinsicsOf = (block: Made): string[] => [
@@ -77,7 +77,7 @@ async function makeWorld({ genesis = ASSET_HUB, node: kind = 'events', ...option
       item.byItself ? [] : [`0x${compact(33).toString('hex')}84${hex32(`${block.hash} extrinsic ${index}`)}`],
     ),
   ];
-  /** Every event of a block, and for each item the place of its own; a failed one has none. */
+  /** Returns every event of a block, and for each item the position of its own event; a failed item has no event. */
   function eventsOf(block: Made) {
     const records = [success(0), odd(0)];
     const places = new Map<Move, { readonly event: number; readonly extrinsic: string | null }>();
@@ -140,7 +140,7 @@ async function makeWorld({ genesis = ASSET_HUB, node: kind = 'events', ...option
       counted('metadata');
       return kind === 'newer metadata' ? METADATA.replace('0x6d6574610e', '0x6d65746114') : METADATA;
     },
-    // Keys hold the account's (or the asset's) own bytes at their end, behind 16 bytes of their hash.
+    // Keys end with the own bytes of the account (or the asset), behind 16 bytes of their hash.
     state_getStorage: ([key, hash]: [string, string]) => {
       if (key === EVENTS_KEY) return events(eventsOf(byHash(hash)).records);
       if (key.startsWith(ASSET_PREFIX)) {
@@ -198,7 +198,7 @@ async function makeWorld({ genesis = ASSET_HUB, node: kind = 'events', ...option
     historyKind: 'TRANSFERS' as const,
     busyBlock: () => Promise.resolve({ height: 11_000_001, items: 2 }),
     mine: chain.mine,
-    // What is told is final.
+    // The node reports only final blocks.
     reorg: null,
     ofAnotherChain: (body: string) => body.replace(ASSET_HUB, `0x${hex32('westend')}`),
     dispose: standIn.close,
@@ -231,7 +231,7 @@ describe('what Polkadot moves', () => {
         { from: bob, to: alice, amount: 2_000_000n, asset: 'standard_assets/1984', decimals: 6 },
       ],
     });
-    // What the runtime says of itself, and what an asset is, are asked once.
+    // The metadata of the runtime and the details of an asset are requested once.
     expect(world.asked).toEqual({ metadata: 1, asset: 1 });
     await Promise.all([node.close(), subscan.close(), world.dispose(), pruned.dispose()]);
   });

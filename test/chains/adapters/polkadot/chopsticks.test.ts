@@ -1,4 +1,4 @@
-/** Blocks of a real runtime of Asset Hub: what is read of them equals what Polkadot's own library reads. */
+/** Blocks of a real runtime of Asset Hub: the adapter reads the same transfers from them as Polkadot's own library. */
 import { base58 } from '@scure/base';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openAdapter } from '../../../../src/chains/adapters/polkadot/adapter.ts';
@@ -28,7 +28,7 @@ describe.skipIf(!hasChopsticks)('a real runtime (ASSAY_TEST_LONG=1, ASSAY_TEST_D
   beforeAll(async () => {
     node = await startChopsticks();
     proxy = await startFaultProxy(node.url);
-    // A chain of one's own begins with another block than Asset Hub.
+    // A private chain has another genesis block than Asset Hub.
     proxy.rewrite = (body) => body.replace(`"result":"${node.genesis}"`, `"result":"${ASSET_HUB}"`);
     adapter = openFor(family, 'DOT', { rpc: [proxy.url] });
     address = Object.fromEntries(
@@ -44,7 +44,7 @@ describe.skipIf(!hasChopsticks)('a real runtime (ASSAY_TEST_LONG=1, ASSAY_TEST_D
     await node?.stop();
   });
 
-  /** Transfers as the events of Polkadot's own library say. */
+  /** Derives the transfers from the events that Polkadot's own library reads. */
   const expected = ({ events, extrinsics, height }: ReadBlock) =>
     events.flatMap(({ index, extrinsic, name, data }) => {
       const moves: Readonly<Record<string, readonly [string | null, string | null, string]>> = {
@@ -68,7 +68,7 @@ describe.skipIf(!hasChopsticks)('a real runtime (ASSAY_TEST_LONG=1, ASSAY_TEST_D
         },
       ];
     });
-  /** The library writes addresses of this chain with a network's prefix of its own. */
+  /** The library writes addresses of this chain with the prefix of another network, so compare by key. */
   const keyOf = (text: string): string => {
     const bytes = base58.decode(text);
     const key = bytes.subarray(bytes.length - 34, bytes.length - 2);
@@ -97,7 +97,7 @@ describe.skipIf(!hasChopsticks)('a real runtime (ASSAY_TEST_LONG=1, ASSAY_TEST_D
     const paid = await compare([
       ['balances', 'transferKeepAlive', ['Bob', 12_345_000_000_000n.toString()], 'Alice'],
       ['balances', 'transferKeepAlive', ['Eve', 5_000_000_000_000n.toString()], 'Bob'],
-      // More than there is.
+      // More than the balance.
       ['balances', 'transferKeepAlive', ['Eve', (10n ** 24n).toString()], 'Bob'],
     ]);
     expect(expected(paid).filter(({ from }) => from === address.Alice || from === address.Bob)).toHaveLength(

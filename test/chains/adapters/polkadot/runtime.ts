@@ -1,9 +1,9 @@
-/** A small runtime of a Substrate chain as its metadata (version 14) tells it, and the bytes of its events. */
+/** A small runtime of a Substrate chain: its metadata (version 14) and the bytes of its events. */
 
 const bytes = (...parts: readonly (Uint8Array | number)[]): Buffer =>
   Buffer.concat(parts.map((part) => (typeof part === 'number' ? Uint8Array.of(part) : part)));
 
-/** A whole number, its lowest byte first. */
+/** Encodes an integer in little-endian order. */
 export function littleEndian(value: bigint | number, length: number): Buffer {
   const buffer = Buffer.alloc(length);
   for (let i = 0; i < length; i++) buffer[i] = Number((BigInt(value) >> BigInt(8 * i)) & 255n);
@@ -70,11 +70,11 @@ const DEFINITIONS: Readonly<Record<keyof typeof T, Buffer>> = {
   phase: variants({ ApplyExtrinsic: [0, [[null, T.u32]]], Finalization: [1, []], Initialization: [2, []] }),
   system: variants({
     ExtrinsicSuccess: [0, [['dispatch_info', T.info]]],
-    // Values of every kind that there is, to be gone over.
+    // Fields of every kind that exists, which a reader must skip.
     Odd: [9, [['all', T.odd]]],
   }),
   balances: variants({
-    // Numbers of variants need not follow one another.
+    // Variant numbers need not be consecutive.
     Transfer: [
       2,
       [
@@ -193,7 +193,7 @@ export const METADATA = `0x${bytes(
   ),
   list([
     pallet('System', 0, T.system, [
-      // A map, which has hashers and a key; then the entry that is looked for.
+      // A map, which has hashers and a key; then the entry that the adapter looks for.
       bytes(
         text('Account'),
         1,
@@ -209,13 +209,13 @@ export const METADATA = `0x${bytes(
     pallet('Balances', 10, T.balances),
     pallet('Timestamp', 3, null),
   ]),
-  // What follows of extrinsics is of no interest.
+  // The adapter does not read the metadata of extrinsics that follows.
   Buffer.from('deadbeef', 'hex'),
 ).toString('hex')}`;
 
 export type Phase = number | 'Initialization';
 
-/** One record of the list of events; `fields` are the bytes of its fields. */
+/** Encodes one record of the list of events; `fields` are the bytes of its fields. */
 export const record = (
   phase: Phase,
   pallet: keyof typeof PALLETS,
@@ -233,7 +233,7 @@ const PALLETS = { System: 0, Balances: 10, Assets: 50, ForeignAssets: 53, AssetC
 
 export const success = (phase: Phase): Buffer =>
   record(phase, 'System', 0, compact(123_456), Uint8Array.of(1));
-/** A text, nine bits, a place two deep, and two topics. */
+/** An event with a text, nine bits, a nested location of depth two, and two topics. */
 export const odd = (phase: Phase): Buffer =>
   record(
     phase,
@@ -245,5 +245,5 @@ export const odd = (phase: Phase): Buffer =>
     list([Buffer.alloc(32, 1), Buffer.alloc(32, 2)]),
   );
 export const events = (records: readonly Uint8Array[]): string => `0x${list(records).toString('hex')}`;
-/** Where a chain outside is, as an asset's id. */
+/** A location on another chain, used as the id of an asset. */
 export const place = (n: number): Buffer => bytes(1, littleEndian(n, 4), 0);

@@ -24,7 +24,7 @@ interface Tx {
   readonly instructions: readonly Loose[];
   readonly inner?: readonly Loose[];
   readonly failed?: boolean;
-  /** In place of what the metadata says otherwise. */
+  /** Overrides fields of the metadata. */
   readonly meta?: object;
 }
 const parsed = (programId: string, type: string, info: object) => ({
@@ -39,7 +39,7 @@ const contents: readonly (readonly Tx[])[] = [
   [
     {
       instructions: [
-        // What the node cannot parse holds accounts and data alone.
+        // An instruction that the node cannot parse has only accounts and data.
         { programId: accountOf('SOL', 8), accounts: [alice], data: '3Bxs' },
         parsed(TOKEN, 'transferChecked', {
           source: bobTokens,
@@ -77,7 +77,7 @@ interface Asked {
   readonly transactionDetails: string;
   readonly maxSupportedTransactionVersion?: number;
 }
-/** As nodes of the main network do, of whose blocks most have a transaction of version 1. */
+/** Rejects clients like nodes of the main network, where most blocks have a transaction of version 1. */
 function refuseBelow(version = -1): void {
   if (version < 1)
     throw new RpcFault(-32015, 'Transaction version (1) is not supported by the requesting client.');
@@ -328,7 +328,7 @@ describe('what Solana moves', () => {
           meta: { postTokenBalances: [] },
         }),
       ).toEqual([[bob, aliceTokens, 990n, mint]]);
-      // The plain form does not name the fee: the balances do.
+      // The plain form does not name the fee; the balances show it.
       const after = { accountIndex: 2, mint, owner: alice, uiTokenAmount: { amount: '980', decimals: 6 } };
       expect(
         await movesOf({
@@ -345,7 +345,7 @@ describe('what Solana moves', () => {
     const adapter = openFor(family, 'SOL', { rpc: [slow.url] });
     const query = { cursor: null, limit: 50, from: null, to: null };
     await adapter.head(within(5_000));
-    // The list is answered, and the transactions that it names are not.
+    // The list of signatures is answered, but the transactions that it names are not.
     slow.rewrite = (body) => {
       if (body.includes('signature')) slow.fault = 'hang';
       return body;

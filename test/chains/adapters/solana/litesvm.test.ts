@@ -51,7 +51,7 @@ describe('with the real runtime of Solana', () => {
         [make(aliceTokens, 165), open(aliceTokens, alice), make(bobTokens, 165), open(bobTokens, bob)],
       ),
       run(alice, [], [mintTo, give(1_250_000n), pay(7_000)]),
-      // More than she has: the runtime takes all of it back.
+      // More than her balance: the runtime reverts the whole transaction.
       run(alice, [], [pay(9_000), give(50_000_000n)]),
     ];
     expect(outcomes).toEqual([true, true, true, true, false]);

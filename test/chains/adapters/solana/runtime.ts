@@ -1,4 +1,4 @@
-/** The runtime of Solana's validators (litesvm), a block for each transaction, behind the methods and the WebSocket of its RPC. */
+/** The runtime of Solana's validators (litesvm), with one block per transaction, behind the methods and the WebSocket of its RPC. */
 import type { AddressInfo } from 'node:net';
 import { base58 } from '@scure/base';
 import {
@@ -31,7 +31,7 @@ export const token = (data: readonly Uint8Array[], accounts: readonly PublicKey[
     ],
   });
 
-/** An instruction as a node's parser tells it. */
+/** Formats an instruction as a node's parser does. */
 function parse(instruction: TransactionInstruction): Loose {
   const programId = instruction.programId.toBase58();
   const key = (index: number): string => instruction.keys[index]!.pubkey.toBase58();
@@ -61,17 +61,17 @@ function parse(instruction: TransactionInstruction): Loose {
 
 interface Subscribed {
   readonly method: 'slotSubscribe' | 'logsSubscribe';
-  /** The address that is asked after; null where all are. */
+  /** The address subscribed to; null for all addresses. */
   readonly mentions: string | null;
   readonly socket: WebSocket;
 }
 
-/** What the node's second port speaks (solana.com/docs/rpc/websocket): no questions, and notices of what is subscribed to. */
+/** Starts the node's second port (solana.com/docs/rpc/websocket): it accepts subscriptions and sends notices, but answers no queries. */
 async function startNotices() {
   const subscriptions = new Map<number, Subscribed>();
   const server = new WebSocketServer({ host: '127.0.0.1', port: 0 });
   await new Promise<void>((resolve) => server.once('listening', resolve));
-  /** Methods that were called, in their order. */
+  /** The methods that were called, in order. */
   const asked: string[] = [];
   let last = 23_000;
   server.on('connection', (socket) => {
@@ -81,7 +81,7 @@ async function startNotices() {
     });
     socket.on('message', (data) => {
       const { id, method, params } = JSON.parse(String(data)) as Loose;
-      // Clients say `ping` without an id.
+      // Clients send `ping` without an id.
       if (id === undefined) return;
       asked.push(method);
       const answer = (more: object): void => socket.send(JSON.stringify({ jsonrpc: '2.0', ...more, id }));
@@ -144,7 +144,7 @@ export async function startRuntime() {
         },
       ];
     });
-  /** Runs one transaction in a block of its own; whether it succeeded. */
+  /** Runs one transaction in a block of its own and returns whether it succeeded. */
   function run(
     payer: Keypair,
     signers: readonly Keypair[],

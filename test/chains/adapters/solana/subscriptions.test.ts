@@ -1,4 +1,4 @@
-/** What a node of Solana tells over its WebSocket: slots for following, and logs for addresses whose history is known. */
+/** The WebSocket of a Solana node: slots for following the chain, and logs for addresses with a fetched history. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ import { startRuntime } from './runtime.ts';
 const family = { openAdapter, layouts: { rpc: 'json-rpc', history: 'json-rpc' } };
 const addressOf = (keys: Keypair): string => keys.publicKey.toBase58();
 
-/** Resolves once `is` holds; looked at often, since what is waited for comes over sockets. */
+/** Resolves once `is` returns true. It polls often, because the events arrive over sockets. */
 async function until(is: () => boolean): Promise<void> {
   while (!is()) await new Promise((resolve) => setTimeout(resolve, 5));
 }
@@ -25,7 +25,7 @@ async function untilAsync(is: () => Promise<boolean>): Promise<void> {
   while (!(await is())) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
-/** Three accounts, the first with coins, and a way to pay from it: a block each. */
+/** Three accounts, the first with coins, and a function that pays from it; each payment makes a block. */
 async function makeWorld() {
   const runtime = await startRuntime();
   const cutter = await startSocketCutter(runtime.notices.url.replace('ws', 'http'));
@@ -64,7 +64,7 @@ describe('what a node of Solana tells over its WebSocket', () => {
     pay(bob);
     await until(() => heard.length > 0);
     await connection.removeOnLogsListener(subscription);
-    // The library keeps an idle line for half a second.
+    // The library keeps an idle connection open for half a second.
     await until(() => notices.connections() === 0);
     expect(heard).toMatchObject([[{ err: null, logs: expect.arrayContaining([expect.any(String)]) }, 1_002]]);
     await adapter.close();
@@ -81,7 +81,7 @@ describe('what a node of Solana tells over its WebSocket', () => {
         if (event.type === 'block') slots.push(event.block.height);
     })();
     await until(() => slots.length === 1 && notices.subscriptions.size === 1);
-    // Looking for blocks without being told would take five seconds each.
+    // Polling for blocks without notices would take five seconds each.
     for (let n = 2; n <= 8; n++) {
       pay(bob);
       await until(() => slots.length === n);
@@ -155,7 +155,7 @@ describe('what a node of Solana tells over its WebSocket', () => {
     const told = (): number => asked.filter(({ body }) => body.method === 'getSignaturesForAddress').length;
     expect(await known()).toBe(1);
     await until(() => notices.subscriptions.size === 1);
-    // Once more, because something may have come before the node began to tell; then never without a reason.
+    // One more request, because the address may have been active before the subscription began; after that none without a notice.
     await until(() => notices.asked.includes('logsSubscribe'));
     await known();
     await known();
@@ -164,7 +164,7 @@ describe('what a node of Solana tells over its WebSocket', () => {
     expect(told()).toBe(before);
     pay(bob);
     await untilAsync(async () => (await known()) === 2);
-    // What came while the line was cut is found too.
+    // A payment that arrived during the disconnection is found too.
     cutter.cut();
     await until(() => notices.subscriptions.size === 0);
     pay(bob);

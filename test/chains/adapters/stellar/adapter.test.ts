@@ -57,7 +57,7 @@ const contents: readonly (readonly Op[])[] = [
 ];
 
 interface WorldOptions {
-  /** Operations of each block beside its contents, which are no payments. */
+  /** Operations of each block in addition to its contents that are not payments. */
   readonly others?: readonly Record<string, unknown>[];
   /** The oldest ledger that the server keeps. */
   readonly elder?: number;
@@ -162,7 +162,7 @@ describe('what Stellar moves', () => {
       { cursor: null, limit: 50, from: null, to: null },
       within(5_000),
     );
-    // A contract was called: what else it moved is not known.
+    // A contract was called: its other effects are not known.
     expect(page).toMatchObject({ completeness: 'PARTIAL', note: expect.stringContaining('contracts alone') });
     expect(page.transfers).toMatchObject([
       { from: bob, to: alice, amount: 420_000_000n, position: 'op:1', blockNumber: 50_000_004 },

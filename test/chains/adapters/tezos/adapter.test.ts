@@ -37,7 +37,7 @@ const token = (from: string | null, to: string | null, amount: string, info: obj
 });
 const contents: readonly (readonly Item[])[] = [
   [tx(bob, alice, 1_000_000)],
-  // A call of a contract, whose code pays alice and moves its token.
+  // A call of a contract. Its code pays alice and moves its token.
   [
     tx(alice, contract, 5),
     tx(contract, alice, '9007199254740993', { nonce: 3 }),

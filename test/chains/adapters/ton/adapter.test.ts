@@ -13,17 +13,17 @@ const [alice, bob, master, unused] = [1, 2, 3, 9].map((n) => accountOf('TON', n)
 const b64 = (text: string): string => Buffer.from(hex32(text), 'hex').toString('base64');
 const raw = (address: string): string => address.toUpperCase();
 
-/** A message that arrives in this block, sent by a transaction of the sender in the same; or a transfer of jettons. */
+/** A message that arrives in this block, which a transaction of the sender in the same block sent; or a transfer of jettons. */
 interface Move {
   readonly from: string | null;
   readonly to: string;
   readonly amount: string;
   readonly jetton?: boolean;
-  /** Of no master that knows the wallet. */
+  /** The jetton has no master that knows the wallet. */
   readonly unknown?: boolean;
-  /** Its receiver sends it back: the next block brings the value to the sender again. */
+  /** The receiver returns the message: the next block brings the value back to the sender. */
   readonly refused?: boolean;
-  /** Brings back what the first message of the block so many below carried. */
+  /** Returns the value of the first message of the block this many blocks below. */
   readonly back?: number;
 }
 const contents: readonly (readonly Move[])[] = [
@@ -31,7 +31,7 @@ const contents: readonly (readonly Move[])[] = [
   [
     { from: alice, to: bob, amount: '5' },
     { from: bob, to: alice, amount: '250', jetton: true },
-    // From outside: carries nothing.
+    // An external message, which carries no value.
     { from: null, to: alice, amount: '0' },
   ],
   [],
@@ -215,7 +215,7 @@ describe('what TON moves', () => {
       ],
       [{ from: bob, to: alice, amount: '6' }],
       [{ from: bob, to: alice, amount: '990', back: 2 }],
-      // So many that the message and its return stand on two pages of the source.
+      // So many messages that the message and its return are on two pages of the source.
       ...Array.from({ length: 18 }, () => [{ from: bob, to: alice, amount: '7' }]),
     ]);
     const adapter = openFor(family, 'TON', { history: [world.rpc] });

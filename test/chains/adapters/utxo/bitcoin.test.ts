@@ -1,4 +1,4 @@
-/** The UTXO adapter before real Bitcoin and Bitcoin Cash nodes, which give out blocks as bytes. */
+/** The UTXO adapter against real Bitcoin and Bitcoin Cash nodes, which return blocks as bytes. */
 import { describe, expect, it } from 'vitest';
 import { openAdapter } from '../../../../src/chains/adapters/utxo/adapter.ts';
 import { outputScriptOf } from '../../../../src/chains/adapters/utxo/wire.ts';
@@ -18,7 +18,7 @@ interface Nodes {
   readonly name: 'bcoin' | 'bcash';
   readonly chain: 'BTC' | 'BCH';
   readonly unused: string;
-  /** What is paid, with the forms that the chain has. */
+  /** Payees in each form of address that the chain has. */
   readonly payees: readonly { readonly address: string; readonly script: string }[];
 }
 
@@ -111,11 +111,11 @@ describe.skipIf(!hasBcoin).each(NODES)('transactions of $name', (nodes) => {
       const paid = payment!.outputs.reduce((sum, { value }) => sum + value, 0n);
       expect(paid).toBe(50n * COIN - 10_000n);
 
-      // One digit of an amount changed on the way: the bytes no longer make the block's hash.
+      // One digit of an amount changes in transit: the bytes no longer match the hash of the block.
       proxy.rewrite = (body) => body.replaceAll('00e1f505', '01e1f505');
       await expect(forged.block(busy, within(5_000))).rejects.toMatchObject({ code: 'CHAIN_BAD_ANSWER' });
 
-      // The first block of all three forks is the same: a node that is beyond the parting is told apart by it.
+      // All three forks share their first block: a node past the fork is identified by the first block after the fork.
       proxy.rewrite = (body) =>
         body
           .replace(

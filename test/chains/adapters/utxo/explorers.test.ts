@@ -1,4 +1,4 @@
-/** Histories from explorers that answer in the documented form: pages, busy blocks, shielded pools, answers that do not hold. */
+/** Histories from explorers that answer in the documented format: pages, busy blocks, shielded pools, inconsistent answers. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -19,7 +19,7 @@ const OWN = new ScriptReader('LTC').read(Buffer.from(OWN_SCRIPT, 'hex')).address
 const hash = (kind: string, ...numbers: number[]): string =>
   kind.padEnd(48, '0') + numbers.map((number) => number.toString(16).padStart(8, '0')).join('');
 
-/** A chain in memory, as a node gives it out: `counts[height]` payments to the address in each block. */
+/** A chain in memory, in the form in which a node returns it, with `counts[height]` payments to the address in each block. */
 function chainOf(counts: readonly number[]): BitcoinNode {
   const hashAt = (height: number): string => (height === 0 ? LTC_GENESIS : hash('b', height, 0));
   const coinbase = (height: number) => ({
@@ -95,7 +95,7 @@ describe.each(['esplora', 'blockbook'] as const)('history from %s', (layout) => 
 
   it.each([3, 10, 11, 1_000])('does not depend on the length of the server’s pages: %i', async (pageRows) => {
     const own = await open(layout, counts);
-    // Servers of mempool.space send 10 at least; a page shorter than that is the last.
+    // Servers of mempool.space send at least 10 rows; a shorter page is the last one.
     explorer!.pageRows = layout === 'esplora' ? Math.max(10, pageRows) : pageRows;
     expect((await all(own, 20)).rows).toHaveLength(total);
     const { block } = await own.block(3, within(20_000));
@@ -118,7 +118,7 @@ describe.each(['esplora', 'blockbook'] as const)('history from %s', (layout) => 
   });
 });
 
-/** A Blockbook with answers of the test's own. */
+/** A Blockbook that returns the responses of the test. */
 async function answering(chain: ChainId, answers: Readonly<Record<string, unknown>>) {
   const server = createServer((request, response) => {
     const path = decodeURIComponent((request.url ?? '').split('?')[0]!.replace('/api/v2', ''));

@@ -1,6 +1,6 @@
 /**
- * Explorers that answer as Esplora and Blockbook document it, over the blocks of a real regtest node. Addresses are written as on the
- * main network.
+ * Explorers that answer as Esplora and Blockbook document it, over the blocks of a real regtest node. They write addresses in the form of
+ * the main network.
  */
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -29,16 +29,16 @@ interface NodeBlock {
 
 export interface Explorer {
   readonly url: string;
-  /** Rows on a page of an address's transactions. */
+  /** Rows per page of an address's transactions. */
   pageRows: number;
-  /** What was asked, path and query. */
+  /** The requests so far, as path and query. */
   readonly asked: string[];
   close(): Promise<void>;
 }
 
 const satoshi = (value: number): bigint => BigInt(Math.round(value * 1e8));
 
-/** The blocks of a node's chain as it is now, read once each. */
+/** Reads the blocks of the node's current chain, each block once. */
 function chainOfNode(node: BitcoinNode) {
   const byHash = new Map<string, NodeBlock>();
   return async (): Promise<NodeBlock[]> => {
@@ -77,7 +77,7 @@ class View {
     return vin.txid === undefined ? null : (this.rows.get(vin.txid)?.tx.vout[vin.vout!] ?? null);
   }
 
-  /** Transactions that pay or spend a script, newest first. */
+  /** Lists the transactions that pay or spend a script, newest first. */
   of(isScript: (hex: string) => boolean): Row[] {
     return [...this.rows.values()]
       .filter(
@@ -164,7 +164,7 @@ const esploraTransaction = (view: View, { block, tx }: Row) => ({
   status: { confirmed: true, block_height: block.height, block_hash: block.hash, block_time: block.time },
 });
 
-/** An Esplora server below `/api`. */
+/** Starts an Esplora server below `/api`. */
 export const startEsplora = (node: BitcoinNode): Promise<Explorer> =>
   serve(node, (view, { pathname }, { pageRows }) => {
     const [, , what = '', id = '', ...more] = pathname.split('/');
@@ -205,7 +205,7 @@ export const startEsplora = (node: BitcoinNode): Promise<Explorer> =>
           mempool_stats: { funded_txo_sum: 0, spent_txo_sum: 0, tx_count: 0 },
         });
       }
-      // electrs: everything behind the last one that was seen; nothing where it is not known.
+      // electrs: the rows behind the last one seen, or none if that one is unknown.
       const seen = more[2];
       const start = seen === undefined ? 0 : rows.findIndex(({ tx }) => tx.txid === seen) + 1;
       const rest = seen !== undefined && start === 0 ? [] : rows.slice(start);
@@ -216,7 +216,7 @@ export const startEsplora = (node: BitcoinNode): Promise<Explorer> =>
 
 // --- Blockbook --------------------------------------------------------------------------------------------------------
 
-/** A Blockbook server. */
+/** Starts a Blockbook server. */
 export function startBlockbook(node: BitcoinNode, chain: ChainId): Promise<Explorer> {
   const scripts = new ScriptReader(chain);
   const addressOf = (hex: string): string | null => scripts.read(Buffer.from(hex, 'hex')).address;
@@ -286,7 +286,7 @@ export function startBlockbook(node: BitcoinNode, chain: ChainId): Promise<Explo
       const to = Number(searchParams.get('to') ?? 0) || Number.MAX_SAFE_INTEGER;
       const size = Math.min(pageRows, Number(searchParams.get('pageSize') ?? pageRows));
       const rows = all.filter(({ block }) => block.height >= from && block.height <= to);
-      // Past the last page the server sends the last one.
+      // Past the last page, the server sends the last one.
       const at = Math.max(1, Math.min(page, Math.ceil(rows.length / size)));
       return json({
         page: at,

@@ -1,4 +1,4 @@
-/** Live blocks of a real UTXO chain into the graph, and out of it where the chain leaves them. */
+/** Live blocks of a real UTXO chain are written to the graph, and removed if the chain reverts them. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ import { openFor, within } from '../../../conformance/adapter.ts';
 import { type Fault, startFaultProxy } from '../../../setup/fault-proxy.ts';
 import { hasLitecoind, type Litecoind, startLitecoind } from '../../../setup/litecoind.ts';
 
-/** Of the seeded run; the long one is what a day of a bad network looks like. */
+/** Blocks of the seeded run; the long run resembles a day on a bad network. */
 const BLOCKS = process.env.ASSAY_TEST_LONG === '1' ? 200 : 24;
 const FAULT_ONE_IN = 20;
 const FAULTS_OF_A_NODE: readonly Fault[] = ['error-500', 'cut', 'html'];
@@ -50,7 +50,7 @@ describe.skipIf(!hasLitecoind)('following a real UTXO chain into the graph', () 
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** Follows until the newest block of the node is in the graph; how many blocks came and went. */
+  /** Follows the chain until the newest block of the node is in the graph. Returns how many blocks were added and dropped. */
   async function catchUp(fromHeight: number | null): Promise<{ taken: number; dropped: number }> {
     const hash = await node.rpc<string>('getbestblockhash');
     const ending = new AbortController();
@@ -77,7 +77,7 @@ describe.skipIf(!hasLitecoind)('following a real UTXO chain into the graph', () 
   const shown = ({ txHash, position, amount, blockNumber }: Seen): string =>
     `${blockNumber} ${txHash} ${position} ${amount}`;
 
-  /** What the node's chain says now. */
+  /** Reads the transfers of an address from the current chain of the node. */
   async function transfersOnChain(address: string, fromHeight: number): Promise<Transfer[]> {
     const found: Transfer[] = [];
     const height = await node.rpc<number>('getblockcount');
@@ -92,7 +92,7 @@ describe.skipIf(!hasLitecoind)('following a real UTXO chain into the graph', () 
   const chainTransfers = async (address: string, fromHeight: number): Promise<string[]> =>
     (await transfersOnChain(address, fromHeight)).map(shown).sort();
 
-  /** What the graph keeps of an address; its sums must count the same transfers. */
+  /** Reads the transfers of an address from the graph and checks that its totals count as many. */
   function storedTransfers(address: string): string[] {
     const { key } = parseAddress('LTC', address);
     const rows = transfers.recent('LTC', key, 1_000);
@@ -116,12 +116,13 @@ describe.skipIf(!hasLitecoind)('following a real UTXO chain into the graph', () 
     for (const txid of paid) expect(storedTransfers(address).join()).toContain(txid);
     expect(storedTransfers(address)).toEqual(await chainTransfers(address, 119));
 
-    // Both payments leave the chain, and one block more comes than before: they wait again, and are mined later.
+    // Both payments leave the chain with its last two blocks and wait again. Two empty blocks replace those, and the next block includes
+    // the payments.
     await node.reorg(2);
     for (const txid of paid) {
       const { hex } = await node.rpc<{ hex: string }>('gettransaction', txid);
       const waits = await node.rpc<string[]>('getrawmempool');
-      // The wallet's lock time bars a payment from blocks lower than it was made at.
+      // The wallet's lock time bars a payment from blocks below the height at which it was made.
       if (!waits.includes(txid)) await node.rpc('sendrawtransaction', hex);
     }
     await node.mine();
@@ -156,7 +157,7 @@ describe.skipIf(!hasLitecoind)('following a real UTXO chain into the graph', () 
     }
     const counts = { reorgs: 0, faults: 0, stops: 0, taken: 0, dropped: 0 };
 
-    /** Follows beside, until it is stopped; what was stored says where it goes on. */
+    /** Follows the chain in the background until it is stopped; it resumes from the stored blocks. */
     let ending = new AbortController();
     let following: Promise<void> = Promise.resolve();
     const follow = (): void => {
@@ -188,11 +189,11 @@ describe.skipIf(!hasLitecoind)('following a real UTXO chain into the graph', () 
       made += blocks;
       if (oneIn(6)) {
         const height = await node.rpc<number>('getblockcount');
-        // Most reorgs are of blocks that were stored already.
+        // In most rounds, the reverted blocks are stored already.
         if (!oneIn(3)) await caughtUp();
         const depth = Math.min(1 + (next() % 6), height - start);
         await node.reorg(depth);
-        // A branch is longer than the one that it takes the place of.
+        // In half of the rounds, the new branch is longer than the one that it replaces.
         if (oneIn(2)) await node.mine();
         counts.reorgs++;
       }
@@ -235,7 +236,7 @@ describe.skipIf(!hasLitecoind)('following a real UTXO chain into the graph', () 
         const flow = totals?.[side];
         expect([flow?.transfers ?? 0, flow?.byAsset[0]?.amount ?? 0n]).toEqual(sums[side]);
       }
-      // The newest alone are kept one by one.
+      // The graph keeps only the newest transfers one by one.
       const newest = transfers.recent('LTC', key, 1_000).map(shown);
       expect(new Set(newest).size).toBe(newest.length);
       expect(newest.filter((row) => !final.map(shown).includes(row))).toEqual([]);

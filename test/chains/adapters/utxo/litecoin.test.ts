@@ -1,4 +1,4 @@
-/** The UTXO adapter before a real Litecoin node, and before explorers over its blocks. */
+/** The UTXO adapter against a real Litecoin node, and against explorers over its blocks. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ChainAdapter } from '../../../../src/chains/adapters/port.ts';
 import { openAdapter } from '../../../../src/chains/adapters/utxo/adapter.ts';
@@ -18,13 +18,13 @@ const STRANGER = 'ltc1qw508d6qejxtdg4y5r3zarvary0c5xw7kgmn4n9';
 const COIN = 100_000_000n;
 
 const scripts = new ScriptReader('LTC');
-/** The main network's form of a wallet's address. */
+/** Returns the main network's form of an address of the wallet. */
 async function canonicalOf(node: Litecoind, address: string): Promise<string> {
   const { scriptPubKey } = await node.rpc<{ scriptPubKey: string }>('getaddressinfo', address);
   return scripts.read(Buffer.from(scriptPubKey, 'hex')).address!;
 }
 
-/** A node whose wallet has paid one address thrice, and that one paid on. */
+/** A node with a wallet that paid one of its addresses in three blocks: once, then twice, then three times. */
 async function startWorld(): Promise<{
   node: Litecoind;
   address: string;
@@ -40,7 +40,7 @@ async function startWorld(): Promise<{
   }
   const busy = await node.rpc<number>('getblockcount');
   await node.mine(2);
-  /** By the wallet, which may have spent some of it on its own fees and payments. */
+  /** The balance by the wallet, which may have spent some of it on its own payments and fees. */
   const balance = async (): Promise<bigint> => {
     const held = await node.rpc<{ amount: number }[]>('listunspent', 1, 9_999_999, [payee]);
     return held.reduce((sum, { amount }) => sum + BigInt(Math.round(amount * 1e8)), 0n);

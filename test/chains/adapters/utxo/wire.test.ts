@@ -1,4 +1,4 @@
-/** Transactions as the nodes of each chain write them, with what only that chain has. */
+/** Transactions as the nodes of each chain write them, with the features that only that chain has. */
 import { describe, expect, it } from 'vitest';
 import { parseExactJson } from '../../../../src/chains/adapters/exact-json.ts';
 import { checkSums } from '../../../../src/chains/adapters/utxo/block-source.ts';
@@ -133,7 +133,7 @@ describe('transactions in the JSON of nodes', () => {
     const vout = output('1', 0, holding);
     expect(read('BCH', transaction({ vin: input(), vout })).outputs).toEqual(plain.outputs);
     expect(read('BTC', transaction({ vin: input(), vout })).outputs[0]).toMatchObject({ address: null });
-    // Bytes that are cut off, or say that they hold nothing, are a script like any other.
+    // A truncated prefix, or one that declares no tokens, is a script like any other.
     for (const odd of [holding.slice(0, 60), holding.slice(0, 68), `ef${'11'.repeat(32)}00${P2PKH}`, 'ef'])
       expect(read('BCH', transaction({ vin: input(), vout: output('1', 0, odd) })).outputs[0]).toMatchObject({
         address: null,

@@ -33,7 +33,7 @@ const payment = (from: string, to: string, delivered: unknown, amount: unknown =
 const contents: readonly (readonly Tx[])[] = [
   [payment(bob, alice, '5000000')],
   [
-    // A partial payment: asks for a billion, delivers ten.
+    // A partial payment: it asks for a billion and delivers ten.
     payment(bob, alice, '10', '1000000000000000'),
     payment(bob, alice, { currency: 'USD', issuer, value: '12.5' }),
     { ...payment(alice, bob, '1'), meta: { TransactionResult: 'tecPATH_DRY' } },
@@ -77,7 +77,7 @@ async function makeWorld(options: { readonly contents?: typeof contents; readonl
       close_time: time(block.timeS),
       ...(whole
         ? {
-            // In no order, as rippled gives them.
+            // In no particular order, as rippled returns them.
             transactions: block.items
               .map((item, index) => ({
                 ...item.tx,
@@ -244,7 +244,7 @@ describe('what the XRP Ledger moves', () => {
 
   it('takes an X-address for its account', async () => {
     const adapter = openFor(family, 'XRP', { rpc: [world.rpc] });
-    // From the standard's vectors: rGWrZyQqhTp9Xu7G5Pkayo7bXjH4k4QYpf with the tag 1.
+    // From the test vectors of the standard: rGWrZyQqhTp9Xu7G5Pkayo7bXjH4k4QYpf with the tag 1.
     await adapter.balance('XVLhHMPHU98es4dbozjVtdWzVrDjtV1kAsixQTdMjbWi39u', within(5_000));
     expect(world.standIn.asked.at(-1)?.body.params[0].account).toBe('rGWrZyQqhTp9Xu7G5Pkayo7bXjH4k4QYpf');
     await adapter.close();
