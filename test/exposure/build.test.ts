@@ -20,7 +20,6 @@ import {
   MANY_UNPRICED,
   randomLabels,
   randomTransfers,
-  UNPRICED,
   type WorldLabel,
 } from './world.ts';
 
@@ -182,7 +181,7 @@ describe('an exposure index', () => {
 
   it('names a token without a price that passed a hub, whatever moved beside it, and no dust of it', async () => {
     const payers = 10_001;
-    const [token] = UNPRICED as [string];
+    const [token] = MANY_UNPRICED as [string];
     let count = 0;
     const move = (from: number, to: number, asset: string, amount: bigint, valueUsd: number | null) => ({
       ...(randomTransfers(1, 2, 1, count++)[0] as Transfer),

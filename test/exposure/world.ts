@@ -40,7 +40,7 @@ export const TOKEN = '0xdAC17F958D2ee523a2206206994597C13D831ec7';
 
 /** Tokens that count and never have a price. */
 export const UNPRICED = ['1', '2', '3'].map((digit) => `0x${digit.repeat(40)}`);
-/** More of them than a walk follows. */
+/** More of them than a walk follows. They have decimals, so that amounts below a limit are dust. */
 export const MANY_UNPRICED = Array.from(
   { length: 24 },
   (_, at) => `0x${'5'.repeat(38)}${at.toString().padStart(2, '0')}`,
@@ -140,7 +140,7 @@ export async function createExposureWorld(
     bridges: loadBridges(),
     assets: {
       isKnown: (_chain: string, asset: string) => asset === 'ETH' || asset === TOKEN || isUnpriced(asset),
-      decimalsOf: (_chain: string, asset: string) => (isUnpriced(asset) ? 18 : null),
+      decimalsOf: (_chain: string, asset: string) => (MANY_UNPRICED.includes(asset) ? 18 : null),
       priceStatusAt: () => 'EXACT' as const,
       lastPriceAt: () => null,
     },
