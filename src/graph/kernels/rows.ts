@@ -161,7 +161,7 @@ export class RowReader {
   /**
    * Returns the unpriced assets that moved in a direction which is weighed by something else, each weighed by its amount. An asset with
    * hardly any flow in this direction compared with the other is left out. Assets that are dust by their amount come last. Of the others,
-   * those that moved in the other direction too (by more than dust) come first: nobody but the address itself can send in its name. The
+   * those that moved in the other direction too (by more than dust) come first: only the address itself can send in its name. The
    * rest is in the order in which the graph met the assets. The number of transfers and the amount do not count, because both are cheap.
    */
   apartOf(node: NodeId, direction: Direction): ApartBasis[] {
