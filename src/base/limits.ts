@@ -359,7 +359,7 @@ export const LIMITS = {
   exposureNodesMax: 1_000,
   /**
    * Assets without a price that one direction of a screening follows, each by itself. An address trades few assets; if unknown parties send
-   * more assets than these, the assets that it trades come first.
+   * more assets than these, the assets that it sent come first, and the answer says that it is partial.
    */
   exposureAssetsMax: 16,
   /** Addresses that the walk of each such asset examines: half of those of the direction, so that sixteen walks take 8 ms. */

@@ -3,7 +3,7 @@ import type { Direction } from '../graph/flow.ts';
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
 import type { Weighing } from '../graph/kernels/rows.ts';
 import { createKernelWorkspace } from '../graph/kernels/workspace.ts';
-import type { Unfollowed } from '../risk/reasons.ts';
+import { greaterUnfollowed, relevantParts, type Unfollowed } from '../risk/reasons.ts';
 import { type ExposureEvidence, isFirmLabel, isRisky } from '../risk/score.ts';
 import type { Attributions, DerivedReading } from '../screening/attribution.ts';
 import { earlierDealings } from '../screening/before-designation.ts';
@@ -18,7 +18,7 @@ import {
   withSpent,
 } from '../screening/counterparties.ts';
 import type { ScreeningDeps } from '../screening/deps.ts';
-import { unfollowedOf, worstUnfollowed } from '../screening/exposures.ts';
+import { ALL_FOLLOWED, unfollowedOf } from '../screening/exposures.ts';
 import { labelEvidence } from '../screening/judge.ts';
 import { basisApart, type DirectionBasis, directionBasis, weighingOf } from '../screening/weighing.ts';
 import { type RiskColumn, recordOf } from './evaluate.ts';
@@ -55,7 +55,6 @@ export type EntryDeps = Pick<ScreeningDeps, 'labels' | 'transfers' | 'assets' | 
 const DIRECTIONS: readonly Direction[] = ['in', 'out'];
 /** Sides are read only for their counterparties. */
 const NO_FLOW = { transfers: 0, unpricedTransfers: 0, valueUsd: null, byAsset: [] };
-const FOLLOWED: Unfollowed = { hub: 0, cut: 0, valueUsd: null };
 /** Value without a risk. */
 const UNKNOWN = { category: 'UNKNOWN', hops: 1, confidence: 1, class: 'published', entity: null } as const;
 
@@ -75,7 +74,7 @@ function attributedShare(rows: DirectionRows, { kinds, before }: NodeKinds<RiskC
 
 const hasShares = ({ start }: SweptShares, from: number, to: number): boolean => start[from] !== start[to];
 
-const NOTHING_APART = { unfollowed: FOLLOWED, isFlowUnseen: false };
+const NOTHING_APART = { unfollowed: [], isFlowUnseen: false };
 
 /** A row to convert to evidence. */
 interface ReadRow {
@@ -129,7 +128,8 @@ export class Entries {
       return hasShares(shares[direction], node, node + 1) || hasShares(shares[direction], from, to);
     });
     const notes = this.#mayHaveNotes(node) ? this.#notesAt(node) : [];
-    if (!isDirect && !isEarlier && !isFound && notes.length === 0) return null;
+    const isAssetLeft = DIRECTIONS.some((direction) => this.#isAssetLeft(node, direction));
+    if (!isDirect && !isEarlier && !isFound && !isAssetLeft && notes.length === 0) return null;
     const sides = isDirect || isEarlier ? this.#sidesOf(node) : [];
     const first = this.#read(node, isDirect ? sides : null, counted);
     const isPassable = (item: ExposureEvidence): boolean =>
@@ -138,16 +138,19 @@ export class Entries {
       leftOut !== null && first.exposures.some(isPassable)
         ? this.#read(node, isDirect ? sides : null, leftOut)
         : null;
-    const unfollowedIn = (direction: Direction): Unfollowed => ({
-      ...first.unfollowed[direction],
-      hub: Math.max(first.unfollowed[direction].hub, second?.unfollowed[direction].hub ?? 0),
-    });
     const record = recordOf(
       {
         exposures: first.exposures,
         exposuresLeftOut: second?.exposures ?? null,
         isService: this.#isService(node),
-        unfollowed: { in: unfollowedIn('in'), out: unfollowedIn('out') },
+        unfollowed: DIRECTIONS.flatMap((direction) =>
+          relevantParts(
+            direction,
+            greaterUnfollowed(first.unfollowed[direction], second?.unfollowed[direction] ?? []),
+            this.#isAssetLeft(node, direction),
+            policy,
+          ),
+        ),
         earlier: isEarlier ? earlierDealings(sides) : [],
         notes,
         flowsUnseen: {
@@ -158,6 +161,13 @@ export class Entries {
       policy,
     );
     return isEmptyRecord(record) ? null : record;
+  }
+
+  /** Returns true if more assets without a price moved than a walk follows. A service trades with everybody: it needs no reason. */
+  #isAssetLeft(node: NodeId, direction: Direction): boolean {
+    const { rows, attributions } = this.#swept;
+    const flags = rows[direction].flags[node] as number;
+    return (flags & ROW.ASSET_LEFT) !== 0 && !attributions.of(node).isService;
   }
 
   /** Returns the range of row numbers of a node's separate assets. */
@@ -242,14 +252,13 @@ export class Entries {
             derived: reading.derived,
           });
     const isDirect = sides !== null;
-    const unfollowed = { in: FOLLOWED, out: FOLLOWED };
+    const unfollowed: Record<Direction, readonly Unfollowed[]> = { in: [], out: [] };
     const isFlowUnseen = { in: false, out: false };
     for (const direction of DIRECTIONS) {
       const main = this.#readDirection(reading, node, direction, isDirect, exposures);
       const apart = this.#readApart(reading, node, direction, isDirect, exposures);
       isFlowUnseen[direction] = apart.isFlowUnseen || main.hub > 0;
-      // As in a walk: assets without a price give a reason only if nothing has a price.
-      unfollowed[direction] = this.#swept.rows[direction].total[node] === 0 ? apart.unfollowed : main;
+      unfollowed[direction] = [main, ...apart.unfollowed];
     }
     const hasUnpriced = exposures.some(({ direction, asset }) => direction === 'in' && asset !== null);
     if (!hasUnpriced) return { exposures, unfollowed, isFlowUnseen };
@@ -264,21 +273,19 @@ export class Entries {
     direction: Direction,
     isDirect: boolean,
     into: ExposureEvidence[],
-  ): { readonly unfollowed: Unfollowed; readonly isFlowUnseen: boolean } {
+  ): { readonly unfollowed: readonly Unfollowed[]; readonly isFlowUnseen: boolean } {
     const [from, to] = this.#apartOf(node, direction);
     const shares = reading.shares[direction];
     if (!isDirect && !hasShares(shares, from, to)) return NOTHING_APART;
     const { graph } = this.#swept;
     const whole = directionBasis(graph, node, direction, this.#weighing);
-    const found: Unfollowed[] = [];
+    const unfollowed: Unfollowed[] = [];
     for (const [at, followed] of whole.followedApart.entries()) {
       const basis = basisApart(followed, whole);
-      if (basis.unpriced.length > 0)
-        found.push(this.#readRow({ reading, direction, isDirect, row: from + at, basis }, into));
+      unfollowed.push(this.#readRow({ reading, direction, isDirect, row: from + at, basis }, into));
     }
     const isUnseen = hasShares(shares, from + whole.followedApart.length, to);
-    const unfollowed = worstUnfollowed(found);
-    return { unfollowed, isFlowUnseen: isUnseen || unfollowed.hub > 0 };
+    return { unfollowed, isFlowUnseen: isUnseen || unfollowed.some(({ hub }) => hub > 0) };
   }
 
   /**
@@ -295,7 +302,7 @@ export class Entries {
   ): Unfollowed {
     const { graph, rows } = this.#swept;
     const { total, flags } = rows[direction];
-    if (total[node] === 0) return FOLLOWED;
+    if (total[node] === 0) return ALL_FOLLOWED;
     const isAsset = ((flags[node] as number) & ROW.IS_ASSET) !== 0;
     // Only an asset without a price needs its name and its share of the larger flow.
     const basis = isAsset ? directionBasis(graph, node, direction, this.#weighing) : null;
@@ -310,7 +317,7 @@ export class Entries {
     const { start, item, share } = shares[direction];
     const row = rows[direction];
     const value = row.total[at] as number;
-    if (value === 0) return FOLLOWED;
+    if (value === 0) return { ...ALL_FOLLOWED, asset: basis?.asset ?? null };
     const ofAsset = basis === null ? null : { ...basis, total: value };
     const measured = (part: number): Measure =>
       ofAsset === null ? { asset: null, valueUsd: value * part, share: part } : measureOf(ofAsset, part);
@@ -356,6 +363,8 @@ export class Entries {
     }
     if (basis !== null) return unfollowedOf(basis, value, { hub: hubs, cut: 0 });
     // As in `unfollowedOf`: a total that is dust gives no reason.
-    return value < this.#weighing.dustUsd ? FOLLOWED : { hub: hubs, cut: 0, valueUsd: value };
+    return value < this.#weighing.dustUsd
+      ? ALL_FOLLOWED
+      : { asset: null, hub: hubs, cut: 0, valueUsd: value };
   }
 }

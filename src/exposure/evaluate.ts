@@ -2,13 +2,12 @@
  * Computes entries from evidence: of one address by a walk, and of many addresses from a sweep. Both use the score function of
  * screenings.
  */
-import { LIMITS } from '../base/limits.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { Direction } from '../graph/flow.ts';
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
 import { type EvidenceClass, isDerived } from '../labels/evidence-class.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
-import { relevantShare, type Unfollowed } from '../risk/reasons.ts';
+import type { UnfollowedPart } from '../risk/reasons.ts';
 import { type ExposureEvidence, isRisky, type ScoreFactor, score } from '../risk/score.ts';
 import type { Assessment, Assessor } from '../screening/assess.ts';
 import { earlierDealings } from '../screening/before-designation.ts';
@@ -23,7 +22,8 @@ export interface EntryEvidence {
   readonly exposuresLeftOut: readonly ExposureEvidence[] | null;
   /** For the address itself (`RiskEvidence.isService`). */
   readonly isService: boolean;
-  readonly unfollowed: Readonly<Record<Direction, Unfollowed>>;
+  /** The relevant parts that were not followed. */
+  readonly unfollowed: readonly UnfollowedPart[];
   readonly earlier: ExposureRecord['earlier'];
   readonly notes: ExposureRecord['notes'];
   /** True if non-neutral value may flow in the direction although the evidence does not show it. */
@@ -32,9 +32,6 @@ export interface EntryEvidence {
 
 const pointsOf = (factors: readonly ScoreFactor[]): number =>
   factors.reduce((sum, { points }) => sum + points, 0);
-
-/** Smaller shares differ from 0 only by rounding. */
-const SHARE_MIN = 1e-9;
 
 /** Returns the entry for the evidence. */
 export function recordOf(
@@ -54,12 +51,9 @@ export function recordOf(
     exposuresLeftOut === null || risksLeftOut.length === 0 ? [] : factorsOf(exposuresLeftOut);
   const isDerivedRisk = (item: ExposureEvidence): boolean => isRisk(item) && isDerived(item.class);
   const factors = risks.length === 0 ? [] : factorsOf(exposures);
-  const relevant = (cause: 'hub' | 'cut', direction: Direction): number | null =>
-    relevantShare(unfollowed[direction][cause], unfollowed[direction].valueUsd, policy);
   const flowsIn = (direction: Direction): boolean =>
     flowsUnseen[direction] ||
-    unfollowed[direction].hub > SHARE_MIN ||
-    unfollowed[direction].cut > SHARE_MIN ||
+    unfollowed.some((part) => part.direction === direction) ||
     [...risks, ...risksLeftOut].some((item) => item.direction === direction);
   return {
     factors,
@@ -68,8 +62,7 @@ export function recordOf(
       : null,
     // Without a row, it can never be the higher one.
     factorsLeftOut: factorsLeftOut.length === 0 ? null : factorsLeftOut,
-    hubShare: { in: relevant('hub', 'in'), out: relevant('hub', 'out') },
-    cutShare: { in: relevant('cut', 'in'), out: relevant('cut', 'out') },
+    unfollowed,
     earlier,
     notes,
     flows: { in: flowsIn('in'), out: flowsIn('out') },
@@ -86,16 +79,17 @@ function notesAt(assessment: Assessment, deps: SpoofingDeps): ExposureRecord['no
   return mayHaveNotes(graph, node, isRisk) ? readNotes(assessment, deps) : [];
 }
 
-/** True if assets other than the followed ones may pass through, or if hubs were met that give no reason here. */
+/**
+ * True if assets other than the followed ones may pass through, or if hubs were met or a budget ended in a part that gives no reason
+ * here.
+ */
 const flowsUnseen = ({ sides, readings }: Assessment, direction: Direction): boolean =>
-  sides.some(
-    ({ direction: of, basis }) => of === direction && basis.followedApart.length === LIMITS.exposureAssetsMax,
-  ) ||
+  sides.some(({ direction: of, basis }) => of === direction && basis.isAssetLeft) ||
   readings.some(({ followed }) =>
     followed
       .filter((side) => side.direction === direction)
       .flatMap((side) => [side, ...side.apart])
-      .some(({ stops }) => stops.some(({ reason }) => reason === 'MAX_DEGREE')),
+      .some(({ stops }) => stops.some(({ reason }) => reason === 'MAX_DEGREE' || reason === 'BUDGET')),
   );
 
 /** Creates a function that computes the entry of one address by a walk, like a screening, for the given directions. */
@@ -160,8 +154,7 @@ export function joinDirections(
     earlier: [],
     // Notes always cover both directions.
     notes: now.notes,
-    hubShare: { in: of('in').hubShare.in, out: of('out').hubShare.out },
-    cutShare: { in: of('in').cutShare.in, out: of('out').cutShare.out },
+    unfollowed: BOTH.flatMap((each) => of(each).unfollowed.filter((part) => part.direction === each)),
     flows: { in: of('in').flows.in, out: of('out').flows.out },
   };
 }

@@ -3,6 +3,7 @@ import { AssayError } from '../base/errors.ts';
 import { ByteReader, type ByteWriter } from '../graph/store/bytes.ts';
 import { EVIDENCE_CLASSES } from '../labels/evidence-class.ts';
 import { CATEGORIES } from '../labels/taxonomy.ts';
+import type { UnfollowedPart } from '../risk/reasons.ts';
 import type { ScoreFactor } from '../risk/score.ts';
 import type { EarlierDealing, EarlierParty } from '../screening/before-designation.ts';
 import {
@@ -12,9 +13,8 @@ import {
   NOTE_CODES,
 } from '../screening/exposure-port.ts';
 
-/** A share of the value received or sent was not followed: it ended at hubs, or the walk was cut off. */
-const UNFOLLOWED_IN = 1;
-const UNFOLLOWED_OUT = 2;
+/** Parts that were not followed are included: they ended at hubs, or the walk was cut off. */
+const UNFOLLOWED = 1;
 /** There is risk or a hub in the direction, possibly without points: addresses that pass value through this one depend on it. */
 const FLOWS_IN = 4;
 const FLOWS_OUT = 8;
@@ -36,6 +36,12 @@ const SEVERITIES: readonly ScoreFactor['severity'][] = ['LOW', 'MEDIUM', 'HIGH',
 const CLASS_MASK = 3;
 const SEVERITY_SHIFT = 2;
 
+/** First byte of a part that was not followed: its code (1 bit), then the bits below. */
+const CODES = ['HUB_NOT_FOLLOWED', 'WALK_CUT'] as const;
+const CODE_MASK = 1;
+const PART_SENT = 2;
+const PART_HAS_ASSET = 4;
+
 /** Maximum number of names per row: the reasons in a response show three. */
 const NAMES_MAX = 3;
 /** Maximum bytes per name: a label may contain any text. */
@@ -52,23 +58,19 @@ export interface ExposureRecord extends ExposureVerdict {
   readonly flows: { readonly in: boolean; readonly out: boolean };
 }
 
-/** Returns true for a record that adds nothing to a response: no row, and no share that ended at a hub. */
+/** Returns true for a record that adds nothing to a response: no row, and no part that was not followed. */
 export const isSilentRecord = ({
   factors,
   pointsWithoutDerived,
   factorsLeftOut,
-  hubShare,
-  cutShare,
+  unfollowed,
   earlier,
   notes,
 }: ExposureVerdict): boolean =>
   factors.length === 0 &&
   pointsWithoutDerived === null &&
   factorsLeftOut === null &&
-  hubShare.in === null &&
-  hubShare.out === null &&
-  cutShare.in === null &&
-  cutShare.out === null &&
+  unfollowed.length === 0 &&
   earlier.length === 0 &&
   notes.length === 0;
 
@@ -93,13 +95,29 @@ const unitsOf = (share: number | null): number =>
   share === null ? 0 : 1 + Math.round(share * HUB_SHARE_UNITS);
 const shareOf = (units: number): number | null => (units === 0 ? null : (units - 1) / HUB_SHARE_UNITS);
 
-/** Returns the part of a direction that was not followed; null if all of it was. */
-function unfollowedUnits(
-  { hubShare, cutShare }: ExposureRecord,
-  direction: 'in' | 'out',
-): { readonly hub: number; readonly cut: number } | null {
-  const [hub, cut] = [unitsOf(hubShare[direction]), unitsOf(cutShare[direction])];
-  return hub === 0 && cut === 0 ? null : { hub, cut };
+function writeUnfollowed(out: ByteWriter, parts: ExposureRecord['unfollowed']): void {
+  out.varint(parts.length);
+  for (const { code, direction, asset, share } of parts) {
+    const sent = direction === 'out' ? PART_SENT : 0;
+    out.byte(CODES.indexOf(code) | sent | (asset === null ? 0 : PART_HAS_ASSET));
+    out.varint(unitsOf(share));
+    if (asset !== null) writeText(out, asset);
+  }
+}
+
+function readUnfollowed(): UnfollowedPart[] {
+  const parts: UnfollowedPart[] = [];
+  for (let left = reader.varint(); left > 0; left--) {
+    const head = reader.byte();
+    const share = shareOf(reader.varint());
+    parts.push({
+      code: CODES[head & CODE_MASK] as UnfollowedPart['code'],
+      direction: head & PART_SENT ? 'out' : 'in',
+      asset: head & PART_HAS_ASSET ? reader.text(reader.byte()) : null,
+      share,
+    });
+  }
+  return parts;
 }
 
 const PARTY_TEXTS = ['entityId', 'entity', 'category', 'list', 'entityName', 'listedAt', 'source'] as const;
@@ -152,11 +170,9 @@ export function writeRecord(
   record: ExposureRecord,
   numberOf: (party: EarlierParty) => number | null = () => null,
 ): void {
-  const { factors, pointsWithoutDerived, factorsLeftOut, flows, earlier, notes } = record;
-  const unfollowed = (['in', 'out'] as const).map((direction) => unfollowedUnits(record, direction));
+  const { factors, pointsWithoutDerived, factorsLeftOut, unfollowed, flows, earlier, notes } = record;
   out.byte(
-    (unfollowed[0] === null ? 0 : UNFOLLOWED_IN) |
-      (unfollowed[1] === null ? 0 : UNFOLLOWED_OUT) |
+    (unfollowed.length === 0 ? 0 : UNFOLLOWED) |
       (flows.in ? FLOWS_IN : 0) |
       (flows.out ? FLOWS_OUT : 0) |
       (pointsWithoutDerived === null ? 0 : DERIVED) |
@@ -165,11 +181,7 @@ export function writeRecord(
       (notes.length === 0 ? 0 : NOTES),
   );
   if (pointsWithoutDerived !== null) out.signed(pointsWithoutDerived);
-  for (const units of unfollowed) {
-    if (units === null) continue;
-    out.varint(units.hub);
-    out.varint(units.cut);
-  }
+  if (unfollowed.length > 0) writeUnfollowed(out, unfollowed);
   if (earlier.length > 0) writeEarlier(out, earlier, numberOf);
   writeFactors(out, factors);
   if (factorsLeftOut !== null) writeFactors(out, factorsLeftOut);
@@ -223,7 +235,6 @@ function writeFactors(out: ByteWriter, factors: readonly ScoreFactor[]): void {
 }
 
 const reader = new ByteReader();
-const FOLLOWED: { readonly hub: number | null; readonly cut: number | null } = { hub: null, cut: null };
 
 /** Like `isSilentRecord`, for the bytes of an entry. */
 export const isSilent = (bytes: Buffer, at: number): boolean =>
@@ -239,9 +250,7 @@ export function readRecord(bytes: Buffer, at: number, parties: readonly EarlierP
   reader.open(bytes, at);
   const flags = reader.byte();
   const pointsWithoutDerived = flags & DERIVED ? reader.signed() : null;
-  const unfollowed = [UNFOLLOWED_IN, UNFOLLOWED_OUT].map((flag) =>
-    flags & flag ? { hub: shareOf(reader.varint()), cut: shareOf(reader.varint()) } : FOLLOWED,
-  ) as [typeof FOLLOWED, typeof FOLLOWED];
+  const unfollowed = flags & UNFOLLOWED ? readUnfollowed() : [];
   const earlier = flags & EARLIER ? readEarlier(parties) : [];
   const factors = readFactors();
   const factorsLeftOut = flags & LEFT_OUT ? readFactors() : null;
@@ -250,8 +259,7 @@ export function readRecord(bytes: Buffer, at: number, parties: readonly EarlierP
     factors,
     pointsWithoutDerived,
     factorsLeftOut,
-    hubShare: { in: unfollowed[0].hub, out: unfollowed[1].hub },
-    cutShare: { in: unfollowed[0].cut, out: unfollowed[1].cut },
+    unfollowed,
     earlier,
     notes,
     flows: { in: (flags & FLOWS_IN) !== 0, out: (flags & FLOWS_OUT) !== 0 },

@@ -55,9 +55,10 @@ export interface DirectionRows {
  * - RISKY: a direct counterparty is a risk, even if only by dust.
  * - ALONE: a sweep does not see the row as a walk does.
  * - EARLIER: there were dealings before the counterparty was designated.
+ * - ASSET_LEFT: more assets without a price moved than are followed.
  * - OTHERS: there are counterparties with which no amount of evidence moved; `light` does not include them.
  */
-export const ROW = { IS_ASSET: 1, RISKY: 2, ALONE: 4, EARLIER: 8, OTHERS: 16 } as const;
+export const ROW = { IS_ASSET: 1, RISKY: 2, ALONE: 4, EARLIER: 8, OTHERS: 16, ASSET_LEFT: 32 } as const;
 
 export interface ReadRowsOptions {
   readonly graph: TransferGraph;
@@ -190,10 +191,13 @@ class RowsOfDirection {
       this.#byAsset.node.push(node);
       this.#byAsset.asset.push(basis.assetId);
     }
-    for (const { assetId } of this.#reader.apartOf(node, direction)) {
+    let followed = 0;
+    for (const { assetId, isDust } of this.#reader.apartOf(node, direction)) {
       this.#apartNode.push(node);
       this.#apartAsset.push(assetId as number);
+      if (!isDust) followed++;
     }
+    if (followed > LIMITS.exposureAssetsMax) this.#flag(node, ROW.ASSET_LEFT);
     const { count, heavy } = this.#addRow(node, basis, { into: this.#nodes, at: node });
     if (degree > count) this.#flag(node, ROW.OTHERS);
     const { ids, weight, valueUsd } = this.#columns;

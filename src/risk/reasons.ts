@@ -72,14 +72,39 @@ export const exposureReasons = (
 /** Why part of a direction was not followed: it passed hubs without a label, or the walk reached its maximum size. */
 export type UnfollowedCode = 'HUB_NOT_FOLLOWED' | 'WALK_CUT';
 
-/** The parts of a direction that were not followed to their end. Each is the sum over all addresses at which that happened. */
+/**
+ * The parts of a direction, or of one of its assets, that were not followed to their end. Each is the sum over all addresses at
+ * which that happened.
+ */
 export interface Unfollowed {
+  /** The asset without a price that the shares refer to; null if they refer to the value of the direction. */
+  readonly asset: string | null;
   /** Share that passed hubs without a label, 0 to 1. */
   readonly hub: number;
   /** Share that remained when the walk reached its limit, 0 to 1. */
   readonly cut: number;
   /** The USD value that the shares refer to; null if the direction is not measured in USD. */
   readonly valueUsd: number | null;
+}
+
+/** A part of a direction that was not followed, and that is relevant. */
+export interface UnfollowedPart {
+  readonly code: UnfollowedCode;
+  readonly direction: 'in' | 'out';
+  /** As in `Unfollowed`. */
+  readonly asset: string | null;
+  /** Share of the value or of the asset, 0 to 1. Null if more assets without a price moved than are followed. */
+  readonly share: number | null;
+}
+
+/** Limits of walks, as reasons report them. */
+export interface WalkBounds {
+  readonly degreeMax: number;
+  /** Addresses in the walk of the value of a direction. */
+  readonly nodesMax: number;
+  /** Assets without a price that are followed, and addresses in the walk of each. */
+  readonly assetsMax: number;
+  readonly assetNodesMax: number;
 }
 
 /** Sums of the same shares in different orders differ in the last digits. */
@@ -101,19 +126,66 @@ export function relevantShare(
   return isGreat || isMuch ? share : null;
 }
 
-/** Returns the reason for a share of a direction that was not followed. */
+/**
+ * Returns the greater shares of two readings of a direction, for its value and for each asset.
+ *
+ * @param first - the value and the assets in the order in which reasons name them
+ */
+export function greaterUnfollowed(
+  first: readonly Unfollowed[],
+  second: readonly Unfollowed[],
+): readonly Unfollowed[] {
+  if (second.length === 0) return first;
+  const found = new Map(first.map((one) => [one.asset, one]));
+  for (const other of second) {
+    const known = found.get(other.asset);
+    const [hub, cut] = [Math.max(known?.hub ?? 0, other.hub), Math.max(known?.cut ?? 0, other.cut)];
+    found.set(other.asset, { ...(known ?? other), hub, cut });
+  }
+  return [...found.values()];
+}
+
+/**
+ * Returns the parts of a direction that need a reason. Each asset without a price counts by itself: priced value beside it says
+ * nothing about what it is worth.
+ *
+ * @param isAssetLeft - whether more assets without a price moved than are followed
+ */
+export function relevantParts(
+  direction: 'in' | 'out',
+  unfollowed: readonly Unfollowed[],
+  isAssetLeft: boolean,
+  policy: RiskPolicy,
+): UnfollowedPart[] {
+  const parts: UnfollowedPart[] = [];
+  for (const { asset, hub, cut, valueUsd } of unfollowed) {
+    const [hubShare, cutShare] = [relevantShare(hub, valueUsd, policy), relevantShare(cut, valueUsd, policy)];
+    if (hubShare !== null) parts.push({ code: 'HUB_NOT_FOLLOWED', direction, asset, share: hubShare });
+    if (cutShare !== null) parts.push({ code: 'WALK_CUT', direction, asset, share: cutShare });
+  }
+  if (isAssetLeft) parts.push({ code: 'WALK_CUT', direction, asset: null, share: null });
+  return parts;
+}
+
+/** Returns the reason for a part of a direction that was not followed. */
 export function unfollowedReason(
-  code: UnfollowedCode,
-  { direction, share }: { readonly direction: 'in' | 'out'; readonly share: number },
-  { degreeMax, nodesMax }: { readonly degreeMax: number; readonly nodesMax: number },
+  { code, direction, asset, share }: UnfollowedPart,
+  { degreeMax, nodesMax, assetsMax, assetNodesMax }: WalkBounds,
 ): ExposureReason {
+  const moved = direction === 'in' ? 'received' : 'sent';
+  const common = { severity: 'MEDIUM', category: 'UNKNOWN' } as const;
+  if (share === null)
+    return {
+      ...common,
+      message: `More than ${assetsMax} assets without a price were ${moved}: of the others, only direct counterparties were examined. The answer is partial.`,
+    };
   const why =
     code === 'HUB_NOT_FOLLOWED'
       ? `it passed addresses without a label that have more than ${degreeMax} counterparties.`
-      : `the walk reached its limit of ${nodesMax} addresses. The answer is partial.`;
+      : `the walk reached its limit of ${asset === null ? nodesMax : assetNodesMax} addresses. The answer is partial.`;
+  const of = asset === null ? 'the value' : `the ${asset} (no price)`;
   return {
-    severity: 'MEDIUM',
-    category: 'UNKNOWN',
-    message: `${Math.round(10_000 * share) / 100} % of the value ${direction === 'in' ? 'received' : 'sent'} could not be followed: ${why}`,
+    ...common,
+    message: `${Math.round(10_000 * share) / 100} % of ${of} ${moved} could not be followed: ${why}`,
   };
 }

@@ -48,7 +48,7 @@ export const REASON_CODES = [
   'BEFORE_DESIGNATION',
   /** A walk ended at an unlabelled address with too many counterparties. */
   'HUB_NOT_FOLLOWED',
-  /** A walk reached its limit of addresses before it was complete. */
+  /** A walk reached its limit of addresses before it was complete, or more assets without a price moved than are followed. */
   'WALK_CUT',
   /** The exposure of the address was not computed, or is too old. */
   'GRAPH_NOT_READ',

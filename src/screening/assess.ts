@@ -12,11 +12,19 @@ import { graphUntil, transfersUntil } from '../graph/until.ts';
 import type { LabelReader } from '../labels/index/reader.ts';
 import type { Label } from '../labels/label.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
-import { exposureReasons, relevantShare, type Unfollowed, unfollowedReason } from '../risk/reasons.ts';
+import {
+  exposureReasons,
+  greaterUnfollowed,
+  relevantParts,
+  type Unfollowed,
+  type UnfollowedPart,
+  unfollowedReason,
+} from '../risk/reasons.ts';
 import { type RiskEvidence, type RiskScore, score } from '../risk/score.ts';
 import type { Coverage, Reason, SanctionsDetail } from './answers.ts';
 import { coverageAsOf, endOfDayMs, labelsAsOf } from './as-of.ts';
 import {
+  type Attribution,
   type Attributions,
   absorbs,
   createAttributions,
@@ -90,8 +98,8 @@ export interface Assessment extends Reading, FollowedMoney {
   readonly sides: readonly Side[];
   /** COUNTED first; also LEFT_OUT if the money met a derived label of a risky category. */
   readonly readings: readonly FollowedMoney[];
-  /** The parts of each direction that were not followed: the greater value of the readings. */
-  readonly unfollowed: Readonly<Record<Direction, Unfollowed>>;
+  /** The relevant parts that were not followed, by direction: the greater value of the readings. */
+  readonly unfollowed: readonly UnfollowedPart[];
   /** False if neither a label nor a transfer is known. */
   readonly assessed: boolean;
   readonly reasons: readonly Reason[];
@@ -114,20 +122,9 @@ export interface Assessor {
 function walkReasons(
   decisive: FollowedMoney,
   { readings, unfollowed }: Pick<Assessment, 'readings' | 'unfollowed'>,
-  policy: RiskPolicy,
 ): Reason[] {
   const own = { source: null, verified: true } as const;
   const others = readings.filter((reading) => reading !== decisive);
-  const unread = decisive.followed.flatMap(({ direction }): Reason[] => {
-    const { hub, cut, valueUsd } = unfollowed[direction];
-    const parts = [
-      { code: 'HUB_NOT_FOLLOWED', share: relevantShare(hub, valueUsd, policy) },
-      { code: 'WALK_CUT', share: relevantShare(cut, valueUsd, policy) },
-    ] as const;
-    return parts.flatMap(({ code, share }): Reason[] =>
-      share === null ? [] : [{ code, ...unfollowedReason(code, { direction, share }, WALK_BOUNDS), ...own }],
-    );
-  });
   return [
     ...exposureReasons(
       decisive.judged.scoreBreakdown,
@@ -135,7 +132,7 @@ function walkReasons(
     )
       .slice(0, LIMITS.screeningListMax)
       .map((reason) => ({ code: 'EXPOSURE', ...reason, ...own }) as const),
-    ...unread,
+    ...unfollowed.map((part) => ({ code: part.code, ...unfollowedReason(part, WALK_BOUNDS), ...own })),
   ];
 }
 
@@ -157,13 +154,18 @@ const isGraver = (leftOut: FollowedMoney, counted: FollowedMoney): boolean =>
   (leftOut.judged.riskScore === counted.judged.riskScore &&
     leftOut.judged.scoreBreakdown.some(({ factor }) => factor.endsWith('_EXPOSURE')));
 
-function unfollowedIn(readings: readonly FollowedMoney[], direction: Direction): Unfollowed {
-  const sides = readings.flatMap(({ followed }) => followed.filter((side) => side.direction === direction));
-  return {
-    hub: Math.max(0, ...sides.map(({ unfollowed }) => unfollowed.hub)),
-    cut: Math.max(0, ...sides.map(({ unfollowed }) => unfollowed.cut)),
-    valueUsd: sides[0]?.unfollowed.valueUsd ?? null,
-  };
+/** Returns the relevant parts that were not followed of the direction at `at` of the readings. */
+function unfollowedAt(
+  readings: readonly FollowedMoney[],
+  at: number,
+  { own, policy }: { readonly own: Attribution; readonly policy: RiskPolicy },
+): UnfollowedPart[] {
+  const sides = readings.map(({ followed }) => followed[at] as FollowedSide);
+  const { direction, basis } = sides[0] as FollowedSide;
+  const unfollowed = sides
+    .map((side): readonly Unfollowed[] => [side, ...side.apart].map((one) => one.unfollowed))
+    .reduce((first, second) => greaterUnfollowed(first, second));
+  return relevantParts(direction, unfollowed, basis.isAssetLeft && !own.isService, policy);
 }
 
 /** Returns the assessor of one thread, with its caches and its kernel workspace. */
@@ -256,7 +258,7 @@ export function createAssessor(deps: ScreeningDeps): Assessor {
     const counted = readWith('COUNTED');
     const readings = [counted, ...(metDerived(sides, counted.followed) ? [readWith('LEFT_OUT')] : [])];
     const decisive = readings.reduce((a, b) => (isGraver(b, a) ? b : a));
-    const unfollowed = { in: unfollowedIn(readings, 'in'), out: unfollowedIn(readings, 'out') };
+    const unfollowed = directions.flatMap((_direction, at) => unfollowedAt(readings, at, { own, policy }));
     const unpricedAssets = new Set(
       unpricedFlows(totals)
         .filter(({ asset }) => place?.weighing.isEvidence(asset))
@@ -276,7 +278,7 @@ export function createAssessor(deps: ScreeningDeps): Assessor {
       assessed: labels.length > 0 || totals !== null,
       reasons: [
         ...labelReasons(labels, policy, asOf),
-        ...walkReasons(decisive, { readings, unfollowed }, policy),
+        ...walkReasons(decisive, { readings, unfollowed }),
         ...earlierDealings(sides).map(beforeDesignationReason),
         ...(staleReason ? [staleReason] : []),
       ],

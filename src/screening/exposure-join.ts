@@ -2,7 +2,7 @@
 import { LIMITS } from '../base/limits.ts';
 import { isDerived } from '../labels/evidence-class.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
-import { exposureReason, reasonRows, type UnfollowedCode, unfollowedReason } from '../risk/reasons.ts';
+import { exposureReason, reasonRows, type UnfollowedPart, unfollowedReason } from '../risk/reasons.ts';
 import { isGrave, type RiskEvidence, type ScoreFactor, score } from '../risk/score.ts';
 import type { Reason } from './answers.ts';
 import { beforeDesignationReason } from './before-designation.ts';
@@ -10,7 +10,6 @@ import { type ExposureStatus, type ExposureVerdict, HUB_SHARE_UNITS } from './ex
 import { WALK_BOUNDS } from './exposures.ts';
 
 const CAP = 'DERIVED_LABELS_CAP';
-const DIRECTIONS = ['in', 'out'] as const;
 
 function ownPoints(evidence: RiskEvidence, policy: RiskPolicy): number {
   // Most addresses have neither labels nor sanctions.
@@ -61,11 +60,20 @@ function joinReading(
   return Math.min(100, points);
 }
 
-/** Reasons for shares that were not followed, by code, direction and share in units: one for each unit. */
+/** Reasons for shares of the value that were not followed, by code, direction and share in units: one for each unit. */
 const unfollowedMade = new Map<string, (Reason | undefined)[]>();
 
-/** Returns the reason for a share of an entry that was not followed; the same object for the same share. */
-function madeReason(code: UnfollowedCode, direction: 'in' | 'out', share: number): Reason {
+const newPartReason = (part: UnfollowedPart): Reason => ({
+  code: part.code,
+  ...unfollowedReason(part, WALK_BOUNDS),
+  source: null,
+  verified: true,
+});
+
+/** Returns the reason for a part that was not followed; the same object for the same share of the value. */
+function partReason(part: UnfollowedPart): Reason {
+  const { code, direction, asset, share } = part;
+  if (asset !== null || share === null) return newPartReason(part);
   const name = `${code} ${direction}`;
   let made = unfollowedMade.get(name);
   if (made === undefined) {
@@ -75,8 +83,7 @@ function madeReason(code: UnfollowedCode, direction: 'in' | 'out', share: number
   const units = Math.round(share * HUB_SHARE_UNITS);
   let reason = made[units];
   if (reason === undefined) {
-    const found = unfollowedReason(code, { direction, share: units / HUB_SHARE_UNITS }, WALK_BOUNDS);
-    reason = { code, ...found, source: null, verified: true };
+    reason = newPartReason({ ...part, share: units / HUB_SHARE_UNITS });
     made[units] = reason;
     shared.add(reason);
   }
@@ -110,18 +117,14 @@ function rowReason(row: ScoreFactor): Reason {
 /** Returns the reasons of an entry, in the order of a screening. */
 export function entryReasons(
   { factors, others }: Pick<JoinedScore, 'factors' | 'others'>,
-  { hubShare, cutShare, earlier }: Pick<ExposureVerdict, 'hubShare' | 'cutShare' | 'earlier'>,
+  { unfollowed, earlier }: Pick<ExposureVerdict, 'unfollowed' | 'earlier'>,
 ): Reason[] {
   const reasons: Reason[] = [];
   for (const row of reasonRows(factors, others)) {
     if (reasons.length === LIMITS.screeningListMax) break;
     reasons.push(rowReason(row));
   }
-  for (const direction of DIRECTIONS) {
-    const [hub, cut] = [hubShare[direction], cutShare[direction]];
-    if (hub !== null) reasons.push(madeReason('HUB_NOT_FOLLOWED', direction, hub));
-    if (cut !== null) reasons.push(madeReason('WALK_CUT', direction, cut));
-  }
+  for (const part of unfollowed) reasons.push(partReason(part));
   for (const dealing of earlier) reasons.push(beforeDesignationReason(dealing));
   return reasons;
 }

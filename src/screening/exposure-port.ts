@@ -1,5 +1,6 @@
 /** Port of the oracle to an exposure index (src/exposure): the precomputed verdict on an address's transfers. */
 import type { ChainId } from '../chains/registry.ts';
+import type { UnfollowedPart } from '../risk/reasons.ts';
 import type { ScoreFactor } from '../risk/score.ts';
 import type { EarlierDealing } from './before-designation.ts';
 
@@ -31,15 +32,10 @@ export interface ExposureVerdict {
    */
   readonly factorsLeftOut: readonly ScoreFactor[] | null;
   /**
-   * Share of the received and sent value that could not be followed beyond a hub without a label, 0 to 1; null if it is too small
-   * for a reason.
+   * The relevant parts that were not followed, in the order of the reasons. If a sweep computed the entry, no share was cut off,
+   * because a sweep has no limit.
    */
-  readonly hubShare: { readonly in: number | null; readonly out: number | null };
-  /**
-   * The same for the share that was left when a walk reached its limit. Also null if a sweep computed the entry, because a sweep
-   * has no limit.
-   */
-  readonly cutShare: { readonly in: number | null; readonly out: number | null };
+  readonly unfollowed: readonly UnfollowedPart[];
   /** Dealings that ended before the other party was designated. */
   readonly earlier: readonly EarlierDealing[];
   /** Reasons without points that come from single transfers: forged ones, and look-alike addresses. */
@@ -59,8 +55,7 @@ export const NO_EXPOSURE: ExposureVerdict = {
   factors: [],
   pointsWithoutDerived: null,
   factorsLeftOut: null,
-  hubShare: { in: null, out: null },
-  cutShare: { in: null, out: null },
+  unfollowed: [],
   earlier: [],
   notes: [],
 };

@@ -13,7 +13,7 @@ import {
 import type { Weighing } from '../graph/kernels/rows.ts';
 import type { KernelWorkspace } from '../graph/kernels/workspace.ts';
 import type { Direction, Flow } from '../graph/transfers.ts';
-import type { Unfollowed } from '../risk/reasons.ts';
+import type { Unfollowed, WalkBounds } from '../risk/reasons.ts';
 import type { ExposureEvidence } from '../risk/score.ts';
 import type { Exposure, ExposureCategory, ScreeningAnswer, StoppedFlow } from './answers.ts';
 import {
@@ -45,10 +45,12 @@ import {
 } from './weighing.ts';
 
 /** Limits of walks, as reasons report them. */
-export const WALK_BOUNDS = {
+export const WALK_BOUNDS: WalkBounds = {
   degreeMax: LIMITS.counterpartiesMax,
   nodesMax: LIMITS.exposureNodesMax,
-} as const;
+  assetsMax: LIMITS.exposureAssetsMax,
+  assetNodesMax: LIMITS.exposureAssetNodesMax,
+};
 
 /** One direction of an address, as far as money was followed. */
 export interface FollowedSide {
@@ -78,6 +80,9 @@ export interface FollowOptions {
   readonly derived: DerivedReading;
 }
 
+/** Of a direction that was followed to its end. */
+export const ALL_FOLLOWED: Unfollowed = { asset: null, hub: 0, cut: 0, valueUsd: null };
+
 const sharesOf = (stops: readonly { readonly share: number }[]): number =>
   stops.reduce((sum, { share }) => sum + share, 0);
 
@@ -89,21 +94,11 @@ const sharesOf = (stops: readonly { readonly share: number }[]): number =>
 export const unfollowedOf = (
   basis: DirectionBasis,
   value: number,
-  { hub, cut }: Omit<Unfollowed, 'valueUsd'>,
+  { hub, cut }: Pick<Unfollowed, 'hub' | 'cut'>,
 ): Unfollowed =>
   isDustAlone(basis)
-    ? { hub: 0, cut: 0, valueUsd: null }
-    : { hub, cut, valueUsd: basis.basis === 'USD' ? value : null };
-
-/**
- * Returns the parts that were not followed of a direction in which nothing has a price: the worst of its assets decides. Beside
- * priced value such assets are no reason to warn, because nothing shows that they are worth anything.
- */
-export const worstUnfollowed = (assets: readonly Unfollowed[]): Unfollowed => ({
-  hub: Math.max(0, ...assets.map(({ hub }) => hub)),
-  cut: Math.max(0, ...assets.map(({ cut }) => cut)),
-  valueUsd: null,
-});
+    ? { ...ALL_FOLLOWED, asset: basis.asset }
+    : { asset: basis.asset, hub, cut, valueUsd: basis.basis === 'USD' ? value : null };
 
 /**
  * Follows money in one direction through addresses without a label, until it reaches a labelled one. Each asset without a price
@@ -122,7 +117,7 @@ export function follow(
         start: node,
         direction,
         maxHops,
-        ...WALK_BOUNDS,
+        degreeMax: LIMITS.counterpartiesMax,
         weighing: weighingBy,
         ...by,
       },
@@ -149,29 +144,25 @@ export function follow(
     const cut = own.isService ? 0 : sharesOf(stops.filter(({ reason }) => reason === 'BUDGET'));
     return unfollowedOf(measured, total, { hub: sharesOf(hubs), cut });
   };
-  const apart = basis.followedApart.flatMap((asset): FollowedSide[] => {
+  const apart = basis.followedApart.map((asset): FollowedSide => {
     const measured = basisApart(asset, basis);
-    // Dust, whatever its price.
-    if (measured.unpriced.length === 0) return [];
     const found = through(weighing, {
       asset: asset.assetId as number,
       nodesMax: LIMITS.exposureAssetNodesMax,
     });
     const transfers = measured.unpriced.reduce((sum, one) => sum + one.transfers, 0);
-    return [
-      {
-        direction,
-        flow: { transfers, unpricedTransfers: transfers, valueUsd: null, byAsset: [] },
-        basis: measured,
-        value: found.total,
-        rows: found.rows,
-        unknownShare: found.unknown.share,
-        unfollowed: unfollowedIn(measured, found),
-        stops: found.stops,
-        isComplete: found.isComplete,
-        apart: [],
-      },
-    ];
+    return {
+      direction,
+      flow: { transfers, unpricedTransfers: transfers, valueUsd: null, byAsset: [] },
+      basis: measured,
+      value: found.total,
+      rows: found.rows,
+      unknownShare: found.unknown.share,
+      unfollowed: unfollowedIn(measured, found),
+      stops: found.stops,
+      isComplete: found.isComplete,
+      apart: [],
+    };
   });
   return {
     direction,
@@ -180,10 +171,7 @@ export function follow(
     value: result.total,
     rows: result.rows,
     unknownShare: result.unknown.share,
-    unfollowed:
-      basis.basis === 'UNKNOWN'
-        ? worstUnfollowed(apart.map((side) => side.unfollowed))
-        : unfollowedIn(basis, result),
+    unfollowed: unfollowedIn(basis, result),
     // If only assets that are followed separately moved, they have the stops.
     stops: apart.length > 0 && basis.basis === 'UNKNOWN' ? [] : result.stops,
     isComplete: result.isComplete,
@@ -199,7 +187,7 @@ export const nothingFollowed = (direction: Direction, flow: Flow): FollowedSide 
   value: 0,
   rows: [],
   unknownShare: 0,
-  unfollowed: { hub: 0, cut: 0, valueUsd: null },
+  unfollowed: ALL_FOLLOWED,
   stops: [],
   isComplete: true,
   apart: [],

@@ -50,6 +50,8 @@ export interface DirectionBasis extends RowBasis {
   readonly unpriced: readonly UnpricedAsset[];
   /** Assets without a price that are followed in addition, each by its own amounts, in this order. */
   readonly followedApart: readonly RowBasis[];
+  /** True if more such assets moved than are followed. */
+  readonly isAssetLeft: boolean;
 }
 
 export const NOTHING_MOVED: DirectionBasis = {
@@ -61,6 +63,7 @@ export const NOTHING_MOVED: DirectionBasis = {
   dust: 0,
   unpriced: [],
   followedApart: [],
+  isAssetLeft: false,
 };
 
 /** Returns the basis of a direction if only one of its assets is followed. */
@@ -68,6 +71,7 @@ export const basisApart = (basis: RowBasis, { unpriced }: DirectionBasis): Direc
   ...basis,
   unpriced: unpriced.filter(({ asset }) => asset === basis.asset),
   followedApart: [],
+  isAssetLeft: false,
 });
 
 /** Returns the assets without a price that are not followed, and are judged only by direct counterparties. */
@@ -85,6 +89,7 @@ export function directionBasis(
   direction: Direction,
   weighing: Weighing,
 ): DirectionBasis {
+  const { exposureAssetsMax } = LIMITS;
   const rows = new RowReader(graph, weighing);
   const others = rows.evidenceSums(node, OPPOSITE[direction]);
   const unpriced = rows
@@ -98,9 +103,13 @@ export function directionBasis(
     })
     // Such a small amount is dust, whatever the price.
     .filter(({ asset, amount }) => amount >= (weighing.dustAmount?.(asset) ?? 0));
-  const followedApart =
-    unpriced.length === 0 ? [] : rows.apartOf(node, direction).slice(0, LIMITS.exposureAssetsMax);
-  return { ...rows.basisOf(node, direction), unpriced, followedApart };
+  const apart = unpriced.length === 0 ? [] : rows.apartOf(node, direction).filter((one) => !one.isDust);
+  return {
+    ...rows.basisOf(node, direction),
+    unpriced,
+    followedApart: apart.slice(0, exposureAssetsMax),
+    isAssetLeft: apart.length > exposureAssetsMax,
+  };
 }
 
 /** Returns true if all that moved in the direction is dust. */

@@ -17,6 +17,7 @@ import {
   addressOf,
   createExposureWorld,
   type ExposureWorld,
+  MANY_UNPRICED,
   randomLabels,
   randomTransfers,
   type WorldLabel,
@@ -177,6 +178,137 @@ describe('an exposure index', () => {
       expect(verdict).toBe('warning');
     }
   }, 60_000);
+
+  it('names a token without a price that passed a hub, whatever moved beside it, and no dust of it', async () => {
+    const payers = 10_001;
+    const [token] = MANY_UNPRICED as [string];
+    let count = 0;
+    const move = (from: number, to: number, asset: string, amount: bigint, valueUsd: number | null) => ({
+      ...(randomTransfers(1, 2, 1, count++)[0] as Transfer),
+      ...{ from: addressOf(from), to: addressOf(to), asset, amount, valueUsd },
+    });
+    const ether = (from: number, to: number, valueUsd: number): Transfer =>
+      move(from, to, 'ETH', BigInt(valueUsd) * 10n ** 15n, valueUsd);
+    const [bad, hub, other, exchange] = [0, 20_000, 20_001, 20_002];
+    const fortune = 10n ** 24n;
+    const [beside, sender, dusty, alone, little] = [20_003, 20_004, 20_005, 20_006, 20_007];
+    const transfers = [
+      ...Array.from({ length: payers }, (_, at) => ether(at, hub, 2)),
+      move(bad, hub, token, fortune, null),
+      move(hub, alone, token, fortune, null),
+      ...[move(hub, beside, token, fortune, null), ether(other, beside, 5)],
+      ...[move(sender, hub, token, fortune, null), ether(sender, exchange, 5)],
+      ...[move(hub, dusty, token, 1n, null), ether(exchange, dusty, 2_000)],
+      // Less than a tenth of what came of the token.
+      ...[move(hub, little, token, 9n * 10n ** 18n, null), move(exchange, little, token, 10n ** 20n, null)],
+      ether(exchange, little, 50),
+    ];
+    const built = await open(transfers, [
+      { node: bad, category: 'MIXER', confidence: 0.9, source: 'graphsense', entity: 'mixer' },
+      { node: exchange, category: 'EXCHANGE', confidence: 0.9, source: 'graphsense', entity: 'exchange' },
+    ]);
+    await built.build();
+    const bothOf = comparing(built);
+    const messages = (node: number): string[] => {
+      const { walked, read, verdict } = bothOf(addressOf(node));
+      expect(read, `address ${node}`).toEqual(walked);
+      const found = read.reasons.filter(({ code }) => code === 'HUB_NOT_FOLLOWED');
+      expect(verdict, `address ${node}`).toBe(found.length > 0 ? 'warning' : 'safe');
+      return found.map(({ message }) => message);
+    };
+    const why =
+      'could not be followed: it passed addresses without a label that have more than 10000 counterparties.';
+    for (const node of [alone, beside])
+      expect(messages(node)).toEqual([`100 % of the ${token} (no price) received ${why}`]);
+    expect(messages(sender)).toEqual([`100 % of the ${token} (no price) sent ${why}`]);
+    for (const node of [dusty, little]) expect(messages(node)).toEqual([]);
+  }, 60_000);
+
+  it('says that more tokens without a price moved than are followed, and counts no dust among them', async () => {
+    const [bad, mid, other, exchange] = [0, 1, 2, 3];
+    const [dusted, crowded, clean, few, trader, sender] = [10, 11, 12, 13, 14, 15];
+    const followed = 16;
+    const token = MANY_UNPRICED[23] as string;
+    const whole = 10n ** 18n;
+    let count = 0;
+    const move = (
+      from: number,
+      to: number,
+      asset: string,
+      amount: bigint,
+      valueUsd: number | null = null,
+    ) => ({
+      ...(randomTransfers(1, 2, 1, count++)[0] as Transfer),
+      ...{ from: addressOf(from), to: addressOf(to), asset, amount, valueUsd },
+    });
+    const others = (to: number, amount: bigint, tokens = 23): Transfer[] =>
+      MANY_UNPRICED.slice(0, tokens).flatMap((asset) => [1, 2].map(() => move(other, to, asset, amount)));
+    const transfers = [
+      ...others(dusted, 1n),
+      ...others(crowded, whole),
+      ...others(trader, whole),
+      // The last token that the graph meets.
+      ...[dusted, crowded, trader].flatMap((to) => [
+        move(bad, mid, token, 10n ** 6n * whole),
+        move(mid, to, token, 10n ** 6n * whole),
+        move(exchange, to, 'ETH', whole, 50),
+      ]),
+      // What an address sent itself comes before what others sent it, and dust that it sent does not.
+      ...[move(trader, other, token, whole), move(crowded, other, token, 1n)],
+      ...others(clean, whole, followed + 1),
+      ...others(few, whole, followed),
+      ...MANY_UNPRICED.map((asset) => move(sender, other, asset, whole)),
+      move(sender, exchange, 'ETH', whole, 50),
+      // A service trades with everybody.
+      ...others(exchange, whole),
+    ];
+    const built = await open(transfers, [
+      { node: bad, category: 'MIXER', confidence: 0.9, source: 'graphsense', entity: 'mixer' },
+      { node: exchange, category: 'EXCHANGE', confidence: 0.9, source: 'graphsense', entity: 'exchange' },
+    ]);
+    await built.build();
+    const bothOf = comparing(built);
+    const codesOf = (node: number): readonly string[] => {
+      const { walked, read, verdict } = bothOf(addressOf(node));
+      expect(read, `address ${node}`).toEqual(walked);
+      const codes = read.reasons.map(({ code }) => code);
+      if (codes.includes('WALK_CUT')) expect(verdict, `address ${node}`).toBe('warning');
+      return codes;
+    };
+    expect(codesOf(dusted)).toEqual(['EXPOSURE']);
+    expect(codesOf(crowded)).toEqual(['WALK_CUT']);
+    expect(codesOf(clean)).toEqual(['WALK_CUT']);
+    expect(codesOf(few)).toEqual([]);
+    expect(codesOf(exchange)).not.toContain('WALK_CUT');
+    expect(codesOf(trader)).toEqual(['EXPOSURE', 'WALK_CUT']);
+    expect(codesOf(sender)).toEqual(['WALK_CUT']);
+    expect(bothOf(addressOf(sender)).read.reasons[0]?.message).toBe(
+      'More than 16 assets without a price were sent: of the others, only direct counterparties were examined. The answer is partial.',
+    );
+  });
+
+  let cut = 0;
+  for (let seed = 1; seed <= 6; seed++)
+    it(`says what a walk says if addresses move many tokens without a price (${seed})`, async () => {
+      const nodes = 12;
+      const transfers = randomTransfers(seed, nodes, 2_000, 0, MANY_UNPRICED).map((transfer, at) =>
+        // Some tokens of an address are dust by their amount.
+        MANY_UNPRICED.includes(transfer.asset) && at % 2 > 0 ? { ...transfer, amount: 1n } : transfer,
+      );
+      const built = await open(transfers, randomLabels(seed, nodes, 0.3));
+      await built.build();
+      const bothOf = comparing(built);
+      for (let node = 0; node < nodes; node++) {
+        const { walked, read } = bothOf(addressOf(node));
+        expect(read, `address ${node}`).toEqual(walked);
+        if (read.reasons.some(({ message }) => message.startsWith('More than 16 assets'))) cut++;
+      }
+    });
+
+  it('met addresses with more tokens than are followed', () => {
+    expect(cut).toBeGreaterThan(5);
+    expect(cut).toBeLessThan(6 * 12);
+  });
 
   it('is not used if it is of another format, and is built again', async () => {
     const built = await open(randomTransfers(2, 10, 30), randomLabels(2, 10, 0.3));

@@ -23,8 +23,12 @@ const recordOf = (earlier: readonly EarlierDealing[]): ExposureRecord => ({
   pointsWithoutDerived: null,
   factorsLeftOut: null,
   notes: [],
-  hubShare: { in: null, out: 0.25 },
-  cutShare: { in: 0.5, out: null },
+  unfollowed: [
+    { code: 'WALK_CUT', direction: 'in', asset: null, share: 0.5 },
+    { code: 'WALK_CUT', direction: 'in', asset: null, share: null },
+    { code: 'HUB_NOT_FOLLOWED', direction: 'out', asset: null, share: 0.25 },
+    { code: 'HUB_NOT_FOLLOWED', direction: 'out', asset: '0xabc', share: 1 },
+  ],
   earlier,
   flows: { in: false, out: true },
 });
@@ -122,8 +126,7 @@ describe('an entry of an exposure index', () => {
   it('is asked for if it has such a dealing alone', () => {
     const alone = {
       ...recordOf(earlier),
-      hubShare: { in: null, out: null },
-      cutShare: { in: null, out: null },
+      unfollowed: [],
       flows: { in: false, out: false },
     };
     expect(isEmptyRecord(alone)).toBe(false);

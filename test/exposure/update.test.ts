@@ -18,6 +18,7 @@ import {
   addressOf,
   createExposureWorld,
   type ExposureWorld,
+  MANY_UNPRICED,
   randomLabels,
   randomTransfers,
   TOKEN,
@@ -127,6 +128,23 @@ function settle(updater: ExposureUpdater): void {
 
 describe('an index that is kept up to date', () => {
   let earlier = 0;
+  for (let seed = 1; seed <= 4; seed++)
+    it(`says what walks say after more transfers of many tokens without a price (${seed})`, async () => {
+      const nodes = 12;
+      const transfers = withPrices(randomTransfers(seed, nodes, 1_600, 0, MANY_UNPRICED)).map(
+        (transfer, at) =>
+          // Some tokens of an address are dust by their amount, and some no longer are after more transfers.
+          MANY_UNPRICED.includes(transfer.asset) && at % 2 > 0
+            ? { ...transfer, amount: at % 4 === 1 ? 1n : 10n ** 12n / 2n }
+            : transfer,
+      );
+      const { built, updater } = await keep(transfers.slice(0, 1_500), randomLabels(seed, nodes, 0.2));
+      for (let from = 1_500; from < 1_600; from += 25) {
+        await built.deps.transfers.ingest(transfers.slice(from, from + 25));
+        settle(updater);
+        expectCurrent(built, nodes);
+      }
+    });
   for (let seed = 1; seed <= 16; seed++)
     it(`says what walks say after more transfers (${seed})`, async () => {
       const nodes = 40;

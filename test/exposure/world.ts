@@ -40,6 +40,12 @@ export const TOKEN = '0xdAC17F958D2ee523a2206206994597C13D831ec7';
 
 /** Tokens that count and never have a price. */
 export const UNPRICED = ['1', '2', '3'].map((digit) => `0x${digit.repeat(40)}`);
+/** More of them than a walk follows. They have decimals, so that amounts below a limit are dust. */
+export const MANY_UNPRICED = Array.from(
+  { length: 24 },
+  (_, at) => `0x${'5'.repeat(38)}${at.toString().padStart(2, '0')}`,
+);
+const isUnpriced = (asset: string): boolean => UNPRICED.includes(asset) || MANY_UNPRICED.includes(asset);
 
 /** Each looks like the next or the one before: the first and last characters agree. */
 export const addressOf = (number: number): string => {
@@ -133,9 +139,8 @@ export async function createExposureWorld(
     clusters: { clusterOf: () => null },
     bridges: loadBridges(),
     assets: {
-      isKnown: (_chain: string, asset: string) =>
-        asset === 'ETH' || asset === TOKEN || UNPRICED.includes(asset),
-      decimalsOf: () => null,
+      isKnown: (_chain: string, asset: string) => asset === 'ETH' || asset === TOKEN || isUnpriced(asset),
+      decimalsOf: (_chain: string, asset: string) => (MANY_UNPRICED.includes(asset) ? 18 : null),
       priceStatusAt: () => 'EXACT' as const,
       lastPriceAt: () => null,
     },
@@ -198,14 +203,24 @@ const HOUR_MS = 3_600_000;
 /** Between two transfers: so far apart that designations come between them. */
 const STEP_MS = 2 * HOUR_MS;
 
-/** Random transfers among few addresses, so that there are cycles, self-transfers and repeated pairs; all kinds of value. */
-export function randomTransfers(seed: number, nodes: number, count: number, first = 0): Transfer[] {
+/**
+ * Random transfers among few addresses, so that there are cycles, self-transfers and repeated pairs; all kinds of value.
+ *
+ * @param tokens - tokens without a price
+ */
+export function randomTransfers(
+  seed: number,
+  nodes: number,
+  count: number,
+  first = 0,
+  tokens: readonly string[] = UNPRICED,
+): Transfer[] {
   const next = seededUint32(seed);
   const draw = (below: number): number => next() % below;
   return Array.from({ length: count }, (_, at): Transfer => {
     const index = first + at;
     const kind = draw(12);
-    const unpriced = UNPRICED[draw(UNPRICED.length)] as string;
+    const unpriced = tokens[draw(tokens.length)] as string;
     const asset = kind < 4 ? 'ETH' : kind < 6 ? TOKEN : kind < 10 ? unpriced : SPAM;
     const receiver = draw(nodes);
     // Some receive nothing but small sums.

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { exposureReasons, relevantShare, unfollowedReason } from '../../src/risk/reasons.ts';
+import {
+  exposureReasons,
+  greaterUnfollowed,
+  relevantParts,
+  relevantShare,
+  unfollowedReason,
+} from '../../src/risk/reasons.ts';
 import type { ScoreFactor } from '../../src/risk/score.ts';
 import { policy } from './evidence.ts';
 
@@ -82,18 +88,42 @@ describe('the reason of an exposure', () => {
 });
 
 describe('the reason of value that could not be followed', () => {
-  const bounds = { degreeMax: 10_000, nodesMax: 1_000 };
+  const bounds = { degreeMax: 10_000, nodesMax: 1_000, assetsMax: 16, assetNodesMax: 500 };
 
   it('says how much of which direction ended where', () => {
-    expect(unfollowedReason('HUB_NOT_FOLLOWED', { direction: 'in', share: 0.12345 }, bounds)).toEqual({
+    const hub = { code: 'HUB_NOT_FOLLOWED', direction: 'in', asset: null, share: 0.12345 } as const;
+    expect(unfollowedReason(hub, bounds)).toEqual({
       severity: 'MEDIUM',
       category: 'UNKNOWN',
       message:
         '12.35 % of the value received could not be followed: it passed addresses without a label that have more than 10000 counterparties.',
     });
-    expect(unfollowedReason('WALK_CUT', { direction: 'out', share: 1 }, bounds).message).toBe(
+    const cut = { code: 'WALK_CUT', direction: 'out', asset: null, share: 1 } as const;
+    expect(unfollowedReason(cut, bounds).message).toBe(
       '100 % of the value sent could not be followed: the walk reached its limit of 1000 addresses. The answer is partial.',
     );
+    expect(unfollowedReason({ ...cut, asset: 'LINK' }, bounds).message).toBe(
+      '100 % of the LINK (no price) sent could not be followed: the walk reached its limit of 500 addresses. The answer is partial.',
+    );
+    expect(unfollowedReason({ ...cut, share: null }, bounds).message).toBe(
+      'More than 16 assets without a price were sent: of the others, only direct counterparties were examined. The answer is partial.',
+    );
+  });
+
+  it('is given for each asset by itself, from a share of it on, in the greater of two readings', () => {
+    const main = { asset: null, hub: 0.01, cut: 0, valueUsd: 100 };
+    const of = (asset: string, hub: number, cut = 0) => ({ asset, hub, cut, valueUsd: null });
+    const all = greaterUnfollowed([main, of('A', 0.05), of('B', 0.2)], [main, of('A', 0.5), of('B', 0.1, 1)]);
+    expect(all).toEqual([main, of('A', 0.5), of('B', 0.2, 1)]);
+    expect(greaterUnfollowed(all, [])).toBe(all);
+    const part = { direction: 'in', share: 1 } as const;
+    expect(relevantParts('in', all, true, policy)).toEqual([
+      { ...part, code: 'HUB_NOT_FOLLOWED', asset: 'A', share: 0.5 },
+      { ...part, code: 'HUB_NOT_FOLLOWED', asset: 'B', share: 0.2 },
+      { ...part, code: 'WALK_CUT', asset: 'B' },
+      { ...part, code: 'WALK_CUT', asset: null, share: null },
+    ]);
+    expect(relevantParts('in', [main, of('A', 0.05)], false, policy)).toEqual([]);
   });
 
   it('is given from a share of the direction on, or from a sum in USD on', () => {

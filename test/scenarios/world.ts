@@ -21,7 +21,7 @@ export interface ScenarioLabel {
 
 /**
  * One transfer, or `count` of them: sender, receiver (null: none, as for a mint or a burn), `amount ASSET`, date. A role that
- * ends in `#` is another address for each of them.
+ * ends in `#` is another address for each of them, and so is `LISTED#` another asset.
  */
 export type ScenarioTransfer = readonly [
   from: string | null,
@@ -98,8 +98,38 @@ const TOKENS: Readonly<Record<string, readonly [contract: string, decimals: numb
   'ETH WETH': ['0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2', 18],
   'ETH UNI': ['0x1f9840a85d5af5bf1d1762f925bdaddc4201f984', 18],
   'ETH AAVE': ['0x7fc66500c84a76ad7e9c93437bfc5ac33e2ddae9', 18],
+  'ETH LINK': ['0x514910771af9ca656af840dff83e8264ecf986ca', 18],
   'TRON USDT': ['TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t', 6],
 };
+
+/** Tokens of Ethereum that the shipped list has, all of 18 decimals and without a price: LISTED0 and so on. */
+const LISTED: readonly string[] = [
+  '0x0d8775f648430679a709e98d2b0cb6250d2887ef',
+  '0x0f5d2fb29fb7d3cfee444a200298f468908cc942',
+  '0x0bc529c00c6401aef6d220be8c6ea1667f6ad93e',
+  '0x111111111117dc0aa78b770fa6a738034120c302',
+  '0x3845badade8e6dff049820680d1f14bd3903a5d0',
+  '0x4d224452801aced8b2f0aebe155379bb5d594381',
+  '0x5a98fcbea516cf06857215779fd812ca3bef1b32',
+  '0x6b3595068778dd592e39a122f4f5a5cf09c90fe2',
+  '0x7d1afa7b718fb893db30a3abc0cfc608aacfebb0',
+  '0x92d6c1e31e14520e676a687f0a93788b716beff5',
+  '0x95ad61b0a150d79219dcf64e1e6cc01f0b64c4ce',
+  '0x9f8f72aa9304c8b593d555f12ef6589cc3a579a2',
+  '0xb50721bcf8d664c30412cfbc6cf7a15145234ad1',
+  '0xbb0e17ef65f82ab018d8edd776e8dd940327b28b',
+  '0xbbbbca6a901c926f240b89eacb641d8aec7aeafd',
+  '0xc011a73ee8576fb46f5e1c5751ca3b9fe0af2a6f',
+  '0xc18360217d8f7ab5e7c516566761ea12ce7f9d72',
+  '0xd33526068d116ce69f19a9ee46f0bd304f21a51f',
+  '0xd533a949740bb3306d119cc777fa900ba034cd52',
+  '0xe41d2489571d322189246dafa5ebde1f4699f498',
+  '0xf57e7e7c23978c3caec3c3548e3d615c346e79ff',
+  '0xba100000625a3754423978a60c9317c58a424e3d',
+  '0xc00e94cb662c3520282e6f5717214004a7f26888',
+  '0xc944e90c64b2c07662a292be6244bdf05cda44a7',
+  '0xd26114cd6ee289accf82350c8d8487fedb8a0c07',
+];
 
 interface Asset {
   readonly asset: string;
@@ -110,6 +140,8 @@ function assetOf(chain: string, symbol: string): Asset {
   const token = TOKENS[`${chain} ${symbol}`];
   if (token) return { asset: token[0], decimals: token[1] };
   const row = chainOf(parseChainId(chain));
+  const [, number] = /^LISTED(\d+)$/.exec(symbol) ?? [];
+  if (number !== undefined) return { asset: LISTED[Number(number) % LISTED.length] as string, decimals: 18 };
   if (symbol.startsWith('FAKE')) return { asset: addressOf(chain, symbol), decimals: 18 };
   return { asset: row.symbol, decimals: row.decimals };
 }
@@ -133,7 +165,7 @@ function transferRows(scenario: Scenario): object[] {
       const party = (role: string | null): string | null =>
         role === null ? null : roleAddress(scenario, role.endsWith('#') ? `${role}${index}` : role);
       const hash = hex(bytesOf(`${id} ${at} ${index}`, 32));
-      const { asset, decimals, amount } = amountOf(text, chain);
+      const { asset, decimals, amount } = amountOf(text.replace('#', String(index)), chain);
       return {
         txHash: isEvmText(chain) ? `0x${hash}` : hash,
         position: 'value',

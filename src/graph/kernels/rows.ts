@@ -43,6 +43,12 @@ export interface RowBasis {
   readonly dust: number;
 }
 
+/** The weighing of an unpriced asset by its amount, in a direction that is weighed by something else. */
+export interface ApartBasis extends RowBasis {
+  /** True if its whole flow is below `dustAmount`: addresses pass such an asset on, but no walk begins with it. */
+  readonly isDust: boolean;
+}
+
 /** The part of an edge that moved on or after a day. */
 export interface EdgeSince {
   /** In the unit of the given rates. */
@@ -100,6 +106,7 @@ export class RowReader {
   readonly #weighing: Weighing;
   readonly #seenUntilMs: number;
   readonly #known = new Map<number, boolean>();
+  readonly #dustAmounts = new Map<number, number>();
   #node: NodeId = 0;
   #sums: Readonly<Record<Direction, readonly AssetSums[]>> = { in: [], out: [] };
 
@@ -152,24 +159,42 @@ export class RowReader {
   }
 
   /**
-   * Returns the unpriced assets that moved in a direction which is weighed by something else, each weighed by its amount. Assets that also
-   * moved in the other direction come first, then those with the most transfers: worthless assets sent by strangers come after those the
-   * address trades. An asset with hardly any flow in this direction compared with the other is dust as a whole, and left out.
+   * Returns the unpriced assets that moved in a direction which is weighed by something else, each weighed by its amount. An asset with
+   * hardly any flow in this direction compared with the other is left out. Assets that are dust by their amount come last. Of the others,
+   * those that moved in the other direction too (by more than dust) come first: only the address itself can send in its name. The
+   * rest is in the order in which the graph met the assets. The number of transfers and the amount do not count, because both are cheap.
    */
-  apartOf(node: NodeId, direction: Direction): RowBasis[] {
+  apartOf(node: NodeId, direction: Direction): ApartBasis[] {
     const unpriced = this.evidenceSums(node, direction).filter((flow) => !isPriced(flow) && flow.amount > 0);
     if (unpriced.length === 0) return [];
     const { assetId } = this.basisOf(node, direction);
     return unpriced
-      .map((flow) => ({ flow, other: this.#amountOf(node, OPPOSITE[direction], flow.asset) }))
+      .map((flow) => {
+        const other = this.#amountOf(node, OPPOSITE[direction], flow.asset);
+        const dust = this.#dustAmountOf(flow.asset);
+        return { flow, other, isDust: flow.amount < dust, isTraded: other > 0 && other >= dust };
+      })
       .filter(({ flow, other }) => flow.asset !== assetId && this.#isHeld(flow, other))
       .sort(
         (a, b) =>
-          Number(b.other > 0) - Number(a.other > 0) ||
-          b.flow.transfers - a.flow.transfers ||
+          Number(a.isDust) - Number(b.isDust) ||
+          Number(b.isTraded) - Number(a.isTraded) ||
           a.flow.asset - b.flow.asset,
       )
-      .map(({ flow, other }) => this.#byAmount(flow, other, new Map([[flow.asset, 1]])));
+      .map(({ flow, other, isDust }) => ({
+        ...this.#byAmount(flow, other, new Map([[flow.asset, 1]])),
+        isDust,
+      }));
+  }
+
+  /** Smallest units of an unpriced asset below which its whole flow is dust. */
+  #dustAmountOf(asset: number): number {
+    let amount = this.#dustAmounts.get(asset);
+    if (amount === undefined) {
+      amount = this.#weighing.dustAmount?.(this.#graph.assetName(asset)) ?? 0;
+      this.#dustAmounts.set(asset, amount);
+    }
+    return amount;
   }
 
   /**

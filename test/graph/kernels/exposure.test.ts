@@ -626,9 +626,15 @@ describe('by example', () => {
     expect(sharesByKey(result)).toEqual(new Map([['mixer', 1]]));
   });
 
-  it('follows first what an address moved both ways, then what moved often, and no asset that is dust', () => {
-    const weighing = { isEvidence: () => true, dustUsd: 1, dustShare: 1e-4 };
+  it('follows first what an address moved both ways, then what the graph met first, and dust last', () => {
+    const dustAmount = (asset: string): number => (/DUST/.test(asset) ? 10 : 0);
+    const weighing = { isEvidence: () => true, dustUsd: 1, dustShare: 1e-4, dustAmount };
     const graph = memoryGraph([
+      { from: 2, to: 1, asset: 'DUST', amount: 9, unpriced: 99, transfers: 99 },
+      { from: 1, to: 3, asset: 'DUST', amount: 9, unpriced: 1 },
+      { from: 2, to: 1, asset: 'SENT DUST', amount: 10, unpriced: 1 },
+      { from: 1, to: 3, asset: 'SENT DUST', amount: 9, unpriced: 1 },
+      { from: 2, to: 1, asset: 'RARE', amount: 1, unpriced: 1 },
       { from: 2, to: 1, asset: 'OFTEN', amount: 1, unpriced: 50, transfers: 50 },
       { from: 2, to: 1, asset: 'ONCE', amount: 10 ** 9, unpriced: 1 },
       { from: 2, to: 1, asset: 'DEALT', amount: 5, unpriced: 2, transfers: 2 },
@@ -638,12 +644,23 @@ describe('by example', () => {
       { from: 2, to: 1, asset: 'ETH', amount: 10 ** 6, valueUsd: 5 },
     ]);
     const rows = new RowReader(graph, weighing);
-    expect(rows.apartOf(1, 'in').map(({ asset, total, dust }) => [asset, total, dust])).toEqual([
-      ['DEALT', 5, 5e-4],
-      ['OFTEN', 1, 1e-4],
-      ['ONCE', 10 ** 9, 10 ** 5],
+    expect(rows.apartOf(1, 'in').map(({ asset, total, isDust }) => [asset, total, isDust])).toEqual([
+      ['DEALT', 5, false],
+      ['SENT DUST', 10, false],
+      ['RARE', 1, false],
+      ['OFTEN', 1, false],
+      ['ONCE', 10 ** 9, false],
+      ['DUST', 9, true],
     ]);
-    expect(rows.apartOf(1, 'out').map(({ asset }) => asset)).toEqual(['DEALT', 'SWAPPED']);
+    expect(rows.apartOf(1, 'in').map(({ dust }) => dust)).toEqual(
+      [5, 10, 1, 1, 10 ** 9, 9].map((amount) => amount * 1e-4),
+    );
+    expect(rows.apartOf(1, 'out').map(({ asset }) => asset)).toEqual([
+      'DEALT',
+      'SWAPPED',
+      'SENT DUST',
+      'DUST',
+    ]);
     // The asset by which the whole direction is weighed is not listed apart.
     expect(rows.basisOf(3, 'in')).toMatchObject({ basis: 'UNKNOWN' });
     expect(new RowReader(memoryGraph([{ from: 2, to: 1, unpriced: 1 }]), weighing).apartOf(1, 'in')).toEqual(
