@@ -17,6 +17,7 @@ import {
   absorbs,
   attributionAt,
   type DerivedReading,
+  isBridge,
   UNATTRIBUTED,
 } from './attribution.ts';
 import { priceOf } from './price-shown.ts';
@@ -585,7 +586,7 @@ export function historicalServices(sides: readonly Side[]): ScreeningAnswer['his
 
 /** Returns the direct dealings with bridges. */
 export function bridgeActivity(sides: readonly Side[]): ScreeningAnswer['bridgeActivity'] {
-  const bridges = attributedOf(sides).filter(({ attribution }) => attribution.category === 'BRIDGE');
+  const bridges = attributedOf(sides).filter(({ attribution }) => isBridge(attribution));
   return {
     bridges: [...new Set(bridges.flatMap(({ attribution }) => attribution.entity?.name ?? []))].sort(),
     inUsd: usdOf(bridges, 'in'),
