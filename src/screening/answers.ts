@@ -44,7 +44,7 @@ export const REASON_CODES = [
   'SPOOFABLE_TRANSFER',
   /** Transfers without value from an address that looks like a counterparty. */
   'ADDRESS_POISONING',
-  /** All dealings with a designated party ended before its designation. */
+  /** There were dealings with a designated party before its designation; they count with their earlier category. */
   'BEFORE_DESIGNATION',
   /** A walk ended at an unlabelled address with too many counterparties. */
   'HUB_NOT_FOLLOWED',

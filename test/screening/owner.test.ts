@@ -313,7 +313,7 @@ describe('dealings with a designated owner', () => {
         code: 'BEFORE_DESIGNATION',
         severity: 'LOW',
         category: 'EXCHANGE',
-        message: expect.stringMatching(/HTX on 2026-05-25, before UK .* 2026-05-26/),
+        message: expect.stringMatching(/HTX until 2026-05-25, before UK .* 2026-05-26/),
       },
     ]);
     expect(kyt).toMatchObject({ decision: 'ALLOW', flags: [] });
@@ -353,7 +353,9 @@ describe('dealings with a designated owner', () => {
     expect(screening.reasons).toContainEqual(
       expect.objectContaining({
         code: 'BEFORE_DESIGNATION',
-        message: expect.stringContaining('on 2026-01-10'),
+        message: expect.stringMatching(
+          /^Dealt with HTX until 2026-01-10, before UK .*: these earlier dealings /,
+        ),
       }),
     );
   });
@@ -364,7 +366,9 @@ describe('dealings with a designated owner', () => {
     expect(screening.reasons).toContainEqual(
       expect.objectContaining({
         code: 'BEFORE_DESIGNATION',
-        message: expect.stringContaining('on 2026-02-11'),
+        message: expect.stringMatching(
+          /^Dealt with HTX until 2026-02-11, before UK .*: these earlier dealings /,
+        ),
       }),
     );
     expect(screening.topCounterparties.map(({ txCount }) => txCount)).toEqual([3, 1]);
