@@ -46,6 +46,8 @@ export const REASON_CODES = [
   'ADDRESS_POISONING',
   /** There were dealings with a designated party before its designation; they count with their earlier category. */
   'BEFORE_DESIGNATION',
+  /** Dealings since the designation with an address that an uncertain label attributes to a designated party. */
+  'SUSPECTED_OWNER',
   /** A walk ended at an unlabelled address with too many counterparties. */
   'HUB_NOT_FOLLOWED',
   /** A walk reached its limit of addresses before it was complete. */

@@ -17,7 +17,7 @@ import type { SanctionsList } from '../sources/records.ts';
 import type { EntitySummary, ExposureCategory } from './answers.ts';
 import { labelEvidence, ownershipEvidence } from './judge.ts';
 import { unsettledLabels } from './label-conflicts.ts';
-import { isHistory, isSanctionHit, sanctionsEntries } from './sanctions-detail.ts';
+import { isHistory, isSanctionHit, isSuspectedOwner, sanctionsEntries } from './sanctions-detail.ts';
 
 /**
  * The combined meaning of the labels of an address. Addresses with an equal attribution share one object; addresses without a
@@ -53,12 +53,28 @@ export interface Attribution {
    * the start of the day of the designation. Value that moved earlier has the attribution `before`.
    */
   readonly until?: { readonly fromMs: number; readonly before: Attribution | null } | undefined;
+  /** Set if a label attributes the address to a designated party, but not with enough confidence to make it sanctioned. */
+  readonly suspected?: SuspectedOwner | undefined;
   /** Points for owning the address, 0 to 100. */
   readonly points: number;
   /** Level of the points. */
   readonly riskLevel: RiskLevel;
   /** Set on the attribution that counts for dealings before a designation. */
   readonly designatedLater?: DesignatedLater;
+}
+
+/** A designated party to which an uncertain label attributes an address. */
+export interface SuspectedOwner {
+  readonly list: SanctionsList;
+  /** The list's id of the party. */
+  readonly entityId: string;
+  readonly entityName: string;
+  /** ISO date; null if not known: then dealings of any time count. */
+  readonly listedAt: string | null;
+  /** Source of the label. */
+  readonly source: string;
+  /** Confidence of the label, 0 to 1. */
+  readonly confidence: number;
 }
 
 /** A designation that came after dealings with the party. */
@@ -270,6 +286,21 @@ function laterDesignation(
   return earliest;
 }
 
+/** Returns the earliest designation of a party to which an uncertain label attributes the address. */
+function suspectedOwnerOf(labels: readonly Label[], asOf: string | null): SuspectedOwner | undefined {
+  if (!labels.some(({ sanctions }) => sanctions.length > 0)) return undefined;
+  let earliest: SuspectedOwner | undefined;
+  for (const entry of sanctionsEntries(labels, asOf)) {
+    if (!isSuspectedOwner(entry, asOf) || entry.attribution === undefined) continue;
+    const listedAt = entry.listedAt?.slice(0, 10) ?? null;
+    if (earliest !== undefined && (earliest.listedAt ?? '') <= (listedAt ?? '')) continue;
+    const { list, entityId, entityName, attribution } = entry;
+    const { source, confidence } = attribution;
+    earliest = { list, entityId, entityName, listedAt, source, confidence };
+  }
+  return earliest;
+}
+
 /** Returns the entity that the first label names, with the threat level of the label as which the address counts if that is graver. */
 function namedEntity(first: Label, counted: Label, asOf: string | null): EntitySummary | null {
   const named = summaryOf(first, asOf);
@@ -300,6 +331,7 @@ function attributeNow(labels: readonly Label[], policy: RiskPolicy, asOf: string
     class: label.class,
     isFirm,
     sanctioned: listed !== undefined,
+    suspected: listed === undefined ? suspectedOwnerOf(labels, asOf) : undefined,
     // A derived or weak label may be wrong about one of many addresses, so it never makes the address a service that ends walks.
     isService:
       policy.services.has(first.category) &&
@@ -359,7 +391,7 @@ class Interned {
   numberOf(found: Attribution): number {
     if (found === UNATTRIBUTED) return 0;
     const { key, confidence, points, jurisdiction, entity } = found;
-    const name = `${key}\n${confidence}\n${found.class}\n${points}\n${jurisdiction}\n${entity?.threatLevel}\n${found.isService}\n${JSON.stringify(found.until ?? null)}`;
+    const name = `${key}\n${confidence}\n${found.class}\n${points}\n${jurisdiction}\n${entity?.threatLevel}\n${found.isService}\n${JSON.stringify([found.until, found.suspected])}`;
     const shared = this.#numbers.get(name);
     if (shared !== undefined) return shared;
     const number = this.#known.push(found) - 1;
