@@ -10,7 +10,13 @@ import { threatOrder } from '../labels/categories.ts';
 import type { EvidenceClass } from '../labels/evidence-class.ts';
 import type { LabelReader } from '../labels/index/reader.ts';
 import type { Label } from '../labels/label.ts';
-import { combinedConfidence, isDecisive, type OwnershipEvidence } from '../risk/ownership.ts';
+import type { Category } from '../labels/taxonomy.ts';
+import {
+  combinedConfidence,
+  DECISIVE_CONFIDENCE,
+  isDecisive,
+  type OwnershipEvidence,
+} from '../risk/ownership.ts';
 import { type RiskLevel, type RiskPolicy, riskLevelOf } from '../risk/policy.ts';
 import { confidenceClass, isFirmLabel, isRisky, score } from '../risk/score.ts';
 import type { SanctionsList } from '../sources/records.ts';
@@ -89,6 +95,9 @@ export interface DesignatedLater {
   readonly listedAt: string;
   readonly source: string;
 }
+
+/** Combined confidences are products of floats, which differ in the last digits. */
+const CONFIDENCE_SLACK = 1e-9;
 
 export const UNATTRIBUTED: Attribution = {
   key: '',
@@ -211,10 +220,24 @@ function confidenceIn(label: Label, evidence: readonly OwnershipEvidence[]): num
   return Math.max(own.confidence, combinedConfidence(evidence.filter(isDecisive)));
 }
 
-/** A label, and the confidence with which it counts. */
+/** A label, and the category and confidence with which it counts. */
 interface CountedLabel {
   readonly label: Label;
+  readonly category: Category;
   readonly confidence: number;
+}
+
+/**
+ * Returns the category with which a label counts. A label of a category without harm that names a threat of level CRITICAL, and is
+ * believed, scores as CRITICAL by its threat: the category has no weight that says so, thus it counts as ILLICIT_ACTOR.
+ *
+ * @param confidence - with which the label counts
+ */
+function countedCategory(label: Label, confidence: number, policy: RiskPolicy): Category {
+  const isHarmless = threatOrder(policy.threats[label.category]) < threatOrder('HIGH');
+  const decides =
+    isDecisive(ownershipEvidence(label)) && confidence >= DECISIVE_CONFIDENCE - CONFIDENCE_SLACK;
+  return isHarmless && decides ? 'ILLICIT_ACTOR' : label.category;
 }
 
 /** Returns a label's class for comparison. A listing that does not sanction the address is no better than a published label. */
@@ -229,11 +252,14 @@ const comparedClass = ({ class: evidenceClass }: Label): EvidenceClass =>
 function gravestLabel(first: Label, current: readonly Label[], policy: RiskPolicy): CountedLabel {
   const unsettled = unsettledLabels(current);
   const evidence = unsettled.map(ownershipEvidence);
-  const countedAs = (label: Label): CountedLabel => ({ label, confidence: confidenceIn(label, evidence) });
+  const countedAs = (label: Label): CountedLabel => {
+    const confidence = confidenceIn(label, evidence);
+    return { label, category: countedCategory(label, confidence, policy), confidence };
+  };
   const isFirm = ({ label, confidence }: CountedLabel): boolean =>
     isFirmLabel({ class: label.class, confidence }, policy);
-  const severityOf = ({ label, confidence }: CountedLabel): number =>
-    isRisky(label.category, policy) ? policy.weights[label.category] * confidenceClass(confidence) : 0;
+  const severityOf = ({ category, confidence }: CountedLabel): number =>
+    isRisky(category, policy) ? policy.weights[category] * confidenceClass(confidence) : 0;
   const primary = countedAs(first);
   let gravest = primary;
   for (const label of unsettled) {
@@ -313,10 +339,11 @@ function attributeNow(labels: readonly Label[], policy: RiskPolicy, asOf: string
   const current = labels.filter((label) => !isHistory(label, asOf));
   const first = listed ?? current[0];
   if (first === undefined) return UNATTRIBUTED;
-  const counted =
-    listed === undefined ? gravestLabel(first, current, policy) : { label: listed, confidence: 1 };
-  const { label, confidence } = counted;
-  const category = listed ? 'SANCTIONED_ENTITY' : label.category;
+  const counted: CountedLabel =
+    listed === undefined
+      ? gravestLabel(first, current, policy)
+      : { label: listed, category: 'SANCTIONED_ENTITY', confidence: 1 };
+  const { label, category, confidence } = counted;
   const points = score(labelEvidence(labels, policy, asOf), policy).riskScore;
   const isFirm = isFirmLabel({ class: label.class, confidence }, policy);
   const key = `${category} ${first.entity.id}`;

@@ -165,6 +165,22 @@ describe('an address with labels that disagree counts for its counterparties', (
     expect(found.confidence).toBeCloseTo(1 - 0.55 ** 3, 9);
   });
 
+  it('as an illicit actor if a label of no harmful category is believed to be a CRITICAL threat', () => {
+    const threat = label('Watched', 'OTHER', { threatLevel: 'CRITICAL', confidence: 0.85 });
+    for (const found of [of(threat), of(exchange, threat)]) {
+      expect(found).toMatchObject({ category: 'ILLICIT_ACTOR', confidence: 0.85, isRisky: true, points: 80 });
+      expect(found.entity?.threatLevel).toBe('CRITICAL');
+    }
+    expect(of({ ...threat, confidence: 0.7 })).toMatchObject({
+      category: 'OTHER',
+      isRisky: false,
+      points: 0,
+    });
+    expect(of({ ...threat, class: 'inferred' })).toMatchObject({ category: 'OTHER', isRisky: false });
+    const mixer = label('Mixer', 'MIXER', { threatLevel: 'CRITICAL', confidence: 0.9 });
+    expect(of(mixer)).toMatchObject({ category: 'MIXER' });
+  });
+
   it('as what a better class of evidence says, and not as a label that is hardly believed', () => {
     const derived = label('Guess', 'PHISHING', { class: 'structural', source: 'cluster', confidence: 0.95 });
     expect(of(exchange, derived)).toMatchObject({ category: 'EXCHANGE', isRisky: false });
