@@ -81,6 +81,7 @@ function kindsOf(
   return readKinds<RiskColumn>({
     graph,
     weighing: weighingOf(graph.chain, deps),
+    isSuspected: (node) => attributions.of(node).suspected !== undefined,
     attribution(node) {
       onNode(node);
       const found = absorbing(attributions.of(node), 'COUNTED');

@@ -23,7 +23,7 @@ import { labelEvidence } from '../screening/judge.ts';
 import { basisApart, type DirectionBasis, directionBasis, weighingOf } from '../screening/weighing.ts';
 import { type RiskColumn, recordOf } from './evaluate.ts';
 import { NEUTRAL, type NodeKinds } from './kinds.ts';
-import { mayHaveNotes, readNotes, rememberedShapes, SeenShapes } from './notes.ts';
+import { mayHaveNotes, readNotes, rememberedShapes, SeenShapes, suspectedNotes } from './notes.ts';
 import { type ExposureRecord, isEmptyRecord } from './record.ts';
 import { type DirectionRows, IS_BEFORE, nodeAt, ROW } from './rows.ts';
 import type { SweptShares } from './sweep.ts';
@@ -127,10 +127,11 @@ export class Entries {
       const { shares } = counted;
       return hasShares(shares[direction], node, node + 1) || hasShares(shares[direction], from, to);
     });
-    const notes = this.#mayHaveNotes(node) ? this.#notesAt(node) : [];
+    const isSuspected = this.#has(node, ROW.SUSPECTED);
+    const sides = isDirect || isEarlier || isSuspected ? this.#sidesOf(node) : [];
+    const notes = [...suspectedNotes(sides), ...(this.#mayHaveNotes(node) ? this.#notesAt(node) : [])];
     const isAssetLeft = DIRECTIONS.some((direction) => this.#isAssetLeft(node, direction));
     if (!isDirect && !isEarlier && !isFound && !isAssetLeft && notes.length === 0) return null;
-    const sides = isDirect || isEarlier ? this.#sidesOf(node) : [];
     const first = this.#read(node, isDirect ? sides : null, counted);
     const isPassable = (item: ExposureEvidence): boolean =>
       isRisky(item.category, policy) && !isFirmLabel(item, policy);

@@ -12,7 +12,7 @@ import { type ExposureEvidence, isRisky, type ScoreFactor, score } from '../risk
 import type { Assessment, Assessor } from '../screening/assess.ts';
 import { earlierDealings } from '../screening/before-designation.ts';
 import type { SpoofingDeps } from '../screening/spoofable.ts';
-import { mayHaveNotes, readNotes } from './notes.ts';
+import { mayHaveNotes, readNotes, suspectedNotes } from './notes.ts';
 import type { ExposureRecord } from './record.ts';
 
 /** The evidence for one entry. */
@@ -108,7 +108,7 @@ export const createWalk =
         isService: evidence.isService,
         unfollowed,
         earlier: earlierDealings(sides),
-        notes: notesAt(assessment, deps),
+        notes: [...suspectedNotes(sides), ...notesAt(assessment, deps)],
         flowsUnseen: { in: flowsUnseen(assessment, 'in'), out: flowsUnseen(assessment, 'out') },
       },
       deps.policy,
@@ -145,6 +145,8 @@ export function joinDirections(
   if (before.pointsWithoutDerived !== null || now.pointsWithoutDerived !== null) return null;
   if (before.factorsLeftOut !== null || now.factorsLeftOut !== null) return null;
   if (before.earlier.length > 0 || now.earlier.length > 0) return null;
+  // Unlike other notes, these are of the computed directions alone.
+  if ([...before.notes, ...now.notes].some(({ code }) => code === 'SUSPECTED_OWNER')) return null;
   if (before.factors.some(dependsOnSent) || now.factors.some(dependsOnSent)) return null;
   const of = (wanted: Direction): ExposureRecord => (wanted === direction ? now : before);
   return {
@@ -152,7 +154,7 @@ export function joinDirections(
     pointsWithoutDerived: null,
     factorsLeftOut: null,
     earlier: [],
-    // Notes always cover both directions.
+    // Notes of single transfers always cover both directions.
     notes: now.notes,
     unfollowed: BOTH.flatMap((each) => of(each).unfollowed.filter((part) => part.direction === each)),
     flows: { in: of('in').flows.in, out: of('out').flows.out },

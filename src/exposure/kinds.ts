@@ -25,6 +25,8 @@ export interface NodeKinds<C> {
   /** By column number. */
   readonly columns: readonly C[];
   readonly hubs: readonly NodeId[];
+  /** Nodes that an uncertain label attributes to a designated party. */
+  readonly suspected: ReadonlySet<NodeId>;
   /** Nodes with a label, risky or not. */
   readonly attributed: number;
 }
@@ -45,16 +47,19 @@ export interface KindsDeps<C> {
     readonly now: SweptAttribution<C>;
     readonly until: { readonly fromMs: number; readonly before: SweptAttribution<C> | null } | null;
   } | null;
+  /** Whether an uncertain label attributes the node to a designated party, also if `attribution` is null. */
+  readonly isSuspected: (node: NodeId) => boolean;
 }
 
 /** Reads the attribution of every node, and checks nodes without one for being hubs. */
-export function readKinds<C>({ graph, weighing, attribution }: KindsDeps<C>): NodeKinds<C> {
+export function readKinds<C>({ graph, weighing, attribution, isSuspected }: KindsDeps<C>): NodeKinds<C> {
   const { nodeCount } = graph;
   const kinds = new Int16Array(nodeCount + 1).fill(PASSES);
   const before = new Map<NodeId, { fromMs: number; kind: number }>();
   const columns: C[] = [];
   const numbers = new Map<string, number>();
   const hubs: NodeId[] = [];
+  const suspected = new Set<NodeId>();
   const rows = new RowReader(graph, weighing);
   let attributed = 0;
   const kindOf = ({ column, name }: SweptAttribution<C>): number => {
@@ -67,6 +72,7 @@ export function readKinds<C>({ graph, weighing, attribution }: KindsDeps<C>): No
   };
   for (let node = 1; node <= nodeCount; node++) {
     const found = attribution(node);
+    if (isSuspected(node)) suspected.add(node);
     if (found === null) {
       if (!rows.isHub(node, LIMITS.counterpartiesMax)) continue;
       kinds[node] = HUB;
@@ -81,7 +87,7 @@ export function readKinds<C>({ graph, weighing, attribution }: KindsDeps<C>): No
     const kind = until.before !== null ? kindOf(until.before) : isHubBefore ? HUB : PASSES;
     before.set(node, { fromMs: until.fromMs, kind });
   }
-  return { kinds, before, columns, hubs, attributed };
+  return { kinds, before, columns, hubs, suspected, attributed };
 }
 
 /**

@@ -15,7 +15,9 @@ import {
   type NodeId,
   type TransferGraph,
 } from '../graph/graph.ts';
+import type { Side } from '../screening/counterparties.ts';
 import { type SpoofingDeps, type SpoofingOptions, spoofingOf } from '../screening/spoofable.ts';
+import { suspectedOwnerDealings } from '../screening/suspected-owner.ts';
 import type { ExposureRecord } from './record.ts';
 
 /** Maximum number of counterparties per direction to check first: above it, the check costs more than reading the notes. */
@@ -110,6 +112,14 @@ export const readNotes = (options: SpoofingOptions, deps: SpoofingDeps): Exposur
   spoofingOf(options, deps).reasons.flatMap(({ code, category, message }) =>
     code === 'SPOOFABLE_TRANSFER' || code === 'ADDRESS_POISONING' ? [{ code, category, message }] : [],
   );
+
+/** Returns the reasons for dealings with suspected owners, the same as in a screening. */
+export const suspectedNotes = (sides: readonly Side[]): ExposureRecord['notes'] =>
+  suspectedOwnerDealings(sides).map(({ category, message }) => ({
+    code: 'SUSPECTED_OWNER',
+    category,
+    message,
+  }));
 
 export interface ForgeableDeps {
   readonly isRisky: (node: NodeId) => boolean;

@@ -56,9 +56,18 @@ export interface DirectionRows {
  * - ALONE: a sweep does not see the row as a walk does.
  * - EARLIER: there were dealings before the counterparty was designated.
  * - ASSET_LEFT: more assets without a price moved than are followed.
+ * - SUSPECTED: an uncertain label attributes a counterparty to a designated party.
  * - OTHERS: there are counterparties with which no amount of evidence moved; `light` does not include them.
  */
-export const ROW = { IS_ASSET: 1, RISKY: 2, ALONE: 4, EARLIER: 8, OTHERS: 16, ASSET_LEFT: 32 } as const;
+export const ROW = {
+  IS_ASSET: 1,
+  RISKY: 2,
+  ALONE: 4,
+  EARLIER: 8,
+  OTHERS: 16,
+  ASSET_LEFT: 32,
+  SUSPECTED: 64,
+} as const;
 
 export interface ReadRowsOptions {
   readonly graph: TransferGraph;
@@ -277,6 +286,7 @@ class RowsOfDirection {
     const addPart = (other: NodeId, part: number, isFollowed: boolean, isBefore: boolean): void => {
       const kind = isBefore ? (kinds.before.get(other)?.kind ?? PASSES) : (kinds.kinds[other] as number);
       if (isBefore) this.#flag(node, ROW.EARLIER);
+      if (kinds.suspected.has(other)) this.#flag(node, ROW.SUSPECTED);
       if (kind >= 0) this.#flag(node, ROW.RISKY);
       if (!isFollowed && kind === NEUTRAL) into.neutralDust[row] = (into.neutralDust[row] as number) + part;
       if (!isFollowed || part <= 0 || flow === 0) return;

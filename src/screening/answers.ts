@@ -44,8 +44,10 @@ export const REASON_CODES = [
   'SPOOFABLE_TRANSFER',
   /** Transfers without value from an address that looks like a counterparty. */
   'ADDRESS_POISONING',
-  /** All dealings with a designated party ended before its designation. */
+  /** There were dealings with a designated party before its designation; they count with their earlier category. */
   'BEFORE_DESIGNATION',
+  /** Dealings since the designation with an address that an uncertain label attributes to a designated party. */
+  'SUSPECTED_OWNER',
   /** A walk ended at an unlabelled address with too many counterparties. */
   'HUB_NOT_FOLLOWED',
   /** A walk reached its limit of addresses before it was complete, or more assets without a price moved than are followed. */

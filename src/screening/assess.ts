@@ -49,6 +49,7 @@ import { labelEvidence, labelReasons } from './judge.ts';
 import { createRememberedDegrees } from './remembered-degrees.ts';
 import { sanctionsDetail } from './sanctions-detail.ts';
 import { type Subject, shownAsset } from './subject.ts';
+import { suspectedOwnerDealings } from './suspected-owner.ts';
 import { NOTHING_MOVED, weighingOf } from './weighing.ts';
 
 export interface AssessOptions {
@@ -281,6 +282,8 @@ export function createAssessor(deps: ScreeningDeps): Assessor {
         ...walkReasons(decisive, { readings, unfollowed }),
         ...earlierDealings(sides).map(beforeDesignationReason),
         ...(staleReason ? [staleReason] : []),
+        // Last, as the oracle has them: an index keeps them with the notes of an entry.
+        ...suspectedOwnerDealings(sides),
       ],
     };
   }

@@ -6,16 +6,24 @@ import { LIMITS } from '../base/limits.ts';
 import type { BridgeHit, Bridges } from '../chains/bridges.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { NeighbourColumns, NodeId, TransferGraph } from '../graph/graph.ts';
+import { threatOrder } from '../labels/categories.ts';
 import type { EvidenceClass } from '../labels/evidence-class.ts';
 import type { LabelReader } from '../labels/index/reader.ts';
 import type { Label } from '../labels/label.ts';
-import { combinedConfidence, isDecisive, type OwnershipEvidence } from '../risk/ownership.ts';
+import type { Category } from '../labels/taxonomy.ts';
+import {
+  combinedConfidence,
+  DECISIVE_CONFIDENCE,
+  isDecisive,
+  type OwnershipEvidence,
+} from '../risk/ownership.ts';
 import { type RiskLevel, type RiskPolicy, riskLevelOf } from '../risk/policy.ts';
-import { confidenceClass, isFirmLabel, score } from '../risk/score.ts';
+import { confidenceClass, isFirmLabel, isRisky, score } from '../risk/score.ts';
 import type { SanctionsList } from '../sources/records.ts';
 import type { EntitySummary, ExposureCategory } from './answers.ts';
 import { labelEvidence, ownershipEvidence } from './judge.ts';
-import { isHistory, isSanctionHit, sanctionsEntries } from './sanctions-detail.ts';
+import { unsettledLabels } from './label-conflicts.ts';
+import { isHistory, isSanctionHit, isSuspectedOwner, sanctionsEntries } from './sanctions-detail.ts';
 
 /**
  * The combined meaning of the labels of an address. Addresses with an equal attribution share one object; addresses without a
@@ -28,13 +36,15 @@ export interface Attribution {
   readonly rowKey: string;
   /** Id of the entity; empty if unattributed. */
   readonly entityId: string;
+  /** The entity that the first label names. Its threat level is that of `category` if that is graver. */
   readonly entity: EntitySummary | null;
   /** ISO 3166-1 alpha-2; null if not known. */
   readonly jurisdiction: string | null;
+  /** The gravest thing that the address's own score says of it (`gravestLabel`), for dealings with it. */
   readonly category: ExposureCategory;
   /** Confidence that the category is right, 0 to 1. */
   readonly confidence: number;
-  /** Evidence class of the label that names the entity. */
+  /** Evidence class of the label that the category is from. */
   readonly class: EvidenceClass;
   /** Neither derived nor weak (`isFirmLabel`): money ends here in every reading. */
   readonly isFirm: boolean;
@@ -49,6 +59,8 @@ export interface Attribution {
    * the start of the day of the designation. Value that moved earlier has the attribution `before`.
    */
   readonly until?: { readonly fromMs: number; readonly before: Attribution | null } | undefined;
+  /** Set if a label attributes the address to a designated party, but not with enough confidence to make it sanctioned. */
+  readonly suspected?: SuspectedOwner | undefined;
   /** Points for owning the address, 0 to 100. */
   readonly points: number;
   /** Level of the points. */
@@ -57,14 +69,35 @@ export interface Attribution {
   readonly designatedLater?: DesignatedLater;
 }
 
+/** A designated party to which an uncertain label attributes an address. */
+export interface SuspectedOwner {
+  readonly list: SanctionsList;
+  /** The list's id of the party. */
+  readonly entityId: string;
+  readonly entityName: string;
+  /** ISO date; null if not known: then dealings of any time count. */
+  readonly listedAt: string | null;
+  /** Source of the label. */
+  readonly source: string;
+  /** Confidence of the label, 0 to 1. */
+  readonly confidence: number;
+}
+
 /** A designation that came after dealings with the party. */
 export interface DesignatedLater {
+  /** Id of the entity that the label of the designated party names. */
+  readonly entityId: string;
+  /** Its name, as in the label. */
+  readonly entity: string;
   readonly list: SanctionsList;
   readonly entityName: string;
   /** ISO date. */
   readonly listedAt: string;
   readonly source: string;
 }
+
+/** Combined confidences are products of floats, which differ in the last digits. */
+const CONFIDENCE_SLACK = 1e-9;
 
 export const UNATTRIBUTED: Attribution = {
   key: '',
@@ -150,6 +183,10 @@ export const primaryOf = (labels: readonly Label[], asOf: string | null = null):
  */
 export type DerivedReading = 'COUNTED' | 'LEFT_OUT';
 
+/** Returns true for a bridge that no list in force names, also if a further label makes it a risk. */
+export const isBridge = ({ entity, sanctioned }: Attribution): boolean =>
+  entity?.category === 'BRIDGE' && !sanctioned;
+
 /**
  * Returns true if money is not followed beyond an address of this attribution. A derived or weak label of a harmless category
  * names the address, but must not hide the addresses behind it.
@@ -175,8 +212,7 @@ export function mayPass(found: Attribution): boolean {
 }
 
 /**
- * Returns the confidence of the label that names the entity. Independent publishers that agree on a threat of level CRITICAL
- * increase it.
+ * Returns the confidence with which a label counts. Independent publishers that agree on a threat of level CRITICAL increase it.
  */
 function confidenceIn(label: Label, evidence: readonly OwnershipEvidence[]): number {
   const own = ownershipEvidence(label);
@@ -184,11 +220,62 @@ function confidenceIn(label: Label, evidence: readonly OwnershipEvidence[]): num
   return Math.max(own.confidence, combinedConfidence(evidence.filter(isDecisive)));
 }
 
+/** A label, and the category and confidence with which it counts. */
+interface CountedLabel {
+  readonly label: Label;
+  readonly category: Category;
+  readonly confidence: number;
+}
+
+/**
+ * Returns the category with which a label counts. A label of a category without harm that names a threat of level CRITICAL, and is
+ * believed, scores as CRITICAL by its threat: the category has no weight that says so, thus it counts as ILLICIT_ACTOR.
+ *
+ * @param confidence - with which the label counts
+ */
+function countedCategory(label: Label, confidence: number, policy: RiskPolicy): Category {
+  const isHarmless = threatOrder(policy.threats[label.category]) < threatOrder('HIGH');
+  const decides =
+    isDecisive(ownershipEvidence(label)) && confidence >= DECISIVE_CONFIDENCE - CONFIDENCE_SLACK;
+  return isHarmless && decides ? 'ILLICIT_ACTOR' : label.category;
+}
+
+/** Returns a label's class for comparison. A listing that does not sanction the address is no better than a published label. */
+const comparedClass = ({ class: evidenceClass }: Label): EvidenceClass =>
+  evidenceClass === 'list' ? 'published' : evidenceClass;
+
+/**
+ * Returns the label as which an address without a sanction in force counts for its counterparties: the gravest of those that its own score is
+ * made of (`unsettledLabels`), if it is graver than the first one. Labels of a lower class than the first, and weak labels beside one that is
+ * not, are out-decided by it: they score at the address itself, but must not end walks there.
+ */
+function gravestLabel(first: Label, current: readonly Label[], policy: RiskPolicy): CountedLabel {
+  const unsettled = unsettledLabels(current);
+  const evidence = unsettled.map(ownershipEvidence);
+  const countedAs = (label: Label): CountedLabel => {
+    const confidence = confidenceIn(label, evidence);
+    return { label, category: countedCategory(label, confidence, policy), confidence };
+  };
+  const isFirm = ({ label, confidence }: CountedLabel): boolean =>
+    isFirmLabel({ class: label.class, confidence }, policy);
+  const severityOf = ({ category, confidence }: CountedLabel): number =>
+    isRisky(category, policy) ? policy.weights[category] * confidenceClass(confidence) : 0;
+  const primary = countedAs(first);
+  let gravest = primary;
+  for (const label of unsettled) {
+    if (comparedClass(label) !== comparedClass(first)) continue;
+    const rival = countedAs(label);
+    if (isFirm(primary) && !isFirm(rival)) continue;
+    if (severityOf(rival) > severityOf(gravest)) gravest = rival;
+  }
+  return gravest;
+}
+
 /** Combines labels into one attribution: a sanction in force decides, otherwise the first label that is not history. */
 export function attribute(labels: readonly Label[], policy: RiskPolicy, asOf: string | null): Attribution {
   const now = attributeNow(labels, policy, asOf);
   if (!now.sanctioned) return now;
-  const later = laterDesignation(labels, asOf);
+  const later = laterDesignation(labels, asOf, now);
   if (later === null) return now;
   const without = labels.map((label) => ({
     ...label,
@@ -204,44 +291,79 @@ export function attribute(labels: readonly Label[], policy: RiskPolicy, asOf: st
 }
 
 /**
- * Returns the earliest designation of the owner, if only that makes the address sanctioned. Null if a list names the address
- * itself, or if the date of a designation is not known: then dealings of any time count.
+ * Returns the earliest designation of the owner, if only that makes the address sanctioned.
+ *
+ * @param now - the attribution of the sanctioned address
+ * @returns null if a list names the address itself, or if the date of a designation is not known: then dealings of any time count
  */
-function laterDesignation(labels: readonly Label[], asOf: string | null): DesignatedLater | null {
+function laterDesignation(
+  labels: readonly Label[],
+  asOf: string | null,
+  { entityId, entity }: Attribution,
+): DesignatedLater | null {
   let earliest: DesignatedLater | null = null;
   for (const entry of sanctionsEntries(labels, asOf).filter((one) => isSanctionHit(one, asOf))) {
     const { matchType, list, entityName, authority: source } = entry;
     const listedAt = entry.listedAt?.slice(0, 10) ?? null;
     if (matchType !== 'OWNER' || listedAt === null) return null;
-    if (earliest === null || listedAt < earliest.listedAt) earliest = { list, entityName, listedAt, source };
+    if (earliest !== null && earliest.listedAt <= listedAt) continue;
+    earliest = { entityId, entity: entity?.name ?? entityName, list, entityName, listedAt, source };
   }
   return earliest;
 }
 
+/** Returns the earliest designation of a party to which an uncertain label attributes the address. */
+function suspectedOwnerOf(labels: readonly Label[], asOf: string | null): SuspectedOwner | undefined {
+  if (!labels.some(({ sanctions }) => sanctions.length > 0)) return undefined;
+  let earliest: SuspectedOwner | undefined;
+  for (const entry of sanctionsEntries(labels, asOf)) {
+    if (!isSuspectedOwner(entry, asOf) || entry.attribution === undefined) continue;
+    const listedAt = entry.listedAt?.slice(0, 10) ?? null;
+    if (earliest !== undefined && (earliest.listedAt ?? '') <= (listedAt ?? '')) continue;
+    const { list, entityId, entityName, attribution } = entry;
+    const { source, confidence } = attribution;
+    earliest = { list, entityId, entityName, listedAt, source, confidence };
+  }
+  return earliest;
+}
+
+/** Returns the entity that the first label names, with the threat level of the label as which the address counts if that is graver. */
+function namedEntity(first: Label, counted: Label, asOf: string | null): EntitySummary | null {
+  const named = summaryOf(first, asOf);
+  if (named === null || threatOrder(named.threatLevel) >= threatOrder(counted.threatLevel)) return named;
+  return { ...named, threatLevel: counted.threatLevel };
+}
+
 function attributeNow(labels: readonly Label[], policy: RiskPolicy, asOf: string | null): Attribution {
   const listed = labels.find((label) => label.sanctions.some((entry) => isSanctionHit(entry, asOf)));
-  const label = listed ?? labels.find((candidate) => !isHistory(candidate, asOf)) ?? null;
-  if (label === null) return UNATTRIBUTED;
-  const category = listed ? 'SANCTIONED_ENTITY' : label.category;
-  const evidence = labelEvidence(labels, policy, asOf);
-  const points = score(evidence, policy).riskScore;
-  const confidence = listed ? 1 : confidenceIn(label, evidence.labels);
+  const current = labels.filter((label) => !isHistory(label, asOf));
+  const first = listed ?? current[0];
+  if (first === undefined) return UNATTRIBUTED;
+  const counted: CountedLabel =
+    listed === undefined
+      ? gravestLabel(first, current, policy)
+      : { label: listed, category: 'SANCTIONED_ENTITY', confidence: 1 };
+  const { label, category, confidence } = counted;
+  const points = score(labelEvidence(labels, policy, asOf), policy).riskScore;
   const isFirm = isFirmLabel({ class: label.class, confidence }, policy);
-  const key = `${category} ${label.entity.id}`;
+  const key = `${category} ${first.entity.id}`;
   return {
     key,
     rowKey: `${key} ${confidenceClass(confidence)} ${label.class}`,
-    entityId: label.entity.id,
-    entity: summaryOf(label),
-    jurisdiction: label.entity.jurisdiction,
+    entityId: first.entity.id,
+    entity: namedEntity(first, label, asOf),
+    jurisdiction: first.entity.jurisdiction,
     category,
     confidence,
     class: label.class,
     isFirm,
     sanctioned: listed !== undefined,
+    suspected: listed === undefined ? suspectedOwnerOf(labels, asOf) : undefined,
     // A derived or weak label may be wrong about one of many addresses, so it never makes the address a service that ends walks.
-    isService: policy.services.has(label.category) && isFirm,
-    isRisky: listed !== undefined || policy.weights[category] >= policy.riskyFrom,
+    isService:
+      policy.services.has(first.category) &&
+      (label === first ? isFirm : isFirmLabel(ownershipEvidence(first), policy)),
+    isRisky: listed !== undefined || isRisky(category, policy),
     points,
     riskLevel: riskLevelOf(points, policy),
   };
@@ -296,7 +418,7 @@ class Interned {
   numberOf(found: Attribution): number {
     if (found === UNATTRIBUTED) return 0;
     const { key, confidence, points, jurisdiction, entity } = found;
-    const name = `${key}\n${confidence}\n${found.class}\n${points}\n${jurisdiction}\n${entity?.threatLevel}\n${JSON.stringify(found.until ?? null)}`;
+    const name = `${key}\n${confidence}\n${found.class}\n${points}\n${jurisdiction}\n${entity?.threatLevel}\n${found.isService}\n${JSON.stringify([found.until, found.suspected])}`;
     const shared = this.#numbers.get(name);
     if (shared !== undefined) return shared;
     const number = this.#known.push(found) - 1;

@@ -17,6 +17,8 @@ import {
   absorbs,
   attributionAt,
   type DerivedReading,
+  isBridge,
+  type SuspectedOwner,
   UNATTRIBUTED,
 } from './attribution.ts';
 import { priceOf } from './price-shown.ts';
@@ -70,6 +72,8 @@ export interface Side {
   readonly attributed: readonly Party[];
   /** Direct dealings in assets without a price beside others; empty if the direction is weighed by its only asset. */
   readonly unpriced: readonly UnpricedDealing[];
+  /** Designated parties to which uncertain labels attribute counterparties, with more than dust since their designation. */
+  readonly suspected: readonly SuspectedOwner[];
   /** The counterparties with the greatest value, at most `screeningListMax`. */
   readonly top: readonly Party[];
   /** Number of counterparties that were read. */
@@ -139,6 +143,21 @@ function unpricedDealings(
   });
 }
 
+/** Returns true if more than dust moved over any of the edges since a time, in milliseconds since the epoch. */
+export function isDealtSince(
+  edges: readonly EdgeDetail[],
+  fromMs: number,
+  { isEvidence, dustUsd, dustShare, dustAmount }: Weighing,
+): boolean {
+  return edges.some((edge) => {
+    const { amount } = partSince(edge, dayOf(fromMs));
+    if (amount === 0n || !isEvidence(edge.asset)) return false;
+    const part = Number(amount) / Number(edge.amount);
+    if (edge.valueUsd !== null) return edge.valueUsd * part >= dustUsd;
+    return part >= dustShare && Number(amount) >= (dustAmount?.(edge.asset) ?? 0);
+  });
+}
+
 /** Splits the dealings with a party that was designated between the first and the last of them. */
 function splitParty(party: Party, since: EdgeSince, total: number): readonly Party[] {
   const { attribution, value, valueUsd, transfers, unpricedTransfers } = party;
@@ -201,8 +220,15 @@ export function createSideReader(workspace: KernelWorkspace): (options: SideOpti
       return splitParty(party, rows.since(node, party.node, direction, basis, until.fromMs), basis.total);
     };
     const attributed: Party[] = [];
+    const suspected: SuspectedOwner[] = [];
     for (let at = 0; at < read; at++) {
-      if (attributions.of(ids[at] as number) === UNATTRIBUTED) continue;
+      const found = attributions.of(ids[at] as number);
+      if (found === UNATTRIBUTED) continue;
+      if (found.suspected !== undefined) {
+        const fromMs = Date.parse(found.suspected.listedAt ?? '1970-01-01');
+        const edges = edgeBetween(graph, node, direction, ids[at] as number);
+        if (isDealtSince(edges, fromMs, weighing)) suspected.push(found.suspected);
+      }
       for (const party of partsAt(at)) if (party.attribution !== UNATTRIBUTED) attributed.push(party);
     }
     // In the order of the row, which is by value.
@@ -213,6 +239,7 @@ export function createSideReader(workspace: KernelWorkspace): (options: SideOpti
       basis,
       attributed,
       unpriced: unpricedDealings(options, assetsApart(basis), attributed),
+      suspected,
       top,
       read,
       counterparties: graph.degree(node, direction),
@@ -227,6 +254,7 @@ export const emptySide = (direction: Direction, flow: Flow): Side => ({
   basis: NOTHING_MOVED,
   attributed: [],
   unpriced: [],
+  suspected: [],
   top: [],
   read: 0,
   counterparties: 0,
@@ -585,7 +613,7 @@ export function historicalServices(sides: readonly Side[]): ScreeningAnswer['his
 
 /** Returns the direct dealings with bridges. */
 export function bridgeActivity(sides: readonly Side[]): ScreeningAnswer['bridgeActivity'] {
-  const bridges = attributedOf(sides).filter(({ attribution }) => attribution.category === 'BRIDGE');
+  const bridges = attributedOf(sides).filter(({ attribution }) => isBridge(attribution));
   return {
     bridges: [...new Set(bridges.flatMap(({ attribution }) => attribution.entity?.name ?? []))].sort(),
     inUsd: usdOf(bridges, 'in'),

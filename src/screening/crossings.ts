@@ -10,7 +10,7 @@ import type { Traversal } from '../graph/kernels/traverse.ts';
 import type { Direction } from '../graph/transfers.ts';
 import type { BridgeCrossing, EntitySummary } from './answers.ts';
 import type { Assessor, Place, Reading } from './assess.ts';
-import type { Attribution } from './attribution.ts';
+import { type Attribution, isBridge } from './attribution.ts';
 import { twoDecimals } from './counterparties.ts';
 import type { ScreeningDeps } from './deps.ts';
 import { shownNode } from './subject.ts';
@@ -52,10 +52,10 @@ function bridgeUses({ place, walked, direction }: Walked): BridgeUse[] {
     const to = edges.to[at] as number;
     const [holder, bridge] = way === 'out' ? [from, to] : [to, from];
     const attribution = place.attributions.of(bridge);
-    const { category, entity } = attribution;
-    if (category !== 'BRIDGE' || entity === null) return;
+    const { entity } = attribution;
+    if (!isBridge(attribution) || entity === null) return;
     // Between two bridge contracts, money does not leave the bridges.
-    if (place.attributions.of(holder).category === 'BRIDGE') return;
+    if (isBridge(place.attributions.of(holder))) return;
     uses.push({
       holder,
       bridge,
@@ -121,8 +121,8 @@ function meetsBridge({ graph, node, attributions }: Place, use: BridgeUse, asses
   const { name } = use.entity;
   graph.prefetch?.({ nodes: columns.ids.subarray(0, count) });
   for (let at = 0; at < count; at++) {
-    const { category, entity } = attributions.of(columns.ids[at] as number);
-    if (category === 'BRIDGE' && entity?.name === name) return true;
+    const attribution = attributions.of(columns.ids[at] as number);
+    if (isBridge(attribution) && attribution.entity?.name === name) return true;
   }
   return false;
 }

@@ -139,7 +139,12 @@ export const hasGraveExposure = ({ factors, others }: Pick<JoinedScore, 'factors
 
 /** Returns the reasons of an entry that come last, because they add no points. */
 export const noteReasons = ({ notes }: Pick<ExposureVerdict, 'notes'>): Reason[] =>
-  notes.map((note) => ({ ...note, severity: 'LOW', source: null, verified: true }));
+  notes.map((note) => ({
+    ...note,
+    severity: note.code === 'SUSPECTED_OWNER' ? 'MEDIUM' : 'LOW',
+    source: null,
+    verified: true,
+  }));
 
 /** Returns the reason that transfers are missing from an answer: there is no index of them, or its data is too old. */
 export const graphNotRead = (asOf: string | null): Reason => ({

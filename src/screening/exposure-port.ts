@@ -38,18 +38,18 @@ export interface ExposureVerdict {
   readonly unfollowed: readonly UnfollowedPart[];
   /** Dealings that ended before the other party was designated. */
   readonly earlier: readonly EarlierDealing[];
-  /** Reasons without points that come from single transfers: forged ones, and look-alike addresses. */
+  /** Reasons without points: dealings with suspected owners, forged transfers, and look-alike addresses. */
   readonly notes: readonly ExposureNote[];
 }
 
-/** A reason of severity LOW. */
+/** A reason of severity LOW; of SUSPECTED_OWNER, MEDIUM. */
 export interface ExposureNote {
   readonly code: (typeof NOTE_CODES)[number];
   readonly category: ScoreFactor['category'];
   readonly message: string;
 }
 
-export const NOTE_CODES = ['SPOOFABLE_TRANSFER', 'ADDRESS_POISONING'] as const;
+export const NOTE_CODES = ['SPOOFABLE_TRANSFER', 'ADDRESS_POISONING', 'SUSPECTED_OWNER'] as const;
 
 export const NO_EXPOSURE: ExposureVerdict = {
   factors: [],

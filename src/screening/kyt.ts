@@ -2,10 +2,7 @@
 import { isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
-import { dayOf, partSince } from '../graph/edge-days.ts';
-import type { EdgeDetail } from '../graph/graph.ts';
 import { findPaths } from '../graph/kernels/path.ts';
-import type { Weighing } from '../graph/kernels/rows.ts';
 import type { KernelWorkspace } from '../graph/kernels/workspace.ts';
 import type { Direction } from '../graph/transfers.ts';
 import { decide, type Flag, type FlagParty, flagsOf, linkScore, WHOLE_TRANSFER } from '../risk/kyt.ts';
@@ -14,6 +11,7 @@ import type { ExposureEvidence } from '../risk/score.ts';
 import type { CoverageEntry, FlowTotal, KytAnswer, KytFlag, KytParty, Reason } from './answers.ts';
 import type { Assessment, Assessor } from './assess.ts';
 import { summaryOf, UNATTRIBUTED } from './attribution.ts';
+import { isDealtSince } from './counterparties.ts';
 import type { ScreeningDeps } from './deps.ts';
 import { isUnfollowed } from './exposure-join.ts';
 import { flowTotal } from './flow-totals.ts';
@@ -113,20 +111,6 @@ function flowBetween(from: Assessment, to: Assessment, { assets }: ScreeningDeps
     },
     { chain: from.subject.chain, assets, atMs: Math.max(...edges.map((edge) => edge.lastSeenMs)) },
   );
-}
-
-/** Returns true if more than dust moved over any of the edges since a time. */
-function isDealtSince(
-  edges: readonly EdgeDetail[],
-  fromMs: number,
-  { isEvidence, dustUsd, dustShare }: Weighing,
-): boolean {
-  return edges.some((edge) => {
-    const since = partSince(edge, dayOf(fromMs));
-    if (since.amount === 0n || !isEvidence(edge.asset)) return false;
-    const part = Number(since.amount) / Number(edge.amount);
-    return edge.valueUsd === null ? part >= dustShare : edge.valueUsd * part >= dustUsd;
-  });
 }
 
 /** Returns risky parties on the shortest known paths from the sender to the receiver, as exposures of the receiver. */

@@ -51,7 +51,13 @@ describe('the kinds of addresses', () => {
       4: attributed('A', { fromMs: 6, before: null }),
       5: attributed('B', { fromMs: 7, before: null }),
     };
-    const kinds = readKinds({ graph: withHubs(5, 6), weighing, attribution: (node) => found[node] ?? null });
+    const kinds = readKinds({
+      graph: withHubs(5, 6),
+      weighing,
+      attribution: (node) => found[node] ?? null,
+      isSuspected: (node) => node === 2 || node === 6,
+    });
+    expect([...kinds.suspected]).toEqual([2, 6]);
     expect([...kinds.kinds]).toEqual([PASSES, 0, NEUTRAL, 1, 0, 1, HUB]);
     expect(kinds).toMatchObject({ columns: ['A', 'B'], hubs: [6], attributed: 5 });
     expect([...kinds.before]).toEqual([
@@ -72,6 +78,7 @@ describe('the kinds of addresses', () => {
         graph: { ...graph, nodeCount },
         weighing,
         attribution: (node) => attributed(String(node)),
+        isSuspected: () => false,
       });
     expect(many(COLUMNS_MAX).columns).toHaveLength(COLUMNS_MAX);
     expect(() => many(COLUMNS_MAX + 1)).toThrow('More than 4096 kinds');

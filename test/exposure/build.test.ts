@@ -64,6 +64,9 @@ function comparing({ deps, exposures }: ExposureWorld) {
   };
 }
 
+const suspectedOwners = (labels: readonly WorldLabel[]): WorldLabel[] =>
+  labels.map((label) => ({ ...label, ownerConfidence: 0.7 }));
+
 describe('an exposure index', () => {
   let total = 0;
   const codes = new Map<string, number>();
@@ -74,7 +77,11 @@ describe('an exposure index', () => {
       const nodes = 10 + (seed % 5) * 15;
       const built = await open(
         randomTransfers(seed, nodes, nodes * (2 + (seed % 4))),
-        randomLabels(seed, nodes, seed % 2 === 0 ? 0.1 : 0.4),
+        // Some addresses have two labels, which may disagree, and some owners are only suspected.
+        [
+          ...randomLabels(seed, nodes, seed % 2 === 0 ? 0.1 : 0.4),
+          ...suspectedOwners(randomLabels(seed + 100, nodes, 0.15)),
+        ],
       );
       await built.build();
       const bothOf = comparing(built);
@@ -401,6 +408,7 @@ describe('an exposure index', () => {
   it('finds exposure, and dealings before a designation, in most of the random graphs', () => {
     expect(total).toBeGreaterThan(300);
     expect(codes.get('BEFORE_DESIGNATION')).toBeGreaterThan(50);
+    expect(codes.get('SUSPECTED_OWNER')).toBeGreaterThan(30);
     expect(codes.get('SPOOFABLE_TRANSFER')).toBeGreaterThan(100);
     expect(codes.get('ADDRESS_POISONING')).toBeGreaterThan(50);
     expect(leftOut).toBeGreaterThan(20);

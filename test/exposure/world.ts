@@ -62,6 +62,8 @@ export interface WorldLabel {
   readonly entity: string;
   /** ISO date since which the owner is designated; left out: it is not. */
   readonly designatedOn?: string | undefined;
+  /** Confidence of the attribution to the designated owner; the default makes the address sanctioned. */
+  readonly ownerConfidence?: number;
 }
 
 export interface ExposureWorld {
@@ -84,7 +86,7 @@ export async function createExposureWorld(
   const testClock: Clock = { now: () => clock.at, monotonic: () => performance.now() };
   const path = join(folder, 'segment');
   const writer = createSegmentWriter(path);
-  for (const { node, category, confidence, source, entity, designatedOn } of labels) {
+  for (const { node, category, confidence, source, entity, designatedOn, ownerConfidence } of labels) {
     const { key } = parseAddress(CHAIN, addressOf(node));
     const template = writer.template({
       entity: { id: entity, name: entity, category, jurisdiction: null, url: null },
@@ -95,7 +97,7 @@ export async function createExposureWorld(
       sourceUrl: null,
       tags: [],
       confidence,
-      sanctions: designatedOn === undefined ? [] : [designationOf(entity, designatedOn)],
+      sanctions: designatedOn === undefined ? [] : [designationOf(entity, designatedOn, ownerConfidence)],
       verified: true,
       synthetic: false,
     });
@@ -172,7 +174,7 @@ export async function createExposureWorld(
 }
 
 /** A list's entry of the party that owns an entity's addresses. */
-const designationOf = (entity: string, listedAt: string): SanctionsEntry => ({
+const designationOf = (entity: string, listedAt: string, confidence = 0.9): SanctionsEntry => ({
   list: 'UK',
   authority: 'OFSI',
   program: null,
@@ -183,7 +185,7 @@ const designationOf = (entity: string, listedAt: string): SanctionsEntry => ({
   delistedAt: null,
   sourceUrl: 'https://example.com/list',
   matchType: 'OWNER',
-  attribution: { source: 'graphsense', confidence: 0.9, date: null },
+  attribution: { source: 'graphsense', confidence, date: null },
 });
 
 const CATEGORIES: readonly Category[] = [

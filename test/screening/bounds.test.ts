@@ -529,7 +529,10 @@ describe('dealings', () => {
   const party = (
     entityId: string,
     lastSeenMs: number,
+    category = 'EXCHANGE',
     designatedLater: object | null = {
+      entityId,
+      entity: 'Exchange',
       entityName: 'Listed',
       list: 'EU',
       listedAt: '2025-01-01',
@@ -540,24 +543,25 @@ describe('dealings', () => {
     attribution: {
       entityId,
       entity: null,
-      category: 'EXCHANGE',
+      category,
       designatedLater: designatedLater ?? undefined,
     },
   });
 
-  it('before a designation are told by their last day, once a party', () => {
+  it('before a designation are reported by their last day, once a party and category', () => {
     const day = 86_400_000;
     const sides = [
-      { attributed: [party('b', 3 * day), party('a', day), party('c', day, null)] },
-      { attributed: [party('a', 2 * day + 5), party('a', day)] },
+      { attributed: [party('b', 3 * day), party('a', day), party('c', day, 'EXCHANGE', null)] },
+      { attributed: [party('a', 2 * day + 5), party('a', day), party('b', day, 'SCAM')] },
     ] as never;
     const found = earlierDealings(sides);
-    expect(found.map(({ party: { entityId, entity }, lastDay }) => [entityId, entity, lastDay])).toEqual([
-      ['a', 'Listed', 2],
-      ['b', 'Listed', 3],
+    expect(found.map(({ party: { entityId, category }, lastDay }) => [entityId, category, lastDay])).toEqual([
+      ['a', 'EXCHANGE', 2],
+      ['b', 'EXCHANGE', 3],
+      ['b', 'SCAM', 1],
     ]);
     expect(beforeDesignationReason(found[0]!).message).toBe(
-      'Last dealt with Listed on 1970-01-03, before EU designated it as Listed on 2025-01-01: these dealings count as EXCHANGE.',
+      'Dealt with Exchange until 1970-01-03, before EU designated it as Listed on 2025-01-01: these earlier dealings count as EXCHANGE.',
     );
   });
 

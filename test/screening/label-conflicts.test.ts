@@ -125,6 +125,91 @@ describe('a contradiction', () => {
   });
 });
 
+describe('an address with labels that disagree counts for its counterparties', () => {
+  const exchange = label('Kraken', 'EXCHANGE', { confidence: 0.9 });
+  const of = (...labels: Label[]) => attribute(sorted(...labels), policy, null);
+
+  it.each([
+    ['PHISHING', 0.85],
+    ['TERRORIST_FINANCING', 0.89],
+    ['MIXER', 0.9],
+  ] as const)('as %s beside a service that is surer', (category, confidence) => {
+    const found = of(exchange, label('Mule', category, { confidence }));
+    expect(found).toMatchObject({ category, confidence, isRisky: true, isFirm: true });
+    // The first label still names it, and it still is a service at which walks end.
+    expect(found).toMatchObject({
+      entityId: 'kraken',
+      entity: { name: 'Kraken', category: 'EXCHANGE', threatLevel: policy.threats[category] },
+      isService: true,
+    });
+    expect(found.points).toBeGreaterThanOrEqual(policy.riskyFrom);
+  });
+
+  it('as the gravest of several risks, not as the surest', () => {
+    const mixer = label('Mixer', 'MIXER', { confidence: 0.95 });
+    const phishing = label('Phisher', 'PHISHING', { confidence: 0.9 });
+    expect(of(mixer, phishing)).toMatchObject({ category: 'PHISHING', confidence: 0.9 });
+    expect(of(mixer, { ...phishing, confidence: 0.6 })).toMatchObject({
+      category: 'MIXER',
+      confidence: 0.95,
+    });
+  });
+
+  it('as a crime that publishers agree on, each of which alone is less sure', () => {
+    const crimes = ['one', 'two', 'three'].map((name) =>
+      label(name, 'PHISHING', { confidence: 0.45, sourceUrl: `https://${name}.example/list` }),
+    );
+    const found = of(exchange, ...crimes);
+    expect(found.points).toBeGreaterThanOrEqual(80);
+    expect(found).toMatchObject({ category: 'PHISHING', isFirm: true });
+    expect(found.confidence).toBeCloseTo(1 - 0.55 ** 3, 9);
+  });
+
+  it('as an illicit actor if a label of no harmful category is believed to be a CRITICAL threat', () => {
+    const threat = label('Watched', 'OTHER', { threatLevel: 'CRITICAL', confidence: 0.85 });
+    for (const found of [of(threat), of(exchange, threat)]) {
+      expect(found).toMatchObject({ category: 'ILLICIT_ACTOR', confidence: 0.85, isRisky: true, points: 80 });
+      expect(found.entity?.threatLevel).toBe('CRITICAL');
+    }
+    expect(of({ ...threat, confidence: 0.7 })).toMatchObject({
+      category: 'OTHER',
+      isRisky: false,
+      points: 0,
+    });
+    expect(of({ ...threat, class: 'inferred' })).toMatchObject({ category: 'OTHER', isRisky: false });
+    const mixer = label('Mixer', 'MIXER', { threatLevel: 'CRITICAL', confidence: 0.9 });
+    expect(of(mixer)).toMatchObject({ category: 'MIXER' });
+  });
+
+  it('as what a better class of evidence says, and not as a label that is hardly believed', () => {
+    const derived = label('Guess', 'PHISHING', { class: 'structural', source: 'cluster', confidence: 0.95 });
+    expect(of(exchange, derived)).toMatchObject({ category: 'EXCHANGE', isRisky: false });
+    const weak = label('Rumour', 'PHISHING', { confidence: 0.3 });
+    expect(of(exchange, weak)).toMatchObject({ category: 'EXCHANGE', isRisky: false, isFirm: true });
+    const guesses = of({ ...exchange, class: 'structural' }, derived);
+    expect(guesses).toMatchObject({ category: 'PHISHING', class: 'structural', isFirm: false });
+  });
+
+  it('as the holder if a seizure or a correction settles the crime', () => {
+    const crime = label('Gang', 'RANSOMWARE', { confidence: 0.75 });
+    const seizure = label('FBI', 'SEIZED_FUNDS', { source: 'seed', confidence: 0.9 });
+    expect(of(crime, seizure)).toMatchObject({ category: 'SEIZED_FUNDS', isRisky: false });
+    const correction = label('Example', 'OTHER', {
+      source: 'own',
+      confidence: 0.95,
+      tags: ['corrects:RANSOMWARE'],
+    });
+    expect(of(crime, correction)).toMatchObject({ category: 'OTHER', isRisky: false });
+    const scam = label('Scam', 'SCAM', { confidence: 0.7 });
+    expect(of(crime, correction, scam)).toMatchObject({ category: 'SCAM', isRisky: true });
+  });
+
+  it('as neutral if no label is a risk', () => {
+    const dex = label('Swap', 'DEX', { confidence: 0.8 });
+    expect(of(exchange, dex)).toMatchObject({ category: 'EXCHANGE', isRisky: false, entityId: 'kraken' });
+  });
+});
+
 describe('an authority that holds seized coins', () => {
   const crime = label('Razy', 'RANSOMWARE', { confidence: 0.75 });
   const seizure = label('FBI', 'SEIZED_FUNDS', { source: 'seed', confidence: 0.9 });

@@ -32,6 +32,11 @@ const POISONED = address('e5');
 const DUSTED = address('e6');
 const BEHIND = address('e7');
 const PAYING = address('e8');
+const SUSPECT_LATE = address('f1');
+const SUSPECT_EARLY = address('f2');
+const SUSPECT_DUST = address('f3');
+const SUSPECT_PAYER = address('f4');
+const SUSPECT_TOKEN = address('f5');
 
 const quota = { limit: null, remaining: null, resetAt: '2026-12-01T00:00:00.000Z' };
 const OWN_ROWS = [
@@ -55,6 +60,12 @@ const TRANSFERS: readonly Transfer[] = [
   sent(10, OWNED, DUSTED, { ...at('2026-02-11T00:00:00.000Z'), amount: 10n ** 20n, valueUsd: 300_000 }),
   sent(11, OWNED, DUSTED, { ...at('2026-08-01T00:00:00.000Z'), amount: 1n, valueUsd: 0 }),
   sent(13, PAYING, OWNED, { ...at('2026-01-09T00:00:00.000Z'), valueUsd: 1_000 }),
+  sent(14, UNSURE, SUSPECT_LATE, { ...at('2026-08-01T00:00:00.000Z'), valueUsd: 1_000 }),
+  sent(15, UNSURE, SUSPECT_EARLY, { ...at('2026-01-10T00:00:00.000Z'), valueUsd: 1_000 }),
+  sent(16, UNSURE, SUSPECT_DUST, { ...at('2026-01-10T00:00:00.000Z'), amount: 10n ** 18n, valueUsd: 3_000 }),
+  sent(17, UNSURE, SUSPECT_DUST, { ...at('2026-08-01T00:00:00.000Z'), amount: 1n, valueUsd: 0 }),
+  sent(18, SUSPECT_PAYER, UNSURE, { ...at('2026-08-01T00:00:00.000Z'), valueUsd: 1_000 }),
+  sent(19, UNSURE, SUSPECT_TOKEN, { ...at('2026-08-01T00:00:00.000Z'), asset: SPAM }),
   sent(12, DUSTED, BEHIND, { ...at('2026-08-02T00:00:00.000Z'), amount: 10n ** 19n, valueUsd: 30_000 }),
 ];
 
@@ -313,7 +324,7 @@ describe('dealings with a designated owner', () => {
         code: 'BEFORE_DESIGNATION',
         severity: 'LOW',
         category: 'EXCHANGE',
-        message: expect.stringMatching(/HTX on 2026-05-25, before UK .* 2026-05-26/),
+        message: expect.stringMatching(/HTX until 2026-05-25, before UK .* 2026-05-26/),
       },
     ]);
     expect(kyt).toMatchObject({ decision: 'ALLOW', flags: [] });
@@ -353,7 +364,9 @@ describe('dealings with a designated owner', () => {
     expect(screening.reasons).toContainEqual(
       expect.objectContaining({
         code: 'BEFORE_DESIGNATION',
-        message: expect.stringContaining('on 2026-01-10'),
+        message: expect.stringMatching(
+          /^Dealt with HTX until 2026-01-10, before UK .*: these earlier dealings /,
+        ),
       }),
     );
   });
@@ -364,7 +377,9 @@ describe('dealings with a designated owner', () => {
     expect(screening.reasons).toContainEqual(
       expect.objectContaining({
         code: 'BEFORE_DESIGNATION',
-        message: expect.stringContaining('on 2026-02-11'),
+        message: expect.stringMatching(
+          /^Dealt with HTX until 2026-02-11, before UK .*: these earlier dealings /,
+        ),
       }),
     );
     expect(screening.topCounterparties.map(({ txCount }) => txCount)).toEqual([3, 1]);
@@ -385,6 +400,32 @@ describe('dealings with a designated owner', () => {
       )({ chain: 'ETH', from: PAYING, to }).flags.map(({ category }) => category);
     expect(pair(DUSTED)).not.toContain('SANCTIONED_ENTITY');
     expect(pair(LATE)).toContain('SANCTIONED_ENTITY');
+  });
+
+  it.each([
+    ['received', SUSPECT_LATE, 'Received value from'],
+    ['sent', SUSPECT_PAYER, 'Sent value to'],
+  ])('are reported without points if the owner is uncertain (%s)', (_way, of, verb) => {
+    const { screening, kyt } = answersOf(of);
+    const reason = {
+      code: 'SUSPECTED_OWNER',
+      severity: 'MEDIUM',
+      category: 'SANCTIONED_ENTITY',
+      message: `${verb} an address that own attributes to HUOBI GLOBAL S.A., listed by UK since 2026-05-26, with confidence 0.79: below 0.8, so these dealings do not count as dealings with a sanctioned party.`,
+      source: null,
+      verified: true,
+    };
+    expect(screening.reasons).toContainEqual(reason);
+    expect(kyt.reasons).toContainEqual(reason);
+    expect(screening).toMatchObject({ riskScore: 0, sanctioned: false });
+    expect(kyt.decision).toBe('ALLOW');
+  });
+
+  it('are not reported of an uncertain owner if they were earlier, dust, or an unknown token', () => {
+    for (const of of [SUSPECT_EARLY, SUSPECT_DUST, SUSPECT_TOKEN, LATE]) {
+      const codes = answersOf(of).screening.reasons.map(({ code }) => code);
+      expect(codes, of).not.toContain('SUSPECTED_OWNER');
+    }
   });
 
   it('are attributed by the time of a transfer', () => {
