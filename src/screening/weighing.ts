@@ -2,7 +2,6 @@
 import { LIMITS } from '../base/limits.ts';
 import type { AssetFacts } from '../chains/assets.ts';
 import type { ChainId } from '../chains/registry.ts';
-import type { Transfer } from '../chains/transfer.ts';
 import { type Direction, OPPOSITE } from '../graph/flow.ts';
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
 import { isPriced, type RowBasis, RowReader, type Weighing } from '../graph/kernels/rows.ts';
@@ -23,12 +22,6 @@ export const weighingOf = (chain: ChainId, { assets, policy }: WeighingDeps): We
     return decimals === null ? 0 : policy.dustTokens * 10 ** decimals;
   },
 });
-
-/** Returns true if a transfer alone is dust: by its value, or by its amount if it has no price. */
-export const isDustTransfer = (
-  { dustUsd, dustAmount }: Weighing,
-  { asset, amount, valueUsd }: Pick<Transfer, 'asset' | 'amount' | 'valueUsd'>,
-): boolean => (valueUsd === null ? Number(amount) < (dustAmount?.(asset) ?? 0) : valueUsd < dustUsd);
 
 /** Returns the same weighing without a dust limit. */
 export const withDust = (weighing: Weighing): Weighing => ({ ...weighing, dustUsd: 0, dustShare: 0 });
