@@ -1,6 +1,7 @@
 /** Weighs transfers for screening: which assets of a chain are evidence, and what is dust. */
 import { LIMITS } from '../base/limits.ts';
 import type { AssetFacts } from '../chains/assets.ts';
+import { wrappedCoinOf } from '../chains/prices/wrapped.ts';
 import type { ChainId } from '../chains/registry.ts';
 import { type Direction, OPPOSITE } from '../graph/flow.ts';
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
@@ -17,6 +18,7 @@ export const weighingOf = (chain: ChainId, { assets, policy }: WeighingDeps): We
   isEvidence: (asset) => assets.isKnown(chain, asset),
   dustUsd: policy.dustUsd,
   dustShare: policy.dustShare,
+  wrapped: wrappedCoinOf(chain),
   dustAmount(asset) {
     const decimals = assets.decimalsOf(chain, asset);
     return decimals === null ? 0 : policy.dustTokens * 10 ** decimals;
