@@ -8,6 +8,7 @@ import {
   INGEST_FORMATS,
   type IngestDeps,
   type IngestFormat,
+  type IngestReport,
   ingestFiles,
 } from '../graph/ingest/ingest-files.ts';
 import {
@@ -84,6 +85,17 @@ async function ingestUtxo(
   }
 }
 
+/** Named in the terminal; `--json` lists LIMITS.ingestRejectsListedMax. */
+const REPLACED_SHOWN_MAX = 10;
+
+function* linesOfReplaced({ valuesReplaced, replaced }: IngestReport): Generator<string> {
+  if (valuesReplaced === 0) return;
+  yield `${valuesReplaced} values (valueUsd) contradict the price tables, whose values were stored instead:`;
+  for (const { file, line, asset, given, stored } of replaced.slice(0, REPLACED_SHOWN_MAX))
+    yield `  ${file}:${line}: ${asset}: ${given} USD, stored ${stored.toFixed(2)}`;
+  if (valuesReplaced > REPLACED_SHOWN_MAX) yield `  … and ${valuesReplaced - REPLACED_SHOWN_MAX} more`;
+}
+
 interface IngestFlags {
   readonly chain: string;
   readonly prices: boolean;
@@ -143,6 +155,7 @@ export function addIngestCommand(program: Command, terminal: Terminal, parts: ()
           ...report.rejects.map(
             ({ provenance, reason }) => `  ${provenance.file}:${provenance.line}: ${reason}`,
           ),
+          ...linesOfReplaced(report),
         ]);
         if (report.rejected > 0 && report.rejected === report.rows) {
           throw new AssayError(

@@ -71,6 +71,8 @@ export interface RowQuery {
   readonly limit: number;
   /** Sums that were first seen later are counted as hidden, but not read. Infinity reads all. */
   readonly seenUntilMs: number;
+  /** Transfers of one asset with one counterparty that are left out. */
+  readonly without?: { readonly counterparty: NodeId; readonly asset: number } | null;
   /** The scan may stop once more edges than this are at or above `least`. Default: it reads all. */
   readonly enough?: number;
 }
@@ -162,8 +164,12 @@ export interface TransferGraph {
    * value are read.
    */
   row(node: NodeId, direction: Direction, query: RowQuery, into: NeighbourColumns): RowScan;
-  /** Sums of the transfers from one node to another, by asset, most transfers first. Empty if there are none. */
-  edge(from: NodeId, to: NodeId): readonly EdgeDetail[];
+  /**
+   * Sums of the transfers from one node to another, by asset, most transfers first. Empty if there are none.
+   *
+   * @param side the node whose row is read: `out` (default) that of `from`, `in` that of `to`; cheaper if the other node is a hub
+   */
+  edge(from: NodeId, to: NodeId, side?: Direction): readonly EdgeDetail[];
   /**
    * A hint that does not change any result: a remote graph fetches together what would be read one by one. Absent if single reads are fast.
    */

@@ -118,6 +118,8 @@ export class RowCollector implements EdgeSums {
       this.#hiddenWeight += weight;
       return;
     }
+    const { without } = this.#query;
+    if (without?.counterparty === this.#counterparty && without.asset === this.#asset) return;
     this.#isKnown = true;
     this.#weight += weight;
     this.#cents += cents;

@@ -166,11 +166,18 @@ class SeenRows {
   }
 
   /** Returns a function that weighs an edge like the query. */
-  #weigher({ evidence, rates }: RowQuery): (id: NodeId, sums: readonly EdgeDetail[]) => SeenEdge | null {
+  #weigher({
+    evidence,
+    rates,
+    without,
+  }: RowQuery): (id: NodeId, sums: readonly EdgeDetail[]) => SeenEdge | null {
     const rateOf = new Map<string, number>();
     for (const asset of evidence.keys()) rateOf.set(this.#graph.assetName(asset), rates?.get(asset) ?? 0);
     return (id, sums) => {
-      const known = sums.filter(({ asset, amount }) => rateOf.has(asset) && (rates === null || amount > 0n));
+      const left = without?.counterparty === id ? this.#graph.assetName(without.asset) : null;
+      const known = sums.filter(
+        ({ asset, amount }) => asset !== left && rateOf.has(asset) && (rates === null || amount > 0n),
+      );
       const found = sumSeen(id, known, ({ asset, amount }) => (rateOf.get(asset) ?? 0) * Number(amount));
       if (found === null || rates !== null) return found;
       const amount = known.reduce((sum, one) => sum + Number(one.amount), 0);

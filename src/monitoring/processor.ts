@@ -22,6 +22,7 @@ import {
   datedValues,
   UNATTRIBUTED,
 } from '../screening/attribution.ts';
+import { dealingSums, isDustDealing, NO_DEALINGS } from '../screening/dust.ts';
 import {
   type RealCounterparties,
   realCounterparties,
@@ -30,7 +31,7 @@ import {
 } from '../screening/poisoning.ts';
 import { isSuspectedOwner, sanctionsEntries } from '../screening/sanctions-detail.ts';
 import { nativeUnits } from '../screening/trace-graph.ts';
-import { isDustTransfer, weighingOf } from '../screening/weighing.ts';
+import { weighingOf } from '../screening/weighing.ts';
 import type { MonitoringPolicy } from './policy.ts';
 import type { CounterpartyEntity, MonitoredTransaction, MonitoringChain, RuleId } from './records.ts';
 import { type Basis, type Behind, type Evidence, evaluate, type Finding, ruleFor } from './rules.ts';
@@ -97,6 +98,7 @@ interface Judged {
   readonly match: Match;
   readonly party: Party;
   readonly spoof: SpoofKind | null;
+  readonly isDust: boolean;
   readonly imitation: Evidence['imitation'];
 }
 
@@ -207,6 +209,29 @@ export function createProcessor(deps: ProcessorDeps): Processor {
     };
   }
 
+  /** Returns true if the transfer is dust, together with all that moved between the same parties in its direction. */
+  function isDustMatch(
+    chain: MonitoringChain,
+    { transfer, direction, counterparty }: Match,
+    attribution: Attribution,
+  ): boolean {
+    const weighing = weighingOf(chain, { assets, policy: riskPolicy });
+    if ((transfer.valueUsd ?? 0) >= weighing.dustUsd) return false;
+    const graph = transfers?.graph(chain) ?? null;
+    const idOf = (address: string | null): number | null => {
+      const own = address === null ? null : keyOf(chain, address);
+      return own === null ? null : (graph?.idOf(own) ?? null);
+    };
+    const node = idOf(direction === 'out' ? transfer.from : transfer.to);
+    const other = idOf(counterparty);
+    const sinceMs = attribution.until?.fromMs ?? 0;
+    const sums =
+      graph === null || node === null || other === null
+        ? NO_DEALINGS
+        : dealingSums(graph, { node, other, direction, sinceMs }, weighing);
+    return isDustDealing(weighing, transfer, sums);
+  }
+
   /**
    * Finds the real counterparty that the other side of a worthless transfer imitates by its address.
    *
@@ -238,7 +263,7 @@ export function createProcessor(deps: ProcessorDeps): Processor {
   function record(
     chain: MonitoringChain,
     block: Block,
-    { match, party, spoof, imitation }: Judged,
+    { match, party, spoof, isDust, imitation }: Judged,
     writer: BlockWriter,
   ): number {
     const { watcher, transfer, direction, counterparty } = match;
@@ -247,10 +272,8 @@ export function createProcessor(deps: ProcessorDeps): Processor {
     if (wallet.watchFromHeight !== null && block.height <= wallet.watchFromHeight) return 0;
     const { txHash, position, valueUsd, decimals } = transfer;
     const amountUsd = valueUsd === null ? null : twoDecimals(valueUsd);
-    const isDustReceived =
-      direction === 'in' && isDustTransfer(weighingOf(chain, { assets, policy: riskPolicy }), transfer);
-    // Anyone can send dust and forge transfers, so neither is evidence about the wallet.
-    const isUnasked = spoof !== null || isDustReceived;
+    // Anyone can send dust and forge transfers, and dust that was sent is no dealing in the score either.
+    const isNoEvidence = spoof !== null || isDust;
     // One row per transfer and wallet record; an address that two accounts watch has one row in each.
     const known = writer.transaction(wallet.id, txHash, position);
     if (known !== null && !known.reorged) return 0;
@@ -269,8 +292,8 @@ export function createProcessor(deps: ProcessorDeps): Processor {
       asset: transfer.asset,
       amount: nativeUnits(transfer.amount, decimals),
       amountUsd,
-      riskScore: entity === null ? null : isUnasked ? 0 : attribution.points,
-      riskLevel: entity === null ? null : isUnasked ? ('LOW' as const) : attribution.riskLevel,
+      riskScore: entity === null ? null : isNoEvidence ? 0 : attribution.points,
+      riskLevel: entity === null ? null : isNoEvidence ? ('LOW' as const) : attribution.riskLevel,
       spoofable: spoof !== null,
     };
     const stored: MonitoredTransaction =
@@ -291,7 +314,7 @@ export function createProcessor(deps: ProcessorDeps): Processor {
       clusterSanctioned: party.clusterSanctioned,
       suspectedOwner: party.suspectedOwner,
       velocity: spoof === null ? judgeVelocity(past, block.timestampMs, policy.velocity) : null,
-      isDustReceived,
+      isDust,
       spoof,
       imitation,
     };
@@ -304,7 +327,7 @@ export function createProcessor(deps: ProcessorDeps): Processor {
       TRANSFER: `${txHash} ${counterparty ?? ''}`,
       BEHAVIOUR: `day ${day}`,
       SPOOFED: `spoofed ${direction} ${counterparty ?? ''} day ${day}`,
-      DUST: `dust ${counterparty ?? ''} day ${day}`,
+      DUST: `dust ${direction} ${counterparty ?? ''} day ${day}`,
       POISONING: `poisoning ${imitation?.imitates ?? ''} day ${day}`,
     };
     for (const { ruleId, finding, basis } of evaluate(evidence, wallet.enabledRules, policy)) {
@@ -336,7 +359,7 @@ export function createProcessor(deps: ProcessorDeps): Processor {
     }
     writer.changeTransaction({ ...stored, alertIds: [...alertIds] });
     // Otherwise a later list change would treat a forged transfer or dust as a dealing.
-    if (counterparty !== null && !isUnasked)
+    if (counterparty !== null && !isNoEvidence)
       writer.noteCounterparty({
         accountId: wallet.accountId,
         walletId: wallet.id,
@@ -371,7 +394,7 @@ export function createProcessor(deps: ProcessorDeps): Processor {
       clusterSanctioned: false,
       suspectedOwner: null,
       velocity: null,
-      isDustReceived: false,
+      isDust: false,
       spoof: null,
       imitation: null,
     };
@@ -406,7 +429,8 @@ export function createProcessor(deps: ProcessorDeps): Processor {
         const party =
           parties.get(name) ?? partyOf(chain, counterparty, direction, reader, block.timestampMs, spoof);
         parties.set(name, party);
-        return { match, party, spoof, imitation: imitationIn(chain, match, spoof, dealings) };
+        const isDust = isDustMatch(chain, match, party.attribution);
+        return { match, party, spoof, isDust, imitation: imitationIn(chain, match, spoof, dealings) };
       });
       let alerts = 0;
       const place = { height: block.height, hash: block.hash };

@@ -26,8 +26,8 @@ export interface Evidence {
   /** The designation of a party to which an uncertain label attributes the counterparty; null without such a label. */
   readonly suspectedOwner: SanctionsEntry | null;
   readonly velocity: Unusual | null;
-  /** The transfer brought less than the dust limit, which anyone can send to anyone. Never true for sent value. */
-  readonly isDustReceived: boolean;
+  /** The transfer is dust, and so is all else that moved between the wallet and the counterparty in this direction. */
+  readonly isDust: boolean;
   /** Why the transfer proves nothing: anyone can forge it. Null for a transfer that is evidence. */
   readonly spoof: SpoofKind | null;
   /** The counterparty's address and the real counterparty that it imitates; null if it imitates none. */
@@ -164,12 +164,17 @@ const asSpoofed = (finding: Finding, kind: SpoofKind): Finding => ({
   message: `${finding.message} ${SPOOF_WORDS[kind]}`,
 });
 
-/** Limits a finding about received dust to LOW: the sender alone decided on the transfer. */
-const asDust = (finding: Finding): Finding => ({
+const DUST_WORDS = {
+  in: 'anybody can send so little to anybody, so it says nothing of the wallet.',
+  out: 'all that the wallet sent there is less than the dust limit.',
+} as const;
+
+/** Limits a finding about dust to LOW, as in the score and in `flaggedTransactions`. */
+const asDust = (finding: Finding, direction: Evidence['direction']): Finding => ({
   ...finding,
   severity: 'LOW',
   title: `Dust: ${finding.title}`,
-  message: `${finding.message} The transfer is dust: anybody can send so little to anybody, so it says nothing of the wallet.`,
+  message: `${finding.message} The transfer is dust: ${DUST_WORDS[direction]}`,
 });
 
 /** Finding: a look-alike address was planted in the wallet's history. */
@@ -212,12 +217,12 @@ export function evaluate(
 ): RuleFinding[] {
   return RULE_IDS.filter((id) => enabled.includes(id)).flatMap((ruleId): RuleFinding[] => {
     const found = RULES[ruleId](evidence, policy);
-    const { spoof, isDustReceived, imitation } = evidence;
+    const { spoof, isDust, direction, imitation } = evidence;
     if (found !== null && found.riskType === 'BEHAVIOUR')
       return [{ ruleId, finding: found, basis: 'BEHAVIOUR' }];
     if (found !== null && spoof !== null)
       return [{ ruleId, finding: asSpoofed(found, spoof), basis: 'SPOOFED' }];
-    if (found !== null && isDustReceived) return [{ ruleId, finding: asDust(found), basis: 'DUST' }];
+    if (found !== null && isDust) return [{ ruleId, finding: asDust(found, direction), basis: 'DUST' }];
     if (found !== null) return [{ ruleId, finding: found, basis: 'TRANSFER' }];
     if (ruleId !== 'SCAM-001' || imitation === null) return [];
     return [{ ruleId, finding: poisoning(imitation), basis: 'POISONING' }];

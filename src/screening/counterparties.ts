@@ -21,13 +21,13 @@ import {
   type SuspectedOwner,
   UNATTRIBUTED,
 } from './attribution.ts';
+import { dealingSums, isDustDealing, NO_DEALINGS } from './dust.ts';
 import { priceOf } from './price-shown.ts';
 import { shownAsset, shownNode } from './subject.ts';
 import {
   assetsNotFollowed,
   type DirectionBasis,
   directionBasis,
-  isDustTransfer,
   NOTHING_MOVED,
   type UnpricedAsset,
 } from './weighing.ts';
@@ -507,10 +507,14 @@ export function flaggedTransactions(
           weighing.isEvidence(transfer.asset) &&
           isRiskyAt(attribution, transfer.timestampMs),
       );
-    // The sum decides: small transfers that add up to more than dust are not dust.
-    const received = newest.reduce((sum, { valueUsd }) => sum + (valueUsd ?? 0), 0);
-    const isDust = (transfer: RecentTransfer): boolean =>
-      direction === 'in' && received < weighing.dustUsd && isDustTransfer(weighing, transfer);
+    const subject = graph.idOf(key);
+    const sinceMs = attribution.until?.fromMs ?? 0;
+    const sums =
+      subject === null
+        ? NO_DEALINGS
+        : dealingSums(graph, { node: subject, other: node, direction, sinceMs }, weighing);
+    const isDust = (transfer: RecentTransfer): boolean => isDustDealing(weighing, transfer, sums);
+    const dustText = direction === 'in' ? ': dust, which anybody can send to anybody' : ': dust';
     return newest.map((transfer) => ({
       hash: transfer.txHash,
       timestamp: isoTime(transfer.timestampMs),
@@ -526,7 +530,7 @@ export function flaggedTransactions(
         { ...transfer, unpricedTransfers: transfer.valueUsd === null ? 1 : 0 },
         { chain, assets, atMs: transfer.timestampMs },
       ),
-      reason: `${direction === 'in' ? 'Received from' : 'Sent to'} ${category}${who}${isDust(transfer) ? ': dust, which anybody can send to anybody' : ''}.`,
+      reason: `${direction === 'in' ? 'Received from' : 'Sent to'} ${category}${who}${isDust(transfer) ? dustText : ''}.`,
     }));
   });
   return flagged

@@ -53,7 +53,7 @@ export function createRememberedDegrees(): (
       sums: (node) => graph.sums(node),
       assetName: (asset) => graph.assetName(asset),
       row: (node, direction, query, into) => graph.row(node, direction, query, into),
-      edge: (from, to) => graph.edge(from, to),
+      edge: (from, to, side) => graph.edge(from, to, side),
       ...(graph.prefetch && { prefetch: (next) => graph.prefetch?.(next) }),
       degree(node: NodeId, direction: Direction): number {
         const slot = (2 * node + PLACE[direction] + era * 0x9e3779b1) & (SLOTS - 1);

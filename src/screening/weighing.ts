@@ -1,8 +1,8 @@
 /** Weighs transfers for screening: which assets of a chain are evidence, and what is dust. */
 import { LIMITS } from '../base/limits.ts';
 import type { AssetFacts } from '../chains/assets.ts';
+import { wrappedCoinOf } from '../chains/prices/wrapped.ts';
 import type { ChainId } from '../chains/registry.ts';
-import type { Transfer } from '../chains/transfer.ts';
 import { type Direction, OPPOSITE } from '../graph/flow.ts';
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
 import { isPriced, type RowBasis, RowReader, type Weighing } from '../graph/kernels/rows.ts';
@@ -18,17 +18,12 @@ export const weighingOf = (chain: ChainId, { assets, policy }: WeighingDeps): We
   isEvidence: (asset) => assets.isKnown(chain, asset),
   dustUsd: policy.dustUsd,
   dustShare: policy.dustShare,
+  wrapped: wrappedCoinOf(chain),
   dustAmount(asset) {
     const decimals = assets.decimalsOf(chain, asset);
     return decimals === null ? 0 : policy.dustTokens * 10 ** decimals;
   },
 });
-
-/** Returns true if a transfer alone is dust: by its value, or by its amount if it has no price. */
-export const isDustTransfer = (
-  { dustUsd, dustAmount }: Weighing,
-  { asset, amount, valueUsd }: Pick<Transfer, 'asset' | 'amount' | 'valueUsd'>,
-): boolean => (valueUsd === null ? Number(amount) < (dustAmount?.(asset) ?? 0) : valueUsd < dustUsd);
 
 /** Returns the same weighing without a dust limit. */
 export const withDust = (weighing: Weighing): Weighing => ({ ...weighing, dustUsd: 0, dustShare: 0 });

@@ -97,6 +97,30 @@ describe('an exposure index', () => {
       total += exposed;
     });
 
+  for (let seed = 1; seed <= 6; seed++)
+    it(`says what a walk says if coins are wrapped and unwrapped (${seed})`, async () => {
+      const nodes = 12 + seed * 3;
+      const weth = '0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2';
+      const inPlace = (address: string | null): string | null => (address === addressOf(1) ? weth : address);
+      const moved = randomTransfers(seed, nodes, nodes * 3);
+      const [first] = moved as [Transfer];
+      const wraps = Array.from({ length: nodes }, (_, node): Transfer => {
+        const parties = node % 2 === 0 ? [addressOf(node), weth] : [weth, addressOf(node)];
+        const hash = `0x${(node + 1).toString(16).padStart(64, 'd')}`;
+        return { ...first, txHash: hash, asset: 'ETH', from: parties[0] as string, to: parties[1] as string };
+      });
+      const built = await open(
+        [...moved.map((one) => ({ ...one, from: inPlace(one.from), to: inPlace(one.to) })), ...wraps],
+        randomLabels(seed, nodes, 0.3),
+      );
+      await built.build();
+      const bothOf = comparing(built);
+      for (let node = 0; node < nodes; node++) {
+        const { walked, read } = bothOf(node === 1 ? weth : addressOf(node));
+        expect(read, `address ${node}`).toEqual(walked);
+      }
+    });
+
   it('is read alike by both forms of the oracle, also if an entry waits or the index is missing', async () => {
     const nodes = 30;
     const built = await open(randomTransfers(3, nodes, 80), randomLabels(3, nodes, 0.3));

@@ -176,6 +176,26 @@ describe('an index that is kept up to date', () => {
       }
     });
 
+  for (let seed = 31; seed <= 34; seed++)
+    it(`says what walks say if coins are wrapped and unwrapped (${seed})`, async () => {
+      const nodes = 40;
+      const weth = '0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2';
+      const transfers = withPrices(randomTransfers(seed, nodes, 160)).map((transfer, at) => {
+        const placed = transfer.to === addressOf(1) ? { ...transfer, to: weth } : transfer;
+        if (at % 4 !== 0 || placed.to === weth) return placed;
+        const coins = { ...placed, asset: 'ETH', valueUsd: Number(placed.amount) / 5e14 };
+        return at % 8 === 0
+          ? { ...coins, from: weth }
+          : { ...coins, to: weth, from: coins.from ?? addressOf(0) };
+      });
+      const { built, updater } = await keep(transfers.slice(0, 80), randomLabels(seed, nodes, 0.2));
+      for (let from = 80; from < 160; from += 20) {
+        await built.deps.transfers.ingest(transfers.slice(from, from + 20));
+        settle(updater);
+        expectCurrent(built, nodes);
+      }
+    });
+
   it('has dealings before a designation among what was computed since its build', () => {
     expect(earlier).toBeGreaterThan(20);
   });

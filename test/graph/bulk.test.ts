@@ -279,6 +279,85 @@ describe('a bulk load', () => {
     });
   });
 
+  it('replaces values that contradict the price tables, as the reader of small files does, and names them', async () => {
+    const [one] = randomTransfers(1, 3) as [Transfer];
+    const usdt = '0xdAC17F958D2ee523a2206206994597C13D831ec7';
+    const link = parseAddress('ETH', '0x514910771af9ca656af840dff83e8264ecf986ca').canonical;
+    const at = Date.parse('2025-06-01T12:00:00Z');
+    const of = (index: number, amount: bigint, valueUsd: number, asset = 'ETH'): Transfer => ({
+      ...one,
+      initiation: null,
+      from: address(5),
+      to: address(100 + index),
+      txHash: hash(index),
+      position: 'value',
+      timestampMs: at,
+      asset,
+      amount,
+      valueUsd,
+    });
+    const ether = 10n ** 18n;
+    const transfers = [
+      of(1, 10n ** 12n, 0.0001, usdt),
+      of(2, 10n ** 12n, 0.01, usdt),
+      of(3, 10n ** 12n, 900_000, usdt),
+      of(4, 100n * ether, 0.5),
+      of(5, ether, 1e9),
+      of(6, ether, 2_400.5),
+      of(7, 5n * ether, 70, link),
+      of(8, 0n, 70),
+      of(9, 1n, 0.01),
+    ];
+    const text = csvOf(transfers);
+    const pricesFolder = join(folder, 'prices');
+    const read = async (name: string, options: { bulk?: typeof BULK }, rows = text) => {
+      const store = storeAt(name);
+      const files = [fileOf(`${name}.csv`, rows)];
+      const report = await ingestFiles(
+        { format: 'ndjson', files, chain: 'ETH', pricesFolder, ...options },
+        { store },
+      );
+      const values = transfers.map(({ to }) => {
+        const flow = store.totals('ETH', parseAddress('ETH', to as string).key)?.in;
+        return flow?.valueUsd ?? null;
+      });
+      return { values, report, replaced: report.replaced.map(({ file: _, ...value }) => value) };
+    };
+    const fast = await read('fast', { bulk: BULK });
+    const slow = await read('slow', {});
+    // With quotes, each row goes to the reader of unusual rows.
+    const odd = await read('odd', { bulk: BULK }, text.replaceAll(/^(0x[0-9a-f]+)/gm, '"$1"'));
+    expect(fast.report).toMatchObject({ rows: 9, stored: 9, rejected: 0, valuesReplaced: 5 });
+    const ethUsd = fast.values[4] as number;
+    expect(ethUsd).toBeGreaterThan(1_000);
+    expect(ethUsd).toBeLessThan(10_000);
+    expect(fast.values.map((value) => value && Math.round(value * 100) / 100)).toEqual([
+      1e6,
+      1e6,
+      900_000,
+      Math.round(ethUsd * 10_000) / 100,
+      ethUsd,
+      2_400.5,
+      70,
+      0,
+      0.01,
+    ]);
+    expect(slow.values).toEqual(fast.values);
+    expect(odd.values).toEqual(fast.values);
+    expect(fast.replaced[0]).toEqual({ line: 2, asset: usdt, given: 0.0001, stored: 1e6 });
+    expect(fast.replaced.map(({ line }) => line)).toEqual([2, 3, 5, 6, 9]);
+    expect(slow.replaced).toEqual(odd.replaced);
+    expect(slow.report.valuesReplaced).toBe(5);
+    // Without tables, the file decides.
+    const silent = storeAt('silent');
+    const believed = await ingestFiles(
+      { format: 'ndjson', files: [fileOf('silent.csv', text)], chain: 'ETH', bulk: BULK },
+      { store: silent },
+    );
+    expect(believed.valuesReplaced).toBe(0);
+    expect(silent.totals('ETH', parseAddress('ETH', address(105)).key)?.in.valueUsd).toBe(1e9);
+  });
+
   it('goes on where it was interrupted, whichever pass that was', async () => {
     const transfers = randomTransfers(3_000, 4);
     const path = fileOf('all.csv', csvOf(transfers));

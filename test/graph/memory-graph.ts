@@ -136,6 +136,7 @@ export function memoryGraph(edges: readonly MemoryEdge[], chain: ChainId = 'ETH'
         (edge) =>
           otherOf(edge, direction) === other &&
           query.evidence.has(numberOf(edge.asset)) &&
+          !(query.without?.counterparty === other && query.without.asset === numberOf(edge.asset)) &&
           (query.rates === null || edge.amount > 0),
       );
       const weightOf = (edge: Required<MemoryEdge>): number =>

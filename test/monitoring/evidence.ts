@@ -11,7 +11,7 @@ export const evidence = (change: Partial<Evidence>): Evidence => ({
   clusterSanctioned: false,
   suspectedOwner: null,
   velocity: null,
-  isDustReceived: false,
+  isDust: false,
   spoof: null,
   imitation: null,
   ...change,

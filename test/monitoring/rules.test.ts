@@ -66,10 +66,10 @@ describe('the rules', () => {
       ]);
   });
 
-  it('dust that came in is LOW and says so, and dust that was sent keeps its severity', () => {
+  it('dust is LOW in either direction, and says so', () => {
     const sanctioned = attributed('SANCTIONED_ENTITY', { sanctioned: true });
     const dust = { counterparty: sanctioned, amountUsd: 0.01 };
-    expect(found({ ...dust, isDustReceived: true })).toMatchObject([
+    expect(found({ ...dust, isDust: true })).toMatchObject([
       {
         ruleId: 'SANCTIONS-001',
         severity: 'LOW',
@@ -77,9 +77,12 @@ describe('the rules', () => {
         message: expect.stringContaining('The transfer is dust'),
       },
     ]);
+    expect(found({ ...dust, direction: 'out', isDust: true })).toMatchObject([
+      { severity: 'LOW', message: expect.stringContaining('all that the wallet sent there') },
+    ]);
     expect(found({ ...dust, direction: 'out' })).toMatchObject([{ severity: 'CRITICAL' }]);
-    expect(found({ clusterSanctioned: true, isDustReceived: true })).toMatchObject([{ severity: 'LOW' }]);
-    expect(evaluate(evidence({ ...dust, isDustReceived: true }), RULE_IDS, policy)).toMatchObject([
+    expect(found({ clusterSanctioned: true, isDust: true })).toMatchObject([{ severity: 'LOW' }]);
+    expect(evaluate(evidence({ ...dust, isDust: true }), RULE_IDS, policy)).toMatchObject([
       { basis: 'DUST' },
     ]);
   });

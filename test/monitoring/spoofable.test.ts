@@ -216,7 +216,36 @@ describe('a watched wallet and a transfer of an unknown token', () => {
         txHash: `0x${'3'.repeat(64)}`,
       }),
     );
-    expect(sent.map(({ severity }) => severity).sort()).toEqual(['CRITICAL', 'LOW']);
+    expect(sent.map(({ severity }) => severity)).toEqual(['LOW', 'LOW']);
+    expect(store.counterparties({ after: null, limit: 10 }).counterparties).toEqual([]);
+  });
+
+  it('raises CRITICAL for dust that adds up to more than dust', async () => {
+    const cents = (digit: string) =>
+      moved(WALLET, SANCTIONED, {
+        ...payment,
+        amount: 10n ** 14n,
+        valueUsd: 0.6,
+        txHash: `0x${digit.repeat(64)}`,
+      });
+    expect((await block(cents('1'))).map(({ severity }) => severity)).toEqual(['LOW']);
+    const alerts = await block(cents('2'));
+    expect(alerts.map(({ severity }) => severity).sort()).toEqual(['CRITICAL', 'LOW']);
+  });
+
+  it('raises LOW for less than a ten-thousandth of a token without a price, and CRITICAL for more', async () => {
+    const link = canonical('0x514910771af9ca656af840dff83e8264ecf986ca');
+    const units = (from: string, to: string, amount: bigint, digit: string) =>
+      moved(from, to, { asset: link, decimals: 18, amount, txHash: `0x${digit.repeat(64)}` });
+    await block(units(FRIEND, WALLET, 10n ** 21n, '1'));
+    const dust = await block(
+      units(SANCTIONED, WALLET, 2n * 10n ** 12n, '2'),
+      units(WALLET, SANCTIONED, 2n * 10n ** 12n, '3'),
+    );
+    // Nothing else was sent: the share is of the greater flow.
+    expect(dust.map(({ severity }) => severity)).toEqual(['LOW', 'LOW']);
+    const paid = await block(units(WALLET, SANCTIONED, 10n ** 19n, '4'));
+    expect(paid.map(({ severity }) => severity).sort()).toEqual(['CRITICAL', 'LOW', 'LOW']);
   });
 
   it("of a listed token that moved no amount raises LOW: transferFrom with 0 needs nobody's consent", async () => {

@@ -44,6 +44,10 @@ const UNDILUTED = account(0xad);
 /** Has a price, and is worth no cent. */
 const ONE_WEI_PRICED = account(0xae);
 const SEVERAL_DUSTS = account(0xaf);
+/** Received 1,000 units of a token without a price, and dust of it from a sanctioned wallet. */
+const TOKEN_DUST = account(0xb0);
+/** Sent a sanctioned wallet dust that adds up to more than dust. */
+const MANY_CENTS = account(0xb1);
 
 function transfers(): Transfer[] {
   const made: Transfer[] = [];
@@ -94,6 +98,12 @@ function transfers(): Transfer[] {
   add(WALLETS.sanctioned, ONE_WEI_PRICED, wei);
   add(WALLETS.exchange, SEVERAL_DUSTS, wei);
   add(WALLETS.sanctioned, SEVERAL_DUSTS, cents);
+  const link = { asset: parseAddress('ETH', '0x514910771af9ca656af840dff83e8264ecf986ca').canonical };
+  add(WALLETS.exchange, TOKEN_DUST, { ...link, ...unpriced(1_000n * ETHER) });
+  add(WALLETS.sanctioned, TOKEN_DUST, { ...link, ...unpriced(2n * 10n ** 12n) });
+  add(TOKEN_DUST, WALLETS.sanctioned, { ...link, ...unpriced(2n * 10n ** 12n) });
+  for (let at = 0; at < 3; at++)
+    add(MANY_CENTS, WALLETS.sanctioned, { amount: 2n * 10n ** 14n, valueUsd: 0.6 });
   add(HUB, BEHIND_HUB, { valueUsd: 5_000 });
   for (let at = 0; at <= LIMITS.counterpartiesMax; at++) add(account(0x300_0000 + at), HUB, { valueUsd: 20 });
   return made;
@@ -170,6 +180,15 @@ describe('value without a price', () => {
 
   it('is not driven by the number of transfers', () => {
     expect(screen(MANY_TINY)).toMatchObject({ riskScore: 0, exposureReceiving: { EXCHANGE: 100 } });
+  });
+
+  it('flags dust as LOW in both directions, and dust that adds up as CRITICAL', () => {
+    const severities = (address: string) =>
+      screen(address).flaggedTransactions.map(({ direction, severity }) => `${direction} ${severity}`);
+    expect(severities(ONE_WEI_OUT).sort()).toEqual(['in LOW', 'out LOW']);
+    expect(severities(TOKEN_DUST).sort()).toEqual(['in LOW', 'out LOW']);
+    expect(severities(DUSTY)).toEqual(['out LOW']);
+    expect(severities(MANY_CENTS)).toEqual(['out CRITICAL', 'out CRITICAL', 'out CRITICAL']);
   });
 
   it('shows dust at its exact share, and gives it no points', () => {

@@ -12,6 +12,7 @@ import type { ChainId } from '../../chains/registry.ts';
 import type { BulkLoad, LoadPlace, LoadProgress, LoadSource } from '../store/bulk-load.ts';
 import { columnMemory, RunColumns } from '../store/run-columns.ts';
 import { type BulkRowsJob, type BulkRowsNews, COLUMNS, FIELDS_MAX, type RejectedRow } from './bulk-rows.ts';
+import type { ReplacedValue } from './row-values.ts';
 
 const LINE_FEED = 10;
 /** Number of column sets that are filled and written in turn. */
@@ -65,6 +66,8 @@ export interface BulkCsvOptions {
   readonly pricesFolder: string | null;
   readonly load: BulkLoad;
   readonly reject: (row: RejectedRow) => void;
+  /** Called for the first replaced values of each window of the file. */
+  readonly onReplaced: (value: ReplacedValue) => void;
   readonly onRows: (place: LoadPlace) => void;
   readonly onPass: (progress: LoadProgress) => void;
   readonly signal: AbortSignal | undefined;
@@ -76,6 +79,7 @@ export interface BulkCsvReport {
   /** Of the whole file, including earlier runs of the load. */
   readonly rows: number;
   readonly rejected: number;
+  readonly replaced: number;
 }
 
 /** Reads a file from the place at which the load stopped, and finishes the load. */
@@ -85,12 +89,12 @@ export async function ingestBulkCsv(options: BulkCsvOptions): Promise<BulkCsvRep
   if (!header) throw new AssayError('INVALID_FILE', `${path}: the first line is no header of a CSV.`);
   if (load.place) await readInto(options, header, load.place);
   const { stored, duplicates, place } = await load.finish(onPass, signal);
-  return { stored, duplicates, rows: place.rows, rejected: place.rejected };
+  return { stored, duplicates, rows: place.rows, rejected: place.rejected, replaced: place.replaced ?? 0 };
 }
 
 /** Reads the file to its end, in a worker thread. */
 async function readInto(options: BulkCsvOptions, header: Header, from: LoadPlace): Promise<void> {
-  const { path, chain, pricesFolder, load, reject, onRows, signal } = options;
+  const { path, chain, pricesFolder, load, reject, onReplaced, onRows, signal } = options;
   const { runTransfers } = load;
   const memories = Array.from({ length: SLOTS }, () => columnMemory(runTransfers));
   const slots = memories.map((memory) => new RunColumns(memory, runTransfers));
@@ -114,6 +118,7 @@ async function readInto(options: BulkCsvOptions, header: Header, from: LoadPlace
       if (news.type === 'failure') throw errorFromData(news.error);
       if (news.type === 'rows') {
         for (const row of news.rejects) reject(row);
+        for (const value of news.replaced) onReplaced(value);
         onRows(news.place);
         continue;
       }

@@ -27,7 +27,7 @@ import {
 import { BulkTransfer, type FilledRun, RunFiller } from '../store/run-columns.ts';
 import type { TransferRowReader } from './ethereum-etl.ts';
 import { ndjsonReader } from './ndjson.ts';
-import { createRowValues, type RowValues } from './row-values.ts';
+import { createRowValues, type ReplacedValue, type RowValues, type ValuedAmount } from './row-values.ts';
 import type { RowFields } from './rows.ts';
 import { AddressTexts, faultOf, REJECT_TEXT_CHARS, timeOf } from './transfer-fields.ts';
 
@@ -85,7 +85,13 @@ export interface RejectedRow {
 
 /** Messages of the thread. The place is the one after the reported rows. */
 export type BulkRowsNews =
-  | { readonly type: 'rows'; readonly place: LoadPlace; readonly rejects: readonly RejectedRow[] }
+  | {
+      readonly type: 'rows';
+      readonly place: LoadPlace;
+      readonly rejects: readonly RejectedRow[];
+      /** The first replaced values since the last message; `place` counts all. */
+      readonly replaced: readonly ReplacedValue[];
+    }
   | { readonly type: 'run'; readonly place: LoadPlace; readonly filled: FilledRun; readonly isLast: boolean }
   | { readonly type: 'failure'; readonly error: ErrorData };
 
@@ -110,6 +116,7 @@ function readFile(job: BulkRowsJob, tell: (news: BulkRowsNews) => void): void {
   const free = new Slots(job.free);
   const run = new RunFiller(job.memories, job.runTransfers);
   let rejects: RejectedRow[] = [];
+  let replaced: ReplacedValue[] = [];
   const hand = (place: LoadPlace, isLast: boolean): void => {
     free.take();
     tell({ type: 'run', place, filled: run.take(), isLast });
@@ -120,6 +127,9 @@ function readFile(job: BulkRowsJob, tell: (news: BulkRowsNews) => void): void {
       values: createRowValues(job.chain, job.pricesFolder),
       run,
       reject: (line, reason, text) => rejects.push({ line, reason, text }),
+      onReplaced: (value) => {
+        if (replaced.length < LIMITS.ingestRejectsListedMax) replaced.push(value);
+      },
       onFull: (place) => {
         hand(place, false);
         if (!free.wait()) throw new Stopped();
@@ -132,8 +142,9 @@ function readFile(job: BulkRowsJob, tell: (news: BulkRowsNews) => void): void {
   try {
     const window = Buffer.allocUnsafe(WINDOW_BYTES);
     while (!free.isStopped) {
-      tell({ type: 'rows', place, rejects });
+      tell({ type: 'rows', place, rejects, replaced });
       rejects = [];
+      replaced = [];
       const filled = fill(file, window, place.offset);
       if (filled === 0) {
         hand(place, true);
@@ -174,6 +185,7 @@ interface BulkRowsOptions {
   readonly values: RowValues;
   readonly run: RunFiller;
   readonly reject: (line: number, reason: string, text: string) => void;
+  readonly onReplaced: (value: ReplacedValue) => void;
   /** Takes the full run. */
   readonly onFull: (place: LoadPlace) => void;
 }
@@ -200,6 +212,8 @@ class BulkRows {
   // The asset of the last limit lookup.
   #limited = '';
   #limit = Number.POSITIVE_INFINITY;
+  /** Rows of the file with a replaced value. */
+  #replaced = 0;
 
   constructor(options: BulkRowsOptions, names: readonly string[]) {
     this.#options = options;
@@ -220,24 +234,26 @@ class BulkRows {
   take(window: Buffer, end: number, place: LoadPlace): LoadPlace {
     const { run } = this.#options;
     let { line, rows, rejected } = place;
+    this.#replaced = place.replaced ?? 0;
     let at = 0;
     while (at < end) {
       const rowEnd = window.indexOf(LINE_FEED, at);
       const textEnd = rowEnd > at && window[rowEnd - 1] === RETURN ? rowEnd - 1 : rowEnd;
       if (textEnd > at) {
         rows++;
-        if (this.#read(window, at, textEnd)) run.add(this.#transfer);
+        if (this.#read(window, at, textEnd, line)) run.add(this.#transfer);
         else if (!this.#readSlowly(window.toString('utf8', at, textEnd), line)) rejected++;
       }
       at = rowEnd + 1;
       line++;
-      if (run.isFull) this.#options.onFull({ offset: place.offset + at, line, rows, rejected });
+      if (run.isFull)
+        this.#options.onFull({ offset: place.offset + at, line, rows, rejected, replaced: this.#replaced });
     }
-    return { offset: place.offset + end, line, rows, rejected };
+    return { offset: place.offset + end, line, rows, rejected, replaced: this.#replaced };
   }
 
   /** Returns false for an unusual row. */
-  #read(bytes: Buffer, start: number, end: number): boolean {
+  #read(bytes: Buffer, start: number, end: number, line: number): boolean {
     const count = this.#split(bytes, start, end);
     if (count !== this.#names.length) return false;
     const starts = this.#starts;
@@ -267,20 +283,39 @@ class BulkRows {
     }
     if (!this.#readInitiation(bytes)) return false;
     const asset = this.#readAsset(bytes, from('asset'), to('asset'));
-    return asset !== null && this.#checkAmount(asset);
+    return asset !== null && this.#checkAmount(asset, line);
   }
 
-  /** Returns false if the amount exceeds the maximum. A value of 0 for an amount is replaced by the value from the price tables. */
-  #checkAmount(asset: string): boolean {
+  /**
+   * Returns false if the amount exceeds the maximum. A value of 0 for an amount, and a value that contradicts the price tables, are replaced
+   * by the value from the tables.
+   */
+  #checkAmount(asset: string, line: number): boolean {
     const transfer = this.#transfer;
-    const { amountLow, amountMiddle, amountHigh, timestampMs } = transfer;
+    const { amountLow, amountMiddle, amountHigh, timestampMs, cents } = transfer;
     const about = amountLow + amountMiddle * 2 ** 32 + amountHigh * 2 ** 64;
     if (about >= this.#amountMax(asset)) return false;
-    if (transfer.cents !== 0 || about === 0) return true;
+    const row = { asset, timestampMs, decimals: null };
+    const isUnknown = cents === 0 && about > 0;
+    if (cents < 0 || (!isUnknown && !this.#options.values.contradicts(row, about, cents / 100))) return true;
     const amount = BigInt(amountLow) + (BigInt(amountMiddle) << 32n) + (BigInt(amountHigh) << 64n);
-    const usd = this.#options.values.worth({ asset, amount, timestampMs });
-    transfer.cents = usd === null ? -1 : Math.round(usd * 100);
+    if (isUnknown) {
+      const usd = this.#options.values.worth({ asset, amount, timestampMs });
+      transfer.cents = usd === null ? -1 : Math.round(usd * 100);
+      return true;
+    }
+    const stored = this.#replacement({ ...row, amount, valueUsd: cents / 100 }, line);
+    if (stored !== null) transfer.cents = Math.round(stored * 100);
     return true;
+  }
+
+  /** Returns the value to be stored instead of the given one, and reports it. Null if the given value is believed. */
+  #replacement(valued: ValuedAmount, line: number): number | null {
+    const stored = this.#options.values.replacement(valued);
+    if (stored === null || valued.valueUsd === null) return null;
+    this.#replaced++;
+    this.#options.onReplaced({ line, asset: valued.asset, given: valued.valueUsd, stored });
+    return stored;
   }
 
   /** The maximum amount as a double. Infinity if the asset is unknown. */
@@ -475,7 +510,8 @@ class BulkRows {
       return false;
     }
     if (!transfer) return true;
-    this.#take(transfer);
+    const stored = this.#replacement(transfer, line);
+    this.#take(stored === null ? transfer : { ...transfer, valueUsd: stored });
     run.add(this.#transfer);
     return true;
   }

@@ -10,7 +10,7 @@ import type { TransferStore } from '../store.ts';
 import { ingestBulkCsv, isBulkCsv, sourceOf } from './bulk-csv.ts';
 import { ethereumEtlReader, type TransferRowReader } from './ethereum-etl.ts';
 import { ndjsonReader } from './ndjson.ts';
-import { createRowValues } from './row-values.ts';
+import { createRowValues, type ReplacedValue } from './row-values.ts';
 import { readRows } from './rows.ts';
 import { faultOf, REJECT_TEXT_CHARS } from './transfer-fields.ts';
 
@@ -35,8 +35,8 @@ export interface IngestOptions {
   readonly onProgress?: (progress: IngestProgress) => void;
   readonly signal?: AbortSignal;
   /**
-   * Folder of the installation's price tables. A bulk load uses them for amounts that the file values at 0. Null or absent: such amounts
-   * have no price.
+   * Folder of the installation's price tables. They replace values of the file that contradict them, and a bulk load uses them for amounts
+   * that the file values at 0. Null or absent: the values of the file are believed, and 0 for an amount is unknown.
    */
   readonly pricesFolder?: string | null;
   /** File size from which a bulk load is used, and its transfers per run. Default: as in LIMITS. */
@@ -60,6 +60,10 @@ export interface IngestReport {
   readonly rejected: number;
   /** The first rejected rows (LIMITS.ingestRejectsListedMax). */
   readonly rejects: readonly Reject[];
+  /** Rows with a `valueUsd` that contradicts the price tables: the value of the tables was stored instead. */
+  readonly valuesReplaced: number;
+  /** The first replaced values (LIMITS.ingestRejectsListedMax). */
+  readonly replaced: readonly (ReplacedValue & { readonly file: string })[];
 }
 
 const READERS: Readonly<Record<IngestFormat, (options: IngestOptions) => Promise<TransferRowReader>>> = {
@@ -76,11 +80,25 @@ const PROGRESS_ROWS = 1_000;
  */
 export async function ingestFiles(options: IngestOptions, deps: IngestDeps): Promise<IngestReport> {
   const read = await READERS[options.format](options);
-  const values = createRowValues(options.chain, null);
+  const values = createRowValues(options.chain, options.pricesFolder ?? null);
   const rejects: Reject[] = [];
   let rows = 0;
   let ignored = 0;
   let rejected = 0;
+  const replaced: (ReplacedValue & { readonly file: string })[] = [];
+  let valuesReplaced = 0;
+
+  const listReplaced = (file: string, value: ReplacedValue): void => {
+    if (replaced.length < LIMITS.ingestRejectsListedMax) replaced.push({ file: basename(file), ...value });
+  };
+  /** Returns the transfer, with the value of the tables if the given one contradicts them. */
+  function withPlausibleValue(transfer: Transfer, file: string, line: number): Transfer {
+    const stored = values.replacement(transfer);
+    if (stored === null || transfer.valueUsd === null) return transfer;
+    valuesReplaced++;
+    listReplaced(file, { line, asset: transfer.asset, given: transfer.valueUsd, stored });
+    return { ...transfer, valueUsd: stored };
+  }
 
   const reject = (file: string, line: number, reason: string, text: string): void => {
     const row: Reject = {
@@ -115,7 +133,7 @@ export async function ingestFiles(options: IngestOptions, deps: IngestDeps): Pro
           reject(file, row.line, faultOf(error), row.text);
           continue;
         }
-        if (transfer) yield transfer;
+        if (transfer) yield withPlausibleValue(transfer, file, row.line);
       }
       options.onProgress?.({ file, rows, rejected });
     }
@@ -144,6 +162,7 @@ export async function ingestFiles(options: IngestOptions, deps: IngestDeps): Pro
       pricesFolder: options.pricesFolder ?? null,
       load,
       reject: ({ line, reason, text }) => reject(file, line, reason, text),
+      onReplaced: (value) => listReplaced(file, value),
       onRows: (place) =>
         options.onProgress?.({
           file,
@@ -155,6 +174,7 @@ export async function ingestFiles(options: IngestOptions, deps: IngestDeps): Pro
     });
     rows = before.rows + report.rows;
     rejected = before.rejected + report.rejected;
+    valuesReplaced += report.replaced;
     counts.stored += report.stored;
     counts.duplicates += report.duplicates;
   }
@@ -163,5 +183,5 @@ export async function ingestFiles(options: IngestOptions, deps: IngestDeps): Pro
     counts.stored += stored;
     counts.duplicates += duplicates;
   }
-  return { rows, ...counts, ignored, rejected, rejects };
+  return { rows, ...counts, ignored, rejected, rejects, valuesReplaced, replaced };
 }

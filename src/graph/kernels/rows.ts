@@ -21,6 +21,11 @@ export interface Weighing {
   readonly dustShare: number;
   /** Flows of an unpriced asset below this many smallest units are dust, whatever their share. Default: 0. */
   readonly dustAmount?: (asset: string) => number;
+  /**
+   * The contract of the wrapped native coin. Coins that an address sends it or gets from it are exchanged for themselves: as with transfers
+   * to itself, they are no flow that shares refer to. Default: the chain has none.
+   */
+  readonly wrapped?: { readonly key: Uint8Array; readonly coin: string } | null;
 }
 
 /**
@@ -107,6 +112,9 @@ export class RowReader {
   readonly #seenUntilMs: number;
   readonly #known = new Map<number, boolean>();
   readonly #dustAmounts = new Map<number, number>();
+  readonly #coins = new Map<number, boolean>();
+  /** The contract of the wrapped coin. Null if it is not in the graph. */
+  readonly #wrapper: NodeId | null;
   #node: NodeId = 0;
   #sums: Readonly<Record<Direction, readonly AssetSums[]>> = { in: [], out: [] };
 
@@ -114,6 +122,7 @@ export class RowReader {
     this.#graph = graph;
     this.#weighing = weighing;
     this.#seenUntilMs = seenUntilMs;
+    this.#wrapper = weighing.wrapped ? graph.idOf(weighing.wrapped.key) : null;
   }
 
   readonly isEvidence = (asset: number): boolean => {
@@ -124,13 +133,49 @@ export class RowReader {
     return found;
   };
 
-  /** The flows of evidence assets in one direction. */
+  /** The flows of evidence assets in one direction, without coins that were wrapped or unwrapped. */
   evidenceSums(node: NodeId, direction: Direction): AssetSums[] {
     if (this.#node !== node) {
-      this.#sums = this.#graph.sums(node);
+      const sums = this.#graph.sums(node);
+      this.#sums = {
+        in: this.#withoutWrapping(node, 'in', sums.in),
+        out: this.#withoutWrapping(node, 'out', sums.out),
+      };
       this.#node = node;
     }
     return this.#sums[direction].filter(({ asset }) => this.isEvidence(asset));
+  }
+
+  #isCoin(asset: number): boolean {
+    let found = this.#coins.get(asset);
+    if (found === undefined) {
+      found = this.#graph.assetName(asset) === this.#weighing.wrapped?.coin;
+      this.#coins.set(asset, found);
+    }
+    return found;
+  }
+
+  /** Leaves the coins that moved between a node and the contract of the wrapped coin out of its sums. Rates stay the same. */
+  #withoutWrapping(node: NodeId, direction: Direction, sums: readonly AssetSums[]): readonly AssetSums[] {
+    const wrapper = this.#wrapper;
+    const flow =
+      wrapper === null || node === wrapper ? undefined : sums.find(({ asset }) => this.#isCoin(asset));
+    if (wrapper === null || flow === undefined || flow.amount === 0) return sums;
+    const [from, to] = direction === 'in' ? [wrapper, node] : [node, wrapper];
+    const coin = this.#graph.assetName(flow.asset);
+    const moved = this.#graph.edge(from, to, direction).find(({ asset }) => asset === coin);
+    if (moved === undefined) return sums;
+    const amount = flowOf(flow.amount, Number(moved.amount));
+    if (amount === 0) return sums.filter((one) => one !== flow);
+    const part = amount / flow.amount;
+    const left: AssetSums = {
+      ...flow,
+      amount,
+      transfers: flow.transfers - moved.transfers,
+      cents: flow.cents * part,
+      pricedAmount: flow.pricedAmount * part,
+    };
+    return sums.map((one) => (one === flow ? left : one));
   }
 
   /**
@@ -313,6 +358,7 @@ export class RowReader {
     for (const sum of edgeBetween(this.#graph, node, direction, other)) {
       const rate = rateOf.get(sum.asset);
       if (rate === undefined || sum.amount === 0n || sum.firstSeenMs > this.#seenUntilMs) continue;
+      if (other === this.#wrapper && sum.asset === this.#weighing.wrapped?.coin) continue;
       const since = partSince(sum, day);
       weight += rate * Number(since.amount);
       transfers += since.transfers;
@@ -351,7 +397,11 @@ export class RowReader {
   }
 
   #query(evidence: RowQuery['evidence'], rates: RowQuery['rates'], least: number, limit: number): RowQuery {
-    return { evidence, rates, least, limit, seenUntilMs: this.#seenUntilMs };
+    const counterparty = this.#wrapper;
+    const coin =
+      counterparty === null ? undefined : [...evidence.keys()].find((asset) => this.#isCoin(asset));
+    const without = counterparty === null || coin === undefined ? null : { counterparty, asset: coin };
+    return { evidence, rates, least, limit, seenUntilMs: this.#seenUntilMs, without };
   }
 }
 

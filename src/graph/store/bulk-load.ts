@@ -57,6 +57,8 @@ export interface LoadPlace {
   readonly line: number;
   readonly rows: number;
   readonly rejected: number;
+  /** Rows with a value that was replaced. Absent in a load that an older version began. */
+  readonly replaced?: number;
 }
 
 export interface LoadProgress {

@@ -252,8 +252,9 @@ function createGraph(records: ChainRecords, adjacency: Adjacency): TransferGraph
     },
     assetName: (asset) => records.assetOf(asset).asset,
     row: (node, direction, query, into) => adjacency.open(node, DIRECTION_CODE[direction]).row(query, into),
-    edge(from, to): readonly EdgeDetail[] {
-      const assets = adjacency.open(from, DIRECTION_CODE.out).edge(to)?.assets ?? [];
+    edge(from, to, side = 'out'): readonly EdgeDetail[] {
+      const [node, other] = side === 'out' ? [from, to] : [to, from];
+      const assets = adjacency.open(node, DIRECTION_CODE[side]).edge(other)?.assets ?? [];
       return [...assets].sort(byTransfers).map((sum) => ({
         ...assetFlow(records, sum),
         firstSeenMs: sum.firstSeenMs,
