@@ -54,18 +54,19 @@ export function createEmbeddedGate({ limiter, quota, ledger }: EmbeddedGateDeps)
     }
   }
 
-  /** Calls `take` as soon as it needs no commit, or if no lease can be written. */
-  function takeOnceLeased(asked: Asked, steps: Steps): Awaitable<Admission> {
+  /**
+   * Takes what the account provides, once its units of quota are leased.
+   *
+   * @param mayWait - false after a lease that was not written: `take` then answers for itself
+   */
+  function takeOnceLeased(asked: Asked, steps: Steps, mayWait: boolean): Awaitable<Admission> {
     const { accountId, quota: wanted } = asked;
     const lease =
-      accountId === null || wanted === null ? null : quota.leased(accountId, wanted.meter, wanted.units);
-    if (lease !== null)
-      return lease.then((isWritten) => {
-        // Other requests may have used up the lease meanwhile.
-        if (isWritten) return takeOnceLeased(asked, steps);
-        take(asked, steps);
-        return steps;
-      });
+      mayWait && accountId !== null && wanted !== null
+        ? quota.leased(accountId, wanted.meter, wanted.units)
+        : null;
+    // Other requests may have taken the lease before this one: then it waits for the next.
+    if (lease !== null) return lease.then((isWritten) => takeOnceLeased(asked, steps, isWritten));
     take(asked, steps);
     return steps;
   }
@@ -79,7 +80,7 @@ export function createEmbeddedGate({ limiter, quota, ledger }: EmbeddedGateDeps)
         steps.rate = limiter.check(asked.rate.subject, asked.rate.rateClass, monotonicMs);
         if (!steps.rate.allowed) steps.refused = rateLimited(steps.rate);
       }
-      return steps.refused === null ? takeOnceLeased(asked, steps) : steps;
+      return steps.refused === null ? takeOnceLeased(asked, steps, true) : steps;
     },
   };
 }
