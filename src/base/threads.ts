@@ -3,7 +3,7 @@
  * thread ends while V8 still compiles its code in the background: the end waits for the compiler, and the compiler for a garbage
  * collection of the thread that ends. `Worker.terminate` in the middle of work does the same. All later threads of the process stop with it.
  */
-import type { Worker } from 'node:worker_threads';
+import type { MessagePort, Worker } from 'node:worker_threads';
 
 /** Background compilation takes some milliseconds, on a machine with other work some tens of them. */
 const IDLE_MS = 150;
@@ -11,6 +11,12 @@ const IDLE_MS = 150;
 /** Keeps the thread that calls it idle for a moment behind its work. Called last: by then nothing else may keep the thread alive. */
 export function idleBeforeEnd(): void {
   setTimeout(() => {}, IDLE_MS);
+}
+
+/** Ends the thread that calls it: closes the port that keeps the thread alive, and is idle for a moment. */
+export function endBehind(port: MessagePort | null): void {
+  port?.close();
+  idleBeforeEnd();
 }
 
 /**

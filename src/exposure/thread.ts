@@ -7,7 +7,7 @@ import { constants, setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
 import { systemClock } from '../base/clock.ts';
 import { createLogger, type LogLevel } from '../base/log.ts';
-import { idleBeforeEnd } from '../base/threads.ts';
+import { endBehind } from '../base/threads.ts';
 import { loadBridges } from '../chains/bridges.ts';
 import { loadAssetFacts } from '../chains/known-assets.ts';
 import type { ChainId } from '../chains/registry.ts';
@@ -92,7 +92,6 @@ export function runExposureThread(job: ExposureThreadJob): void {
     clearInterval(timer);
     // The child is too busy to receive messages, and its output becomes an index only in its last step.
     child?.kill('SIGKILL');
-    parentPort?.close();
-    idleBeforeEnd();
+    endBehind(parentPort);
   });
 }

@@ -5,7 +5,7 @@
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import { messageOf } from '../base/errors.ts';
 import { workerUrl } from '../base/paths.ts';
-import { idleBeforeEnd, whenEnded } from '../base/threads.ts';
+import { endBehind, whenEnded } from '../base/threads.ts';
 import { type FastColumns, WINDOW_SLACK_BYTES, WindowReader, type WindowResult } from './csv-window.ts';
 
 /** Memory for one window, and the state of the work on it. */
@@ -140,11 +140,7 @@ export function runWindowThread({ columns, slots, port }: WindowThreadJob): void
   const reply = (value: unknown, transfer: readonly ArrayBuffer[]): void =>
     port.postMessage({ ok: true, value } satisfies Reply, transfer);
   port.on('message', (request: Request | null) => {
-    if (request === null) {
-      port.close();
-      idleBeforeEnd();
-      return;
-    }
+    if (request === null) return endBehind(port);
     try {
       if (request.type === 'begin') {
         reader.begin(windows[request.slot] as Buffer, request.length, request.header);

@@ -3,29 +3,15 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Logger, silentLogger } from '../../src/base/log.ts';
-import type { Transfer } from '../../src/chains/transfer.ts';
 import { createExposureKeeper } from '../../src/exposure/keeper.ts';
 import { exposureFolderOf, openCurrent } from '../../src/exposure/reader.ts';
 import { currentSnapshot } from '../../src/labels/index/folder.ts';
 import { createOracle } from '../../src/screening/oracle.ts';
 import { type SmallDisk, smallDisk, smallDiskRefusal } from '../setup/small-disk.ts';
-import { addressOf, createExposureWorld, type ExposureWorld } from './world.ts';
+import { addressOf, createExposureWorld, type ExposureWorld, paymentOf } from './world.ts';
 
 const refusal = smallDiskRefusal('tmpfs');
 const quota = { limit: 1000, remaining: 999, resetAt: '2026-12-01T00:00:00.000Z' };
-const pay = (from: number, to: number): Transfer => ({
-  chain: 'ETH',
-  txHash: `0x${(from * 1_000 + to).toString(16).padStart(64, '0')}`,
-  position: 'value',
-  blockNumber: 100 + from,
-  timestampMs: Date.parse('2026-01-01T00:00:00Z'),
-  from: addressOf(from),
-  to: addressOf(to),
-  asset: 'ETH',
-  amount: 10n ** 18n,
-  decimals: 18,
-  valueUsd: 1_000,
-});
 const mixer = { node: 1, category: 'MIXER', confidence: 0.9, source: 'graphsense', entity: 'mixer' } as const;
 
 describe.skipIf(refusal !== null)('an exposure index on a full disk', () => {
@@ -34,7 +20,7 @@ describe.skipIf(refusal !== null)('an exposure index on a full disk', () => {
   beforeEach(async () => {
     disk = smallDisk('tmpfs', 48);
     vi.stubEnv('TMPDIR', disk.path);
-    world = await createExposureWorld([pay(1, 2), pay(3, 4)], [mixer]);
+    world = await createExposureWorld([paymentOf(1, 2), paymentOf(3, 4)], [mixer]);
     vi.unstubAllEnvs();
   });
   afterEach(async () => {

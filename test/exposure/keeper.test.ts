@@ -12,6 +12,7 @@ import {
   addressOf,
   createExposureWorld,
   type ExposureWorld,
+  paymentOf,
   randomLabels,
   randomTransfers,
 } from './world.ts';
@@ -85,21 +86,8 @@ describe('the keeper of indexes', () => {
   });
 
   const DAY_MS = 86_400_000;
-  const pay = (from: number, to: number, chain: ChainId = 'ETH'): Transfer => ({
-    chain,
-    txHash: `0x${(from * 1_000 + to).toString(16).padStart(64, '0')}`,
-    position: 'value',
-    blockNumber: 100 + from,
-    timestampMs: Date.parse('2026-01-01T00:00:00Z'),
-    from: addressOf(from),
-    to: addressOf(to),
-    asset: chain,
-    amount: 10n ** 18n,
-    decimals: 18,
-    valueUsd: 1_000,
-  });
   /** Four addresses. */
-  const few = [pay(1, 2), pay(3, 4)];
+  const few = [paymentOf(1, 2), paymentOf(3, 4)];
   const label = {
     node: 1,
     category: 'MIXER',
@@ -178,7 +166,7 @@ describe('the keeper of indexes', () => {
   }
 
   it('begins one build at a time, and the next after 30 s or twice as long as the last one took', async () => {
-    const { time, began, errors, ends, keeper } = await keepWith([...few, pay(1, 2, 'BSC')]);
+    const { time, began, errors, ends, keeper } = await keepWith([...few, paymentOf(1, 2, 'BSC')]);
     keeper.tick();
     keeper.tick();
     expect(began).toEqual(['ETH: there is none']);
@@ -274,7 +262,7 @@ describe('the keeper of indexes', () => {
   });
 
   it('builds an index again if what waits would take five minutes, once it has measured 50 entries', async () => {
-    const pairs = Array.from({ length: 40 }, (_, at) => pay(2 * at + 1, 2 * at + 2));
+    const pairs = Array.from({ length: 40 }, (_, at) => paymentOf(2 * at + 1, 2 * at + 2));
     const { built, time, began, keeper } = await keepWith(pairs);
     await built.build();
     keeper.tick();
@@ -291,7 +279,11 @@ describe('the keeper of indexes', () => {
 
   it('leaves out chains without transfers, and says which one cannot be kept', async () => {
     const asked: ChainId[] = [];
-    const { built, began, errors, keeper } = await keepWith([...few, pay(1, 2, 'BSC'), pay(1, 2, 'POLYGON')]);
+    const { built, began, errors, keeper } = await keepWith([
+      ...few,
+      paymentOf(1, 2, 'BSC'),
+      paymentOf(1, 2, 'POLYGON'),
+    ]);
     const { transfers } = built.deps as { transfers: TransferStore };
     const logPosition = transfers.logPosition.bind(transfers);
     transfers.logPosition = (chain) => {

@@ -7,6 +7,7 @@ import { silentLogger } from '../../src/base/log.ts';
 import { seededUint32 } from '../../src/base/random.ts';
 import { parseAddress } from '../../src/chains/address/parse.ts';
 import { loadBridges } from '../../src/chains/bridges.ts';
+import type { ChainId } from '../../src/chains/registry.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
 import { type BuildExposureReport, buildExposureIndex } from '../../src/exposure/build.ts';
 import { ENTRY_HOPS } from '../../src/exposure/evaluate.ts';
@@ -52,6 +53,21 @@ export const addressOf = (number: number): string => {
   const hex = (value: number, digits: number): string => value.toString(16).padStart(digits, '0');
   return `0x${hex(number + 1, 36)}${hex((number + 1) >> 1, 4)}`;
 };
+
+/** A payment of one native coin, worth 1,000 USD. */
+export const paymentOf = (from: number, to: number, chain: ChainId = CHAIN): Transfer => ({
+  chain,
+  txHash: `0x${(from * 1_000 + to).toString(16).padStart(64, '0')}`,
+  position: 'value',
+  blockNumber: 100 + from,
+  timestampMs: Date.parse('2026-01-01T00:00:00Z'),
+  from: addressOf(from),
+  to: addressOf(to),
+  asset: chain,
+  amount: 10n ** 18n,
+  decimals: 18,
+  valueUsd: 1_000,
+});
 
 export interface WorldLabel {
   readonly node: number;

@@ -7,7 +7,7 @@ import { AssayError, type ErrorData, errorFromData, errorToData } from '../../ba
 import { LIMITS } from '../../base/limits.ts';
 import { workerUrl } from '../../base/paths.ts';
 import { asStorageFull } from '../../base/storage.ts';
-import { idleBeforeEnd, whenEnded } from '../../base/threads.ts';
+import { endBehind, whenEnded } from '../../base/threads.ts';
 import { type Designations, ownerEntriesAdder } from '../designations.ts';
 import { readSegment } from './segment.ts';
 import { type EncodedTemplates, encodeTemplates } from './template-table.ts';
@@ -89,11 +89,7 @@ export function runTemplateThread(sources: TemplateSources, port: MessagePort | 
     failure = errorToData(asStorageFull(error, 'The disk'));
   }
   port?.on('message', (used: readonly Uint8Array[] | null) => {
-    if (used === null) {
-      port.close();
-      idleBeforeEnd();
-      return;
-    }
+    if (used === null) return endBehind(port);
     try {
       if (texts === null) return port.postMessage(failure);
       const built = buildTemplates(texts, used);
