@@ -412,7 +412,7 @@ export const LIMITS = {
   crossingNodesMax: 500,
   /** Graph nodes with labels that a thread caches: a power of two, 8 bytes each, 32 MB; further nodes replace others in the slots. */
   attributedNodesKept: 2 ** 22,
-  /** Degrees of addresses that a thread caches: a power of two, 12 bytes each, 12 MB. */
+  /** Degrees of addresses that a thread caches: a power of two, 13 bytes each, 13 MB. */
   rememberedDegrees: 2 ** 20,
   /** Distinct attributions cached for one snapshot: an entity and a category each, about 1 KB, 100 MB. */
   attributionsKept: 100_000,

@@ -134,6 +134,20 @@ export interface Upcoming {
 }
 
 /** A view of one chain that does not change while a kernel runs. */
+/** The limits that a hub test depends on, beside the graph and the assets that are evidence on its chain. */
+export interface HubLimits {
+  readonly degreeMax: number;
+  readonly dustUsd: number;
+  readonly dustShare: number;
+}
+
+/** Caches the results of hub tests. */
+export interface HubCache {
+  /** Returns the result for a direction of a node; undefined if it is not cached. */
+  get(node: NodeId, direction: Direction, limits: HubLimits): boolean | undefined;
+  set(node: NodeId, direction: Direction, limits: HubLimits, isHub: boolean): void;
+}
+
 export interface TransferGraph {
   readonly chain: ChainId;
   /** The greatest assigned id. */
@@ -174,4 +188,6 @@ export interface TransferGraph {
    * A hint that does not change any result: a remote graph fetches together what would be read one by one. Absent if single reads are fast.
    */
   prefetch?(next: Upcoming): void;
+  /** Results of hub tests, which read whole rows. They apply to the graph as it is now. Absent if nothing is cached. */
+  readonly hubs?: HubCache;
 }

@@ -1,14 +1,18 @@
 /**
- * Caches the degrees of a graph across requests. Kernels read the degree of every address that they meet, twice, to recognise
- * super-nodes, and they meet the same addresses again and again.
+ * Caches the degrees of a graph, and the results of hub tests, across requests. Kernels read the degree of every address that they meet,
+ * twice, to recognise super-nodes. If it is high, they read the whole row. They meet the same addresses again and again.
  */
 import { LIMITS } from '../base/limits.ts';
 import type { ChainId } from '../chains/registry.ts';
-import type { NodeId, TransferGraph } from '../graph/graph.ts';
+import type { HubCache, HubLimits, NodeId, TransferGraph } from '../graph/graph.ts';
 import type { Direction, TransferCoverage } from '../graph/transfers.ts';
 
 const SLOTS = LIMITS.rememberedDegrees;
 const PLACE: Readonly<Record<Direction, number>> = { in: 0, out: 1 };
+/** States of a slot's hub test. */
+const UNTESTED = 0;
+const NO_HUB = 1;
+const HUB = 2;
 
 /**
  * Returns a function that adds the cache to a chain's graph. Cached degrees expire when the chain's coverage or the version of
@@ -21,6 +25,9 @@ export function createRememberedDegrees(): (
   let nodes = new Uint32Array(0);
   let eras = new Uint32Array(0);
   let degrees = new Uint32Array(0);
+  let hubTests = new Uint8Array(0);
+  /** Those of all cached hub tests. Screenings always use the same; tests with other limits are not cached. */
+  let hubLimits: HubLimits | null = null;
   const known = new Map<ChainId, { readonly state: string; readonly era: number }>();
   // An empty slot has era 0, which no chain has.
   let newest = 0;
@@ -36,11 +43,37 @@ export function createRememberedDegrees(): (
     return newest;
   }
 
+  const slotOf = (node: NodeId, direction: Direction, era: number): number =>
+    (2 * node + PLACE[direction] + era * 0x9e3779b1) & (SLOTS - 1);
+
+  function hubCacheOf(era: number): HubCache {
+    const isCached = (slot: number, node: NodeId, limits: HubLimits): boolean =>
+      nodes[slot] === node &&
+      eras[slot] === era &&
+      limits.degreeMax === hubLimits?.degreeMax &&
+      limits.dustUsd === hubLimits.dustUsd &&
+      limits.dustShare === hubLimits.dustShare;
+    return {
+      get(node, direction, limits) {
+        const slot = slotOf(node, direction, era);
+        const state = isCached(slot, node, limits) ? hubTests[slot] : UNTESTED;
+        return state === UNTESTED ? undefined : state === HUB;
+      },
+      set(node, direction, limits, isHub) {
+        hubLimits ??= limits;
+        const slot = slotOf(node, direction, era);
+        // The slot is that of the node if its degree was read before, as each test does.
+        if (isCached(slot, node, limits)) hubTests[slot] = isHub ? HUB : NO_HUB;
+      },
+    };
+  }
+
   return (graph, coverage) => {
     if (nodes.length === 0) {
       nodes = new Uint32Array(SLOTS);
       eras = new Uint32Array(SLOTS);
       degrees = new Uint32Array(SLOTS);
+      hubTests = new Uint8Array(SLOTS);
     }
     const era = eraOf(graph, coverage);
     return {
@@ -56,14 +89,16 @@ export function createRememberedDegrees(): (
       edge: (from, to, side) => graph.edge(from, to, side),
       ...(graph.prefetch && { prefetch: (next) => graph.prefetch?.(next) }),
       degree(node: NodeId, direction: Direction): number {
-        const slot = (2 * node + PLACE[direction] + era * 0x9e3779b1) & (SLOTS - 1);
+        const slot = slotOf(node, direction, era);
         if (nodes[slot] === node && eras[slot] === era) return degrees[slot] as number;
         const degree = graph.degree(node, direction);
         nodes[slot] = node;
         eras[slot] = era;
         degrees[slot] = degree;
+        hubTests[slot] = UNTESTED;
         return degree;
       },
+      hubs: hubCacheOf(era),
     };
   };
 }

@@ -388,7 +388,24 @@ export class RowReader {
     const degree = this.#graph.degree(node, direction);
     if (degree <= degreeMax) return false;
     if (degree > LIMITS.rowScanMax) return true;
-    const { rates, total, dust } = by ?? this.basisOf(node, direction);
+    const { hubs } = this.#graph;
+    if (hubs === undefined || by !== undefined || this.#seenUntilMs !== Number.POSITIVE_INFINITY)
+      return this.#hasManyCounterparties(node, direction, degreeMax, by ?? this.basisOf(node, direction));
+    const { dustUsd, dustShare } = this.#weighing;
+    const limits = { degreeMax, dustUsd, dustShare };
+    const known = hubs.get(node, direction, limits);
+    if (known !== undefined) return known;
+    const isHub = this.#hasManyCounterparties(node, direction, degreeMax, this.basisOf(node, direction));
+    hubs.set(node, direction, limits, isHub);
+    return isHub;
+  }
+
+  #hasManyCounterparties(
+    node: NodeId,
+    direction: Direction,
+    degreeMax: number,
+    { rates, total, dust }: RowBasis,
+  ): boolean {
     // Weights of several unpriced assets are all 0: nothing passes such an address anyway.
     if (total === 0) return false;
     const query = { ...this.#query(rates, rates, dust, 0), enough: degreeMax };
