@@ -12,11 +12,11 @@ import { fileURLToPath } from 'node:url';
 import { createAccess } from '../src/accounts/access.ts';
 import type { Ledger } from '../src/accounts/ledger.ts';
 import { type Clock, isoTime, systemClock } from '../src/base/clock.ts';
-import { openLiveStore } from '../src/base/live-store.ts';
 import { silentLogger } from '../src/base/log.ts';
 import { seededUint32, systemRandom } from '../src/base/random.ts';
 import { createHttpApp } from '../src/http/http-app.ts';
 import type { UseCases } from '../src/http/ports.ts';
+import { openLiveStore } from '../src/state/live-store.ts';
 import { argument, type BenchReport, publish, report, row } from './harness.ts';
 
 export interface AccountsBenchOptions {

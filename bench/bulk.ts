@@ -9,7 +9,6 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isoTime, systemClock } from '../src/base/clock.ts';
-import { openEnvironment } from '../src/base/lmdb.ts';
 import { silentLogger } from '../src/base/log.ts';
 import { seededUint32 } from '../src/base/random.ts';
 import { isEvm } from '../src/chains/registry.ts';
@@ -24,6 +23,7 @@ import { loadSourceTable } from '../src/labels/source-table.ts';
 import { loadPolicy } from '../src/risk/policy.ts';
 import { createBulk } from '../src/screening/bulk.ts';
 import { runBulkFile } from '../src/screening/bulk-file.ts';
+import { openEnvironment } from '../src/state/lmdb.ts';
 import { argument, type BenchReport, publish, report, row } from './harness.ts';
 
 export interface BulkBenchOptions {

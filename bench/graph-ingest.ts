@@ -13,7 +13,6 @@ import {
   writePowerLawCsv,
 } from '../scripts/power-law-graph.ts';
 import { isoTime, systemClock } from '../src/base/clock.ts';
-import { openEnvironment } from '../src/base/lmdb.ts';
 import { seededUint32 } from '../src/base/random.ts';
 import { parseAddress } from '../src/chains/address/parse.ts';
 import type { Transfer } from '../src/chains/transfer.ts';
@@ -22,6 +21,7 @@ import { ingestFiles } from '../src/graph/ingest/ingest-files.ts';
 import { openChainStore } from '../src/graph/store/chain-store.ts';
 import { counterpartiesIn } from '../src/graph/store/node-record.ts';
 import { openTransferStore, type TransferStore } from '../src/graph/store.ts';
+import { openEnvironment } from '../src/state/lmdb.ts';
 import { argument, type BenchReport, publish, report, row, runChild } from './harness.ts';
 
 const SELF = fileURLToPath(import.meta.url);

@@ -9,7 +9,6 @@ import { join } from 'node:path';
 import { POWER_LAW_CHAIN, writePowerLawCsv } from '../scripts/power-law-graph.ts';
 import { isoTime, systemClock } from '../src/base/clock.ts';
 import { createLogger } from '../src/base/log.ts';
-import { openRedis, parseRedisUrl } from '../src/base/redis.ts';
 import type { NodeId, TransferGraph } from '../src/graph/graph.ts';
 import { ingestFiles } from '../src/graph/ingest/ingest-files.ts';
 import { type Traversal, traverse } from '../src/graph/kernels/traverse.ts';
@@ -19,6 +18,7 @@ import { pushChain } from '../src/graph/remote/push.ts';
 import { RemoteRecords } from '../src/graph/remote/records.ts';
 import { createChainReader } from '../src/graph/store/reader.ts';
 import { openTransferStore } from '../src/graph/store.ts';
+import { openRedis, parseRedisUrl } from '../src/state/redis.ts';
 import { startRedis, startRedisCluster } from '../test/setup/redis.ts';
 import {
   exportEdges,

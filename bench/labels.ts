@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isoTime, systemClock } from '../src/base/clock.ts';
-import { openEnvironment } from '../src/base/lmdb.ts';
 import { silentLogger } from '../src/base/log.ts';
 import { seededUint32 } from '../src/base/random.ts';
 import { formatAddressKey, maxKeyBytes, writeAddressKey } from '../src/chains/address/parse.ts';
@@ -25,6 +24,7 @@ import type { LabelScope, LabelTemplate } from '../src/labels/label.ts';
 import { primaryOrder } from '../src/labels/primary.ts';
 import { loadSourceTable } from '../src/labels/source-table.ts';
 import type { Category, ThreatLevel } from '../src/labels/taxonomy.ts';
+import { openEnvironment } from '../src/state/lmdb.ts';
 import { argument, type BenchReport, publish, report, row, runChild } from './harness.ts';
 
 const SELF = fileURLToPath(import.meta.url);

@@ -1,6 +1,6 @@
 /** The server of the benchmark of registers: the complete program on a state folder, with a key and a rate limit that is out of reach. */
-import { openParts } from '../src/app.ts';
-import { loadConfig } from '../src/config.ts';
+import { openParts } from '../src/app/services.ts';
+import { loadConfig } from '../src/config/config.ts';
 
 export interface RegisterServerReady {
   readonly port: number;

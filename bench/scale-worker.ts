@@ -2,9 +2,9 @@
 import { systemClock } from '../src/base/clock.ts';
 import { createLogger } from '../src/base/log.ts';
 import { systemRandom } from '../src/base/random.ts';
-import { openRedis, parseRedisUrl } from '../src/base/redis.ts';
 import { createLocalChunks } from '../src/jobs/bulk/local-chunks.ts';
 import { openQueues } from '../src/jobs/queue-bullmq.ts';
+import { openRedis, parseRedisUrl } from '../src/state/redis.ts';
 import { workerFolders } from './scale-job.ts';
 
 export interface WorkerOrder {

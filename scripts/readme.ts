@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { projectRoot } from '../src/base/paths.ts';
-import { SETTINGS } from '../src/config.ts';
+import { SETTINGS } from '../src/config/config.ts';
 import { routesMarkdown } from '../src/http/routes.ts';
 
 /** Settings with a machine-dependent default, which is described in words. */

@@ -2,7 +2,7 @@
 /** The `assay` command: creates the terminal, runs the program, and exits with its code. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openParts } from './app.ts';
+import { openParts } from './app/services.ts';
 import { systemClock } from './base/clock.ts';
 import { messageOf } from './base/errors.ts';
 import { LIMITS } from './base/limits.ts';
@@ -12,7 +12,7 @@ import { commandModules } from './cli/commands.ts';
 import { errorLine, ReportedFault, type Terminal } from './cli/context.ts';
 import type { InstallationPlace } from './cli/installation.ts';
 import { runProgram } from './cli/program.ts';
-import { loadConfig } from './config.ts';
+import { loadConfig } from './config/config.ts';
 
 const { version } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8')) as {
   version: string;

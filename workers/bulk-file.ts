@@ -1,9 +1,9 @@
 /** Entry of the threads that process a bulk file. If a thread fails, it stops the others and posts its error as data. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { errorToData } from '../src/base/errors.ts';
-import { asStorageFull } from '../src/base/storage.ts';
 import { idleBeforeEnd } from '../src/base/threads.ts';
 import { type BulkFileJob, runBulkFileThread, Turns } from '../src/screening/bulk-file-thread.ts';
+import { asStorageFull } from '../src/state/storage.ts';
 
 const job = workerData as BulkFileJob;
 try {

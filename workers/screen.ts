@@ -5,10 +5,10 @@
 import { workerData } from 'node:worker_threads';
 import { type ErrorData, errorToData, messageOf } from '../src/base/errors.ts';
 import { createLogger } from '../src/base/log.ts';
-import { asStorageFull } from '../src/base/storage.ts';
 import { createLender, lendJson } from '../src/jobs/lending.ts';
 import { createTaskReadings } from '../src/jobs/task-readings.ts';
 import { openTasks, type TaskName, type WorkerSettings } from '../src/jobs/tasks.ts';
+import { asStorageFull } from '../src/state/storage.ts';
 
 const settings = workerData as WorkerSettings;
 const log = createLogger({ level: settings.logLevel });

@@ -14,7 +14,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   names: ['src/names'],
   chains: ['src/chains/address'],
   jobs: ['src/jobs', 'workers'],
-  base: ['src/base'],
+  base: ['src/base', 'src/state', 'src/nodes'],
   exposure: ['src/exposure'],
 };
 

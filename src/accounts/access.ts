@@ -1,12 +1,12 @@
 /** Combines the account services of one process: it identifies the key of a request, and checks rate limits, quotas and credits. */
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
-import type { OpenStore } from '../base/live-store.ts';
 import type { Logger } from '../base/log.ts';
 import type { Mailer } from '../base/mail.ts';
 import type { Random } from '../base/random.ts';
-import type { RedisStore } from '../base/redis.ts';
 import { scryptOnLibuv } from '../base/scrypt.ts';
+import type { OpenStore } from '../state/live-store.ts';
+import type { RedisStore } from '../state/redis.ts';
 import { type Allowances, openAccounting } from './accounting.ts';
 import { type AuditLog, auditBookings, openAuditLog } from './audit.ts';
 import { readCreditTerms } from './credits.ts';

@@ -7,9 +7,9 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
-import { type LiveDatabase, type OpenStore, openLiveStore } from '../base/live-store.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
+import { type LiveDatabase, type OpenStore, openLiveStore } from '../state/live-store.ts';
 import {
   createTokenDigest,
   isTokenShaped,

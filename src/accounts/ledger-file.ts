@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { AssayError } from '../base/errors.ts';
-import { type LiveFile, openLiveFile } from '../base/live-file.ts';
+import { type LiveFile, openLiveFile } from '../state/live-file.ts';
 import type { StoredAnswer } from './ledger.ts';
 import { decodeEntry, EMPTY_HEAD, entryId, type Head, type StoredEntry } from './ledger-entry.ts';
 import { decodeKept, FORMAT_VERSION as LEDGER_FORMAT } from './ledger-lmdb.ts';

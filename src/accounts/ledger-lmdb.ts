@@ -8,10 +8,10 @@ import type { Clock } from '../base/clock.ts';
 import { isoTime } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
-import { openLiveStore } from '../base/live-store.ts';
-import type { Database } from '../base/lmdb.ts';
 import type { Logger } from '../base/log.ts';
-import { isStorageFull, STORAGE_RETRY_SECONDS } from '../base/storage.ts';
+import { openLiveStore } from '../state/live-store.ts';
+import type { Database } from '../state/lmdb.ts';
+import { isStorageFull, STORAGE_RETRY_SECONDS } from '../state/storage.ts';
 import {
   creditsExhausted,
   type LedgerType,

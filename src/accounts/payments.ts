@@ -9,8 +9,8 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
-import { type LiveDatabase, type OpenStore, openLiveStore } from '../base/live-store.ts';
 import type { Logger } from '../base/log.ts';
+import { type LiveDatabase, type OpenStore, openLiveStore } from '../state/live-store.ts';
 import type { CreditPackage } from './credits.ts';
 import type { Ledger } from './ledger.ts';
 

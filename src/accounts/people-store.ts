@@ -5,8 +5,8 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { LIMITS } from '../base/limits.ts';
-import { type LiveDatabase, type OpenStore, openLiveStore } from '../base/live-store.ts';
 import type { Random } from '../base/random.ts';
+import { type LiveDatabase, type OpenStore, openLiveStore } from '../state/live-store.ts';
 
 export const FORMAT_VERSION = 1;
 

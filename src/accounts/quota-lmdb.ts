@@ -7,10 +7,10 @@
 import type { Clock } from '../base/clock.ts';
 import { isoTime } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
-import { openLiveStore } from '../base/live-store.ts';
-import type { Database } from '../base/lmdb.ts';
 import type { Logger } from '../base/log.ts';
-import { isStorageFull } from '../base/storage.ts';
+import { openLiveStore } from '../state/live-store.ts';
+import type { Database } from '../state/lmdb.ts';
+import { isStorageFull } from '../state/storage.ts';
 import type { QuotaMeterName } from './plans.ts';
 import type { QuotaDecision, QuotaMeter } from './quota.ts';
 

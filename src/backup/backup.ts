@@ -16,16 +16,16 @@ import {
   statSync,
 } from 'node:fs';
 import { basename, dirname, join, relative, sep } from 'node:path';
-import { readJson, writeJsonAtomically } from '../base/atomic-file.ts';
 import { type Clock, isoTime } from '../base/clock.ts';
-import { makeFolder, PRIVATE_FOLDER } from '../base/data-folder.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
-import { isRunning } from '../base/file-lease.ts';
-import { isStorageFull } from '../base/storage.ts';
 import { snapshotsFolderOf } from '../labels/build-index.ts';
 import { leaseCurrent } from '../labels/index/folder.ts';
-import { linkOrCopy, sha256OfFile } from '../travel/blobs.ts';
-import { stateMark } from '../travel/state-files.ts';
+import { linkOrCopy, sha256OfFile } from '../replication/blobs.ts';
+import { stateMark } from '../replication/state-files.ts';
+import { readJson, writeJsonAtomically } from '../state/atomic-file.ts';
+import { makeFolder, PRIVATE_FOLDER } from '../state/data-folder.ts';
+import { isRunning } from '../state/file-lease.ts';
+import { isStorageFull } from '../state/storage.ts';
 import { type Copier, openCopier } from './copier.ts';
 import type { DatabaseDigest } from './digests.ts';
 

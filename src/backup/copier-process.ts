@@ -10,12 +10,12 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { syncFolder } from '../base/atomic-file.ts';
-import { PRIVATE_FILE } from '../base/data-folder.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
-import { openEnvironment } from '../base/lmdb.ts';
-import { asStorageFull, isStorageFull } from '../base/storage.ts';
-import { sha256OfFile } from '../travel/blobs.ts';
+import { sha256OfFile } from '../replication/blobs.ts';
+import { syncFolder } from '../state/atomic-file.ts';
+import { PRIVATE_FILE } from '../state/data-folder.ts';
+import { openEnvironment } from '../state/lmdb.ts';
+import { asStorageFull, isStorageFull } from '../state/storage.ts';
 import type { CopierFailure, CopierReply, CopierResult, CopierTask } from './copier.ts';
 import { type DatabaseDigest, digestDatabases } from './digests.ts';
 

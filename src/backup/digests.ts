@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
 import { AssayError, messageOf } from '../base/errors.ts';
-import { type Database, openEnvironment, type RootDatabase } from '../base/lmdb.ts';
+import { type Database, openEnvironment, type RootDatabase } from '../state/lmdb.ts';
 
 export interface DatabaseDigest {
   readonly name: string;

@@ -1,8 +1,8 @@
 /** `assay installation` and `assay verify`: the stores of this installation, and whether all of them are intact. */
 import type { Command } from 'commander';
 import { AssayError } from '../base/errors.ts';
-import { acceptLoss, missingStores, readInstallation } from '../base/installation-record.ts';
-import { verifyFolder } from '../base/verify-folder.ts';
+import { acceptLoss, missingStores, readInstallation } from '../state/installation-record.ts';
+import { verifyFolder } from '../state/verify-folder.ts';
 import { answer, type Terminal } from './context.ts';
 import { createProgress, megabytes } from './progress.ts';
 import { type FilePlaces, faultsOfFiles } from './verify-files.ts';

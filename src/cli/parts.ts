@@ -4,7 +4,6 @@ import type { KeyStore } from '../accounts/keys.ts';
 import type { Ledger } from '../accounts/ledger.ts';
 import type { People } from '../accounts/people.ts';
 import type { AccountsFilled } from '../accounts/redis/fill.ts';
-import type { Role } from '../base/roles.ts';
 import type { ChainAdapters } from '../chains/adapters/registry.ts';
 import type { PriceSyncReport } from '../chains/prices/daily.ts';
 import type { PriceSource } from '../chains/prices/price.ts';
@@ -24,13 +23,14 @@ import type { BuildNamesReport } from '../names/build-names.ts';
 import type { NameStore } from '../names/lists.ts';
 import type { NameImportReport, NameImportRequest } from '../names/lists-import.ts';
 import type { NameScreening } from '../names/screen-names.ts';
+import type { Role } from '../nodes/roles.ts';
 import type { RegisterStore } from '../registers/store.ts';
+import type { TravelDeps, TravelSettings } from '../replication/follow.ts';
 import type { BulkFileDeps } from '../screening/bulk-file.ts';
 import type { KytQuery } from '../screening/kyt.ts';
 import type { LabelSetQuery } from '../screening/label-set.ts';
 import type { ScreeningQuery } from '../screening/screen.ts';
 import type { TraceQuery } from '../screening/trace.ts';
-import type { TravelDeps, TravelSettings } from '../travel/follow.ts';
 
 export interface Served {
   readonly url: string;

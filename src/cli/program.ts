@@ -1,6 +1,6 @@
 /** The command line: all commands in one program, with uniform error handling. */
 import { Command, CommanderError } from 'commander';
-import { asStorageFull, isStorageFull, saidByLibrary } from '../base/storage.ts';
+import { asStorageFull, isStorageFull, saidByLibrary } from '../state/storage.ts';
 import { errorLine, type Terminal } from './context.ts';
 import type { Parts, SharedState } from './parts.ts';
 

@@ -1,6 +1,6 @@
 /** `assay serve`: serves the API, or the roles of this node, until it is stopped. */
 import type { Command } from 'commander';
-import { ROLES, readRoles } from '../base/roles.ts';
+import { ROLES, readRoles } from '../nodes/roles.ts';
 import type { Terminal } from './context.ts';
 import type { Parts, Served } from './parts.ts';
 

@@ -1,13 +1,13 @@
 /** `assay snapshot publish|pull|status`: snapshot replication between nodes. */
 import type { Command } from 'commander';
 import { AssayError } from '../base/errors.ts';
-import { optionalPullPlace, type PullPlace } from '../base/snapshot-places.ts';
-import { keysOf, openSource, openStoreAt, type ReleaseState } from '../travel/follow.ts';
-import { openPublisher } from '../travel/publish.ts';
-import { openPuller } from '../travel/pull.ts';
-import { pullNewest } from '../travel/pull-newest.ts';
-import { bytesOfRelease, type Release } from '../travel/release.ts';
-import { openS3 } from '../travel/s3-client.ts';
+import { keysOf, openSource, openStoreAt, type ReleaseState } from '../replication/follow.ts';
+import { openPublisher } from '../replication/publish.ts';
+import { openPuller } from '../replication/pull.ts';
+import { pullNewest } from '../replication/pull-newest.ts';
+import { bytesOfRelease, type Release } from '../replication/release.ts';
+import { openS3 } from '../replication/s3/client.ts';
+import { optionalPullPlace, type PullPlace } from '../state/snapshot-places.ts';
 import { answer, type Terminal } from './context.ts';
 import type { Parts } from './parts.ts';
 import { createProgress, megabytes } from './progress.ts';

@@ -1,7 +1,6 @@
 /** Verifies all files of a folder of state that are not stores: compares each with the checksum that was written with it. */
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { readJson } from '../base/atomic-file.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { dailyFolderOf, pricesFolderOf, readTableLines } from '../chains/prices/table.ts';
 import { CHAINS } from '../chains/registry.ts';
@@ -15,8 +14,9 @@ import { currentNames, nameIndexesOf } from '../names/build-names.ts';
 import { namesFolderOf, openNameStore } from '../names/lists.ts';
 import { openFingerprints } from '../names/lists-fingerprints.ts';
 import { openRegisterStore } from '../registers/store.ts';
-import { sha256OfFile } from '../travel/blobs.ts';
-import { travelFolderOf } from '../travel/publish.ts';
+import { sha256OfFile } from '../replication/blobs.ts';
+import { travelFolderOf } from '../replication/publish.ts';
+import { readJson } from '../state/atomic-file.ts';
 
 /** Throws or rejects if the file differs from what was written. */
 type Check = () => unknown;

@@ -5,7 +5,6 @@
  */
 import { AssayError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import { asStorageFull } from '../base/storage.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { Direction } from '../graph/flow.ts';
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
@@ -17,6 +16,7 @@ import { createAssessor } from '../screening/assess.ts';
 import { type Attribution, type Attributions, absorbing } from '../screening/attribution.ts';
 import type { ScreeningDeps } from '../screening/deps.ts';
 import { weighingOf } from '../screening/weighing.ts';
+import { asStorageFull } from '../state/storage.ts';
 import { openChanges } from './changes.ts';
 import { Entries, type SweptReading } from './entries.ts';
 import { createWalk, type RiskColumn } from './evaluate.ts';

@@ -3,9 +3,9 @@
  * must be recomputed. There is one writer (update.ts); readers in any thread or process see only whole commits.
  */
 import { join } from 'node:path';
-import { type Database, openEnvironment, type RootDatabase } from '../base/lmdb.ts';
 import type { NodeId } from '../graph/graph.ts';
 import { ByteWriter } from '../graph/store/bytes.ts';
+import { type Database, openEnvironment, type RootDatabase } from '../state/lmdb.ts';
 import { CHANGES_FILE, type GraphPosition } from './format.ts';
 import { type ExposureRecord, readRecord, writeRecord } from './record.ts';
 

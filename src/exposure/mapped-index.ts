@@ -1,10 +1,10 @@
 /** The mapped part of an index, opened for reading: one lookup in a table that all threads and processes share. */
 import { join } from 'node:path';
 import { AssayError } from '../base/errors.ts';
-import { hasFinishedSize } from '../base/finished-size.ts';
-import type { RootDatabase } from '../base/lmdb.ts';
-import { openMappedFile } from '../base/mapped-file.ts';
 import { placeHash, SLOT_WORDS, writeSlot } from '../labels/index/slot.ts';
+import { hasFinishedSize } from '../state/finished-size.ts';
+import type { RootDatabase } from '../state/lmdb.ts';
+import { openMappedFile } from '../state/mapped-file.ts';
 import {
   checksumOf,
   ENTRY_WORD,

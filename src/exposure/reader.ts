@@ -5,10 +5,8 @@
 import { join } from 'node:path';
 import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
-import type { FileLease } from '../base/file-lease.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
-import { asStorageFull, isStorageFull } from '../base/storage.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { TransferStore } from '../graph/store.ts';
 import type { TransferCoverage } from '../graph/transfers.ts';
@@ -21,6 +19,8 @@ import {
   type ExposureVerdict,
   NO_EXPOSURE,
 } from '../screening/exposure-port.ts';
+import type { FileLease } from '../state/file-lease.ts';
+import { asStorageFull, isStorageFull } from '../state/storage.ts';
 import { type ChangedNodes, type Changes, type ChangesState, openChanges } from './changes.ts';
 import type { GraphPosition, IndexInputs } from './format.ts';
 import { type MappedIndex, openMappedIndex } from './mapped-index.ts';

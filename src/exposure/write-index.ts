@@ -1,13 +1,13 @@
 /** Writes the mapped part of an index: the address table and the entries. */
 import { closeSync, fsyncSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import { syncFolder } from '../base/atomic-file.ts';
-import { noteFinishedSize } from '../base/finished-size.ts';
-import { openEnvironment } from '../base/lmdb.ts';
 import type { TransferGraph } from '../graph/graph.ts';
 import { ByteWriter } from '../graph/store/bytes.ts';
 import { placeHash, SLOT_WORDS, writeSlot } from '../labels/index/slot.ts';
 import type { EarlierParty } from '../screening/before-designation.ts';
+import { syncFolder } from '../state/atomic-file.ts';
+import { noteFinishedSize } from '../state/finished-size.ts';
+import { openEnvironment } from '../state/lmdb.ts';
 import {
   checksumOf,
   ENTRY_WORD,

@@ -10,7 +10,7 @@ import { type RateDecision, rateLimited } from '../accounts/rate-limit.ts';
 import type { Awaitable } from '../base/awaitable.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
-import { asStorageFull } from '../base/storage.ts';
+import { asStorageFull } from '../state/storage.ts';
 import { Call } from './call.ts';
 import { type ChargedWork, createCharging } from './charging.ts';
 import { renderError } from './errors.ts';

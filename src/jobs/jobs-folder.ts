@@ -2,10 +2,10 @@
 import { existsSync } from 'node:fs';
 import { link, mkdtemp, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import { isAbsolute, join, normalize, relative, sep } from 'node:path';
-import { makeFolder } from '../base/data-folder.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
+import { makeFolder } from '../state/data-folder.ts';
 import type { ChunkRunner, ChunkTask } from './chunks.ts';
 
 /**

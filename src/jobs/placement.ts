@@ -3,9 +3,9 @@
  * request about a chain.
  */
 import { AssayError } from '../base/errors.ts';
-import type { Role } from '../base/roles.ts';
-import type { RosterNode } from '../base/roster.ts';
 import { type ChainId, parseChainId } from '../chains/registry.ts';
+import type { RosterNode } from '../nodes/membership.ts';
+import type { Role } from '../nodes/roles.ts';
 import type { KytRequest } from '../screening/kyt.ts';
 import type { ScreeningRequest } from '../screening/screen.ts';
 import type { TraceRequest, TraceResult } from '../screening/trace.ts';

@@ -2,11 +2,11 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { readJson, writeJsonAtomically } from '../base/atomic-file.ts';
-import { PRIVATE_FOLDER } from '../base/data-folder.ts';
 import { AssayError } from '../base/errors.ts';
 import { packagesFiles } from '../sources/packages/read.ts';
 import { seedFiles } from '../sources/seed/read.ts';
+import { readJson, writeJsonAtomically } from '../state/atomic-file.ts';
+import { PRIVATE_FOLDER } from '../state/data-folder.ts';
 import { designationsOf } from './designations.ts';
 import type { EntityParties } from './entity-parties.ts';
 import { importFiles } from './import.ts';

@@ -4,9 +4,9 @@
  */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { readJson, writeJsonAtomically } from '../base/atomic-file.ts';
 import { AssayError } from '../base/errors.ts';
 import type { SanctionsList } from '../sources/records.ts';
+import { readJson, writeJsonAtomically } from '../state/atomic-file.ts';
 
 /** The five groups of lists that a clean verdict requires, and the lists of each group. */
 export const LIST_GROUPS = {

@@ -10,7 +10,6 @@ import type { Clock } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
-import { asStorageFull } from '../base/storage.ts';
 import { chSource } from '../sources/ch/download.ts';
 import {
   type DownloadBounds,
@@ -26,6 +25,7 @@ import type { PublisherSource } from '../sources/publisher.ts';
 import { scamsSource } from '../sources/scams/download.ts';
 import { ukSource } from '../sources/uk/download.ts';
 import { unSource } from '../sources/un/download.ts';
+import { asStorageFull } from '../state/storage.ts';
 import { buildLabelIndex } from './build-index.ts';
 import { importFiles } from './import.ts';
 import type { DatasetReport, ImportDeps, ImportProgress } from './import-report.ts';

@@ -6,8 +6,8 @@
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { PRIVATE_FOLDER } from '../base/data-folder.ts';
 import { AssayError } from '../base/errors.ts';
+import { PRIVATE_FOLDER } from '../state/data-folder.ts';
 
 interface Holder {
   readonly pid: number;

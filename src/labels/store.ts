@@ -11,10 +11,10 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { readJson, syncFolder, writeJsonAtomically } from '../base/atomic-file.ts';
-import { PRIVATE_FOLDER } from '../base/data-folder.ts';
 import { AssayError } from '../base/errors.ts';
 import type { SanctionsList } from '../sources/records.ts';
+import { readJson, syncFolder, writeJsonAtomically } from '../state/atomic-file.ts';
+import { PRIVATE_FOLDER } from '../state/data-folder.ts';
 import { type ListChecks, writeListChecks } from './freshness.ts';
 import type { When } from './map.ts';
 import { emptyList, type ListState } from './sanctions.ts';

@@ -3,7 +3,7 @@
  * per alert, in chunks of one page. Counting and paging 100,000 alerts reads one megabyte, and no alert that is not shown.
  */
 import { AssayError } from '../base/errors.ts';
-import type { LiveDatabase, LiveRoot } from '../base/live-store.ts';
+import type { LiveDatabase, LiveRoot } from '../state/live-store.ts';
 import { ID_SHAPE } from './ids.ts';
 import { ALERT_STATUSES, type Alert, type AlertStatus, SEVERITIES, type Severity } from './records.ts';
 

@@ -5,9 +5,9 @@
 import type { Clock } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
-import type { LiveDatabase, LiveRoot } from '../base/live-store.ts';
 import type { Random } from '../base/random.ts';
-import type { Seal } from '../base/seal.ts';
+import type { LiveDatabase, LiveRoot } from '../state/live-store.ts';
+import type { Seal } from '../state/seal.ts';
 import type { AccountChannels } from './records.ts';
 
 const NO_CHANNELS: AccountChannels = { email: null, slackWebhookUrl: null, telegram: null };

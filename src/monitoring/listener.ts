@@ -5,13 +5,13 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
-import { createEmbeddedLeases, type HeldLease, type Leases, pause, underLease } from '../base/leases.ts';
 import { LIMITS } from '../base/limits.ts';
-import type { Fence } from '../base/live-store.ts';
 import type { Logger } from '../base/log.ts';
 import type { ChainAdapter, ChainEvent } from '../chains/adapters/port.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { Transfer } from '../chains/transfer.ts';
+import { createEmbeddedLeases, type HeldLease, type Leases, pause, underLease } from '../state/leases.ts';
+import type { Fence } from '../state/live-store.ts';
 import type { Processor } from './processor.ts';
 import { MONITORING_CHAINS, type MonitoringChain } from './records.ts';
 import type { MonitoringStore } from './store.ts';

@@ -3,7 +3,6 @@
  * checkpoint in one transaction. It makes no network requests: labels and graph are read from local files.
  */
 import { type Clock, isoTime } from '../base/clock.ts';
-import type { Fence } from '../base/live-store.ts';
 import { maxKeyBytes, writeAddressKeyFromText } from '../chains/address/parse.ts';
 import type { AssetFacts } from '../chains/assets.ts';
 import type { Block } from '../chains/block.ts';
@@ -32,6 +31,7 @@ import {
 import { isSuspectedOwner, sanctionsEntries } from '../screening/sanctions-detail.ts';
 import { nativeUnits } from '../screening/trace-graph.ts';
 import { weighingOf } from '../screening/weighing.ts';
+import type { Fence } from '../state/live-store.ts';
 import type { MonitoringPolicy } from './policy.ts';
 import type { CounterpartyEntity, MonitoredTransaction, MonitoringChain, RuleId } from './records.ts';
 import { type Basis, type Behind, type Evidence, evaluate, type Finding, ruleFor } from './rules.ts';

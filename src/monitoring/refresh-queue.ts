@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { LIMITS } from '../base/limits.ts';
-import type { LiveDatabase, LiveRoot } from '../base/live-store.ts';
+import type { LiveDatabase, LiveRoot } from '../state/live-store.ts';
 import type { MonitoredWallet, MonitoringChain } from './records.ts';
 
 /** Refreshes after an alert have priority, so that a backlog of scheduled ones does not delay them. */

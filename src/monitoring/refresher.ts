@@ -5,10 +5,10 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
-import { type HeldLease, type Leases, pause } from '../base/leases.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
 import type { ScreeningRequest } from '../screening/screen.ts';
+import { type HeldLease, type Leases, pause } from '../state/leases.ts';
 import type { Duty } from './listener.ts';
 import { MONITORING_CHAINS, type MonitoringChain } from './records.ts';
 import type { RefreshPlace } from './refresh-queue.ts';

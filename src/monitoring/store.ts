@@ -6,9 +6,9 @@
 import type { Clock } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
-import { type Fence, type LiveDatabase, type OpenStore, openLiveStore } from '../base/live-store.ts';
 import type { Random } from '../base/random.ts';
-import type { Seal } from '../base/seal.ts';
+import { type Fence, type LiveDatabase, type OpenStore, openLiveStore } from '../state/live-store.ts';
+import type { Seal } from '../state/seal.ts';
 import { type AlertFilter, openAlertIndex } from './alert-index.ts';
 import { type ChannelStore, openChannels } from './channels.ts';
 import { type Lane, type LmdbOutbox, openOutbox } from './delivery/outbox-lmdb.ts';

@@ -14,11 +14,11 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { readJson, syncFolder, writeJsonAtomically } from '../base/atomic-file.ts';
 import { type Clock, isoTime } from '../base/clock.ts';
-import { PRIVATE_FOLDER } from '../base/data-folder.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
+import { readJson, syncFolder, writeJsonAtomically } from '../state/atomic-file.ts';
+import { PRIVATE_FOLDER } from '../state/data-folder.ts';
 import { FORMAT_VERSION } from './index/format.ts';
 import type { NameListRow, NameStore } from './lists.ts';
 import { type Fingerprints, FingerprintWriter, openFingerprints } from './lists-fingerprints.ts';

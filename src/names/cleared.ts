@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
-import { type LiveDatabase, type OpenStore, openLiveStore } from '../base/live-store.ts';
+import { type LiveDatabase, type OpenStore, openLiveStore } from '../state/live-store.ts';
 
 /** One cleared match. */
 export interface ClearedMatch {

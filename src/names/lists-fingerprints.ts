@@ -5,8 +5,8 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { checksumOf, readJson, writeJsonAtomically } from '../base/atomic-file.ts';
 import { AssayError } from '../base/errors.ts';
+import { checksumOf, readJson, writeJsonAtomically } from '../state/atomic-file.ts';
 import type { NameEntity } from './name.ts';
 
 export interface Fingerprints {

@@ -8,10 +8,10 @@ import { createWriteStream, existsSync, mkdirSync, readdirSync, rmSync } from 'n
 import { open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
-import { readJson, writeJsonAtomically } from '../base/atomic-file.ts';
-import { PRIVATE_FOLDER } from '../base/data-folder.ts';
 import { AssayError } from '../base/errors.ts';
 import { openLines } from '../sources/open.ts';
+import { readJson, writeJsonAtomically } from '../state/atomic-file.ts';
+import { PRIVATE_FOLDER } from '../state/data-folder.ts';
 import type { NameEntity, NameListType } from './name.ts';
 
 /** Returns the names folder inside the program's data folder. */

@@ -18,9 +18,9 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { readJson, syncFolder, writeJsonAtomically } from '../base/atomic-file.ts';
-import { PRIVATE_FOLDER } from '../base/data-folder.ts';
 import { AssayError } from '../base/errors.ts';
+import { readJson, syncFolder, writeJsonAtomically } from '../state/atomic-file.ts';
+import { PRIVATE_FOLDER } from '../state/data-folder.ts';
 import { emptyRegister, type Firm, type RegisterFile, type RegisterState, sha256 } from './history.ts';
 
 export interface RegisterRow {

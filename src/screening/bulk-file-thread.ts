@@ -6,9 +6,9 @@
  */
 import { readSync, writeSync } from 'node:fs';
 import { AssayError, messageOf } from '../base/errors.ts';
-import { asStorageFull, isStorageFull } from '../base/storage.ts';
 import type { ChainId } from '../chains/registry.ts';
 import { openSnapshot } from '../labels/index/snapshot.ts';
+import { asStorageFull, isStorageFull } from '../state/storage.ts';
 import { BATCH_ITEMS, type BulkContext, type BulkItem, BulkItems } from './bulk-items.ts';
 
 /** The job that a thread receives at its start. */

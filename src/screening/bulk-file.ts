@@ -8,10 +8,10 @@ import type { Clock } from '../base/clock.ts';
 import { AssayError, type ErrorData, errorFromData, messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { workerUrl } from '../base/paths.ts';
-import { isStorageFull, storageFull } from '../base/storage.ts';
 import type { ChainId } from '../chains/registry.ts';
 import { openFreshness } from '../labels/freshness.ts';
 import { leaseCurrent } from '../labels/index/folder.ts';
+import { isStorageFull, storageFull } from '../state/storage.ts';
 import { type BulkFileJob, Turns } from './bulk-file-thread.ts';
 
 export interface BulkFileProgress {

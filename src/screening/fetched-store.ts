@@ -3,8 +3,8 @@
  * continued.
  */
 import { AssayError } from '../base/errors.ts';
-import { openEnvironment } from '../base/lmdb.ts';
 import type { ChainId } from '../chains/registry.ts';
+import { openEnvironment } from '../state/lmdb.ts';
 
 export interface FetchedRecord {
   /** Time at which the newest part was read, milliseconds since the epoch. */

@@ -19,7 +19,6 @@ import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { type Dispatcher, request } from 'undici';
 import { type Clock, isoTime } from '../base/clock.ts';
-import { PRIVATE_FOLDER } from '../base/data-folder.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
@@ -29,7 +28,8 @@ import {
   type OutboundPolicy,
   PUBLIC_HTTPS,
 } from '../base/outbound.ts';
-import { asStorageFull } from '../base/storage.ts';
+import { PRIVATE_FOLDER } from '../state/data-folder.ts';
+import { asStorageFull } from '../state/storage.ts';
 import { listParts, openBytes } from './open.ts';
 import type { PublisherFile, PublisherSource } from './publisher.ts';
 

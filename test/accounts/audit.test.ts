@@ -10,9 +10,9 @@ import {
 import { openKeyStore } from '../../src/accounts/keys-lmdb.ts';
 import type { Booking, Ledger } from '../../src/accounts/ledger.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import type { LiveDatabase } from '../../src/base/live-store.ts';
 import { type Logger, silentLogger } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
+import type { LiveDatabase } from '../../src/state/live-store.ts';
 import { type LiveState, overLiveStates } from '../setup/live-state.ts';
 import { type TempFolder, tempFolder } from './temp-folder.ts';
 

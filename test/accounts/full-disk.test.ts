@@ -5,9 +5,9 @@ import { openKeyStore } from '../../src/accounts/keys-lmdb.ts';
 import { type EmbeddedLedger, openLedger } from '../../src/accounts/ledger-lmdb.ts';
 import { type EmbeddedQuotaMeter, openQuotaMeter } from '../../src/accounts/quota-lmdb.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import { openEnvironment } from '../../src/base/lmdb.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
+import { openEnvironment } from '../../src/state/lmdb.ts';
 import { type SmallDisk, smallDisk, smallDiskRefusal } from '../setup/small-disk.ts';
 
 const refusal = smallDiskRefusal('tmpfs');

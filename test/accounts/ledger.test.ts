@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type EmbeddedLedger, openLedger } from '../../src/accounts/ledger-lmdb.ts';
 import { LIMITS } from '../../src/base/limits.ts';
-import { openEnvironment } from '../../src/base/lmdb.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { projectRoot } from '../../src/base/paths.ts';
+import { openEnvironment } from '../../src/state/lmdb.ts';
 import { chargeOf, ledgerConformance } from '../conformance/ledger.ts';
 import { tempFolder } from './temp-folder.ts';
 

@@ -5,12 +5,12 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { openKeyStore } from '../../src/accounts/keys-lmdb.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import { type LiveStore, type OpenStore, openLiveStore } from '../../src/base/live-store.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { projectRoot } from '../../src/base/paths.ts';
 import { systemRandom } from '../../src/base/random.ts';
-import { openRedis, parseRedisUrl } from '../../src/base/redis.ts';
-import { openReplicated } from '../../src/base/replicated-store.ts';
+import { type LiveStore, type OpenStore, openLiveStore } from '../../src/state/live-store.ts';
+import { openRedis, parseRedisUrl } from '../../src/state/redis.ts';
+import { openReplicated } from '../../src/state/replicated-store.ts';
 import type { KeyAction } from '../conformance/keys.ts';
 
 const BUILT = `${projectRoot}/dist/test/accounts/other-process.js`;

@@ -311,7 +311,7 @@ describe('a store of keys from before the index by account', () => {
     const { record } = await keys.create({ name: 'old', accountId: 'one' });
     await keys.create({ name: 'other', accountId: 'one2' });
     await keys.close();
-    const { openLiveStore } = await import('../../src/base/live-store.ts');
+    const { openLiveStore } = await import('../../src/state/live-store.ts');
     const { root, meta } = openLiveStore(path, 1);
     root.transactionSync(() => meta.removeSync('byAccount'));
     root.openDB({ name: 'byAccount', encoding: 'json' }).clearSync();

@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFi
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verifyBackup } from '../../src/backup/backup.ts';
-import { readJson } from '../../src/base/atomic-file.ts';
+import { readJson } from '../../src/state/atomic-file.ts';
 import { ask, newWorld, type RunningServer, type World } from '../e2e/program.ts';
 
 const BINANCE = '0xbe0eb53f46cd790cd13851d5eff43d12404d33e8';

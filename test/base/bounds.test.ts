@@ -2,8 +2,12 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { readJson, writeJsonAtomically } from '../../src/base/atomic-file.ts';
 import { AssayError } from '../../src/base/errors.ts';
+import type { Logger } from '../../src/base/log.ts';
+import { checkOutboundUrl, isPublicAddress, PUBLIC_HTTPS } from '../../src/base/outbound.ts';
+import { systemRandom } from '../../src/base/random.ts';
+import { within } from '../../src/base/within.ts';
+import { readJson, writeJsonAtomically } from '../../src/state/atomic-file.ts';
 import {
   isLeaseLive,
   isRunning,
@@ -11,22 +15,19 @@ import {
   processStart,
   sweepLeases,
   takeLease,
-} from '../../src/base/file-lease.ts';
-import { hasFinishedSize } from '../../src/base/finished-size.ts';
-import { createEmbeddedLeases, pause, underLease } from '../../src/base/leases.ts';
-import { openLiveStore } from '../../src/base/live-store.ts';
-import { DamagedPages, openPageFile } from '../../src/base/lmdb-pages.ts';
-import type { Logger } from '../../src/base/log.ts';
-import { checkOutboundUrl, isPublicAddress, PUBLIC_HTTPS } from '../../src/base/outbound.ts';
-import { systemRandom } from '../../src/base/random.ts';
-import { createSeal, openSeal } from '../../src/base/seal.ts';
+} from '../../src/state/file-lease.ts';
+import { hasFinishedSize } from '../../src/state/finished-size.ts';
+import { createEmbeddedLeases, pause, underLease } from '../../src/state/leases.ts';
+import { openLiveStore } from '../../src/state/live-store.ts';
+import { DamagedPages, openPageFile } from '../../src/state/lmdb-pages.ts';
+import { createSeal, openSeal } from '../../src/state/seal.ts';
 import {
   isLoopback,
   optionalBucket,
   optionalHostAndPort,
   optionalPullPlace,
-} from '../../src/base/snapshot-places.ts';
-import { createStateLog } from '../../src/base/state-log.ts';
+} from '../../src/state/snapshot-places.ts';
+import { createStateLog } from '../../src/state/state-log.ts';
 import {
   asStorageFull,
   isStorageFull,
@@ -36,9 +37,8 @@ import {
   refusedNow,
   saidByLibrary,
   storageFull,
-} from '../../src/base/storage.ts';
-import { within } from '../../src/base/within.ts';
-import { decodeWrites, encodeWrites, fieldOf, partsOfField } from '../../src/base/write-set.ts';
+} from '../../src/state/storage.ts';
+import { decodeWrites, encodeWrites, fieldOf, partsOfField } from '../../src/state/write-set.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
 
 let folder: TempFolder;

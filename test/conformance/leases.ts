@@ -2,7 +2,7 @@
  * The behaviour that every kind of lease shares: it has one holder at a time, reports its loss, and can be taken again after its release.
  */
 import { expect, it } from 'vitest';
-import type { Leases } from '../../src/base/leases.ts';
+import type { Leases } from '../../src/state/leases.ts';
 
 export function leasesConform(make: () => { readonly one: Leases; readonly other: Leases }): void {
   let names = 0;

@@ -2,7 +2,7 @@
  * The behaviour that every kind of live state offers to the stores that keep their records in it. The test of each implementation runs it.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { LiveDatabase, LiveStore } from '../../src/base/live-store.ts';
+import type { LiveDatabase, LiveStore } from '../../src/state/live-store.ts';
 
 export interface LiveStoreWorld {
   /** Opens the same state each time and resolves when it is ready. */

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { projectRoot } from '../../src/base/paths.ts';
-import { ROLES } from '../../src/base/roles.ts';
-import { loadConfig, SETTINGS } from '../../src/config.ts';
+import { loadConfig, SETTINGS } from '../../src/config/config.ts';
+import { ROLES } from '../../src/nodes/roles.ts';
 import { debianProgram } from '../setup/debian-package.ts';
 import { freePort } from '../setup/free-port.ts';
 

@@ -7,11 +7,11 @@ import { cpSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync 
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { digestDatabases } from '../../src/backup/digests.ts';
-import { readInstallation } from '../../src/base/installation-record.ts';
-import { openEnvironment } from '../../src/base/lmdb.ts';
 import { seededUint32 } from '../../src/base/random.ts';
-import { verifyFolder } from '../../src/base/verify-folder.ts';
 import { faultsOfFiles } from '../../src/cli/verify-files.ts';
+import { readInstallation } from '../../src/state/installation-record.ts';
+import { openEnvironment } from '../../src/state/lmdb.ts';
+import { verifyFolder } from '../../src/state/verify-folder.ts';
 import { address, UNI, type UsedFolder, useFolder } from '../setup/used-folder.ts';
 import { newWorld, type World } from './program.ts';
 

@@ -2,8 +2,8 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openEnvironment } from '../../src/base/lmdb.ts';
 import { currentSnapshot } from '../../src/labels/index/folder.ts';
+import { openEnvironment } from '../../src/state/lmdb.ts';
 import { type DiskKind, type SmallDisk, smallDisk, smallDiskRefusal } from '../setup/small-disk.ts';
 import { ask, newWorld, type RunningServer, type World } from './program.ts';
 

@@ -5,7 +5,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openEnvironment } from '../../src/base/lmdb.ts';
+import { openEnvironment } from '../../src/state/lmdb.ts';
 import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
 import { type SmallDisk, smallDisk, smallDiskRefusal } from '../setup/small-disk.ts';
 import { type Answer, ask, askOnce, newWorld, type RunningServer, type World } from './program.ts';

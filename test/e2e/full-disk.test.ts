@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openEnvironment } from '../../src/base/lmdb.ts';
+import { openEnvironment } from '../../src/state/lmdb.ts';
 import { type SmallDisk, smallDisk, smallDiskRefusal } from '../setup/small-disk.ts';
 import { newWorld, type RunningServer, type World } from './program.ts';
 

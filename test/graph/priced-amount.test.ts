@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openEnvironment } from '../../src/base/lmdb.ts';
 import { seededUint32 } from '../../src/base/random.ts';
 import { parseAddress } from '../../src/chains/address/parse.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
@@ -14,6 +13,7 @@ import { ingestFiles } from '../../src/graph/ingest/ingest-files.ts';
 import { RowReader } from '../../src/graph/kernels/rows.ts';
 import { createNode, flowOf, flowSums, packNode, unpackNode } from '../../src/graph/store/node-record.ts';
 import { openTransferStore, type TransferStore } from '../../src/graph/store.ts';
+import { openEnvironment } from '../../src/state/lmdb.ts';
 
 const address = (index: number): string => `0x${index.toString(16).padStart(40, '0')}`;
 const key = (index: number): Uint8Array => parseAddress('ETH', address(index)).key;

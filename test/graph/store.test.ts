@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openEnvironment } from '../../src/base/lmdb.ts';
 import { seededUint32 } from '../../src/base/random.ts';
 import { parseAddress } from '../../src/chains/address/parse.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
 import { createNeighbourColumns } from '../../src/graph/graph.ts';
 import { openTransferStore, type TransferStore } from '../../src/graph/store.ts';
+import { openEnvironment } from '../../src/state/lmdb.ts';
 
 let folder = '';
 let store: TransferStore;

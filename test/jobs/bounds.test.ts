@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AssayError } from '../../src/base/errors.ts';
 import { LIMITS } from '../../src/base/limits.ts';
-import { type Fence, type LiveRoot, openLiveStore } from '../../src/base/live-store.ts';
 import { type Logger, silentLogger } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import {
@@ -32,6 +31,7 @@ import {
   whereIs,
 } from '../../src/jobs/placement.ts';
 import { createTaskReadings } from '../../src/jobs/task-readings.ts';
+import { type Fence, type LiveRoot, openLiveStore } from '../../src/state/live-store.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
 
 let folder: TempFolder;

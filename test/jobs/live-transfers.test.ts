@@ -4,7 +4,6 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openEnvironment } from '../../src/base/lmdb.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { projectRoot } from '../../src/base/paths.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
@@ -14,6 +13,7 @@ import { createPool, type WorkerPool } from '../../src/jobs/pool.ts';
 import { createTaskReadings } from '../../src/jobs/task-readings.ts';
 import { openSnapshotSet } from '../../src/labels/index/snapshot-set.ts';
 import type { ScreeningAnswer } from '../../src/screening/answers.ts';
+import { openEnvironment } from '../../src/state/lmdb.ts';
 import { type LabelFolder, labelFolder } from './label-folder.ts';
 
 const EXCHANGE = '0x28c6c06298d514db089934071355e5743bf21d60';

@@ -8,10 +8,10 @@ import { AssayError } from '../../src/base/errors.ts';
 import { LIMITS } from '../../src/base/limits.ts';
 import { silentLogger as log } from '../../src/base/log.ts';
 import { systemRandom as random } from '../../src/base/random.ts';
-import { openRedis, parseRedisUrl, type RedisStore } from '../../src/base/redis.ts';
 import type { ChunkDone, ChunkRunner, ChunkTask } from '../../src/jobs/chunks.ts';
 import type { GraphUseCases } from '../../src/jobs/placement.ts';
 import { openQueues, type Queues } from '../../src/jobs/queue-bullmq.ts';
+import { openRedis, parseRedisUrl, type RedisStore } from '../../src/state/redis.ts';
 import { hasRedis, type RedisServer, startRedis, startRedisCluster } from '../setup/redis.ts';
 
 const task = (chunk: number): ChunkTask => ({

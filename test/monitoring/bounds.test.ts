@@ -1,12 +1,9 @@
 /** The bounds of monitoring: at exactly a limit and one beyond it, and each half of a condition. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AssayError } from '../../src/base/errors.ts';
-import { createEmbeddedLeases, type Leases } from '../../src/base/leases.ts';
 import { LIMITS } from '../../src/base/limits.ts';
-import { type Fence, type LiveRoot, type OpenStore, openLiveStore } from '../../src/base/live-store.ts';
 import type { Logger } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
-import { createSeal } from '../../src/base/seal.ts';
 import { type AlertIndex, openAlertIndex } from '../../src/monitoring/alert-index.ts';
 import {
   alertAnswer,
@@ -43,6 +40,9 @@ import {
 import { createWalletLists } from '../../src/monitoring/wallet-lists.ts';
 import { buildWatchTable } from '../../src/monitoring/watch-table.ts';
 import { UNATTRIBUTED } from '../../src/screening/attribution.ts';
+import { createEmbeddedLeases, type Leases } from '../../src/state/leases.ts';
+import { type Fence, type LiveRoot, type OpenStore, openLiveStore } from '../../src/state/live-store.ts';
+import { createSeal } from '../../src/state/seal.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
 import { evidence } from './evidence.ts';
 

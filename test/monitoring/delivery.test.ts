@@ -9,7 +9,6 @@ import { silentLogger } from '../../src/base/log.ts';
 import { createMailer } from '../../src/base/mail.ts';
 import { createOutboundAgent, type OutboundPolicy } from '../../src/base/outbound.ts';
 import { systemRandom } from '../../src/base/random.ts';
-import { createSeal } from '../../src/base/seal.ts';
 import { openChannels } from '../../src/monitoring/channels.ts';
 import { createCourier } from '../../src/monitoring/delivery/courier.ts';
 import { openOutbox } from '../../src/monitoring/delivery/outbox-lmdb.ts';
@@ -22,6 +21,7 @@ import {
 import { createSenders } from '../../src/monitoring/delivery/senders.ts';
 import { createIds } from '../../src/monitoring/ids.ts';
 import type { Alert, MonitoredWallet } from '../../src/monitoring/records.ts';
+import { createSeal } from '../../src/state/seal.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
 import { type LiveState, overLiveStates } from '../setup/live-state.ts';
 

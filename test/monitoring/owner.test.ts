@@ -2,7 +2,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
 import { systemRandom } from '../../src/base/random.ts';
-import { createSeal } from '../../src/base/seal.ts';
 import { loadAssetFacts } from '../../src/chains/known-assets.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
 import type { LabelReader } from '../../src/labels/index/reader.ts';
@@ -10,6 +9,7 @@ import { loadMonitoringPolicy } from '../../src/monitoring/policy.ts';
 import { createProcessor } from '../../src/monitoring/processor.ts';
 import { type MonitoringStore, openMonitoringStore } from '../../src/monitoring/store.ts';
 import { buildWatchTable } from '../../src/monitoring/watch-table.ts';
+import { createSeal } from '../../src/state/seal.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
 import { createOwnerWorld, HTX, type OwnerWorld } from '../screening/owner-world.ts';
 import { policy as riskPolicy } from '../screening/world.ts';

@@ -1,17 +1,17 @@
 /** Wallets are screened again after their alerts and by schedule: once, on one node, and within limits. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { createRedisLeases } from '../../src/base/leases-redis.ts';
 import { LIMITS } from '../../src/base/limits.ts';
-import { openLiveStore } from '../../src/base/live-store.ts';
 import { silentLogger } from '../../src/base/log.ts';
-import { openRedis, parseRedisUrl, type RedisStore } from '../../src/base/redis.ts';
 import { walletAnswer } from '../../src/monitoring/answers.ts';
 import type { Duty } from '../../src/monitoring/listener.ts';
 import type { Monitoring, MonitoringDeps } from '../../src/monitoring/open.ts';
 import type { MonitoredWallet, MonitoringChain } from '../../src/monitoring/records.ts';
 import { type AlertDraft, FORMAT_VERSION } from '../../src/monitoring/store.ts';
 import type { RiskLevel } from '../../src/risk/policy.ts';
+import { createRedisLeases } from '../../src/state/leases-redis.ts';
+import { openLiveStore } from '../../src/state/live-store.ts';
+import { openRedis, parseRedisUrl, type RedisStore } from '../../src/state/redis.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
 import { type LiveState, overLiveStates, replicatedState } from '../setup/live-state.ts';
 import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';

@@ -5,7 +5,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { systemRandom } from '../../src/base/random.ts';
-import { createSeal } from '../../src/base/seal.ts';
 import type { Lane } from '../../src/monitoring/delivery/outbox-lmdb.ts';
 import type { MonitoredWallet } from '../../src/monitoring/records.ts';
 import {
@@ -14,6 +13,7 @@ import {
   type MonitoringStore,
   openMonitoringStore,
 } from '../../src/monitoring/store.ts';
+import { createSeal } from '../../src/state/seal.ts';
 import { tempFolder } from '../accounts/temp-folder.ts';
 import { type LiveState, replicatedState } from '../setup/live-state.ts';
 import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
 import { systemRandom } from '../../src/base/random.ts';
-import { createSeal } from '../../src/base/seal.ts';
 import { parseAddress } from '../../src/chains/address/parse.ts';
 import { loadTokenList } from '../../src/chains/tokens.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
@@ -20,6 +19,7 @@ import { type Alert, type MonitoredWallet, RULE_IDS } from '../../src/monitoring
 import { type MonitoringStore, openMonitoringStore } from '../../src/monitoring/store.ts';
 import { buildWatchTable } from '../../src/monitoring/watch-table.ts';
 import { loadPolicy } from '../../src/risk/policy.ts';
+import { createSeal } from '../../src/state/seal.ts';
 
 const canonical = (text: string): string => parseAddress('ETH', text).canonical;
 const WALLET = canonical('0x1111111111111111111111111111111111111111');

@@ -2,10 +2,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { LIMITS } from '../../src/base/limits.ts';
 import { seededUint32, systemRandom } from '../../src/base/random.ts';
-import { createSeal } from '../../src/base/seal.ts';
 import type { Alert, MonitoredWallet } from '../../src/monitoring/records.ts';
 import { type AlertDraft, type MonitoringStore, openMonitoringStore } from '../../src/monitoring/store.ts';
 import { buildWatchTable } from '../../src/monitoring/watch-table.ts';
+import { createSeal } from '../../src/state/seal.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
 import { type LiveState, overLiveStates } from '../setup/live-state.ts';
 

@@ -6,7 +6,6 @@ import type { Clock } from '../../src/base/clock.ts';
 import { LIMITS } from '../../src/base/limits.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { seededUint32, systemRandom } from '../../src/base/random.ts';
-import { createSeal } from '../../src/base/seal.ts';
 import { loadAssetFacts } from '../../src/chains/known-assets.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
 import { loadTaxonomy } from '../../src/labels/categories.ts';
@@ -19,6 +18,7 @@ import type { MonitoredWallet, WalletFilter } from '../../src/monitoring/records
 import { type MonitoringStore, openMonitoringStore } from '../../src/monitoring/store.ts';
 import { buildWatchTable } from '../../src/monitoring/watch-table.ts';
 import { loadPolicy } from '../../src/risk/policy.ts';
+import { createSeal } from '../../src/state/seal.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
 
 const DAY_MS = 24 * 3_600_000;

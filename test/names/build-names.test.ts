@@ -3,7 +3,6 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { readJson } from '../../src/base/atomic-file.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
 import {
@@ -17,6 +16,7 @@ import { versionOf } from '../../src/names/lists-fingerprints.ts';
 import { ensurePepSeed, importNameFiles } from '../../src/names/lists-import.ts';
 import type { NameEntity, NameMatch } from '../../src/names/name.ts';
 import { createNameScreening, requireName } from '../../src/names/screen-names.ts';
+import { readJson } from '../../src/state/atomic-file.ts';
 import { FTM_LINES } from '../sources/opensanctions/samples.ts';
 
 const clock: Clock = { now: () => Date.parse('2026-11-21T12:00:00Z'), monotonic: () => 0 };

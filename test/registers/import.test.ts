@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { readJson, writeJsonAtomically } from '../../src/base/atomic-file.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { refreshRegisters } from '../../src/registers/import.ts';
 import { openRegisterStore } from '../../src/registers/store.ts';
+import { readJson, writeJsonAtomically } from '../../src/state/atomic-file.ts';
 import { type ListServer, serve, startListServer, status } from '../setup/list-server.ts';
 import { describeWithSharedData, sharedData } from '../setup/shared-data.ts';
 import { FINCEN_SAMPLE } from '../sources/fincen/sample.ts';

@@ -6,13 +6,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openParts } from '../../src/app.ts';
+import { openParts } from '../../src/app/services.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { projectRoot } from '../../src/base/paths.ts';
 import { addScreenCommand } from '../../src/cli/lookup.ts';
 import type { Parts } from '../../src/cli/parts.ts';
 import { runProgram } from '../../src/cli/program.ts';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/config/config.ts';
 import { newWorld, type Outcome, patiently, type RunningServer, type World } from '../e2e/program.ts';
 import { type Expectation, roleAddress, type Scenario, writeScenarioFiles } from './world.ts';
 

@@ -1,11 +1,11 @@
 /** The kinds of live state, for suites that each kind must pass: files of this machine, or a real Redis with a replica. */
 import { afterAll, beforeAll, describe } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { type LiveStore, type OpenStore, openLiveStore } from '../../src/base/live-store.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
-import { openRedis, parseRedisUrl } from '../../src/base/redis.ts';
-import { openReplicated } from '../../src/base/replicated-store.ts';
+import { type LiveStore, type OpenStore, openLiveStore } from '../../src/state/live-store.ts';
+import { openRedis, parseRedisUrl } from '../../src/state/redis.ts';
+import { openReplicated } from '../../src/state/replicated-store.ts';
 import { hasRedis, type RedisServer, startRedis } from './redis.ts';
 
 export interface LiveState {

@@ -2,13 +2,13 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
-import { openParts } from '../../src/app.ts';
+import { openParts } from '../../src/app/services.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { syncPrices } from '../../src/chains/prices/daily.ts';
 import { dailyFolderOf, pricesFolderOf } from '../../src/chains/prices/table.ts';
 import { commandModules } from '../../src/cli/commands.ts';
 import { runProgram } from '../../src/cli/program.ts';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/config/config.ts';
 import type { World } from '../e2e/program.ts';
 import { bech32Address } from '../graph/cluster/addresses.ts';
 import { dailyChart } from './price-server.ts';

@@ -9,7 +9,6 @@ import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { type Random, seededUint32 } from '../../src/base/random.ts';
-import { createSeal } from '../../src/base/seal.ts';
 import type { BlockRef, ChainEvent } from '../../src/chains/adapters/port.ts';
 import type { Block } from '../../src/chains/block.ts';
 import { loadAssetFacts } from '../../src/chains/known-assets.ts';
@@ -27,6 +26,7 @@ import type { Delivery, MonitoredWallet } from '../../src/monitoring/records.ts'
 import { type MonitoringStore, openMonitoringStore } from '../../src/monitoring/store.ts';
 import { buildWatchTable } from '../../src/monitoring/watch-table.ts';
 import { loadPolicy } from '../../src/risk/policy.ts';
+import { createSeal } from '../../src/state/seal.ts';
 
 const SCENARIOS = 1_000;
 const STEPS = 11;

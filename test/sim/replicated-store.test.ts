@@ -8,11 +8,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import type { LiveDatabase, LiveStore } from '../../src/base/live-store.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { seededUint32, systemRandom } from '../../src/base/random.ts';
-import { openRedis, parseRedisUrl, type RedisStore } from '../../src/base/redis.ts';
-import { openReplicatedStore } from '../../src/base/replicated-store.ts';
+import type { LiveDatabase, LiveStore } from '../../src/state/live-store.ts';
+import { openRedis, parseRedisUrl, type RedisStore } from '../../src/state/redis.ts';
+import { openReplicatedStore } from '../../src/state/replicated-store.ts';
 import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
 import { startProxy, type TcpProxy } from '../setup/tcp-proxy.ts';
 

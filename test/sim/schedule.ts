@@ -1,7 +1,7 @@
 /** The state that the areas of a schedule share: random numbers, clock, the current process, and its acknowledged work. */
 import { createHash } from 'node:crypto';
 import { AssayError, messageOf } from '../../src/base/errors.ts';
-import { isStorageFull } from '../../src/base/storage.ts';
+import { isStorageFull } from '../../src/state/storage.ts';
 import { Killed, type Life } from './virtual-disk.ts';
 import type { SimProcess } from './whole-process.ts';
 

@@ -5,15 +5,10 @@ import { type Access, createAccess } from '../../src/accounts/access.ts';
 import { auditBookings, auditKeys, OPERATOR } from '../../src/accounts/audit.ts';
 import type { KeyStore } from '../../src/accounts/keys.ts';
 import type { Ledger } from '../../src/accounts/ledger.ts';
-import { jobPurse } from '../../src/app.ts';
+import { jobPurse } from '../../src/app/services.ts';
 import type { Clock } from '../../src/base/clock.ts';
-import { openInstallation } from '../../src/base/installation-record.ts';
-import { createEmbeddedLeases, type Leases } from '../../src/base/leases.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import type { Random } from '../../src/base/random.ts';
-import { createSeal } from '../../src/base/seal.ts';
-import { requireSound } from '../../src/base/sound-file.ts';
-import { isStorageFull } from '../../src/base/storage.ts';
 import { parseAddress } from '../../src/chains/address/parse.ts';
 import { loadAssetFacts } from '../../src/chains/known-assets.ts';
 import { parseChainId } from '../../src/chains/registry.ts';
@@ -33,6 +28,11 @@ import { loadMonitoringPolicy } from '../../src/monitoring/policy.ts';
 import { createProcessor, type Processor } from '../../src/monitoring/processor.ts';
 import { type MonitoringStore, openMonitoringStore } from '../../src/monitoring/store.ts';
 import { loadPolicy } from '../../src/risk/policy.ts';
+import { openInstallation } from '../../src/state/installation-record.ts';
+import { createEmbeddedLeases, type Leases } from '../../src/state/leases.ts';
+import { createSeal } from '../../src/state/seal.ts';
+import { requireSound } from '../../src/state/sound-file.ts';
+import { isStorageFull } from '../../src/state/storage.ts';
 import type { Life } from './virtual-disk.ts';
 
 /** The number of later blocks that make a block final. */

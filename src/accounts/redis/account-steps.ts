@@ -2,7 +2,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { AssayError, messageOf } from '../../base/errors.ts';
 import type { Random } from '../../base/random.ts';
-import type { RedisStore } from '../../base/redis.ts';
+import type { RedisStore } from '../../state/redis.ts';
 import type { LedgerEntry } from '../ledger.ts';
 import { decodeEntry, type StoredEntry, shownEntry } from '../ledger-entry.ts';
 import { ACCOUNT_LUA, type AccountOperation } from './account-lua.ts';

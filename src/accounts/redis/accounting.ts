@@ -2,7 +2,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
-import type { RedisStore } from '../../base/redis.ts';
+import type { RedisStore } from '../../state/redis.ts';
 import type { Accounting, Allowances } from '../accounting.ts';
 import { createAccountSteps } from './account-steps.ts';
 import { createRedisGate } from './gate.ts';

@@ -1,7 +1,7 @@
 /** Counts failed password attempts over all nodes: account and address are counted in Redis, both in one step. */
 import { createHash } from 'node:crypto';
 import { LIMITS } from '../../base/limits.ts';
-import type { RedisStore } from '../../base/redis.ts';
+import type { RedisStore } from '../../state/redis.ts';
 import { type Attempts, clientUnit, tooMany } from '../attempts.ts';
 
 /**

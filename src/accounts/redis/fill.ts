@@ -6,7 +6,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
-import type { RedisStore } from '../../base/redis.ts';
+import type { RedisStore } from '../../state/redis.ts';
 import { decodeEntry, entryId, sequenceOf } from '../ledger-entry.ts';
 import type { AccountSum, AccountsFile } from '../ledger-file.ts';
 import { QUOTA_METERS } from '../plans.ts';

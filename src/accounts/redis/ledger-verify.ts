@@ -1,5 +1,5 @@
 /** Verifies a whole ledger in Redis: each account from its first entry to its last, and its holds. */
-import type { RedisStore } from '../../base/redis.ts';
+import type { RedisStore } from '../../state/redis.ts';
 import type { LedgerReport } from '../ledger.ts';
 import { decodeEntry, EMPTY_HEAD, entryId, type Head } from '../ledger-entry.ts';
 import { FAULTS_MAX, faultOf } from '../ledger-verify.ts';

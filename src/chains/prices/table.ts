@@ -16,11 +16,11 @@ import {
   writeSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
-import { checksumOf, syncFolder } from '../../base/atomic-file.ts';
-import { PRIVATE_FOLDER } from '../../base/data-folder.ts';
 import { AssayError, messageOf } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { shippedData } from '../../base/paths.ts';
+import { checksumOf, syncFolder } from '../../state/atomic-file.ts';
+import { PRIVATE_FOLDER } from '../../state/data-folder.ts';
 import { parseAddress } from '../address/parse.ts';
 import { type ChainId, chainOf, isEvm, parseChainId } from '../registry.ts';
 import {

@@ -7,17 +7,17 @@
  */
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { readJson, writeJsonAtomically } from '../../base/atomic-file.ts';
 import { type Clock, isoTime } from '../../base/clock.ts';
-import { PRIVATE_FOLDER } from '../../base/data-folder.ts';
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { type Database, openEnvironment, type RootDatabase } from '../../base/lmdb.ts';
-import { sealFile } from '../../base/sound-file.ts';
 import type { AddressKey } from '../../chains/address/address.ts';
 import { formatAddressKey } from '../../chains/address/parse.ts';
 import { CHAINS, type ChainId } from '../../chains/registry.ts';
 import type { UtxoTransaction } from '../../chains/utxo-transaction.ts';
+import { readJson, writeJsonAtomically } from '../../state/atomic-file.ts';
+import { PRIVATE_FOLDER } from '../../state/data-folder.ts';
+import { type Database, openEnvironment, type RootDatabase } from '../../state/lmdb.ts';
+import { sealFile } from '../../state/sound-file.ts';
 import {
   CLUSTER_HEURISTICS,
   type ClusterHeuristic,

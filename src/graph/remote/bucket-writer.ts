@@ -6,8 +6,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
-import type { RedisStore, Script } from '../../base/redis.ts';
 import type { ChainId } from '../../chains/registry.ts';
+import type { RedisStore, Script } from '../../state/redis.ts';
 import { bucketSlot, NAMES } from './layout.ts';
 
 /** KEYS: the writer's key, then the records. ARGV: token, step, then for each record its value and its lifetime in milliseconds or ''. */

@@ -2,7 +2,7 @@
 import { AssayError, errorToData, messageOf } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { createLogger } from '../../base/log.ts';
-import { openRedis, parseRedisUrl, type RedisStore } from '../../base/redis.ts';
+import { openRedis, parseRedisUrl, type RedisStore } from '../../state/redis.ts';
 import {
   ABSENT,
   type AnswerMessage,

@@ -17,12 +17,11 @@ import {
 } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { PRIVATE_FOLDER } from '../../base/data-folder.ts';
-
 import { AssayError } from '../../base/errors.ts';
-import type { Database } from '../../base/lmdb.ts';
 import { workerUrl } from '../../base/paths.ts';
 import { Slots, whenEnded } from '../../base/threads.ts';
+import { PRIVATE_FOLDER } from '../../state/data-folder.ts';
+import type { Database } from '../../state/lmdb.ts';
 import { type AddressBatch, type BulkAddressesJob, takeBatch } from './bulk-addresses.ts';
 import { storeSink, writeGroup } from './bulk-node.ts';
 import { DUPLICATE, NEW_FOR_RECEIVER, NEW_FOR_SENDER, type PackContext } from './bulk-pack.ts';

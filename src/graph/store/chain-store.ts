@@ -3,9 +3,9 @@
  * explains what the databases hold and why.
  */
 import { AssayError } from '../../base/errors.ts';
-import { type Database, hasEnvironment, openEnvironment, type RootDatabase } from '../../base/lmdb.ts';
 import { systemRandom } from '../../base/random.ts';
 import type { ChainId } from '../../chains/registry.ts';
+import { type Database, hasEnvironment, openEnvironment, type RootDatabase } from '../../state/lmdb.ts';
 import type { Direction } from '../flow.ts';
 
 /**

@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { isoTime } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { type Database, hasEnvironment, openEnvironment, type RootDatabase } from '../../base/lmdb.ts';
 import type { AddressKey } from '../../chains/address/address.ts';
 import {
   formatAddressKey,
@@ -17,6 +16,7 @@ import {
 } from '../../chains/address/parse.ts';
 import { type ChainId, chainOf } from '../../chains/registry.ts';
 import type { UtxoTransaction } from '../../chains/utxo-transaction.ts';
+import { type Database, hasEnvironment, openEnvironment, type RootDatabase } from '../../state/lmdb.ts';
 import {
   decodeTransaction,
   encodeTransaction,

@@ -3,8 +3,8 @@
  * that may be run again, so that the store can be one of several replicas.
  */
 import { LIMITS } from '../../base/limits.ts';
-import { type Fence, type LiveDatabase, type OpenStore, openLiveStore } from '../../base/live-store.ts';
 import type { ChainId } from '../../chains/registry.ts';
+import { type Fence, type LiveDatabase, type OpenStore, openLiveStore } from '../../state/live-store.ts';
 import type { JobFormat, JobKind, JobState, JobView } from '../bulk-jobs.ts';
 import type { ChunkDone } from '../chunks.ts';
 

@@ -7,13 +7,13 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { mkdir, open, readdir, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, isoTime } from '../../base/clock.ts';
-import { PRIVATE_FOLDER } from '../../base/data-folder.ts';
 import { AssayError, messageOf } from '../../base/errors.ts';
-import { createEmbeddedLeases, type HeldLease, type Leases, underLease } from '../../base/leases.ts';
 import { LIMITS } from '../../base/limits.ts';
-import type { OpenStore } from '../../base/live-store.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
+import { PRIVATE_FOLDER } from '../../state/data-folder.ts';
+import { createEmbeddedLeases, type HeldLease, type Leases, underLease } from '../../state/leases.ts';
+import type { OpenStore } from '../../state/live-store.ts';
 import {
   type BulkJobs,
   type FilePart,

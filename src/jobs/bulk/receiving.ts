@@ -5,7 +5,7 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { AssayError, messageOf } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { asStorageFull, isStorageFull } from '../../base/storage.ts';
+import { asStorageFull, isStorageFull } from '../../state/storage.ts';
 import type { JobFormat, JobKind } from '../bulk-jobs.ts';
 import { columnsOf } from './lines.ts';
 import { type Plan, Planner } from './plan.ts';

@@ -1,8 +1,8 @@
 /** Verifies the results of bulk jobs: compares each result file with the recorded checksum of its chunk. */
 import { open } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
-import { openLiveFile } from '../../base/live-file.ts';
-import { replicaPath } from '../../base/replicated-store.ts';
+import { openLiveFile } from '../../state/live-file.ts';
+import { replicaPath } from '../../state/replicated-store.ts';
 import { type ChunkRecord, FORMAT_VERSION } from './job-store.ts';
 import { jobPlaces } from './places.ts';
 

@@ -18,10 +18,10 @@ import {
 import { basename, join } from 'node:path';
 import { threadId } from 'node:worker_threads';
 import { isoTime } from '../../base/clock.ts';
-import { PRIVATE_FOLDER } from '../../base/data-folder.ts';
 import { AssayError, messageOf } from '../../base/errors.ts';
-import { type FileLease, isLeaseLive, leaseText, sweepLeases, takeLease } from '../../base/file-lease.ts';
 import type { Logger } from '../../base/log.ts';
+import { PRIVATE_FOLDER } from '../../state/data-folder.ts';
+import { type FileLease, isLeaseLive, leaseText, sweepLeases, takeLease } from '../../state/file-lease.ts';
 import type { BuildDeps } from './build-types.ts';
 import { syncFolder } from './segment.ts';
 

@@ -16,9 +16,9 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
-import { PRIVATE_FOLDER } from '../../base/data-folder.ts';
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
+import { PRIVATE_FOLDER } from '../../state/data-folder.ts';
 import type { LabelTemplate } from '../label.ts';
 import { SLOT_WORDS, writeSlot } from './slot.ts';
 import { templateToText } from './template-text.ts';

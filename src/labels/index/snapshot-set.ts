@@ -3,8 +3,8 @@
  * its own snapshot; its environment is closed when the garbage collector finds the reader unreachable, never earlier.
  */
 import { AssayError, messageOf } from '../../base/errors.ts';
-import type { FileLease } from '../../base/file-lease.ts';
 import type { Logger } from '../../base/log.ts';
+import type { FileLease } from '../../state/file-lease.ts';
 import { leaseCurrent, publicationMark, removeUnheld } from './folder.ts';
 import type { LabelReader, SnapshotSet } from './reader.ts';
 import { openSnapshotClosable } from './snapshot.ts';

@@ -1,11 +1,11 @@
 /** An open snapshot: look-ups over views of the memory map. Every result is a copy; no view leaves this file. */
 import { join } from 'node:path';
 import { AssayError } from '../../base/errors.ts';
-import { hasFinishedSize } from '../../base/finished-size.ts';
-import type { RootDatabase } from '../../base/lmdb.ts';
-import { openMappedFile } from '../../base/mapped-file.ts';
 import type { AddressKey } from '../../chains/address/address.ts';
 import { type ChainId, isEvm } from '../../chains/registry.ts';
+import { hasFinishedSize } from '../../state/finished-size.ts';
+import type { RootDatabase } from '../../state/lmdb.ts';
+import { openMappedFile } from '../../state/mapped-file.ts';
 import type { Label } from '../label.ts';
 import { labelToJson } from '../label-json.ts';
 import { NO_DAY, writeIsoDay } from './days.ts';

@@ -1,8 +1,8 @@
 /** Writes the values of a snapshot into a new LMDB environment and flushes it to disk. */
 import { closeSync, fsyncSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import { noteFinishedSize } from '../../base/finished-size.ts';
-import { openEnvironment } from '../../base/lmdb.ts';
+import { noteFinishedSize } from '../../state/finished-size.ts';
+import { openEnvironment } from '../../state/lmdb.ts';
 import { ENVIRONMENT_FILE, SIZE_FILE, type StoredMeta, VALUE_KEYS } from './format.ts';
 import { syncFolder } from './segment.ts';
 

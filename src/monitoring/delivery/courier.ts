@@ -5,10 +5,10 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import { AssayError, messageOf } from '../../base/errors.ts';
-import { createEmbeddedLeases, type HeldLease, type Leases, pause, underLease } from '../../base/leases.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Logger } from '../../base/log.ts';
-import { isStorageFull } from '../../base/storage.ts';
+import { createEmbeddedLeases, type HeldLease, type Leases, pause, underLease } from '../../state/leases.ts';
+import { isStorageFull } from '../../state/storage.ts';
 import type { ChannelKind, Delivery } from '../records.ts';
 import { channelOf, type Lane, type LmdbOutbox, type Waiting } from './outbox-lmdb.ts';
 import type { Outcome, Send } from './senders.ts';

@@ -6,8 +6,8 @@ import { closeSync, fsyncSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Clock, isoTime } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
-import { noteFinishedSize } from '../../base/finished-size.ts';
-import { openEnvironment } from '../../base/lmdb.ts';
+import { noteFinishedSize } from '../../state/finished-size.ts';
+import { openEnvironment } from '../../state/lmdb.ts';
 import type { NameEntity, NameIndexMeta } from '../name.ts';
 import { type NamePart, parseName } from '../parse.ts';
 import {

@@ -1,9 +1,9 @@
 /** An open index of names: selects candidates by shared keys and rarity, then compares the best of them part by part. */
 import { join } from 'node:path';
 import { AssayError } from '../../base/errors.ts';
-import { hasFinishedSize } from '../../base/finished-size.ts';
-import type { RootDatabase } from '../../base/lmdb.ts';
-import { openMappedFile } from '../../base/mapped-file.ts';
+import { hasFinishedSize } from '../../state/finished-size.ts';
+import type { RootDatabase } from '../../state/lmdb.ts';
+import { openMappedFile } from '../../state/mapped-file.ts';
 import { Meetings } from '../compare.ts';
 import {
   explainNames,

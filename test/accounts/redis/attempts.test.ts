@@ -4,7 +4,7 @@ import { createRedisAttempts } from '../../../src/accounts/redis/attempts.ts';
 import type { AssayError } from '../../../src/base/errors.ts';
 import { LIMITS } from '../../../src/base/limits.ts';
 import { silentLogger } from '../../../src/base/log.ts';
-import { openRedis, parseRedisUrl, type RedisStore } from '../../../src/base/redis.ts';
+import { openRedis, parseRedisUrl, type RedisStore } from '../../../src/state/redis.ts';
 import { hasRedis, type RedisServer, startRedis } from '../../setup/redis.ts';
 
 describe.skipIf(!hasRedis)('attempts over two nodes', () => {

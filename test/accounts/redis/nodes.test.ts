@@ -9,7 +9,7 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { LIMITS } from '../../../src/base/limits.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { systemRandom } from '../../../src/base/random.ts';
-import type { RedisStore } from '../../../src/base/redis.ts';
+import type { RedisStore } from '../../../src/state/redis.ts';
 import { chargeOf } from '../../conformance/ledger.ts';
 import { hasRedis, type RedisServer, startRedis } from '../../setup/redis.ts';
 import { type TempFolder, tempFolder } from '../temp-folder.ts';

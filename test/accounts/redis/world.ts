@@ -6,7 +6,7 @@ import { createRedisQuotaMeter } from '../../../src/accounts/redis/quota.ts';
 import { createRateWindows, createRedisRateLimiter } from '../../../src/accounts/redis/rate-limit.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { systemRandom } from '../../../src/base/random.ts';
-import { openRedis, parseRedisUrl, type RedisStore } from '../../../src/base/redis.ts';
+import { openRedis, parseRedisUrl, type RedisStore } from '../../../src/state/redis.ts';
 
 export const openAt = (url: string, prefix: string, replicas = 0): RedisStore =>
   openRedis(parseRedisUrl(`${url}?prefix=${prefix}`), { log: silentLogger }, { replicas });

@@ -3,7 +3,6 @@ import { expect } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { createLogger } from '../../../src/base/log.ts';
 import { seededUint32 } from '../../../src/base/random.ts';
-import { openRedis, parseRedisUrl } from '../../../src/base/redis.ts';
 import { parseAddress } from '../../../src/chains/address/parse.ts';
 import type { Block } from '../../../src/chains/block.ts';
 import type { Transfer } from '../../../src/chains/transfer.ts';
@@ -13,6 +12,7 @@ import type { PushOptions, PushReport } from '../../../src/graph/remote/push-ses
 import { openRemoteTransfers, type RemoteTransferReader } from '../../../src/graph/remote/transfers.ts';
 import { openTransferStore } from '../../../src/graph/store.ts';
 import type { TransferReader } from '../../../src/graph/transfers.ts';
+import { openRedis, parseRedisUrl } from '../../../src/state/redis.ts';
 
 export const log = createLogger({ level: 'silent' });
 export const addressAt = (index: number): string => `0x${index.toString(16).padStart(40, '0')}`;

@@ -3,11 +3,11 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { LIMITS } from '../../../src/base/limits.ts';
-import { openEnvironment } from '../../../src/base/lmdb.ts';
 import { silentLogger } from '../../../src/base/log.ts';
-import { asStorageFull } from '../../../src/base/storage.ts';
 import { createLocalChunks } from '../../../src/jobs/bulk/local-chunks.ts';
 import type { OpenBulkJobs } from '../../../src/jobs/bulk/open.ts';
+import { openEnvironment } from '../../../src/state/lmdb.ts';
+import { asStorageFull } from '../../../src/state/storage.ts';
 import { type SmallDisk, smallDisk, smallDiskRefusal } from '../../setup/small-disk.ts';
 import {
   createPurse,

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { AssayError } from '../../../src/base/errors.ts';
 import { LIMITS } from '../../../src/base/limits.ts';
-import type { OpenStore } from '../../../src/base/live-store.ts';
 import type { OpenBulkJobs } from '../../../src/jobs/bulk/open.ts';
 import type { JobPage, JobUpload, JobView } from '../../../src/jobs/bulk-jobs.ts';
+import type { OpenStore } from '../../../src/state/live-store.ts';
 import { type LiveState, overLiveStates } from '../../setup/live-state.ts';
 import {
   createPurse,

@@ -3,7 +3,6 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../../src/base/clock.ts';
 import { AssayError } from '../../../src/base/errors.ts';
-import { type OpenStore, openLiveStore } from '../../../src/base/live-store.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { systemRandom } from '../../../src/base/random.ts';
 import type { ChunkWork } from '../../../src/jobs/bulk/chunk-work.ts';
@@ -12,6 +11,7 @@ import type { JobPurse } from '../../../src/jobs/bulk/purse.ts';
 import type { BulkJobs, JobKind, JobRequest, JobView } from '../../../src/jobs/bulk-jobs.ts';
 import type { ChunkRunner, ChunkTask } from '../../../src/jobs/chunks.ts';
 import { createTasks } from '../../../src/jobs/tasks.ts';
+import { type OpenStore, openLiveStore } from '../../../src/state/live-store.ts';
 import { type TempFolder, tempFolder } from '../../accounts/temp-folder.ts';
 import { createWorld, WALLETS, type World } from '../../screening/world.ts';
 

@@ -1,0 +1,324 @@
+/** The status of a server: its readiness and its metrics. Reading them opens nothing. */
+import { type Clock, isoTime } from '../base/clock.ts';
+import type { Config } from '../config/config.ts';
+import type { FollowedChain, Gauge, Readiness } from '../http/ports.ts';
+import type { OpenBulkJobs } from '../jobs/bulk/open.ts';
+import type { WorkerPool } from '../jobs/pool.ts';
+import { type ListFreshness, staleListAdvice } from '../labels/freshness.ts';
+import type { SnapshotSet } from '../labels/index/reader.ts';
+import type { ChainState } from '../monitoring/listener.ts';
+import type { Monitoring } from '../monitoring/open.ts';
+import type { Role } from '../nodes/roles.ts';
+import { behindSeconds, type Travel, tooFarBehind } from '../replication/replication.ts';
+import type { LeaseState } from '../state/leases.ts';
+import { refusedNow } from '../state/storage.ts';
+import type { Shared } from './node-services.ts';
+
+/** The services with a status; null while they are not running. */
+export interface Telling {
+  readonly config: Config;
+  /** Roles of this node. */
+  readonly roles: readonly Role[];
+  readonly clock: Clock;
+  readonly labels: SnapshotSet;
+  readonly freshness: () => ListFreshness;
+  readonly pool: WorkerPool;
+  /** Number of live nodes, including this one. */
+  readonly nodes: () => number;
+  readonly stores: Shared['stores'];
+  /** Leases of all nodes, as this node last read them. */
+  readonly leases: () => readonly LeaseState[];
+  /** Why the shared Redis cannot acknowledge writes; null if it can. */
+  readonly redisProblem: () => string | null;
+  readonly travel: () => Travel | null;
+  readonly watching: () => Monitoring | null;
+  readonly jobs: () => OpenBulkJobs | null;
+}
+
+const followedChain = ({ chain, state, height, blockTimeMs }: ChainState): FollowedChain => ({
+  chain,
+  state,
+  height,
+  blockTime: blockTimeMs === null ? null : isoTime(blockTimeMs),
+});
+
+function ofLists({ labels, config }: Telling, freshness: ListFreshness): Readiness {
+  const { meta } = labels.current;
+  const groups = Object.values(freshness.groups);
+  const stale = new Set(freshness.staleLists.map(({ list }) => list));
+  const failing = config.readyNeedsFreshLists ? freshness.staleLists : [];
+  return {
+    ready: failing.length === 0,
+    reasons: staleListAdvice(failing),
+    snapshot: {
+      dataVersion: meta.dataVersion,
+      builtAt: meta.builtAt,
+      addresses: meta.real.addresses,
+      labels: meta.real.labels,
+      syntheticLabels: meta.synthetic.labels,
+    },
+    lists: groups.flatMap(({ lists }) =>
+      lists.map((list) => ({
+        list,
+        publishedAt: freshness.lists[list]?.publishedAt ?? null,
+        checkedAt: freshness.lists[list]?.checkedAt ?? null,
+        checkedBy: freshness.lists[list]?.checkedBy ?? null,
+        stale: stale.has(list),
+      })),
+    ),
+  };
+}
+
+/** Adds the replication state of a node that pulls its labels, and fails readiness if it is too far behind. */
+function withTravel(readiness: Readiness, { travel, config, clock }: Telling): Readiness {
+  const state = travel()?.state ?? null;
+  if (state === null) return readiness;
+  const reason = tooFarBehind(state, clock.now(), config.snapshots.behindMaxSeconds);
+  return {
+    ...readiness,
+    ready: readiness.ready && reason === null,
+    reasons: [...readiness.reasons, ...(reason === null ? [] : [reason])],
+    pulledFrom: state,
+  };
+}
+
+/**
+ * Adds why the shared stores cannot be used. A node that does not know which keys were revoked rejects every key, so a proxy should send
+ * requests to a node that is connected to Redis.
+ */
+function withStores(readiness: Readiness, { roles, stores }: Telling): Readiness {
+  /** One sentence per kind, because all stores are in one Redis. */
+  const reasons = new Map<string, string>();
+  for (const { name, problem } of stores()) {
+    const found = problem();
+    if (found === null) continue;
+    const isRefusing = name === 'keys' && roles.includes('api');
+    if (found.kind === 'away') {
+      if (isRefusing)
+        reasons.set(
+          'away',
+          'This node has not heard from Redis for a second, and refuses every request with a key.',
+        );
+    } else if (found.kind === 'full') {
+      // All other stores still serve reads from their replica.
+      if (isRefusing) reasons.set('full', `${found.message} It refuses every request with a key until then.`);
+    } else reasons.set(found.kind, reasons.get(found.kind) ?? found.message);
+  }
+  if (reasons.size === 0) return readiness;
+  return { ...readiness, ready: false, reasons: [...readiness.reasons, ...reasons.values()] };
+}
+
+/**
+ * Adds why this node cannot fulfil its roles, or cannot write. A node that serves requests stays ready if it cannot send alerts: another
+ * node sends them.
+ */
+function withRoles(readiness: Readiness, { roles, watching, redisProblem }: Telling): Readiness {
+  const sending = roles.includes('api') ? null : (watching()?.problem() ?? null);
+  const problems = [redisProblem(), sending].filter((reason) => reason !== null);
+  if (problems.length === 0) return readiness;
+  return { ...readiness, ready: false, reasons: [...readiness.reasons, ...problems] };
+}
+
+const shownLease = ({ name, holder, isHere, sinceMs }: LeaseState) => ({
+  lease: name,
+  holder,
+  here: isHere,
+  since: holder === null ? null : isoTime(sinceMs),
+});
+
+/** Returns whether this server is ready, and the state of the data that it serves. */
+export function readinessOf(telling: Telling): Readiness {
+  const chains = telling.watching()?.listener.states() ?? [];
+  const degraded = refusedNow();
+  const leases = telling.leases();
+  return {
+    ...withRoles(withStores(withTravel(ofLists(telling, telling.freshness()), telling), telling), telling),
+    ...(degraded.length === 0 ? {} : { degraded }),
+    ...(chains.length === 0 ? {} : { monitoring: chains.map(followedChain) }),
+    ...(leases.length === 0 ? {} : { leases: leases.map(shownLease) }),
+  };
+}
+
+/** Seconds since the last check of each loaded list. */
+const listAges = ({ lists }: ListFreshness, clock: Clock): ReadonlyMap<string, number> =>
+  new Map(
+    Object.entries(lists).map(([list, { checkedAt }]) => [
+      list,
+      Math.max(0, clock.now() - Date.parse(checkedAt)) / 1_000,
+    ]),
+  );
+
+/** Metrics of monitoring; reading them does not open it. */
+function monitoringGauges(watching: () => Monitoring | null, clock: Clock): readonly Gauge[] {
+  const ofChains = (read: (state: ChainState) => number | null) => (): ReadonlyMap<string, number> =>
+    new Map(
+      (watching()?.listener.states() ?? []).flatMap((state): [string, number][] => {
+        const value = read(state);
+        return value === null ? [] : [[state.chain, value]];
+      }),
+    );
+  return [
+    {
+      name: 'assay_monitoring_wallets',
+      help: 'Wallets that are watched.',
+      value: () => watching()?.listener.watched ?? 0,
+    },
+    {
+      name: 'assay_monitoring_following',
+      help: 'Whether a chain that is watched is followed (1) or waits for its node (0).',
+      label: 'chain',
+      value: ofChains(({ state }) => (state === 'FOLLOWING' ? 1 : 0)),
+    },
+    {
+      name: 'assay_monitoring_height',
+      help: 'Height of the newest block that was processed.',
+      label: 'chain',
+      value: ofChains(({ height }) => height),
+    },
+    {
+      name: 'assay_monitoring_lag_seconds',
+      help: 'Age of the newest block that was processed.',
+      label: 'chain',
+      value: ofChains(({ blockTimeMs }) =>
+        blockTimeMs === null ? null : Math.max(0, clock.now() - blockTimeMs) / 1_000,
+      ),
+    },
+    {
+      name: 'assay_deliveries_waiting',
+      help: 'Messages that wait for a first or a further attempt.',
+      value: () => watching()?.service.store.outbox.waitingCount() ?? 0,
+    },
+    {
+      name: 'assay_alert_streams',
+      help: 'Live streams that are open.',
+      value: () => watching()?.service.streams.size ?? 0,
+    },
+  ];
+}
+
+/** Metrics of bulk jobs; reading them does not open them. */
+function jobGauges(jobs: () => OpenBulkJobs | null): readonly Gauge[] {
+  return [
+    {
+      name: 'assay_jobs_open',
+      help: 'Bulk jobs that this process works or has in its queue.',
+      value: () => jobs()?.scheduler.jobs ?? 0,
+    },
+    {
+      name: 'assay_job_chunks_running',
+      help: 'Chunks of bulk jobs that are worked now.',
+      value: () => jobs()?.scheduler.chunks ?? 0,
+    },
+  ];
+}
+
+/** Metrics of the stores that nodes share; empty on a standalone machine. */
+function storeGauges(stores: Telling['stores']): readonly Gauge[] {
+  type Store = ReturnType<Telling['stores']>[number];
+  const ofStores = (read: (store: Store) => number) => (): ReadonlyMap<string, number> =>
+    new Map(stores().map((store) => [store.name, read(store)]));
+  return [
+    {
+      name: 'assay_store_version',
+      help: 'Number of the last write set of a store that nodes share, as this node has it.',
+      label: 'store',
+      value: ofStores(({ version }) => version()),
+    },
+    {
+      name: 'assay_store_current',
+      help: 'Whether this node has heard of a shared store within the last second (1) or not (0).',
+      label: 'store',
+      value: ofStores(({ isCurrent }) => (isCurrent() ? 1 : 0)),
+    },
+  ];
+}
+
+/** Metrics of the leases by which nodes divide work; empty on a standalone machine. */
+function leaseGauges({ leases, clock }: Telling): readonly Gauge[] {
+  const ofLeases = (read: (lease: LeaseState) => number | null) => (): ReadonlyMap<string, number> =>
+    new Map(
+      leases().flatMap((lease): [string, number][] => {
+        const value = read(lease);
+        return value === null ? [] : [[lease.name, value]];
+      }),
+    );
+  return [
+    {
+      name: 'assay_lease_held',
+      help: 'Whether a node holds a lease that was ever taken (1) or none does (0).',
+      label: 'lease',
+      value: ofLeases(({ holder }) => (holder === null ? 0 : 1)),
+    },
+    {
+      name: 'assay_lease_here',
+      help: 'Whether this node holds a lease (1) or not (0).',
+      label: 'lease',
+      value: ofLeases(({ isHere }) => (isHere ? 1 : 0)),
+    },
+    {
+      name: 'assay_lease_held_seconds',
+      help: 'Time since the node that holds a lease took it; begins again when another one takes it over.',
+      label: 'lease',
+      value: ofLeases(({ holder, sinceMs }) =>
+        holder === null ? null : Math.max(0, clock.now() - sinceMs) / 1_000,
+      ),
+    },
+  ];
+}
+
+/** Returns all metrics of a server. */
+export function gaugesOf(telling: Telling): readonly Gauge[] {
+  const { clock, labels, freshness, pool, nodes, travel } = telling;
+  return [
+    {
+      name: 'assay_ready',
+      help: 'Whether /ready of this node answers 200 (1) or 503 (0).',
+      value: () => (readinessOf(telling).ready ? 1 : 0),
+    },
+    {
+      name: 'assay_redis_replicas_missing',
+      help: 'Whether too few replicas of Redis follow to acknowledge what is written (1) or not (0).',
+      value: () => (telling.redisProblem() === null ? 0 : 1),
+    },
+    {
+      name: 'assay_nodes',
+      help: 'Nodes of this installation that are there now, this one among them.',
+      value: nodes,
+    },
+    {
+      name: 'assay_pool_tasks',
+      help: 'Tasks of the worker pool that wait or run.',
+      value: () => pool.pending,
+    },
+    {
+      name: 'assay_labels_real',
+      help: 'Labels of the published snapshot, synthetic ones not counted.',
+      value: () => labels.current.meta.real.labels,
+    },
+    {
+      name: 'assay_labels_synthetic',
+      help: 'Synthetic labels of the published snapshot.',
+      value: () => labels.current.meta.synthetic.labels,
+    },
+    {
+      name: 'assay_sanctions_list_age_seconds',
+      help: 'Time since a sanctions list was last known to be the newest; lists that were never loaded are missing.',
+      label: 'list',
+      value: () => listAges(freshness(), clock),
+    },
+    {
+      name: 'assay_snapshot_behind_seconds',
+      help: 'Since when a node that pulls its labels is behind its publisher or does not hear of it; 0 where it is not.',
+      value: () => behindSeconds(travel()?.state ?? null, clock.now()),
+    },
+    {
+      name: 'assay_storage_refused',
+      help: 'Stores and folders that refuse writes now, as on a full disk.',
+      value: () => refusedNow().length,
+    },
+    ...monitoringGauges(telling.watching, clock),
+    ...storeGauges(telling.stores),
+    ...leaseGauges(telling),
+    ...jobGauges(telling.jobs),
+  ];
+}

@@ -1,0 +1,213 @@
+/**
+ * The installation record: `installation.json` in the data folder, which lists every store that was ever created in the installation. If a
+ * listed store is missing, it was lost: a start that silently created a new one would forget all balances.
+ */
+import { readdirSync, statSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { type Clock, isoTime } from '../base/clock.ts';
+import { AssayError } from '../base/errors.ts';
+import type { Random } from '../base/random.ts';
+import { readJson, writeJsonAtomically } from './atomic-file.ts';
+import { onEnvironmentMade } from './lmdb.ts';
+
+const FORMAT = 1;
+const RECORD_FILE = 'installation.json';
+
+/** A store that cannot be rebuilt from others. */
+export interface StoreKind {
+  /** Its path inside the data folder. */
+  readonly path: RegExp;
+  readonly kind: string;
+  /** True if Redis holds the store when one is configured: the file is then only a copy. */
+  readonly isShared: boolean;
+}
+
+const KINDS: readonly StoreKind[] = [
+  { path: /^accounts\/ledger\.mdb$/, kind: 'ledger', isShared: true },
+  { path: /^accounts\/keys\.mdb$/, kind: 'keys', isShared: true },
+  { path: /^accounts\/people\.mdb$/, kind: 'people', isShared: true },
+  { path: /^accounts\/audit\.mdb$/, kind: 'audit log', isShared: true },
+  { path: /^accounts\/quotas\.mdb$/, kind: 'quotas', isShared: true },
+  { path: /^accounts\/payments\.mdb$/, kind: 'payments', isShared: true },
+  { path: /^accounts\/cleared-names\.lmdb$/, kind: 'cleared names', isShared: true },
+  { path: /^monitoring\/monitoring\.lmdb$/, kind: 'monitoring', isShared: true },
+  { path: /^jobs\.mdb$/, kind: 'bulk jobs', isShared: true },
+  { path: /^transfers\/[a-z0-9]+\.mdb$/, kind: 'transfers', isShared: false },
+  { path: /^outputs\/[a-z0-9]+-outputs\.mdb$/, kind: 'outputs', isShared: false },
+];
+const FOLDERS = ['', 'accounts', 'monitoring', 'transfers', 'outputs'];
+
+const kindOf = (path: string): StoreKind | undefined => KINDS.find((kind) => kind.path.test(path));
+
+export interface RecordedStore {
+  /** Path inside the data folder, with slashes. */
+  readonly path: string;
+  readonly kind: string;
+  /** When the store was first seen, ISO 8601. */
+  readonly since: string;
+}
+
+export interface InstallationRecord {
+  readonly format: number;
+  /** Random id of this installation. */
+  readonly id: string;
+  readonly createdAt: string;
+  readonly stores: readonly RecordedStore[];
+}
+
+const recordPath = (dataDir: string): string => join(dataDir, RECORD_FILE);
+
+const isRecord = (value: unknown): value is InstallationRecord => {
+  const record = value as Partial<InstallationRecord> | null;
+  return (
+    typeof record?.id === 'string' &&
+    Array.isArray(record.stores) &&
+    record.stores.every((store) => typeof store?.path === 'string' && kindOf(store.path) !== undefined)
+  );
+};
+
+/**
+ * Reads the record of a data folder.
+ * @returns null if there is none: the folder is new, or an earlier version of the program made it.
+ * @throws STORE_CORRUPT if the record is not valid, STORE_VERSION if a later version wrote it.
+ */
+export function readInstallation(dataDir: string): InstallationRecord | null {
+  const path = recordPath(dataDir);
+  let value: unknown;
+  try {
+    value = readJson(path);
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw unreadable(path, cause);
+  }
+  const { format } = (value ?? {}) as { readonly format?: unknown };
+  if (typeof format === 'number' && format !== FORMAT)
+    throw new AssayError('STORE_VERSION', `${path} has format ${format}; this version reads ${FORMAT}.`);
+  if (!isRecord(value)) throw unreadable(path, null);
+  return value;
+}
+
+const unreadable = (path: string, cause: unknown): AssayError =>
+  new AssayError(
+    'STORE_CORRUPT',
+    `${path} is damaged: it is not the record of an installation. Restore it from a backup; if every store is there, remove it, and it is written again.`,
+    { cause },
+  );
+
+const isThere = (dataDir: string, path: string): boolean =>
+  (statSync(join(dataDir, path), { throwIfNoEntry: false })?.size ?? 0) > 0;
+
+/** Returns the paths of the stores that exist in the folder. */
+function storesIn(dataDir: string): string[] {
+  const found: string[] = [];
+  for (const folder of FOLDERS) {
+    let names: string[];
+    try {
+      names = readdirSync(join(dataDir, folder));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') continue;
+      throw error;
+    }
+    for (const name of names) {
+      const path = folder === '' ? name : `${folder}/${name}`;
+      if (kindOf(path) !== undefined && isThere(dataDir, path)) found.push(path);
+    }
+  }
+  return found.sort();
+}
+
+export interface InstallationDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** Adds stores to the record, and creates the record if there is none. */
+function addStores(
+  dataDir: string,
+  paths: readonly string[],
+  { clock, random }: InstallationDeps,
+): InstallationRecord {
+  const known = readInstallation(dataDir);
+  const now = isoTime(clock.now());
+  const record = known ?? {
+    format: FORMAT,
+    id: `inst_${Buffer.from(random.bytes(16)).toString('hex')}`,
+    createdAt: now,
+    stores: [],
+  };
+  const added = paths
+    .filter((path) => !record.stores.some((store) => store.path === path))
+    .map((path) => ({ path, kind: kindOf(path)?.kind ?? '', since: now }));
+  if (known !== null && added.length === 0) return known;
+  const stores = [...record.stores, ...added].sort((a, b) => (a.path < b.path ? -1 : 1));
+  writeJsonAtomically(recordPath(dataDir), { ...record, stores });
+  return { ...record, stores };
+}
+
+/**
+ * Returns the stores of the record that are missing in the folder.
+ * @param isShared - true if Redis holds the stores that nodes share; their files may then be missing.
+ */
+export function missingStores(dataDir: string, isShared: boolean): readonly RecordedStore[] {
+  const stores = readInstallation(dataDir)?.stores ?? [];
+  return stores.filter(
+    ({ path }) => !isThere(dataDir, path) && !(isShared && kindOf(path)?.isShared === true),
+  );
+}
+
+export interface Installation {
+  readonly record: InstallationRecord;
+  /** Paths of the stores that exist in the folder. */
+  stores(): readonly string[];
+  /** Stops recording new stores. */
+  close(): void;
+}
+
+/**
+ * Opens the record of a data folder, and adds every store that is created in it from now on. If the folder has no record, one is created
+ * from its existing stores.
+ * @throws STORE_CORRUPT naming a missing store, and what the operator can do.
+ */
+export function openInstallation(
+  { dataDir, isShared }: { readonly dataDir: string; readonly isShared: boolean },
+  deps: InstallationDeps,
+): Installation {
+  const [missing] = missingStores(dataDir, isShared);
+  if (missing !== undefined)
+    throw new AssayError(
+      'STORE_CORRUPT',
+      `${join(dataDir, missing.path)} (${missing.kind}) is missing, and it has been there since ${missing.since.slice(0, 10)}: ` +
+        `restore it from a backup (docs/OPERATIONS.md, Damaged files), or run 'assay installation accept-loss ${missing.path}' to begin a new one without its records.`,
+    );
+  const record = addStores(dataDir, storesIn(dataDir), deps);
+  const end = onEnvironmentMade((file) => {
+    const path = relative(dataDir, file);
+    if (kindOf(path) !== undefined) addStores(dataDir, [path], deps);
+  });
+  return { record, stores: () => storesIn(dataDir), close: end };
+}
+
+/**
+ * Removes a missing store from the record: the next start creates an empty store.
+ * @param path - path in the record, like `accounts/ledger.mdb`.
+ * @throws NOT_FOUND if the record does not list the store, INVALID_REQUEST if the store is not missing.
+ */
+export function acceptLoss(dataDir: string, path: string): RecordedStore {
+  const record = readInstallation(dataDir);
+  const store = record?.stores.find((each) => each.path === path);
+  if (!record || store === undefined)
+    throw new AssayError(
+      'NOT_FOUND',
+      `${recordPath(dataDir)} names no store '${path}'. It names ${record?.stores.map((each) => each.path).join(', ') || 'none'}.`,
+    );
+  if (isThere(dataDir, path))
+    throw new AssayError(
+      'INVALID_REQUEST',
+      `${join(dataDir, path)} is there. Move it away first if it is to be given up.`,
+    );
+  writeJsonAtomically(recordPath(dataDir), {
+    ...record,
+    stores: record.stores.filter((each) => each !== store),
+  });
+  return store;
+}

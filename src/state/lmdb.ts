@@ -1,0 +1,160 @@
+/** The only importer of lmdb: opens environments with the settings that every store of this program needs. */
+import { existsSync, linkSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { threadId } from 'node:worker_threads';
+import type { Database, Key, RootDatabase, RootDatabaseOptionsWithPath } from 'lmdb';
+import * as lmdb from 'lmdb';
+import { onReadingEnd } from '../base/reading.ts';
+import { PRIVATE_FILE, PRIVATE_FOLDER } from './data-folder.ts';
+import { guardWrites } from './guarded-writes.ts';
+import { noteClosed, noteOpened, requireSound, sealFile } from './sound-file.ts';
+import { asStorageFull, isStorageFull, noteRefused, noteWritten } from './storage.ts';
+
+export type { Database, Key, RootDatabase };
+
+/** Mode of the files that an open creates. The library accepts it, but its types lack it. */
+const OWN_ALONE: object = { permissionsMode: PRIVATE_FILE };
+
+const hasBytes = (path: string): boolean => (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0;
+
+const made = new Set<(path: string) => void>();
+
+/**
+ * Calls `listener` with the path of each file that this thread creates from now on.
+ *
+ * @returns the function that unsubscribes
+ */
+export function onEnvironmentMade(listener: (path: string) => void): () => void {
+  made.add(listener);
+  return () => made.delete(listener);
+}
+
+/**
+ * Opens (and creates, unless read-only) an environment file at `path`. Its read transaction ends with each reading of the thread
+ * (reading.ts): the library renews it by a timer, which never fires in a thread whose event loop does not run.
+ *
+ * The file is checked before it is mapped, and its checksums are computed when it is closed (sound-file.ts); for a file that is written
+ * without syncs they are computed when it is finished (finished-size.ts).
+ *
+ * @throws STORE_CORRUPT for a truncated or damaged file; STORAGE_FULL if the disk has no room for a new environment or its lock file, in
+ * which case no partial file remains. Later writes of the environment throw or reject in the same way (guarded-writes.ts).
+ */
+export function openEnvironment(
+  path: string,
+  options: Omit<RootDatabaseOptionsWithPath, 'path'>,
+): RootDatabase {
+  const isNew = !hasEnvironment(path);
+  const isMadeHere = !hasBytes(path);
+  let root: RootDatabase;
+  try {
+    if (!options.readOnly) mkdirSync(dirname(path), PRIVATE_FOLDER);
+    requireSound(path);
+    preallocateLock(`${path}-lock`, options.readOnly === true);
+    // Batching by event turns creates a promise that the caller never gets: a failed commit would end the process.
+    root = lmdb.open({ eventTurnBatching: false, noSubdir: true, ...options, ...OWN_ALONE, path });
+  } catch (cause) {
+    // On a full disk the library leaves half a header, which no later open would accept.
+    if (isNew && isStorageFull(cause) && !hasEnvironment(path)) rmSync(path, { force: true });
+    noteRefused(path, cause);
+    throw asStorageFull(cause, path);
+  }
+  noteOpened(path);
+  if (isMadeHere) for (const listener of made) listener(path);
+  if (!options.readOnly) guardWrites(root, path);
+  const forget = onReadingEnd(() => root.resetReadTxn());
+  const close = root.close.bind(root);
+  let closing: Promise<void> | null = null;
+  root.close = () => {
+    forget();
+    closing ??= close().then(() => {
+      noteClosed(path);
+      if (!options.readOnly && !options.noSync) sealFile(path);
+    });
+    // A closed store rejects no writes, so its refusal is cleared.
+    noteWritten(path);
+    return closing;
+  };
+  return root;
+}
+
+/** The lock file of an environment with the library's 126 readers has 8,272 bytes: three pages. */
+const LOCK_BYTES = 3 * 4096;
+let locks = 0;
+
+/**
+ * Creates the lock file with all of its pages allocated on disk. The library creates a sparse file and writes to it through a mapping: on a
+ * full file system, the first access to a page ends the process with SIGBUS. The file is linked into place as a whole, because another
+ * process may open the environment at the same moment.
+ */
+function preallocateLock(path: string, isReadOnly: boolean): void {
+  if (existsSync(path)) return;
+  const partial = `${path}.${process.pid}-${threadId}-${locks++}.tmp`;
+  try {
+    writeFileSync(partial, Buffer.alloc(LOCK_BYTES), { flag: 'wx', mode: PRIVATE_FILE });
+    linkSync(partial, path);
+  } catch (error) {
+    if (isStorageFull(error)) throw error;
+    const code = (error as NodeJS.ErrnoException).code ?? '';
+    // Another process was faster, the library opens without a lock file, or the file system has no links, in which case the library creates
+    // the file itself.
+    const isFine = code === 'EEXIST' || ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes(code);
+    if (!isFine && !(isReadOnly && ['EROFS', 'EACCES', 'ENOENT'].includes(code))) throw error;
+  } finally {
+    rmSync(partial, { force: true });
+  }
+}
+
+/** Both header pages of LMDB, which it writes with one call when it creates a file. */
+const HEADER_BYTES = 2 * 4096;
+/** How long to wait for the header of a file that is being created: the kernel copies 8 KB. */
+const HEADER_WAIT_MS = 5;
+const HEADER_ROUNDS = 20;
+
+/**
+ * Returns true if the file at `path` exists and has its header. Another process may have just created it: opening an empty file for reading
+ * ends the whole process inside the library. A file that stays shorter than a header is truncated, and opening it throws.
+ */
+export function hasEnvironment(path: string): boolean {
+  const sleeper = new Int32Array(new SharedArrayBuffer(4));
+  for (let round = 0; ; round++) {
+    const bytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+    if (bytes === 0 || bytes >= HEADER_BYTES) return bytes > 0;
+    if (round === HEADER_ROUNDS) return true;
+    Atomics.wait(sleeper, 0, 0, HEADER_WAIT_MS);
+  }
+}
+
+/** lmdb exports these two functions, but does not declare them. */
+const keys = lmdb as unknown as {
+  readonly keyValueToBuffer: (key: Key) => Buffer;
+  readonly bufferToKeyValue: (bytes: Buffer) => Key;
+};
+
+/** Returns a key as stored by a database without a `keyEncoding`. */
+export const keyToBytes = (key: Key): Buffer => keys.keyValueToBuffer(key);
+/** Decodes a key of a database without a `keyEncoding`. */
+export const keyFromBytes = (bytes: Buffer): Key => keys.bufferToKeyValue(bytes);
+
+/** Returned by the callback of a transaction to roll it back. */
+export const ABORT = lmdb.ABORT;
+
+/** Flags of a transaction that is committed when the call returns, and flushed soon after. */
+export const FLUSHED_LATER: number = 1 | 2 | 0x10000;
+
+/** Keys as stored. LMDB's fast comparison reads words of four bytes, and expects zeros after a key that ends within a word. */
+const BYTES_AS_KEYS = {
+  writeKey(key: Uint8Array, target: Uint8Array, start: number): number {
+    target.set(key, start);
+    const end = start + key.length;
+    target.fill(0, end, end + 4);
+    return end;
+  },
+  readKey: (target: Uint8Array, start: number, end: number): Buffer =>
+    Buffer.from(target.subarray(start, end)),
+};
+
+/** Opens a database of any encoding as the bytes of its keys and values. */
+export function openAsBytes(root: RootDatabase, name: string): Database<Buffer, Buffer> {
+  const options = { name, encoding: 'binary', keyEncoder: BYTES_AS_KEYS } as const;
+  return root.openDB<Buffer, Buffer>(options);
+}

@@ -1,0 +1,181 @@
+/**
+ * Fills a replicated store in Redis with the file of a standalone machine, or with the replica of a node. Until the filling ends, the head
+ * of the store says so, and no node reads or writes it. A filling may be started again at any point: existing data is compared and kept.
+ */
+import { AssayError } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
+import type { LiveFile } from './live-file.ts';
+import type { RedisStore } from './redis.ts';
+import { COPY_PAGE, FILLING } from './replica-scripts.ts';
+import { isOwnDatabase, isOwnRecord } from './replicated-store.ts';
+import { fieldOf, partsOfField } from './write-set.ts';
+
+/**
+ * Claims a store for a filling. KEYS: head. ARGV: id of the filling, id of the installation, `keep` or nothing. Replies with an empty text;
+ * with `whole` if this filling has finished the store before and `keep` was set; or with the format of a store that belongs to another.
+ */
+const CLAIM = `
+local found = redis.call('HMGET', KEYS[1], 'format', 'filling', 'last')
+-- A filling that an earlier version began is named by 'last'.
+if found[1] and (found[2] or found[3]) ~= ARGV[1] then return found[1] end
+if found[1] and found[1] ~= '${FILLING}' and ARGV[3] == 'keep' then return 'whole' end
+redis.call('DEL', KEYS[1])
+redis.call('HSET', KEYS[1], 'format', '${FILLING}', 'filling', ARGV[1], 'installation', ARGV[2])
+return ''`;
+
+/**
+ * KEYS: head, data. ARGV: id of the filling, then fields and values in turn, or only fields to remove them. Replies with 1 if the filling
+ * still owns the store.
+ */
+const mine = `
+local found = redis.call('HMGET', KEYS[1], 'format', 'filling')
+if found[1] ~= '${FILLING}' or found[2] ~= ARGV[1] then return 0 end`;
+const PUT = `${mine}
+for at = 2, #ARGV, 2 do redis.call('HSET', KEYS[2], ARGV[at], ARGV[at + 1]) end
+return 1`;
+const REMOVE = `${mine}
+for at = 2, #ARGV do redis.call('HDEL', KEYS[2], ARGV[at]) end
+return 1`;
+
+/** KEYS: head. ARGV: id of the filling, format, and the position of the filled data: version, id of the last write set. */
+const FINISH = `
+local found = redis.call('HMGET', KEYS[1], 'format', 'filling')
+if found[2] ~= ARGV[1] then return 0 end
+if found[1] == '${FILLING}' then
+  redis.call('HSET', KEYS[1], 'format', ARGV[2], 'version', ARGV[3], 'last', ARGV[4], 'bytes', '0')
+end
+return 1`;
+
+export interface StoreFilling {
+  readonly name: string;
+  /** Number of records in the file, and in Redis after the filling. */
+  readonly records: number;
+  /** Claims the store. Rejects with INVALID_REQUEST if Redis has a store that is not a filling with this id. */
+  claim(): Promise<void>;
+  /** Writes missing records, and reads everything back. Rejects with STORE_CORRUPT if Redis then holds other data. */
+  fill(onProgress: (done: number, total: number) => void): Promise<void>;
+  /** Makes the store available to the nodes. */
+  finish(): Promise<void>;
+}
+
+export interface StoreFillingOptions {
+  /** Name of the store, as its owner opens it. */
+  readonly name: string;
+  readonly formatVersion: number;
+  readonly file: LiveFile;
+  /** Id of this filling; a resumed filling has the same id. */
+  readonly id: string;
+  /** Id of the installation that owns the store. */
+  readonly installation: string;
+  /**
+   * The position of a replica that is restored: a finished store stays as it is, because nodes have continued from it. If omitted, the file
+   * is that of a standalone machine and becomes the first write set.
+   */
+  readonly at?: { readonly version: number; readonly last: string };
+  /** Checked between two pages. */
+  readonly signal: AbortSignal;
+}
+
+/** Prepares the filling of one store; Redis is not changed before `claim`. */
+export function createStoreFilling(
+  { name, formatVersion, file, id, installation, at, signal }: StoreFillingOptions,
+  { redis }: { readonly redis: RedisStore },
+): StoreFilling {
+  const [headKey, dataKey] = [redis.key(name, 'head'), redis.key(name, 'data')];
+  const claim = redis.script('fill_claim', CLAIM, { safe: true });
+  const put = redis.script('fill_put', PUT, { safe: true });
+  const remove = redis.script('fill_remove', REMOVE, { safe: true });
+  const finish = redis.script('fill_finish', FINISH, { safe: true });
+  const copyPage = redis.script('replica_copy', COPY_PAGE, { binary: true });
+
+  const databases = file.databases.filter((database) => !isOwnDatabase(database));
+  let isWhole = false;
+
+  function* records(): Iterable<readonly [field: Buffer, value: Buffer]> {
+    for (const database of databases)
+      for (const [key, value] of file.records(database))
+        if (!isOwnRecord(database, key)) yield [fieldOf(database, key), value];
+  }
+  const hasMeta = databases.includes('meta');
+  const total = databases.reduce((sum, database) => sum + file.count(database), hasMeta ? -1 : 0);
+
+  const taken = (): AssayError =>
+    new AssayError('STORE_BUSY', `Another filling of Redis has taken the store '${name}'.`);
+
+  async function writeAll(onProgress: (done: number) => void): Promise<void> {
+    let page: Buffer[] = [];
+    let bytes = 0;
+    let done = 0;
+    const flush = async (): Promise<void> => {
+      signal.throwIfAborted();
+      if (page.length > 0 && (await put([headKey, dataKey], [id, ...page])) !== 1) throw taken();
+      done += page.length / 2;
+      onProgress(done);
+      [page, bytes] = [[], 0];
+    };
+    for (const [field, value] of records()) {
+      page.push(field, value);
+      bytes += field.length + value.length;
+      if (page.length >= 2 * LIMITS.fillPageRecords || bytes >= LIMITS.fillPageBytes) await flush();
+    }
+    await flush();
+  }
+
+  /** Returns true if the file has exactly this record, false if its value differs, null if the file has no record with that key. */
+  function isSame(field: Buffer, value: Buffer): boolean | null {
+    const { database, key } = partsOfField(field);
+    if (!databases.includes(database) || isOwnRecord(database, key)) return null;
+    return file.record(database, key)?.equals(value) ?? null;
+  }
+
+  /** Returns true if Redis holds the data of the file. Removes records that the file no longer has since an earlier filling. */
+  async function holdsAll(onProgress: (done: number) => void): Promise<boolean> {
+    let cursor = '0';
+    let server: string | null = null;
+    let done = 0;
+    do {
+      signal.throwIfAborted();
+      const reply = await copyPage([dataKey], [cursor, LIMITS.replicaCopyPage]);
+      const [from, next, page] = reply as [Buffer, Buffer, readonly Buffer[]];
+      // Cursors are not valid on the server that replaced the first one.
+      if (server !== null && server !== from.toString()) return holdsAll(onProgress);
+      server = from.toString();
+      cursor = next.toString();
+      const gone: Buffer[] = [];
+      for (let at = 0; at + 1 < page.length; at += 2) {
+        const field = page[at] as Buffer;
+        const same = isSame(field, page[at + 1] as Buffer);
+        if (same === false) return false;
+        if (same === null) gone.push(field);
+      }
+      if (gone.length > 0 && (await remove([headKey, dataKey], [id, ...gone])) !== 1) throw taken();
+      done += page.length / 2;
+      onProgress(Math.min(done, total));
+    } while (cursor !== '0');
+    return (await redis.guard(redis.connection.hlen(dataKey))) === total;
+  }
+
+  return {
+    name,
+    records: total,
+    async claim() {
+      const format = String(await claim([headKey], [id, installation, at === undefined ? '' : 'keep']));
+      isWhole = format === 'whole';
+      if (format !== '' && !isWhole)
+        throw new AssayError('INVALID_REQUEST', `Redis has a store '${name}' already (format ${format}).`);
+    },
+    async fill(onProgress) {
+      if (isWhole) return;
+      const report = (done: number): void => onProgress(done, total);
+      const has = await redis.guard(redis.connection.hlen(dataKey));
+      if (has === total && (await holdsAll(report))) return;
+      await writeAll(report);
+      if (!(await holdsAll(report)))
+        throw new AssayError('STORE_CORRUPT', `Redis does not hold what ${file.path} has. Fill it again.`);
+    },
+    async finish() {
+      const { version, last } = at ?? { version: 1, last: id };
+      if ((await finish([headKey], [id, formatVersion, version, last])) !== 1) throw taken();
+    },
+  };
+}

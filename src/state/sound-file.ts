@@ -1,0 +1,176 @@
+/**
+ * Checks an LMDB file before it is mapped: its size must match its header, and its pages must match their checksums. An error is one
+ * sentence that names the file, the fault and the remedy.
+ */
+import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { isMainThread } from 'node:worker_threads';
+import { AssayError } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
+import { DamagedPages, fullBytes, openPageFile, walkPages } from './lmdb-pages.ts';
+import { isSealed, readSealed, removeSums, sealPages, sumsFileOf, verifyPages } from './page-sums.ts';
+
+const INGEST_AGAIN = (name: string): string =>
+  `restore it from a backup, or move it away, run 'assay installation accept-loss ${name}' and ingest its files again`;
+
+/** How to rebuild files that are derived from others; all other files are restored from a backup. */
+const WAYS_OUT: readonly (readonly [RegExp, (name: string) => string])[] = [
+  [/\/labels\.mdb$/, () => "'assay index build --force' builds it again"],
+  [/\/names\.mdb$/, () => "'assay index build --force' builds it again"],
+  [/\/exposure\/.*\.mdb$/, () => "remove the folder 'exposure': the index is built again"],
+  [/\/clusters\/.*\.lmdb$/, () => "'assay cluster' builds it again"],
+  [/\/replicas\/.*\.mdb$/, () => 'remove it: it is copied from Redis again'],
+  [/\/fetched\.lmdb$/, () => 'remove it: what it remembers is fetched again'],
+  [/\/(?:transfers|outputs)\/[^/]*\.mdb$/, INGEST_AGAIN],
+];
+const RESTORE = 'restore it from a backup (docs/OPERATIONS.md, Damaged files)';
+
+/** Returns the error for a damaged file. */
+function damaged(path: string, fault: string, cause: unknown): AssayError {
+  const name = path.split('/').slice(-2).join('/');
+  const wayOut = WAYS_OUT.find(([files]) => files.test(path))?.[1](name) ?? RESTORE;
+  const sums = existsSync(sumsFileOf(path))
+    ? ` If another file was put in its place, remove ${sumsFileOf(path)}.`
+    : '';
+  return new AssayError(
+    'STORE_CORRUPT',
+    `${path} is damaged: ${fault}. It was left as it is; ${wayOut}.${sums}`,
+    {
+      cause,
+    },
+  );
+}
+
+/** Runs a check of a file; throws STORE_CORRUPT if the check finds damage. */
+function refusing<T>(path: string, look: () => T): T {
+  try {
+    return look();
+  } catch (error) {
+    if (error instanceof DamagedPages) throw damaged(path, error.message, error);
+    throw error;
+  }
+}
+
+/** Files that this thread has open, with the number of opens: a file is checked at its first open. */
+const opened = new Map<string, number>();
+
+/** Returns true if this thread has the file open. */
+export const isOpenHere = (path: string): boolean => opened.has(path);
+
+/** Records that this thread has opened the file. */
+export function noteOpened(path: string): void {
+  opened.set(path, (opened.get(path) ?? 0) + 1);
+}
+
+/** Records that this thread has closed the file. */
+export function noteClosed(path: string): void {
+  const left = (opened.get(path) ?? 1) - 1;
+  if (left > 0) opened.set(path, left);
+  else opened.delete(path);
+}
+
+/**
+ * Returns true if a running process, including this one, has the file mapped. It asks the kernel: to read LMDB's reader table, it would
+ * have to open the lock file, and closing that again drops the locks that this process holds on it.
+ */
+function isInUse(path: string): boolean {
+  let real: string;
+  let processes: string[];
+  try {
+    real = realpathSync(path);
+    processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  } catch {
+    return false;
+  }
+  return processes.some((pid) => {
+    try {
+      return readFileSync(`/proc/${pid}/maps`, 'latin1').includes(
+        ` ${Buffer.from(real).toString('latin1')}\n`,
+      );
+    } catch {
+      // The process has ended, or belongs to another user.
+      return false;
+    }
+  });
+}
+
+/**
+ * Checks a file before it is mapped. The size is always checked. The pages are compared with their checksums if the file is small, if a
+ * process wrote to it after it was closed, or if it was not closed in order; but not if it is in use, because the process that has it open
+ * has done so.
+ * @throws STORE_CORRUPT with one sentence.
+ */
+export function requireSound(path: string): void {
+  const bytes = statSync(path, { throwIfNoEntry: false })?.size;
+  if (bytes === undefined) {
+    // A checksum file beside a missing store belongs to a deleted one.
+    removeSums(path);
+    return;
+  }
+  // Another process is creating the file, unless it had been closed before.
+  if (bytes === 0 && readSealed(path) === null) return;
+  refusing(path, () => {
+    const file = openPageFile(path);
+    try {
+      if (fullBytes(file.meta) > file.bytes) requireReached(file);
+    } finally {
+      file.close();
+    }
+    if (isOpenHere(path)) return;
+    const sealed = readSealed(path);
+    // LMDB never shrinks a file.
+    if (sealed !== null && bytes < sealed.bytes)
+      throw new DamagedPages(
+        `it has ${bytes} bytes, and had ${sealed.bytes} when it was closed: it was cut off`,
+      );
+    const isClosed = sealed !== null && isSealed(path, sealed);
+    if (isClosed && (bytes > LIMITS.checkedAtOpenBytesMax || !isMainThread)) return;
+    if (!isClosed && isInUse(path)) return;
+    verify(path);
+  });
+}
+
+/** Unused pages may be missing at the end of an intact file; throws only if a referenced page is missing. */
+function requireReached(file: ReturnType<typeof openPageFile>): void {
+  try {
+    walkPages(file, { onPage: () => {} });
+  } catch (error) {
+    if (!(error instanceof DamagedPages)) throw error;
+    throw new DamagedPages(
+      `it has ${file.bytes} bytes, and its header names ${fullBytes(file.meta)}: it was cut off`,
+    );
+  }
+}
+
+function verify(path: string): number {
+  try {
+    return verifyPages(path, { sealAfter: true });
+  } catch (error) {
+    // The process may not write to the folder, or the disk is full: check without writing the checksums.
+    if (error instanceof DamagedPages || !isWriteError(error)) throw error;
+    return verifyPages(path, { sealAfter: false });
+  }
+}
+
+const isWriteError = (error: unknown): boolean =>
+  ['EACCES', 'EROFS', 'EPERM', 'ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '');
+
+/**
+ * Compares all pages of a file with their checksums, whatever its size.
+ * @returns the number of bytes of the file, and how many of them had no checksum yet, so that only their structure was checked.
+ * @throws STORE_CORRUPT with one sentence.
+ */
+export function verifyFile(path: string): { readonly bytes: number; readonly formOnly: number } {
+  const bytes = statSync(path).size;
+  return { bytes, formOnly: refusing(path, () => verify(path)) };
+}
+
+/** Computes the checksums of a closed file, unless another process still has it open; the last one to close it does so. */
+export function sealFile(path: string): void {
+  if (isOpenHere(path) || isInUse(path)) return;
+  try {
+    const sealed = readSealed(path);
+    if (sealed === null || !isSealed(path, sealed)) sealPages(path);
+  } catch {
+    // Without checksums the next open checks the file in full, and reports the error.
+  }
+}

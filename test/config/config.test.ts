@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import { loadConfig, SETTINGS } from '../../src/config/config.ts';
+
+describe('config', () => {
+  it('an empty environment gives the documented defaults', () => {
+    const config = loadConfig({});
+    expect(config).toMatchObject({
+      host: '127.0.0.1',
+      port: 8080,
+      listMaxAgeDays: 7,
+      syncIntervalHours: 6,
+      tls: null,
+    });
+    expect(Object.isFrozen(config)).toBe(true);
+  });
+
+  it.each([
+    ['ASSAY_PORT', '80a'],
+    ['ASSAY_PORT', '65536'],
+    ['ASSAY_PORT', ''],
+    ['ASSAY_HOST', 'a b'],
+    ['ASSAY_LOG_LEVEL', 'loud'],
+    ['ASSAY_SYNC', 'yes'],
+    ['ASSAY_SYNC_FROM', 'ftp://lists.example'],
+    ['ASSAY_TRUSTED_PROXIES', '10.0.0.0/8, proxy.example'],
+    ['ASSAY_TRUSTED_PROXIES', '999.1.1.1/8'],
+    ['ASSAY_TRUSTED_PROXIES', '10.0.0.0/33'],
+    ['ASSAY_TRUSTED_PROXIES', '::1/129'],
+    ['ASSAY_WORKERS', '0'],
+    ['ASSAY_ROLES', 'api,cook'],
+    ['ASSAY_ROLES', ''],
+    ['ASSAY_GRAPH_CHAINS', 'ETH,,BTC'],
+    ['ASSAY_REDIS_URL', 'http://127.0.0.1'],
+    ['ASSAY_GRAPH_STORE_ETH', 'http://127.0.0.1'],
+    ['ASSAY_TLS_KEY', '/nowhere/key.pem'],
+  ])('%s=%s stops the start with a sentence that names it', (variable, text) => {
+    expect(() => loadConfig({ [variable]: text })).toThrow(
+      expect.objectContaining({ code: 'INVALID_CONFIG', message: expect.stringContaining('ASSAY_') }),
+    );
+  });
+
+  it('roles and chains are read in any order, each once', () => {
+    const { roles, graphChains } = loadConfig({
+      ASSAY_ROLES: 'worker, api,worker',
+      ASSAY_GRAPH_CHAINS: 'eth, BTC,ETH',
+    });
+    expect(roles).toEqual(['api', 'worker']);
+    expect(graphChains).toEqual(['ETH', 'BTC']);
+    expect(loadConfig({ ASSAY_GRAPH_CHAINS: 'none' }).graphChains).toEqual([]);
+    expect(loadConfig({})).toMatchObject({
+      roles: ['api', 'worker', 'listener', 'delivery'],
+      graphChains: 'all',
+    });
+  });
+
+  it('a misspelt setting is an error and not ignored', () => {
+    expect(() => loadConfig({ ASSAY_PROT: '80' })).toThrow(/ASSAY_PROT is not a setting/);
+  });
+
+  it('a TLS file that cannot be read is named', () => {
+    expect(() => loadConfig({ ASSAY_TLS_KEY: '/nowhere/k', ASSAY_TLS_CERT: '/nowhere/c' })).toThrow(
+      /\/nowhere\/k/,
+    );
+  });
+
+  it('every setting says what it is for', () => {
+    for (const row of Object.values(SETTINGS)) expect(row.about.length).toBeGreaterThan(10);
+  });
+});

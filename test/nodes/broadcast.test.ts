@@ -1,0 +1,91 @@
+/** Messages that one node publishes to all others, on real servers. */
+import { EventEmitter } from 'node:events';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { silentLogger as log } from '../../src/base/log.ts';
+import { openAnnouncements } from '../../src/nodes/broadcast.ts';
+import { openRedis, parseRedisUrl, type RedisStore } from '../../src/state/redis.ts';
+import { hasRedis, startRedis, startRedisCluster } from '../setup/redis.ts';
+
+describe.skipIf(!hasRedis).each([
+  ['one server', startRedis],
+  ['a cluster', startRedisCluster],
+] as const)('announcements over %s', (_, start) => {
+  let servers: Awaited<ReturnType<typeof start>>;
+  let stores: RedisStore[];
+  beforeAll(async () => {
+    servers = await start();
+    stores = [0, 1, 2].map(() => openRedis(parseRedisUrl(servers.url), { log }));
+  });
+  afterAll(async () => {
+    await Promise.all(stores.map((store) => store.close()));
+    await servers.stop();
+  });
+
+  it('reach every other node, and not the one that tells', async () => {
+    const heard: string[] = [];
+    const nodes = stores.map((redis, i) => openAnnouncements({ nodeId: `n${i}` }, { redis, log }));
+    for (const [i, node] of nodes.entries()) node.hear((word) => heard.push(`${i} ${word}`));
+    await expect
+      .poll(async () => {
+        heard.length = 0;
+        await nodes[1]?.tell('labels');
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        return [...heard].sort();
+      })
+      .toEqual(['0 labels', '2 labels']);
+  });
+});
+
+describe('an announcement', () => {
+  const world = () => {
+    const said: string[] = [];
+    const replies = { publish: async () => 1 as unknown, subscribe: async () => 1 as unknown };
+    const hearing = Object.assign(new EventEmitter(), { subscribe: () => replies.subscribe() });
+    const redis = {
+      key: (slot: string, name: string) => `${slot}:${name}`,
+      another: () => hearing,
+      guard: <T>(command: Promise<T>) => command,
+      connection: {
+        publish: (channel: string, text: string) => {
+          said.push(`${channel} ${text}`);
+          return replies.publish();
+        },
+      },
+    } as unknown as RedisStore;
+    const note = (_fields: object, text: string): void => void said.push(text);
+    const open = () =>
+      openAnnouncements({ nodeId: 'me' }, { redis, log: { ...log, debug: note } as typeof log });
+    return { open, said, replies, hearing };
+  };
+
+  it('was sent when it resolves, and never rejects', async () => {
+    const { open, said, replies } = world();
+    const node = open();
+    let arrive = () => {};
+    replies.publish = () => new Promise((resolve) => (arrive = () => resolve(1)));
+    let isTold = false;
+    const telling = node.tell('labels').then(() => (isTold = true));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect([isTold, said]).toEqual([false, ['nodes:announcements me labels']]);
+    arrive();
+    await telling;
+    replies.publish = () => Promise.reject(new Error('away'));
+    await node.tell('labels');
+    expect(said.at(-1)).toContain('find out by themselves');
+  });
+
+  it('is heard from others until its listener leaves, and though nobody is heard at the start', async () => {
+    const { open, said, replies, hearing } = world();
+    replies.subscribe = () => Promise.reject(new Error('away'));
+    const node = open();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(said).toEqual(['The other nodes are not heard yet.']);
+    const heard: string[] = [];
+    const leave = node.hear((word) => heard.push(word));
+    for (const text of ['me labels', 'other labels', 'other']) hearing.emit('message', '', text);
+    expect(heard).toEqual(['labels', '']);
+    leave();
+    hearing.emit('message', '', 'other labels');
+    expect(heard).toHaveLength(2);
+  });
+});

@@ -1,0 +1,349 @@
+/** Whatever happens to the bytes of a store, a process that starts on it either refuses it with one sentence or answers as before. */
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openKeyStore } from '../../src/accounts/keys-lmdb.ts';
+import { openLedger } from '../../src/accounts/ledger-lmdb.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { silentLogger } from '../../src/base/log.ts';
+import { projectRoot } from '../../src/base/paths.ts';
+import { seededUint32, systemRandom } from '../../src/base/random.ts';
+import type { Transfer } from '../../src/chains/transfer.ts';
+import { openTransferStore } from '../../src/graph/store.ts';
+import { currentSnapshot } from '../../src/labels/index/folder.ts';
+import { buildNameIndex } from '../../src/names/index/build.ts';
+import { openEnvironment } from '../../src/state/lmdb.ts';
+import { isSealed, readSealed } from '../../src/state/page-sums.ts';
+import { verifyFile } from '../../src/state/sound-file.ts';
+import { tempFolder } from '../accounts/temp-folder.ts';
+import { build, key, template, writeSegment } from '../labels/index/world.ts';
+
+const PROBE = join(projectRoot, 'dist', 'test', 'base', 'store-probe.js');
+const PAGE = 4096;
+const folder = tempFolder();
+const deps = { clock: systemClock, log: silentLogger, random: systemRandom };
+
+const FILES = {
+  ledger: 'accounts/ledger.mdb',
+  keys: 'accounts/keys.mdb',
+  transfers: 'transfers/eth.mdb',
+  names: 'names/names.mdb',
+  labels: 'labels/labels.mdb',
+} as const;
+type Kind = keyof typeof FILES;
+const KINDS = Object.keys(FILES) as Kind[];
+
+const transferOf = (index: number): Transfer => ({
+  chain: 'ETH',
+  txHash: `0x${(index >> 1).toString(16).padStart(64, '0')}`,
+  position: `log:${index}`,
+  blockNumber: 1 + (index >> 4),
+  timestampMs: 1_600_000_000_000 + index,
+  from: `0x${(1 + (index % 7)).toString(16).padStart(40, '0')}`,
+  to: `0x${(1 + ((index * 31) % 900)).toString(16).padStart(40, '0')}`,
+  asset: 'ETH',
+  amount: BigInt(index),
+  decimals: 18,
+  valueUsd: index / 100,
+});
+
+const sound = join(folder.path, 'sound');
+
+beforeAll(async () => {
+  const ledger = openLedger({ path: join(sound, FILES.ledger) }, { ...deps, freeCredits: () => 10 });
+  for (let entry = 0; entry < 600; entry++)
+    await ledger.book({
+      accountId: `a${entry % 20}`,
+      type: 'PURCHASE',
+      amount: 1 + entry,
+      reference: null,
+      once: `fund:${entry}`,
+    });
+  await ledger.close();
+  const keys = openKeyStore({ path: join(sound, FILES.keys) }, deps);
+  for (let number = 0; number < 30; number++) await keys.create({ name: `key ${number}` });
+  await keys.close();
+  const transfers = openTransferStore({ path: join(sound, 'transfers'), readOnly: false });
+  await transfers.ingest(Array.from({ length: 6000 }, (_, index) => transferOf(index)));
+  await transfers.close();
+  mkdirSync(join(sound, 'names'));
+  await buildNameIndex(
+    Array.from({ length: 500 }, (_, number) => ({
+      entityId: String(number),
+      list: 'OFAC_SDN',
+      listType: 'sanctions' as const,
+      schema: 'Person' as const,
+      names: [{ text: `Person ${number} Petrov`, kind: 'primary' as const, weak: false, script: null }],
+      birthDates: [],
+      countries: [],
+      programs: [],
+      listedAt: null,
+      delistedAt: null,
+      sourceUrl: null,
+    })),
+    join(sound, 'names'),
+    { clock: systemClock },
+  );
+  await writeSegment(
+    join(folder.path, 'one'),
+    Array.from({ length: 5000 }, (_, number) => ({
+      key: key(number % 4000),
+      template: template(`E ${number % 7}`),
+    })),
+  );
+  await build(join(folder.path, 'snapshots'), [join(folder.path, 'one')]);
+  cpSync(currentSnapshot(join(folder.path, 'snapshots')) as string, join(sound, 'labels'), {
+    recursive: true,
+  });
+});
+afterAll(() => folder.remove());
+
+interface Told {
+  readonly signal: NodeJS.Signals | null;
+  readonly status: number | null;
+  readonly out: string;
+}
+
+const probe = (kind: Kind, data: string): Told => {
+  const { signal, status, stdout } = spawnSync(process.execPath, [PROBE, kind, join(data, FILES[kind])], {
+    encoding: 'utf8',
+    timeout: 120_000,
+  });
+  return { signal, status, out: stdout };
+};
+
+let copies = 0;
+/** Copies the folder of state, as a backup of the machine does. */
+function copy(): string {
+  const path = join(folder.path, `copy-${copies++}`);
+  cpSync(sound, path, { recursive: true });
+  for (const name of readdirSync(path, { recursive: true, encoding: 'utf8' }))
+    if (name.endsWith('-lock')) rmSync(join(path, name));
+  return path;
+}
+
+const expected = new Map<Kind, string>();
+function answersOf(kind: Kind): string {
+  const known = expected.get(kind);
+  if (known !== undefined) return known;
+  const told = probe(kind, copy());
+  expect(told).toMatchObject({ signal: null, status: 0 });
+  expected.set(kind, told.out);
+  return told.out;
+}
+
+/** Fails unless the store is refused with a sentence that names it, or answers as before the damage. */
+function expectNoOtherAnswer(kind: Kind, data: string): 'refused' | 'as before' {
+  const told = probe(kind, data);
+  expect(told.signal).toBeNull();
+  if (told.status === 0) {
+    expect(told.out).toBe(answersOf(kind));
+    return 'as before';
+  }
+  const { code, message } = JSON.parse(told.out) as { code: string; message: string };
+  expect(code).toBe('STORE_CORRUPT');
+  expect(message).toContain(join(data, FILES[kind]));
+  return 'refused';
+}
+
+describe.each(KINDS)('the store of %s', (kind) => {
+  it('is refused with both sizes wherever it is cut', () => {
+    const data = copy();
+    const file = join(data, FILES[kind]);
+    const { size } = statSync(file);
+    answersOf(kind);
+    for (const bytes of [1, 100, PAGE, 2 * PAGE, Math.floor(size / 2), size - PAGE, size - 1]) {
+      copyFileSync(join(sound, FILES[kind]), file);
+      truncateSync(file, bytes);
+      rmSync(file.replace('.mdb', '.size'), { force: true });
+      const told = probe(kind, data);
+      expect({ bytes, ...told }).toMatchObject({ signal: null, status: 1 });
+      const { code, message } = JSON.parse(told.out) as { code: string; message: string };
+      expect(code).toBe('STORE_CORRUPT');
+      expect(message).toContain(`${file} is damaged: it has ${bytes} bytes, and `);
+      if (bytes >= 2 * PAGE) expect(message).toContain(String(size));
+    }
+  });
+
+  it('answers from a compacted copy as before, and refuses one that is cut or changed', async () => {
+    const data = copy();
+    const file = join(data, FILES[kind]);
+    const root = openEnvironment(join(sound, FILES[kind]), { readOnly: true, maxDbs: 32 });
+    rmSync(file);
+    await root.backup(file, true);
+    await root.close();
+    rmSync(file.replace('.mdb', '.size'), { force: true });
+    // If the checksums of the replaced file are still beside it, the store is refused, and the message says how to proceed.
+    const replaced = probe(kind, data);
+    if (replaced.status !== 0) expect(JSON.parse(replaced.out).message).toContain(`remove ${file}-sums`);
+    rmSync(`${file}-sums`, { force: true });
+    const compacted = readFileSync(file);
+    expect(expectNoOtherAnswer(kind, data)).toBe('as before');
+    for (const bytes of [2 * PAGE, Math.floor(compacted.length / 2), compacted.length - PAGE]) {
+      writeFileSync(file, compacted.subarray(0, bytes));
+      rmSync(`${file}-sums`, { force: true });
+      expect({ bytes, outcome: expectNoOtherAnswer(kind, data) }).toEqual({ bytes, outcome: 'refused' });
+    }
+    // A transaction number in the header that does not match the file.
+    for (const page of [0, 1]) {
+      const changed = Buffer.from(compacted);
+      changed.writeBigUInt64LE(changed.readBigUInt64LE(page * PAGE + 152) + 5_000n, page * PAGE + 152);
+      writeFileSync(file, changed);
+      rmSync(`${file}-sums`, { force: true });
+      const outcome = expectNoOtherAnswer(kind, data);
+      // The header in force may name a later transaction, because all of its pages are present.
+      if (page === 0) expect(outcome).toBe('refused');
+    }
+  });
+
+  it('is refused where it is cut, or was only cut behind its last record, if it never had checksums', () => {
+    const data = copy();
+    const file = join(data, FILES[kind]);
+    const { size } = statSync(file);
+    rmSync(file.replace('.mdb', '.size'), { force: true });
+    const outcomes = [1, PAGE, 3 * PAGE, Math.floor(size / 2), size - PAGE, size - 1].map((bytes) => {
+      copyFileSync(join(sound, FILES[kind]), file);
+      truncateSync(file, bytes);
+      rmSync(`${file}-sums`, { force: true });
+      return expectNoOtherAnswer(kind, data);
+    });
+    expect(outcomes.slice(0, 4)).toEqual(['refused', 'refused', 'refused', 'refused']);
+  });
+
+  it('answers as before or is refused, whatever bytes are flipped, zeroed or cut', () => {
+    const random = seededUint32(20_261_122 + KINDS.indexOf(kind));
+    const below = (bound: number): number => random() % bound;
+    const outcomes: string[] = [];
+    for (let round = 0; round < 12; round++) {
+      const data = copy();
+      const file = join(data, FILES[kind]);
+      const bytes = readFileSync(file);
+      const harm = below(4);
+      if (harm === 0)
+        for (let flips = 1 + below(3); flips > 0; flips--) {
+          const at = below(bytes.length);
+          bytes[at] = (bytes[at] as number) ^ (1 << below(8));
+        }
+      if (harm === 1) {
+        const at = below(bytes.length);
+        for (let flips = 1 + below(64); flips > 0; flips--) bytes[(at + flips) % bytes.length] = below(256);
+      }
+      if (harm === 2) {
+        const page = below(bytes.length / PAGE);
+        bytes.fill(0, page * PAGE, (page + 1) * PAGE);
+      }
+      writeFileSync(file, bytes);
+      if (harm === 3) truncateSync(file, below(bytes.length));
+      outcomes.push(expectNoOtherAnswer(kind, data));
+      rmSync(data, { recursive: true });
+    }
+    expect(outcomes).toContain('refused');
+  });
+
+  it('never ends a process by a signal if its checksums are gone as well', () => {
+    const random = seededUint32(7 + KINDS.indexOf(kind));
+    for (let round = 0; round < 8; round++) {
+      const data = copy();
+      const file = join(data, FILES[kind]);
+      const bytes = readFileSync(file);
+      // Changes the start of a page: LMDB follows the headers of tree pages, which are there.
+      const page = random() % (bytes.length / PAGE);
+      for (let flips = 0; flips < 8; flips++) bytes[page * PAGE + (random() % 64)] = random() % 256;
+      writeFileSync(file, bytes);
+      rmSync(`${file}-sums`, { force: true });
+      expect(probe(kind, data).signal).toBeNull();
+      rmSync(data, { recursive: true });
+    }
+  });
+});
+
+describe('a store that is not closed in order', () => {
+  const BUILT = join(projectRoot, 'dist', 'src');
+  /** Runs a script in a process of its own, with the ledger of a folder open as `ledger`, and returns the process at once. */
+  const withLedger = (data: string, script: string): ReturnType<typeof spawn> =>
+    spawn(
+      process.execPath,
+      [
+        '--input-type=module',
+        '-e',
+        `import { openLedger } from '${BUILT}/accounts/ledger-lmdb.js';
+         import { systemClock } from '${BUILT}/base/clock.js';
+         import { silentLogger } from '${BUILT}/base/log.js';
+         const ledger = openLedger({ path: '${join(data, FILES.ledger)}' },
+           { clock: systemClock, log: silentLogger, freeCredits: () => 10 });
+         const book = (once) => ledger.book({ accountId: 'a1', type: 'PURCHASE', amount: 1, reference: null, once });
+         ${script}`,
+      ],
+      { stdio: ['ignore', 'pipe', 'inherit'] },
+    );
+  const killed = async (): Promise<string> => {
+    const data = copy();
+    const child = withLedger(data, "await book('killed'); process.kill(process.pid, 'SIGKILL');");
+    const [, signal] = (await once(child, 'exit')) as [number | null, string | null];
+    expect(signal).toBe('SIGKILL');
+    return data;
+  };
+
+  it('starts after a kill, and has checksums of all pages again', async () => {
+    const data = await killed();
+    const file = join(data, FILES.ledger);
+    const before = readSealed(file);
+    expect(before !== null && isSealed(file, before)).toBe(false);
+    expect(probe('ledger', data)).toMatchObject({ signal: null, status: 0 });
+    expect(verifyFile(file)).toMatchObject({ formOnly: 0 });
+  });
+
+  it('is refused after a kill if a page of before it has changed', async () => {
+    const sealed = readSealed(join(sound, FILES.ledger));
+    const balances = JSON.parse(probe('ledger', await killed()).out).read.slice(1);
+    const random = seededUint32(99);
+    const outcomes: string[] = [];
+    while (outcomes.length < 10) {
+      const data = await killed();
+      const file = join(data, FILES.ledger);
+      const bytes = readFileSync(file);
+      const page = 2 + (random() % (bytes.length / PAGE - 2));
+      // Pages that the killed process wrote have no checksum; only their form can be checked.
+      if (Number(bytes.readBigUInt64LE(page * PAGE + 8)) > (sealed?.transaction ?? 0)) continue;
+      const at = page * PAGE + (random() % PAGE);
+      bytes[at] = (bytes[at] as number) ^ 1;
+      writeFileSync(file, bytes);
+      const told = probe('ledger', data);
+      expect(told.signal).toBeNull();
+      outcomes.push(told.status === 0 ? 'as before' : 'refused');
+      if (told.status === 0) expect(JSON.parse(told.out).read.slice(1)).toEqual(balances);
+    }
+    expect(outcomes).toContain('refused');
+  });
+
+  it('is never refused while another process writes to it', async () => {
+    const data = copy();
+    const file = join(data, FILES.ledger);
+    const child = withLedger(
+      data,
+      "await book('first'); console.log('writing'); for (let n = 0; ; n++) await book('more:' + n);",
+    );
+    try {
+      await once(child.stdout as NodeJS.ReadableStream, 'data');
+      for (let round = 0; round < 30; round++) expect(verifyFile(file).bytes).toBeGreaterThan(0);
+      for (let round = 0; round < 4; round++)
+        expect(probe('ledger', data)).toMatchObject({ signal: null, status: 0 });
+    } finally {
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    }
+    expect(probe('ledger', data)).toMatchObject({ signal: null, status: 0 });
+  });
+});

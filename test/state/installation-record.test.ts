@@ -1,0 +1,117 @@
+/** The record of an installation names every store that was made, so that a lost store is refused and not started empty. */
+import { existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { systemRandom } from '../../src/base/random.ts';
+import {
+  acceptLoss,
+  type Installation,
+  missingStores,
+  openInstallation,
+  readInstallation,
+} from '../../src/state/installation-record.ts';
+import { openLiveStore } from '../../src/state/live-store.ts';
+import { tempFolder } from '../accounts/temp-folder.ts';
+
+const deps = { clock: systemClock, random: systemRandom };
+const LEDGER = 'accounts/ledger.mdb';
+
+describe('the record of an installation', () => {
+  const folders: { remove(): void }[] = [];
+  const open = (dataDir: string, isShared = false): Installation =>
+    openInstallation({ dataDir, isShared }, deps);
+  function newFolder(): string {
+    const folder = tempFolder();
+    folders.push(folder);
+    return folder.path;
+  }
+  /** Creates a folder with a ledger and keys. */
+  async function withStores(): Promise<string> {
+    const dataDir = newFolder();
+    const installation = open(dataDir);
+    for (const path of [LEDGER, 'accounts/keys.mdb', 'other.mdb'])
+      await openLiveStore(join(dataDir, path), 1).root.close();
+    installation.close();
+    return dataDir;
+  }
+  afterEach(() => {
+    for (const folder of folders.splice(0)) folder.remove();
+  });
+
+  it('names each store in the moment in which it is made, and keeps its id', async () => {
+    const dataDir = newFolder();
+    const installation = open(dataDir);
+    expect(installation.record).toMatchObject({
+      format: 1,
+      id: expect.stringMatching(/^inst_[0-9a-f]{32}$/),
+      stores: [],
+    });
+    const { root } = openLiveStore(join(dataDir, LEDGER), 1);
+    expect(readInstallation(dataDir)).toMatchObject({
+      id: installation.record.id,
+      stores: [{ path: LEDGER, kind: 'ledger' }],
+    });
+    await root.close();
+    installation.close();
+    await openLiveStore(join(dataDir, 'accounts/keys.mdb'), 1).root.close();
+    expect(readInstallation(dataDir)?.stores).toHaveLength(1);
+    const again = open(dataDir);
+    expect(again.record.id).toBe(installation.record.id);
+    expect(again.record.stores.map(({ path }) => path)).toEqual(['accounts/keys.mdb', LEDGER]);
+    again.close();
+  });
+
+  it('is made from what lies in a folder of an earlier version', async () => {
+    const dataDir = await withStores();
+    rmSync(join(dataDir, 'installation.json'));
+    const installation = open(dataDir);
+    expect(installation.record.stores.map(({ kind }) => kind)).toEqual(['keys', 'ledger']);
+    installation.close();
+  });
+
+  it.each([
+    ['removed', (file: string) => rmSync(file)],
+    ['emptied', (file: string) => truncateSync(file, 0)],
+  ])('refuses a start over a ledger that was %s, until the loss is accepted', async (_, lose) => {
+    const dataDir = await withStores();
+    lose(join(dataDir, LEDGER));
+    const sentence =
+      /accounts\/ledger\.mdb \(ledger\) is missing, .*: restore it .* or run 'assay installation accept-loss accounts\/ledger\.mdb'/;
+    expect(() => open(dataDir)).toThrow(
+      expect.objectContaining({ code: 'STORE_CORRUPT', message: expect.stringMatching(sentence) }),
+    );
+    expect(missingStores(dataDir, false).map(({ path }) => path)).toEqual([LEDGER]);
+    expect(acceptLoss(dataDir, LEDGER)).toMatchObject({ kind: 'ledger' });
+    const installation = open(dataDir);
+    expect(installation.record.stores.map(({ kind }) => kind)).toEqual(['keys']);
+    installation.close();
+  });
+
+  it('does not miss what a Redis holds', async () => {
+    const dataDir = await withStores();
+    rmSync(join(dataDir, LEDGER));
+    open(dataDir, true).close();
+    expect(() => open(dataDir)).toThrow(/is missing/);
+  });
+
+  it('gives up no store that is there, and none that it does not name', async () => {
+    const dataDir = await withStores();
+    expect(() => acceptLoss(dataDir, LEDGER)).toThrow(/is there\. Move it away first/);
+    expect(() => acceptLoss(dataDir, 'accounts/people.mdb')).toThrow(
+      /names no store 'accounts\/people\.mdb'/,
+    );
+    expect(existsSync(join(dataDir, LEDGER))).toBe(true);
+  });
+
+  it.each(['', '{', '[]', '{"format":1,"id":"x","stores":[{"path":"../../etc"}]}'])(
+    'is refused if it reads %j',
+    (text) => {
+      const dataDir = newFolder();
+      mkdirSync(dataDir, { recursive: true });
+      writeFileSync(join(dataDir, 'installation.json'), text);
+      expect(() => open(dataDir)).toThrow(/installation\.json is damaged/);
+      expect(readFileSync(join(dataDir, 'installation.json'), 'utf8')).toBe(text);
+    },
+  );
+});

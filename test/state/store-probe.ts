@@ -1,0 +1,84 @@
+/**
+ * A process that opens one store and reads all of it. Arguments: kind, path. Prints one line of JSON: a digest of every database and the
+ * answers of the store's own reader, or the code and the message of the error.
+ */
+import { createHash } from 'node:crypto';
+import { dirname } from 'node:path';
+import { argv } from 'node:process';
+import { openKeyStore } from '../../src/accounts/keys-lmdb.ts';
+import { openLedger } from '../../src/accounts/ledger-lmdb.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { AssayError } from '../../src/base/errors.ts';
+import { silentLogger } from '../../src/base/log.ts';
+import { systemRandom } from '../../src/base/random.ts';
+import { openTransferStore } from '../../src/graph/store.ts';
+import { openSnapshotClosable } from '../../src/labels/index/snapshot.ts';
+import { openNameIndex } from '../../src/names/index/open.ts';
+import { openAsBytes, openEnvironment } from '../../src/state/lmdb.ts';
+
+const [kind, path] = [argv[2] as string, argv[3] as string];
+const deps = { clock: systemClock, log: silentLogger, random: systemRandom };
+
+/** Opens the store as the program does, reads from it, and closes it. */
+const READERS: Readonly<Record<string, () => Promise<unknown>>> = {
+  async ledger() {
+    const ledger = openLedger({ path }, { ...deps, freeCredits: () => 10 });
+    const found = [await ledger.verify(), ledger.balance('a1'), ledger.balance('a7')];
+    await ledger.close();
+    return found;
+  },
+  async keys() {
+    const keys = openKeyStore({ path }, deps);
+    const found = keys.list();
+    await keys.close();
+    return found;
+  },
+  async transfers() {
+    const store = openTransferStore({ path: dirname(path), readOnly: true });
+    const found = store.coverage('ETH');
+    await store.close();
+    return found;
+  },
+  async labels() {
+    const { reader, close } = openSnapshotClosable(dirname(path));
+    const found = reader.meta;
+    await close();
+    return found;
+  },
+  async names() {
+    const index = openNameIndex(dirname(path));
+    return [index.meta, index.match({ name: 'Person 17 Petrov' })];
+  },
+};
+
+/** Computes a digest of all records. Read-only files keep their values in the unnamed database. */
+async function digest(): Promise<unknown> {
+  const isFlat = kind === 'labels' || kind === 'names';
+  const root = openEnvironment(path, {
+    readOnly: true,
+    noSubdir: true,
+    maxDbs: 64,
+    ...(isFlat ? ({ encoding: 'binary', keyEncoding: 'binary' } as const) : {}),
+  });
+  const found: Record<string, string> = {};
+  const databases = isFlat ? [''] : [...root.getKeys({ limit: 64 })].map(String);
+  for (const name of databases) {
+    const hash = createHash('sha256');
+    const database = isFlat ? root : openAsBytes(root, name);
+    for (const { key, value } of database.getRange({ start: Buffer.from([0]) }))
+      hash.update(key as Buffer).update(value as Buffer);
+    found[name] = hash.digest('hex');
+  }
+  await root.close();
+  return found;
+}
+
+try {
+  const read = await READERS[kind]?.();
+  console.log(JSON.stringify({ read, digest: await digest() }));
+  process.exit(0);
+} catch (error) {
+  const code = error instanceof AssayError ? error.code : null;
+  console.log(JSON.stringify({ code, message: String(error instanceof Error ? error.message : error) }));
+  process.exit(1);
+}
