@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
-import type { ChainEvent } from '../chains/adapters/port.ts';
+import type { ChainEvent } from '../chains/families/port.ts';
 import { type ChainId, chainOf, parseChainId } from '../chains/registry.ts';
 import type { Transfer } from '../chains/transfer.ts';
 import { knownTransfers } from '../graph/utxo/project.ts';

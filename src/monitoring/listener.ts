@@ -7,7 +7,7 @@ import type { Clock } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
-import type { ChainAdapter, ChainEvent } from '../chains/adapters/port.ts';
+import type { ChainAdapter, ChainEvent } from '../chains/families/port.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { Transfer } from '../chains/transfer.ts';
 import { createEmbeddedLeases, type HeldLease, type Leases, pause, underLease } from '../state/leases.ts';

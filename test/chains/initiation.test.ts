@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { blockTransfers } from '../../src/chains/adapters/evm/transfers.ts';
-import { asCalldata, readBlock, readReceipt } from '../../src/chains/adapters/evm/wire.ts';
+import { blockTransfers } from '../../src/chains/families/evm/transfers.ts';
+import { asCalldata, readBlock, readReceipt } from '../../src/chains/families/evm/wire.ts';
 import { initiationOf } from '../../src/chains/initiation.ts';
 
 const HOLDER = '0xae2Fc483527B8EF99EB5D9B44875F005ba1FaE13';

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { AssayError } from '../../src/base/errors.ts';
 import { silentLogger } from '../../src/base/log.ts';
-import { parseEndpoint } from '../../src/chains/adapters/endpoints.ts';
+import { parseAddress } from '../../src/chains/address/parse.ts';
+import { parseEndpoint } from '../../src/chains/endpoints/endpoints.ts';
 import type {
   AdapterDeps,
   AdapterOptions,
@@ -12,8 +13,7 @@ import type {
   ChainEvent,
   OpenAdapter,
   Provenance,
-} from '../../src/chains/adapters/port.ts';
-import { parseAddress } from '../../src/chains/address/parse.ts';
+} from '../../src/chains/families/port.ts';
 import type { ChainId } from '../../src/chains/registry.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
 import { checkTransfer } from '../../src/graph/check-transfer.ts';

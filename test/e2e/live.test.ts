@@ -1,8 +1,8 @@
 /** A fresh store beside a real node: screening queries the chain, `watch` prints it, and an unreachable chain blocks nothing. */
 import { namehash } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openAdapter } from '../../src/chains/adapters/evm/adapter.ts';
-import { type Explorer, startExplorer } from '../chains/adapters/evm/explorer.ts';
+import { openAdapter } from '../../src/chains/families/evm/adapter.ts';
+import { type Explorer, startExplorer } from '../chains/families/evm/explorer.ts';
 import { openFor, within } from '../conformance/adapter.ts';
 import { type Anvil, deployEns, hasAnvil, startAnvil } from '../setup/anvil.ts';
 import { ask, newWorld, type RunningServer, type World } from './program.ts';

@@ -1,7 +1,7 @@
 /** How monitoring starts and stops: over a store that cannot be read yet, and with a chain from which it is just disconnecting. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AssayError } from '../../src/base/errors.ts';
-import type { ChainAdapter } from '../../src/chains/adapters/port.ts';
+import type { ChainAdapter } from '../../src/chains/families/port.ts';
 import type { Duty } from '../../src/monitoring/listener.ts';
 import type { Monitoring, MonitoringDeps } from '../../src/monitoring/open.ts';
 import type { MonitoringChain } from '../../src/monitoring/records.ts';

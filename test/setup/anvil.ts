@@ -28,7 +28,7 @@ export const ACCOUNTS = [
 ] as const;
 
 export const contracts = JSON.parse(
-  readFileSync(join(projectRoot, 'test', 'chains', 'adapters', 'evm', 'contracts', 'contracts.json'), 'utf8'),
+  readFileSync(join(projectRoot, 'test', 'chains', 'families', 'evm', 'contracts', 'contracts.json'), 'utf8'),
 ) as Readonly<Record<string, { readonly bytecode: string; readonly runtime: string }>>;
 
 export const contractsInterface = new Interface([

@@ -1,8 +1,8 @@
 /** Wallets and alerts: an acknowledged wallet is watched, and each flagged transfer of the chain alerts once. */
 import { LIMITS } from '../../src/base/limits.ts';
 import { silentLogger } from '../../src/base/log.ts';
-import type { BlockRef, ChainEvent } from '../../src/chains/adapters/port.ts';
 import type { Block } from '../../src/chains/block.ts';
+import type { BlockRef, ChainEvent } from '../../src/chains/families/port.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
 import type { AlertAnswer } from '../../src/monitoring/answers.ts';
 import type { Outcome, Send } from '../../src/monitoring/delivery/senders.ts';

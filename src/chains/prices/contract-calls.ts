@@ -2,7 +2,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { AssayError, messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
-import type { BlockHeader, Call, ChainAdapter } from '../adapters/port.ts';
+import type { BlockHeader, Call, ChainAdapter } from '../families/port.ts';
 import type { ChainId } from '../registry.ts';
 
 type EvmCalls = Pick<ChainAdapter, 'callContract' | 'header' | 'head'>;

@@ -1,6 +1,6 @@
 /** Finds the newest block at a moment by the times of block headers. */
 import { AssayError } from '../../base/errors.ts';
-import type { BlockHeader } from '../adapters/port.ts';
+import type { BlockHeader } from '../families/port.ts';
 import type { ChainId } from '../registry.ts';
 import type { ContractCalls } from './contract-calls.ts';
 

@@ -7,7 +7,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
-import type { BlockHeader } from '../adapters/port.ts';
+import type { BlockHeader } from '../families/port.ts';
 import type { ChainId } from '../registry.ts';
 import type { ContractCalls } from './contract-calls.ts';
 import { blockAt } from './past-blocks.ts';

@@ -1,7 +1,7 @@
 /** Writes the blocks that an adapter delivers to the graph, and reverts them in a reorg. Each is counted exactly once. */
 import { AssayError } from '../../base/errors.ts';
-import type { ChainEvent, FollowFrom } from '../../chains/adapters/port.ts';
 import type { Block } from '../../chains/block.ts';
+import type { ChainEvent, FollowFrom } from '../../chains/families/port.ts';
 import { type ChainId, chainOf } from '../../chains/registry.ts';
 import type { Transfer } from '../../chains/transfer.ts';
 import type { TransferStore } from '../store.ts';

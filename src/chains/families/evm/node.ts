@@ -1,0 +1,319 @@
+/** An EVM node over JSON-RPC: head, blocks with receipts and traces, balances, and decimals of tokens. */
+import { AbiCoder } from 'ethers';
+import type { Clock } from '../../../base/clock.ts';
+import { AssayError } from '../../../base/errors.ts';
+import type { Block } from '../../block.ts';
+import type { Answered, EndpointPool, EndpointRequest } from '../../endpoints/endpoint-pool.ts';
+import { asHexAmount, asHexCount, badAnswer, type Json } from '../../endpoints/exact-json.ts';
+import { RpcRefusal, rpcCall, rpcRequest } from '../../endpoints/json-rpc.ts';
+import { type ChainId, chainOf } from '../../registry.ts';
+import type { BlockAnswer, BlockHeader, Call, ContractCall, HeadAnswer } from '../port.ts';
+import { assetsOf, blockTransfers } from './transfers.ts';
+import {
+  asData,
+  type InnerMove,
+  readBlock,
+  readCallTracer,
+  readReceipt,
+  readReceipts,
+  readTraceBlock,
+  type WireBlock,
+  type WireReceipt,
+} from './wire.ts';
+
+const hexOf = (height: number): string => `0x${height.toString(16)}`;
+
+/** Time after which a method that the node lacks is tried again: it may have been enabled. */
+const FORGET_LACK_MS = 600_000;
+/** Maximum number of tokens with cached decimals; the oldest is evicted first. 100 bytes each. */
+const DECIMALS_KEPT = 50_000;
+/** Maximum number of tokens to look up per block; decimals of the others stay unknown until their next occurrence. */
+const DECIMALS_ASKED_PER_BLOCK = 32;
+/** Number of parallel requests if receipts must be requested one by one. */
+const RECEIPTS_AT_ONCE = 8;
+
+type TraceMethod = 'trace_block' | 'debug_traceBlockByNumber';
+
+export interface EvmNode {
+  readonly pool: EndpointPool;
+  head(call: Call): Promise<HeadAnswer>;
+  hashAt(height: number, call: Call): Promise<string | null>;
+  block(height: number, call: Call): Promise<BlockAnswer>;
+  /** Reads a quantity of an address at a height; `quorum` nodes must agree. */
+  quantityAt(
+    method: 'eth_getBalance' | 'eth_getTransactionCount',
+    address: string,
+    height: number,
+    quorum: number,
+    call: Call,
+  ): Promise<Answered<bigint>>;
+  /** Returns the decimals of an ERC-20; null if the contract does not give them. */
+  decimals(asset: string, call: Call): Promise<number | null>;
+  /** Reads the header of a block; null if the chain has no such block. */
+  header(height: number, call: Call): Promise<BlockHeader | null>;
+  /**
+   * Returns the bytes that a contract returns; null if it reverts.
+   *
+   * @throws RpcRefusal if a block is named and no endpoint has its state
+   */
+  callContract(request: ContractCall, call: Call): Promise<string | null>;
+}
+
+/**
+ * Whether the contract reverted (as opposed to a refusal of the node): code 3 of geth and its forks, -32015 of Nethermind, and message
+ * texts of others.
+ */
+const isRevert = ({ rpcCode, message }: RpcRefusal): boolean =>
+  rpcCode === 3 || rpcCode === -32015 || /revert|invalid opcode|out of gas/i.test(message);
+
+/** Verifies that an endpoint serves the configured chain. */
+export function verifyChainId(chain: ChainId): EndpointRequest<void> {
+  const expected = Number(chainOf(chain).caip2.split(':')[1]);
+  return rpcRequest({
+    method: 'eth_chainId',
+    params: [],
+    read(result) {
+      const found = asHexCount(result, 'chain id');
+      if (found !== expected)
+        throw new AssayError(
+          'CHAIN_MISMATCH',
+          `An endpoint of ${chain} serves the chain with the id ${found}, not ${expected}.`,
+        );
+    },
+  });
+}
+
+/** Creates a client for the EVM nodes of a pool. */
+export function createEvmNode(chain: ChainId, pool: EndpointPool, deps: { readonly clock: Clock }): EvmNode {
+  const { clock } = deps;
+  const rpc = <T>(
+    method: string,
+    params: Json,
+    read: (result: Json) => T,
+    call: Call,
+  ): Promise<Answered<T>> => rpcCall(pool, { method, params, read }, call);
+
+  /** Methods that every endpoint refused, with the time of the refusal. */
+  const lacking = new Map<string, number>();
+  const lacks = (method: string): boolean =>
+    clock.monotonic() - (lacking.get(method) ?? Number.NEGATIVE_INFINITY) < FORGET_LACK_MS;
+
+  /** Calls a method that nodes may lack; null if no endpoint has it or all refused the request. */
+  async function optional<T>(
+    method: string,
+    params: Json,
+    read: (result: Json) => T,
+    call: Call,
+  ): Promise<T | null> {
+    if (lacks(method)) return null;
+    try {
+      return (await rpc(method, params, read, call)).value;
+    } catch (error) {
+      if (!(error instanceof RpcRefusal)) throw error;
+      // Remember only a missing method; a refusal for this block (pruned, too large) does not apply to the next.
+      if (
+        error.rpcCode === -32601 ||
+        /not (?:supported|available|exist|found|whitelisted)|unsupported/i.test(error.message)
+      )
+        lacking.set(method, clock.monotonic());
+      return null;
+    }
+  }
+
+  async function wholeBlock(height: number, call: Call): Promise<Answered<WireBlock | null>> {
+    const read = (result: Json): WireBlock | null => {
+      const block = readBlock(result, 'whole');
+      if (block !== null && block.height !== height)
+        throw badAnswer('block.number', `the ${height} that was asked for`);
+      return block;
+    };
+    return rpc('eth_getBlockByNumber', [hexOf(height), true], read, call);
+  }
+
+  /** Returns the receipts in the order of the transactions; null if the chain has replaced the block in the meantime. */
+  async function receiptsOf(block: WireBlock, call: Call): Promise<readonly WireReceipt[] | null> {
+    if (block.transactions.length === 0) return [];
+    const whole = await optional('eth_getBlockReceipts', [hexOf(block.height)], readReceipts, call);
+    const receipts = whole ?? (await receiptsOneByOne(block, call));
+    if (receipts === null || receipts.some((receipt) => receipt.blockHash !== block.hash)) return null;
+    const inOrder = block.transactions.every(({ hash }, index) => receipts[index]?.transactionHash === hash);
+    if (!inOrder || receipts.length !== block.transactions.length)
+      throw badAnswer('receipts', 'one for each transaction');
+    return receipts;
+  }
+
+  async function receiptsOneByOne(block: WireBlock, call: Call): Promise<readonly WireReceipt[] | null> {
+    const receipts: WireReceipt[] = [];
+    for (let at = 0; at < block.transactions.length; at += RECEIPTS_AT_ONCE) {
+      const asked = block.transactions
+        .slice(at, at + RECEIPTS_AT_ONCE)
+        .map(({ hash }) =>
+          rpc(
+            'eth_getTransactionReceipt',
+            [hash],
+            (result) => (result === null ? null : readReceipt(result)),
+            call,
+          ),
+        );
+      for (const { value } of await Promise.all(asked)) {
+        if (value === null) return null;
+        receipts.push(value);
+      }
+    }
+    return receipts;
+  }
+
+  const tracers: readonly (readonly [
+    TraceMethod,
+    (height: number) => Json,
+    (result: Json, block: WireBlock) => InnerMove[],
+  ])[] = [
+    ['trace_block', (height) => [hexOf(height)], (result, block) => readTraceBlock(result, block.hash)],
+    [
+      'debug_traceBlockByNumber',
+      (height) => [hexOf(height), { tracer: 'callTracer' }],
+      (result, block) =>
+        readCallTracer(
+          result,
+          block.transactions.map(({ hash }) => hash),
+        ),
+    ],
+  ];
+
+  /** Returns the value moved inside transactions; null if no node supports tracing. */
+  async function innerMoves(block: WireBlock, call: Call): Promise<readonly InnerMove[] | null> {
+    if (block.transactions.length === 0) return [];
+    for (const [method, params, read] of tracers) {
+      const moves = await optional(method, params(block.height), (result) => read(result, block), call);
+      if (moves !== null) return moves;
+    }
+    return null;
+  }
+
+  const knownDecimals = new Map<string, number | null>();
+
+  function rememberDecimals(asset: string, decimals: number | null): void {
+    const oldest = knownDecimals.size >= DECIMALS_KEPT ? knownDecimals.keys().next().value : undefined;
+    if (oldest !== undefined) knownDecimals.delete(oldest);
+    knownDecimals.set(asset, decimals);
+  }
+
+  async function decimals(asset: string, call: Call): Promise<number | null> {
+    const known = knownDecimals.get(asset);
+    if (known !== undefined) return known;
+    // The selector of `decimals()`.
+    const result = await optionalCall({ to: asset, data: '0x313ce567' }, call);
+    const found =
+      result === null || result.length !== 66
+        ? null
+        : Number(AbiCoder.defaultAbiCoder().decode(['uint256'], result)[0]);
+    const value = found !== null && found <= 77 ? found : null;
+    rememberDecimals(asset, value);
+    return value;
+  }
+
+  /**
+   * Returns the bytes that a contract returns; null if it refuses. A past block is named by its hash (EIP-1898): calls that belong
+   * together then see one state, also if the chain replaces the block or another endpoint answers.
+   */
+  async function optionalCall({ to, data, blockHash }: ContractCall, call: Call): Promise<string | null> {
+    const block = blockHash === undefined ? 'latest' : { blockHash };
+    try {
+      return (await rpc('eth_call', [{ to, data }, block], (result) => asData(result, 'result'), call)).value;
+    } catch (error) {
+      if (!(error instanceof RpcRefusal)) throw error;
+      // For a past block, a refusal that is not a revert means that the node does not have its state.
+      if (blockHash === undefined || isRevert(error)) return null;
+      throw error;
+    }
+  }
+
+  async function header(height: number, call: Call): Promise<BlockHeader | null> {
+    const { value } = await rpc(
+      'eth_getBlockByNumber',
+      [hexOf(height), false],
+      (result) => readBlock(result, 'header'),
+      call,
+    );
+    if (value === null) return null;
+    if (value.height !== height) throw badAnswer('block.number', `the ${height} that was asked for`);
+    return { height, hash: value.hash, timestampMs: value.timestampMs };
+  }
+
+  /** Looks up decimals that are not known yet. An endpoint that refuses here leaves them unknown; the block is still returned. */
+  async function learnDecimals(assets: ReadonlySet<string>, call: Call): Promise<void> {
+    const unknown = [...assets]
+      .filter((asset) => !knownDecimals.has(asset))
+      .slice(0, DECIMALS_ASKED_PER_BLOCK);
+    await Promise.all(unknown.map((asset) => decimals(asset, call)));
+  }
+
+  return {
+    pool,
+    async head(call) {
+      const { value, endpoint } = await rpc(
+        'eth_getBlockByNumber',
+        ['latest', false],
+        (result) => readBlock(result, 'header'),
+        call,
+      );
+      if (value === null) throw badAnswer('block', 'there');
+      const { height, hash, timestampMs } = value;
+      return { height, hash, timestampMs, source: endpoint.source, completeness: 'COMPLETE', note: null };
+    },
+    hashAt: async (height, call) => (await header(height, call))?.hash ?? null,
+    header,
+    async block(height, call) {
+      const { value: block, endpoint } = await wholeBlock(height, call);
+      const gone: BlockAnswer = {
+        block: null,
+        source: endpoint.source,
+        height: null,
+        completeness: 'COMPLETE',
+        note: null,
+      };
+      if (block === null) return gone;
+      const [receipts, inner] = await Promise.all([receiptsOf(block, call), innerMoves(block, call)]);
+      if (receipts === null) return gone;
+      await learnDecimals(assetsOf(receipts, chain), call);
+      const transfers = blockTransfers(
+        chain,
+        block,
+        receipts,
+        inner,
+        (asset) => knownDecimals.get(asset) ?? null,
+      );
+      const { hash, parentHash, timestampMs } = block;
+      const whole: Block = {
+        chain,
+        height,
+        hash,
+        parentHash: height === 0 ? null : parentHash,
+        timestampMs,
+        transfers,
+      };
+      const isTraced = inner !== null;
+      return {
+        block: whole,
+        source: endpoint.source,
+        height,
+        completeness: isTraced ? 'COMPLETE' : 'PARTIAL',
+        note: isTraced
+          ? null
+          : 'Transfers inside transactions are missing: no node of the chain traces blocks.',
+      };
+    },
+    quantityAt: (method, address, height, quorum, call) =>
+      pool.askAgreeing(
+        quorum,
+        rpcRequest({
+          method,
+          params: [address, hexOf(height)],
+          read: (result) => asHexAmount(result, 'quantity'),
+        }),
+        call,
+      ),
+    decimals,
+    callContract: optionalCall,
+  };
+}

@@ -1,0 +1,219 @@
+/**
+ * The interface of every chain adapter: the operations that the program needs from a blockchain, independent of the protocol. Each protocol
+ * family has one implementation, and each implementation passes `test/conformance/adapter.ts`.
+ */
+import type { Clock } from '../../base/clock.ts';
+import type { Logger } from '../../base/log.ts';
+import type { Block } from '../block.ts';
+import type { EndpointSpec } from '../endpoints/endpoints.ts';
+import type { ChainId } from '../registry.ts';
+import type { Transfer } from '../transfer.ts';
+import type { UtxoTransaction } from '../utxo-transaction.ts';
+
+/** Time limit of a call in milliseconds, including fail-over and retries, and the signal that aborts it earlier. */
+export interface Call {
+  readonly signal: AbortSignal;
+  readonly budgetMs: number;
+}
+
+/**
+ * How much of the requested data a result contains.
+ *
+ * - COMPLETE: all of it.
+ * - PARTIAL: a part of it; `note` says what is missing.
+ * - NONE: no source for it is configured.
+ * - OPAQUE: the chain itself hides it (Monero, shielded Zcash); never read it as zero.
+ */
+export type Completeness = 'COMPLETE' | 'PARTIAL' | 'NONE' | 'OPAQUE';
+
+/** The origin of a result; part of every result. */
+export interface Provenance {
+  /** Layout and host of the endpoint that answered, as in `json-rpc 127.0.0.1:8545`; null if no endpoint was asked. */
+  readonly source: string | null;
+  /** Height of the newest block that the result includes; null if unknown. */
+  readonly height: number | null;
+  readonly completeness: Completeness;
+  /** A sentence that says what is missing and why; null if nothing is missing. */
+  readonly note: string | null;
+}
+
+export interface BalanceAnswer extends Provenance {
+  /** In the smallest unit of the native asset; null for NONE and OPAQUE. */
+  readonly balance: bigint | null;
+}
+
+export interface TransactionCountAnswer extends Provenance {
+  /** Number of transactions of the address as its chain counts them (EVM: those it sent); null for NONE and OPAQUE. */
+  readonly count: number | null;
+}
+
+export interface HistoryQuery {
+  /** `nextCursor` of the previous page; null for the newest page. Opaque, and valid only for the same address and range. */
+  readonly cursor: string | null;
+  /** Maximum number of transfers. A page may be shorter; it is longer only if a single block holds more. */
+  readonly limit: number;
+  /** Block heights, inclusive; null for an open end. */
+  readonly from: number | null;
+  readonly to: number | null;
+}
+
+/** One page of the history of an address, newest first. COMPLETE means that the page has all kinds of transfers of its blocks. */
+export interface HistoryPage extends Provenance {
+  readonly transfers: readonly Transfer[];
+  /** Only on UTXO chains: whole transactions, newest first; `transfers` is then empty. */
+  readonly transactions?: readonly UtxoTransaction[];
+  /** Null at the end of the history. */
+  readonly nextCursor: string | null;
+}
+
+export interface BlockRef {
+  readonly height: number;
+  /** In the canonical text form of the chain. */
+  readonly hash: string;
+}
+
+export interface HeadAnswer extends Provenance, BlockRef {
+  readonly height: number;
+  /** Milliseconds since the epoch; null if the response for the head has no time. */
+  readonly timestampMs: number | null;
+}
+
+export interface BlockHeader extends BlockRef {
+  /** Milliseconds since the epoch. */
+  readonly timestampMs: number;
+}
+
+export interface ContractCall {
+  readonly to: string;
+  /** Call data in hex. */
+  readonly data: string;
+  /** The block whose state the call sees; absent for the newest block. */
+  readonly blockHash?: string;
+}
+
+export interface BlockAnswer extends Provenance {
+  /** Null if the chain has no such block yet. */
+  readonly block: Block | null;
+}
+
+export interface NameAnswer extends Provenance {
+  /** Canonical; null if the name is not registered or has no address on this chain. */
+  readonly address: string | null;
+}
+
+/** The position at which following starts. */
+export interface FollowFrom {
+  /** The first block to deliver; null starts at the current head. */
+  readonly fromHeight: number | null;
+  /**
+   * Blocks that were already processed, oldest first; the last one has the height `fromHeight - 1`. If the chain has reverted some of them
+   * since, the first event is a reorg. Empty if no block was processed.
+   */
+  readonly known: readonly BlockRef[];
+}
+
+export type ChainEvent =
+  /** Blocks arrive in chain order, without gaps or duplicates: the parent of each is the block delivered before it. */
+  | { readonly type: 'block'; readonly block: Block; readonly completeness: Completeness }
+  /**
+   * The chain reverted these blocks, newest first. The next block follows `ancestor`; null if none of the known or delivered blocks
+   * remains.
+   */
+  | { readonly type: 'reorg'; readonly ancestor: BlockRef | null; readonly dropped: readonly BlockRef[] };
+
+/** The last observed state of one endpoint. */
+export interface EndpointHealth {
+  /** As in `Provenance.source`. */
+  readonly source: string;
+  /** UNTRIED: no request yet. REFUSED: the endpoint serves another chain. */
+  readonly state: 'UP' | 'DOWN' | 'UNTRIED' | 'REFUSED';
+  /** Smoothed latency in milliseconds; null before the first response. */
+  readonly latencyMs: number | null;
+  /** Number of consecutive failed requests. */
+  readonly failures: number;
+  /** Message of the last failure; null if the last request succeeded. */
+  readonly lastError: string | null;
+}
+
+export interface ChainHealth {
+  readonly chain: ChainId;
+  /** True if at least one endpoint is up or untried. */
+  readonly reachable: boolean;
+  readonly endpoints: readonly EndpointHealth[];
+}
+
+/**
+ * One chain. All methods throw `AssayError`:
+ *
+ * - CHAIN_UNREACHABLE if no endpoint answered.
+ * - CHAIN_TIMEOUT if the budget ran out first.
+ * - CHAIN_BAD_ANSWER if the only responses were ones that no honest node sends.
+ * - CHAIN_MISMATCH if every endpoint serves another chain.
+ * - INVALID_ADDRESS for an address that does not belong to this chain.
+ *
+ * If the caller aborts the call, the methods throw the reason of `signal`. If no source is configured for a request, they do not throw
+ * and return NONE.
+ */
+export interface ChainAdapter {
+  readonly chain: ChainId;
+  balance(address: string, call: Call): Promise<BalanceAnswer>;
+  transactionCount(address: string, call: Call): Promise<TransactionCountAnswer>;
+  history(address: string, query: HistoryQuery, call: Call): Promise<HistoryPage>;
+  head(call: Call): Promise<HeadAnswer>;
+  block(height: number, call: Call): Promise<BlockAnswer>;
+  /**
+   * Delivers blocks as they appear, until `signal` aborts; then it returns. If endpoints fail, it waits for them. `budgetMs` applies to
+   * each request.
+   *
+   * @throws CHAIN_REORG_TOO_DEEP if the chain reverted more blocks than `reorgBlocksMax`
+   */
+  subscribe(from: FollowFrom, call: Call): AsyncIterable<ChainEvent>;
+  /**
+   * Calls back when an address (canonical) may have had activity: a node announced a transaction that names it, or announcements may have
+   * been missed. Null if no endpoint announces the activity of addresses.
+   *
+   * @returns a function that ends the subscription
+   */
+  readonly onActivity?: ((address: string, onActivity: () => void) => () => void) | null;
+  /** Null if the chain has no names. */
+  readonly resolveName: ((name: string, call: Call) => Promise<NameAnswer>) | null;
+  /**
+   * Reads the header of one block (EVM).
+   *
+   * @returns null if the chain has no block of this height
+   */
+  readonly header?: (height: number, call: Call) => Promise<BlockHeader | null>;
+  /**
+   * Calls a contract without a transaction (EVM).
+   *
+   * @returns the returned bytes in hex; null if the call reverts
+   * @throws CHAIN_REFUSED if `blockHash` is given and no endpoint has the state of that block
+   */
+  readonly callContract?: (request: ContractCall, call: Call) => Promise<string | null>;
+  /** Returns the last observed state of the endpoints; sends no request. */
+  health(): ChainHealth;
+  /** Closes connections and subscriptions. Idempotent. */
+  close(): Promise<void>;
+}
+
+export interface AdapterOptions {
+  readonly chain: ChainId;
+  /** Nodes, in order of preference; may be empty. */
+  readonly rpc: readonly EndpointSpec[];
+  /** Explorers and indexers, in order of preference; may be empty. */
+  readonly history: readonly EndpointSpec[];
+  /** How many nodes must agree on what they return (balance, name, block hash); 1 asks one node. */
+  readonly quorum: number;
+  /** Whether name resolution may fetch URLs that the owner of the name chose (EVM: CCIP-Read). */
+  readonly offchainNames: boolean;
+}
+
+export interface AdapterDeps {
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Uniform in [0, 1); spreads retries over time. */
+  readonly jitter: () => number;
+}
+
+/** The function that the module of each protocol family exports as `openAdapter`. It opens no connection; the first request does. */
+export type OpenAdapter = (options: AdapterOptions, deps: AdapterDeps) => ChainAdapter;

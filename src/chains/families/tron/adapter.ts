@@ -1,0 +1,524 @@
+/**
+ * TRON over the HTTP API of java-tron (developers.tron.network; TronGrid serves it too) and the v1 history lists of TronGrid: TRX,
+ * TRC-10, TRC-20 and internal transfers of contracts. Token rows of v1 have neither block nor log index, so the transaction is read as
+ * well.
+ */
+import { utils } from 'tronweb';
+import { AssayError } from '../../../base/errors.ts';
+import type { Block } from '../../block.ts';
+import type { EndpointPool } from '../../endpoints/endpoint-pool.ts';
+import {
+  asAmount,
+  asArray,
+  asCount,
+  asObject,
+  asText,
+  asTimeMs,
+  badAnswer,
+  type Json,
+  type JsonObject,
+} from '../../endpoints/exact-json.ts';
+import {
+  apiKeyHeader,
+  type RestRequest,
+  readWindows,
+  rest,
+  restRequest,
+  type WindowList,
+} from '../../endpoints/rest.ts';
+import { CALL_DIGITS_READ, type TransactionCall } from '../../initiation.ts';
+import {
+  addressOrNull,
+  asAddressOf,
+  asPattern,
+  decimalsOrNull,
+  type HistoryRow,
+  openAccountChain,
+  type RowsQuery,
+  type Told,
+  transfersOf,
+} from '../account-chain.ts';
+import { orUnknown } from '../asset-decimals.ts';
+import type { Call, OpenAdapter } from '../port.ts';
+
+const NODE = ['trongrid', 'java-tron'] as const;
+const GRID = ['trongrid'] as const;
+/** Block 0 of mainnet; its last four bytes are the chain id. */
+const GENESIS = '00000000000000001ebf88508a03865c71d452e25f4d51194196a1d22b6653dc';
+/** keccak-256 of `Transfer(address,address,uint256)`, the event of TRC-20 and TRC-721 contracts. */
+const TRANSFER_TOPIC = 'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
+const ZERO_ADDRESS = utils.address.fromHex(`41${'0'.repeat(40)}`);
+const BLOCK_TRANSACTIONS_MAX = 20_000;
+/** Maximum logs or internal calls of one transaction: more than fit into its 80 ms. */
+const LOGS_MAX = 200_000;
+/**
+ * Internal transactions that move value, by the hex of the note that the TVM adds: a call, a creation, a self-destruct. Others also
+ * have an amount but move nothing to the account they name: delegated energy, stakes, votes, rewards.
+ */
+const MOVING_NOTES: ReadonlySet<string> = new Set(
+  ['call', 'create', 'suicide'].map((note) => Buffer.from(note).toString('hex')),
+);
+/** Rows per page if each may cost one request: public servers answer a few per second. */
+const ROWS_PUBLIC = 8;
+const ROWS_OWN = 50;
+const ROWS_AT_ONCE = 8;
+
+const headersFor = apiKeyHeader('TRON-PRO-API-KEY');
+
+const asHash = (value: Json | undefined, field: string): string => asPattern(value, /^[0-9a-f]{64}$/, field);
+
+/** Accepts `41` and 20 bytes in hex, 20 bytes in hex (logs), or base58. */
+function asAddress(value: Json | undefined, field: string): string {
+  const text = asText(value, field, 64);
+  if (/^T/.test(text)) return asAddressOf('TRON', text, field);
+  if (!/^(?:41)?[0-9a-fA-F]{40}$/.test(text)) throw badAnswer(field, 'an address');
+  return utils.address.fromHex(text.length === 40 ? `41${text}` : text);
+}
+
+const partyOfTopic = (topic: string): string | null => {
+  const address = utils.address.fromHex(`41${topic.slice(24)}`);
+  return address === ZERO_ADDRESS ? null : address;
+};
+
+/** Reads the id of a TRC-10 token, a number that some fields carry as the hex of its digits. */
+function tokenId(value: Json | undefined, field: string): string {
+  const text = asText(value, field, 128);
+  const decoded = /^(?:3[0-9]){1,20}$/.test(text) ? Buffer.from(text, 'hex').toString('latin1') : text;
+  return asPattern(decoded, /^\w{1,64}$/, field);
+}
+
+type Add = ReturnType<typeof transfersOf>['add'];
+
+const succeeded = (tx: JsonObject): boolean => {
+  if (tx.ret === undefined) return true;
+  const [first] = asArray(tx.ret, 'ret', 16);
+  const result = first === undefined ? undefined : asObject(first, 'ret').contractRet;
+  return result === undefined || result === 'SUCCESS';
+};
+
+/** Returns the signer of a transaction and what it calls; null if the transaction does not contain them. */
+function callOf(tx: JsonObject): TransactionCall | null {
+  const [contract] = asArray(asObject(tx.raw_data, 'raw_data').contract, 'contract', 16);
+  const { type, parameter } = asObject(contract, 'contract');
+  const value = asObject(asObject(parameter, 'parameter').value, 'parameter.value');
+  if (typeof value.owner_address !== 'string') return null;
+  const sender = asAddress(value.owner_address, 'owner_address');
+  if (type !== 'TriggerSmartContract') return { sender };
+  const data = typeof value.data === 'string' && /^[0-9a-fA-F]*$/.test(value.data) ? value.data : undefined;
+  return {
+    sender,
+    called: asAddress(value.contract_address, 'contract_address'),
+    input: data?.slice(0, CALL_DIGITS_READ).toLowerCase(),
+  };
+}
+
+/** Returns the 20 bytes of an address in hex. */
+const hexOf = (address: string): string => utils.address.toHex(address).slice(2).toLowerCase();
+
+/**
+ * Adds the transfers of a transaction itself, with its result `info` if known.
+ *
+ * @returns whether it called a contract, which may have moved more
+ */
+function addOwnMoves(tx: JsonObject, info: JsonObject | null, add: Add): boolean {
+  const [contract] = asArray(asObject(tx.raw_data, 'raw_data').contract, 'contract', 16);
+  const { type, parameter } = asObject(contract, 'contract');
+  const value = asObject(asObject(parameter, 'parameter').value, 'parameter.value');
+  const owner = (): string => asAddress(value.owner_address, 'owner_address');
+  if (type === 'TransferContract')
+    add({
+      position: 'value',
+      from: owner(),
+      to: asAddress(value.to_address, 'to_address'),
+      amount: asAmount(value.amount, 'amount'),
+    });
+  else if (type === 'TransferAssetContract')
+    add({
+      position: 'value',
+      from: owner(),
+      to: asAddress(value.to_address, 'to_address'),
+      amount: asAmount(value.amount, 'amount'),
+      asset: tokenId(value.asset_name, 'asset_name'),
+    });
+  else if (type === 'TriggerSmartContract') {
+    const to = asAddress(value.contract_address, 'contract_address');
+    add({ position: 'value', from: owner(), to, amount: asAmount(value.call_value ?? 0, 'call_value') });
+    const tokens = asAmount(value.call_token_value ?? 0, 'call_token_value');
+    if (tokens > 0n)
+      add({
+        position: 'token',
+        from: owner(),
+        to,
+        amount: tokens,
+        asset: String(asCount(value.token_id, 'token_id')),
+      });
+    return true;
+  }
+  if (type !== 'CreateSmartContract') return false;
+  const amount = asAmount(asObject(value.new_contract, 'new_contract').call_value ?? 0, 'call_value');
+  if (amount > 0n && info !== null)
+    add({
+      position: 'value',
+      from: owner(),
+      to: asAddress(info.contract_address, 'contract_address'),
+      amount,
+    });
+  return true;
+}
+
+/**
+ * Adds the transfers of contracts: token logs, and calls that carried value.
+ *
+ * @param decimals - decimals of tokens, if known
+ */
+function addInnerMoves(info: JsonObject, add: Add, decimals: ReadonlyMap<string, number>): void {
+  for (const [index, value] of asArray(info.log ?? [], 'log', LOGS_MAX).entries()) {
+    const log = asObject(value, 'log');
+    const topics = asArray(log.topics ?? [], 'topics', 4).map((topic) => asHash(topic, 'topic'));
+    const [kind, from, to, piece] = topics;
+    if (kind !== TRANSFER_TOPIC || from === undefined || to === undefined) continue;
+    // A contract may log any bytes of any length: only data that is exactly one number is an amount.
+    const data = typeof log.data === 'string' && /^[0-9a-fA-F]{64}$/.test(log.data) ? log.data : null;
+    if (piece === undefined && data === null) continue;
+    const asset = asAddress(log.address, 'address');
+    add({
+      position: `log:${index}`,
+      from: partyOfTopic(from),
+      to: partyOfTopic(to),
+      amount: piece === undefined ? BigInt(`0x${data}`) : 1n,
+      asset,
+      decimals: piece === undefined ? (decimals.get(asset) ?? null) : 0,
+    });
+  }
+  for (const [index, value] of asArray(
+    info.internal_transactions ?? [],
+    'internal_transactions',
+    LOGS_MAX,
+  ).entries()) {
+    const inner = asObject(value, 'internal_transaction');
+    if (inner.rejected === true) continue;
+    if (inner.note !== undefined && !MOVING_NOTES.has(asText(inner.note, 'note', 1_000))) continue;
+    for (const [place, each] of asArray(inner.callValueInfo ?? [], 'callValueInfo', 64).entries()) {
+      const moved = asObject(each, 'callValueInfo');
+      const amount = asAmount(moved.callValue ?? 0, 'callValue');
+      if (amount === 0n) continue;
+      add({
+        position: `internal:${index}:${place}`,
+        from: asAddress(inner.caller_address, 'caller_address'),
+        to: asAddress(inner.transferTo_address, 'transferTo_address'),
+        amount,
+        ...(moved.tokenId === undefined || moved.tokenId === '' || moved.tokenId === '_'
+          ? {}
+          : { asset: tokenId(moved.tokenId, 'tokenId') }),
+      });
+    }
+  }
+}
+
+interface WireBlock {
+  readonly height: number;
+  readonly hash: string;
+  readonly parentHash: string;
+  readonly timestampMs: number;
+  readonly transactions: readonly JsonObject[];
+}
+
+/** Returns null for the empty object, which a node returns if the block does not exist. */
+function readBlock(json: Json): WireBlock | null {
+  const block = asObject(json, 'block');
+  if (Object.keys(block).length === 0) return null;
+  const header = asObject(asObject(block.block_header, 'block_header').raw_data, 'raw_data');
+  return {
+    // Zero fields of block 0 are omitted.
+    height: asCount(header.number ?? 0, 'number'),
+    hash: asHash(block.blockID, 'blockID'),
+    parentHash: asHash(header.parentHash, 'parentHash'),
+    timestampMs: asTimeMs(asCount(header.timestamp ?? 0, 'timestamp'), 'timestamp'),
+    transactions: asArray(block.transactions ?? [], 'transactions', BLOCK_TRANSACTIONS_MAX).map((row) =>
+      asObject(row, 'transaction'),
+    ),
+  };
+}
+
+const wallet = <T>(method: string, body: JsonObject, read: (json: Json) => T): RestRequest<T> => ({
+  path: `wallet/${method}`,
+  body,
+  layouts: NODE,
+  headersFor,
+  read(json) {
+    // java-tron sends errors with the status 200.
+    if (typeof json === 'object' && json !== null && 'Error' in json)
+      throw new AssayError(
+        'CHAIN_REFUSED',
+        `The node refused ${method}: ${String(json.Error).slice(0, 200)}.`,
+      );
+    return read(json);
+  },
+});
+
+const verify = restRequest<void>(
+  wallet('getblockbynum', { num: 0 }, (json) => {
+    const hash = readBlock(json)?.hash;
+    if (hash !== GENESIS)
+      throw new AssayError(
+        'CHAIN_MISMATCH',
+        `An endpoint of TRON serves a chain that begins with ${String(hash)}.`,
+      );
+  }),
+);
+
+/** A row of one of the v1 lists. */
+interface GridRow {
+  readonly txHash: string;
+  readonly timestampMs: number;
+  /** The whole transaction; null in the token list. */
+  readonly tx: JsonObject | null;
+}
+
+function createReader(pool: EndpointPool) {
+  const isOwn = pool.endpoints.every(({ own }) => own);
+
+  const blockAt = (height: number, call: Call): Promise<Told<WireBlock | null>> =>
+    rest(
+      pool,
+      wallet('getblockbynum', { num: height }, (json) => {
+        const block = readBlock(json);
+        if (block !== null && block.height !== height)
+          throw badAnswer('number', `the ${height} that was asked for`);
+        return block;
+      }),
+      call,
+    );
+
+  const infoOf = async (txHash: string, call: Call): Promise<JsonObject> => {
+    const asked = wallet('gettransactioninfobyid', { value: txHash }, (json) => {
+      const info = asObject(json, 'info');
+      if (info.id !== txHash) throw badAnswer('id', 'that of the transaction');
+      return info;
+    });
+    return (await rest(pool, asked, call)).value;
+  };
+
+  async function rowOf(
+    rows: readonly GridRow[],
+    decimals: ReadonlyMap<string, number>,
+    call: Call,
+  ): Promise<HistoryRow> {
+    const [{ txHash, timestampMs }] = rows as readonly [GridRow];
+    const tx = rows.find((row) => row.tx !== null)?.tx ?? null;
+    const isKnown = tx !== null && tx.blockNumber !== undefined;
+    const contract =
+      tx === null ? undefined : asArray(asObject(tx.raw_data, 'raw_data').contract, 'contract', 16)[0];
+    const type = contract === undefined ? undefined : asObject(contract, 'contract').type;
+    const calls = type === undefined || type === 'TriggerSmartContract' || type === 'CreateSmartContract';
+    const info = calls || !isKnown ? await infoOf(txHash, call) : null;
+    const height = asCount(info === null ? tx?.blockNumber : info.blockNumber, 'blockNumber');
+    const { list, add } = transfersOf('TRON', {
+      txHash,
+      blockNumber: height,
+      timestampMs,
+      call: tx && callOf(tx),
+      hexOf,
+    });
+    if (tx !== null && !succeeded(tx)) return { height, transfers: [] };
+    if (info !== null && info.result === 'FAILED') return { height, transfers: [] };
+    if (tx !== null) addOwnMoves(tx, info, add);
+    if (info !== null) addInnerMoves(info, add, decimals);
+    return { height, transfers: list };
+  }
+
+  /** Requests a v1 list: `{data: [...], success, meta}`. */
+  const gridList = <T>(
+    path: string,
+    query: Readonly<Record<string, string>>,
+    max: number,
+    read: (row: JsonObject) => T,
+    call: Call,
+  ) =>
+    rest(
+      pool,
+      {
+        path: `v1/${path}`,
+        query,
+        layouts: GRID,
+        headersFor,
+        read: (json) =>
+          asArray(asObject(json, 'answer').data, 'data', max).map((row) => read(asObject(row, 'row'))),
+      },
+      call,
+    );
+
+  return {
+    /** Returns the spendable balance: staked TRX is not included. */
+    async balance(address: string, call: Call) {
+      const asked = wallet('getaccount', { address, visible: true }, (json) => {
+        const account = asObject(json, 'account');
+        if (account.address !== undefined && asAddress(account.address, 'address') !== address)
+          throw badAnswer('address', 'the one that was asked for');
+        return asAmount(account.balance ?? 0, 'balance');
+      });
+      return rest(pool, asked, call);
+    },
+    transactionCount: null,
+    async rows(address: string, query: RowsQuery, call: Call) {
+      let source = '';
+      const decimals = new Map<string, number>();
+      const list =
+        (path: string, read: (row: JsonObject) => GridRow): WindowList<GridRow> =>
+        async ({ max, min, size }) => {
+          const told = await gridList(
+            `accounts/${address}/${path}`,
+            {
+              limit: String(size),
+              order_by: 'block_timestamp,desc',
+              only_confirmed: 'true',
+              ...(min === null ? {} : { min_timestamp: String(min) }),
+              ...(max === null ? {} : { max_timestamp: String(max) }),
+            },
+            size,
+            (row) => ({
+              key: asTimeMs(asCount(row.block_timestamp, 'block_timestamp'), 'block_timestamp'),
+              row: read(row),
+            }),
+            call,
+          );
+          source = told.source;
+          return told.value;
+        };
+      const transactions = list('transactions', (row) => ({
+        // Rows of internal transfers have the hash in another field and do not contain the transaction.
+        txHash: asHash(row.txID ?? row.tx_id, 'txID'),
+        timestampMs: asCount(row.block_timestamp, 'block_timestamp'),
+        tx: row.raw_data === undefined ? null : row,
+      }));
+      const tokens = list('transactions/trc20', (row) => {
+        const token = asObject(row.token_info, 'token_info');
+        const asset = addressOrNull('TRON', token.address);
+        if (
+          asset !== null &&
+          typeof token.decimals === 'number' &&
+          token.decimals >= 0 &&
+          token.decimals <= 77
+        )
+          decimals.set(asset, token.decimals);
+        return {
+          txHash: asHash(row.transaction_id, 'transaction_id'),
+          timestampMs: asCount(row.block_timestamp, 'block_timestamp'),
+          tx: null,
+        };
+      });
+      const page = await readWindows([transactions, tokens], {
+        cursor: query.cursor,
+        size: Math.min(query.size, isOwn ? ROWS_OWN : ROWS_PUBLIC),
+        min: null,
+        max: null,
+      });
+      const byTransaction = new Map<string, GridRow[]>();
+      for (const row of page.rows) {
+        const rows = byTransaction.get(row.txHash);
+        if (rows === undefined) byTransaction.set(row.txHash, [row]);
+        else rows.push(row);
+      }
+      const groups = [...byTransaction.values()];
+      const rows: HistoryRow[] = [];
+      for (let at = 0; at < groups.length; at += ROWS_AT_ONCE) {
+        const part = groups.slice(at, at + ROWS_AT_ONCE);
+        rows.push(...(await Promise.all(part.map((each) => rowOf(each, decimals, call)))));
+      }
+      return { value: { rows, next: page.next }, source, height: null };
+    },
+    async head(call: Call) {
+      const told = await rest(pool, wallet('getnowblock', {}, readBlock), call);
+      if (told.value === null) throw badAnswer('block', 'there');
+      const { height, hash, timestampMs } = told.value;
+      return { ...told, height, value: { height, hash, timestampMs } };
+    },
+    async block(height: number, call: Call): Promise<Told<Block | null>> {
+      const told = await blockAt(height, call);
+      if (told.value === null) return { ...told, value: null };
+      const { hash, parentHash, timestampMs, transactions } = told.value;
+      const { value: infos } = await rest(
+        pool,
+        wallet('gettransactioninfobyblocknum', { num: height }, (json) =>
+          asArray(json, 'infos', BLOCK_TRANSACTIONS_MAX).map((row) => asObject(row, 'info')),
+        ),
+        call,
+      );
+      const byId = new Map(infos.map((info) => [info.id, info]));
+      const transfers = transactions.flatMap((tx) => {
+        if (!succeeded(tx)) return [];
+        const txHash = asHash(tx.txID, 'txID');
+        const { list, add } = transfersOf('TRON', {
+          txHash,
+          blockNumber: height,
+          timestampMs,
+          call: callOf(tx),
+          hexOf,
+        });
+        const info = byId.get(txHash);
+        const calls = addOwnMoves(tx, info ?? null, add);
+        // Either the block was replaced between the two requests, or the node has no results.
+        if (info === undefined && calls)
+          throw new AssayError('CHAIN_REFUSED', `The node has no results of block ${height}.`);
+        if (info !== undefined) addInnerMoves(info, add, new Map());
+        return list;
+      });
+      return {
+        ...told,
+        height,
+        value: {
+          chain: 'TRON',
+          height,
+          hash,
+          parentHash: height === 0 ? null : parentHash,
+          timestampMs,
+          transfers,
+        },
+      };
+    },
+    hashAt: async (height: number, call: Call) => (await blockAt(height, call)).value?.hash ?? null,
+    /** Returns the decimals of a TRC-10 from its issue, or of a TRC-20 from its contract. */
+    async decimalsOf(asset: string, call: Call) {
+      const asked = /^\d+$/.test(asset)
+        ? wallet(
+            'getassetissuebyid',
+            { value: asset },
+            orUnknown((json) => {
+              const issue = asObject(json, 'issue');
+              // The object is empty if the token does not exist; the precision is omitted if it is zero.
+              return issue.id === asset ? decimalsOrNull(issue.precision ?? 0) : null;
+            }),
+          )
+        : wallet(
+            'triggerconstantcontract',
+            {
+              owner_address: ZERO_ADDRESS,
+              contract_address: asset,
+              function_selector: 'decimals()',
+              visible: true,
+            },
+            orUnknown((json) => {
+              // A contract without decimals reverts or returns arbitrary data.
+              const [result] = asArray(asObject(json, 'answer').constant_result ?? [], 'constant_result', 4);
+              return typeof result === 'string' && /^0{62}[0-9a-f]{2}$/.test(result)
+                ? decimalsOrNull(Number.parseInt(result, 16))
+                : null;
+            }),
+          );
+      return (await rest(pool, asked, call)).value;
+    },
+  };
+}
+
+/** Opens the adapter of TRON. See `OpenAdapter`. */
+export const openAdapter: OpenAdapter = (options, deps) =>
+  openAccountChain(
+    {
+      layouts: { balance: NODE, count: [], history: GRID, block: NODE },
+      verify,
+      pollPublicMs: 3_000,
+      reader: createReader,
+    },
+    options,
+    deps,
+  );

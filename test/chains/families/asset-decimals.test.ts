@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+import { AssayError } from '../../../src/base/errors.ts';
+import { createAssetDecimals, orUnknown } from '../../../src/chains/families/asset-decimals.ts';
+import type { Call } from '../../../src/chains/families/port.ts';
+import type { Transfer } from '../../../src/chains/transfer.ts';
+import { within } from '../../conformance/adapter.ts';
+
+const transfer = (asset: string, decimals: number | null = null): Transfer => ({
+  chain: 'ALGO',
+  txHash: 'T',
+  position: 'value',
+  blockNumber: 1,
+  timestampMs: 0,
+  from: null,
+  to: null,
+  asset,
+  amount: 1n,
+  decimals,
+  valueUsd: null,
+});
+
+describe('decimals of assets', () => {
+  it('are asked once each, and only of assets that do not say them', async () => {
+    const asked: string[] = [];
+    const decimals = createAssetDecimals('ALGO', async (asset) => {
+      asked.push(asset);
+      return asset === '7' ? null : 6;
+    });
+    const rows = [transfer('5'), transfer('ALGO', 6), transfer('7'), transfer('5'), transfer('9', 2)];
+    for (let n = 0; n < 2; n++)
+      expect((await decimals.fill(rows, within(1_000))).map((row) => row.decimals)).toEqual([
+        6,
+        6,
+        null,
+        6,
+        2,
+      ]);
+    expect(asked).toEqual(['5', '7']);
+  });
+
+  it('stay unknown where asking fails, take a part of the budget, and are asked again', async () => {
+    let isDown = true;
+    const budgets: number[] = [];
+    const decimals = createAssetDecimals('ALGO', async (_, call: Call) => {
+      budgets.push(call.budgetMs);
+      if (isDown) throw new AssayError('CHAIN_UNREACHABLE', 'down');
+      return 3;
+    });
+    const decimalsNow = async () => (await decimals.fill([transfer('5')], within(1_000)))[0]?.decimals;
+    expect(await decimalsNow()).toBeNull();
+    isDown = false;
+    expect(await decimalsNow()).toBe(3);
+    expect(budgets).toEqual([250, 250]);
+  });
+
+  it('end with the call, and do not hide faults of the program', async () => {
+    const reason = new Error('the caller left');
+    const left = createAssetDecimals('ALGO', () => Promise.reject(new AssayError('CHAIN_TIMEOUT', 'late')));
+    await expect(left.fill([transfer('5')], within(1_000, AbortSignal.abort(reason)))).rejects.toBe(reason);
+    const broken = createAssetDecimals('ALGO', () => Promise.reject(new TypeError('broken')));
+    await expect(broken.fill([transfer('5')], within(1_000))).rejects.toThrow('broken');
+    expect(() => orUnknown(() => JSON.parse('{') as number)('x')).toThrow(SyntaxError);
+  });
+
+  it('of a thousand tokens that nobody asked for cost no thousand questions', async () => {
+    let asked = 0;
+    const decimals = createAssetDecimals('ALGO', async () => {
+      asked++;
+      return 0;
+    });
+    await decimals.fill(
+      Array.from({ length: 1_000 }, (_, n) => transfer(String(n))),
+      within(1_000),
+    );
+    expect(asked).toBe(32);
+  });
+});
