@@ -14,7 +14,7 @@ import { openReplicatedStore } from '../../src/state/replicated-store.ts';
 import { tempFolder } from '../accounts/temp-folder.ts';
 import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
 
-const PROBE = join(projectRoot, 'dist', 'test', 'base', 'replica-probe.js');
+const PROBE = join(projectRoot, 'dist', 'test', 'state', 'replica-probe.js');
 const PAGE = 4096;
 const ROUNDS = 8;
 
