@@ -3,16 +3,16 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { projectRoot } from '../src/base/paths.ts';
-import { SETTINGS } from '../src/config/config.ts';
+import { SETTINGS } from '../src/config/settings.ts';
 import { routesMarkdown } from '../src/http/routes.ts';
 
 /** Settings with a machine-dependent default, which is described in words. */
 const TOLD_IN_WORDS = new Set(['ASSAY_DATA_DIR', 'ASSAY_WORKERS']);
 
 function settingsMarkdown(): string {
-  const rows = Object.values(SETTINGS).map(({ variable, fallback, about }) => {
+  const rows = Object.values(SETTINGS).map(({ variable, fallback, description }) => {
     const shown = fallback === '' || TOLD_IN_WORDS.has(variable) ? '' : `\`${fallback}\``;
-    return `| \`${variable}\` | ${shown} | ${about} |`;
+    return `| \`${variable}\` | ${shown} | ${description} |`;
   });
   return ['| Variable | Default | What it does |', '|---|---|---|', ...rows].join('\n');
 }
