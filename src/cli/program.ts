@@ -27,19 +27,13 @@ function commandOf(action: Command): string {
   return command.name();
 }
 
-/** Runs one command line and returns the exit code: 0, or 1 after one line on stderr. */
-export async function runProgram(
+/** Creates the program with all of its commands. `parts` opens the services of a command when it runs. */
+export function createProgram(
   commands: readonly CommandModule[],
-  args: readonly string[],
   terminal: Terminal,
-  openParts: () => Parts,
+  parts: () => Parts,
   version: string,
-): Promise<number> {
-  let opened: Parts | null = null;
-  const parts = (): Parts => {
-    opened ??= openParts();
-    return opened;
-  };
+): Command {
   const program = new Command('assay')
     .description('Wallet risk screening and entity intelligence, self-hosted.')
     .version(version)
@@ -55,6 +49,23 @@ export async function runProgram(
     if (shared !== undefined) await parts().ready(shared);
   });
   inheritSettings(program);
+  return program;
+}
+
+/** Runs one command line and returns the exit code: 0, or 1 after one line on stderr. */
+export async function runProgram(
+  commands: readonly CommandModule[],
+  args: readonly string[],
+  terminal: Terminal,
+  openParts: () => Parts,
+  version: string,
+): Promise<number> {
+  let opened: Parts | null = null;
+  const parts = (): Parts => {
+    opened ??= openParts();
+    return opened;
+  };
+  const program = createProgram(commands, terminal, parts, version);
   let code = 1;
   const tell = (error: unknown): void => {
     // The library has printed a line without a line break.
