@@ -37,7 +37,7 @@ export function createProgram(
   const program = new Command('assay')
     .description('Wallet risk screening and entity intelligence, self-hosted.')
     .version(version)
-    .showHelpAfterError('(add --help for what it takes)')
+    .showHelpAfterError('(use --help for usage)')
     .exitOverride()
     .configureOutput({
       writeOut: (text) => void terminal.out.write(text),

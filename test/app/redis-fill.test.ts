@@ -360,7 +360,7 @@ describe.runIf(hasRedis)('a Redis that is filled', () => {
       };
       await codeOf(fill(folder.path, begun, { signal: stop.signal, onProgress }));
       await expect(fill(other.path, begun)).rejects.toMatchObject({
-        message: expect.stringContaining('a filling from another folder'),
+        message: expect.stringContaining('an incomplete fill from another folder'),
       });
       await fill(folder.path, begun);
       await expect(fill(folder.path, begun)).rejects.toMatchObject({

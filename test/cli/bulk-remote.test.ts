@@ -194,11 +194,11 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
     ]);
     for (const [args, sentence] of [
       [['--remote', 'nonsense'], "--remote: 'nonsense' is not a URL."],
-      [['--remote', world.url, '--kind', 'magic'], "--kind: 'magic' is none of labels"],
-      [['--remote', world.url, '--format', 'xml'], "--format: 'xml' is none of ndjson, csv."],
+      [['--remote', world.url, '--kind', 'magic'], '--kind: must be one of labels'],
+      [['--remote', world.url, '--format', 'xml'], "--format: must be one of ndjson, csv (got 'xml')."],
       [['--remote', world.url, '--threads', '2'], '--threads: a server has its own'],
       [['--remote', world.url, '--job', 'nope'], 'answered 404'],
-      [['--job', 'nope'], '--job is for a server; it needs --remote.'],
+      [['--job', 'nope'], '--job needs --remote.'],
       [['--key-file', 'nope'], '--key-file is for a server'],
       [[], '--chain is missing'],
     ] as const) {
@@ -266,7 +266,7 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
     stopping.abort();
     expect(await running).toBe(1);
     expect(texts.err).toContain(
-      `Interrupted. The job goes on; its result is fetched by: assay bulk --remote ${world.url} --job ${id} --output ${output}`,
+      `Interrupted. The job continues; its result is fetch it with: assay bulk --remote ${world.url} --job ${id} --output ${output}`,
     );
     expect(existsSync(output)).toBe(false);
     jobs.answer(id);
@@ -404,7 +404,7 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
     const url = `http://127.0.0.1:${port}`;
     const late = await run(['--remote', url, '--job', 'late']);
     expect(late.err).toContain('answered 500: Tomorrow.');
-    expect(late.err).toContain(`What comes of job late is fetched by: assay bulk --remote ${url} --job late`);
+    expect(late.err).toContain(`What comes of job late is fetch it with: assay bulk --remote ${url} --job late`);
     expect((await run(['--remote', url, '--job', 'endless'])).err).toContain('answered 400');
     expect((await run(['--remote', url, '--job', 'blank'])).err).toContain('tells of no job');
     expect(written).toBeLessThan(64 * 1024 * 1024);
@@ -443,7 +443,7 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
       for (;;) yield Buffer.alloc(64 * 1024, '0x0\n');
     }
     const piped = runPiped(`http://127.0.0.1:${port}`, pipe(), terminal);
-    await expect(piped).rejects.toThrow(/ bytes were sent; nothing was begun, unless GET \/jobs lists it/);
+    await expect(piped).rejects.toThrow(/ bytes were sent; no job was created, unless GET \/jobs lists it/);
     expect(names).toHaveLength(4);
     server.closeAllConnections();
     server.close();
@@ -460,7 +460,7 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
       }
     }
     const running = runPiped(world.url, endless(), terminal);
-    const outcome = expect(running).rejects.toThrow(/^Interrupted before all was sent; nothing was begun/);
+    const outcome = expect(running).rejects.toThrow(/^Interrupted before the input was complete; no job was created/);
     await expect.poll(() => jobs.uploads()).toBe(1);
     stopping.abort();
     await outcome;
