@@ -303,10 +303,7 @@ async function fetchResult(
   if (total === 0)
     throw new AssayError('INVALID_REQUEST', `The result of job ${job.id} was removed when it expired.`);
   if (held > total)
-    throw new AssayError(
-      'INVALID_FILE',
-      `The fetched part of job ${job.id} is longer than its result.`,
-    );
+    throw new AssayError('INVALID_FILE', `The fetched part of job ${job.id} is longer than its result.`);
 
   const attempt = async (): Promise<void> => {
     moved = false;
@@ -316,7 +313,10 @@ async function fetchResult(
     const { 'content-range': range, etag: tag } = response.headers;
     if (response.statusCode !== 206 || range !== `bytes ${held}-${total - 1}/${total}`) {
       response.body.destroy();
-      throw new AssayError('SOURCE_UNAVAILABLE', `The result of job ${job.id} has changed since it was fetched.`);
+      throw new AssayError(
+        'SOURCE_UNAVAILABLE',
+        `The result of job ${job.id} has changed since it was fetched.`,
+      );
     }
     etag = typeof tag === 'string' ? tag : '';
     const chunks = response.body[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
@@ -405,13 +405,16 @@ export async function runRemoteBulk(
     const how = `fetch it with: assay bulk --remote ${options.url} --job ${id}${output}`;
     if (!terminal.signal.aborted) {
       if (id === null || !(error instanceof AssayError && error.code === 'SOURCE_UNAVAILABLE')) throw error;
-      throw new AssayError(error.code, `${error.message} What comes of job ${id} is ${how}`, {
+      throw new AssayError(error.code, `${error.message} If job ${id} was created, ${how}`, {
         cause: error,
       });
     }
     if (id === null)
-      throw new AssayError('INVALID_REQUEST', 'Interrupted before the input was complete; no job was created.');
-    throw new AssayError('INVALID_REQUEST', `Interrupted. The job continues; its result is ${how}`);
+      throw new AssayError(
+        'INVALID_REQUEST',
+        'Interrupted before the input was complete; no job was created.',
+      );
+    throw new AssayError('INVALID_REQUEST', `Interrupted. The job continues; ${how}`);
   } finally {
     progress.end();
     await sink?.close();

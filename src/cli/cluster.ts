@@ -37,7 +37,9 @@ function buildLines(build: ClusterBuild): readonly string[] {
     `CoinJoins excluded: ${mixed.length === 0 ? 'none' : mixed.join(', ')}. Change merged: ${build.changeMerged}.`,
     ...(build.completeHistory
       ? []
-      : ['The store does not contain the first blocks of the chain, so it is not known which addresses were new.']),
+      : [
+          'The store does not contain the first blocks of the chain, so it is not known which addresses were new.',
+        ]),
   ];
 }
 

@@ -123,7 +123,7 @@ async function attestedCheck(
 export function addImportCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   program
     .command('import')
-    .description("import files of a publisher into the label store (then run: index build)")
+    .description('import files of a publisher into the label store (then run: index build)')
     .argument('<source>', [...IMPORT_SOURCES, ...OTHER_SOURCES].join(', '))
     .argument('<file...>', 'plain, .gz or .zip; files that belong together (the legacy CSV set) in one call')
     .option('--published <date>', 'publication date of a list whose file does not contain it (YYYY-MM-DD)')
@@ -135,7 +135,10 @@ export function addImportCommand(program: Command, terminal: Terminal, parts: ()
     .option('--force', 'accept a list that would delist more than half of its parties')
     .option('--map <pairs>', 'own: field=column,… if the columns have other names')
     .option('--dataset <name>', 'name of the dataset (default: given by the source)')
-    .option('--whole', 'registers: the file is complete, so a firm that is not in it was removed from the register')
+    .option(
+      '--whole',
+      'registers: the file is complete, so a firm that is not in it was removed from the register',
+    )
     .option('--json', 'answer as JSON')
     .action(
       async (

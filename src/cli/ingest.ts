@@ -41,7 +41,8 @@ function* linesOfUtxo(report: UtxoIngestReport): Generator<string> {
     yield `${report.ignored} skipped (no transaction, or a block outside the chain), ${report.rejected} rows rejected.`;
   for (const { provenance, reason } of report.rejects)
     yield `  ${provenance.file}:${provenance.line}: ${reason}`;
-  for (const file of report.cutShort) yield `  ${file} ends inside a block, which is skipped until it is complete.`;
+  for (const file of report.cutShort)
+    yield `  ${file} ends inside a block, which is skipped until it is complete.`;
 }
 
 async function ingestUtxo(

@@ -10,7 +10,10 @@ function permissionsFrom(text: string): readonly Permission[] {
   return text.split(',').map((word) => {
     const permission = PERMISSIONS.find((known) => known === word.trim());
     if (permission) return permission;
-    throw new AssayError('INVALID_REQUEST', `--permissions: must be some of ${PERMISSIONS.join(', ')} (got '${word}').`);
+    throw new AssayError(
+      'INVALID_REQUEST',
+      `--permissions: must be some of ${PERMISSIONS.join(', ')} (got '${word}').`,
+    );
   });
 }
 

@@ -206,10 +206,7 @@ async function* streamOf(
 /** Returns the key of `--key`. `-` reads it from standard input, because the command line is visible in the list of processes. */
 async function keyFrom(text: string | undefined): Promise<string> {
   if (text === undefined)
-    throw new AssayError(
-      'INVALID_REQUEST',
-      '--key: --url needs a key with the permission monitoring.',
-    );
+    throw new AssayError('INVALID_REQUEST', '--key: --url needs a key with the permission monitoring.');
   if (text !== '-') return text;
   let read = '';
   for await (const chunk of process.stdin) {

@@ -31,7 +31,10 @@ function queryFrom(name: string, options: ScreenOptions): NameQuery {
   }
   const known = SCHEMATA.find((one) => one.toLowerCase() === schema?.toLowerCase());
   if (schema !== undefined && known === undefined) {
-    throw new AssayError('INVALID_REQUEST', `--schema: must be one of ${SCHEMATA.join(', ')} (got '${schema}').`);
+    throw new AssayError(
+      'INVALID_REQUEST',
+      `--schema: must be one of ${SCHEMATA.join(', ')} (got '${schema}').`,
+    );
   }
   return {
     name,

@@ -7,9 +7,7 @@ import { createProgress } from './progress.ts';
 function linesOf({ resumed, stores, ledger }: FillReport): readonly string[] {
   const { accounts, entries, balance, events, quotas, quotaEvents, answers, answersLeft } = ledger;
   return [
-    resumed
-      ? 'The interrupted fill of Redis is complete.'
-      : 'Redis is filled. Nodes can start.',
+    resumed ? 'The interrupted fill of Redis is complete.' : 'Redis is filled. Nodes can start.',
     ...table(stores.map(({ name, records }) => [`  ${name}`, `${records} records`])),
     `Ledger: ${entries} entries of ${accounts} accounts, ${balance} credits in total. Every balance equals the sum of its entries and the balance in the files.`,
     `In addition: ${events} bookings and jobs with an id, quotas of ${quotas} accounts and ${quotaEvents} jobs, ${answers} stored responses.`,

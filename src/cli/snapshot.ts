@@ -27,7 +27,10 @@ const line = (what: string, state: ReleaseState | null): string =>
 function placeOf(opened: Parts, from: string | undefined): PullPlace {
   if (from === undefined) {
     if (opened.travel.settings.from !== null) return opened.travel.settings.from;
-    throw new AssayError('INVALID_REQUEST', 'The source is missing: use --from URL, or set ASSAY_SNAPSHOT_FROM.');
+    throw new AssayError(
+      'INVALID_REQUEST',
+      'The source is missing: use --from URL, or set ASSAY_SNAPSHOT_FROM.',
+    );
   }
   const place = optionalPullPlace(from, '--from');
   if (place === null) throw new AssayError('INVALID_REQUEST', '--from is empty.');

@@ -30,7 +30,10 @@ function methodsFrom(text: string): readonly TaintMethod[] {
   if (text === 'all') return TAINT_METHODS;
   const method = TAINT_METHODS.find((known) => known === text);
   if (method) return [method];
-  throw new AssayError('INVALID_REQUEST', `--method: must be one of all, ${TAINT_METHODS.join(', ')} (got '${text}').`);
+  throw new AssayError(
+    'INVALID_REQUEST',
+    `--method: must be one of all, ${TAINT_METHODS.join(', ')} (got '${text}').`,
+  );
 }
 
 /** Parses `txid:n`, or an address for all outputs that it received, or that it held after a block. */
@@ -45,8 +48,7 @@ function seedsFrom(
     if (output) return [{ txid: (output[1] as string).toLowerCase(), n: Number(output[2]) }];
     const { key } = parseAddress(chain, text, 'output');
     const seeds = reader.outputsOf(chain, key, at);
-    if (seeds.length === 0)
-      throw new AssayError('NOT_FOUND', `output: no output of ${text} was paid.`);
+    if (seeds.length === 0) throw new AssayError('NOT_FOUND', `output: no output of ${text} was paid.`);
     return [...seeds];
   });
 }
@@ -65,7 +67,8 @@ function* linesOf(chain: ChainId, taint: NamedTaintAnswer): Generator<string> {
   if (taint.shielded > 0n) yield `  ${coins(chain, taint.shielded)} left into a shielded pool.`;
   if (taint.unresolved > 0)
     yield `  ${taint.unresolved} transactions have unknown inputs, which were treated as clean.`;
-  if (taint.truncated) yield `  The budget of ${taint.truncated.toLowerCase()} was reached. The result is incomplete.`;
+  if (taint.truncated)
+    yield `  The budget of ${taint.truncated.toLowerCase()} was reached. The result is incomplete.`;
   const rows = taint.outputs
     .slice(0, SHOWN)
     .map(({ txid, n, address, tainted, end }) => [
