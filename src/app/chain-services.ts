@@ -262,7 +262,7 @@ export function openChainParts(config: Config, { once, clock, log }: ChainPartsD
     if (url === undefined)
       throw new AssayError(
         'INVALID_REQUEST',
-        `--to: names no server, and ASSAY_GRAPH_STORE_${chain} is not set.`,
+        `--to: no server given, and ASSAY_GRAPH_STORE_${chain} is not set.`,
         {
           field: 'to',
         },
@@ -271,7 +271,7 @@ export function openChainParts(config: Config, { once, clock, log }: ChainPartsD
     if (!existsSync(path))
       throw new AssayError(
         'NOT_READY',
-        `No transfer of ${chain} is stored. Read some with \`assay ingest\` first.`,
+        `No transfer of ${chain} is stored. Run \`assay ingest\` first.`,
       );
     const [{ pushChain }, { openRedis, parseRedisUrl }] = await Promise.all([
       import('../graph/remote/push.ts'),

@@ -154,12 +154,12 @@ function requireWhole(roles: readonly Role[], { graphChains }: Config): void {
   const refuse = (field: string, what: string): AssayError =>
     new AssayError(
       'INVALID_CONFIG',
-      `${field} ${what}: without ASSAY_REDIS_URL this process is the only one.`,
+      `${field} ${what}: needs ASSAY_REDIS_URL, because without it this process is the only node.`,
       { field },
     );
   if (roles.length < ROLES.length)
     throw refuse('ASSAY_ROLES', `leaves out ${ROLES.filter((role) => !roles.includes(role)).join(', ')}`);
-  if (graphChains !== 'all') throw refuse('ASSAY_GRAPH_CHAINS', 'leaves chains to others');
+  if (graphChains !== 'all') throw refuse('ASSAY_GRAPH_CHAINS', 'leaves chains to other nodes');
 }
 
 /**
@@ -194,7 +194,7 @@ export async function joinNodes(
     .live()
     .filter(({ facts: { jobsFolder: name = folderName } }) => name !== folderName);
   if (folderName !== null && strangers.length > 0) {
-    const sentence = `ASSAY_JOBS_DIR: ${jobsFolder} is not the folder of jobs of ${strangers.map(({ id }) => id).join(', ')}: all nodes with the roles api and worker share one.`;
+    const sentence = `ASSAY_JOBS_DIR: ${jobsFolder} is not the folder of jobs of ${strangers.map(({ id }) => id).join(', ')}: all nodes with the roles api and worker must share one.`;
     if (config.jobsDir !== null) {
       // Otherwise the other nodes would report, for a day, chains that only this node was to hold as unavailable.
       await roster.forget();
@@ -215,7 +215,7 @@ export async function joinNodes(
     void leases
       .look(LEASED_STORES)
       .catch((error: unknown) =>
-        log.debug({ error: messageOf(error) }, 'The holders of leases are not known at the moment.'),
+        log.debug({ error: messageOf(error) }, 'The holders of leases are currently unknown.'),
       );
   lookAtLeases();
   const leasesLook = setInterval(lookAtLeases, LEASES_LOOK_MS);

@@ -102,7 +102,7 @@ function sourceOf(keys: LiveFile | null): string | null {
 }
 
 const BEING_FILLED =
-  'Redis is being filled by `assay redis fill` or `assay redis restore`, or that was interrupted: the same command on that machine brings it to its end.';
+  'Redis is being filled by `assay redis fill` or `assay redis restore`, or that was interrupted. Run the same command again on that machine to complete it.';
 
 /** Returns true if this folder has since been used by a node: its standalone files are then outdated. */
 const wasOfNode = async (dataDir: string): Promise<boolean> =>
@@ -136,13 +136,13 @@ export async function requireFilled(
   if (format === null)
     throw new AssayError(
       'INVALID_CONFIG',
-      `ASSAY_REDIS_URL names a Redis without accounts, and ${path} has those of a machine that was alone: take them over with \`assay redis fill\`, or begin without them by moving that file elsewhere.`,
+      `The Redis of ASSAY_REDIS_URL has no accounts, but ${path} has those of a standalone machine. Copy them with \`assay redis fill\`, or move that file elsewhere to start without them.`,
       { field: 'ASSAY_REDIS_URL' },
     );
   if (mark?.source !== source)
     log.warn(
       { file: path },
-      'This folder has accounts of a machine that was alone, which are not those of the Redis: no node reads them.',
+      'This folder has accounts of a standalone machine. They differ from those of the Redis, and no node reads them.',
     );
 }
 
@@ -179,7 +179,7 @@ export function requireUnused(files: readonly LiveFile[]): void {
     if (pid !== undefined)
       throw new AssayError(
         'STORE_BUSY',
-        `Process ${pid} uses ${file.path}: stop the server of this folder, and every command beside it.`,
+        `Process ${pid} uses ${file.path}. Stop the server of this folder, and every other command that uses it.`,
       );
   }
 }
@@ -187,7 +187,7 @@ export function requireUnused(files: readonly LiveFile[]): void {
 const holds = (what: string): AssayError =>
   new AssayError(
     'INVALID_REQUEST',
-    `Redis holds an installation already (${what}), and only an empty one is filled: name another Redis, or another ?prefix= in ASSAY_REDIS_URL.`,
+    `Redis already contains an installation (${what}). Only an empty Redis can be filled: use another Redis, or another ?prefix= in ASSAY_REDIS_URL.`,
     { field: 'ASSAY_REDIS_URL' },
   );
 
@@ -227,11 +227,11 @@ export async function fillRedis(
     const keys = sources.stores.find(({ store }) => store.name === 'keys')?.file ?? null;
     const source = sourceOf(keys);
     if (source === null)
-      throw new AssayError('NOT_FOUND', `${dataDir} has no accounts of a machine that was alone.`);
+      throw new AssayError('NOT_FOUND', `${dataDir} has no accounts of a standalone machine.`);
     if (await wasOfNode(dataDir))
       throw new AssayError(
         'INVALID_REQUEST',
-        `${dataDir} was of a node with a Redis since, and its files are of the time before: restore that Redis from its backup, or with \`assay redis restore --from-replica\`. To take the old state all the same, move ${join(dataDir, 'accounts', 'replicas')} elsewhere.`,
+        `${dataDir} has been used by a node with a Redis since, and its files are older: restore that Redis from its backup, or with \`assay redis restore --from-replica\`. To use the old state anyway, move ${join(dataDir, 'accounts', 'replicas')} elsewhere.`,
       );
     requireUnused(sources.files);
     // Checked before the lease, which writes: a Redis that is rejected must not be changed.
@@ -261,7 +261,7 @@ export async function asOnlyWriter<T>(
     if (lease === null)
       throw new AssayError(
         'STORE_BUSY',
-        'Redis is being filled by another process, or one that ended within the last seconds: let it end.',
+        'Redis is being filled by another process, or by one that ended a few seconds ago. Wait until it has ended.',
       );
     try {
       const begun = isoTime(clock.now());
@@ -272,7 +272,7 @@ export async function asOnlyWriter<T>(
     }
   } catch (error) {
     if (error instanceof AssayError || (error instanceof Error && error.name !== 'ReplyError')) throw error;
-    throw new AssayError('NOT_READY', `Redis refuses to be filled: ${messageOf(error)}`, { cause: error });
+    throw new AssayError('NOT_READY', `Redis cannot be filled: ${messageOf(error)}`, { cause: error });
   }
 }
 
@@ -288,7 +288,7 @@ export function requireUnchanged(files: readonly LiveFile[], asOf: readonly numb
     if (file.lastTransaction() !== asOf[at])
       throw new AssayError(
         'STORE_BUSY',
-        `${file.path} was written to meanwhile: stop whatever uses this folder, and fill Redis again.`,
+        `${file.path} was changed meanwhile. Stop every process that uses this folder, and fill Redis again.`,
       );
 }
 
@@ -308,7 +308,7 @@ export async function begunBefore(redis: RedisStore, source: string): Promise<Fi
   if (found.state === 'whole' || (await formatOf(redis, 'keys')) === String(KEYS_FORMAT))
     throw holds(`filled from ${ofWhom} on ${found.begun}`);
   if (found.source !== source)
-    throw holds(`a filling from ${ofWhom} that has not ended, begun ${found.begun}`);
+    throw holds(`an incomplete fill from ${ofWhom}, begun ${found.begun}`);
   return found;
 }
 

@@ -52,7 +52,7 @@ async function stateOfFolder(dataDir: string): Promise<FolderState> {
     hasReplicas = true;
     if (installation !== null && state.installation !== null && state.installation.id !== installation.id)
       throw refuse(
-        `the replicas below ${dataDir} are of two installations, ${installation.id} and ${state.installation.id}. Move those of one elsewhere.`,
+        `the replicas below ${dataDir} belong to two installations, ${installation.id} and ${state.installation.id}. Move the replicas of one of them elsewhere.`,
       );
     installation ??= state.installation;
   }
@@ -84,7 +84,7 @@ async function sharesKeys(dataDir: string, redis: RedisStore): Promise<boolean> 
 
 const otherThan = (dataDir: string, own: string, found: string): AssayError =>
   refuse(
-    `Redis holds the installation ${found}, and the replicas below ${dataDir} are of ${own}. The replicas were left as they are: name the Redis of their installation, or move them elsewhere to join this one.`,
+    `Redis contains the installation ${found}, and the replicas below ${dataDir} are of ${own}. The replicas are unchanged. Set ASSAY_REDIS_URL to the Redis of their installation, or move them elsewhere to join this one.`,
   );
 
 /** Determines the name for a Redis without one; returns null if Redis is empty. Rejects with INVALID_CONFIG, NOT_READY. */
@@ -104,7 +104,7 @@ async function nameWithout(
     // The shard of the Redis Cluster that held the name was lost.
     if (marks.size === 1 && installation?.id === mark) return nameInstallation(redis, installation);
     throw refuse(
-      `Redis has lost the name of its installation, and its stores are of ${[...marks].join(', ')}: start a node that has replicas of it first, or restore Redis from its backup.`,
+      `Redis has lost the id of its installation, and its stores belong to ${[...marks].join(', ')}: start a node that has replicas of it first, or restore Redis from its backup.`,
     );
   }
   if (!hasStores) return null;
@@ -116,7 +116,7 @@ async function nameWithout(
     redis,
     newInstallation((count) => random.bytes(count), isoTime(clock.now()), false),
   );
-  log.info({ installation: named.id, hasReplicas }, 'the installation was given its id');
+  log.info({ installation: named.id, hasReplicas }, 'installation id assigned');
   return named;
 }
 
@@ -141,13 +141,13 @@ export async function enterInstallation(
         `Redis is empty, and this node has replicas${folder.installation === null ? '' : ` of the installation ${folder.installation.id}`}: restore Redis from its backup, or from the newest replica with \`assay redis restore --from-replica\`.`,
       );
     throw refuse(
-      'Redis is empty. If it was lost, restore it; if it is new, begin an installation in it with `assay redis found`, once.',
+      'Redis is empty. If its data was lost, restore it. If it is new, create an installation in it once with `assay redis found`.',
     );
   }
   if (folder.installation !== null && folder.installation.id !== named.id)
     throw otherThan(dataDir, folder.installation.id, named.id);
   if (folder.hasReplicas && folder.installation === null && !(await sharesKeys(dataDir, redis)))
-    throw otherThan(dataDir, 'another one, which has no id', named.id);
+    throw otherThan(dataDir, 'another installation, which has no id', named.id);
   await markStores(redis, named, STORE_NAMES);
   return named;
 }
@@ -168,7 +168,7 @@ export async function foundInstallation(
   if ((await stateOfFolder(dataDir)).hasReplicas)
     throw new AssayError(
       'INVALID_REQUEST',
-      `${dataDir} has replicas of an installation: put them back into Redis with \`assay redis restore --from-replica\`, or move them elsewhere to begin without them.`,
+      `${dataDir} has replicas of an installation. Restore Redis from them with \`assay redis restore --from-replica\`, or move them elsewhere to start without them.`,
     );
   const own = newInstallation((count) => random.bytes(count), isoTime(clock.now()));
   const named = await nameInstallation(redis, own);

@@ -58,7 +58,7 @@ function installationOfAll(dataDir: string, replicas: readonly Replica[]): Insta
   const found = replicas.map(({ state }) => state.installation).filter((one) => one !== null);
   const [first = null] = found;
   if (found.some(({ id }) => id !== first?.id))
-    throw new AssayError('INVALID_REQUEST', `The replicas below ${dataDir} are of two installations.`);
+    throw new AssayError('INVALID_REQUEST', `The replicas below ${dataDir} belong to two installations.`);
   return first;
 }
 
@@ -78,7 +78,7 @@ export async function restoreRedis(
   const replicas = await openReplicas(dataDir);
   try {
     if (!replicas.some(({ store }) => store.name === 'keys'))
-      throw new AssayError('NOT_FOUND', `${dataDir} has no replica of keys: name the folder of a node.`);
+      throw new AssayError('NOT_FOUND', `${dataDir} has no replica of the keys. Set ASSAY_DATA_DIR to the folder of a node.`);
     const installation = installationOfAll(dataDir, replicas);
     const keys = replicas.find(({ store }) => store.name === 'keys') as Replica;
     const source = `replica ${installation?.id ?? keys.state.last}`;

@@ -21,7 +21,8 @@ import { priced } from '../chains/prices/priced.ts';
 import { pricesFolderOf } from '../chains/prices/table.ts';
 import { CHAINS } from '../chains/registry.ts';
 import type { FillReport, FillRequest, Parts, Served, SharedState } from '../cli/parts.ts';
-import { type Config, SETTINGS } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
+import { SETTINGS } from '../config/settings.ts';
 import { buildExposureIndex } from '../exposure/build.ts';
 import { createInputs } from '../exposure/facts.ts';
 import { createExposureReader, isStoredIn, positionIn } from '../exposure/reader.ts';
@@ -344,7 +345,7 @@ export function openParts(config: Config, version: string): Parts {
     } catch (error) {
       // A server that restarts on a full disk serves the snapshot that was published before.
       if (!isStorageFull(error) || currentSnapshot(snapshotsFolder) === null) throw error;
-      log.error({ err: error }, 'labels and names were not brought up to date: the disk is full');
+      log.error({ err: error }, 'labels and names not updated: the disk is full');
     }
   }
 
@@ -467,7 +468,7 @@ export function openParts(config: Config, version: string): Parts {
   /** Returns the dependencies of commands that run on an empty Redis. */
   async function redisToFill() {
     if (redis === null || redisSettings === null)
-      throw new AssayError('INVALID_CONFIG', 'ASSAY_REDIS_URL names no Redis.', { field: 'ASSAY_REDIS_URL' });
+      throw new AssayError('INVALID_CONFIG', 'ASSAY_REDIS_URL is not set.', { field: 'ASSAY_REDIS_URL' });
     await redis().checkThere('ASSAY_REDIS_URL');
     if (!redisSettings.mayLose) await redis().checkKeeps();
     return { redis: redis(), clock, random: systemRandom, log };
@@ -537,7 +538,7 @@ export function openParts(config: Config, version: string): Parts {
       return await begin(roles, begun);
     } catch (error) {
       // A node that failed to start must leave the cluster and free its port.
-      await end(begun).catch((reason: unknown) => log.error({ err: reason }, 'a start was not undone whole'));
+      await end(begun).catch((reason: unknown) => log.error({ err: reason }, 'startup rollback failed'));
       throw error;
     }
   }

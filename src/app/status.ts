@@ -97,11 +97,11 @@ function withStores(readiness: Readiness, { roles, stores }: Telling): Readiness
       if (isRefusing)
         reasons.set(
           'away',
-          'This node has not heard from Redis for a second, and refuses every request with a key.',
+          'This node has had no response from Redis for a second. It rejects every request with a key.',
         );
     } else if (found.kind === 'full') {
       // All other stores still serve reads from their replica.
-      if (isRefusing) reasons.set('full', `${found.message} It refuses every request with a key until then.`);
+      if (isRefusing) reasons.set('full', `${found.message} Until then it rejects every request with a key.`);
     } else reasons.set(found.kind, reasons.get(found.kind) ?? found.message);
   }
   if (reasons.size === 0) return readiness;
@@ -160,12 +160,12 @@ function monitoringGauges(watching: () => Monitoring | null, clock: Clock): read
   return [
     {
       name: 'assay_monitoring_wallets',
-      help: 'Wallets that are watched.',
+      help: 'Watched wallets.',
       value: () => watching()?.listener.watched ?? 0,
     },
     {
       name: 'assay_monitoring_following',
-      help: 'Whether a chain that is watched is followed (1) or waits for its node (0).',
+      help: '1 if a watched chain is followed; 0 if it waits for its node.',
       label: 'chain',
       value: ofChains(({ state }) => (state === 'FOLLOWING' ? 1 : 0)),
     },
@@ -185,12 +185,12 @@ function monitoringGauges(watching: () => Monitoring | null, clock: Clock): read
     },
     {
       name: 'assay_deliveries_waiting',
-      help: 'Messages that wait for a first or a further attempt.',
+      help: 'Messages waiting for a delivery attempt.',
       value: () => watching()?.service.store.outbox.waitingCount() ?? 0,
     },
     {
       name: 'assay_alert_streams',
-      help: 'Live streams that are open.',
+      help: 'Open live streams.',
       value: () => watching()?.service.streams.size ?? 0,
     },
   ];
@@ -201,12 +201,12 @@ function jobGauges(jobs: () => OpenBulkJobs | null): readonly Gauge[] {
   return [
     {
       name: 'assay_jobs_open',
-      help: 'Bulk jobs that this process works or has in its queue.',
+      help: 'Bulk jobs of this process, running or queued.',
       value: () => jobs()?.scheduler.jobs ?? 0,
     },
     {
       name: 'assay_job_chunks_running',
-      help: 'Chunks of bulk jobs that are worked now.',
+      help: 'Chunks of bulk jobs being processed.',
       value: () => jobs()?.scheduler.chunks ?? 0,
     },
   ];
@@ -220,13 +220,13 @@ function storeGauges(stores: Telling['stores']): readonly Gauge[] {
   return [
     {
       name: 'assay_store_version',
-      help: 'Number of the last write set of a store that nodes share, as this node has it.',
+      help: 'Version of a shared store on this node: the number of its last write set.',
       label: 'store',
       value: ofStores(({ version }) => version()),
     },
     {
       name: 'assay_store_current',
-      help: 'Whether this node has heard of a shared store within the last second (1) or not (0).',
+      help: '1 if this node received an update or heartbeat of a shared store within the last second; otherwise 0.',
       label: 'store',
       value: ofStores(({ isCurrent }) => (isCurrent() ? 1 : 0)),
     },
@@ -245,19 +245,19 @@ function leaseGauges({ leases, clock }: Telling): readonly Gauge[] {
   return [
     {
       name: 'assay_lease_held',
-      help: 'Whether a node holds a lease that was ever taken (1) or none does (0).',
+      help: '1 if a node holds the lease; 0 if none does.',
       label: 'lease',
       value: ofLeases(({ holder }) => (holder === null ? 0 : 1)),
     },
     {
       name: 'assay_lease_here',
-      help: 'Whether this node holds a lease (1) or not (0).',
+      help: '1 if this node holds the lease; otherwise 0.',
       label: 'lease',
       value: ofLeases(({ isHere }) => (isHere ? 1 : 0)),
     },
     {
       name: 'assay_lease_held_seconds',
-      help: 'Time since the node that holds a lease took it; begins again when another one takes it over.',
+      help: 'Time since the holder of a lease took it; restarts when another node takes it over.',
       label: 'lease',
       value: ofLeases(({ holder, sinceMs }) =>
         holder === null ? null : Math.max(0, clock.now() - sinceMs) / 1_000,
@@ -272,27 +272,27 @@ export function gaugesOf(telling: Telling): readonly Gauge[] {
   return [
     {
       name: 'assay_ready',
-      help: 'Whether /ready of this node answers 200 (1) or 503 (0).',
+      help: '1 if /ready returns 200; 0 if it returns 503.',
       value: () => (readinessOf(telling).ready ? 1 : 0),
     },
     {
       name: 'assay_redis_replicas_missing',
-      help: 'Whether too few replicas of Redis follow to acknowledge what is written (1) or not (0).',
+      help: '1 if too few replicas of Redis are connected to acknowledge writes; otherwise 0.',
       value: () => (telling.redisProblem() === null ? 0 : 1),
     },
     {
       name: 'assay_nodes',
-      help: 'Nodes of this installation that are there now, this one among them.',
+      help: 'Current nodes of this installation, including this one.',
       value: nodes,
     },
     {
       name: 'assay_pool_tasks',
-      help: 'Tasks of the worker pool that wait or run.',
+      help: 'Tasks of the worker pool, waiting or running.',
       value: () => pool.pending,
     },
     {
       name: 'assay_labels_real',
-      help: 'Labels of the published snapshot, synthetic ones not counted.',
+      help: 'Labels of the published snapshot without synthetic ones.',
       value: () => labels.current.meta.real.labels,
     },
     {
@@ -302,18 +302,18 @@ export function gaugesOf(telling: Telling): readonly Gauge[] {
     },
     {
       name: 'assay_sanctions_list_age_seconds',
-      help: 'Time since a sanctions list was last known to be the newest; lists that were never loaded are missing.',
+      help: 'Time since the last successful check of a sanctions list. Lists that were never loaded have no value.',
       label: 'list',
       value: () => listAges(freshness(), clock),
     },
     {
       name: 'assay_snapshot_behind_seconds',
-      help: 'Since when a node that pulls its labels is behind its publisher or does not hear of it; 0 where it is not.',
+      help: 'Time for which a node that pulls its labels has been behind its publisher or out of contact; 0 if it is up to date.',
       value: () => behindSeconds(travel()?.state ?? null, clock.now()),
     },
     {
       name: 'assay_storage_refused',
-      help: 'Stores and folders that refuse writes now, as on a full disk.',
+      help: 'Stores and folders that currently reject writes, for example because the disk is full.',
       value: () => refusedNow().length,
     },
     ...monitoringGauges(telling.watching, clock),

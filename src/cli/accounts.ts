@@ -13,7 +13,7 @@ interface JsonOption {
 function planFrom(text: string): PlanName {
   const plan = PLAN_NAMES.find((known) => known === text.toUpperCase());
   if (plan) return plan;
-  throw new AssayError('INVALID_REQUEST', `'${text}' is none of the plans ${PLAN_NAMES.join(', ')}.`);
+  throw new AssayError('INVALID_REQUEST', `plan: must be one of ${PLAN_NAMES.join(', ')} (got '${text}').`);
 }
 
 /** Reads the first line of the input. A password on the command line would be visible in the list of processes. */
@@ -28,14 +28,12 @@ async function lineFrom(input: NodeJS.ReadableStream): Promise<string> {
 
 /** Adds `assay accounts`. */
 export function addAccountsCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
-  const accounts = program
-    .command('accounts')
-    .description('create, list, disable and write to the accounts of people');
+  const accounts = program.command('accounts').description('manage the accounts of people');
 
   accounts
     .command('create')
-    .description('make an account; its password is the first line of standard input')
-    .requiredOption('--email <address>', 'mail address, which counts as confirmed')
+    .description('create an account; its password is the first line of standard input')
+    .requiredOption('--email <address>', 'email address; it counts as verified')
     .option('--plan <plan>', `one of ${PLAN_NAMES.join(', ')}`, 'FREE')
     .option('--json', 'answer as JSON')
     .action(async (options: JsonOption & { email: string; plan: string }) => {
@@ -75,8 +73,8 @@ export function addAccountsCommand(program: Command, terminal: Terminal, parts: 
       .command(name)
       .description(
         disabled
-          ? 'refuse all keys and sessions of an account; a running server does so from its next request on'
-          : 'take the keys and logins of an account again',
+          ? 'disable an account: its keys and sessions are rejected from the next request on'
+          : 'enable an account again',
       )
       .argument('<account>', 'id of the account')
       .option('--json', 'answer as JSON')
@@ -88,8 +86,8 @@ export function addAccountsCommand(program: Command, terminal: Terminal, parts: 
 
   accounts
     .command('notify')
-    .description('write a mail to every account that is not disabled; its text is standard input')
-    .requiredOption('--subject <text>', 'subject of the mail')
+    .description('send an email to every account that is not disabled; its text is standard input')
+    .requiredOption('--subject <text>', 'subject of the email')
     .option('--json', 'answer as JSON')
     .action(async (options: JsonOption & { subject: string }) => {
       let text = '';
@@ -97,11 +95,11 @@ export function addAccountsCommand(program: Command, terminal: Terminal, parts: 
       if (text.trim() === '')
         throw new AssayError(
           'INVALID_REQUEST',
-          'The text of the mail is empty; it is read from standard input.',
+          'The text of the email is empty. It is read from standard input.',
         );
       const report = await parts().people().notify(options.subject, text);
       answer(terminal, options.json ?? false, report, () => [
-        `${report.sent} mails were taken by the mail server.`,
+        `${report.sent} emails were accepted by the mail server.`,
         ...report.failed.map((email) => `not taken: ${email}`),
       ]);
     });
@@ -111,9 +109,9 @@ export function addAccountsCommand(program: Command, terminal: Terminal, parts: 
 export function addPlanCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   program
     .command('plan')
-    .description('the plan of an account')
+    .description('manage plans of accounts')
     .command('set')
-    .description('give an account another plan; a running server knows of it at once')
+    .description('change the plan of an account; effective in a running server at once')
     .argument('<account>', 'id of the account')
     .argument('<plan>', PLAN_NAMES.join(', '))
     .option('--json', 'answer as JSON')
@@ -130,11 +128,11 @@ const SHOWN_DEFAULT = '20';
 
 /** Adds `assay audit`. */
 export function addAuditCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
-  const audit = program.command('audit').description('read and check the log of who changed what');
+  const audit = program.command('audit').description('show and verify the audit log');
 
   audit
     .command('verify')
-    .description('check that no entry was changed, removed or inserted')
+    .description('verify that no entry was changed, removed or inserted')
     .option('--json', 'answer as JSON')
     .action(async (options: JsonOption) => {
       const report = await parts().audit().verify();
@@ -147,8 +145,8 @@ export function addAuditCommand(program: Command, terminal: Terminal, parts: () 
 
   audit
     .command('show')
-    .description('the newest entries, newest first')
-    .option('--limit <count>', 'how many', SHOWN_DEFAULT)
+    .description('show the newest entries, newest first')
+    .option('--limit <count>', 'number', SHOWN_DEFAULT)
     .option('--json', 'answer as JSON')
     .action((options: JsonOption & { limit: string }) => {
       const limit = /^\d{1,5}$/.test(options.limit) ? Number(options.limit) : 0;

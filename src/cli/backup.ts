@@ -10,18 +10,16 @@ import { createProgress, megabytes } from './progress.ts';
 export function addBackupCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   program
     .command('backup')
-    .description(
-      'copy all state to a folder while it is served and written; to restore, see docs/OPERATIONS.md',
-    )
-    .argument('<folder>', 'a folder that is missing or empty')
-    .option('--verify', 'read the backup in the folder from end to end instead')
+    .description('back up all state while it is served and written; to restore, see docs/OPERATIONS.md')
+    .argument('<folder>', 'a folder that does not exist or is empty')
+    .option('--verify', 'verify the backup in the folder instead: read every byte')
     .option('--json', 'answer as JSON')
     .action(async (text: string, options: { verify?: boolean; json?: boolean }) => {
       const folder = resolve(text);
       if (options.verify === true) {
         const found = await verifyBackup(folder, terminal.signal);
         return answer(terminal, options.json ?? false, found, () => [
-          `The backup of ${found.takenAt} is sound: ${found.files} files, ${megabytes(found.bytes)}, ` +
+          `The backup of ${found.takenAt} is intact: ${found.files} files, ${megabytes(found.bytes)}, ` +
             `${found.entries} entries of ${found.environments} stores.`,
         ]);
       }

@@ -146,7 +146,7 @@ async function jobIn(response: Dispatcher.ResponseData): Promise<JobView> {
   } catch {
     // Not JSON, so not a response of this API.
   }
-  throw new AssayError('SOURCE_UNAVAILABLE', 'What the server answered tells of no job.');
+  throw new AssayError('SOURCE_UNAVAILABLE', 'The response of the server contains no job.');
 }
 
 /**
@@ -212,7 +212,7 @@ async function send(
     if (!(error instanceof Passing) || input !== null) throw error;
     throw new AssayError(
       'SOURCE_UNAVAILABLE',
-      `${error.message} (after ${sent} bytes were sent; nothing was begun, unless GET /jobs lists it).`,
+      `${error.message} (after ${sent} bytes were sent; no job was created, unless GET /jobs lists it).`,
       { cause: error },
     );
   }
@@ -303,10 +303,7 @@ async function fetchResult(
   if (total === 0)
     throw new AssayError('INVALID_REQUEST', `The result of job ${job.id} was removed when it expired.`);
   if (held > total)
-    throw new AssayError(
-      'INVALID_FILE',
-      `What was fetched of job ${job.id} before is longer than its result.`,
-    );
+    throw new AssayError('INVALID_FILE', `The fetched part of job ${job.id} is longer than its result.`);
 
   const attempt = async (): Promise<void> => {
     moved = false;
@@ -316,7 +313,10 @@ async function fetchResult(
     const { 'content-range': range, etag: tag } = response.headers;
     if (response.statusCode !== 206 || range !== `bytes ${held}-${total - 1}/${total}`) {
       response.body.destroy();
-      throw new AssayError('SOURCE_UNAVAILABLE', `The result of job ${job.id} is not what it was any more.`);
+      throw new AssayError(
+        'SOURCE_UNAVAILABLE',
+        `The result of job ${job.id} has changed since it was fetched.`,
+      );
     }
     etag = typeof tag === 'string' ? tag : '';
     const chunks = response.body[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
@@ -344,7 +344,7 @@ async function fetchResult(
 export async function keyOfFile(path: string): Promise<string> {
   const key = (await readFile(path, 'utf8')).split(/\r?\n/, 1)[0]?.trim() ?? '';
   if (key === '')
-    throw new AssayError('INVALID_REQUEST', `--key-file: '${path}' holds no key in its first line.`);
+    throw new AssayError('INVALID_REQUEST', `--key-file: '${path}' has no key in its first line.`);
   return key;
 }
 
@@ -402,16 +402,19 @@ export async function runRemoteBulk(
     );
   } catch (error) {
     const output = options.output === null ? '' : ` --output ${options.output}`;
-    const how = `fetched by: assay bulk --remote ${options.url} --job ${id}${output}`;
+    const how = `fetch it with: assay bulk --remote ${options.url} --job ${id}${output}`;
     if (!terminal.signal.aborted) {
       if (id === null || !(error instanceof AssayError && error.code === 'SOURCE_UNAVAILABLE')) throw error;
-      throw new AssayError(error.code, `${error.message} What comes of job ${id} is ${how}`, {
+      throw new AssayError(error.code, `${error.message} If job ${id} was created, ${how}`, {
         cause: error,
       });
     }
     if (id === null)
-      throw new AssayError('INVALID_REQUEST', 'Interrupted before all was sent; nothing was begun.');
-    throw new AssayError('INVALID_REQUEST', `Interrupted. The job goes on; its result is ${how}`);
+      throw new AssayError(
+        'INVALID_REQUEST',
+        'Interrupted before the input was complete; no job was created.',
+      );
+    throw new AssayError('INVALID_REQUEST', `Interrupted. The job continues; ${how}`);
   } finally {
     progress.end();
     await sink?.close();

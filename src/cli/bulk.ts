@@ -41,7 +41,7 @@ const refuse = (sentence: string): AssayError => new AssayError('INVALID_REQUEST
 function oneOf<T extends string>(option: string, text: string, values: readonly T[]): T {
   const found = values.find((value) => value === text);
   if (found !== undefined) return found;
-  throw refuse(`${option}: '${text}' is none of ${values.join(', ')}.`);
+  throw refuse(`${option}: must be one of ${values.join(', ')} (got '${text}').`);
 }
 
 /** Chooses the format by the file name. Plain lines of addresses are CSV without a header. */
@@ -54,7 +54,7 @@ async function keyOf({ key, keyFile }: BulkOptions, ofSettings: string | null): 
   if (key !== undefined) return key;
   if (keyFile !== undefined) return keyOfFile(keyFile);
   if (ofSettings !== null) return ofSettings;
-  throw refuse('--remote needs an API key: in ASSAY_API_KEY, or in a file that --key-file names.');
+  throw refuse('--remote needs an API key: set ASSAY_API_KEY or --key-file.');
 }
 
 async function runRemotely(
@@ -64,7 +64,7 @@ async function runRemotely(
   apiKey: () => string | null,
 ): Promise<void> {
   if (options.threads !== undefined)
-    throw refuse('--threads: a server has its own; leave it out with --remote.');
+    throw refuse('--threads: not allowed with --remote, because the server has its own threads.');
   const progress = createProgress(terminal);
   await runRemoteBulk(
     {
@@ -86,8 +86,8 @@ async function runRemotely(
 
 async function runHere(options: BulkOptions, terminal: Terminal, parts: () => Parts): Promise<void> {
   const stray = REMOTE_ONLY.find((name) => options[name] !== undefined);
-  if (stray !== undefined) throw refuse(`${optionOf(stray)} is for a server; it needs --remote.`);
-  if (options.chain === undefined) throw refuse('--chain is missing: the chain that the addresses are of.');
+  if (stray !== undefined) throw refuse(`${optionOf(stray)} needs --remote.`);
+  if (options.chain === undefined) throw refuse('--chain is missing: the chain of the addresses.');
   const chain = parseChainId(options.chain, '--chain');
   const progress = createProgress(terminal);
   try {
@@ -116,7 +116,7 @@ async function runHere(options: BulkOptions, terminal: Terminal, parts: () => Pa
       `${result.lines} lines (${result.failed} no address) in ${result.seconds.toFixed(1)} s, ${perSecond} a second.\n`,
     );
     if (!result.complete)
-      throw refuse(`Interrupted after ${result.lines} lines; what was written is whole lines.`);
+      throw refuse(`Interrupted after ${result.lines} lines; the output contains only complete lines.`);
   } catch (error) {
     // If the reader has closed the pipe (`| head`), it has all the output that it wants.
     if (!(error instanceof AssayError) || error.code !== 'OUTPUT_CLOSED') throw error;
@@ -139,22 +139,22 @@ export function addBulkCommand(
   program
     .command('bulk')
     .description(
-      'answer the labels of every address of standard input, one a line, as NDJSON in the same order',
+      'look up the labels of addresses from standard input, one per line, as NDJSON in the same order',
     )
-    .option('--chain <chain>', 'the chain that the addresses are of; with --remote, of lines that name none')
-    .option('--threads <n>', 'threads to use (default: one a core)')
-    .option('--input <file>', 'read this file in place of standard input')
-    .option('--output <file>', 'write this file in place of standard output')
-    .option('--remote <url>', 'send it as a bulk job to the server there, and wait for the result')
+    .option('--chain <chain>', 'chain of the addresses; with --remote, of lines without a chain')
+    .option('--threads <n>', 'threads to use (default: one per core)')
+    .option('--input <file>', 'input file (default: standard input)')
+    .option('--output <file>', 'output file (default: standard output)')
+    .option('--remote <url>', 'send the input as a bulk job to this server, and wait for the result')
     .option('--kind <kind>', `with --remote: ${JOB_KINDS.join(', ')} (default: labels)`)
     .option(
       '--format <format>',
       `with --remote: ${JOB_FORMATS.join(', ')} (default: by the name of the file)`,
     )
     .option('--verdict', 'with --remote: add the verdict of the oracle to the labels of each address')
-    .option('--job <id>', 'with --remote: fetch the result of a job that was begun before')
+    .option('--job <id>', 'with --remote: fetch the result of an earlier job')
     .option('--key-file <file>', 'with --remote: file with the API key (default: ASSAY_API_KEY)')
-    .option('--key <key>', 'with --remote: the API key itself, which others can see in the list of processes')
+    .option('--key <key>', 'with --remote: the API key itself; visible in the process list')
     .action((options: BulkOptions) =>
       options.remote === undefined
         ? runHere(options, terminal, parts)

@@ -24,7 +24,7 @@ function utxoChainFrom(text: string): ChainId {
   if (chainOf(chain).family === 'utxo') return chain;
   throw new AssayError(
     'INVALID_REQUEST',
-    `chain: ${chain} keeps accounts, and only chains of outputs (BTC, LTC, …) have clusters.`,
+    `chain: ${chain} is a chain of accounts. Only chains of outputs (BTC, LTC, …) have clusters.`,
     { field: 'chain' },
   );
 }
@@ -34,22 +34,24 @@ function buildLines(build: ClusterBuild): readonly string[] {
   return [
     `${build.transactions} transactions of blocks ${build.firstBlock ?? '-'} to ${build.lastBlock ?? '-'}: ` +
       `${build.clusters} clusters of ${build.clustered} of ${build.addresses} addresses, the largest of ${build.largest}.`,
-    `CoinJoins left out: ${mixed.length === 0 ? 'none' : mixed.join(', ')}. Change merged: ${build.changeMerged}.`,
+    `CoinJoins excluded: ${mixed.length === 0 ? 'none' : mixed.join(', ')}. Change merged: ${build.changeMerged}.`,
     ...(build.completeHistory
       ? []
-      : ['The store does not begin with the chain: whether an address is new could not be told.']),
+      : [
+          'The store does not contain the first blocks of the chain, so it is not known which addresses were new.',
+        ]),
   ];
 }
 
 function labelLines(report: SpreadReport): readonly string[] {
   return [
     `${report.labels} labels for the members of ${report.spread} clusters; ${report.conflicts} clusters name several owners, ` +
-      `${report.superClusters} are too large to be believed.`,
+      `${report.superClusters} are too large to be plausible.`,
     ...report.conflictsListed.map(
       ({ clusterId, size, entities }) => `  ${clusterId} (${size} addresses): ${entities.join(', ')}`,
     ),
     report.dataset.status === 'unchanged'
-      ? 'The store held all of these labels already.'
+      ? 'The store already had all of these labels.'
       : 'Run `assay index build` to publish them.',
   ];
 }
@@ -58,16 +60,16 @@ function labelLines(report: SpreadReport): readonly string[] {
 export function addClusterCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   program
     .command('cluster')
-    .description('cluster the addresses of a UTXO chain and label members by what is known of others')
+    .description('cluster the addresses of a UTXO chain, and label members by the labels of others')
     .argument('<chain>', 'BTC, LTC, DOGE, DASH, ZEC, BCH or BSV')
-    .option('--labels-only', 'keep the clusters as they are, and only label their members again')
-    .option('--no-labels', 'build the clusters, and label nobody')
+    .option('--labels-only', 'keep the clusters, and only label their members again')
+    .option('--no-labels', 'build the clusters without labels')
     .option('--json', 'answer as JSON')
     .action(async (chainText: string, options: { labelsOnly?: boolean; labels: boolean; json?: boolean }) => {
       const chain = utxoChainFrom(chainText);
       const { signal } = terminal;
       if (options.labelsOnly && !options.labels)
-        throw new AssayError('INVALID_REQUEST', '--labels-only and --no-labels leave nothing to do.');
+        throw new AssayError('INVALID_REQUEST', '--labels-only and --no-labels cannot be combined.');
       const progress = createProgress(terminal);
       try {
         const opened = parts();
@@ -77,7 +79,7 @@ export function addClusterCommand(program: Command, terminal: Terminal, parts: (
           if (outputs.coverage(chain).transactions === 0)
             throw new AssayError(
               'NOT_READY',
-              `No transaction of ${chain} is stored. Read some with \`assay ingest\` first.`,
+              `No transaction of ${chain} is stored. Run \`assay ingest\` first.`,
             );
           build = await buildClusters(
             {

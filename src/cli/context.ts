@@ -52,7 +52,7 @@ export class ReportedFault extends Error {}
 
 function sentenceOf(error: unknown): string {
   if (error instanceof AssayError || isOfTheSystem(error)) return error.message;
-  if (error instanceof Error && error.name === 'AbortError') return 'Interrupted. What was finished stays.';
+  if (error instanceof Error && error.name === 'AbortError') return 'Interrupted. Completed work is kept.';
   return `unexpected error: ${messageOf(error)}`;
 }
 
@@ -87,6 +87,6 @@ export function wholeNumber(option: string, text: string, min: number, max: numb
   if (/^\d+$/.test(text) && value >= min && value <= max) return value;
   throw new AssayError(
     'INVALID_REQUEST',
-    `${option} is '${text}', but it must be a whole number from ${min} to ${max}.`,
+    `${option}: must be a whole number from ${min} to ${max} (got '${text}').`,
   );
 }

@@ -35,10 +35,10 @@ export function addCreditsCommand(program: Command, terminal: Terminal, parts: (
 
   credits
     .command('grant')
-    .description('give credits that do not expire; a running server knows of them at once')
+    .description('grant credits that do not expire; effective in a running server at once')
     .argument('<account>', "id of the account (the installation's own is 'local')")
-    .argument('<credits>', 'how many')
-    .option('--reason <text>', 'what the ledger says of it')
+    .argument('<credits>', 'number')
+    .option('--reason <text>', 'reason in the ledger')
     .option('--json', 'answer as JSON')
     .action(async (accountId: string, amount: string, options: { reason?: string; json?: boolean }) => {
       const entry = await book(parts(), {
@@ -52,10 +52,10 @@ export function addCreditsCommand(program: Command, terminal: Terminal, parts: (
 
   credits
     .command('adjust')
-    .description('correct a balance up or down, at most down to 0')
+    .description('correct a balance up or down; it cannot fall below 0')
     .argument('<account>', 'id of the account')
-    .argument('<credits>', 'how many, negative to take some')
-    .requiredOption('--reason <text>', 'what the ledger says of it')
+    .argument('<credits>', 'number; negative to remove credits')
+    .requiredOption('--reason <text>', 'reason in the ledger')
     .option('--json', 'answer as JSON')
     .action(async (accountId: string, amount: string, options: { reason: string; json?: boolean }) => {
       const entry = await book(parts(), {
@@ -69,7 +69,7 @@ export function addCreditsCommand(program: Command, terminal: Terminal, parts: (
 
   credits
     .command('show')
-    .description('the balance of an account, and what it is made of')
+    .description('show the balance of an account and its parts')
     .argument('<account>', 'id of the account')
     .option('--json', 'answer as JSON')
     .action(async (accountId: string, options: { json?: boolean }) => {

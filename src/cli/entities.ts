@@ -1,4 +1,4 @@
-/** `assay entities list`, `assay entities propose`: links between entities of labels and parties of sanctions lists. */
+/** `assay entities list`, `assay entities propose`: manage links between entities of labels and parties of sanctions lists. */
 import type { Command } from 'commander';
 import { isoTime } from '../base/clock.ts';
 import { type Designation, designationsOf } from '../labels/designations.ts';
@@ -161,11 +161,11 @@ const proposalLines = ({ links }: { readonly links: readonly ProposedLink[] }): 
 export function addEntitiesCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   const entities = program
     .command('entities')
-    .description('links between entities of labels and parties of sanctions lists');
+    .description('manage links between entities of labels and parties of sanctions lists');
 
   entities
     .command('list')
-    .description('the links that count, and what the lists say of each now')
+    .description('list the links in use, and the current listing of each')
     .option('--json', 'answer as JSON')
     .action((options: { json?: boolean }) => {
       answer(terminal, options.json ?? false, linkStatuses(parts()), statusLines);
@@ -173,7 +173,9 @@ export function addEntitiesCommand(program: Command, terminal: Terminal, parts: 
 
   entities
     .command('propose')
-    .description('designated organisations that have the name of an entity, as rows to review; applies none')
+    .description(
+      'propose links of designated organisations and entities of the same name, as rows to review; applies none',
+    )
     .option('--json', 'answer as JSON')
     .action(async (options: { json?: boolean }) => {
       const links = await proposals(parts(), terminal.clock);

@@ -47,11 +47,13 @@ function statusLines(rows: readonly ExposureIndexStatus[]): readonly string[] {
 
 /** Adds `assay exposure`. */
 export function addExposureCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
-  const exposure = program.command('exposure').description('the index of exposures that the oracle reads');
+  const exposure = program
+    .command('exposure')
+    .description('manage the exposure index, which the oracle reads');
 
   exposure
     .command('build')
-    .description('compute the exposure of all stored addresses; a running server takes the new index')
+    .description('compute the exposure of all stored addresses; a running server switches to the new index')
     .argument('[chains...]', 'default: every chain with stored transfers')
     .option('--json', 'answer as JSON')
     .action(async (names: readonly string[], options: { json?: boolean }) => {
@@ -61,7 +63,7 @@ export function addExposureCommand(program: Command, terminal: Terminal, parts: 
       if (chains.length === 0)
         throw new AssayError(
           'NOT_READY',
-          `No transfer of any of ${CHAINS.length} chains is stored. Read some with \`assay ingest\` first.`,
+          `No transfer of any of ${CHAINS.length} chains is stored. Run \`assay ingest\` first.`,
         );
       const progress = createProgress(terminal);
       const reports: BuildExposureReport[] = [];
@@ -75,7 +77,7 @@ export function addExposureCommand(program: Command, terminal: Terminal, parts: 
             await exposures.build(chain, {
               signal: terminal.signal,
               onProgress({ step, part }) {
-                if (isLeft()) throw new Error('The server that asked for the index is gone.');
+                if (isLeft()) throw new Error('The server that requested the index has ended.');
                 progress.update(`${chain} ${step}`, Math.round(part * PERCENT), PERCENT, '%');
               },
             }),
@@ -90,7 +92,7 @@ export function addExposureCommand(program: Command, terminal: Terminal, parts: 
 
   exposure
     .command('status')
-    .description('which chains have an index, and how far it is behind the stored transfers')
+    .description('show which chains have an index, and how far it is behind the stored transfers')
     .option('--json', 'answer as JSON')
     .action((options: { json?: boolean }) => {
       answer(terminal, options.json ?? false, parts().exposures.status(), statusLines);

@@ -61,9 +61,9 @@ export function addKytCommand(program: Command, terminal: Terminal, parts: () =>
     .command('kyt')
     .description('check a transfer: the sender and the receiver, or one address')
     .argument('<chain>', 'chain id, such as ETH')
-    .argument('<address>', 'the sender, or the one address')
-    .argument('[to]', 'the receiver')
-    .option('--direction <direction>', 'of one address: in, out or both')
+    .argument('<address>', 'sender, or the only address')
+    .argument('[to]', 'receiver')
+    .option('--direction <direction>', 'for one address: in, out or both')
     .option('--json', 'answer as JSON')
     .action(
       (
@@ -89,15 +89,15 @@ export function addKytCommand(program: Command, terminal: Terminal, parts: () =>
 export function addTraceCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   program
     .command('trace')
-    .description('trace where money came from and went, or the paths to another address')
+    .description('trace where money came from and where it went, or find the paths to another address')
     .argument('<chain>', 'chain id, such as ETH')
-    .argument('<address>', 'address in any form valid for the chain')
+    .argument('<address>', 'address in any valid form of the chain')
     .option('--direction <direction>', 'in, out or both', 'both')
     .option('--hops <n>', '1 to 3', '1')
     .option('--target <address>', 'find the paths to this address')
-    .option('--max-depth <n>', 'the most hops of a path, 1 to 7', '3')
-    .option('--time-respecting', 'only paths that money can have taken in the order of time')
-    .option('--cross-chain', 'follow deposits to bridges on the chains they lead to')
+    .option('--max-depth <n>', 'maximum hops of a path, 1 to 7', '3')
+    .option('--time-respecting', 'only paths whose transfers are in chronological order')
+    .option('--cross-chain', 'follow deposits to bridges onto their target chains')
     .option('--json', 'answer as JSON')
     .action(
       (

@@ -31,7 +31,7 @@ function linesOf(report: PushReport): readonly string[] {
   const { chain, kind, generation, version, transfers, addresses, records, checksum } = report;
   return [
     kind === 'unchanged'
-      ? `The server holds all of ${chain} already.`
+      ? `The server already has all of ${chain} already.`
       : `${kind === 'full' ? 'All' : 'What changed'} of ${chain} is pushed: ${report.written} records, ${report.writtenBytes} bytes written.`,
     `${transfers} transfers of ${addresses} addresses in ${records} records, checksum ${checksum} ` +
       `(generation ${generation}, version ${version}).`,
@@ -85,16 +85,14 @@ async function pushForEver(
 
 /** Adds `assay graph`. */
 export function addGraphCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
-  const graph = program.command('graph').description('the transfer graph of a chain in a server');
+  const graph = program.command('graph').description('manage transfer graphs that are stored in servers');
   graph
     .command('push')
-    .description(
-      'fill a Kvrocks or Redis with the transfers of a chain: all of them first, then what changed',
-    )
-    .argument('<chain>', 'the chain, as in ETH')
+    .description('push the transfers of a chain to a Kvrocks or Redis: first all of them, then changes')
+    .argument('<chain>', 'chain id, such as ETH')
     .option('--to <url>', 'Redis URL of the server; default: ASSAY_GRAPH_STORE_<CHAIN>')
-    .option('--full', 'push everything anew beside what is read, and switch to it when it is whole')
-    .option('--every <seconds>', 'go on, with so long a pause between two pushes')
+    .option('--full', 'push everything again beside the current data, and switch to it when it is complete')
+    .option('--every <seconds>', 'repeat, with this pause between two pushes')
     .option('--json', 'answer as JSON')
     .action((chain: string, options: PushCommandOptions) =>
       options.every === undefined

@@ -70,7 +70,7 @@ function nameImportLines(reports: readonly NameImportReport[]): readonly string[
       ),
     ]),
     ...reports.flatMap((report) => report.rejects.map(({ line, reason }) => `line ${line}: ${reason}`)),
-    'Run `assay index build` to publish what changed.',
+    'Run `assay index build` to publish the changes.',
   ];
 }
 
@@ -99,7 +99,7 @@ async function attestedCheck(
   if (lists.length === 0) {
     throw new AssayError(
       'INVALID_REQUEST',
-      `--checked: '${sourceText.slice(0, 32)}' carries no sanctions list; only sanctions lists have a check.`,
+      `--checked: '${sourceText.slice(0, 32)}' has no sanctions list. Only sanctions lists can be checked.`,
       { field: 'checked' },
     );
   }
@@ -123,19 +123,22 @@ async function attestedCheck(
 export function addImportCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   program
     .command('import')
-    .description("read files of a publisher's format into the store of labels (then: index build)")
+    .description('import files of a publisher into the label store (then run: index build)')
     .argument('<source>', [...IMPORT_SOURCES, ...OTHER_SOURCES].join(', '))
     .argument('<file...>', 'plain, .gz or .zip; files that belong together (the legacy CSV set) in one call')
-    .option('--published <date>', 'publication date of a list whose file does not say it (YYYY-MM-DD)')
+    .option('--published <date>', 'publication date of a list whose file does not contain it (YYYY-MM-DD)')
     .option(
       '--checked <date>',
-      'sanctions lists: date (UTC) on which the publisher was asked and these files were its newest',
+      'sanctions lists: date (UTC) of a check at which these files were the newest of their publisher',
     )
     .option('--by <name>', 'with --checked: person who checked; recorded in the audit log')
     .option('--force', 'accept a list that would delist more than half of its parties')
-    .option('--map <pairs>', 'own: field=column,… where the columns have other names')
-    .option('--dataset <name>', 'name of the dataset, in place of the one the source gives it')
-    .option('--whole', 'registers: the file carries its registers whole, so that a firm it lacks is off them')
+    .option('--map <pairs>', 'own: field=column,… if the columns have other names')
+    .option('--dataset <name>', 'name of the dataset (default: given by the source)')
+    .option(
+      '--whole',
+      'registers: the file is complete, so a firm that is not in it was removed from the register',
+    )
     .option('--json', 'answer as JSON')
     .action(
       async (
@@ -206,8 +209,8 @@ export function addImportCommand(program: Command, terminal: Terminal, parts: ()
           answer(terminal, options.json ?? false, report, () => [
             ...importLines(report.datasets),
             report.changed
-              ? 'Run `assay index build` to publish what changed.'
-              : 'The store held all of this already.',
+              ? 'Run `assay index build` to publish the changes.'
+              : 'The store already had all of it.',
           ]);
         } finally {
           progress.end();

@@ -55,8 +55,8 @@ export function addIndexCommand(program: Command, terminal: Terminal, parts: () 
 
   index
     .command('build')
-    .description('build a snapshot of the store of labels and publish it; a running server swaps to it')
-    .option('--force', 'build even where nothing has changed')
+    .description('build a snapshot of the label store and publish it; a running server switches to it')
+    .option('--force', 'build even if nothing has changed')
     .option('--json', 'answer as JSON')
     .action(async (options: { force?: boolean; json?: boolean }) => {
       const progress = createProgress(terminal);
@@ -76,7 +76,7 @@ export function addIndexCommand(program: Command, terminal: Terminal, parts: () 
         const names = await opened.buildNames();
         progress.end();
         answer(terminal, options.json ?? false, { ...report, names }, ({ meta }) => [
-          ...(meta === null ? ['The published snapshot holds all of this already.'] : metaLines(meta)),
+          ...(meta === null ? ['The published snapshot already has all of it.'] : metaLines(meta)),
           ...(names.meta
             ? [`names: ${names.meta.names} names of ${names.meta.entities} listed parties`]
             : []),
@@ -88,7 +88,7 @@ export function addIndexCommand(program: Command, terminal: Terminal, parts: () 
 
   index
     .command('stats')
-    .description('what the published snapshot holds, real and synthetic apart')
+    .description('describe the published snapshot; synthetic labels are counted separately')
     .option('--json', 'answer as JSON')
     .action(async (options: { json?: boolean }) => {
       answer(terminal, options.json ?? false, await readIndexStats(parts().snapshotsFolder), statsLines);
@@ -107,15 +107,15 @@ export function addIndexCommand(program: Command, terminal: Terminal, parts: () 
           `No label index was built yet in ${root}. Run 'assay index build'.`,
         );
       answer(terminal, options.json ?? false, await assertSound(path), (report) => [
-        `Snapshot ${report.dataVersion} is sound: ${report.addresses} addresses, ${report.templates} label templates.`,
+        `Snapshot ${report.dataVersion} is intact: ${report.addresses} addresses, ${report.templates} label templates.`,
       ]);
     });
 
   index
     .command('synth')
-    .description('add deterministic synthetic labels, for load tests; counted apart everywhere')
+    .description('add deterministic synthetic labels for load tests; they are always counted separately')
     .requiredOption('--count <n>', 'number of labels')
-    .requiredOption('--seed <s>', 'seed: same seed, same labels')
+    .requiredOption('--seed <s>', 'seed; the same seed gives the same labels')
     .option('--json', 'answer as JSON')
     .action(async (options: { count: string; seed: string; json?: boolean }) => {
       const count = wholeNumber('--count', options.count, 1, LIMITS.synthLabelsMax);

@@ -26,22 +26,23 @@ const FORMATS = [...INGEST_FORMATS, ...UTXO_INGEST_FORMATS] as const;
 function formatFrom(text: string): IngestFormat | UtxoIngestFormat {
   const format = FORMATS.find((known) => known === text);
   if (format) return format;
-  throw new AssayError('INVALID_REQUEST', `format: '${text}' is none of ${FORMATS.join(', ')}.`);
+  throw new AssayError('INVALID_REQUEST', `format: must be one of ${FORMATS.join(', ')} (got '${text}').`);
 }
 
 const isUtxoFormat = (format: IngestFormat | UtxoIngestFormat): format is UtxoIngestFormat =>
   UTXO_INGEST_FORMATS.some((known) => known === format);
 
 function* linesOfUtxo(report: UtxoIngestReport): Generator<string> {
-  yield `${report.blocks} blocks: ${report.transactions} transactions stored, ${report.known} known already; ` +
-    `${report.stored} transfers stored, ${report.duplicates} known already.`;
+  yield `${report.blocks} blocks: ${report.transactions} transactions stored, ${report.known} already known; ` +
+    `${report.stored} transfers stored, ${report.duplicates} already known.`;
   if (report.unresolved > 0)
-    yield `${report.unresolved} transactions spend outputs that are not known yet: their transfers come when those are read.`;
+    yield `${report.unresolved} transactions spend outputs that are not known yet. Their transfers are added when these are read.`;
   if (report.ignored + report.rejected > 0)
-    yield `${report.ignored} left (no transaction, or a block beside the chain), ${report.rejected} rows rejected.`;
+    yield `${report.ignored} skipped (no transaction, or a block outside the chain), ${report.rejected} rows rejected.`;
   for (const { provenance, reason } of report.rejects)
     yield `  ${provenance.file}:${provenance.line}: ${reason}`;
-  for (const file of report.cutShort) yield `  ${file} ends inside a block, which is left until it is whole.`;
+  for (const file of report.cutShort)
+    yield `  ${file} ends inside a block, which is skipped until it is complete.`;
 }
 
 async function ingestUtxo(
@@ -90,7 +91,7 @@ const REPLACED_SHOWN_MAX = 10;
 
 function* linesOfReplaced({ valuesReplaced, replaced }: IngestReport): Generator<string> {
   if (valuesReplaced === 0) return;
-  yield `${valuesReplaced} values (valueUsd) contradict the price tables, whose values were stored instead:`;
+  yield `${valuesReplaced} values (valueUsd) contradict the price tables. The values of the tables were stored instead:`;
   for (const { file, line, asset, given, stored } of replaced.slice(0, REPLACED_SHOWN_MAX))
     yield `  ${file}:${line}: ${asset}: ${given} USD, stored ${stored.toFixed(2)}`;
   if (valuesReplaced > REPLACED_SHOWN_MAX) yield `  … and ${valuesReplaced - REPLACED_SHOWN_MAX} more`;
@@ -118,11 +119,11 @@ function pricing(opened: Parts, signal: AbortSignal): IngestDeps['store'] {
 export function addIngestCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   program
     .command('ingest')
-    .description('read transfers into the transfer store; a file read again changes nothing')
+    .description('ingest transfers into the transfer store; ingesting a file twice is a no-op')
     .argument('<format>', FORMATS.join(', '))
-    .argument('<file...>', 'files of that format')
-    .requiredOption('--chain <chain>', 'the chain that the transfers are of')
-    .option('--no-prices', 'leave the worth of transfers unknown where the file does not say it')
+    .argument('<file...>', 'files in that format')
+    .requiredOption('--chain <chain>', 'chain of the transfers')
+    .option('--no-prices', 'do not value transfers for which the file has no value')
     .option('--json', 'answer as JSON')
     .action(async (formatText: string, files: string[], options: IngestFlags) => {
       const format = formatFrom(formatText);
@@ -150,7 +151,7 @@ export function addIngestCommand(program: Command, terminal: Terminal, parts: ()
         );
         progress.end();
         answer(terminal, options.json ?? false, report, () => [
-          `${report.rows} rows: ${report.stored} transfers stored, ${report.duplicates} known already, ` +
+          `${report.rows} rows: ${report.stored} transfers stored, ${report.duplicates} already known, ` +
             `${report.ignored} without a transfer, ${report.rejected} rejected.`,
           ...report.rejects.map(
             ({ provenance, reason }) => `  ${provenance.file}:${provenance.line}: ${reason}`,

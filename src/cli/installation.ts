@@ -18,7 +18,7 @@ export function addInstallationCommand(
 ): void {
   const command = program
     .command('installation')
-    .description('show the stores that this installation is made of')
+    .description('show the stores of this installation')
     .option('--json', 'answer as JSON')
     .action((options: { json?: boolean }) => {
       const { dataDir, isShared } = place();
@@ -39,11 +39,11 @@ export function addInstallationCommand(
     });
   command
     .command('accept-loss')
-    .description('give up a store that is missing: the next start makes a new one, without its records')
-    .argument('<store>', "as 'assay installation' names it, such as accounts/ledger.mdb")
+    .description('accept the loss of a missing store: the next start creates it again without its records')
+    .argument('<store>', 'name of the store (see `assay installation`), such as accounts/ledger.mdb')
     .action((path: string) => {
       const { kind } = acceptLoss(place().dataDir, path);
-      terminal.out.write(`${path} (${kind}) is given up: the next start begins a new one.\n`);
+      terminal.out.write(`${path} (${kind}) is accepted as lost: the next start creates a new one.\n`);
     });
 }
 
@@ -51,7 +51,7 @@ export function addInstallationCommand(
 export function addVerifyCommand(program: Command, terminal: Terminal, place: () => InstallationPlace): void {
   program
     .command('verify')
-    .description('read every page of every store and every other file, and compare them with their checksums')
+    .description('verify every page of every store and every other file against their checksums')
     .option('--json', 'answer as JSON')
     .action(async (options: { json?: boolean }) => {
       const places = place();
@@ -69,10 +69,10 @@ export function addVerifyCommand(program: Command, terminal: Terminal, place: ()
       );
       const report = { stores, faults: [...faults, ...damagedFiles, ...missing] };
       answer(terminal, options.json ?? false, report, () => [
-        `${stores.length} stores, ${megabytes(stores.reduce((sum, { bytes }) => sum + bytes, 0))}: ${report.faults.length === 0 ? 'all are in order.' : 'NOT in order.'}`,
+        `${stores.length} stores, ${megabytes(stores.reduce((sum, { bytes }) => sum + bytes, 0))}: ${report.faults.length === 0 ? 'all are intact.' : 'NOT intact.'}`,
         ...report.faults,
       ]);
       if (report.faults.length > 0)
-        throw new AssayError('STORE_CORRUPT', `The stores are not in order: ${report.faults[0]}`);
+        throw new AssayError('STORE_CORRUPT', `The stores are not intact: ${report.faults[0]}`);
     });
 }

@@ -10,14 +10,17 @@ function permissionsFrom(text: string): readonly Permission[] {
   return text.split(',').map((word) => {
     const permission = PERMISSIONS.find((known) => known === word.trim());
     if (permission) return permission;
-    throw new AssayError('INVALID_REQUEST', `--permissions: '${word}' is none of ${PERMISSIONS.join(', ')}.`);
+    throw new AssayError(
+      'INVALID_REQUEST',
+      `--permissions: must be some of ${PERMISSIONS.join(', ')} (got '${word}').`,
+    );
   });
 }
 
 function planFrom(text: string): PlanName {
   const plan = PLAN_NAMES.find((known) => known === text.toUpperCase());
   if (plan) return plan;
-  throw new AssayError('INVALID_REQUEST', `--plan: '${text}' is none of ${PLAN_NAMES.join(', ')}.`);
+  throw new AssayError('INVALID_REQUEST', `--plan: must be one of ${PLAN_NAMES.join(', ')} (got '${text}').`);
 }
 
 const row = (key: KeyRecord): readonly string[] => [
@@ -39,7 +42,7 @@ export function addKeysCommand(program: Command, terminal: Terminal, parts: () =
   keys
     .command('create')
     .description('create a key and print it once')
-    .requiredOption('--name <name>', 'what the key is for')
+    .requiredOption('--name <name>', 'purpose of the key')
     .option('--permissions <list>', `some of ${PERMISSIONS.join(',')} (default: all)`)
     .option('--account <id>', "account that the key belongs to (default: the installation's own)")
     .option('--plan <plan>', `plan of a new account: ${PLAN_NAMES.join(', ')} (default: FREE)`)
@@ -82,8 +85,8 @@ export function addKeysCommand(program: Command, terminal: Terminal, parts: () =
 
   keys
     .command('revoke')
-    .description('revoke a key for good; a running server refuses it from its next request on')
-    .argument('<id>', 'id of the key, as `keys list` prints it')
+    .description('revoke a key permanently; a running server rejects it from its next request on')
+    .argument('<id>', 'id of the key (see `keys list`)')
     .option('--json', 'answer as JSON')
     .action(async (id: string, options: { json?: boolean }) => {
       const record = await parts().keys().revoke(id);

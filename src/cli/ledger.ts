@@ -9,9 +9,9 @@ import { createProgress } from './progress.ts';
 export function addLedgerCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   program
     .command('ledger')
-    .description('check the ledger of credits')
+    .description('verify the ledger of credits')
     .command('verify')
-    .description('read every entry, and check that links, sums and balances agree')
+    .description('read every entry, and verify links, sums and balances')
     .option('--json', 'answer as JSON')
     .action(async (options: { json?: boolean }) => {
       const progress = createProgress(terminal);
@@ -20,10 +20,10 @@ export function addLedgerCommand(program: Command, terminal: Terminal, parts: ()
         .verify((checked, total) => progress.update('verify', checked, total, 'entries'));
       progress.end();
       answer(terminal, options.json ?? false, report, () => [
-        `${report.entries} entries of ${report.accounts} accounts, ${report.balance} credits in all: ${report.faults.length === 0 ? 'all agree.' : 'NOT in order.'}`,
+        `${report.entries} entries of ${report.accounts} accounts, ${report.balance} credits in all: ${report.faults.length === 0 ? 'all agree.' : 'NOT intact.'}`,
         ...report.faults,
       ]);
       if (report.faults.length > 0)
-        throw new AssayError('STORE_CORRUPT', `The ledger is not in order: ${report.faults[0]}`);
+        throw new AssayError('STORE_CORRUPT', `The ledger is not consistent: ${report.faults[0]}`);
     });
 }

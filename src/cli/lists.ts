@@ -126,21 +126,16 @@ export function addListsCommand(program: Command, terminal: Terminal, parts: () 
   };
   const lists = program
     .command('lists')
-    .description('the state of the sanctions lists: published, checked, by download or attestation')
+    .description('show the state of the sanctions lists: published, checked, by download or attestation')
     .option('--json', 'answer as JSON')
     .action(show);
 
   lists
     .command('attest')
-    .description(
-      'state that the publisher of a list had published nothing newer on a date (no network needed)',
-    )
+    .description('attest that a publisher had nothing newer on a date (needs no network)')
     .argument('<list...>', ATTESTABLE_LISTS.join(', '))
     .addOption(
-      new Option(
-        '--checked <date>',
-        'date or time (UTC) at which the publisher was asked (YYYY-MM-DD)',
-      ).makeOptionMandatory(),
+      new Option('--checked <date>', 'date or time (UTC) of the check (YYYY-MM-DD)').makeOptionMandatory(),
     )
     .option('--by <name>', 'person who checked; recorded in the audit log')
     .option('--json', 'answer as JSON')

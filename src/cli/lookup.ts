@@ -53,7 +53,7 @@ function screeningLines(
   const told = taint === undefined ? [] : screening.taint.methods;
   return [
     `${screening.address} on ${screening.chain}: ${screening.riskLevel}, score ${screening.riskScore} of 100`,
-    ...(screening.asOf === null ? [] : [`as of ${screening.asOf}: what was known later is hidden`]),
+    ...(screening.asOf === null ? [] : [`as of ${screening.asOf}: later facts are hidden`]),
     `entity: ${screening.entity ? `${screening.entity.name} (${screening.entity.category})` : 'not known'}`,
     ...screening.labelConflicts.map(({ message }) => `  labels disagree: ${message}`),
     `sanctioned: ${screening.sanctioned ? 'yes' : 'no sanction in force is known'}`,
@@ -83,7 +83,7 @@ export function addLookupCommand(program: Command, terminal: Terminal, parts: ()
     .command('lookup')
     .description('print all labels of an address')
     .argument('<chain>', 'chain id, such as ETH')
-    .argument('<address>', 'address in any form valid for the chain')
+    .argument('<address>', 'address in any valid form of the chain')
     .option('--json', 'answer as JSON')
     .action((chain: string, address: string, options: { json?: boolean }) => {
       answer(terminal, options.json ?? false, parts().labelSet()(chain, address), (set) =>
@@ -98,14 +98,18 @@ export function addScreenCommand(program: Command, terminal: Terminal, parts: ()
     .command('screen')
     .description('screen an address: labels, sanctions, counterparties, score')
     .argument('<chain>', 'chain id, such as ETH')
-    .argument('<address>', 'address in any form valid for the chain')
-    .option('--jurisdiction <code>', 'country whose law is interpreted (ISO 3166-1 alpha-2)', 'CH')
+    .argument('<address>', 'address in any valid form of the chain')
+    .option(
+      '--jurisdiction <code>',
+      'country whose legal requirements are applied (ISO 3166-1 alpha-2)',
+      'CH',
+    )
     .option('--as-of <date>', 'labels, lists and transfers as known on that day (YYYY-MM-DD)')
     .option(
       '--taint <rule>',
-      'poison, haircut, fifo, lifo, tiho or all; accounts take haircut, poison or all',
+      'poison, haircut, fifo, lifo, tiho or all; chains of accounts: haircut, poison or all',
     )
-    .option('--max-hops <n>', 'how far money is followed through addresses nobody knows, 1 to 5', '3')
+    .option('--max-hops <n>', 'hops through addresses without a label, 1 to 5', '3')
     .option('--json', 'answer as JSON')
     .action(async (chain: string, address: string, options: ScreenOptions) => {
       const request = await parts().readLive({

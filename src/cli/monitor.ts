@@ -39,7 +39,7 @@ function oneOf<T extends string>(
   if (text === undefined) return undefined;
   const found = values.find((value) => value.toLowerCase() === text.toLowerCase());
   if (found !== undefined) return found;
-  throw new AssayError('INVALID_REQUEST', `${option}: '${text}' is none of ${values.join(', ')}.`);
+  throw new AssayError('INVALID_REQUEST', `${option}: must be one of ${values.join(', ')} (got '${text}').`);
 }
 
 /** Returns an object with the property, or an empty one if the value is undefined. */
@@ -86,7 +86,7 @@ function lineOf({ id, event, data }: StreamEvent, json: boolean): string {
   };
   if (said.alert !== undefined) return `${id}  ${event}  ${alertRow(said.alert).join('  ')}`;
   if (said.wallet !== undefined) return `${id}  ${event}  ${walletRow(said.wallet).join('  ')}`;
-  return `-  ${event}  ${said.from ?? '?'} to ${said.to ?? '?'} are not kept any more`;
+  return `-  ${event}  ${said.from ?? '?'} to ${said.to ?? '?'} were already deleted`;
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {
@@ -135,7 +135,7 @@ async function* readEvents(body: AsyncIterable<Buffer>): AsyncGenerator<StreamEv
   for await (const chunk of body) {
     text += decoder.decode(chunk, { stream: true });
     if (text.length > LIMITS.streamBufferBytesMax)
-      throw new AssayError('SOURCE_UNAVAILABLE', 'The server sent an event without an end.');
+      throw new AssayError('SOURCE_UNAVAILABLE', 'The server sent an incomplete event.');
     for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
       const fields = new Map<string, string>();
       for (const line of text.slice(0, end).split('\n')) {
@@ -206,10 +206,7 @@ async function* streamOf(
 /** Returns the key of `--key`. `-` reads it from standard input, because the command line is visible in the list of processes. */
 async function keyFrom(text: string | undefined): Promise<string> {
   if (text === undefined)
-    throw new AssayError(
-      'INVALID_REQUEST',
-      '--key: a server tells its alerts only to a key with monitoring.',
-    );
+    throw new AssayError('INVALID_REQUEST', '--key: --url needs a key with the permission monitoring.');
   if (text !== '-') return text;
   let read = '';
   for await (const chunk of process.stdin) {
@@ -223,21 +220,21 @@ async function keyFrom(text: string | undefined): Promise<string> {
 export function addMonitorCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   const monitor = program
     .command('monitor')
-    .description('watch wallets, and see their alerts; a running server does the watching');
+    .description('manage watched wallets and their alerts; a running server watches them');
   const command = (name: string, description: string): Command =>
     monitor
       .command(name)
       .description(description)
-      .option('--account <id>', 'account that the wallets belong to', LOCAL_ACCOUNT)
+      .option('--account <id>', 'account of the wallets', LOCAL_ACCOUNT)
       .option('--json', 'answer as JSON');
 
-  command('add', 'screen an address and watch it from the newest block on; takes no credit')
-    .argument('<chain>', 'one of the chains that are monitored, such as ETH')
-    .argument('<address>', 'address in any form valid for the chain')
-    .option('--label <text>', 'a name for people')
-    .option('--notes <text>', 'notes for people')
-    .option('--webhook <url>', 'where alerts are sent: https, on the public internet')
-    .option('--threshold <level>', `what is sent: ${ALERT_THRESHOLDS.join(', ')}`)
+  command('add', 'screen an address and watch it from the newest block on; costs no credit')
+    .argument('<chain>', 'a monitored chain, such as ETH')
+    .argument('<address>', 'address in any valid form of the chain')
+    .option('--label <text>', 'name of the wallet')
+    .option('--notes <text>', 'notes about the wallet')
+    .option('--webhook <url>', 'URL that receives alerts: https, on the public internet')
+    .option('--threshold <level>', `least severity that is sent: ${ALERT_THRESHOLDS.join(', ')}`)
     .option('--frequency <frequency>', ALERT_FREQUENCIES.join(' or '))
     .option('--rules <list>', `some of ${RULE_IDS.join(',')} (default: all)`)
     .action(
@@ -279,16 +276,16 @@ export function addMonitorCommand(program: Command, terminal: Terminal, parts: (
           });
         const said = walletAnswer(wallet);
         answer(terminal, options.json ?? false, said, () => [
-          `${said.walletAddress} on ${said.chain} is watched as ${said.id}; its risk is ${said.riskLevel ?? 'not known'}.`,
+          `${said.walletAddress} on ${said.chain} is watched with the id ${said.id}; its risk is ${said.riskLevel ?? 'not known'}.`,
         ]);
       },
     );
 
   command('list', 'list watched wallets, oldest first')
-    .option('--chain <chain>', 'of one chain')
+    .option('--chain <chain>', 'only wallets of this chain')
     .option('--status <status>', 'ACTIVE, PAUSED or DELETED')
-    .option('--search <text>', 'part of the label or the address')
-    .option('--deleted', 'deleted ones too')
+    .option('--search <text>', 'text in the label or the address')
+    .option('--deleted', 'include deleted wallets')
     .action((options: Common & { chain?: string; status?: string; search?: string; deleted?: boolean }) => {
       const status = oneOf('--status', options.status, ['ACTIVE', 'PAUSED', 'DELETED'] as const);
       const { wallets } = parts()
@@ -308,10 +305,10 @@ export function addMonitorCommand(program: Command, terminal: Terminal, parts: (
     });
 
   command('alerts', 'list alerts, newest first')
-    .option('--wallet <id>', 'of one wallet')
+    .option('--wallet <id>', 'only alerts of this wallet')
     .option('--status <status>', ALERT_STATUSES.join(', '))
     .option('--severity <severity>', SEVERITIES.join(', '))
-    .option('--limit <count>', 'so many at most', String(LIMITS.monitoringPageMax))
+    .option('--limit <count>', 'maximum number', String(LIMITS.monitoringPageMax))
     .action((options: Common & { wallet?: string; status?: string; severity?: string; limit: string }) => {
       const { alerts, total } = parts()
         .monitoring()
@@ -331,10 +328,10 @@ export function addMonitorCommand(program: Command, terminal: Terminal, parts: (
       ]);
     });
 
-  command('tail', 'print alerts and changes of wallets as they come, until Ctrl-C')
-    .option('--from <id>', 'begin behind this change; default: with the next')
-    .option('--count <n>', 'end after so many')
-    .option('--url <url>', "follow a running server's stream in place of the folder of state")
+  command('tail', 'print new alerts and changes of wallets, until Ctrl-C')
+    .option('--from <id>', 'start after this change (default: with the next one)')
+    .option('--count <n>', 'end after this number')
+    .option('--url <url>', 'follow the stream of a server instead of the data folder')
     .option('--key <key>', 'API key for --url; - reads it from standard input')
     .action(async (options: Common & { from?: string; count?: string; url?: string; key?: string }) => {
       const most = Number.MAX_SAFE_INTEGER;

@@ -31,7 +31,10 @@ function queryFrom(name: string, options: ScreenOptions): NameQuery {
   }
   const known = SCHEMATA.find((one) => one.toLowerCase() === schema?.toLowerCase());
   if (schema !== undefined && known === undefined) {
-    throw new AssayError('INVALID_REQUEST', `--schema: '${schema}' is none of ${SCHEMATA.join(', ')}.`);
+    throw new AssayError(
+      'INVALID_REQUEST',
+      `--schema: must be one of ${SCHEMATA.join(', ')} (got '${schema}').`,
+    );
   }
   return {
     name,
@@ -88,10 +91,10 @@ export function addNamesCommand(program: Command, terminal: Terminal, parts: () 
 
   names
     .command('screen')
-    .description('who on the lists this name may be, with the reasons')
+    .description('find listed parties that a name may match, with the reasons')
     .argument('<name>', 'the name, in any script')
-    .option('--birth-date <date>', 'ISO date or a part of one: evidence for and against')
-    .option('--country <code>', 'ISO 3166-1 alpha-2; may be given more than once', collect)
+    .option('--birth-date <date>', 'ISO date or a part of one; it raises or lowers scores')
+    .option('--country <code>', 'ISO 3166-1 alpha-2; can be repeated', collect)
     .option('--schema <schema>', SCHEMATA.join(', '))
     .option('--json', 'answer as JSON')
     .action((name: string, options: ScreenOptions) => {
@@ -101,7 +104,7 @@ export function addNamesCommand(program: Command, terminal: Terminal, parts: () 
 
   names
     .command('lists')
-    .description('the lists that are loaded, each with its dates')
+    .description('show the loaded lists with their dates')
     .option('--json', 'answer as JSON')
     .action((options: { json?: boolean }) => {
       answer(terminal, options.json ?? false, parts().nameStore.rows(), listLines);

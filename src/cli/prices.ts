@@ -42,19 +42,19 @@ function describe(price: UsdPrice, atMs: number): string {
 
 /** Adds `assay prices`. */
 export function addPricesCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
-  const prices = program.command('prices').description('USD prices of assets');
+  const prices = program.command('prices').description('manage USD prices of assets');
 
   prices
     .command('import')
     .description(
-      'keep a file of prices as an own table, in place of one of the same name (docs/prices-csv.md)',
+      'import a file of prices as an own table; it replaces one of the same name (docs/prices-csv.md)',
     )
     .argument(
       '<file>',
-      'CSV (chain,asset,date,usd[,max_age_days][,decimals]), or the JSON of market_chart with --chain and --asset',
+      'CSV (chain,asset,date,usd[,max_age_days][,decimals]), or the JSON of market_chart together with --chain and --asset',
     )
-    .option('--chain <chain>', 'the chain of the asset, for a file in the layout of market_chart')
-    .option('--asset <asset>', 'its symbol or token contract, for a file in the layout of market_chart')
+    .option('--chain <chain>', 'chain of the asset, for a file in the format of market_chart')
+    .option('--asset <asset>', 'symbol or token contract, for a file in the format of market_chart')
     .option('--json', 'answer as JSON')
     .action((file: string, options: ImportFlags) => {
       const opened = parts();
@@ -70,22 +70,22 @@ export function addPricesCommand(program: Command, terminal: Terminal, parts: ()
         : importPrices({ folder, file });
       answer(terminal, options.json ?? false, report, () => [
         `${report.rows} prices of ${report.assets} assets, ${report.from} to ${report.to}, in the table '${report.table}'.`,
-        'Transfers that are stored keep the value they have; a running server uses the table within seconds.',
+        'Stored transfers keep their value. A running server uses the table within seconds.',
       ]);
     });
 
   prices
     .command('show')
-    .description('the price of an asset at a time, its status and its age')
-    .argument('<chain>', 'the chain of the asset')
-    .argument('<asset>', "the chain's symbol, or the address of a token contract")
+    .description('show the price of an asset at a time, with its status and age')
+    .argument('<chain>', 'chain of the asset')
+    .argument('<asset>', 'symbol of the chain, or address of a token contract')
     .option('--at <time>', 'YYYY-MM-DD or ISO 8601; default: now')
     .option('--json', 'answer as JSON')
     .action(async (chainText: string, assetText: string, options: { at?: string; json?: boolean }) => {
       const asset = assetFrom(chainText, assetText);
       const atMs = options.at === undefined ? terminal.clock.now() : Date.parse(options.at);
       if (!Number.isFinite(atMs))
-        throw new AssayError('INVALID_REQUEST', `--at is '${options.at}', not a date or a time.`, {
+        throw new AssayError('INVALID_REQUEST', `--at: not a date or a time (got '${options.at}').`, {
           field: 'at',
         });
       const opened = parts();

@@ -27,6 +27,31 @@ function commandOf(action: Command): string {
   return command.name();
 }
 
+/** Creates the program with all of its commands. `parts` opens the services of a command when it runs. */
+export function createProgram(
+  commands: readonly CommandModule[],
+  terminal: Terminal,
+  parts: () => Parts,
+  version: string,
+): Command {
+  const program = new Command('assay')
+    .description('Wallet risk screening and entity intelligence, self-hosted.')
+    .version(version)
+    .showHelpAfterError('(use --help for usage)')
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void terminal.out.write(text),
+      writeErr: (text) => void terminal.err.write(text),
+    });
+  for (const add of commands) add(program, terminal, parts);
+  program.hook('preAction', async (_, action) => {
+    const shared = OVER_SHARED_STATE[commandOf(action)];
+    if (shared !== undefined) await parts().ready(shared);
+  });
+  inheritSettings(program);
+  return program;
+}
+
 /** Runs one command line and returns the exit code: 0, or 1 after one line on stderr. */
 export async function runProgram(
   commands: readonly CommandModule[],
@@ -40,21 +65,7 @@ export async function runProgram(
     opened ??= openParts();
     return opened;
   };
-  const program = new Command('assay')
-    .description('Wallet risk screening and entity intelligence, self-hosted.')
-    .version(version)
-    .showHelpAfterError('(add --help for what it takes)')
-    .exitOverride()
-    .configureOutput({
-      writeOut: (text) => void terminal.out.write(text),
-      writeErr: (text) => void terminal.err.write(text),
-    });
-  for (const add of commands) add(program, terminal, parts);
-  program.hook('preAction', async (_, action) => {
-    const shared = OVER_SHARED_STATE[commandOf(action)];
-    if (shared !== undefined) await parts().ready(shared);
-  });
-  inheritSettings(program);
+  const program = createProgram(commands, terminal, parts, version);
   let code = 1;
   const tell = (error: unknown): void => {
     // The library has printed a line without a line break.

@@ -1,4 +1,4 @@
-/** `assay redis`: starts an installation in the Redis that nodes share, fills it from a standalone machine, or restores it. */
+/** `assay redis`: starts an installation in manage the Redis that nodes share, fills it from a standalone machine, or restores it. */
 import type { Command } from 'commander';
 import { answer, type Terminal, table } from './context.ts';
 import type { FillReport, Parts, RestoreReport } from './parts.ts';
@@ -7,18 +7,16 @@ import { createProgress } from './progress.ts';
 function linesOf({ resumed, stores, ledger }: FillReport): readonly string[] {
   const { accounts, entries, balance, events, quotas, quotaEvents, answers, answersLeft } = ledger;
   return [
-    resumed
-      ? 'The filling of Redis that was interrupted is at its end.'
-      : 'Redis is filled, and nodes may start.',
+    resumed ? 'The interrupted fill of Redis is complete.' : 'Redis is filled. Nodes can start.',
     ...table(stores.map(({ name, records }) => [`  ${name}`, `${records} records`])),
-    `Ledger: ${entries} entries of ${accounts} accounts, ${balance} credits in all; every balance is the sum of its entries, and that of the files.`,
-    `Beside it: ${events} bookings and jobs known by name, quotas of ${quotas} accounts and ${quotaEvents} jobs, ${answers} kept answers.`,
+    `Ledger: ${entries} entries of ${accounts} accounts, ${balance} credits in total. Every balance equals the sum of its entries and the balance in the files.`,
+    `In addition: ${events} bookings and jobs with an id, quotas of ${quotas} accounts and ${quotaEvents} jobs, ${answers} stored responses.`,
     ...(answersLeft > 0
       ? [
-          `${answersLeft} answers for an Idempotency-Key were kept by an older version that does not say whose they are: they stay behind.`,
+          `${answersLeft} responses for an Idempotency-Key were stored by an older version without their account. They were not copied.`,
         ]
       : []),
-    'All but the kept answers and the units of jobs, which end by themselves, was read back and compared. The files stay as they are. Files of bulk jobs stay in ASSAY_JOBS_DIR, which all nodes have to see; copy installation.key to the others.',
+    'Everything was read back and compared, except stored responses and units of jobs, which expire. The files are unchanged. Files of bulk jobs stay in ASSAY_JOBS_DIR, which all nodes must be able to read. Copy installation.key to the other nodes.',
   ];
 }
 
@@ -26,20 +24,20 @@ function restoredLines({ installation, resumed, ended, stores }: RestoreReport):
   const of = installation === null ? 'an installation without an id' : `the installation ${installation}`;
   return [
     ended === null
-      ? `The replicas of ${of} can be put back${resumed ? '; that was begun before' : ''}. Take the node with the highest versions:`
-      : `Redis holds ${of} again${resumed ? ', by a restoring that was interrupted' : ''}; what was written was read back and compared.`,
+      ? `The replicas of ${of} can be restored${resumed ? '; an earlier restore has begun' : ''}. Use the node with the highest versions:`
+      : `Redis contains ${of} again${resumed ? ', by a restore that was interrupted' : ''}. Everything that was written was read back and compared.`,
     ...table(stores.map(({ name, version }) => [`  ${name}`, `version ${version}`])),
-    'Credits, quotas and answers kept for an Idempotency-Key are in no replica: grant credits again, or restore Redis from its backup instead.',
+    'Replicas contain no credits, quotas or responses stored for an Idempotency-Key. Grant credits again, or restore Redis from its backup instead.',
   ];
 }
 
 /** Adds `assay redis`. */
 export function addRedisCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
-  const redis = program.command('redis').description('the Redis that nodes share');
+  const redis = program.command('redis').description('manage the Redis that nodes share');
   redis
     .command('fill')
     .description(
-      'take keys, people, credits, wallets, alerts and jobs of this machine over into the empty Redis of ASSAY_REDIS_URL; its server must not run',
+      'copy keys, people, credits, wallets, alerts and jobs of this machine into the empty Redis of ASSAY_REDIS_URL; the server of this machine must be stopped',
     )
     .option('--json', 'answer as JSON')
     .action(async (options: { readonly json?: boolean }) => {
@@ -58,22 +56,22 @@ export function addRedisCommand(program: Command, terminal: Terminal, parts: () 
   redis
     .command('found')
     .description(
-      'begin an installation in the empty Redis of ASSAY_REDIS_URL; once, before its first node. An empty Redis may be a lost one: see restore',
+      'create an installation in the empty Redis of ASSAY_REDIS_URL: once, before its first node starts. If the Redis was emptied by a fault, see restore',
     )
     .option('--json', 'answer as JSON')
     .action(async (options: { readonly json?: boolean }) => {
       const installation = await parts().foundInstallation();
       answer(terminal, options.json ?? false, { installation }, (found) => [
-        `Redis holds the new installation ${found.installation}, and nodes may start.`,
+        `Redis contains the new installation ${found.installation}. Nodes can start.`,
       ]);
     });
   redis
     .command('restore')
     .description(
-      'put the replicas of this node back into the emptied Redis of ASSAY_REDIS_URL; the server of this folder must not run',
+      'restore the emptied Redis of ASSAY_REDIS_URL from the replicas of this node; the server of this folder must be stopped',
     )
-    .requiredOption('--from-replica', 'from the replicas below ASSAY_DATA_DIR')
-    .option('--check', 'only print the versions of the replicas, and whether Redis can take them')
+    .requiredOption('--from-replica', 'restore from the replicas in ASSAY_DATA_DIR')
+    .option('--check', 'only print the versions of the replicas, and whether Redis accepts them')
     .option('--json', 'answer as JSON')
     .action(async (options: { readonly check?: boolean; readonly json?: boolean }) => {
       const progress = createProgress(terminal);

@@ -12,8 +12,8 @@ function greeting({ url, backend, firstKey }: Served): string {
   const answers = `Assay answers on ${url} (${backend}).\n`;
   if (firstKey === null) return answers;
   return (
-    `${answers}\nThis is your API key. It is shown this once:\n\n  ${firstKey}\n\n` +
-    `Ask a first question:\n\n  curl -H 'Authorization: Bearer ${firstKey}' ${url}${FIRST_QUESTION}\n\n`
+    `${answers}\nThis is your API key. It is shown only once:\n\n  ${firstKey}\n\n` +
+    `A first request:\n\n  curl -H 'Authorization: Bearer ${firstKey}' ${url}${FIRST_QUESTION}\n\n`
   );
 }
 
@@ -21,10 +21,10 @@ function greeting({ url, backend, firstKey }: Served): string {
 export function addServeCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   program
     .command('serve')
-    .description('serve the API (settings: see the README)')
+    .description('serve the API (settings: docs/reference/configuration.md)')
     .option(
       '--role <roles>',
-      `what this node does, of ${ROLES.join(', ')}, with commas between them (default: ASSAY_ROLES); fewer than all need a Redis`,
+      `roles of this node, comma-separated: ${ROLES.join(', ')} (default: ASSAY_ROLES); a node without all of them needs a Redis`,
     )
     .action(async (options: { readonly role?: string }) => {
       const roles = options.role === undefined ? undefined : readRoles(options.role, '--role');

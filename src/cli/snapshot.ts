@@ -27,14 +27,17 @@ const line = (what: string, state: ReleaseState | null): string =>
 function placeOf(opened: Parts, from: string | undefined): PullPlace {
   if (from === undefined) {
     if (opened.travel.settings.from !== null) return opened.travel.settings.from;
-    throw new AssayError('INVALID_REQUEST', 'Say where from: --from URL, or ASSAY_SNAPSHOT_FROM.');
+    throw new AssayError(
+      'INVALID_REQUEST',
+      'The source is missing: use --from URL, or set ASSAY_SNAPSHOT_FROM.',
+    );
   }
   const place = optionalPullPlace(from, '--from');
   if (place === null) throw new AssayError('INVALID_REQUEST', '--from is empty.');
   if ('url' in place) return { kind: 'http', url: place.url };
   throw new AssayError(
     'INVALID_REQUEST',
-    '--from names an object store: set ASSAY_SNAPSHOT_FROM to it, with the settings of its credentials.',
+    '--from: must be an http or https URL. For an object store, set ASSAY_SNAPSHOT_FROM and its credentials.',
   );
 }
 
@@ -42,11 +45,13 @@ function placeOf(opened: Parts, from: string | undefined): PullPlace {
 export function addSnapshotCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   const snapshot = program
     .command('snapshot')
-    .description('publish what is in force, or pull it from another node');
+    .description('publish labels, names and registers to other nodes, or pull them');
 
   snapshot
     .command('publish')
-    .description('make a release of what is in force, and carry it to ASSAY_SNAPSHOT_STORE where that is set')
+    .description(
+      'publish a release of the current labels, names and registers, and upload it if ASSAY_SNAPSHOT_STORE is set',
+    )
     .option('--json', 'answer as JSON')
     .action(async (options: { json?: boolean }) => {
       const opened = parts();
@@ -81,13 +86,13 @@ export function addSnapshotCommand(program: Command, terminal: Terminal, parts: 
       const report = { ...shown(release), isNew, bytes: bytesOfRelease(release), carried };
       answer(terminal, options.json ?? false, report, () => [
         `${line('published', report)}, ${release.files.length} files, ${megabytes(report.bytes)}`,
-        ...(carried === null ? [] : [`carried ${megabytes(carried.bytes)} to ${carried.to}`]),
+        ...(carried === null ? [] : [`uploaded ${megabytes(carried.bytes)} to ${carried.to}`]),
       ]);
     });
 
   snapshot
     .command('pull')
-    .description('fetch the newest release and put it in force; a stop in the middle goes on where it ended')
+    .description('fetch the newest release and activate it; an interrupted pull resumes')
     .option('--from <url>', 'publishing node, http or https (default: ASSAY_SNAPSHOT_FROM)')
     .option('--json', 'answer as JSON')
     .action(async (options: { from?: string; json?: boolean }) => {
@@ -109,7 +114,7 @@ export function addSnapshotCommand(program: Command, terminal: Terminal, parts: 
         const { release, installedAt, swapped, fetchedBytes } = pulled;
         const report = { ...shown(release), installedAt, swapped, fetchedBytes };
         answer(terminal, options.json ?? false, report, () => [
-          line(swapped ? 'now in force' : 'in force already', report),
+          line(swapped ? 'now active' : 'already active', report),
           ...(swapped ? [`fetched ${megabytes(fetchedBytes)}`] : []),
         ]);
       } finally {
@@ -119,7 +124,7 @@ export function addSnapshotCommand(program: Command, terminal: Terminal, parts: 
 
   snapshot
     .command('status')
-    .description('what is published here, what is in force, and how far behind the publisher this node is')
+    .description('show the published and the active release, and the replication lag of this node')
     .option('--json', 'answer as JSON')
     .action(async (options: { json?: boolean }) => {
       const opened = parts();
@@ -154,8 +159,8 @@ export function addSnapshotCommand(program: Command, terminal: Terminal, parts: 
           ? []
           : [
               line(`newest at ${report.from.name}`, report.from.newest),
-              line('pulled and in force', report.pulled),
-              report.behind ? 'This node is behind.' : 'This node is not behind.',
+              line('pulled and active', report.pulled),
+              report.behind ? 'This node is behind.' : 'This node is up to date.',
             ]),
       ]);
     });

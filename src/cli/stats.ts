@@ -95,9 +95,9 @@ function linesOf(chains: readonly ChainStats[]): readonly string[] {
 export function addStatsCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   program
     .command('stats')
-    .description('stored transfers by chain, and which assets have no price')
+    .description('show stored transfers by chain, and the assets without a price')
     .argument('[chain...]', 'chains; default: all')
-    .option('--limit <n>', `assets listed for each chain, up to ${LISTED_MAX}`, String(LISTED))
+    .option('--limit <n>', `maximum assets per chain, up to ${LISTED_MAX}`, String(LISTED))
     .option('--json', 'answer as JSON')
     .action((chainTexts: string[], options: { limit: string; json?: boolean }) => {
       const limit = wholeNumber('--limit', options.limit, 0, LISTED_MAX);

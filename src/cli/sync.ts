@@ -65,7 +65,7 @@ export function addSyncCommand(program: Command, terminal: Terminal, parts: () =
   program
     .command('sync')
     .description(
-      'download the official lists and daily prices, and publish a new snapshot if anything changed',
+      'download the official lists and daily prices, and publish a new snapshot if anything has changed',
     )
     .argument(
       '[source...]',
@@ -87,7 +87,7 @@ export function addSyncCommand(program: Command, terminal: Terminal, parts: () =
         if (failed.length > 0)
           throw new AssayError(
             'SOURCE_UNAVAILABLE',
-            `Not refreshed: ${failed.join(', ')}. What was loaded before stays in force.`,
+            `Not refreshed: ${failed.join(', ')}. Earlier data stays in use.`,
           );
         if (report.buildError !== null) throw new AssayError('SOURCE_UNAVAILABLE', report.buildError);
       };
@@ -100,7 +100,7 @@ export function addSyncCommand(program: Command, terminal: Terminal, parts: () =
         if (asksPrices && !opened.canSyncPrices)
           throw new AssayError(
             'INVALID_REQUEST',
-            'prices: no source is configured. Set ASSAY_PRICE_URL, or name an EVM node in ASSAY_RPC_<CHAIN>.',
+            'prices: no source is configured. Set ASSAY_PRICE_URL, or ASSAY_RPC_<CHAIN> of an EVM chain.',
             { field: 'source' },
           );
         const syncedPrices = async (): Promise<PriceSync[]> => {

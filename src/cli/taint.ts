@@ -30,7 +30,10 @@ function methodsFrom(text: string): readonly TaintMethod[] {
   if (text === 'all') return TAINT_METHODS;
   const method = TAINT_METHODS.find((known) => known === text);
   if (method) return [method];
-  throw new AssayError('INVALID_REQUEST', `--method: '${text}' is none of all, ${TAINT_METHODS.join(', ')}.`);
+  throw new AssayError(
+    'INVALID_REQUEST',
+    `--method: must be one of all, ${TAINT_METHODS.join(', ')} (got '${text}').`,
+  );
 }
 
 /** Parses `txid:n`, or an address for all outputs that it received, or that it held after a block. */
@@ -45,8 +48,7 @@ function seedsFrom(
     if (output) return [{ txid: (output[1] as string).toLowerCase(), n: Number(output[2]) }];
     const { key } = parseAddress(chain, text, 'output');
     const seeds = reader.outputsOf(chain, key, at);
-    if (seeds.length === 0)
-      throw new AssayError('NOT_FOUND', `output: nothing is known that ${text} was paid.`);
+    if (seeds.length === 0) throw new AssayError('NOT_FOUND', `output: no output of ${text} was paid.`);
     return [...seeds];
   });
 }
@@ -64,8 +66,9 @@ function* linesOf(chain: ChainId, taint: NamedTaintAnswer): Generator<string> {
     `${coins(chain, taint.seedValue)} in ${taint.seeds} outputs; ${taint.transactions} transactions read.`;
   if (taint.shielded > 0n) yield `  ${coins(chain, taint.shielded)} left into a shielded pool.`;
   if (taint.unresolved > 0)
-    yield `  ${taint.unresolved} transactions have inputs that nobody knows; they were taken as clean.`;
-  if (taint.truncated) yield `  The budget of ${taint.truncated.toLowerCase()} ran out: there is more.`;
+    yield `  ${taint.unresolved} transactions have unknown inputs, which were treated as clean.`;
+  if (taint.truncated)
+    yield `  The budget of ${taint.truncated.toLowerCase()} was reached. The result is incomplete.`;
   const rows = taint.outputs
     .slice(0, SHOWN)
     .map(({ txid, n, address, tainted, end }) => [
@@ -85,12 +88,12 @@ const asJson = (taint: NamedTaintAnswer): unknown =>
 export function addTaintCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   program
     .command('taint')
-    .description('follow where the value of outputs of a UTXO chain went')
-    .argument('<output...>', 'outputs as txid:n, or addresses for all that they were paid')
-    .requiredOption('--chain <chain>', 'the chain of the outputs')
+    .description('follow the value of outputs of a UTXO chain')
+    .argument('<output...>', 'outputs as txid:n, or addresses for all of their outputs')
+    .requiredOption('--chain <chain>', 'chain of the outputs')
     .option('--method <method>', `all, ${TAINT_METHODS.join(', ')}`, 'all')
     .option('--until <height>', 'follow spends up to this block')
-    .option('--at <height>', 'of an address, take what it held after this block')
+    .option('--at <height>', 'for an address: only outputs that it held after this block')
     .option('--json', 'answer as JSON')
     .action((texts: string[], options: TaintArguments) => {
       const chain = parseChainId(options.chain, '--chain');

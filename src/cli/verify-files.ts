@@ -76,7 +76,7 @@ function requirePointed(root: string, current: (root: string) => string | null):
   if (!existsSync(pointer)) return;
   const path = current(root);
   if (path === null || !existsSync(path))
-    throw new AssayError('STORE_CORRUPT', `${pointer} names ${path ?? 'a folder'}, which is not there.`);
+    throw new AssayError('STORE_CORRUPT', `${pointer} names ${path ?? 'a folder'}, which does not exist.`);
 }
 
 function* ofPointers(dataDir: string): Generator<Check> {
@@ -95,7 +95,7 @@ function* ofReleases(dataDir: string): Generator<Check> {
           if ((await sha256OfFile(path)) !== basename(path))
             throw new AssayError(
               'STORE_CORRUPT',
-              `${path} is damaged: its content is not that of its name. Remove it: it is published or fetched again.`,
+              `${path} is damaged: its content does not match its name. Remove it; it is published or fetched again.`,
             );
         };
 }

@@ -44,7 +44,7 @@ function linesOf(chain: ChainId, event: ChainEvent, json: boolean): string[] {
     return [
       json
         ? JSON.stringify({ reorg: { chain, ancestor, dropped } })
-        : `reorg: ${dropped.length} blocks left the chain above ${ancestor?.height ?? 'the first one taken'}`,
+        : `reorg: ${dropped.length} blocks left the chain above ${ancestor?.height ?? 'the first ingested block'}`,
     ];
   }
   const { transfers, transactions = [] } = event.block;
@@ -60,7 +60,7 @@ function linesOf(chain: ChainId, event: ChainEvent, json: boolean): string[] {
 async function print(terminal: Terminal, lines: readonly string[]): Promise<void> {
   if (lines.length === 0) return;
   const out = terminal.out as NodeJS.WritableStream & { readonly destroyed?: boolean };
-  if (out.destroyed === true) throw new AssayError('OUTPUT_CLOSED', 'Nobody reads the output any more.');
+  if (out.destroyed === true) throw new AssayError('OUTPUT_CLOSED', 'The reader has closed the output.');
   if (out.write(`${lines.join('\n')}\n`)) return;
   await new Promise<void>((resolve) => {
     const done = (): void => {
@@ -79,19 +79,22 @@ async function print(terminal: Terminal, lines: readonly string[]): Promise<void
 export function addWatchCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   program
     .command('watch')
-    .description('print the transfers of a chain as its blocks come, until Ctrl-C')
-    .argument('<chain>', 'chain id, such as ETH; its node is named by ASSAY_RPC_<CHAIN>')
-    .option('--from <height>', 'the first block; default: the newest, or with --ingest where it ended before')
-    .option('--blocks <count>', 'end after so many blocks')
-    .option('--ingest', 'take the transfers into the transfer store, and out again where a reorg drops them')
-    .option('--json', 'one JSON object a line')
+    .description('print the transfers of new blocks of a chain, until Ctrl-C')
+    .argument('<chain>', 'chain id, such as ETH; ASSAY_RPC_<CHAIN> configures its node')
+    .option(
+      '--from <height>',
+      'first block (default: the newest; with --ingest, the next one after the last ingest)',
+    )
+    .option('--blocks <count>', 'end after this number of blocks')
+    .option('--ingest', 'add the transfers to the transfer store, and revert them after a reorg')
+    .option('--json', 'one JSON object per line')
     .action(async (chainText: string, options: WatchOptions) => {
       const chain = parseChainId(chainText);
       const chains = parts().chains();
       if (!chains.isConfigured(chain))
         throw new AssayError(
           'INVALID_REQUEST',
-          `No node of ${chainOf(chain).name} is named: set ASSAY_RPC_${chain}, or ASSAY_PUBLIC_ENDPOINTS=on.`,
+          `No node is configured for ${chainOf(chain).name}: set ASSAY_RPC_${chain}, or ASSAY_PUBLIC_ENDPOINTS=on.`,
         );
       const height = (text: string): number => wholeNumber('--from', text, 0, HEIGHT_MAX);
       const fromHeight = options.from === undefined ? null : height(options.from);

@@ -344,7 +344,7 @@ describe.runIf(hasRedis)('a Redis that is filled', () => {
     const before = server.run('dbsize');
     await expect(fill(folder.path, redis)).rejects.toMatchObject({
       code: 'INVALID_REQUEST',
-      message: expect.stringContaining('only an empty one is filled'),
+      message: expect.stringContaining('Only an empty Redis can be filled'),
     });
     expect(server.run('dbsize')).toBe(before);
 
@@ -360,7 +360,7 @@ describe.runIf(hasRedis)('a Redis that is filled', () => {
       };
       await codeOf(fill(folder.path, begun, { signal: stop.signal, onProgress }));
       await expect(fill(other.path, begun)).rejects.toMatchObject({
-        message: expect.stringContaining('a filling from another folder'),
+        message: expect.stringContaining('an incomplete fill from another folder'),
       });
       await fill(folder.path, begun);
       await expect(fill(folder.path, begun)).rejects.toMatchObject({
@@ -410,7 +410,7 @@ describe.runIf(hasRedis)('a Redis that is filled', () => {
     };
     await expect(fill(folder.path, redis, { onProgress })).rejects.toMatchObject({
       code: 'STORE_BUSY',
-      message: expect.stringContaining('audit.mdb was written to meanwhile'),
+      message: expect.stringContaining('audit.mdb was changed meanwhile'),
     });
     expect(await codeOf(withNode(redis, async () => {}))).toBe('NOT_READY');
     expect(await fill(folder.path, redis)).toMatchObject({ resumed: true });
@@ -445,7 +445,7 @@ describe.runIf(hasRedis)('a Redis that is filled', () => {
       try {
         await expect(fill(again.path, empty)).rejects.toMatchObject({
           code: 'INVALID_REQUEST',
-          message: expect.stringContaining('of the time before'),
+          message: expect.stringContaining('its files are older'),
         });
         // Nor does the start of a node ask for a fill.
         await requireFilled({ dataDir: again.path }, { redis: empty, log: silentLogger });

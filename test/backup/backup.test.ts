@@ -62,7 +62,7 @@ describe('a backup', () => {
 
     const verified = await world.run(['backup', backup, '--verify']);
     expect(verified.code, verified.err).toBe(0);
-    expect(verified.out).toContain('is sound');
+    expect(verified.out).toContain('is intact');
 
     cpSync(backup, join(elsewhere.folder, 'store'), { recursive: true });
     for (const args of [

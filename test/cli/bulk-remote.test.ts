@@ -144,7 +144,7 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
     const [job] = (await jobs.list('local', { limit: 1, offset: 0 })).jobs;
     expect(job).toMatchObject({ kind: 'labels', verdict: true });
     const here = await run(['--chain', 'eth', '--verdict', '--input', input]);
-    expect([here.code, here.err]).toEqual([1, expect.stringContaining('--verdict is for a server')]);
+    expect([here.code, here.err]).toEqual([1, expect.stringContaining('--verdict needs --remote')]);
   });
 
   it('sends a pipe', async () => {
@@ -194,12 +194,12 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
     ]);
     for (const [args, sentence] of [
       [['--remote', 'nonsense'], "--remote: 'nonsense' is not a URL."],
-      [['--remote', world.url, '--kind', 'magic'], "--kind: 'magic' is none of labels"],
-      [['--remote', world.url, '--format', 'xml'], "--format: 'xml' is none of ndjson, csv."],
-      [['--remote', world.url, '--threads', '2'], '--threads: a server has its own'],
+      [['--remote', world.url, '--kind', 'magic'], '--kind: must be one of labels'],
+      [['--remote', world.url, '--format', 'xml'], "--format: must be one of ndjson, csv (got 'xml')."],
+      [['--remote', world.url, '--threads', '2'], '--threads: not allowed with --remote'],
       [['--remote', world.url, '--job', 'nope'], 'answered 404'],
-      [['--job', 'nope'], '--job is for a server; it needs --remote.'],
-      [['--key-file', 'nope'], '--key-file is for a server'],
+      [['--job', 'nope'], '--job needs --remote.'],
+      [['--key-file', 'nope'], '--key-file needs --remote'],
       [[], '--chain is missing'],
     ] as const) {
       const said = await run(args);
@@ -266,7 +266,7 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
     stopping.abort();
     expect(await running).toBe(1);
     expect(texts.err).toContain(
-      `Interrupted. The job goes on; its result is fetched by: assay bulk --remote ${world.url} --job ${id} --output ${output}`,
+      `Interrupted. The job continues; fetch it with: assay bulk --remote ${world.url} --job ${id} --output ${output}`,
     );
     expect(existsSync(output)).toBe(false);
     jobs.answer(id);
@@ -316,7 +316,7 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
     await new Promise<void>((resolve) => hostile.listen(0, '127.0.0.1', resolve));
     const { port } = hostile.address() as AddressInfo;
     const args = ['--remote', `http://127.0.0.1:${port}`, '--job', 'a', '--output', join(place, 'out')];
-    expect((await run(args)).err).toContain('tells of no job');
+    expect((await run(args)).err).toContain('contains no job');
     expect((await run(args)).err).toContain('answered 400: no ]0;title such job');
     expect(readdirSync(place)).toEqual([]);
     hostile.close();
@@ -404,9 +404,11 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
     const url = `http://127.0.0.1:${port}`;
     const late = await run(['--remote', url, '--job', 'late']);
     expect(late.err).toContain('answered 500: Tomorrow.');
-    expect(late.err).toContain(`What comes of job late is fetched by: assay bulk --remote ${url} --job late`);
+    expect(late.err).toContain(
+      `If job late was created, fetch it with: assay bulk --remote ${url} --job late`,
+    );
     expect((await run(['--remote', url, '--job', 'endless'])).err).toContain('answered 400');
-    expect((await run(['--remote', url, '--job', 'blank'])).err).toContain('tells of no job');
+    expect((await run(['--remote', url, '--job', 'blank'])).err).toContain('contains no job');
     expect(written).toBeLessThan(64 * 1024 * 1024);
     server.closeAllConnections();
     server.close();
@@ -443,7 +445,7 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
       for (;;) yield Buffer.alloc(64 * 1024, '0x0\n');
     }
     const piped = runPiped(`http://127.0.0.1:${port}`, pipe(), terminal);
-    await expect(piped).rejects.toThrow(/ bytes were sent; nothing was begun, unless GET \/jobs lists it/);
+    await expect(piped).rejects.toThrow(/ bytes were sent; no job was created, unless GET \/jobs lists it/);
     expect(names).toHaveLength(4);
     server.closeAllConnections();
     server.close();
@@ -460,7 +462,9 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
       }
     }
     const running = runPiped(world.url, endless(), terminal);
-    const outcome = expect(running).rejects.toThrow(/^Interrupted before all was sent; nothing was begun/);
+    const outcome = expect(running).rejects.toThrow(
+      /^Interrupted before the input was complete; no job was created/,
+    );
     await expect.poll(() => jobs.uploads()).toBe(1);
     stopping.abort();
     await outcome;

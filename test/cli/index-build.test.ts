@@ -40,6 +40,6 @@ describe('import and index build without serve', () => {
       meta: { sources: readonly { id: string }[] };
     };
     expect(new Set(stats.meta.sources.map(({ id }) => id))).toEqual(new Set(['own', 'seed', 'packages']));
-    expect(await done('index', 'build')).toContain('holds all of this already');
+    expect(await done('index', 'build')).toContain('already has all of it');
   }, 60_000);
 });

@@ -80,7 +80,7 @@ describe('an operator without a network', () => {
     [['lists', 'attest', 'EU', '--checked', yesterday], 'EU was never loaded'],
     [['lists', 'attest', 'UN'], '--checked'],
     [['lists', 'attest', 'UN', '--checked', yesterday, '--by', 'a\u001b[31m'], '--by'],
-    [['import', 'pools', 'x.json', '--checked', yesterday], 'carries no sanctions list'],
+    [['import', 'pools', 'x.json', '--checked', yesterday], 'has no sanctions list'],
     [['import', 'un', 'x.xml', '--checked', tomorrow], 'lies in the future'],
     [['import', 'un', 'x.xml', '--by', 'Ann'], '--checked'],
   ])('%j fails with exit code 1 and says why', async (args, message) => {

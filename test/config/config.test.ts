@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { loadConfig, SETTINGS } from '../../src/config/config.ts';
+import { loadConfig } from '../../src/config/config.ts';
+import { SETTINGS } from '../../src/config/settings.ts';
 
 describe('config', () => {
   it('an empty environment gives the documented defaults', () => {
@@ -54,7 +55,7 @@ describe('config', () => {
   });
 
   it('a misspelt setting is an error and not ignored', () => {
-    expect(() => loadConfig({ ASSAY_PROT: '80' })).toThrow(/ASSAY_PROT is not a setting/);
+    expect(() => loadConfig({ ASSAY_PROT: '80' })).toThrow(/ASSAY_PROT: not a setting/);
   });
 
   it('a TLS file that cannot be read is named', () => {
@@ -64,6 +65,6 @@ describe('config', () => {
   });
 
   it('every setting says what it is for', () => {
-    for (const row of Object.values(SETTINGS)) expect(row.about.length).toBeGreaterThan(10);
+    for (const row of Object.values(SETTINGS)) expect(row.description.length).toBeGreaterThan(10);
   });
 });

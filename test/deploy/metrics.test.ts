@@ -1,8 +1,9 @@
 /** The dashboard, rules and docs name metrics: a server must have each of them. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { metricsPage, referencePath } from '../../scripts/reference.ts';
 import { projectRoot } from '../../src/base/paths.ts';
 import { newWorld, type World } from '../e2e/program.ts';
 
@@ -114,5 +115,12 @@ describe('metrics', () => {
     const text = read('docs', 'OPERATIONS.md');
     expect(text.match(METRIC)?.length ?? 0).toBeGreaterThan(5);
     expect(unknown([text])).toEqual([]);
+  });
+
+  it('of the reference are those of a server', () => {
+    const page = metricsPage(scraped);
+    const path = referencePath('metrics.md');
+    if (process.env.ASSAY_TEST_WRITE_REFERENCE === '1') writeFileSync(path, page);
+    expect(readFileSync(path, 'utf8'), 'run this test with ASSAY_TEST_WRITE_REFERENCE=1').toBe(page);
   });
 });

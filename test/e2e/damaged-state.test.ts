@@ -35,7 +35,7 @@ describe('a start over damaged state', () => {
     expect(await world.run(['credits', 'grant', 'local', '100'])).toMatchObject({ code: 0 });
     expect(await world.run(['verify'])).toMatchObject({
       code: 0,
-      out: expect.stringContaining('all are in order.'),
+      out: expect.stringContaining('all are intact.'),
     });
     cpSync(store, join(world.folder, 'sound'), { recursive: true });
   });

@@ -153,7 +153,7 @@ describe('the command line', () => {
 
   it.each([
     [['serve'], { ASSAY_PORT: 'eighty' }, 'ASSAY_PORT'],
-    [['serve'], { ASSAY_HOSTNAME: 'x' }, 'ASSAY_HOSTNAME is not a setting'],
+    [['serve'], { ASSAY_HOSTNAME: 'x' }, 'ASSAY_HOSTNAME: not a setting'],
     [['lookup', 'ETH', '0x12'], {}, 'index build'],
     [['import', 'nonsense', 'file'], {}, 'nonsense'],
     [['import', 'ofac', '/nowhere.xml'], {}, '/nowhere.xml'],

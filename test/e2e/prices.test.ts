@@ -162,7 +162,7 @@ describe('the sync of prices', () => {
     const away = await world.run(['sync', 'prices'], { environment });
     expect(away.code).toBe(1);
     expect(away.err).toMatch(
-      /Not refreshed: prices \(BTC: connect ECONNREFUSED .+\)\. What was loaded before stays in force\./,
+      /Not refreshed: prices \(BTC: connect ECONNREFUSED .+\)\. Earlier data stays in use\./,
     );
     expect(readFileSync(table('coingecko'), 'utf8')).toBe(before);
   });

@@ -226,7 +226,7 @@ describe('a pull on the command line', () => {
       expect(ranges[0]).toBe('bytes=20000-');
       expect(JSON.parse(out)).toMatchObject({ swapped: true });
       const stats = await c.run(['index', 'verify']);
-      expect(stats.out).toContain('is sound');
+      expect(stats.out).toContain('is intact');
       const status = await c.run(['snapshot', 'status', '--json'], {
         environment: { ...settings, ASSAY_SNAPSHOT_FROM: url },
       });

@@ -20,7 +20,7 @@ describeWithSharedData('taint on the command line', () => {
       'BTC',
     ]);
     expect(code).toBe(0);
-    expect(out).toMatch(/^202 blocks: 356 transactions stored, 0 known already;/);
+    expect(out).toMatch(/^202 blocks: 356 transactions stored, 0 already known;/);
   });
   afterAll(() => world.end());
 
@@ -43,7 +43,7 @@ describeWithSharedData('taint on the command line', () => {
     expect(await run('nothing', '--chain', 'BTC')).toMatch(/^assay: output: is no Bitcoin address/);
     expect(await run(`${'0'.repeat(64)}:1`, '--chain', 'BTC')).toMatch(/is not stored/);
     expect(await run(`${'0'.repeat(64)}:1`, '--chain', 'ETH')).toMatch(/no outputs of ETH are stored/);
-    expect(await run('x', '--chain', 'BTC', '--method', 'guess')).toMatch(/--method: 'guess' is none of all/);
+    expect(await run('x', '--chain', 'BTC', '--method', 'guess')).toMatch(/--method: must be one of all/);
   });
 
   it('the CSV and the raw form of a mainnet block count once together, and a CSV is no block file', async () => {

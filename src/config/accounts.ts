@@ -1,0 +1,25 @@
+/** Settings: people, emails and payments. */
+import { mailAddress, oneOf, optionalSecret, optionalSmtpUrl } from './readers.ts';
+import { setting } from './setting.ts';
+
+export const accountsSettings = {
+  registration: setting(
+    'ASSAY_REGISTRATION',
+    'closed',
+    oneOf('open', 'closed'),
+    '`open`: anyone may register. Free credits are granted after the email address is verified.',
+  ),
+  smtpUrl: setting(
+    'ASSAY_SMTP_URL',
+    '',
+    optionalSmtpUrl,
+    'Mail server: smtp://user:password@host:port or smtps://…. Without it, no email is sent.',
+  ),
+  mailFrom: setting('ASSAY_MAIL_FROM', 'assay@localhost', mailAddress, 'Sender of emails.'),
+  stripeSecret: setting(
+    'ASSAY_STRIPE_SECRET',
+    '',
+    optionalSecret,
+    'Signing secret of the Stripe webhook (whsec_…). Without it, POST /payments/stripe returns 404.',
+  ),
+} as const;

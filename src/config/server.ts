@@ -1,0 +1,71 @@
+/** Settings: the HTTP server, its threads and its logs. */
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import type { LogLevel } from '../base/log.ts';
+import { projectRoot } from '../base/paths.ts';
+import {
+  folder,
+  hostName,
+  number,
+  oneOf,
+  optionalFolder,
+  optionalHost,
+  optionalKey,
+  ranges,
+} from './readers.ts';
+import { setting } from './setting.ts';
+
+export const serverSettings = {
+  host: setting('ASSAY_HOST', '127.0.0.1', hostName, 'Address to listen on.'),
+  port: setting('ASSAY_PORT', '8080', number(0, 65_535), 'Port to listen on; 0 picks a free one.'),
+  httpBackend: setting(
+    'ASSAY_HTTP_BACKEND',
+    'auto',
+    oneOf('auto', 'uws', 'node'),
+    '`uws` (uWebSockets.js), `node` (node:http) or `auto` (uws if its binary loads).',
+  ),
+  tlsKey: setting(
+    'ASSAY_TLS_KEY',
+    '',
+    String,
+    'PEM file of the private key. Together with `ASSAY_TLS_CERT` it enables TLS.',
+  ),
+  tlsCert: setting('ASSAY_TLS_CERT', '', String, 'PEM file of the certificate chain.'),
+  publicHost: setting(
+    'ASSAY_PUBLIC_HOST',
+    '',
+    optionalHost,
+    'Host to which requests for www.… are redirected.',
+  ),
+  trustedProxies: setting(
+    'ASSAY_TRUSTED_PROXIES',
+    '',
+    ranges,
+    'Addresses or CIDR ranges of trusted proxies. Their X-Forwarded-* headers are used.',
+  ),
+  workers: setting(
+    'ASSAY_WORKERS',
+    String(Math.max(1, availableParallelism() - 1)),
+    number(1, 64),
+    'Threads of the worker pool. Default: number of cores minus one.',
+  ),
+  logLevel: setting(
+    'ASSAY_LOG_LEVEL',
+    'info',
+    oneOf<LogLevel>('debug', 'info', 'warn', 'error', 'silent'),
+    '`debug`, `info`, `warn`, `error` or `silent`. Logs are JSON lines on stderr.',
+  ),
+  dataDir: setting(
+    'ASSAY_DATA_DIR',
+    join(projectRoot, 'data', 'store'),
+    folder,
+    'Folder of all state: labels, snapshots, transfers, keys. Default: data/store of the project.',
+  ),
+  jobsDir: setting(
+    'ASSAY_JOBS_DIR',
+    '',
+    optionalFolder,
+    'Folder of the files of bulk jobs, shared by nodes that share a Redis. Default: `jobs` in `ASSAY_DATA_DIR`.',
+  ),
+  apiKey: setting('ASSAY_API_KEY', '', optionalKey, 'API key that `assay bulk --remote` sends to a server.'),
+} as const;

@@ -1,0 +1,64 @@
+/** All settings by subject. The reference and the validation of variable names are derived from them. */
+import { accountsSettings } from './accounts.ts';
+import { chainsSettings } from './chains.ts';
+import { listsSettings } from './lists.ts';
+import { monitoringSettings } from './monitoring.ts';
+import { nodesSettings } from './nodes.ts';
+import { pricesSettings } from './prices.ts';
+import { replicationSettings } from './replication.ts';
+import { serverSettings } from './server.ts';
+import type { Setting } from './setting.ts';
+
+/** Settings of one subject, as they appear in the reference. */
+export interface SettingSubject {
+  readonly title: string;
+  readonly description: string;
+  readonly settings: Readonly<Record<string, Setting<unknown>>>;
+}
+
+export const SETTING_SUBJECTS: readonly SettingSubject[] = [
+  { title: 'Server', description: 'The HTTP server, its threads and its logs.', settings: serverSettings },
+  {
+    title: 'Lists and labels',
+    description: 'Sanctions lists, their refresh, and your own links between entities and listed parties.',
+    settings: listsSettings,
+  },
+  {
+    title: 'Chains',
+    description: 'Nodes and explorers of chains, and where their transfers are stored.',
+    settings: chainsSettings,
+  },
+  {
+    title: 'Prices and tokens',
+    description: 'Prices, and the tokens whose transfers are evidence.',
+    settings: pricesSettings,
+  },
+  { title: 'Accounts', description: 'People, emails and payments.', settings: accountsSettings },
+  {
+    title: 'Monitoring',
+    description: 'Watched wallets and the receivers of alerts.',
+    settings: monitoringSettings,
+  },
+  {
+    title: 'Many nodes',
+    description: 'Roles of a node and the Redis that nodes share.',
+    settings: nodesSettings,
+  },
+  {
+    title: 'Snapshot replication',
+    description: 'Replication of labels, names and registers between nodes.',
+    settings: replicationSettings,
+  },
+];
+
+/** Every setting. */
+export const SETTINGS = {
+  ...serverSettings,
+  ...listsSettings,
+  ...chainsSettings,
+  ...pricesSettings,
+  ...accountsSettings,
+  ...monitoringSettings,
+  ...nodesSettings,
+  ...replicationSettings,
+} as const;
