@@ -1,5 +1,5 @@
 /** The server of the benchmark of registers: the complete program on a state folder, with a key and a rate limit that is out of reach. */
-import { openParts } from '../src/app/services.ts';
+import { createServices } from '../src/app/services.ts';
 import { loadConfig } from '../src/config/config.ts';
 
 export interface RegisterServerReady {
@@ -14,7 +14,7 @@ async function serve(folder: string): Promise<void> {
     ASSAY_SYNC: 'off',
     ASSAY_LOG_LEVEL: 'warn',
   });
-  const parts = openParts(config, 'bench');
+  const parts = createServices(config, 'bench');
   await parts.prepare();
   const { apiKey } = await parts
     .keys()

@@ -2,7 +2,7 @@
 /** The `assay` command: creates the terminal, runs the program, and exits with its code. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openParts } from './app/services.ts';
+import { createServices } from './app/services.ts';
 import { systemClock } from './base/clock.ts';
 import { messageOf } from './base/errors.ts';
 import { LIMITS } from './base/limits.ts';
@@ -102,7 +102,7 @@ const code = await runProgram(
   commandModules({ apiKey: () => loadConfig().apiKey, place: installationPlace }),
   process.argv.slice(2),
   terminal,
-  () => openParts(loadConfig(), version),
+  () => createServices(loadConfig(), version),
   version,
 );
 

@@ -1,4 +1,4 @@
-/** Creates the chain services for app.ts: stores, live readers, prices, and remote graph stores. Each is opened at its first use. */
+/** Creates the services of chains: stores, live readers, and remote graph stores. Each is opened at its first use. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
@@ -6,22 +6,10 @@ import { AssayError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { OpenedOnce } from '../base/opened-once.ts';
 import { systemJitter } from '../base/random.ts';
-import type { AssetFacts } from '../chains/assets.ts';
 import { type ChainAdapters, createChainAdapters } from '../chains/families/registry.ts';
-import { loadAssetFacts } from '../chains/known-assets.ts';
-import type { PriceBook } from '../chains/prices/book.ts';
-import { type ContractCalls, createContractCalls } from '../chains/prices/contract-calls.ts';
-import { type PriceSyncReport, syncPrices } from '../chains/prices/daily.ts';
-import { type ChainlinkPrices, createChainlinkPrices, loadFeedsFile } from '../chains/prices/feeds.ts';
-import { type HttpPrices, openHttpPrices } from '../chains/prices/http.ts';
-import { createUniswapPrices } from '../chains/prices/pools.ts';
-import { openPriceServer } from '../chains/prices/price-server.ts';
 import { priced } from '../chains/prices/priced.ts';
-import { dailyFolderOf, loadCoinGeckoNames, pricesFolderOf } from '../chains/prices/table.ts';
-import { type InstalledPrices, openInstalledPrices } from '../chains/prices/tables.ts';
-import { CHAINS, type ChainId, isEvm } from '../chains/registry.ts';
-import { loadTokenList } from '../chains/tokens.ts';
-import type { PushRequest } from '../cli/parts.ts';
+import { CHAINS, type ChainId } from '../chains/registry.ts';
+import type { PushRequest } from '../cli/services.ts';
 import type { Config } from '../config/config.ts';
 import { type ClusterReader, clustersFolderOf, openClusters } from '../graph/cluster/store.ts';
 import { createLiveIngest, type LiveIngest } from '../graph/ingest/live.ts';
@@ -33,10 +21,9 @@ import { type OutputsStore, openOutputsStore } from '../graph/utxo/outputs-store
 import { withBalances } from '../screening/balances.ts';
 import { openFetchedStore } from '../screening/fetched-store.ts';
 import { createOnDemand, type OnDemand, withHistory } from '../screening/on-demand.ts';
+import { createPriceServices } from './price-services.ts';
 
 const MINUTE_MS = 60_000;
-/** Longer than the whole first sync waits for its rate limit. */
-const PRICE_SYNC_WAIT_MS = 5 * MINUTE_MS;
 
 /** Returns the folder of transfers. */
 export const transfersFolderOf = (dataDir: string): string => join(dataDir, 'transfers');
@@ -45,17 +32,19 @@ const transfersFileOf = (dataDir: string, chain: ChainId): string =>
 /** Returns the folder of outputs. */
 export const outputsFolderOf = (dataDir: string): string => join(dataDir, 'outputs');
 
-export interface ChainPartsDeps extends Pick<OpenedOnce, 'once'> {
+export interface ChainServicesDeps extends Pick<OpenedOnce, 'once'> {
   readonly clock: Clock;
   readonly log: Logger;
 }
 
+export type ChainServices = ReturnType<typeof createChainServices>;
+
 /**
- * Creates the chain services.
+ * Creates the services of chains.
  *
  * @throws UNKNOWN_CHAIN, INVALID_CONFIG if a setting names an unknown chain or an invalid server
  */
-export function openChainParts(config: Config, { once, clock, log }: ChainPartsDeps) {
+export function createChainServices(config: Config, { once, clock, log }: ChainServicesDeps) {
   const { dataDir } = config;
   // Validated at startup, so that a misspelt chain is reported; opens no connection.
   const graphStores = readGraphStores(config.chains.graphStores);
@@ -85,112 +74,14 @@ export function openChainParts(config: Config, { once, clock, log }: ChainPartsD
       (part) => part.close(),
     ),
   };
-  const { priceServer } = config;
-  const serverOptions =
-    priceServer === null
-      ? null
-      : {
-          baseUrl: priceServer.url,
-          apiKey: priceServer.key,
-          perMinute: priceServer.perMinute,
-          ...(priceServer.url.includes('//pro-api.') ? { keyHeader: 'x-cg-pro-api-key' } : {}),
-          names: loadCoinGeckoNames(),
-          // The operator configured the server, so it may have a private address.
-          policy: { trustedHosts: new Set([new URL(priceServer.url).hostname]) },
-        };
-  const httpPrices =
-    serverOptions === null
-      ? null
-      : once<HttpPrices>(
-          () => openHttpPrices(serverOptions, { clock, log }),
-          (part) => part.close(),
-        );
-  const installedPrices = once<InstalledPrices>(
-    () => openInstalledPrices({ folder: pricesFolderOf(dataDir) }, { clock, log }),
-    () => {},
-  );
-  const assetFacts = once<AssetFacts>(
-    () =>
-      loadAssetFacts({
-        prices: installedPrices(),
-        tokens: loadTokenList({ ownFile: config.tokensFile }),
-      }),
-    () => {},
-  );
-  /** Chains on which contracts may be read for prices: those with a node of the operator, not those with public nodes only. */
-  const ownNodes = new Set(
-    CHAINS.map(({ id }) => id).filter((id) => isEvm(id) && config.chains.endpoints.rpc[id]?.trim()),
-  );
-  const contractCalls = once<ContractCalls>(
-    () =>
-      createContractCalls({
-        adapter: (chain) => adapters().of(chain),
-        chains: ownNodes,
-        clock,
-        log,
-      }),
-    () => {},
-  );
-  const chainlink = once<ChainlinkPrices>(
-    () => createChainlinkPrices(loadFeedsFile(), { calls: contractCalls(), clock }),
-    () => {},
-  );
-  const prices = once<PriceBook>(
-    () => {
-      const { withLive, pegs } = installedPrices();
-      const quotes = withLive(ownNodes.size === 0 ? [] : [chainlink()]);
-      return withLive([
-        ...(ownNodes.size === 0 ? [] : [chainlink()]),
-        ...(httpPrices === null ? [] : [httpPrices()]),
-        ...(ownNodes.size === 0
-          ? []
-          : [
-              createUniswapPrices(
-                {
-                  file: loadFeedsFile(),
-                  pegs,
-                  isListed: assetFacts().isKnown,
-                },
-                { calls: contractCalls(), quotes: quotes.usdAt, clock, log },
-              ),
-            ]),
-      ]);
-    },
-    () => {},
-  );
-
-  /** True if there is any source for `assay sync prices`. */
-  const canSyncPrices = serverOptions !== null || ownNodes.size > 0;
-
-  async function syncDailyPrices(
-    signal: AbortSignal,
-    onProgress: (done: number, total: number) => void,
-  ): Promise<PriceSyncReport> {
-    // A sync waits under the rate limit: 29 coins take about a minute.
-    const server =
-      serverOptions === null
-        ? null
-        : openPriceServer({ ...serverOptions, waitMs: PRICE_SYNC_WAIT_MS }, { clock, log });
-    try {
-      return await syncPrices(
-        {
-          folder: dailyFolderOf(pricesFolderOf(dataDir)),
-          coins: loadCoinGeckoNames().coins,
-          signal,
-          onProgress,
-        },
-        { clock, server, feeds: ownNodes.size === 0 ? null : (stop) => chainlink().newest(stop) },
-      );
-    } finally {
-      await server?.close();
-    }
-  }
-  const clusters = once<ClusterReader>(
-    () => openClusters({ folder: clustersFolderOf(dataDir) }),
-    (part) => part.close(),
-  );
   const adapters = once<ChainAdapters>(
     () => chainAdapters,
+    (part) => part.close(),
+  );
+  const priceServices = createPriceServices(config, { once, clock, log, adapters });
+  const { prices, installedPrices } = priceServices;
+  const clusters = once<ClusterReader>(
+    () => openClusters({ folder: clustersFolderOf(dataDir) }),
     (part) => part.close(),
   );
   const liveIngest = once<LiveIngest>(
@@ -256,35 +147,6 @@ export function openChainParts(config: Config, { once, clock, log }: ChainPartsD
         transferStores.write().coverage(id);
   }
 
-  async function pushGraph(request: PushRequest): Promise<PushReport> {
-    const { chain, to } = request;
-    const url = to ?? graphStores[chain];
-    if (url === undefined)
-      throw new AssayError(
-        'INVALID_REQUEST',
-        `--to: no server given, and ASSAY_GRAPH_STORE_${chain} is not set.`,
-        {
-          field: 'to',
-        },
-      );
-    const path = transfersFileOf(dataDir, chain);
-    if (!existsSync(path))
-      throw new AssayError(
-        'NOT_READY',
-        `No transfer of ${chain} is stored. Run \`assay ingest\` first.`,
-      );
-    const [{ pushChain }, { openRedis, parseRedisUrl }] = await Promise.all([
-      import('../graph/remote/push.ts'),
-      import('../state/redis.ts'),
-    ]);
-    const server = openRedis(parseRedisUrl(url), { log });
-    try {
-      return await pushChain({ ...request, path }, { redis: server, clock });
-    } finally {
-      await server.close();
-    }
-  }
-
   /** Adds the balances and the history of the address, which are read from the chain concurrently and within the budget. */
   async function readLive<Request extends { readonly chain: string; readonly address: string }>(
     request: Request,
@@ -302,11 +164,7 @@ export function openChainParts(config: Config, { once, clock, log }: ChainPartsD
     adapters,
     transferStores,
     outputsStores,
-    prices,
-    installedPrices,
-    assetFacts,
-    canSyncPrices,
-    syncDailyPrices,
+    ...priceServices,
     clusters,
     liveIngest,
     watchedIngest,
@@ -314,7 +172,44 @@ export function openChainParts(config: Config, { once, clock, log }: ChainPartsD
     names,
     transfersRead,
     makeStores,
-    pushGraph,
+    pushGraph: (request: PushRequest) => pushGraph(config, request, { graphStores, clock, log }),
     readLive,
   };
+}
+
+/** Fills the server from which a chain's transfers are read. */
+async function pushGraph(
+  { dataDir }: Config,
+  request: PushRequest,
+  {
+    graphStores,
+    clock,
+    log,
+  }: Pick<ChainServicesDeps, 'clock' | 'log'> & {
+    readonly graphStores: ReturnType<typeof readGraphStores>;
+  },
+): Promise<PushReport> {
+  const { chain, to } = request;
+  const url = to ?? graphStores[chain];
+  if (url === undefined)
+    throw new AssayError(
+      'INVALID_REQUEST',
+      `--to: no server given, and ASSAY_GRAPH_STORE_${chain} is not set.`,
+      {
+        field: 'to',
+      },
+    );
+  const path = transfersFileOf(dataDir, chain);
+  if (!existsSync(path))
+    throw new AssayError('NOT_READY', `No transfer of ${chain} is stored. Run \`assay ingest\` first.`);
+  const [{ pushChain }, { openRedis, parseRedisUrl }] = await Promise.all([
+    import('../graph/remote/push.ts'),
+    import('../state/redis.ts'),
+  ]);
+  const server = openRedis(parseRedisUrl(url), { log });
+  try {
+    return await pushChain({ ...request, path }, { redis: server, clock });
+  } finally {
+    await server.close();
+  }
 }

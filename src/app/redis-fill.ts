@@ -16,7 +16,7 @@ import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
-import type { FillReport, FillRequest } from '../cli/parts.ts';
+import type { FillReport, FillRequest } from '../cli/services.ts';
 import { FORMAT_VERSION as JOBS_FORMAT } from '../jobs/bulk/job-store.ts';
 import { FORMAT_VERSION as MONITORING_FORMAT } from '../monitoring/store.ts';
 import { FORMAT_VERSION as CLEARED_FORMAT } from '../names/cleared.ts';
@@ -307,8 +307,7 @@ export async function begunBefore(redis: RedisStore, source: string): Promise<Fi
   // A filling may have finished without recording that; nodes may have written since.
   if (found.state === 'whole' || (await formatOf(redis, 'keys')) === String(KEYS_FORMAT))
     throw holds(`filled from ${ofWhom} on ${found.begun}`);
-  if (found.source !== source)
-    throw holds(`an incomplete fill from ${ofWhom}, begun ${found.begun}`);
+  if (found.source !== source) throw holds(`an incomplete fill from ${ofWhom}, begun ${found.begun}`);
   return found;
 }
 

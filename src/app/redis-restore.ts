@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
-import type { FillRequest, RestoreReport } from '../cli/parts.ts';
+import type { FillRequest, RestoreReport } from '../cli/services.ts';
 import { type LiveFile, openLiveFile } from '../state/live-file.ts';
 import {
   type Installation,
@@ -78,7 +78,10 @@ export async function restoreRedis(
   const replicas = await openReplicas(dataDir);
   try {
     if (!replicas.some(({ store }) => store.name === 'keys'))
-      throw new AssayError('NOT_FOUND', `${dataDir} has no replica of the keys. Set ASSAY_DATA_DIR to the folder of a node.`);
+      throw new AssayError(
+        'NOT_FOUND',
+        `${dataDir} has no replica of the keys. Set ASSAY_DATA_DIR to the folder of a node.`,
+      );
     const installation = installationOfAll(dataDir, replicas);
     const keys = replicas.find(({ store }) => store.name === 'keys') as Replica;
     const source = `replica ${installation?.id ?? keys.state.last}`;

@@ -97,7 +97,7 @@ function withStores(readiness: Readiness, { roles, stores }: Telling): Readiness
       if (isRefusing)
         reasons.set(
           'away',
-          'This node has had no response from Redis for a second. It rejects every request with a key.',
+          'This node has not heard from Redis for a second. It rejects every request with a key.',
         );
     } else if (found.kind === 'full') {
       // All other stores still serve reads from their replica.

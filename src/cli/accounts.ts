@@ -4,7 +4,7 @@ import { expectSound } from '../accounts/audit.ts';
 import { PLAN_NAMES, type PlanName } from '../accounts/plans.ts';
 import { AssayError } from '../base/errors.ts';
 import { answer, type Terminal, table } from './context.ts';
-import type { Parts } from './parts.ts';
+import type { Services } from './services.ts';
 
 interface JsonOption {
   readonly json?: boolean;
@@ -27,7 +27,7 @@ async function lineFrom(input: NodeJS.ReadableStream): Promise<string> {
 }
 
 /** Adds `assay accounts`. */
-export function addAccountsCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+export function addAccountsCommand(program: Command, terminal: Terminal, services: () => Services): void {
   const accounts = program.command('accounts').description('manage the accounts of people');
 
   accounts
@@ -38,7 +38,7 @@ export function addAccountsCommand(program: Command, terminal: Terminal, parts: 
     .option('--json', 'answer as JSON')
     .action(async (options: JsonOption & { email: string; plan: string }) => {
       const plan = planFrom(options.plan);
-      const created = await parts()
+      const created = await services()
         .people()
         .create(options.email, await lineFrom(process.stdin), plan);
       answer(terminal, options.json ?? false, created, () => [
@@ -51,7 +51,7 @@ export function addAccountsCommand(program: Command, terminal: Terminal, parts: 
     .description('list all accounts of people, oldest first')
     .option('--json', 'answer as JSON')
     .action((options: JsonOption) => {
-      const listed = parts().people().list();
+      const listed = services().people().list();
       answer(terminal, options.json ?? false, listed, () =>
         table([
           ['ID', 'STATUS', 'PLAN', 'CREATED', 'CONFIRMED', 'EMAIL'],
@@ -79,7 +79,7 @@ export function addAccountsCommand(program: Command, terminal: Terminal, parts: 
       .argument('<account>', 'id of the account')
       .option('--json', 'answer as JSON')
       .action(async (accountId: string, options: JsonOption) => {
-        await parts().keys().setDisabled(accountId, disabled);
+        await services().keys().setDisabled(accountId, disabled);
         answer(terminal, options.json ?? false, { accountId, disabled }, () => [`${accountId} is ${name}d.`]);
       });
   }
@@ -97,7 +97,7 @@ export function addAccountsCommand(program: Command, terminal: Terminal, parts: 
           'INVALID_REQUEST',
           'The text of the email is empty. It is read from standard input.',
         );
-      const report = await parts().people().notify(options.subject, text);
+      const report = await services().people().notify(options.subject, text);
       answer(terminal, options.json ?? false, report, () => [
         `${report.sent} emails were accepted by the mail server.`,
         ...report.failed.map((email) => `not taken: ${email}`),
@@ -106,7 +106,7 @@ export function addAccountsCommand(program: Command, terminal: Terminal, parts: 
 }
 
 /** Adds `assay plan`. */
-export function addPlanCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+export function addPlanCommand(program: Command, terminal: Terminal, services: () => Services): void {
   program
     .command('plan')
     .description('manage plans of accounts')
@@ -117,7 +117,7 @@ export function addPlanCommand(program: Command, terminal: Terminal, parts: () =
     .option('--json', 'answer as JSON')
     .action(async (accountId: string, planText: string, options: JsonOption) => {
       const plan = planFrom(planText);
-      await parts().keys().setPlan(accountId, plan);
+      await services().keys().setPlan(accountId, plan);
       answer(terminal, options.json ?? false, { accountId, plan }, () => [
         `${accountId} has the plan ${plan}.`,
       ]);
@@ -127,7 +127,7 @@ export function addPlanCommand(program: Command, terminal: Terminal, parts: () =
 const SHOWN_DEFAULT = '20';
 
 /** Adds `assay audit`. */
-export function addAuditCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+export function addAuditCommand(program: Command, terminal: Terminal, services: () => Services): void {
   const audit = program.command('audit').description('show and verify the audit log');
 
   audit
@@ -135,7 +135,7 @@ export function addAuditCommand(program: Command, terminal: Terminal, parts: () 
     .description('verify that no entry was changed, removed or inserted')
     .option('--json', 'answer as JSON')
     .action(async (options: JsonOption) => {
-      const report = await parts().audit().verify();
+      const report = await services().audit().verify();
       answer(terminal, options.json ?? false, report, () => [
         `${report.entries} entries, ${report.faults.length} faults; the chain ends with ${report.head}.`,
         ...report.faults,
@@ -152,7 +152,7 @@ export function addAuditCommand(program: Command, terminal: Terminal, parts: () 
       const limit = /^\d{1,5}$/.test(options.limit) ? Number(options.limit) : 0;
       if (limit === 0)
         throw new AssayError('INVALID_REQUEST', '--limit must be a whole number from 1 to 99999.');
-      const entries = parts().audit().newest(limit);
+      const entries = services().audit().newest(limit);
       answer(terminal, options.json ?? false, entries, () =>
         table([
           ['WHEN', 'WHO', 'FROM', 'WHAT', 'ACCOUNT', 'DETAIL'],

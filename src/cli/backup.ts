@@ -3,11 +3,11 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { backUp, verifyBackup } from '../backup/backup.ts';
 import { answer, type Terminal } from './context.ts';
-import type { Parts } from './parts.ts';
 import { createProgress, megabytes } from './progress.ts';
+import type { Services } from './services.ts';
 
 /** Adds `assay backup`. */
-export function addBackupCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+export function addBackupCommand(program: Command, terminal: Terminal, services: () => Services): void {
   program
     .command('backup')
     .description('back up all state while it is served and written; to restore, see docs/OPERATIONS.md')
@@ -25,7 +25,7 @@ export function addBackupCommand(program: Command, terminal: Terminal, parts: ()
       }
       const progress = createProgress(terminal);
       try {
-        const { dataDir, clock } = parts();
+        const { dataDir, clock } = services();
         const report = await backUp(
           {
             dataDir,

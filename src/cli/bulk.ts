@@ -10,8 +10,8 @@ import { JOB_FORMATS, JOB_KINDS, type JobFormat } from '../jobs/bulk-jobs.ts';
 import { runBulkFile } from '../screening/bulk-file.ts';
 import { keyOfFile, runRemoteBulk } from './bulk-remote.ts';
 import { type Terminal, wholeNumber } from './context.ts';
-import type { Parts } from './parts.ts';
 import { createProgress } from './progress.ts';
+import type { Services } from './services.ts';
 
 const STDIN = 0;
 const STDOUT = 1;
@@ -84,14 +84,14 @@ async function runRemotely(
   );
 }
 
-async function runHere(options: BulkOptions, terminal: Terminal, parts: () => Parts): Promise<void> {
+async function runHere(options: BulkOptions, terminal: Terminal, services: () => Services): Promise<void> {
   const stray = REMOTE_ONLY.find((name) => options[name] !== undefined);
   if (stray !== undefined) throw refuse(`${optionOf(stray)} needs --remote.`);
   if (options.chain === undefined) throw refuse('--chain is missing: the chain of the addresses.');
   const chain = parseChainId(options.chain, '--chain');
   const progress = createProgress(terminal);
   try {
-    const opened = parts();
+    const opened = services();
     const result = await runBulkFile(
       {
         input: options.input ?? STDIN,
@@ -133,7 +133,7 @@ async function runHere(options: BulkOptions, terminal: Terminal, parts: () => Pa
 export function addBulkCommand(
   program: Command,
   terminal: Terminal,
-  parts: () => Parts,
+  services: () => Services,
   apiKey: () => string | null,
 ): void {
   program
@@ -157,7 +157,7 @@ export function addBulkCommand(
     .option('--key <key>', 'with --remote: the API key itself; visible in the process list')
     .action((options: BulkOptions) =>
       options.remote === undefined
-        ? runHere(options, terminal, parts)
+        ? runHere(options, terminal, services)
         : runRemotely(options.remote, options, terminal, apiKey),
     );
 }

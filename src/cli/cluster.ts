@@ -9,8 +9,8 @@ import { buildClusters, type ClusterBuild, clustersFolderOf } from '../graph/clu
 import { isWholeHistory, storedTransactions } from '../graph/cluster/stored-transactions.ts';
 import { importClusterLabels, type SpreadReport } from '../screening/cluster-labels.ts';
 import { answer, type Terminal } from './context.ts';
-import type { Parts } from './parts.ts';
 import { createProgress } from './progress.ts';
+import type { Services } from './services.ts';
 
 interface ClusterAnswer {
   /** Null with `--labels-only`. */
@@ -57,7 +57,7 @@ function labelLines(report: SpreadReport): readonly string[] {
 }
 
 /** Adds `assay cluster`. */
-export function addClusterCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+export function addClusterCommand(program: Command, terminal: Terminal, services: () => Services): void {
   program
     .command('cluster')
     .description('cluster the addresses of a UTXO chain, and label members by the labels of others')
@@ -72,7 +72,7 @@ export function addClusterCommand(program: Command, terminal: Terminal, parts: (
         throw new AssayError('INVALID_REQUEST', '--labels-only and --no-labels cannot be combined.');
       const progress = createProgress(terminal);
       try {
-        const opened = parts();
+        const opened = services();
         let build: ClusterBuild | null = null;
         if (!options.labelsOnly) {
           const outputs = opened.outputs('read');

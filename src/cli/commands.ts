@@ -28,7 +28,7 @@ import { addSyncCommand } from './sync.ts';
 import { addTaintCommand } from './taint.ts';
 import { addWatchCommand } from './watch.ts';
 
-/** Settings of commands that open no parts. */
+/** Settings of commands that open no services. */
 export interface CommandSettings {
   /** API key for the server of `assay bulk --remote`. */
   readonly apiKey: () => string | null;
@@ -55,7 +55,7 @@ export const commandModules = ({ apiKey, place }: CommandSettings): readonly Com
   addScreenCommand,
   addKytCommand,
   addTraceCommand,
-  (program, terminal, parts) => addBulkCommand(program, terminal, parts, apiKey),
+  (program, terminal, services) => addBulkCommand(program, terminal, services, apiKey),
   addIngestCommand,
   addGraphCommand,
   addWatchCommand,

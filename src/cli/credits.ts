@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { Booking, LedgerEntry } from '../accounts/ledger.ts';
 import { AssayError } from '../base/errors.ts';
 import { answer, type Terminal } from './context.ts';
-import type { Parts } from './parts.ts';
+import type { Services } from './services.ts';
 
 function creditsFrom(text: string): number {
   if (/^-?\d{1,10}$/.test(text)) return Number(text);
@@ -15,14 +15,14 @@ function creditsFrom(text: string): number {
  *
  * @throws NOT_FOUND
  */
-function checkAccount(parts: Parts, accountId: string): void {
-  if (parts.keys().planOf(accountId) !== null) return;
+function checkAccount(services: Services, accountId: string): void {
+  if (services.keys().planOf(accountId) !== null) return;
   throw new AssayError('NOT_FOUND', `There is no account '${accountId}'.`, { field: 'account' });
 }
 
-async function book(parts: Parts, booking: Booking): Promise<LedgerEntry> {
-  checkAccount(parts, booking.accountId);
-  return (await parts.ledger().book(booking)).entry;
+async function book(services: Services, booking: Booking): Promise<LedgerEntry> {
+  checkAccount(services, booking.accountId);
+  return (await services.ledger().book(booking)).entry;
 }
 
 const told = (accountId: string, entry: LedgerEntry): readonly string[] => [
@@ -30,7 +30,7 @@ const told = (accountId: string, entry: LedgerEntry): readonly string[] => [
 ];
 
 /** Adds `assay credits`. */
-export function addCreditsCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+export function addCreditsCommand(program: Command, terminal: Terminal, services: () => Services): void {
   const credits = program.command('credits').description('grant, adjust and show the credits of an account');
 
   credits
@@ -41,7 +41,7 @@ export function addCreditsCommand(program: Command, terminal: Terminal, parts: (
     .option('--reason <text>', 'reason in the ledger')
     .option('--json', 'answer as JSON')
     .action(async (accountId: string, amount: string, options: { reason?: string; json?: boolean }) => {
-      const entry = await book(parts(), {
+      const entry = await book(services(), {
         accountId,
         type: 'GRANT',
         amount: creditsFrom(amount),
@@ -58,7 +58,7 @@ export function addCreditsCommand(program: Command, terminal: Terminal, parts: (
     .requiredOption('--reason <text>', 'reason in the ledger')
     .option('--json', 'answer as JSON')
     .action(async (accountId: string, amount: string, options: { reason: string; json?: boolean }) => {
-      const entry = await book(parts(), {
+      const entry = await book(services(), {
         accountId,
         type: 'ADJUSTMENT',
         amount: creditsFrom(amount),
@@ -73,8 +73,8 @@ export function addCreditsCommand(program: Command, terminal: Terminal, parts: (
     .argument('<account>', 'id of the account')
     .option('--json', 'answer as JSON')
     .action(async (accountId: string, options: { json?: boolean }) => {
-      checkAccount(parts(), accountId);
-      const balance = await parts().ledger().balance(accountId);
+      checkAccount(services(), accountId);
+      const balance = await services().ledger().balance(accountId);
       answer(terminal, options.json ?? false, { accountId, ...balance }, () => [
         `'${accountId}' has ${balance.balance} credits: ${balance.free} free ones until ${balance.renewsAt}, ${balance.granted} granted, ${balance.bought} bought.`,
       ]);

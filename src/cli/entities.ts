@@ -14,7 +14,7 @@ import { loadExchanges, loadRegisterFacts } from '../registers/catalogue.ts';
 import { foldName, foldWithoutForm } from '../registers/name-index.ts';
 import type { SanctionsList } from '../sources/records.ts';
 import { answer, type Terminal, table } from './context.ts';
-import type { Parts } from './parts.ts';
+import type { Services } from './services.ts';
 
 /**
  * - `DESIGNATED`: in force with an asset freeze: labels of the entity make addresses sanctioned.
@@ -41,7 +41,7 @@ function stateOf(designation: Designation | undefined): LinkState {
   return designation.assetFreeze === true ? 'DESIGNATED' : 'NO_FREEZE';
 }
 
-function linkStatuses({ store, rules }: Parts): LinkStatus[] {
+function linkStatuses({ store, rules }: Services): LinkStatus[] {
   const parties = rules.parties();
   const states = store.catalogue().lists.map((row) => store.listState(row.list));
   return parties.links.map((link) => {
@@ -88,7 +88,7 @@ async function designatedOrganisations({
   nameStore,
   store,
   rules,
-}: Parts): Promise<DesignatedOrganisation[]> {
+}: Services): Promise<DesignatedOrganisation[]> {
   const found: DesignatedOrganisation[] = [];
   for (const row of nameStore.rows()) {
     const list = LINKED_LISTS.find((one) => one === row.list);
@@ -113,7 +113,7 @@ function organisationOf(
     readonly programs: readonly string[];
   },
   known: ListedParty | undefined,
-  rules: Parts['rules'],
+  rules: Services['rules'],
 ): DesignatedOrganisation {
   const names = party.names.filter(({ weak }) => !weak);
   const primary = names.filter(({ kind }) => kind === 'primary');
@@ -130,10 +130,10 @@ function organisationOf(
   };
 }
 
-async function proposals(parts: Parts, clock: Terminal['clock']): Promise<ProposedLink[]> {
-  const { store, rules } = parts;
+async function proposals(services: Services, clock: Terminal['clock']): Promise<ProposedLink[]> {
+  const { store, rules } = services;
   const exchanges = loadExchanges(loadRegisterFacts());
-  const organisations = await designatedOrganisations(parts);
+  const organisations = await designatedOrganisations(services);
   const ofExchanges = exchanges.flatMap(({ entity, name, aliases, legalEntities }) =>
     entity === null
       ? []
@@ -158,7 +158,7 @@ const proposalLines = ({ links }: { readonly links: readonly ProposedLink[] }): 
       ];
 
 /** Adds the group `entities`. */
-export function addEntitiesCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+export function addEntitiesCommand(program: Command, terminal: Terminal, services: () => Services): void {
   const entities = program
     .command('entities')
     .description('manage links between entities of labels and parties of sanctions lists');
@@ -168,7 +168,7 @@ export function addEntitiesCommand(program: Command, terminal: Terminal, parts: 
     .description('list the links in use, and the current listing of each')
     .option('--json', 'answer as JSON')
     .action((options: { json?: boolean }) => {
-      answer(terminal, options.json ?? false, linkStatuses(parts()), statusLines);
+      answer(terminal, options.json ?? false, linkStatuses(services()), statusLines);
     });
 
   entities
@@ -178,7 +178,7 @@ export function addEntitiesCommand(program: Command, terminal: Terminal, parts: 
     )
     .option('--json', 'answer as JSON')
     .action(async (options: { json?: boolean }) => {
-      const links = await proposals(parts(), terminal.clock);
+      const links = await proposals(services(), terminal.clock);
       answer(terminal, options.json ?? false, { links }, proposalLines);
     });
 }

@@ -5,8 +5,8 @@ import { CHAINS, type ChainId, parseChainId } from '../chains/registry.ts';
 import type { BuildExposureReport } from '../exposure/build.ts';
 import type { ExposureIndexStatus } from '../exposure/status.ts';
 import { answer, type Terminal, table } from './context.ts';
-import type { Parts } from './parts.ts';
 import { createProgress } from './progress.ts';
+import type { Services } from './services.ts';
 
 const PERCENT = 100;
 
@@ -46,7 +46,7 @@ function statusLines(rows: readonly ExposureIndexStatus[]): readonly string[] {
 }
 
 /** Adds `assay exposure`. */
-export function addExposureCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+export function addExposureCommand(program: Command, terminal: Terminal, services: () => Services): void {
   const exposure = program
     .command('exposure')
     .description('manage the exposure index, which the oracle reads');
@@ -57,7 +57,7 @@ export function addExposureCommand(program: Command, terminal: Terminal, parts: 
     .argument('[chains...]', 'default: every chain with stored transfers')
     .option('--json', 'answer as JSON')
     .action(async (names: readonly string[], options: { json?: boolean }) => {
-      const { exposures } = parts();
+      const { exposures } = services();
       const chains: readonly ChainId[] =
         names.length > 0 ? names.map((name) => parseChainId(name)) : exposures.chains();
       if (chains.length === 0)
@@ -95,6 +95,6 @@ export function addExposureCommand(program: Command, terminal: Terminal, parts: 
     .description('show which chains have an index, and how far it is behind the stored transfers')
     .option('--json', 'answer as JSON')
     .action((options: { json?: boolean }) => {
-      answer(terminal, options.json ?? false, parts().exposures.status(), statusLines);
+      answer(terminal, options.json ?? false, services().exposures.status(), statusLines);
     });
 }

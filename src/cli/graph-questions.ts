@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { KytAnswer, KytParty, TraceAnswer, TraceEdge } from '../screening/answers.ts';
 import { answer, type Terminal, table, wholeNumber } from './context.ts';
 import { staleAdviceLines } from './lists.ts';
-import type { Parts } from './parts.ts';
+import type { Services } from './services.ts';
 
 const partyLine = (name: string, party: KytParty | undefined): readonly string[] =>
   party === undefined
@@ -56,7 +56,7 @@ function traceLines(trace: TraceAnswer): readonly string[] {
 }
 
 /** Adds `assay kyt`. */
-export function addKytCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+export function addKytCommand(program: Command, terminal: Terminal, services: () => Services): void {
   program
     .command('kyt')
     .description('check a transfer: the sender and the receiver, or one address')
@@ -73,20 +73,20 @@ export function addKytCommand(program: Command, terminal: Terminal, parts: () =>
         options: { direction?: string; json?: boolean },
       ) => {
         const parties = to === undefined ? { address } : { from: address, to };
-        const checked = parts().kyt()({
+        const checked = services().kyt()({
           chain,
           ...parties,
           ...(options.direction === undefined ? {} : { direction: options.direction }),
         });
         answer(terminal, options.json ?? false, checked, (kyt) =>
-          kytLines(kyt, staleAdviceLines(kyt.reasons, parts)),
+          kytLines(kyt, staleAdviceLines(kyt.reasons, services)),
         );
       },
     );
 }
 
 /** Adds `assay trace`. */
-export function addTraceCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+export function addTraceCommand(program: Command, terminal: Terminal, services: () => Services): void {
   program
     .command('trace')
     .description('trace where money came from and where it went, or find the paths to another address')
@@ -113,7 +113,7 @@ export function addTraceCommand(program: Command, terminal: Terminal, parts: () 
           json?: boolean;
         },
       ) => {
-        const traced = parts().trace()({
+        const traced = services().trace()({
           chain,
           address,
           direction: options.direction,

@@ -8,8 +8,8 @@ import { AssayError } from '../base/errors.ts';
 import { parseChainId } from '../chains/registry.ts';
 import type { PushReport } from '../graph/remote/push-session.ts';
 import { answer, errorLine, type Terminal } from './context.ts';
-import type { Parts } from './parts.ts';
 import { createProgress } from './progress.ts';
+import type { Services } from './services.ts';
 
 interface PushCommandOptions {
   readonly to?: string;
@@ -42,7 +42,7 @@ async function pushOnce(
   chainText: string,
   options: PushCommandOptions,
   terminal: Terminal,
-  opened: Parts,
+  opened: Services,
 ): Promise<void> {
   const progress = createProgress(terminal);
   try {
@@ -66,7 +66,7 @@ async function pushForEver(
   chainText: string,
   options: PushCommandOptions,
   terminal: Terminal,
-  opened: Parts,
+  opened: Services,
 ): Promise<void> {
   const pauseMs = secondsFrom(options.every ?? '') * 1_000;
   const { signal } = terminal;
@@ -84,7 +84,7 @@ async function pushForEver(
 }
 
 /** Adds `assay graph`. */
-export function addGraphCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+export function addGraphCommand(program: Command, terminal: Terminal, services: () => Services): void {
   const graph = program.command('graph').description('manage transfer graphs that are stored in servers');
   graph
     .command('push')
@@ -96,7 +96,7 @@ export function addGraphCommand(program: Command, terminal: Terminal, parts: () 
     .option('--json', 'answer as JSON')
     .action((chain: string, options: PushCommandOptions) =>
       options.every === undefined
-        ? pushOnce(chain, options, terminal, parts())
-        : pushForEver(chain, options, terminal, parts()),
+        ? pushOnce(chain, options, terminal, services())
+        : pushForEver(chain, options, terminal, services()),
     );
 }

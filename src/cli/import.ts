@@ -9,9 +9,9 @@ import { NAME_SOURCES, type NameImportReport, parseNameSource } from '../names/l
 import { importRegisters, isRegisterSource, REGISTER_SOURCES } from '../registers/import.ts';
 import { answer, type Terminal, table } from './context.ts';
 import { auditAttestation } from './lists.ts';
-import type { Parts } from './parts.ts';
 import { createProgress } from './progress.ts';
 import { registerLines } from './registers.ts';
+import type { Services } from './services.ts';
 
 /** Parses `address=wallet,entity=owner` into a mapping from the file's columns to fields. */
 function mappingFrom(text: string): Record<string, string> {
@@ -88,13 +88,13 @@ interface AttestedCheck {
 async function attestedCheck(
   sourceText: string,
   { checked, by }: { readonly checked?: string; readonly by?: string },
-  parts: () => Parts,
+  services: () => Services,
 ): Promise<AttestedCheck | null> {
   if (checked === undefined) {
     if (by === undefined) return null;
     throw new AssayError('INVALID_REQUEST', '--by is only allowed together with --checked.');
   }
-  const opened = parts();
+  const opened = services();
   const lists = opened.rules.sources.of(sourceText.toLowerCase())?.lists ?? [];
   if (lists.length === 0) {
     throw new AssayError(
@@ -120,7 +120,7 @@ async function attestedCheck(
 }
 
 /** Adds `assay import`. */
-export function addImportCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+export function addImportCommand(program: Command, terminal: Terminal, services: () => Services): void {
   program
     .command('import')
     .description('import files of a publisher into the label store (then run: index build)')
@@ -157,9 +157,9 @@ export function addImportCommand(program: Command, terminal: Terminal, parts: ()
       ) => {
         const progress = createProgress(terminal);
         try {
-          const attested = await attestedCheck(sourceText, options, parts);
+          const attested = await attestedCheck(sourceText, options, services);
           if (isRegisterSource(sourceText)) {
-            const { registers: store, clock } = parts();
+            const { registers: store, clock } = services();
             const reports = await importRegisters(
               {
                 source: sourceText,
@@ -177,7 +177,7 @@ export function addImportCommand(program: Command, terminal: Terminal, parts: ()
           }
           const nameSource = parseNameSource(sourceText);
           if (nameSource !== null) {
-            const reports = await parts().importNames({
+            const reports = await services().importNames({
               source: nameSource,
               files,
               force: options.force ?? false,
@@ -202,7 +202,7 @@ export function addImportCommand(program: Command, terminal: Terminal, parts: ()
               onProgress: ({ file, records }) => progress.update(file, records, null, 'records'),
               signal: terminal.signal,
             },
-            parts(),
+            services(),
           );
           await attested?.audit(report);
           progress.end();

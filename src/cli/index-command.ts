@@ -11,8 +11,8 @@ import { type IndexStats, readIndexStats } from '../labels/index/stats.ts';
 import { synthSegment } from '../labels/index/synth.ts';
 import { assertSound } from '../labels/index/verify.ts';
 import { answer, type Terminal, table, wholeNumber } from './context.ts';
-import type { Parts } from './parts.ts';
 import { createProgress } from './progress.ts';
+import type { Services } from './services.ts';
 
 const countLine = (what: string, counts: SnapshotMeta['real']): string =>
   `${what}: ${counts.labels} labels on ${counts.addresses} addresses, ${counts.entities} entities`;
@@ -50,7 +50,7 @@ function statsLines({ meta, bytesOnDisk, path }: IndexStats): readonly string[] 
 }
 
 /** Adds `assay index`. */
-export function addIndexCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+export function addIndexCommand(program: Command, terminal: Terminal, services: () => Services): void {
   const index = program.command('index').description('build, describe and check the label snapshot');
 
   index
@@ -61,7 +61,7 @@ export function addIndexCommand(program: Command, terminal: Terminal, parts: () 
     .action(async (options: { force?: boolean; json?: boolean }) => {
       const progress = createProgress(terminal);
       try {
-        const opened = parts();
+        const opened = services();
         // As at the start of a server, so that an index contains the shipped labels even if no server was ever started.
         await ensureShipped(opened);
         const report = await buildLabelIndex(
@@ -91,7 +91,7 @@ export function addIndexCommand(program: Command, terminal: Terminal, parts: () 
     .description('describe the published snapshot; synthetic labels are counted separately')
     .option('--json', 'answer as JSON')
     .action(async (options: { json?: boolean }) => {
-      answer(terminal, options.json ?? false, await readIndexStats(parts().snapshotsFolder), statsLines);
+      answer(terminal, options.json ?? false, await readIndexStats(services().snapshotsFolder), statsLines);
     });
 
   index
@@ -99,7 +99,7 @@ export function addIndexCommand(program: Command, terminal: Terminal, parts: () 
     .description('check every byte of the published snapshot against its checksums')
     .option('--json', 'answer as JSON')
     .action(async (options: { json?: boolean }) => {
-      const root = parts().snapshotsFolder;
+      const root = services().snapshotsFolder;
       const path = currentSnapshot(root);
       if (path === null)
         throw new AssayError(
@@ -140,7 +140,7 @@ export function addIndexCommand(program: Command, terminal: Terminal, parts: () 
               return { labels: stats.labels, records: stats.labels };
             },
           },
-          parts(),
+          services(),
         );
         progress.end();
         answer(terminal, options.json ?? false, report, () => [

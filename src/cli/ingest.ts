@@ -18,8 +18,8 @@ import {
   type UtxoIngestReport,
 } from '../graph/ingest/ingest-utxo-files.ts';
 import { answer, type Terminal } from './context.ts';
-import type { Parts } from './parts.ts';
 import { createProgress } from './progress.ts';
+import type { Services } from './services.ts';
 
 const FORMATS = [...INGEST_FORMATS, ...UTXO_INGEST_FORMATS] as const;
 
@@ -54,7 +54,7 @@ async function ingestUtxo(
     readonly json: boolean;
   },
   terminal: Terminal,
-  opened: Parts,
+  opened: Services,
 ): Promise<void> {
   const { format, files, chain, prices, json } = options;
   const progress = createProgress(terminal);
@@ -106,7 +106,7 @@ interface IngestFlags {
 /**
  * Wraps the transfer store so that it fills in the USD value of each transfer. Files that are loaded in bulk keep their own values.
  */
-function pricing(opened: Parts, signal: AbortSignal): IngestDeps['store'] {
+function pricing(opened: Services, signal: AbortSignal): IngestDeps['store'] {
   const store = opened.transfers('write');
   const prices = opened.prices();
   return {
@@ -116,7 +116,7 @@ function pricing(opened: Parts, signal: AbortSignal): IngestDeps['store'] {
 }
 
 /** Adds `assay ingest`. */
-export function addIngestCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+export function addIngestCommand(program: Command, terminal: Terminal, services: () => Services): void {
   program
     .command('ingest')
     .description('ingest transfers into the transfer store; ingesting a file twice is a no-op')
@@ -130,7 +130,7 @@ export function addIngestCommand(program: Command, terminal: Terminal, parts: ()
       const chain = parseChainId(options.chain, '--chain');
       if (isUtxoFormat(format)) {
         const { prices, json = false } = options;
-        await ingestUtxo({ format, files, chain, prices, json }, terminal, parts());
+        await ingestUtxo({ format, files, chain, prices, json }, terminal, services());
         return;
       }
       const progress = createProgress(terminal);
@@ -140,14 +140,14 @@ export function addIngestCommand(program: Command, terminal: Terminal, parts: ()
             format,
             files,
             chain,
-            pricesFolder: options.prices ? pricesFolderOf(parts().dataDir) : null,
+            pricesFolder: options.prices ? pricesFolderOf(services().dataDir) : null,
             signal: terminal.signal,
             onProgress: ({ file, rows, pass, done = 0 }) =>
               pass === undefined
                 ? progress.update(file, rows, null, 'rows')
                 : progress.update(`${file}, ${pass}`, Math.round(done * rows), rows, 'rows'),
           },
-          { store: options.prices ? pricing(parts(), terminal.signal) : parts().transfers('write') },
+          { store: options.prices ? pricing(services(), terminal.signal) : services().transfers('write') },
         );
         progress.end();
         answer(terminal, options.json ?? false, report, () => [

@@ -4,7 +4,7 @@ import { type KeyRecord, PERMISSIONS, type Permission } from '../accounts/keys.t
 import { PLAN_NAMES, type PlanName } from '../accounts/plans.ts';
 import { AssayError } from '../base/errors.ts';
 import { answer, type Terminal, table } from './context.ts';
-import type { Parts } from './parts.ts';
+import type { Services } from './services.ts';
 
 function permissionsFrom(text: string): readonly Permission[] {
   return text.split(',').map((word) => {
@@ -36,7 +36,7 @@ const row = (key: KeyRecord): readonly string[] => [
 const HEAD = ['ID', 'STATUS', 'KEY', 'PLAN', 'CREATED', 'PERMISSIONS', 'NAME'];
 
 /** Adds `assay keys`. */
-export function addKeysCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+export function addKeysCommand(program: Command, terminal: Terminal, services: () => Services): void {
   const keys = program.command('keys').description('create, list and revoke API keys');
 
   keys
@@ -55,7 +55,7 @@ export function addKeysCommand(program: Command, terminal: Terminal, parts: () =
         plan?: string;
         json?: boolean;
       }) => {
-        const created = await parts()
+        const created = await services()
           .keys()
           .create({
             name: options.name,
@@ -79,7 +79,7 @@ export function addKeysCommand(program: Command, terminal: Terminal, parts: () =
     .option('--account <id>', 'keys of one account')
     .option('--json', 'answer as JSON')
     .action((options: { account?: string; json?: boolean }) => {
-      const records = parts().keys().list(options.account);
+      const records = services().keys().list(options.account);
       answer(terminal, options.json ?? false, records, () => table([HEAD, ...records.map(row)]));
     });
 
@@ -89,7 +89,7 @@ export function addKeysCommand(program: Command, terminal: Terminal, parts: () =
     .argument('<id>', 'id of the key (see `keys list`)')
     .option('--json', 'answer as JSON')
     .action(async (id: string, options: { json?: boolean }) => {
-      const record = await parts().keys().revoke(id);
+      const record = await services().keys().revoke(id);
       answer(terminal, options.json ?? false, record, () => [`${record.id} (${record.name}) is revoked.`]);
     });
 }

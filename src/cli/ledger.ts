@@ -2,11 +2,11 @@
 import type { Command } from 'commander';
 import { AssayError } from '../base/errors.ts';
 import { answer, type Terminal } from './context.ts';
-import type { Parts } from './parts.ts';
 import { createProgress } from './progress.ts';
+import type { Services } from './services.ts';
 
 /** Adds `assay ledger`. */
-export function addLedgerCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+export function addLedgerCommand(program: Command, terminal: Terminal, services: () => Services): void {
   program
     .command('ledger')
     .description('verify the ledger of credits')
@@ -15,7 +15,7 @@ export function addLedgerCommand(program: Command, terminal: Terminal, parts: ()
     .option('--json', 'answer as JSON')
     .action(async (options: { json?: boolean }) => {
       const progress = createProgress(terminal);
-      const report = await parts()
+      const report = await services()
         .ledger()
         .verify((checked, total) => progress.update('verify', checked, total, 'entries'));
       progress.end();

@@ -12,7 +12,7 @@ import {
 } from '../labels/freshness.ts';
 import type { Reason } from '../screening/answers.ts';
 import { answer, type Terminal, table } from './context.ts';
-import type { Parts } from './parts.ts';
+import type { Services } from './services.ts';
 
 interface ListState {
   readonly list: string;
@@ -31,10 +31,10 @@ interface ListState {
  */
 export function staleAdviceLines(
   reasons: readonly Pick<Reason, 'code'>[],
-  parts: () => Parts,
+  services: () => Services,
 ): readonly string[] {
   if (!reasons.some(({ code }) => code === 'STALE_OR_MISSING_DATA')) return [];
-  const { bulkDeps, store, clock } = parts();
+  const { bulkDeps, store, clock } = services();
   const { staleLists } = freshnessOf(readListChecks(store.folder), clock.now(), bulkDeps.listMaxAgeDays);
   if (staleLists.length === 0) return [];
   const sources = sourcesOfLists(staleLists).join(' ');
@@ -57,10 +57,10 @@ const METHODS: Readonly<Record<ListCheckMethod, string>> = {
 };
 
 /** Reads the current state of the lists. */
-function listsReport(parts: Parts): ListsReport {
-  const maxAgeDays = parts.bulkDeps.listMaxAgeDays;
-  const checks = readListChecks(parts.store.folder);
-  const { staleLists } = freshnessOf(checks, parts.clock.now(), maxAgeDays);
+function listsReport(services: Services): ListsReport {
+  const maxAgeDays = services.bulkDeps.listMaxAgeDays;
+  const checks = readListChecks(services.store.folder);
+  const { staleLists } = freshnessOf(checks, services.clock.now(), maxAgeDays);
   const lists = ATTESTABLE_LISTS.map((list): ListState => {
     const check = checks[list];
     return {
@@ -106,23 +106,23 @@ const PERSON = /^[^\p{C}]{1,80}$/u;
  * @throws INVALID_REQUEST if the name is too long or contains control characters
  */
 export function auditAttestation(
-  parts: Parts,
+  services: Services,
   by: string | undefined,
 ): (attestation: Attestation) => Promise<void> {
   if (by !== undefined && !PERSON.test(by))
     throw new AssayError('INVALID_REQUEST', '--by must have 1 to 80 characters and no control characters.');
   return async ({ list, checkedAt }) => {
     const detail = `checked ${checkedAt}${by === undefined ? '' : ` by ${by}`}`;
-    await parts
+    await services
       .audit()
       .write({ ...OPERATOR, action: 'lists.attest', accountId: OPERATOR.who, subject: list, detail });
   };
 }
 
 /** Adds `assay lists`. */
-export function addListsCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+export function addListsCommand(program: Command, terminal: Terminal, services: () => Services): void {
   const show = (options: { json?: boolean }): void => {
-    answer(terminal, options.json ?? false, listsReport(parts()), reportLines);
+    answer(terminal, options.json ?? false, listsReport(services()), reportLines);
   };
   const lists = program
     .command('lists')
@@ -140,7 +140,7 @@ export function addListsCommand(program: Command, terminal: Terminal, parts: () 
     .option('--by <name>', 'person who checked; recorded in the audit log')
     .option('--json', 'answer as JSON')
     .action(async (names: string[], options: { checked: string; by?: string; json?: boolean }) => {
-      const opened = parts();
+      const opened = services();
       opened.requireBuilder();
       const wanted = names.map(parseAttestableList);
       await attestLists(wanted, options.checked, {

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { EntityLabelSet, Reason, ScreeningAnswer, TaintShares } from '../screening/answers.ts';
 import { answer, type Terminal, table, wholeNumber } from './context.ts';
 import { staleAdviceLines } from './lists.ts';
-import type { Parts } from './parts.ts';
+import type { Services } from './services.ts';
 
 const reasonLine = (reason: Reason): string => `  ${reason.severity} ${reason.code}: ${reason.message}`;
 
@@ -78,7 +78,7 @@ function screeningLines(
 }
 
 /** Adds `assay lookup`. */
-export function addLookupCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+export function addLookupCommand(program: Command, terminal: Terminal, services: () => Services): void {
   program
     .command('lookup')
     .description('print all labels of an address')
@@ -86,14 +86,14 @@ export function addLookupCommand(program: Command, terminal: Terminal, parts: ()
     .argument('<address>', 'address in any valid form of the chain')
     .option('--json', 'answer as JSON')
     .action((chain: string, address: string, options: { json?: boolean }) => {
-      answer(terminal, options.json ?? false, parts().labelSet()(chain, address), (set) =>
-        labelLines(set, staleAdviceLines(set.reasons, parts)),
+      answer(terminal, options.json ?? false, services().labelSet()(chain, address), (set) =>
+        labelLines(set, staleAdviceLines(set.reasons, services)),
       );
     });
 }
 
 /** Adds `assay screen`. */
-export function addScreenCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+export function addScreenCommand(program: Command, terminal: Terminal, services: () => Services): void {
   program
     .command('screen')
     .description('screen an address: labels, sanctions, counterparties, score')
@@ -112,7 +112,7 @@ export function addScreenCommand(program: Command, terminal: Terminal, parts: ()
     .option('--max-hops <n>', 'hops through addresses without a label, 1 to 5', '3')
     .option('--json', 'answer as JSON')
     .action(async (chain: string, address: string, options: ScreenOptions) => {
-      const request = await parts().readLive({
+      const request = await services().readLive({
         chain,
         address,
         jurisdiction: options.jurisdiction,
@@ -120,9 +120,9 @@ export function addScreenCommand(program: Command, terminal: Terminal, parts: ()
         ...(options.asOf === undefined ? {} : { asOf: options.asOf }),
         ...(options.taint === undefined ? {} : { taint: options.taint }),
       });
-      const screening = parts().screening()(request);
+      const screening = services().screening()(request);
       answer(terminal, options.json ?? false, screening, (data) =>
-        screeningLines(data, options, staleAdviceLines(data.reasons, parts)),
+        screeningLines(data, options, staleAdviceLines(data.reasons, services)),
       );
     });
 }

@@ -18,7 +18,7 @@ import {
 import { parseMonitoringChain } from '../monitoring/service.ts';
 import { eventOf, type StreamEvent } from '../monitoring/stream.ts';
 import { answer, type Terminal, table, wholeNumber } from './context.ts';
-import type { Parts } from './parts.ts';
+import type { Services } from './services.ts';
 
 interface Common {
   readonly account: string;
@@ -107,12 +107,12 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
  * @param from - number of the change to start after; null starts with the next change
  */
 async function* changesOfStore(
-  parts: Parts,
+  services: Services,
   account: string,
   from: number | null,
   signal: AbortSignal,
 ): AsyncGenerator<StreamEvent> {
-  const { store } = parts.monitoring().service;
+  const { store } = services.monitoring().service;
   let after = from ?? store.changes(account, Number.MAX_SAFE_INTEGER - 1, 1).last;
   while (!signal.aborted) {
     const { changes, first, last } = store.changes(account, after, LIMITS.streamBacklogPage);
@@ -217,7 +217,7 @@ async function keyFrom(text: string | undefined): Promise<string> {
 }
 
 /** Adds `assay monitor`. */
-export function addMonitorCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+export function addMonitorCommand(program: Command, terminal: Terminal, services: () => Services): void {
   const monitor = program
     .command('monitor')
     .description('manage watched wallets and their alerts; a running server watches them');
@@ -260,9 +260,9 @@ export function addMonitorCommand(program: Command, terminal: Terminal, parts: (
         const rules = options.rules
           ?.split(',')
           .flatMap((text) => oneOf('--rules', text.trim(), RULE_IDS) ?? []);
-        if (parts().keys().planOf(account) === null)
+        if (services().keys().planOf(account) === null)
           throw new AssayError('NOT_FOUND', `--account: there is no account '${account}'.`);
-        const wallet = await parts()
+        const wallet = await services()
           .monitoring()
           .service.register(account, {
             chain,
@@ -288,7 +288,7 @@ export function addMonitorCommand(program: Command, terminal: Terminal, parts: (
     .option('--deleted', 'include deleted wallets')
     .action((options: Common & { chain?: string; status?: string; search?: string; deleted?: boolean }) => {
       const status = oneOf('--status', options.status, ['ACTIVE', 'PAUSED', 'DELETED'] as const);
-      const { wallets } = parts()
+      const { wallets } = services()
         .monitoring()
         .service.store.wallets(
           options.account,
@@ -310,7 +310,7 @@ export function addMonitorCommand(program: Command, terminal: Terminal, parts: (
     .option('--severity <severity>', SEVERITIES.join(', '))
     .option('--limit <count>', 'maximum number', String(LIMITS.monitoringPageMax))
     .action((options: Common & { wallet?: string; status?: string; severity?: string; limit: string }) => {
-      const { alerts, total } = parts()
+      const { alerts, total } = services()
         .monitoring()
         .service.alerts(
           options.account,
@@ -339,7 +339,7 @@ export function addMonitorCommand(program: Command, terminal: Terminal, parts: (
       const count = options.count === undefined ? most : wholeNumber('--count', options.count, 1, most);
       const events =
         options.url === undefined
-          ? changesOfStore(parts(), options.account, from, terminal.signal)
+          ? changesOfStore(services(), options.account, from, terminal.signal)
           : streamOf(options.url, await keyFrom(options.key), from, terminal);
       let printed = 0;
       for await (const event of events) {

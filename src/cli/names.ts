@@ -5,7 +5,7 @@ import type { NameListRow } from '../names/lists.ts';
 import type { NameQuery } from '../names/name.ts';
 import { type NamesAnswer, requireName, type TopMatch } from '../names/screen-names.ts';
 import { answer, type Terminal, table } from './context.ts';
-import type { Parts } from './parts.ts';
+import type { Services } from './services.ts';
 
 interface ScreenOptions {
   readonly birthDate?: string;
@@ -86,7 +86,7 @@ const listLines = (rows: readonly NameListRow[]): readonly string[] =>
 const collect = (value: string, all: readonly string[] = []): readonly string[] => [...all, value];
 
 /** Adds `assay names`. */
-export function addNamesCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+export function addNamesCommand(program: Command, terminal: Terminal, services: () => Services): void {
   const names = program.command('names').description('screen names of people, organisations and vessels');
 
   names
@@ -98,7 +98,7 @@ export function addNamesCommand(program: Command, terminal: Terminal, parts: () 
     .option('--schema <schema>', SCHEMATA.join(', '))
     .option('--json', 'answer as JSON')
     .action((name: string, options: ScreenOptions) => {
-      const result = parts().screenNames()([queryFrom(name, options)]);
+      const result = services().screenNames()([queryFrom(name, options)]);
       answer(terminal, options.json ?? false, result, answerLines);
     });
 
@@ -107,6 +107,6 @@ export function addNamesCommand(program: Command, terminal: Terminal, parts: () 
     .description('show the loaded lists with their dates')
     .option('--json', 'answer as JSON')
     .action((options: { json?: boolean }) => {
-      answer(terminal, options.json ?? false, parts().nameStore.rows(), listLines);
+      answer(terminal, options.json ?? false, services().nameStore.rows(), listLines);
     });
 }

@@ -8,7 +8,7 @@ import type { PricedAsset, UsdPrice } from '../chains/prices/price.ts';
 import { canonicalAssetOf, importPrices, pricesFolderOf } from '../chains/prices/table.ts';
 import { parseChainId } from '../chains/registry.ts';
 import { answer, type Terminal } from './context.ts';
-import type { Parts } from './parts.ts';
+import type { Services } from './services.ts';
 
 interface ImportFlags {
   readonly chain?: string;
@@ -41,7 +41,7 @@ function describe(price: UsdPrice, atMs: number): string {
 }
 
 /** Adds `assay prices`. */
-export function addPricesCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+export function addPricesCommand(program: Command, terminal: Terminal, services: () => Services): void {
   const prices = program.command('prices').description('manage USD prices of assets');
 
   prices
@@ -57,7 +57,7 @@ export function addPricesCommand(program: Command, terminal: Terminal, parts: ()
     .option('--asset <asset>', 'symbol or token contract, for a file in the format of market_chart')
     .option('--json', 'answer as JSON')
     .action((file: string, options: ImportFlags) => {
-      const opened = parts();
+      const opened = services();
       const folder = pricesFolderOf(opened.dataDir);
       const isChart = options.chain !== undefined || options.asset !== undefined;
       if (isChart && (options.chain === undefined || options.asset === undefined))
@@ -88,7 +88,7 @@ export function addPricesCommand(program: Command, terminal: Terminal, parts: ()
         throw new AssayError('INVALID_REQUEST', `--at: not a date or a time (got '${options.at}').`, {
           field: 'at',
         });
-      const opened = parts();
+      const opened = services();
       const price = await opened.prices().usdAt(asset, atMs, terminal.signal);
       const shown = {
         ...asset,

@@ -2,10 +2,10 @@
 import { Command, CommanderError } from 'commander';
 import { asStorageFull, isStorageFull, saidByLibrary } from '../state/storage.ts';
 import { errorLine, type Terminal } from './context.ts';
-import type { Parts, SharedState } from './parts.ts';
+import type { Services, SharedState } from './services.ts';
 
-/** Adds one command (or a group) to the program. `parts` opens the services of the command when it runs. */
-export type CommandModule = (program: Command, terminal: Terminal, parts: () => Parts) => void;
+/** Adds one command (or a group) to the program. `services` opens the services of the command when it runs. */
+export type CommandModule = (program: Command, terminal: Terminal, services: () => Services) => void;
 
 /** Commands that read state which nodes may share. */
 const OVER_SHARED_STATE: Readonly<Record<string, SharedState>> = {
@@ -27,11 +27,11 @@ function commandOf(action: Command): string {
   return command.name();
 }
 
-/** Creates the program with all of its commands. `parts` opens the services of a command when it runs. */
+/** Creates the program with all of its commands. `services` opens the services of a command when it runs. */
 export function createProgram(
   commands: readonly CommandModule[],
   terminal: Terminal,
-  parts: () => Parts,
+  services: () => Services,
   version: string,
 ): Command {
   const program = new Command('assay')
@@ -43,10 +43,10 @@ export function createProgram(
       writeOut: (text) => void terminal.out.write(text),
       writeErr: (text) => void terminal.err.write(text),
     });
-  for (const add of commands) add(program, terminal, parts);
+  for (const add of commands) add(program, terminal, services);
   program.hook('preAction', async (_, action) => {
     const shared = OVER_SHARED_STATE[commandOf(action)];
-    if (shared !== undefined) await parts().ready(shared);
+    if (shared !== undefined) await services().ready(shared);
   });
   inheritSettings(program);
   return program;
@@ -57,21 +57,21 @@ export async function runProgram(
   commands: readonly CommandModule[],
   args: readonly string[],
   terminal: Terminal,
-  openParts: () => Parts,
+  createServices: () => Services,
   version: string,
 ): Promise<number> {
-  let opened: Parts | null = null;
-  const parts = (): Parts => {
-    opened ??= openParts();
+  let opened: Services | null = null;
+  const services = (): Services => {
+    opened ??= createServices();
     return opened;
   };
-  const program = createProgram(commands, terminal, parts, version);
+  const program = createProgram(commands, terminal, services, version);
   let code = 1;
   const tell = (error: unknown): void => {
     // The library has printed a line without a line break.
     const begin = isStorageFull(error) && saidByLibrary(error) ? '\n' : '';
     terminal.err.write(
-      begin + errorLine(asStorageFull(error, (opened as Parts | null)?.dataDir ?? 'The disk')),
+      begin + errorLine(asStorageFull(error, (opened as Services | null)?.dataDir ?? 'The disk')),
     );
   };
   try {
@@ -83,7 +83,7 @@ export async function runProgram(
     else tell(error);
   }
   try {
-    await (opened as Parts | null)?.close();
+    await (opened as Services | null)?.close();
   } catch (error) {
     // A failed write during the close fails the command, too.
     if (!isStorageFull(error)) throw error;

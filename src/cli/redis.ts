@@ -1,8 +1,8 @@
 /** `assay redis`: starts an installation in manage the Redis that nodes share, fills it from a standalone machine, or restores it. */
 import type { Command } from 'commander';
 import { answer, type Terminal, table } from './context.ts';
-import type { FillReport, Parts, RestoreReport } from './parts.ts';
 import { createProgress } from './progress.ts';
+import type { FillReport, RestoreReport, Services } from './services.ts';
 
 function linesOf({ resumed, stores, ledger }: FillReport): readonly string[] {
   const { accounts, entries, balance, events, quotas, quotaEvents, answers, answersLeft } = ledger;
@@ -32,7 +32,7 @@ function restoredLines({ installation, resumed, ended, stores }: RestoreReport):
 }
 
 /** Adds `assay redis`. */
-export function addRedisCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+export function addRedisCommand(program: Command, terminal: Terminal, services: () => Services): void {
   const redis = program.command('redis').description('manage the Redis that nodes share');
   redis
     .command('fill')
@@ -43,7 +43,7 @@ export function addRedisCommand(program: Command, terminal: Terminal, parts: () 
     .action(async (options: { readonly json?: boolean }) => {
       const progress = createProgress(terminal);
       try {
-        const report = await parts().fillRedis({
+        const report = await services().fillRedis({
           signal: terminal.signal,
           onProgress: (stage, done, total, unit) => progress.update(stage, done, total, unit),
         });
@@ -60,7 +60,7 @@ export function addRedisCommand(program: Command, terminal: Terminal, parts: () 
     )
     .option('--json', 'answer as JSON')
     .action(async (options: { readonly json?: boolean }) => {
-      const installation = await parts().foundInstallation();
+      const installation = await services().foundInstallation();
       answer(terminal, options.json ?? false, { installation }, (found) => [
         `Redis contains the new installation ${found.installation}. Nodes can start.`,
       ]);
@@ -76,7 +76,7 @@ export function addRedisCommand(program: Command, terminal: Terminal, parts: () 
     .action(async (options: { readonly check?: boolean; readonly json?: boolean }) => {
       const progress = createProgress(terminal);
       try {
-        const report = await parts().restoreRedis({
+        const report = await services().restoreRedis({
           isCheck: options.check ?? false,
           signal: terminal.signal,
           onProgress: (stage, done, total, unit) => progress.update(stage, done, total, unit),

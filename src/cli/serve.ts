@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { ROLES, readRoles } from '../nodes/roles.ts';
 import type { Terminal } from './context.ts';
-import type { Parts, Served } from './parts.ts';
+import type { Served, Services } from './services.ts';
 
 /** An address of the shipped seed data: Binance's published reserve wallet. */
 const FIRST_QUESTION = '/api/v1/oracle/address/ETH/0xbe0eb53f46cd790cd13851d5eff43d12404d33e8';
@@ -18,7 +18,7 @@ function greeting({ url, backend, firstKey }: Served): string {
 }
 
 /** Adds `assay serve`. */
-export function addServeCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+export function addServeCommand(program: Command, terminal: Terminal, services: () => Services): void {
   program
     .command('serve')
     .description('serve the API (settings: docs/reference/configuration.md)')
@@ -28,7 +28,7 @@ export function addServeCommand(program: Command, terminal: Terminal, parts: () 
     )
     .action(async (options: { readonly role?: string }) => {
       const roles = options.role === undefined ? undefined : readRoles(options.role, '--role');
-      const opened = parts();
+      const opened = services();
       await opened.holdFolders();
       await opened.prepare(terminal.signal);
       terminal.signal.throwIfAborted();

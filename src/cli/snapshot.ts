@@ -9,8 +9,8 @@ import { bytesOfRelease, type Release } from '../replication/release.ts';
 import { openS3 } from '../replication/s3/client.ts';
 import { optionalPullPlace, type PullPlace } from '../state/snapshot-places.ts';
 import { answer, type Terminal } from './context.ts';
-import type { Parts } from './parts.ts';
 import { createProgress, megabytes } from './progress.ts';
+import type { Services } from './services.ts';
 
 const shown = ({ id, dataVersion, publishedAt }: Release): ReleaseState => ({
   release: id,
@@ -24,7 +24,7 @@ const line = (what: string, state: ReleaseState | null): string =>
     : `${what}: release ${state.release}, data version ${state.dataVersion}, published ${state.publishedAt}`;
 
 /** Returns the source to pull from: the option, or else the settings. */
-function placeOf(opened: Parts, from: string | undefined): PullPlace {
+function placeOf(opened: Services, from: string | undefined): PullPlace {
   if (from === undefined) {
     if (opened.travel.settings.from !== null) return opened.travel.settings.from;
     throw new AssayError(
@@ -42,7 +42,7 @@ function placeOf(opened: Parts, from: string | undefined): PullPlace {
 }
 
 /** Adds `assay snapshot`. */
-export function addSnapshotCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+export function addSnapshotCommand(program: Command, terminal: Terminal, services: () => Services): void {
   const snapshot = program
     .command('snapshot')
     .description('publish labels, names and registers to other nodes, or pull them');
@@ -54,7 +54,7 @@ export function addSnapshotCommand(program: Command, terminal: Terminal, parts: 
     )
     .option('--json', 'answer as JSON')
     .action(async (options: { json?: boolean }) => {
-      const opened = parts();
+      const opened = services();
       const { settings, deps } = opened.travel;
       const progress = createProgress(terminal);
       const keys = keysOf(settings.secret);
@@ -96,7 +96,7 @@ export function addSnapshotCommand(program: Command, terminal: Terminal, parts: 
     .option('--from <url>', 'publishing node, http or https (default: ASSAY_SNAPSHOT_FROM)')
     .option('--json', 'answer as JSON')
     .action(async (options: { from?: string; json?: boolean }) => {
-      const opened = parts();
+      const opened = services();
       const { settings, deps } = opened.travel;
       const progress = createProgress(terminal);
       try {
@@ -127,7 +127,7 @@ export function addSnapshotCommand(program: Command, terminal: Terminal, parts: 
     .description('show the published and the active release, and the replication lag of this node')
     .option('--json', 'answer as JSON')
     .action(async (options: { json?: boolean }) => {
-      const opened = parts();
+      const opened = services();
       const { settings, deps } = opened.travel;
       const keys = keysOf(settings.secret);
       const { dataDir } = opened;

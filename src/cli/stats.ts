@@ -5,7 +5,7 @@ import type { PriceStatus } from '../chains/assets.ts';
 import { assetName } from '../chains/prices/book.ts';
 import { CHAINS, type ChainId, parseChainId } from '../chains/registry.ts';
 import { answer, type Terminal, table, wholeNumber } from './context.ts';
-import type { Parts } from './parts.ts';
+import type { Services } from './services.ts';
 
 interface UnpricedAsset {
   readonly asset: string;
@@ -31,7 +31,7 @@ interface ChainStats {
 const LISTED = 10;
 const LISTED_MAX = 10_000;
 
-function statsOf(chain: ChainId, limit: number, opened: Parts, terminal: Terminal): ChainStats | null {
+function statsOf(chain: ChainId, limit: number, opened: Services, terminal: Terminal): ChainStats | null {
   const store = opened.transfers('read');
   const { transfers, asOf } = store.coverage(chain);
   if (transfers === 0) return null;
@@ -92,7 +92,7 @@ function linesOf(chains: readonly ChainStats[]): readonly string[] {
 }
 
 /** Adds `assay stats`. */
-export function addStatsCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+export function addStatsCommand(program: Command, terminal: Terminal, services: () => Services): void {
   program
     .command('stats')
     .description('show stored transfers by chain, and the assets without a price')
@@ -103,7 +103,7 @@ export function addStatsCommand(program: Command, terminal: Terminal, parts: () 
       const limit = wholeNumber('--limit', options.limit, 0, LISTED_MAX);
       const ids =
         chainTexts.length === 0 ? CHAINS.map(({ id }) => id) : chainTexts.map((text) => parseChainId(text));
-      const opened = parts();
+      const opened = services();
       const chains: ChainStats[] = [];
       for (const chain of ids) {
         const stats = statsOf(chain, limit, opened, terminal);

@@ -13,9 +13,9 @@ import {
 import { type RegisterRefresh, refreshRegisters } from '../registers/import.ts';
 import { answer, type Terminal } from './context.ts';
 import { importLines } from './import.ts';
-import type { Parts } from './parts.ts';
 import { createProgress } from './progress.ts';
 import { registerRefreshLines } from './registers.ts';
+import type { Services } from './services.ts';
 
 function mirrorFrom(text: string): string {
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
@@ -61,7 +61,7 @@ const reportLines = (report: SyncReport): readonly string[] => [
 ];
 
 /** Adds `assay sync`. */
-export function addSyncCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+export function addSyncCommand(program: Command, terminal: Terminal, services: () => Services): void {
   program
     .command('sync')
     .description(
@@ -92,7 +92,7 @@ export function addSyncCommand(program: Command, terminal: Terminal, parts: () =
         if (report.buildError !== null) throw new AssayError('SOURCE_UNAVAILABLE', report.buildError);
       };
       try {
-        const opened = parts();
+        const opened = services();
         const all = sourceTexts.length === 0;
         const asksPrices = all
           ? opened.canSyncPrices

@@ -11,7 +11,7 @@ import {
 } from '../graph/utxo/taint-reader.ts';
 import { TAINT_METHODS, type TaintMethod } from '../graph/utxo/taint-rules.ts';
 import { answer, type Terminal, table, wholeNumber } from './context.ts';
-import type { Parts } from './parts.ts';
+import type { Services } from './services.ts';
 
 const HEIGHT_MAX = 0xffff_fffe;
 const OUTPUT = /^([0-9a-fA-F]{64}):(\d{1,10})$/;
@@ -85,7 +85,7 @@ const asJson = (taint: NamedTaintAnswer): unknown =>
   JSON.parse(JSON.stringify(taint, (_, value: unknown) => (typeof value === 'bigint' ? `${value}` : value)));
 
 /** Adds `assay taint`. */
-export function addTaintCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+export function addTaintCommand(program: Command, terminal: Terminal, services: () => Services): void {
   program
     .command('taint')
     .description('follow the value of outputs of a UTXO chain')
@@ -101,7 +101,7 @@ export function addTaintCommand(program: Command, terminal: Terminal, parts: () 
       const height = (option: '--until' | '--at', text: string | undefined): number | undefined =>
         text === undefined ? undefined : wholeNumber(option, text, 0, HEIGHT_MAX);
       const until = height('--until', options.until);
-      const reader = createTaintReader({ outputs: parts().outputs('read') });
+      const reader = createTaintReader({ outputs: services().outputs('read') });
       const seeds = seedsFrom(reader, chain, texts, height('--at', options.at));
       const answers = methods.map((method) =>
         reader.taintOf(chain, seeds, method, until === undefined ? {} : { until }),

@@ -7,7 +7,7 @@ import { type ChainId, chainOf, parseChainId } from '../chains/registry.ts';
 import type { Transfer } from '../chains/transfer.ts';
 import { knownTransfers } from '../graph/utxo/project.ts';
 import { type Terminal, wholeNumber } from './context.ts';
-import type { Parts } from './parts.ts';
+import type { Services } from './services.ts';
 
 interface WatchOptions {
   readonly from?: string;
@@ -76,7 +76,7 @@ async function print(terminal: Terminal, lines: readonly string[]): Promise<void
 }
 
 /** Adds `assay watch`. */
-export function addWatchCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+export function addWatchCommand(program: Command, terminal: Terminal, services: () => Services): void {
   program
     .command('watch')
     .description('print the transfers of new blocks of a chain, until Ctrl-C')
@@ -90,7 +90,7 @@ export function addWatchCommand(program: Command, terminal: Terminal, parts: () 
     .option('--json', 'one JSON object per line')
     .action(async (chainText: string, options: WatchOptions) => {
       const chain = parseChainId(chainText);
-      const chains = parts().chains();
+      const chains = services().chains();
       if (!chains.isConfigured(chain))
         throw new AssayError(
           'INVALID_REQUEST',
@@ -100,7 +100,7 @@ export function addWatchCommand(program: Command, terminal: Terminal, parts: () 
       const fromHeight = options.from === undefined ? null : height(options.from);
       const last =
         options.blocks === undefined ? null : wholeNumber('--blocks', options.blocks, 1, HEIGHT_MAX);
-      const ingest = options.ingest === true ? parts().liveIngest() : null;
+      const ingest = options.ingest === true ? services().liveIngest() : null;
       const from = ingest === null ? { fromHeight, known: [] } : ingest.from(chain, fromHeight);
       const adapter = await chains.of(chain);
       let blocks = 0;

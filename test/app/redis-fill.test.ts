@@ -13,7 +13,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { projectRoot } from '../../src/base/paths.ts';
 import { systemRandom } from '../../src/base/random.ts';
-import type { FillReport } from '../../src/cli/parts.ts';
+import type { FillReport } from '../../src/cli/services.ts';
 import { openJobStore } from '../../src/jobs/bulk/job-store.ts';
 import { openMonitoringStore } from '../../src/monitoring/store.ts';
 import { openClearedStore } from '../../src/names/cleared.ts';

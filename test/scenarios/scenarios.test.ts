@@ -6,11 +6,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openParts } from '../../src/app/services.ts';
+import { createServices } from '../../src/app/services.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { projectRoot } from '../../src/base/paths.ts';
 import { addScreenCommand } from '../../src/cli/lookup.ts';
-import type { Parts } from '../../src/cli/parts.ts';
+import type { Services } from '../../src/cli/services.ts';
 import { runProgram } from '../../src/cli/program.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { newWorld, type Outcome, patiently, type RunningServer, type World } from '../e2e/program.ts';
@@ -50,7 +50,7 @@ it('has 200 scenarios with names of their own', () => {
 });
 
 /** Runs a command of the program in this process: four hundred processes would take longer than all scenarios. */
-async function runCommand(args: readonly string[], parts: Parts): Promise<Outcome> {
+async function runCommand(args: readonly string[], parts: Services): Promise<Outcome> {
   let out = '';
   let err = '';
   const into = (add: (text: string) => void): Writable =>
@@ -67,7 +67,7 @@ async function runCommand(args: readonly string[], parts: Parts): Promise<Outcom
     signal: new AbortController().signal,
   };
   // Opened once for all commands, and closed behind the last.
-  const kept: Parts = Object.create(parts, { close: { value: async () => {} } });
+  const kept: Services = Object.create(parts, { close: { value: async () => {} } });
   const code = await runProgram([addScreenCommand], args, terminal, () => kept, '0');
   return { code, out, err };
 }
@@ -122,7 +122,7 @@ describe.each([
 ])('scenarios $mode', ({ options }) => {
   const world: World = newWorld();
   let server: RunningServer;
-  let parts: Parts | null = null;
+  let parts: Services | null = null;
   const keys: string[] = [];
   const expectedOf = (scenario: Scenario): Expectation =>
     options.length > 0 && scenario.withoutPrices ? scenario.withoutPrices : scenario.expect;
@@ -194,7 +194,7 @@ describe.each([
 
   it.each(SCENARIOS)('$id on the command line: $name', async (scenario) => {
     const args = ['screen', scenario.chain, roleAddress(scenario, SUBJECT), '--json'];
-    parts ??= openParts(loadConfig({ ASSAY_DATA_DIR: join(world.folder, 'store'), ASSAY_SYNC: 'off' }), '0');
+    parts ??= createServices(loadConfig({ ASSAY_DATA_DIR: join(world.folder, 'store'), ASSAY_SYNC: 'off' }), '0');
     const { code, out, err } = await runCommand(args, parts);
     expect(code, err).toBe(0);
     checkScreening(JSON.parse(out) as Answer, expectedOf(scenario));

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
-import { openParts } from '../../src/app/services.ts';
+import { createServices } from '../../src/app/services.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { syncPrices } from '../../src/chains/prices/daily.ts';
 import { dailyFolderOf, pricesFolderOf } from '../../src/chains/prices/table.ts';
@@ -40,7 +40,7 @@ export async function runHere(dataDir: string, args: readonly string[]): Promise
       signal: new AbortController().signal,
       endAtOnce: () => () => {},
     },
-    () => openParts(config, '0.0.0'),
+    () => createServices(config, '0.0.0'),
     '0.0.0',
   );
   if (code !== 0) throw new Error(`${args.join(' ')}: ${err.text}`);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { outputsFolderOf, transfersFolderOf } from '../../../src/app/chain-services.ts';
-import { openParts } from '../../../src/app/services.ts';
+import { createServices } from '../../../src/app/services.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { parseAddress } from '../../../src/chains/address/parse.ts';
 import { addClusterCommand } from '../../../src/cli/cluster.ts';
@@ -52,7 +52,7 @@ describe('assay cluster', () => {
       addLookupCommand,
       addPricesCommand,
     ];
-    const code = await runProgram(commands, args, terminal, () => openParts(config, '0.0.0'), '0.0.0');
+    const code = await runProgram(commands, args, terminal, () => createServices(config, '0.0.0'), '0.0.0');
     return { code, out: out.text, err: err.text };
   }
 

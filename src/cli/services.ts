@@ -86,7 +86,7 @@ export interface RestoreReport {
 export type SharedState = 'accounts' | 'monitoring';
 
 /** Operations of `assay exposure`. */
-export interface ExposureParts {
+export interface ExposureServices {
   /** Chains with stored transfers. */
   chains(): readonly ChainId[];
   build(
@@ -96,7 +96,7 @@ export interface ExposureParts {
   status(): readonly ExposureIndexStatus[];
 }
 
-export interface Parts extends ImportDeps {
+export interface Services extends ImportDeps {
   /** Folder of all state. */
   readonly dataDir: string;
   /** Folder of the label snapshots. */
@@ -105,7 +105,7 @@ export interface Parts extends ImportDeps {
   readonly threads: number;
   readonly bulkDeps: BulkFileDeps;
   /** The exposure indexes of this machine. */
-  readonly exposures: ExposureParts;
+  readonly exposures: ExposureServices;
   /** Mirror that replaces the publishers; null downloads from the publishers. */
   readonly syncFrom: string | null;
   /** Regulatory registers in which exchanges are looked up. */

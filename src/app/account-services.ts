@@ -1,0 +1,186 @@
+/** Creates the services of accounts and of the state that nodes share. Each is opened at its first use. */
+import { join } from 'node:path';
+import { type Access, createAccess } from '../accounts/access.ts';
+import { auditKeys, OPERATOR } from '../accounts/audit.ts';
+import type { Clock } from '../base/clock.ts';
+import { AssayError } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
+import type { Logger } from '../base/log.ts';
+import { createMailer } from '../base/mail.ts';
+import type { OpenedOnce } from '../base/opened-once.ts';
+import type { Random } from '../base/random.ts';
+import { type ScryptRequest, scryptOnLibuv } from '../base/scrypt.ts';
+import type { FillReport, FillRequest, RestoreReport } from '../cli/services.ts';
+import type { Config } from '../config/config.ts';
+import { type ClearedStore, openClearedStore } from '../names/cleared.ts';
+import { openRedis, type RedisStore } from '../state/redis.ts';
+import type { Installation } from '../state/redis-installation.ts';
+import { openShared, type Shared } from './node-services.ts';
+
+/** Interval at which startup retries to read the keys until the key store is ready. */
+const FIRST_KEY_RETRY_MS = 50;
+
+const accountsFolderOf = (dataDir: string): string => join(dataDir, 'accounts');
+
+export interface AccountServicesDeps extends Pick<OpenedOnce, 'once'> {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+/** Accounts, and the Redis behind them if one is configured. */
+export class AccountServices {
+  readonly #config: Config;
+  readonly #deps: AccountServicesDeps;
+  /** Set by `enter`; null before, and on a standalone machine. */
+  #installation: Installation | null = null;
+  /** Returns the Redis of the settings. Null on a standalone machine. */
+  readonly redis: (() => RedisStore) | null;
+  /** State that nodes share: in Redis, or in files of this machine. */
+  readonly shared: () => Shared;
+  readonly access: () => Access;
+  /** Matches of names that accounts have cleared. */
+  readonly cleared: () => ClearedStore;
+  /** Derives passwords: on the worker pool if there is one. Tasks that wait behind a login there are never oracle requests. */
+  derive: (request: ScryptRequest) => Promise<Uint8Array> = scryptOnLibuv;
+
+  constructor(config: Config, deps: AccountServicesDeps) {
+    this.#config = config;
+    this.#deps = deps;
+    const { once, clock, random, log } = deps;
+    const { dataDir, redis } = config;
+    this.redis =
+      redis === null
+        ? null
+        : once<RedisStore>(
+            () => openRedis(redis.place, { log }, { replicas: redis.replicas }),
+            (service) => service.close(),
+          );
+    this.shared = once<Shared>(
+      () => openShared(this.#sharedRedis(), { clock, random, log }),
+      () => {},
+    );
+    this.access = once<Access>(
+      () => this.#createAccess(),
+      (service) => service.close(),
+    );
+    this.cleared = once<ClearedStore>(
+      () =>
+        openClearedStore(
+          { path: join(accountsFolderOf(dataDir), 'cleared-names.lmdb') },
+          { clock, openStore: this.shared().openStore },
+        ),
+      (service) => service.close(),
+    );
+  }
+
+  #sharedRedis(): { readonly redis: RedisStore; readonly installation: Installation } | null {
+    if (this.redis === null) return null;
+    if (this.#installation === null)
+      throw new Error('A shared store was opened before its installation was known.');
+    return { redis: this.redis(), installation: this.#installation };
+  }
+
+  #createAccess(): Access {
+    const { clock, random, log } = this.#deps;
+    const { dataDir, registration, stripeSecret, mail } = this.#config;
+    return createAccess(
+      { folder: accountsFolderOf(dataDir), registration, stripeSecret },
+      {
+        clock,
+        random,
+        log,
+        redis: this.redis?.() ?? null,
+        openStore: this.shared().openStore,
+        derive: (request) => this.derive(request),
+        mailer: mail === null ? null : createMailer(mail),
+      },
+    );
+  }
+
+  /**
+   * Checks that Redis can be reached and does not lose data, if one is configured.
+   *
+   * @throws INVALID_CONFIG
+   */
+  async checkRedis(): Promise<void> {
+    await this.redis?.().checkThere('ASSAY_REDIS_URL');
+    if (this.#config.redis !== null && !this.#config.redis.mayLose) await this.redis?.().checkKeeps();
+  }
+
+  /**
+   * Determines the installation that Redis contains. Rejects if Redis is empty, contains another installation than this folder, or does
+   * not contain the standalone data of this machine yet.
+   */
+  async enter(): Promise<void> {
+    if (this.redis === null || this.#installation !== null) return;
+    const { clock, random, log } = this.#deps;
+    const { enterInstallation } = await import('./redis-installation.ts');
+    const of = { redis: this.redis(), clock, random, log };
+    this.#installation = await enterInstallation({ dataDir: this.#config.dataDir }, of);
+  }
+
+  /** Opens the stores of accounts now: if the disk is full later, their first use could not write. */
+  openStores(): void {
+    const accounts = this.access();
+    accounts.audit();
+    accounts.people();
+    accounts.payments();
+    this.cleared();
+  }
+
+  /** Returns the dependencies of commands that run on an empty Redis. */
+  async #redisToFill() {
+    if (this.redis === null)
+      throw new AssayError('INVALID_CONFIG', 'ASSAY_REDIS_URL is not set.', { field: 'ASSAY_REDIS_URL' });
+    await this.checkRedis();
+    const { clock, random, log } = this.#deps;
+    return { redis: this.redis(), clock, random, log };
+  }
+
+  async fillRedis(request: FillRequest): Promise<FillReport> {
+    const of = await this.#redisToFill();
+    const fill = await import('./redis-fill.ts');
+    return fill.fillRedis({ ...request, dataDir: this.#config.dataDir }, of);
+  }
+
+  async foundInstallation(): Promise<string> {
+    const of = await this.#redisToFill();
+    const start = await import('./redis-installation.ts');
+    return (await start.foundInstallation({ dataDir: this.#config.dataDir }, of)).id;
+  }
+
+  async restoreRedis(request: FillRequest & { readonly isCheck: boolean }): Promise<RestoreReport> {
+    const of = await this.#redisToFill();
+    const restore = await import('./redis-restore.ts');
+    return restore.restoreRedis({ ...request, dataDir: this.#config.dataDir }, of);
+  }
+
+  /**
+   * Creates the first key if no key exists. Waits until the data of other nodes is current: a busy node may lag for a moment at startup.
+   *
+   * @returns the key, or null if there was one
+   */
+  async createFirstKey(): Promise<string | null> {
+    const { keys, audit } = this.access();
+    const { clock } = this.#deps;
+    const untilMs = clock.monotonic() + LIMITS.replicaReadyMs;
+    for (;;) {
+      try {
+        if (keys.list().length > 0) return null;
+        break;
+      } catch (error) {
+        const mayPass = error instanceof AssayError && error.code === 'NOT_READY';
+        if (!mayPass || clock.monotonic() > untilMs) throw error;
+        await new Promise((resolve) => setTimeout(resolve, FIRST_KEY_RETRY_MS));
+      }
+    }
+    try {
+      return (await auditKeys(keys, audit, OPERATOR).create({ name: 'first key', isFirst: true })).apiKey;
+    } catch (error) {
+      // Another node started at the same moment and created the key first.
+      if (error instanceof AssayError && error.field === 'isFirst') return null;
+      throw error;
+    }
+  }
+}

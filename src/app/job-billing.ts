@@ -1,0 +1,28 @@
+/** Bills bulk jobs. */
+import type { Access } from '../accounts/access.ts';
+import { quotaExhausted } from '../accounts/quota.ts';
+import { ROUTES } from '../http/routes.ts';
+import type { JobPurse } from '../jobs/bulk/purse.ts';
+
+/** Bills jobs at the prices of single requests, under the name of the job: quota units for addresses, or credits for each request. */
+export function jobPurse(access: () => Access): JobPurse {
+  const creditsOf = (path: string): number => ROUTES.find((route) => route.path === path)?.credits ?? 0;
+  return {
+    priceOf: (kind) =>
+      kind === 'labels' || kind === 'sanctions'
+        ? { unit: 'intel', perLine: 1 }
+        : { unit: 'credits', perLine: creditsOf(`/${kind}`) },
+    async settle({ id, accountId, kind }, units) {
+      const once = `job:${id}`;
+      if (kind === 'labels' || kind === 'sanctions') {
+        const decision = await access().quota.settle(accountId, 'intel', once, units);
+        if (!decision.ok) throw quotaExhausted(decision, 'intel', units);
+        return;
+      }
+      const type = kind === 'screening' ? 'SCREENING' : 'DEDUCTION';
+      await access()
+        .ledger()
+        .settle({ accountId, type, once, total: units, reference: `jobs/${id} ${kind}` });
+    },
+  };
+}

@@ -1,0 +1,434 @@
+/** The server: starts the services of one node in named steps, and stops them. */
+import { join } from 'node:path';
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
+import { endEach } from '../base/opened-once.ts';
+import { projectRoot } from '../base/paths.ts';
+import type { Random } from '../base/random.ts';
+import { CHAINS } from '../chains/registry.ts';
+import type { Served } from '../cli/services.ts';
+import type { Config } from '../config/config.ts';
+import { type ExposureKeeping, startExposureKeeping } from '../exposure/start.ts';
+import { createHttpApp } from '../http/http-app.ts';
+import type { HttpApp, UseCases } from '../http/ports.ts';
+import { createLocalChunks, type LocalChunks } from '../jobs/bulk/local-chunks.ts';
+import { hasBulkJobs, type OpenBulkJobs, openBulkJobs } from '../jobs/bulk/open.ts';
+import { requireJobsFolder } from '../jobs/jobs-folder.ts';
+import type { GraphUseCases } from '../jobs/placement.ts';
+import { createPool, type WorkerPool } from '../jobs/pool.ts';
+import type { ListFreshness } from '../labels/freshness.ts';
+import { type Refreshing, startRefreshing } from '../labels/refresh.ts';
+import { hasMonitoring, type Monitoring, type MonitoringDeps } from '../monitoring/open.ts';
+import type { Role } from '../nodes/roles.ts';
+import { openTravel, type Travel } from '../replication/replication.ts';
+import { resolveNames } from '../screening/ens-names.ts';
+import { createLabelSetWriter } from '../screening/label-set.ts';
+import { withHistory } from '../screening/on-demand.ts';
+import { createOracleWriter } from '../screening/oracle.ts';
+import { createSanctionsCheckWriter } from '../screening/sanctions-check.ts';
+import { requireSound } from '../state/sound-file.ts';
+import { type StorageWatch, watchStorage } from '../state/storage-watch.ts';
+import type { AccountServices } from './account-services.ts';
+import type { ChainServices } from './chain-services.ts';
+import { jobPurse } from './job-billing.ts';
+import type { LabelServices } from './label-services.ts';
+import { type Joined, joinNodes } from './node-services.ts';
+import type { ScreeningServices } from './screening-services.ts';
+import { gaugesOf, readinessOf, type Telling } from './status.ts';
+
+/** Interval at which a server checks for a snapshot that another process published. One `stat` per check. */
+const SNAPSHOT_CHECK_MS = 1_000;
+/** Broadcast message after this node has loaded labels that it, or a process beside it, published. */
+const LABELS_CHANGED = 'labels';
+const HOUR_MS = 3_600_000;
+
+/** Folders and settings that the threads of the pool open. */
+export interface WorkerFolders {
+  readonly snapshotsFolder: string;
+  readonly labelsFolder: string;
+  readonly transfersFolder: string;
+  readonly outputsFolder: string;
+  readonly clustersFolder: string;
+  readonly namesFolder: string;
+  readonly pricesFolder: string;
+  readonly exposureFolder: string;
+  readonly listMaxAgeDays: number;
+  readonly tokensFile: string | null;
+  readonly graphStores: ChainServices['graphStores'];
+  readonly logLevel: Config['logLevel'];
+}
+
+export interface ServerDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly chains: ChainServices;
+  readonly labels: LabelServices;
+  readonly accounts: AccountServices;
+  readonly screening: ScreeningServices;
+  /** Paths of the stores of this installation, inside the data folder. */
+  readonly storePaths: () => readonly string[];
+  readonly workerFolders: WorkerFolders;
+  readonly openMonitoring: (
+    screen: MonitoringDeps['screen'],
+    dutyOf?: MonitoringDeps['dutyOf'],
+  ) => Monitoring;
+  readonly version: string;
+}
+
+/** The services that need the worker pool. */
+interface Serving {
+  readonly pool: WorkerPool;
+  readonly chunks: LocalChunks;
+  readonly node: Joined;
+  /** Use cases over transfers, on whichever node they are stored. */
+  readonly graph: GraphUseCases;
+}
+
+/** A server of one node. `start` and `stop` are called once. */
+export class Server {
+  readonly #config: Config;
+  readonly #deps: ServerDeps;
+  readonly #roles: readonly Role[];
+  readonly #jobPlaces: { readonly storePath: string; readonly folder: string; readonly isShared: boolean };
+  // Services in the order of their start. Each is null until it is started.
+  #chunks: LocalChunks | null = null;
+  #node: Joined | null = null;
+  #storage: StorageWatch | null = null;
+  #pool: WorkerPool | null = null;
+  #app: HttpApp | null = null;
+  #replication: Travel | null = null;
+  #snapshotCheck: NodeJS.Timeout | null = null;
+  #monitoring: Monitoring | null = null;
+  #jobs: OpenBulkJobs | null = null;
+  #exposures: ExposureKeeping | null = null;
+  #refreshing: Refreshing | null = null;
+
+  constructor(config: Config, roles: readonly Role[], deps: ServerDeps) {
+    this.#config = config;
+    this.#roles = roles;
+    this.#deps = deps;
+    this.#jobPlaces = {
+      storePath: join(config.dataDir, 'jobs.mdb'),
+      folder: config.jobsDir ?? join(config.dataDir, 'jobs'),
+      isShared: deps.accounts.redis !== null,
+    };
+  }
+
+  get #answers(): boolean {
+    return this.#roles.includes('api');
+  }
+
+  get #works(): boolean {
+    return this.#roles.includes('worker');
+  }
+
+  /**
+   * Starts the services. If a step fails, those that have started are stopped: a node that failed to start must leave the other nodes and
+   * free its port.
+   *
+   * @throws LISTEN_FAILED if the port is taken, INVALID_CONFIG, STORE_CORRUPT, NOT_READY
+   */
+  async start(): Promise<Served> {
+    try {
+      return await this.#startInOrder();
+    } catch (error) {
+      await this.#stopEach().catch((reason: unknown) =>
+        this.#deps.log.error({ err: reason }, 'startup rollback failed'),
+      );
+      throw error;
+    }
+  }
+
+  async #startInOrder(): Promise<Served> {
+    await this.#checkRequirements();
+    const { chunks, node } = await this.#joinNodes();
+    await this.#openStores();
+    const pool = this.#startPool();
+    const serving: Serving = { pool, chunks, node, graph: node.placed(this.#graphOfThisNode(pool)) };
+    const app = this.#createHttp(serving);
+    // Loaded before the first request, so that reading a large register does not delay one.
+    await this.#deps.labels.exchanges().refresh();
+    await this.#startReplication(serving);
+    const { url, backend } = await app.listen();
+    // Create the key only after the port is bound, so that a second start by mistake leaves nothing behind.
+    const firstKey = this.#answers ? await this.#deps.accounts.createFirstKey() : null;
+    this.#followSnapshots(serving);
+    this.#openBackgroundServices(serving);
+    this.#startExposureKeeping();
+    this.#startRefreshing();
+    this.#logServing(url, backend);
+    return { url, backend, firstKey, stop: () => this.#stop() };
+  }
+
+  /** Checks everything that can be checked before this node announces itself to the others. */
+  async #checkRequirements(): Promise<void> {
+    const { accounts, storePaths } = this.#deps;
+    const { jobsDir, dataDir } = this.#config;
+    await accounts.checkRedis();
+    if (jobsDir !== null && (this.#answers || this.#works))
+      await requireJobsFolder(jobsDir, 'ASSAY_JOBS_DIR');
+    // Checked before any thread opens a store: a damaged store must fail at startup, not at the first request that needs it.
+    for (const path of storePaths()) requireSound(join(dataDir, path));
+    await accounts.enter();
+  }
+
+  async #joinNodes(): Promise<{ readonly chunks: LocalChunks; readonly node: Joined }> {
+    const { accounts, chains, clock, random, log, workerFolders } = this.#deps;
+    const chunks = createLocalChunks(workerFolders, { log });
+    this.#chunks = chunks;
+    const node = await joinNodes(this.#config, accounts.shared(), {
+      clock,
+      random,
+      log,
+      redis: accounts.redis?.() ?? null,
+      roles: this.#roles,
+      follows: CHAINS.map(({ id }) => id).filter((id) => chains.chainAdapters.isConfigured(id, 'rpc')),
+      threads: this.#config.workers,
+      slots: chunks.slots,
+      jobsFolder: this.#jobPlaces.folder,
+    });
+    this.#node = node;
+    return { chunks, node };
+  }
+
+  async #openStores(): Promise<void> {
+    const { accounts, chains, log } = this.#deps;
+    const { dataDir, jobsDir } = this.#config;
+    if (accounts.redis !== null) {
+      accounts.openStores();
+      await accounts.shared().ready();
+    }
+    const access = accounts.access();
+    // Open these stores now: if the disk is full later, their first use could not write.
+    if (this.#answers) {
+      accounts.openStores();
+      access.ledger();
+    }
+    this.#storage = watchStorage(jobsDir === null ? [dataDir] : [dataDir, jobsDir], { log });
+    chains.makeStores();
+  }
+
+  #startPool(): WorkerPool {
+    const { accounts, workerFolders, log } = this.#deps;
+    // A node without the roles api and worker only derives a password now and then.
+    const threads = this.#answers || this.#works ? this.#config.workers : 1;
+    const pool = createPool({ threads, ...workerFolders }, { log });
+    this.#pool = pool;
+    accounts.derive = (request) => pool.run('scrypt', request);
+    return pool;
+  }
+
+  /** Use cases over the transfers that this node stores. */
+  #graphOfThisNode(pool: WorkerPool): GraphUseCases {
+    const { chains } = this.#deps;
+    return {
+      screening: async (request) => pool.run('screening', await chains.readLive(request)),
+      async kyt(query) {
+        const { request, resolved } = await resolveNames(query, chains.names());
+        const parties = { ...query.resolved, ...resolved };
+        return pool.run('kyt', { ...(await withHistory(request, chains.onDemand())), resolved: parties });
+      },
+      trace: (request) => pool.run('trace', request),
+    };
+  }
+
+  #useCases(serving: Serving): UseCases {
+    const { labels, screening, accounts } = this.#deps;
+    const { pool, graph } = serving;
+    const deps = screening.deps();
+    return {
+      labelSet: createLabelSetWriter(deps),
+      labelSetVersion: () => labelSetVersion(deps.labels.current.meta.dataVersion, labels.freshness()),
+      sanctionsCheck: createSanctionsCheckWriter(deps),
+      oracle: createOracleWriter({ ...deps, exposures: screening.exposureReader() }),
+      exchangeStatus: (name, jurisdiction) => labels.exchanges().answerBytes(name, jurisdiction),
+      bulk: (body) => pool.run('bulk-labels', body),
+      ...graph,
+      names: { screen: (requests) => pool.run('names', requests), cleared: accounts.cleared },
+      monitoring: () => this.#openMonitoring(serving).service,
+      jobs: () => this.#openJobs(serving),
+    };
+  }
+
+  #createHttp(serving: Serving): HttpApp {
+    const { clock, random, log, accounts, labels, version } = this.#deps;
+    const { httpBackend, host, port, tls, publicHost, trustedProxies } = this.#config;
+    const status: Telling = {
+      config: this.#config,
+      roles: this.#roles,
+      clock,
+      labels: labels.snapshots(),
+      freshness: labels.freshness,
+      pool: serving.pool,
+      nodes: () => serving.node.nodes(),
+      stores: () => accounts.shared().stores(),
+      leases: () => accounts.shared().leases.states(),
+      redisProblem: () => serving.node.problem(),
+      travel: () => this.#replication,
+      watching: () => this.#monitoring,
+      jobs: () => this.#jobs,
+    };
+    const operations = this.#answers ? 'all' : 'health';
+    this.#app = createHttpApp(
+      { backend: httpBackend, host, port, tls, publicHost, trustedProxies, version, operations },
+      {
+        clock,
+        random,
+        log,
+        access: accounts.access(),
+        useCases: this.#useCases(serving),
+        readiness: () => readinessOf(status),
+        gauges: gaugesOf(status),
+      },
+    );
+    return this.#app;
+  }
+
+  async #startReplication(serving: Serving): Promise<void> {
+    const { listen, store, from } = this.#config.snapshots;
+    if (listen === null && store === null && from === null) return;
+    const { labels, clock, log } = this.#deps;
+    this.#replication = await openTravel(
+      { settings: labels.replication.settings, logLevel: this.#config.logLevel },
+      {
+        clock,
+        log,
+        news: serving.node.announcements,
+        // If a snapshot is swapped before the checks begin, the first of them finds it.
+        onSwapped: () => this.#snapshotCheck !== null && this.#checkSnapshots(serving),
+      },
+    );
+  }
+
+  /** Loads labels that this or another node has published; returns true if there were new ones. */
+  #loadLabels({ pool, chunks }: Serving): boolean {
+    const isNew = this.#deps.labels.snapshots().refresh();
+    if (isNew) {
+      pool.refresh();
+      if (this.#jobs !== null) chunks.refresh();
+      this.#monitoring?.listsChanged();
+    }
+    return isNew;
+  }
+
+  #checkSnapshots(serving: Serving): void {
+    if (this.#loadLabels(serving)) void serving.node.announcements?.tell(LABELS_CHANGED);
+    void this.#deps.labels.exchanges().refresh();
+  }
+
+  #followSnapshots(serving: Serving): void {
+    this.#snapshotCheck = setInterval(() => this.#checkSnapshots(serving), SNAPSHOT_CHECK_MS);
+    this.#snapshotCheck.unref();
+    serving.node.announcements?.hear((word) => {
+      if (word === LABELS_CHANGED) this.#loadLabels(serving);
+    });
+  }
+
+  /** Opened by the first operation that needs it, or at startup if there are wallets. */
+  #openMonitoring({ graph, node }: Serving): Monitoring {
+    if (this.#monitoring !== null) return this.#monitoring;
+    const opened = this.#deps.openMonitoring(graph.screening, node.dutyOf);
+    opened.start({ follows: this.#roles.includes('listener'), sends: this.#roles.includes('delivery') });
+    this.#monitoring = opened;
+    return opened;
+  }
+
+  /** Opened by the first operation on jobs, or at startup if there are jobs; its threads start with the first chunk. */
+  #openJobs({ node, chunks }: Serving): OpenBulkJobs {
+    if (this.#jobs !== null) return this.#jobs;
+    const { accounts, clock, random, log } = this.#deps;
+    const jobs = openBulkJobs(this.#jobPlaces, {
+      ...accounts.shared(),
+      runner: node.chunks(chunks),
+      purse: jobPurse(accounts.access),
+      clock,
+      random,
+      log,
+    });
+    jobs.start();
+    this.#jobs = jobs;
+    return jobs;
+  }
+
+  #openBackgroundServices(serving: Serving): void {
+    const isShared = this.#deps.accounts.redis !== null;
+    // With a Redis, another node may have received the request to watch, or the job.
+    const mayWatch = isShared && this.#roles.some((role) => role !== 'worker');
+    if (this.#answers || mayWatch || hasMonitoring(this.#config.dataDir)) this.#openMonitoring(serving);
+    const mayWork = isShared && (this.#answers || this.#works);
+    if (this.#answers || mayWork || hasBulkJobs(this.#jobPlaces)) this.#openJobs(serving);
+  }
+
+  #startExposureKeeping(): void {
+    if (!this.#answers) return;
+    const { workerFolders, screening, log } = this.#deps;
+    this.#exposures = startExposureKeeping(
+      {
+        ...workerFolders,
+        folder: screening.exposureFolder,
+        buildCommand: [process.execPath, join(projectRoot, 'dist', 'src', 'main.js'), 'exposure', 'build'],
+      },
+      { log },
+    );
+  }
+
+  #startRefreshing(): void {
+    const { syncEnabled, syncIntervalHours } = this.#config;
+    const { labels, clock, random, log } = this.#deps;
+    if (!syncEnabled || labels.pullsFrom !== null) return;
+    this.#refreshing = startRefreshing(
+      {
+        command: [process.execPath, join(projectRoot, 'dist', 'src', 'main.js'), 'sync', '--json'],
+        intervalMs: syncIntervalHours * HOUR_MS,
+      },
+      { clock, random, log },
+    );
+  }
+
+  #logServing(url: string, backend: string): void {
+    const { labels, log } = this.#deps;
+    const replicatesAt = this.#replication?.url;
+    log.info(
+      {
+        url,
+        backend,
+        labels: labels.snapshots().current.meta.real.labels,
+        ...(replicatesAt ? { snapshots: replicatesAt } : {}),
+      },
+      'serving',
+    );
+  }
+
+  async #stop(): Promise<void> {
+    await this.#stopEach();
+    this.#deps.log.info('stopped');
+  }
+
+  /** Stops the services, each even if another fails. Throws the first error. */
+  #stopEach(): Promise<void> {
+    if (this.#snapshotCheck !== null) clearInterval(this.#snapshotCheck);
+    return endEach([
+      () => this.#monitoring?.service.streams.close('The server is stopping.'),
+      () =>
+        Promise.all([
+          this.#storage?.stop(),
+          this.#refreshing?.stop(),
+          this.#exposures?.stop(),
+          this.#replication?.close(),
+          this.#app?.close(),
+        ]),
+      () => this.#monitoring?.close(),
+      () => this.#jobs?.close(),
+      () => this.#node?.leave(),
+      () => this.#chunks?.close(),
+      () => this.#pool?.close(),
+    ]);
+  }
+}
+
+/** Returns the version of all inputs of a label response: the snapshot, and which lists are loaded and fresh. */
+function labelSetVersion(dataVersion: string, { asOf, staleLists }: ListFreshness): string {
+  const stale = staleLists.map(({ list, checkedAt }) => `${list}@${checkedAt ?? 'none'}`);
+  return [dataVersion, asOf ?? 'none', ...stale].join('.').replace(/[^\w.:-]/g, '_');
+}
