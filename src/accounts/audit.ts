@@ -247,7 +247,7 @@ export function auditBookings(
       try {
         await write(event);
       } catch (cause) {
-        deps.log.error({ ...event, err: cause }, 'A booking stands that the audit log does not have.');
+        deps.log.error({ ...event, err: cause }, 'booking is missing in the audit log');
         throw new AssayError(
           'LEDGER_UNAVAILABLE',
           `The credits are booked (entry ${id}), but the audit log could not be written: ${messageOf(cause).replace(/\.$/, '')}. Do not book them again.`,
@@ -266,5 +266,5 @@ export function auditBookings(
  */
 export function expectSound(report: AuditReport): void {
   const [first] = report.faults;
-  if (first !== undefined) throw new AssayError('STORE_CORRUPT', `The audit log is not sound: ${first}`);
+  if (first !== undefined) throw new AssayError('STORE_CORRUPT', `The audit log is damaged: ${first}`);
 }

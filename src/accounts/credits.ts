@@ -103,19 +103,16 @@ export interface Shortage {
   readonly renewsAt: string;
 }
 
-const counted = (credits: number): string => `${credits} credit${credits === 1 ? '' : 's'}`;
+const counted = (credits: number, kind = ''): string => `${credits} ${kind}credit${credits === 1 ? '' : 's'}`;
 
 /** Returns the 402 error: the missing credits, when they renew, and how to get more before. */
 export function creditsExhausted(shortage: Shortage): AssayError {
   const { accountId, needed, available, held, freeCredits, renewsAt } = shortage;
-  const holding = held > 0 ? ` (${held} more held by requests that run now)` : '';
-  const renewal = freeCredits > 0 ? ` ${counted(freeCredits)} for free come at ${renewsAt};` : '';
+  const reserved = held > 0 ? ` (${held} more reserved by running requests)` : '';
+  const renewal = freeCredits > 0 ? ` ${counted(freeCredits, 'free ')} will be added at ${renewsAt}.` : '';
   return new AssayError(
     'CREDITS_EXHAUSTED',
-    `The operation costs ${counted(needed)}, and the account '${accountId}' has ${available} left${holding}.${renewal} an operator can grant credits at once with: assay credits grant ${accountId} <credits>.`.replace(
-      '. an operator',
-      '. An operator',
-    ),
+    `Insufficient credits: this operation costs ${counted(needed)}, and account '${accountId}' has ${available} available${reserved}.${renewal} An operator can grant credits with: assay credits grant ${accountId} <credits>.`,
   );
 }
 

@@ -32,9 +32,13 @@ export const hashBody = (body: Uint8Array): Uint8Array => createHash('sha256').u
 
 /** Returns the 400 error for a key that was used with another body. */
 export const otherBody = (): AssayError =>
-  new AssayError('INVALID_REQUEST', `${FIELD}: was used with another body within the last 24 hours.`, {
-    field: FIELD,
-  });
+  new AssayError(
+    'INVALID_REQUEST',
+    `${FIELD}: was already used with a different request body within the last 24 hours.`,
+    {
+      field: FIELD,
+    },
+  );
 
 /** The response to a request with an Idempotency-Key. */
 export interface IdempotentAnswer {

@@ -63,7 +63,7 @@ const invalid = (field: string, expected: string): AssayError =>
 
 const sha256 = (token: string): Buffer => createHash('sha256').update(token).digest();
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what a name may not hold
+// biome-ignore lint/suspicious/noControlCharactersInRegex: a name must not contain control characters
 const CONTROL = /[\u0000-\u001f\u007f]/;
 
 function checkName(name: string): string {
@@ -76,7 +76,7 @@ function checkName(name: string): string {
 function checkPermissions(permissions: readonly string[]): readonly Permission[] {
   for (const permission of permissions) {
     if (!PERMISSIONS.some((known) => known === permission))
-      throw invalid('permissions', `some of ${PERMISSIONS.join(', ')}`);
+      throw invalid('permissions', `a list of: ${PERMISSIONS.join(', ')}`);
   }
   return PERMISSIONS.filter((known) => permissions.includes(known));
 }
@@ -182,7 +182,7 @@ export function openKeyStore(
 
   const writeUseOrSay = (): Promise<void> =>
     writeUse().catch((error: unknown) =>
-      deps.log.error(`keys: times of last use were not written: ${messageOf(error)}`),
+      deps.log.error({ reason: messageOf(error) }, 'last use of keys not written'),
     );
   const timer = setInterval(() => void writeUseOrSay(), options.lastUsedFlushMs ?? LAST_USED_FLUSH_MS);
   timer.unref();
@@ -223,7 +223,7 @@ export function openKeyStore(
     return result;
   }
 
-  const unknownKey = (): AssayError => new AssayError('NOT_FOUND', 'There is no key of this id.');
+  const unknownKey = (): AssayError => new AssayError('NOT_FOUND', 'There is no key with this id.');
 
   return {
     verify(token) {
@@ -325,10 +325,10 @@ export function openKeyStore(
       };
       await change(() => {
         if (key.isFirst && rows.getKeysCount({ limit: 1 }) > 0)
-          return invalid('isFirst', 'left out where there is a key already');
+          return invalid('isFirst', 'omitted, because the store already has a key');
         const account = accounts.get(accountId);
         if (account !== undefined && plan !== null && account.plan !== plan)
-          return invalid('plan', `left out or ${account.plan}, the plan that the account '${accountId}' has`);
+          return invalid('plan', `omitted or ${account.plan}, the plan of account '${accountId}'`);
         if (account === undefined) accounts.putSync(accountId, { plan: plan ?? 'FREE', createdAt });
         rows.putSync(row.id, row);
         idByHash.putSync(hash, row.id);
@@ -357,7 +357,7 @@ export function openKeyStore(
         const found = rows.get(id);
         if (found === undefined) return unknownKey();
         if (found.status === 'REVOKED')
-          return new AssayError('INVALID_REQUEST', 'The key is revoked, and a revoked key stays as it is.');
+          return new AssayError('INVALID_REQUEST', 'The key is revoked and cannot be changed.');
         const wanted = enabled
           ? [...found.permissions, permission]
           : found.permissions.filter((held) => held !== permission);

@@ -113,7 +113,7 @@ export function openAccountsFile({ folder }: { readonly folder: string }): Accou
         if (fault !== null)
           throw new AssayError(
             'STORE_CORRUPT',
-            `The ledger is not in order: entry ${entryId(sequence)} of '${entry.accountId}' ${fault}.`,
+            `The ledger is damaged: entry ${entryId(sequence)} of '${entry.accountId}' ${fault}.`,
           );
         sums.set(entry.accountId, {
           entries: before.entries + 1,

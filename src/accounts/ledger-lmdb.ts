@@ -381,7 +381,7 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
   function settled({ accountId, type, once: event, total, reference }: Settlement): LedgerEntry | null {
     const cost = costs.get(event) ?? { accountId, total: 0, free: 0, granted: 0 };
     if (cost.accountId !== accountId)
-      throw new AssayError('INTERNAL', `The event '${event}' is of another account.`);
+      throw new AssayError('INTERNAL', `The event '${event}' belongs to another account.`);
     const missing = total - cost.total;
     if (missing === 0) return null;
     settleMonth(accountId);
@@ -449,7 +449,9 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
       if (closed) return reject(new AssayError('LEDGER_UNAVAILABLE', 'The ledger is closed.'));
       if (queue.length >= LIMITS.ledgerQueueMax)
         return reject(
-          new AssayError('OVERLOADED', 'Too many charges wait for the disk.', { retryAfterSeconds: 1 }),
+          new AssayError('OVERLOADED', 'Too many charges are waiting for the disk.', {
+            retryAfterSeconds: 1,
+          }),
         );
       const take = resolve as (result: unknown) => void;
       queue.push({ apply, reservation, resolve: take, reject, outcome: null });
@@ -507,7 +509,7 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
       root.resetReadTxn();
       if (evictNext) evict();
     } else {
-      log.error({ err: failure, changes: batch.length }, `ledger: ${failure.message}`);
+      log.error({ err: failure, changes: batch.length }, 'ledger write failed');
       tryReload();
     }
     over = new Map();
@@ -529,7 +531,7 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
     try {
       reload();
     } catch (error) {
-      log.error({ err: error }, `ledger: cannot be read again: ${messageOf(error)}`);
+      log.error({ err: error }, 'ledger reload failed');
     }
   }
 
@@ -593,7 +595,7 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
       sequence >= 1 &&
       sequence <= applied &&
       readEntry(sequence).accountId === accountId;
-    if (!isOwn) throw invalid('cursor', 'a nextCursor of an earlier answer');
+    if (!isOwn) throw invalid('cursor', 'a nextCursor returned by this endpoint');
     return sequence;
   }
 
@@ -613,9 +615,9 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
     },
 
     async commit(reservation, charge) {
-      if (!open.has(reservation)) throw new AssayError('INTERNAL', 'The reservation has ended already.');
+      if (!open.has(reservation)) throw new AssayError('INTERNAL', 'The reservation has already ended.');
       if (!Number.isInteger(charge.amount) || charge.amount < 0 || charge.amount > reservation.amount)
-        throw new AssayError('INTERNAL', 'A charge takes at most what was reserved.');
+        throw new AssayError('INTERNAL', 'The charge exceeds the reserved credits.');
       try {
         return await enqueue(() => applyCharge(reservation, charge), reservation);
       } catch (error) {
@@ -655,7 +657,7 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
       if (turns.length > 0) {
         // Without the booking, the page lacks the entry of this month's grant, but its balance includes it.
         await enqueue(() => settleMonth(accountId)).catch((error: unknown) =>
-          log.warn(`ledger: the turn of the month was not booked: ${messageOf(error)}`),
+          log.warn({ account: accountId, reason: messageOf(error) }, 'ledger month change not booked'),
         );
         look();
       }
@@ -699,7 +701,7 @@ export function openLedger(options: { path: string }, deps: LedgerDeps): Embedde
         });
       } catch (error) {
         // Nothing is lost: the next start reads the entries after the index again.
-        log.warn(`ledger: its index was not written: ${messageOf(error)}`);
+        log.warn({ reason: messageOf(error) }, 'ledger index not written');
       }
       await root.close();
     },

@@ -93,23 +93,22 @@ export interface PeopleDeps {
 
 /** Lines have fewer than 76 characters: longer lines are encoded, and a token would be split in the source of the email. */
 const LETTERS = {
-  known: `Somebody tried to register with this mail address, which has an account
-already. If it was you and you forgot your password, ask for a new one.
-Otherwise nothing needs to be done.
+  known: `A registration was requested with this email address, which already has
+an account. If it was you and you forgot your password, request a
+password reset. Otherwise you can ignore this email.
 `,
-  confirm: (token: string) => `Your account is there. Free credits come with a confirmed mail address:
-send this token to POST /api/v1/auth/verify within 24 hours.
+  confirm: (token: string) => `Your account was created. To receive free credits, confirm your email
+address: send this token to POST /api/v1/auth/verify within 24 hours.
 
 ${token}
 `,
-  reset: (token: string) => `Somebody asked for a new password of this account. If it was you, send
+  reset: (token: string) => `A password reset was requested for this account. If it was you, send
 this token with the new password to POST /api/v1/auth/password/reset
-within an hour. Otherwise nothing needs to be done.
+within an hour. Otherwise you can ignore this email.
 
 ${token}
 `,
-  changed: `The password of your account was changed, and all its sessions were
-ended.
+  changed: `The password of your account was changed, and all sessions were ended.
 `,
 } as const;
 
@@ -118,11 +117,11 @@ const invalid = (field: string, expected: string): AssayError =>
 
 function checkEmail(text: string): string {
   const email = emailOf(text);
-  if (email === null) throw invalid('email', 'has not the form of a mail address');
+  if (email === null) throw invalid('email', 'must be an email address');
   return email;
 }
 
-const badToken = (): AssayError => invalid('token', 'is not valid any more; ask for a new letter');
+const badToken = (): AssayError => invalid('token', 'is used, expired or unknown; request a new email');
 
 /** Creates the service of user accounts over their store. */
 export function createPeople(options: PeopleOptions, deps: PeopleDeps): People {
@@ -153,16 +152,16 @@ export function createPeople(options: PeopleOptions, deps: PeopleDeps): People {
       mailer === null
         ? 'ASSAY_SMTP_URL is not set'
         : sending >= LIMITS.lettersInFlightMax
-          ? 'too many are on their way'
+          ? 'too many emails are being sent'
           : null;
     if (mailer === null || obstacle !== null) {
-      log.warn(`a letter was not sent: ${obstacle}`);
+      log.warn({ reason: obstacle }, 'email not sent');
       return;
     }
     sending++;
     mailer
       .send(letter)
-      .catch((error: unknown) => log.error(`a letter was not sent: ${messageOf(error)}`))
+      .catch((error: unknown) => log.error({ reason: messageOf(error) }, 'email not sent'))
       .finally(() => {
         sending--;
       });
@@ -195,7 +194,7 @@ export function createPeople(options: PeopleOptions, deps: PeopleDeps): People {
       emailVerified: person.emailVerified || emailVerified,
       sessionEpoch: person.sessionEpoch + 1,
     }));
-    if (changed === null) throw new AssayError('NOT_FOUND', 'There is no such account.');
+    if (changed === null) throw new AssayError('NOT_FOUND', 'The account does not exist.');
     return changed;
   }
 
@@ -204,14 +203,14 @@ export function createPeople(options: PeopleOptions, deps: PeopleDeps): People {
       if (options.registration === 'closed')
         throw new AssayError(
           'FORBIDDEN',
-          'Registration is closed; the operator makes accounts with: assay accounts create.',
+          'Registration is closed. An operator can create accounts with: assay accounts create.',
         );
       const email = checkEmail(emailText);
       const person = await addPerson(email, password, 'FREE', false);
       if (person === null) {
         post({
           to: email,
-          subject: 'You have an account already',
+          subject: 'You already have an account',
           text: LETTERS.known,
         });
         return;
@@ -220,7 +219,7 @@ export function createPeople(options: PeopleOptions, deps: PeopleDeps): People {
       const token = await store.issue(person.id, 'verify', LIMITS.verifyTokenMs);
       post({
         to: email,
-        subject: 'Confirm your mail address',
+        subject: 'Confirm your email address',
         text: LETTERS.confirm(token),
       });
     },
@@ -239,7 +238,7 @@ export function createPeople(options: PeopleOptions, deps: PeopleDeps): People {
       const matches = await passwords.matches(password, person?.password ?? null);
       if (person === null || !matches || keys.isDisabled(person.id)) {
         if (person !== null) await audited({ who: 'unknown', from }, 'session.refuse', person.id);
-        throw new AssayError('UNAUTHENTICATED', 'The mail address or the password is wrong.');
+        throw new AssayError('UNAUTHENTICATED', 'The email address or the password is wrong.');
       }
       await attempts.succeeded(email, from);
       const begun = await begin(person);
@@ -282,7 +281,7 @@ export function createPeople(options: PeopleOptions, deps: PeopleDeps): People {
       const token = await store.issue(person.id, 'reset', LIMITS.resetTokenMs);
       post({
         to: email,
-        subject: 'A new password',
+        subject: 'Reset your password',
         text: LETTERS.reset(token),
       });
     },
@@ -309,7 +308,7 @@ export function createPeople(options: PeopleOptions, deps: PeopleDeps): People {
     async create(emailText, password, plan) {
       const email = checkEmail(emailText);
       const person = await addPerson(email, password, plan, true);
-      if (person === null) throw invalid('email', 'has an account already');
+      if (person === null) throw invalid('email', 'already has an account');
       await audited({ who: 'operator', from: 'command line' }, 'account.create', person.id, plan);
       return viewOf(person);
     },
@@ -318,7 +317,7 @@ export function createPeople(options: PeopleOptions, deps: PeopleDeps): People {
 
     async notify(subject, text) {
       if (mailer === null)
-        throw new AssayError('INVALID_CONFIG', 'ASSAY_SMTP_URL is not set: no mail can be sent.', {
+        throw new AssayError('INVALID_CONFIG', 'ASSAY_SMTP_URL is not set: emails cannot be sent.', {
           field: 'ASSAY_SMTP_URL',
         });
       const failed: string[] = [];
@@ -329,7 +328,7 @@ export function createPeople(options: PeopleOptions, deps: PeopleDeps): People {
           await mailer.send({ to: person.email, subject, text });
           sent++;
         } catch (error) {
-          log.error(`a letter was not sent: ${messageOf(error)}`);
+          log.error({ reason: messageOf(error) }, 'email not sent');
           failed.push(person.email);
         }
       }

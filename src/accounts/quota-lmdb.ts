@@ -180,7 +180,7 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
     counter.spare += counter.coming;
     counter.coming = 0;
     counter.settling = 0;
-    if (isFull) deps.log.info('quota: the disk takes writes again');
+    if (isFull) deps.log.info('quota writes resumed');
     isFull = false;
   }
 
@@ -192,7 +192,7 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
 
   /** Logs the reason why a lease was not written, once until a lease is written again. */
   function notLeased(error: unknown): void {
-    if (!isFull) deps.log.error(`quota: a lease was not written: ${messageOf(error)}`);
+    if (!isFull) deps.log.error({ reason: messageOf(error) }, 'quota lease not written');
     isFull = isStorageFull(error);
     triedMs = deps.clock.monotonic();
   }
@@ -294,7 +294,7 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
     } catch (error) {
       if (!isStorageFull(error)) throw error;
       for (const counter of settled) if (counter.owed > 0) owe(counter);
-      deps.log.error(`quota: unspent units were not given back: ${messageOf(error)}`);
+      deps.log.error({ reason: messageOf(error) }, 'unspent quota units not returned');
       return;
     }
     for (const counter of settled) {

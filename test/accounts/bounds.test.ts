@@ -167,8 +167,8 @@ describe('credits', () => {
     expect(plain).not.toMatch(/held|SOON/);
     const full = creditsExhausted({ ...shortage, needed: 2, held: 1, freeCredits: 1 }).message;
     expect(full).toContain('costs 2 credits,');
-    expect(full).toContain('(1 more held by requests that run now)');
-    expect(full).toContain('1 credit for free come at SOON;');
+    expect(full).toContain('(1 more reserved by running requests)');
+    expect(full).toContain('1 free credit will be added at SOON.');
   });
 
   it('reads whole numbers from 0 to 1e9 and names the field of any other', () => {
@@ -214,7 +214,7 @@ describe('an Idempotency-Key', () => {
     const both = [run(slot, hash, failing), run(slot, hash, work)];
     for (const each of both) await expect(each).rejects.toThrow('failed');
     const running = run(slot, hash, work);
-    await expect(run(slot, Buffer.from([3]), work)).rejects.toThrow('another body');
+    await expect(run(slot, Buffer.from([3]), work)).rejects.toThrow('different request body');
     await running;
     expect((await run(slot, Buffer.from([3]), work)).replayed).toBe(false);
     expect(replayed({ bodyHash: hash, body: Buffer.from('a') }, hash)).toMatchObject({ replayed: true });
@@ -409,11 +409,11 @@ describe('an entry of the ledger', () => {
     expect(broken({ before: 1 })).toContain('points to entry 1');
     expect(broken({ balance: 6 })).toContain('has balance 6');
     expect(broken({ sums: first.sums.map((sum) => sum + 1) })).toContain('wrong sum');
-    expect(broken({ free: -1 })).toContain('less than nothing');
-    expect(broken({ granted: -1 })).toContain('less than nothing');
+    expect(broken({ free: -1 })).toContain('negative pool');
+    expect(broken({ granted: -1 })).toContain('negative pool');
     expect(broken({ free: 0, granted: 0 })).toBeNull();
     expect(faultOf(first, { ...EMPTY_HEAD, month: after.month })).toBeNull();
-    expect(faultOf(first, { ...EMPTY_HEAD, month: after.month + 1 })).toContain('steps back');
+    expect(faultOf(first, { ...EMPTY_HEAD, month: after.month + 1 })).toContain('earlier month');
     const charge = (type: 'SCREENING' | 'DEDUCTION', amount: number, before: typeof first) =>
       faultOf(
         follow(before, {

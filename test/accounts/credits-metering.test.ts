@@ -98,7 +98,7 @@ describe.each(['uws', 'node'] as const)('credits on %s', (backend) => {
     const refused = await screen();
     expect(refused.status).toBe(402);
     expect(refused.body.error).toMatch(
-      /^The operation costs 1 credit, and the account 'local' has 0 left\. 10 credits for free come at \d{4}-\d\d-01T00:00:00\.000Z; an operator can grant credits at once with: assay credits grant local <credits>\.$/,
+      /^Insufficient credits: this operation costs 1 credit, and account 'local' has 0 available\. 10 free credits will be added at \d{4}-\d\d-01T00:00:00\.000Z\. An operator can grant credits with: assay credits grant local <credits>\.$/,
     );
     expect(screened).toBe(10);
     await world.access.ledger().book({ accountId: 'local', type: 'GRANT', amount: 5, reference: null });

@@ -157,7 +157,7 @@ describe('the ledger on LMDB', () => {
     await new Promise((resolve) => setImmediate(resolve));
     expect(ledger.balance('a').balance).toBe(1);
     expect((await ledger.commit(ledger.reserve('a', 1), chargeOf(1))).remaining).toBe(0);
-    expect(() => ledger.reserve('a', 1)).toThrow('has 0 left');
+    expect(() => ledger.reserve('a', 1)).toThrow('has 0 available');
     expect((await ledger.verify()).faults).toEqual([]);
     await ledger.close();
     folder.remove();
@@ -172,7 +172,7 @@ describe('the ledger on LMDB', () => {
       expect(chargeInOtherProcess({ path, now: world.now, charges: 1 })).toBe(1);
       expect(ledger.balance('a')).toMatchObject({ balance: 39, held: 0 });
       ledger.release(ledger.reserve('a', 39));
-      expect(() => ledger.reserve('a', 40)).toThrow('has 39 left');
+      expect(() => ledger.reserve('a', 40)).toThrow('has 39 available');
     });
     expect(ledger.balance('a')).toMatchObject({ balance: 39, held: 0 });
     await ledger.close();

@@ -102,8 +102,8 @@ overLiveStates((makeState) => {
       await people.register('ann@example.org', 'another password', FROM);
       expect(people.list()).toHaveLength(1);
       expect(letters.map((letter) => letter.subject)).toEqual([
-        'Confirm your mail address',
-        'You have an account already',
+        'Confirm your email address',
+        'You already have an account',
       ]);
       const cost = ({ log2N, r, p, bytes }: ScryptRequest) => ({ log2N, r, p, bytes });
       const before = derived.length;

@@ -705,7 +705,7 @@ describe('the way of a request', () => {
       [],
     ]);
     const [other] = await send(screen, work, { body: `${body} `, headers });
-    expect([other?.status, other?.body.includes('another body')]).toEqual([400, true]);
+    expect([other?.status, other?.body.includes('different request body')]).toEqual([400, true]);
     // A response that no reservation pays for is not sent.
     admission.next = { reservation: null };
     const [unpaid] = await send(screen, work, { body });

@@ -209,8 +209,8 @@ export async function fillAccounts(
     return count;
   }
 
-  const corrupt = (what: string): AssayError =>
-    new AssayError('STORE_CORRUPT', `Redis does not hold what the ledger has: ${what}.`);
+  const corrupt = (difference: string): AssayError =>
+    new AssayError('STORE_CORRUPT', `Redis differs from the ledger: ${difference}.`);
 
   /** Checks that every entry of an account equals that of the file, and that its balance is their sum. */
   async function checkAccount(accountId: string, expected: AccountSum): Promise<void> {
@@ -245,7 +245,7 @@ export async function fillAccounts(
       throw corrupt(`'${accountId}' has ${entries} of ${expected.entries} entries`);
     if (sum !== balance || sum !== expected.sum || balance !== expected.head.balance)
       throw corrupt(
-        `'${accountId}' has entries of ${sum} credits in all, a balance of ${balance}, and in the file ${expected.head.balance}`,
+        `the entries of '${accountId}' add up to ${sum} credits, its balance is ${balance}, and its balance in the file is ${expected.head.balance}`,
       );
   }
 
@@ -257,7 +257,7 @@ export async function fillAccounts(
   ): Promise<void> {
     const key = redis.key(accountId, name);
     if (isAll && (await redis.guard(redis.connection.hlen(key))) !== expected.length)
-      throw corrupt(`the ${name} of '${accountId}' are not as many`);
+      throw corrupt(`the number of ${name} of '${accountId}' differs`);
     for (const slice of slices(expected, ([field, value]) => field.length + value.length)) {
       const found = await redis.guard(
         redis.connection.hmgetBuffer(key, ...slice.map(([field]) => Buffer.from(field))),
@@ -289,7 +289,7 @@ export async function fillAccounts(
   const found = new Set<string>();
   for await (const accountId of redis.slotsWith('log')) found.add(accountId);
   const strange = [...found].find((accountId) => !sums.has(accountId));
-  if (strange !== undefined) throw corrupt(`it has an account '${strange}' besides`);
+  if (strange !== undefined) throw corrupt(`account '${strange}' is not in the ledger`);
 
   return {
     accounts: sums.size,

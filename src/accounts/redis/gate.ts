@@ -68,7 +68,7 @@ export function createRedisGate(deps: RedisGateDeps): Gate {
       aheadMs = numberAt(reply, 1) - clock.monotonic();
       if (numberAt(reply, 0) !== OUTCOME.expired) return reply;
     }
-    throw new AssayError('NOT_READY', 'Redis answered too late; nothing was done. Try again.', {
+    throw new AssayError('NOT_READY', 'Redis responded too late; nothing was charged. Retry the request.', {
       retryAfterSeconds: 1,
     });
   }

@@ -73,7 +73,7 @@ function undecided(error: unknown): unknown {
   if (!(error instanceof AssayError) || error.code !== 'NOT_READY') return error;
   return new AssayError(
     'NOT_READY',
-    `Nobody knows whether the credits were booked; look at the entries of the account before you try again. ${error.message}`,
+    `It is unknown whether the credits were booked. Check the entries of the account before you retry. ${error.message}`,
     { cause: error },
   );
 }
@@ -134,11 +134,10 @@ export function createRedisLedger(deps: RedisLedgerDeps): RedisLedger {
       try {
         await makeGood(one);
         amends.shift();
-        if (isReported && amends.length === 0)
-          log.info('ledger: all charges that were not answered are undone');
+        if (isReported && amends.length === 0) log.info('ledger: all pending charges undone');
       } catch (error) {
         if (!isReported)
-          log.warn({ account: one.accountId }, `ledger: a charge is not undone yet: ${messageOf(error)}`);
+          log.warn({ account: one.accountId, reason: messageOf(error) }, 'ledger: charge not undone yet');
         isReported = true;
         if (closed) return;
         // The server of another account may be available: continue with the next one.
@@ -150,7 +149,7 @@ export function createRedisLedger(deps: RedisLedgerDeps): RedisLedger {
 
   function amend(one: Amends): void {
     if (amends.length >= LIMITS.ledgerAmendsMax) {
-      log.error({ account: one.accountId, nonce: one.nonce }, 'ledger: too much to undo; this is not undone');
+      log.error({ account: one.accountId, nonce: one.nonce }, 'ledger: undo queue full, charge not undone');
       return;
     }
     amends.push(one);
@@ -181,9 +180,9 @@ export function createRedisLedger(deps: RedisLedgerDeps): RedisLedger {
 
   async function commit(reservation: Reservation, charge: Charge): Promise<Charged> {
     const hold = holds.get(reservation);
-    if (hold === undefined) throw new AssayError('INTERNAL', 'The reservation has ended already.');
+    if (hold === undefined) throw new AssayError('INTERNAL', 'The reservation has already ended.');
     if (!Number.isInteger(charge.amount) || charge.amount < 0 || charge.amount > reservation.amount)
-      throw new AssayError('INTERNAL', 'A charge takes at most what was reserved.');
+      throw new AssayError('INTERNAL', 'The charge exceeds the reserved credits.');
     const { accountId, amount: holding, nonce, since } = hold;
     const { keep } = charge;
     let parts: readonly Buffer[];
@@ -216,7 +215,7 @@ export function createRedisLedger(deps: RedisLedgerDeps): RedisLedger {
     if (outcome === OUTCOME.creditsExhausted)
       throw shortage(accountId, charge.amount, remaining, 0, serverMs);
     if (outcome === OUTCOME.voided)
-      throw new AssayError('NOT_READY', 'The charge came too late and was not made. Try again.', {
+      throw new AssayError('NOT_READY', 'The charge arrived too late and was not made. Retry the request.', {
         retryAfterSeconds: 1,
       });
     const entry = listAt(reply, 4);
@@ -251,7 +250,7 @@ export function createRedisLedger(deps: RedisLedgerDeps): RedisLedger {
     accountId: string,
     { limit, cursor }: { limit: number; cursor?: string },
   ): Promise<UsagePage> {
-    const unknownCursor = (): AssayError => invalid('cursor', 'a nextCursor of an earlier answer');
+    const unknownCursor = (): AssayError => invalid('cursor', 'a nextCursor returned by this endpoint');
     const from = cursor === undefined ? null : entryNamed(cursor);
     if (cursor !== undefined && from === null) throw unknownCursor();
     const reply = await steps.run('usage', accountId, [
@@ -365,7 +364,7 @@ export function createRedisLedger(deps: RedisLedgerDeps): RedisLedger {
       );
       await amending;
       for (const { operation, accountId, nonce } of amends)
-        log.error({ operation, account: accountId, nonce }, 'ledger: closed before this was made good');
+        log.error({ operation, account: accountId, nonce }, 'ledger: closed with a pending operation');
     },
   };
 }

@@ -45,7 +45,9 @@ export function createRedisQuotaMeter({ steps, log, limitOf }: RedisQuotaDeps): 
       const given = steps
         .run('give', accountId, [meter, units])
         .then(() => {})
-        .catch((error: unknown) => log.warn(`quota: units were not given back: ${messageOf(error)}`))
+        .catch((error: unknown) =>
+          log.warn({ account: accountId, reason: messageOf(error) }, 'quota units not returned'),
+        )
         .finally(() => giving.delete(given));
       giving.add(given);
     },

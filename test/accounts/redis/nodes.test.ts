@@ -139,7 +139,7 @@ describe.skipIf(!hasRedis)('steps on an account in Redis', () => {
   it('frees what a node held that died', async () => {
     const dead = world.node();
     await dead.ledger.reserve('a', 10);
-    await expect(node.ledger.reserve('a', 1)).rejects.toThrow('10 more held');
+    await expect(node.ledger.reserve('a', 1)).rejects.toThrow('10 more reserved');
     world.now += LIMITS.ledgerHoldMs;
     const reservation = await node.ledger.reserve('a', 10);
     expect(await node.ledger.balance('a')).toMatchObject({ held: 10 });
