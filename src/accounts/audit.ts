@@ -169,7 +169,14 @@ export function openAuditLog(
 /** Wraps the store of keys so that every change is logged. */
 export function auditKeys(keys: KeyStore, log: () => AuditLog, actor: Actor): KeyStore {
   return {
-    ...keys,
+    verify: (token) => keys.verify(token),
+    generation: () => keys.generation(),
+    get: (id) => keys.get(id),
+    list: (accountId) => keys.list(accountId),
+    planOf: (accountId) => keys.planOf(accountId),
+    isDisabled: (accountId) => keys.isDisabled(accountId),
+    addAccount: (accountId, plan) => keys.addAccount(accountId, plan),
+    close: () => keys.close(),
     async create(key) {
       const created = await keys.create(key);
       const { id, accountId, permissions } = created.record;
@@ -236,7 +243,16 @@ export function auditBookings(
   }
 
   return {
-    ...ledger,
+    reserve: (accountId, amount) => ledger.reserve(accountId, amount),
+    commit: (reservation, charge) => ledger.commit(reservation, charge),
+    release: (reservation) => ledger.release(reservation),
+    refund: (accountId, id) => ledger.refund(accountId, id),
+    settle: (settlement) => ledger.settle(settlement),
+    balance: (accountId) => ledger.balance(accountId),
+    usage: (accountId, page) => ledger.usage(accountId, page),
+    storedAnswer: (accountId, slot) => ledger.storedAnswer(accountId, slot),
+    verify: (onProgress) => ledger.verify(onProgress),
+    close: () => ledger.close(),
     async book(booking) {
       const booked = await ledger.book(booking);
       if (booked.repeated) return booked;

@@ -187,8 +187,8 @@ export async function fillAccounts(
   async function writeAnswers(): Promise<{ readonly answers: number; readonly answersLeft: number }> {
     const count = { answers: 0, answersLeft: 0 };
     const now = clock.now();
-    await eachAtOnce(file.answers(), async ({ accountId, slot, keptAt, bodyHash, body }) => {
-      const livesMs = Math.min(LIMITS.idempotencyMs, Math.floor(keptAt + LIMITS.idempotencyMs - now));
+    await eachAtOnce(file.answers(), async ({ accountId, slot, storedAt, bodyHash, body }) => {
+      const livesMs = Math.min(LIMITS.idempotencyMs, Math.floor(storedAt + LIMITS.idempotencyMs - now));
       if (livesMs <= 0) return;
       if (accountId === null) {
         count.answersLeft++;
@@ -196,7 +196,7 @@ export async function fillAccounts(
       }
       count.answers++;
       const pairs: readonly Pair[] = [
-        ['t', String(Math.floor(keptAt))],
+        ['t', String(Math.floor(storedAt))],
         ['h', Buffer.from(bodyHash)],
         ['b', Buffer.from(body)],
         // No step in Redis has this nonce, so every lookup counts as a repetition.

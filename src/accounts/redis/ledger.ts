@@ -12,7 +12,7 @@ import { otherBody } from '../idempotency.ts';
 import type {
   Balance,
   Charge,
-  Charged,
+  ChargeResult,
   Ledger,
   LedgerEntry,
   Reservation,
@@ -178,7 +178,7 @@ export function createRedisLedger(deps: RedisLedgerDeps): RedisLedger {
       .catch(() => forget(hold.accountId, hold.amount, hold.nonce));
   }
 
-  async function commit(reservation: Reservation, charge: Charge): Promise<Charged> {
+  async function commit(reservation: Reservation, charge: Charge): Promise<ChargeResult> {
     const hold = holds.get(reservation);
     if (hold === undefined) throw new AssayError('INTERNAL', 'The reservation has already ended.');
     if (!Number.isInteger(charge.amount) || charge.amount < 0 || charge.amount > reservation.amount)
