@@ -51,7 +51,7 @@ export function createRedisGate(deps: RedisGateDeps): Gate {
     const [balance, holding] = [numberAt(reply, 5), numberAt(reply, 6)];
     if (outcome === OUTCOME.creditsExhausted)
       step.refused = ledger().shortage(accountId, credits, balance, holding, serverMs);
-    else step.reservation = ledger().held(accountId, credits, nonce, serverMs);
+    else step.reservation = ledger().addHold(accountId, credits, nonce, serverMs);
     return step;
   }
 
@@ -104,7 +104,7 @@ export function createRedisGate(deps: RedisGateDeps): Gate {
           await steps.runSafely('confirm', place, []);
       } catch (error) {
         const isUnknown = error instanceof AssayError && error.code === 'NOT_READY';
-        if (credits !== null && isUnknown) ledger().forget(place, credits, nonce);
+        if (credits !== null && isUnknown) ledger().releaseUncertain(place, credits, nonce);
         throw error;
       }
       return admission(asked, limit, nonce, reply, monotonicMs);

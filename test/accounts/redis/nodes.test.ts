@@ -162,7 +162,7 @@ describe.skipIf(!hasRedis)('steps on an account in Redis', () => {
 
   it('a charge that is sent again is one entry, whose answer is the first', async () => {
     const nonce = node.steps.nonce();
-    node.ledger.held('a', 1, nonce, world.now);
+    node.ledger.addHold('a', 1, nonce, world.now);
     const first = await node.steps.run('commit', 'a', commitArgs(nonce), { mark: nonce });
     expect(await node.steps.run('commit', 'a', commitArgs(nonce), { mark: nonce })).toEqual(first);
     await node.ledger.commit(await node.ledger.reserve('a', 1), chargeOf(1));
@@ -219,7 +219,7 @@ describe.skipIf(!hasRedis)('steps on an account in Redis', () => {
     expect(await node.ledger.balance('a')).toMatchObject({ balance: 9, held: 0 });
   });
 
-  it('says of a booking without a name that nobody knows of it', async () => {
+  it('reports an unknown outcome for a booking without a name', async () => {
     const booking = { accountId: 'a', type: 'GRANT', amount: 1, reference: null } as const;
     await node.ledger.book(booking);
     server.freeze();
@@ -229,7 +229,7 @@ describe.skipIf(!hasRedis)('steps on an account in Redis', () => {
     ]);
     server.thaw();
     expect(unnamed).toMatchObject({
-      reason: { code: 'NOT_READY', message: expect.stringMatching(/^Nobody knows/) },
+      reason: { code: 'NOT_READY', message: expect.stringMatching(/^It is unknown whether/) },
     });
     expect(named).toMatchObject({
       reason: { code: 'NOT_READY', message: expect.stringMatching(/^Redis cannot be reached/) },
@@ -239,13 +239,13 @@ describe.skipIf(!hasRedis)('steps on an account in Redis', () => {
   it('makes good what it can, though one account cannot be reached', async () => {
     const [state, holds] = [node.redis.key('b', 'state'), node.redis.key('b', 'holds')];
     await node.redis.connection.set(holds, 'of another type');
-    node.ledger.forget('b', 1, node.steps.nonce());
+    node.ledger.releaseUncertain('b', 1, node.steps.nonce());
     const nonce = node.steps.nonce();
     await node.steps.run('admit', 'a', [null, null, null, null, null, null, 3, nonce, 60_000, 10], {
       mark: nonce,
     });
     expect(await node.ledger.balance('a')).toMatchObject({ held: 3 });
-    node.ledger.forget('a', 3, nonce);
+    node.ledger.releaseUncertain('a', 3, nonce);
     await expect.poll(async () => (await node.ledger.balance('a')).held).toBe(0);
     await node.redis.connection.del(state, holds);
   });
