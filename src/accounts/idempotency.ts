@@ -72,9 +72,9 @@ const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
  *
  * @throws INVALID_REQUEST if the body differs
  */
-export function replayed(kept: StoredAnswer, bodyHash: Uint8Array): IdempotentAnswer {
-  if (hex(kept.bodyHash) !== hex(bodyHash)) throw otherBody();
-  return { body: kept.body, replayed: true };
+export function replayed(stored: StoredAnswer, bodyHash: Uint8Array): IdempotentAnswer {
+  if (hex(stored.bodyHash) !== hex(bodyHash)) throw otherBody();
+  return { body: stored.body, replayed: true };
 }
 
 /** Creates the table of running requests with an Idempotency-Key. */

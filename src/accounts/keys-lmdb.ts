@@ -84,7 +84,7 @@ function checkPermissions(permissions: readonly string[]): readonly Permission[]
     if (!PERMISSIONS.some((known) => known === permission))
       throw invalid('permissions', `a list of: ${PERMISSIONS.join(', ')}`);
   }
-  return PERMISSIONS.filter((known) => permissions.includes(known));
+  return PERMISSIONS.filter((permission) => permissions.includes(permission));
 }
 
 function checkAccountId(accountId: string): string {
@@ -166,10 +166,10 @@ class LmdbKeyStore implements KeyStore {
     if (token.length !== TOKEN_CHARS || !token.startsWith(TOKEN_PREFIX)) return null;
     if (!this.#isFresh) this.#refresh();
     this.#digestOf(token, this.#digest);
-    const known = this.#verified.find(this.#digest);
-    if (known !== undefined) {
-      known.lastUsedMs = this.#turnMs;
-      return known.record;
+    const cached = this.#verified.find(this.#digest);
+    if (cached !== undefined) {
+      cached.lastUsedMs = this.#turnMs;
+      return cached.record;
     }
     const record = this.#verifyByHash(token);
     if (record !== null && this.#verified.isFull) {
@@ -194,18 +194,18 @@ class LmdbKeyStore implements KeyStore {
   list(accountId?: string): readonly KeyRecord[] {
     if (!this.#isFresh) this.#refresh();
     this.#collectUse();
-    const found: KeyRecord[] = [];
+    const records: KeyRecord[] = [];
     if (accountId === undefined) {
-      for (const { value } of this.#rows.getRange()) found.push(this.#recordOf(value));
+      for (const { value } of this.#rows.getRange()) records.push(this.#recordOf(value));
     } else {
       // Ids are printable ASCII, so this range covers all keys of the account and no others.
       for (const [, id] of this.#byAccount.getKeys({ start: [accountId, ''], end: [accountId, '\u007f'] })) {
         const row = this.#rows.get(id);
-        if (row !== undefined) found.push(this.#recordOf(row));
+        if (row !== undefined) records.push(this.#recordOf(row));
       }
     }
     const place = (record: KeyRecord): string => record.createdAt + record.id;
-    return found.sort((a, b) => (place(a) < place(b) ? -1 : 1));
+    return records.sort((a, b) => (place(a) < place(b) ? -1 : 1));
   }
 
   planOf(accountId: string): PlanName | null {
@@ -230,10 +230,10 @@ class LmdbKeyStore implements KeyStore {
 
   async setDisabled(accountId: string, disabled: boolean): Promise<void> {
     await this.#change(() => {
-      const found = this.#accounts.get(accountId);
-      if (found === undefined) return unknownAccount(accountId);
-      this.#accounts.putSync(accountId, { ...found, disabled });
-      return found;
+      const account = this.#accounts.get(accountId);
+      if (account === undefined) return unknownAccount(accountId);
+      this.#accounts.putSync(accountId, { ...account, disabled });
+      return account;
     });
   }
 
@@ -276,10 +276,10 @@ class LmdbKeyStore implements KeyStore {
   async revoke(id: string): Promise<KeyRecord> {
     const revokedAt = isoTime(this.#deps.clock.now());
     const row = await this.#change(() => {
-      const found = this.#rows.get(id);
-      if (found === undefined) return unknownKey();
-      if (found.status === 'REVOKED') return found;
-      const revoked: KeyRow = { ...found, status: 'REVOKED', revokedAt };
+      const stored = this.#rows.get(id);
+      if (stored === undefined) return unknownKey();
+      if (stored.status === 'REVOKED') return stored;
+      const revoked: KeyRow = { ...stored, status: 'REVOKED', revokedAt };
       this.#rows.putSync(id, revoked);
       return revoked;
     });
@@ -289,14 +289,14 @@ class LmdbKeyStore implements KeyStore {
   async setPermission(id: string, permission: Permission, enabled: boolean): Promise<KeyRecord> {
     checkPermissions([permission]);
     const row = await this.#change(() => {
-      const found = this.#rows.get(id);
-      if (found === undefined) return unknownKey();
-      if (found.status === 'REVOKED')
+      const stored = this.#rows.get(id);
+      if (stored === undefined) return unknownKey();
+      if (stored.status === 'REVOKED')
         return new AssayError('INVALID_REQUEST', 'The key is revoked and cannot be changed.');
       const wanted = enabled
-        ? [...found.permissions, permission]
-        : found.permissions.filter((held) => held !== permission);
-      const changed: KeyRow = { ...found, permissions: checkPermissions(wanted) };
+        ? [...stored.permissions, permission]
+        : stored.permissions.filter((each) => each !== permission);
+      const changed: KeyRow = { ...stored, permissions: checkPermissions(wanted) };
       this.#rows.putSync(id, changed);
       return changed;
     });
@@ -306,10 +306,10 @@ class LmdbKeyStore implements KeyStore {
   async setPlan(accountId: string, plan: PlanName): Promise<void> {
     checkPlan(plan);
     await this.#change(() => {
-      const found = this.#accounts.get(accountId);
-      if (found === undefined) return unknownAccount(accountId);
-      this.#accounts.putSync(accountId, { ...found, plan });
-      return found;
+      const account = this.#accounts.get(accountId);
+      if (account === undefined) return unknownAccount(accountId);
+      this.#accounts.putSync(accountId, { ...account, plan });
+      return account;
     });
   }
 

@@ -125,12 +125,18 @@ export class LedgerChanges {
     return monthTurn(head, monthOf(this.#clock.now()), this.#freeCredits(accountId)).length > 0;
   }
 
+  /** Writes the entries of a month change, if any are due. */
   settleMonth(accountId: string): void {
     const head = this.#store.pendingHead(accountId);
     const turns = monthTurn(head, monthOf(this.#clock.now()), this.#freeCredits(accountId));
     for (const { type, amount, after } of turns) this.#append(accountId, type, amount, after, null);
   }
 
+  /**
+   * Writes a charge and its stored response, or returns the response that its slot already holds.
+   *
+   * @throws CREDITS_EXHAUSTED, INVALID_REQUEST if the slot holds the response to another body
+   */
   charge({ accountId }: Reservation, charge: Charge): ChargeResult {
     if (charge.keep !== undefined) {
       const stored = this.storedAnswer(charge.keep.slot);
@@ -165,6 +171,7 @@ export class LedgerChanges {
     };
   }
 
+  /** Writes a booking, unless its event was booked before. Throws INVALID_REQUEST if the balance would become negative. */
   book(booking: Booking): BookingResult {
     const { accountId, type, amount, reference } = booking;
     const { once } = this.#store;
@@ -187,6 +194,7 @@ export class LedgerChanges {
     return { entry: shownEntry(entry), repeated: false };
   }
 
+  /** Refunds a charge once. Throws NOT_FOUND. */
   refund(accountId: string, id: string): LedgerEntry {
     const store = this.#store;
     const sequence = sequenceOf(id);
@@ -214,7 +222,10 @@ export class LedgerChanges {
     return shownEntry(entry);
   }
 
-  /** Bought credits are returned first, free ones last: credits that would expire with the month count as spent. */
+  /**
+   * Sets the total cost of an event. Bought credits are returned first, free ones last: credits that would expire with the month count as
+   * spent. Throws CREDITS_EXHAUSTED.
+   */
   settle({ accountId, type, once: event, total, reference }: Settlement): LedgerEntry | null {
     const { costs } = this.#store;
     const cost = costs.get(event) ?? { accountId, total: 0, free: 0, granted: 0 };

@@ -96,6 +96,7 @@ export class LedgerStore {
     return this.#lastPending;
   }
 
+  /** Reads an entry. Throws STORE_CORRUPT if it does not exist or is damaged. */
   readEntry(sequence: number): StoredEntry {
     return decodeEntry(sequence, this.#entries.getBinaryFast(sequence));
   }
@@ -178,7 +179,7 @@ export class LedgerStore {
     this.#pending = new Map();
   }
 
-  /** Checks every entry and the index. */
+  /** Checks every entry and the index. Safe while servers are running. */
   verify(onProgress: (checked: number, total: number) => void): Promise<LedgerReport> {
     return checkLedger(
       {

@@ -180,18 +180,18 @@ export function openPayments(
   /** Returns the package of a paid checkout. The buyer chooses the account; the seller sets the package, and the price must match it. */
   function packageOf(checkout: Row): CreditPackage {
     const name = textOf(rowOf(checkout.metadata).package);
-    const found = deps.packages.find((one) => one.name.toLowerCase() === name.toLowerCase());
-    if (found === undefined)
+    const creditPackage = deps.packages.find((one) => one.name.toLowerCase() === name.toLowerCase());
+    if (creditPackage === undefined)
       throw invalid(
         'data.object.metadata.package',
         `must be one of ${deps.packages.map((one) => one.name).join(', ')}`,
       );
-    if (checkout.currency !== 'usd' || checkout.amount_total !== found.priceUsd * 100)
+    if (checkout.currency !== 'usd' || checkout.amount_total !== creditPackage.priceUsd * 100)
       throw invalid(
         'data.object.amount_total',
-        `must be ${found.priceUsd * 100} usd for the package ${found.name}`,
+        `must be ${creditPackage.priceUsd * 100} usd for the package ${creditPackage.name}`,
       );
-    return found;
+    return creditPackage;
   }
 
   async function purchase(checkout: Row): Promise<PaymentAnswer> {

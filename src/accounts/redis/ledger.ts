@@ -166,8 +166,8 @@ class LedgerOnRedis implements RedisLedger {
     ];
     let reply: Reply;
     try {
-      const touched = { mark: nonce, ...(keep === undefined ? {} : { slot: keep.slot }) };
-      reply = await this.#change('commit', accountId, args, touched);
+      const keys = { mark: nonce, ...(keep === undefined ? {} : { slot: keep.slot }) };
+      reply = await this.#change('commit', accountId, args, keys);
     } catch (error) {
       // With a stored response, a repeated request finds the charge; a charge without one would never get a response, so it is undone.
       const operation = keep === undefined && charge.amount > 0 ? 'undo' : 'release';

@@ -40,8 +40,8 @@ async function charge({ name, keyed, node }: Pick<Sent, 'name' | 'keyed' | 'node
     performance.now(),
   );
   if (admission.refused !== null) throw admission.refused;
-  if (admission.kept !== null) {
-    expect(Buffer.from(admission.kept.body).toString()).toMatch(new RegExp(`^${name} \\d+$`));
+  if (admission.storedAnswer !== null) {
+    expect(Buffer.from(admission.storedAnswer.body).toString()).toMatch(new RegExp(`^${name} \\d+$`));
     return;
   }
   if (admission.reservation === null) throw new Error('Let in without a reservation.');

@@ -1,7 +1,7 @@
 /** Several nodes over one Redis: what they share, what a step costs, and the effect of steps that are sent twice or too late. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Access, createAccess } from '../../../src/accounts/access.ts';
-import type { Asked } from '../../../src/accounts/gate.ts';
+import type { GateRequest } from '../../../src/accounts/gate.ts';
 import { answerSlot, hashBody } from '../../../src/accounts/idempotency.ts';
 import { EMPTY_HEAD, encodeEntry, follow } from '../../../src/accounts/ledger-entry.ts';
 import { joined, partsOf } from '../../../src/accounts/redis/answer-parts.ts';
@@ -15,7 +15,7 @@ import { hasRedis, type RedisServer, startRedis } from '../../setup/redis.ts';
 import { type TempFolder, tempFolder } from '../temp-folder.ts';
 import { accountsAt, openAt } from './world.ts';
 
-const NOTHING: Asked = { rate: null, accountId: 'a', slot: null, quota: null, credits: null };
+const NOTHING: GateRequest = { rate: null, accountId: 'a', slot: null, quota: null, credits: null };
 const bodyHash = hashBody(Buffer.from('body'));
 
 describe.skipIf(!hasRedis)('two nodes', () => {
@@ -92,7 +92,7 @@ describe.skipIf(!hasRedis)('two nodes', () => {
     const { record } = await nodes[0].keys.create({ name: 'k' });
     const [{ gate, ledger }] = nodes;
     const slot = answerSlot('local', 'POST', '/screening', 'one');
-    const asked: Asked = {
+    const asked: GateRequest = {
       rate: { subject: record.id, rateClass: 'screening' },
       accountId: record.accountId,
       slot,
