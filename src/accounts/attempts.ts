@@ -64,8 +64,8 @@ export function createAttempts(deps: { readonly clock: Clock }): EmbeddedAttempt
   }
 
   function windowOf(subject: string, now: number): Window {
-    const known = windows.get(subject);
-    if (known !== undefined && known.endsMs > now) return known;
+    const existing = windows.get(subject);
+    if (existing !== undefined && existing.endsMs > now) return existing;
     windows.delete(subject);
     makeRoom(now);
     const window: Window = { count: 0, endsMs: now + LIMITS.attemptWindowMs };

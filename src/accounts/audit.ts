@@ -169,7 +169,14 @@ export function openAuditLog(
 /** Wraps the store of keys so that every change is logged. */
 export function auditKeys(keys: KeyStore, log: () => AuditLog, actor: Actor): KeyStore {
   return {
-    ...keys,
+    verify: (token) => keys.verify(token),
+    generation: () => keys.generation(),
+    get: (id) => keys.get(id),
+    list: (accountId) => keys.list(accountId),
+    planOf: (accountId) => keys.planOf(accountId),
+    isDisabled: (accountId) => keys.isDisabled(accountId),
+    addAccount: (accountId, plan) => keys.addAccount(accountId, plan),
+    close: () => keys.close(),
     async create(key) {
       const created = await keys.create(key);
       const { id, accountId, permissions } = created.record;
@@ -236,7 +243,16 @@ export function auditBookings(
   }
 
   return {
-    ...ledger,
+    reserve: (accountId, amount) => ledger.reserve(accountId, amount),
+    commit: (reservation, charge) => ledger.commit(reservation, charge),
+    release: (reservation) => ledger.release(reservation),
+    refund: (accountId, id) => ledger.refund(accountId, id),
+    settle: (settlement) => ledger.settle(settlement),
+    balance: (accountId) => ledger.balance(accountId),
+    usage: (accountId, page) => ledger.usage(accountId, page),
+    storedAnswer: (accountId, slot) => ledger.storedAnswer(accountId, slot),
+    verify: (onProgress) => ledger.verify(onProgress),
+    close: () => ledger.close(),
     async book(booking) {
       const booked = await ledger.book(booking);
       if (booked.repeated) return booked;
@@ -247,7 +263,7 @@ export function auditBookings(
       try {
         await write(event);
       } catch (cause) {
-        deps.log.error({ ...event, err: cause }, 'A booking stands that the audit log does not have.');
+        deps.log.error({ ...event, err: cause }, 'booking is missing in the audit log');
         throw new AssayError(
           'LEDGER_UNAVAILABLE',
           `The credits are booked (entry ${id}), but the audit log could not be written: ${messageOf(cause).replace(/\.$/, '')}. Do not book them again.`,
@@ -266,5 +282,5 @@ export function auditBookings(
  */
 export function expectSound(report: AuditReport): void {
   const [first] = report.faults;
-  if (first !== undefined) throw new AssayError('STORE_CORRUPT', `The audit log is not sound: ${first}`);
+  if (first !== undefined) throw new AssayError('STORE_CORRUPT', `The audit log is damaged: ${first}`);
 }

@@ -1,6 +1,6 @@
 /**
  * The arithmetic of credits: the pools of an account, the order in which they are spent, the free credits of a calendar month, and the
- * error for insufficient credits. Nothing is stored here; ledger-lmdb.ts stores the entries.
+ * error for insufficient credits. Nothing is stored here; ledger-store.ts stores the entries.
  */
 import { readFileSync } from 'node:fs';
 import { isoTime } from '../base/clock.ts';
@@ -26,7 +26,7 @@ export type ChargeType = Extract<LedgerType, 'SCREENING' | 'DEDUCTION'>;
  * The state of an account after an entry. The balance minus the two pools is the bought credits. Only these may be negative, if a payment
  * was refunded after its credits were spent.
  */
-export interface Standing {
+export interface CreditState {
   /** Sum of all entries. */
   readonly balance: number;
   /** Remaining free credits of `month`; they expire with it. */
@@ -37,7 +37,7 @@ export interface Standing {
   readonly month: number;
 }
 
-export const NOTHING: Standing = { balance: 0, free: 0, granted: 0, month: 0 };
+export const NOTHING: CreditState = { balance: 0, free: 0, granted: 0, month: 0 };
 
 /** Returns the UTC calendar month of a time, counted from year 0: consecutive months differ by 1. */
 export function monthOf(epochMs: number): number {
@@ -50,14 +50,14 @@ export const monthEnd = (month: number): string =>
   isoTime(Date.UTC(Math.floor((month + 1) / 12), (month + 1) % 12, 1));
 
 /** Takes `amount` (≥ 0) from the pools: free credits first, then granted ones, then bought ones. */
-export function spend(standing: Standing, amount: number): Standing {
-  const fromFree = Math.min(standing.free, amount);
-  const fromGranted = Math.min(standing.granted, amount - fromFree);
+export function spend(state: CreditState, amount: number): CreditState {
+  const fromFree = Math.min(state.free, amount);
+  const fromGranted = Math.min(state.granted, amount - fromFree);
   return {
-    ...standing,
-    balance: standing.balance - amount,
-    free: standing.free - fromFree,
-    granted: standing.granted - fromGranted,
+    ...state,
+    balance: state.balance - amount,
+    free: state.free - fromFree,
+    granted: state.granted - fromGranted,
   };
 }
 
@@ -65,7 +65,7 @@ export function spend(standing: Standing, amount: number): Standing {
 export interface MonthTurn {
   readonly type: 'EXPIRY' | 'GRANT';
   readonly amount: number;
-  readonly after: Standing;
+  readonly after: CreditState;
 }
 
 /**
@@ -74,13 +74,13 @@ export interface MonthTurn {
  *
  * @param freeCredits - 0 for an account that has no free credits (yet)
  */
-export function monthTurn(standing: Standing, month: number, freeCredits: number): readonly MonthTurn[] {
-  if (month <= standing.month) return [];
+export function monthTurn(state: CreditState, month: number, freeCredits: number): readonly MonthTurn[] {
+  if (month <= state.month) return [];
   const turns: MonthTurn[] = [];
-  let after = standing;
+  let after = state;
   if (after.free > 0) {
     after = { ...after, balance: after.balance - after.free, free: 0 };
-    turns.push({ type: 'EXPIRY', amount: -standing.free, after });
+    turns.push({ type: 'EXPIRY', amount: -state.free, after });
   }
   if (freeCredits > 0) {
     after = { ...after, balance: after.balance + freeCredits, free: freeCredits, month };
@@ -103,19 +103,16 @@ export interface Shortage {
   readonly renewsAt: string;
 }
 
-const counted = (credits: number): string => `${credits} credit${credits === 1 ? '' : 's'}`;
+const counted = (credits: number, kind = ''): string => `${credits} ${kind}credit${credits === 1 ? '' : 's'}`;
 
 /** Returns the 402 error: the missing credits, when they renew, and how to get more before. */
 export function creditsExhausted(shortage: Shortage): AssayError {
   const { accountId, needed, available, held, freeCredits, renewsAt } = shortage;
-  const holding = held > 0 ? ` (${held} more held by requests that run now)` : '';
-  const renewal = freeCredits > 0 ? ` ${counted(freeCredits)} for free come at ${renewsAt};` : '';
+  const reserved = held > 0 ? ` (${held} more reserved by running requests)` : '';
+  const renewal = freeCredits > 0 ? ` ${counted(freeCredits, 'free ')} will be added at ${renewsAt}.` : '';
   return new AssayError(
     'CREDITS_EXHAUSTED',
-    `The operation costs ${counted(needed)}, and the account '${accountId}' has ${available} left${holding}.${renewal} an operator can grant credits at once with: assay credits grant ${accountId} <credits>.`.replace(
-      '. an operator',
-      '. An operator',
-    ),
+    `Insufficient credits: this operation costs ${counted(needed)}, and account '${accountId}' has ${available} available${reserved}.${renewal} An operator can grant credits with: assay credits grant ${accountId} <credits>.`,
   );
 }
 

@@ -4,7 +4,7 @@
  */
 import type { Awaitable } from '../base/awaitable.ts';
 import { AssayError } from '../base/errors.ts';
-import type { Admission, Asked, Gate } from './gate.ts';
+import type { Admission, Gate, GateRequest } from './gate.ts';
 import type { AnswerSlot, Reservation, StoredAnswer } from './ledger.ts';
 import type { QuotaMeterName, RateClass } from './plans.ts';
 import { type QuotaDecision, quotaExhausted } from './quota.ts';
@@ -33,10 +33,10 @@ type Steps = { -readonly [Step in keyof Admission]: Admission[Step] };
 /** Creates a gate over the accounts of this machine. */
 export function createEmbeddedGate({ limiter, quota, ledger }: EmbeddedGateDeps): Gate {
   /** Takes quota and credits from the account, after the request was counted. */
-  function take({ accountId, slot, quota: wanted, credits }: Asked, steps: Steps): void {
+  function take({ accountId, slot, quota: wanted, credits }: GateRequest, steps: Steps): void {
     if (accountId === null) return;
-    steps.kept = slot === null ? null : ledger().storedAnswer(accountId, slot);
-    if (steps.kept !== null) return;
+    steps.storedAnswer = slot === null ? null : ledger().storedAnswer(accountId, slot);
+    if (steps.storedAnswer !== null) return;
     if (wanted !== null) {
       const { meter, units } = wanted;
       steps.quota = quota.take(accountId, meter, units);
@@ -59,28 +59,28 @@ export function createEmbeddedGate({ limiter, quota, ledger }: EmbeddedGateDeps)
    *
    * @param mayWait - false after a lease that was not written: `take` then answers for itself
    */
-  function takeOnceLeased(asked: Asked, steps: Steps, mayWait: boolean): Awaitable<Admission> {
-    const { accountId, quota: wanted } = asked;
+  function takeWhenLeased(request: GateRequest, steps: Steps, mayWait: boolean): Awaitable<Admission> {
+    const { accountId, quota: wanted } = request;
     const lease =
       mayWait && accountId !== null && wanted !== null
         ? quota.leased(accountId, wanted.meter, wanted.units)
         : null;
     // Other requests may have taken the lease before this one: then it waits for the next.
-    if (lease !== null) return lease.then((isWritten) => takeOnceLeased(asked, steps, isWritten));
-    take(asked, steps);
+    if (lease !== null) return lease.then((isWritten) => takeWhenLeased(request, steps, isWritten));
+    take(request, steps);
     return steps;
   }
 
   return {
     refuses: (subject, rateClass, monotonicMs) => limiter.refuses(subject, rateClass, monotonicMs),
     uncount: (subject, rateClass, second) => limiter.uncount(subject, rateClass, second),
-    admit(asked, monotonicMs) {
-      const steps: Steps = { rate: null, kept: null, quota: null, reservation: null, refused: null };
-      if (asked.rate !== null) {
-        steps.rate = limiter.check(asked.rate.subject, asked.rate.rateClass, monotonicMs);
+    admit(request, monotonicMs) {
+      const steps: Steps = { rate: null, storedAnswer: null, quota: null, reservation: null, refused: null };
+      if (request.rate !== null) {
+        steps.rate = limiter.check(request.rate.subject, request.rate.rateClass, monotonicMs);
         if (!steps.rate.allowed) steps.refused = rateLimited(steps.rate);
       }
-      return steps.refused === null ? takeOnceLeased(asked, steps, true) : steps;
+      return steps.refused === null ? takeWhenLeased(request, steps, true) : steps;
     },
   };
 }

@@ -10,7 +10,7 @@ import type { QuotaDecision } from './quota.ts';
 import type { RateDecision } from './rate-limit.ts';
 
 /** The needs of a request. A part that is null is skipped. */
-export interface Asked {
+export interface GateRequest {
   /** The subject of the rate limit: the id of a key or an account, or a client's address. */
   readonly rate: { readonly subject: string; readonly rateClass: RateClass } | null;
   /** Null if no account pays: the three fields below are then null. */
@@ -25,7 +25,8 @@ export interface Asked {
 /** The results of the steps, in their order; null for steps after a rejection. */
 export interface Admission {
   readonly rate: RateDecision | null;
-  readonly kept: StoredAnswer | null;
+  /** The stored response of the slot. */
+  readonly storedAnswer: StoredAnswer | null;
   readonly quota: QuotaDecision | null;
   readonly reservation: Reservation | null;
   /** Why the request is rejected: RATE_LIMITED, QUOTA_EXHAUSTED, CREDITS_EXHAUSTED; at most its count is taken then. */
@@ -47,5 +48,5 @@ export interface Gate {
    * @param monotonicMs - the current time of the monotonic clock
    * @throws NOT_READY, LEDGER_UNAVAILABLE if accounts cannot be read; nothing is taken then
    */
-  admit(asked: Asked, monotonicMs: number): Awaitable<Admission>;
+  admit(request: GateRequest, monotonicMs: number): Awaitable<Admission>;
 }

@@ -32,9 +32,13 @@ export const hashBody = (body: Uint8Array): Uint8Array => createHash('sha256').u
 
 /** Returns the 400 error for a key that was used with another body. */
 export const otherBody = (): AssayError =>
-  new AssayError('INVALID_REQUEST', `${FIELD}: was used with another body within the last 24 hours.`, {
-    field: FIELD,
-  });
+  new AssayError(
+    'INVALID_REQUEST',
+    `${FIELD}: was already used with a different request body within the last 24 hours.`,
+    {
+      field: FIELD,
+    },
+  );
 
 /** The response to a request with an Idempotency-Key. */
 export interface IdempotentAnswer {
@@ -68,9 +72,9 @@ const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
  *
  * @throws INVALID_REQUEST if the body differs
  */
-export function replayed(kept: StoredAnswer, bodyHash: Uint8Array): IdempotentAnswer {
-  if (hex(kept.bodyHash) !== hex(bodyHash)) throw otherBody();
-  return { body: kept.body, replayed: true };
+export function replayed(stored: StoredAnswer, bodyHash: Uint8Array): IdempotentAnswer {
+  if (hex(stored.bodyHash) !== hex(bodyHash)) throw otherBody();
+  return { body: stored.body, replayed: true };
 }
 
 /** Creates the table of running requests with an Idempotency-Key. */

@@ -9,7 +9,13 @@ import { AssayError, messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
-import { type LiveDatabase, type OpenStore, openLiveStore } from '../state/live-store.ts';
+import {
+  type LiveDatabase,
+  type LiveRoot,
+  type LiveStore,
+  type OpenStore,
+  openLiveStore,
+} from '../state/live-store.ts';
 import {
   createTokenDigest,
   isTokenShaped,
@@ -63,7 +69,7 @@ const invalid = (field: string, expected: string): AssayError =>
 
 const sha256 = (token: string): Buffer => createHash('sha256').update(token).digest();
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what a name may not hold
+// biome-ignore lint/suspicious/noControlCharactersInRegex: a name must not contain control characters
 const CONTROL = /[\u0000-\u001f\u007f]/;
 
 function checkName(name: string): string {
@@ -76,9 +82,9 @@ function checkName(name: string): string {
 function checkPermissions(permissions: readonly string[]): readonly Permission[] {
   for (const permission of permissions) {
     if (!PERMISSIONS.some((known) => known === permission))
-      throw invalid('permissions', `some of ${PERMISSIONS.join(', ')}`);
+      throw invalid('permissions', `a list of: ${PERMISSIONS.join(', ')}`);
   }
-  return PERMISSIONS.filter((known) => permissions.includes(known));
+  return PERMISSIONS.filter((permission) => permissions.includes(permission));
 }
 
 function checkAccountId(accountId: string): string {
@@ -91,6 +97,11 @@ function checkPlan(plan: PlanName): PlanName {
   throw invalid('plan', `one of ${PLAN_NAMES.join(', ')}`);
 }
 
+const unknownKey = (): AssayError => new AssayError('NOT_FOUND', 'There is no key with this id.');
+
+const unknownAccount = (accountId: string): AssayError =>
+  new AssayError('NOT_FOUND', `There is no account '${accountId}'.`, { field: 'accountId' });
+
 /**
  * Opens (or creates) the store file at `path`.
  *
@@ -100,289 +111,311 @@ export function openKeyStore(
   options: { path: string; lastUsedFlushMs?: number },
   deps: KeyStoreDeps,
 ): KeyStore {
-  const { openStore = openLiveStore } = deps;
-  const store = openStore(options.path, FORMAT_VERSION, { name: 'keys' });
-  const { root, meta } = store;
-  const rows: LiveDatabase<KeyRow, string> = root.openDB({ name: 'keys', encoding: 'json' });
-  const idByHash: LiveDatabase<string, Buffer> = root.openDB({
-    name: 'idByHash',
-    encoding: 'json',
-    keyEncoding: 'binary',
-  });
-  const accounts: LiveDatabase<AccountRow, string> = root.openDB({ name: 'accounts', encoding: 'json' });
-  const lastUsed: LiveDatabase<number, string> = root.openDB({ name: 'lastUsed', encoding: 'json' });
-  const byAccount: LiveDatabase<true, AccountKey> = root.openDB({ name: 'byAccount', encoding: 'json' });
-  store.upgrade(() => {
-    // The store is older than this index.
-    if (meta.get('byAccount') !== undefined) return;
-    for (const { value } of rows.getRange()) byAccount.putSync([value.accountId, value.id], true);
-    meta.putSync('byAccount', 1);
-  });
+  return new LmdbKeyStore(options, deps);
+}
 
-  const digestOf = createTokenDigest(deps.random);
-  const digest = new Uint32Array(4);
-  const verified = new VerifiedKeys(LIMITS.verifiedKeysMax);
+/** Databases of keys and accounts, the cache of verified keys, and the times of last use that wait for their batch. */
+class LmdbKeyStore implements KeyStore {
+  readonly #deps: KeyStoreDeps;
+  readonly #store: LiveStore;
+  readonly #root: LiveRoot;
+  readonly #meta: LiveDatabase<number, string>;
+  readonly #rows: LiveDatabase<KeyRow, string>;
+  readonly #idByHash: LiveDatabase<string, Buffer>;
+  readonly #accounts: LiveDatabase<AccountRow, string>;
+  readonly #lastUsed: LiveDatabase<number, string>;
+  readonly #byAccount: LiveDatabase<true, AccountKey>;
+  readonly #digestOf: (token: string, out: Uint32Array) => void;
+  readonly #digest = new Uint32Array(4);
+  readonly #verified = new VerifiedKeys(LIMITS.verifiedKeysMax);
+  /** Times of last use that are not written yet, by key id, in ms since the epoch. */
+  readonly #unwritten = new Map<string, number>();
+  readonly #timer: NodeJS.Timeout;
   /** The generation number as last read from the store. */
-  let storedGeneration = -1;
+  #storedGeneration = -1;
   /** Counts how often the cache was cleared. */
-  let generation = 0;
+  #generation = 0;
   /** Whether this turn of the event loop has read the generation number, and the time of the turn. */
-  let looked = false;
-  let turnMs = 0;
+  #isFresh = false;
+  #turnMs = 0;
 
-  store.onApplied((writes) => {
-    // The stored number is not compared after writes of other nodes: another history may have the same number.
-    if (writes.some(({ database }) => database !== 'lastUsed')) storedGeneration = -1;
-  });
-
-  /** Once per turn: reads the clock, and clears the cache if the store has changed. Throws NOT_READY if the store is not current. */
-  function look(): void {
-    store.requireCurrent();
-    looked = true;
-    setImmediate(() => {
-      looked = false;
+  constructor(options: { path: string; lastUsedFlushMs?: number }, deps: KeyStoreDeps) {
+    const { openStore = openLiveStore } = deps;
+    const store = openStore(options.path, FORMAT_VERSION, { name: 'keys' });
+    const { root, meta } = store;
+    this.#deps = deps;
+    this.#store = store;
+    this.#root = root;
+    this.#meta = meta;
+    this.#rows = root.openDB({ name: 'keys', encoding: 'json' });
+    this.#idByHash = root.openDB({ name: 'idByHash', encoding: 'json', keyEncoding: 'binary' });
+    this.#accounts = root.openDB({ name: 'accounts', encoding: 'json' });
+    this.#lastUsed = root.openDB({ name: 'lastUsed', encoding: 'json' });
+    this.#byAccount = root.openDB({ name: 'byAccount', encoding: 'json' });
+    store.upgrade(() => this.#indexByAccount());
+    this.#digestOf = createTokenDigest(deps.random);
+    store.onApplied((writes) => {
+      // The stored number is not compared after writes of other nodes: another history may have the same number.
+      if (writes.some(({ database }) => database !== 'lastUsed')) this.#storedGeneration = -1;
     });
-    turnMs = deps.clock.now();
-    root.resetReadTxn();
-    const stored = meta.get('generation') ?? 0;
-    if (stored === storedGeneration) return;
-    rememberUse();
-    verified.clear();
-    storedGeneration = stored;
-    generation++;
+    this.#timer = setInterval(() => void this.#flushUse(), options.lastUsedFlushMs ?? LAST_USED_FLUSH_MS);
+    this.#timer.unref();
   }
 
-  /** Times of last use that are not written yet, by key id, in ms since the epoch. */
-  const unwritten = new Map<string, number>();
+  verify(token: string): KeyRecord | null {
+    if (token.length !== TOKEN_CHARS || !token.startsWith(TOKEN_PREFIX)) return null;
+    if (!this.#isFresh) this.#refresh();
+    this.#digestOf(token, this.#digest);
+    const cached = this.#verified.find(this.#digest);
+    if (cached !== undefined) {
+      cached.lastUsedMs = this.#turnMs;
+      return cached.record;
+    }
+    const record = this.#verifyByHash(token);
+    if (record !== null && this.#verified.isFull) {
+      this.#collectUse();
+      this.#verified.clear();
+    }
+    if (record !== null) this.#verified.add(this.#digest, { record, lastUsedMs: this.#turnMs, writtenMs: 0 });
+    return record;
+  }
 
-  function rememberUse(): void {
-    for (const key of verified.values()) {
+  generation(): number {
+    if (!this.#isFresh) this.#refresh();
+    return this.#generation;
+  }
+
+  get(id: string): KeyRecord | null {
+    if (!this.#isFresh) this.#refresh();
+    const row = this.#rows.get(id);
+    return row === undefined ? null : this.#recordOf(row);
+  }
+
+  list(accountId?: string): readonly KeyRecord[] {
+    if (!this.#isFresh) this.#refresh();
+    this.#collectUse();
+    const records: KeyRecord[] = [];
+    if (accountId === undefined) {
+      for (const { value } of this.#rows.getRange()) records.push(this.#recordOf(value));
+    } else {
+      // Ids are printable ASCII, so this range covers all keys of the account and no others.
+      for (const [, id] of this.#byAccount.getKeys({ start: [accountId, ''], end: [accountId, '\u007f'] })) {
+        const row = this.#rows.get(id);
+        if (row !== undefined) records.push(this.#recordOf(row));
+      }
+    }
+    const place = (record: KeyRecord): string => record.createdAt + record.id;
+    return records.sort((a, b) => (place(a) < place(b) ? -1 : 1));
+  }
+
+  planOf(accountId: string): PlanName | null {
+    if (!this.#isFresh) this.#refresh();
+    return this.#planOf(accountId);
+  }
+
+  isDisabled(accountId: string): boolean {
+    if (!this.#isFresh) this.#refresh();
+    return this.#isDisabled(accountId);
+  }
+
+  async addAccount(accountId: string, plan: PlanName): Promise<void> {
+    checkAccountId(accountId);
+    checkPlan(plan);
+    const createdAt = isoTime(this.#deps.clock.now());
+    await this.#change(() => {
+      if (this.#accounts.get(accountId) === undefined) this.#accounts.putSync(accountId, { plan, createdAt });
+      return accountId;
+    });
+  }
+
+  async setDisabled(accountId: string, disabled: boolean): Promise<void> {
+    await this.#change(() => {
+      const account = this.#accounts.get(accountId);
+      if (account === undefined) return unknownAccount(accountId);
+      this.#accounts.putSync(accountId, { ...account, disabled });
+      return account;
+    });
+  }
+
+  async create(key: NewKey): Promise<CreatedKey> {
+    const name = checkName(key.name);
+    const accountId = checkAccountId(key.accountId ?? LOCAL_ACCOUNT);
+    const plan = key.plan === undefined ? null : checkPlan(key.plan);
+    const permissions = checkPermissions(key.permissions ?? PERMISSIONS);
+    const rateLimits: RateOverrides = readRateOverrides(key.rateLimits ?? {}, 'rateLimits', invalid);
+    const apiKey = newToken(this.#deps.random);
+    const hash = sha256(apiKey);
+    const createdAt = isoTime(this.#deps.clock.now());
+    const row: KeyRow = {
+      id: `key_${Buffer.from(this.#deps.random.bytes(12)).toString('hex')}`,
+      name,
+      ...visibleParts(apiKey),
+      permissions,
+      status: 'ACTIVE',
+      createdAt,
+      revokedAt: null,
+      accountId,
+      rateLimits,
+      hash: hash.toString('hex'),
+    };
+    await this.#change(() => {
+      if (key.isFirst && this.#rows.getKeysCount({ limit: 1 }) > 0)
+        return invalid('isFirst', 'omitted, because the store already has a key');
+      const account = this.#accounts.get(accountId);
+      if (account !== undefined && plan !== null && account.plan !== plan)
+        return invalid('plan', `omitted or ${account.plan}, the plan of account '${accountId}'`);
+      if (account === undefined) this.#accounts.putSync(accountId, { plan: plan ?? 'FREE', createdAt });
+      this.#rows.putSync(row.id, row);
+      this.#idByHash.putSync(hash, row.id);
+      this.#byAccount.putSync([accountId, row.id], true);
+      return row;
+    });
+    return { record: this.#recordOf(row), apiKey };
+  }
+
+  async revoke(id: string): Promise<KeyRecord> {
+    const revokedAt = isoTime(this.#deps.clock.now());
+    const row = await this.#change(() => {
+      const stored = this.#rows.get(id);
+      if (stored === undefined) return unknownKey();
+      if (stored.status === 'REVOKED') return stored;
+      const revoked: KeyRow = { ...stored, status: 'REVOKED', revokedAt };
+      this.#rows.putSync(id, revoked);
+      return revoked;
+    });
+    return this.#recordOf(row);
+  }
+
+  async setPermission(id: string, permission: Permission, enabled: boolean): Promise<KeyRecord> {
+    checkPermissions([permission]);
+    const row = await this.#change(() => {
+      const stored = this.#rows.get(id);
+      if (stored === undefined) return unknownKey();
+      if (stored.status === 'REVOKED')
+        return new AssayError('INVALID_REQUEST', 'The key is revoked and cannot be changed.');
+      const wanted = enabled
+        ? [...stored.permissions, permission]
+        : stored.permissions.filter((each) => each !== permission);
+      const changed: KeyRow = { ...stored, permissions: checkPermissions(wanted) };
+      this.#rows.putSync(id, changed);
+      return changed;
+    });
+    return this.#recordOf(row);
+  }
+
+  async setPlan(accountId: string, plan: PlanName): Promise<void> {
+    checkPlan(plan);
+    await this.#change(() => {
+      const account = this.#accounts.get(accountId);
+      if (account === undefined) return unknownAccount(accountId);
+      this.#accounts.putSync(accountId, { ...account, plan });
+      return account;
+    });
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#flushUse();
+    await this.#root.close();
+  }
+
+  /** Once per turn: reads the clock, and clears the cache if the store has changed. Throws NOT_READY if the store is not current. */
+  #refresh(): void {
+    this.#store.requireCurrent();
+    this.#isFresh = true;
+    setImmediate(() => {
+      this.#isFresh = false;
+    });
+    this.#turnMs = this.#deps.clock.now();
+    this.#root.resetReadTxn();
+    const stored = this.#meta.get('generation') ?? 0;
+    if (stored === this.#storedGeneration) return;
+    this.#collectUse();
+    this.#verified.clear();
+    this.#storedGeneration = stored;
+    this.#generation++;
+  }
+
+  #collectUse(): void {
+    for (const key of this.#verified.values()) {
       if (key.lastUsedMs <= key.writtenMs) continue;
-      unwritten.set(key.record.id, key.lastUsedMs);
+      this.#unwritten.set(key.record.id, key.lastUsedMs);
       key.writtenMs = key.lastUsedMs;
     }
   }
 
-  async function writeUse(): Promise<void> {
-    rememberUse();
-    if (unwritten.size === 0) return;
-    const batch = [...unwritten];
-    unwritten.clear();
+  async #writeUse(): Promise<void> {
+    this.#collectUse();
+    if (this.#unwritten.size === 0) return;
+    const batch = [...this.#unwritten];
+    this.#unwritten.clear();
     try {
-      await root.transaction(() => {
+      await this.#root.transaction(() => {
         // Another node may have recorded a later use.
-        for (const [id, usedMs] of batch) if (usedMs > (lastUsed.get(id) ?? 0)) lastUsed.putSync(id, usedMs);
+        for (const [id, usedMs] of batch)
+          if (usedMs > (this.#lastUsed.get(id) ?? 0)) this.#lastUsed.putSync(id, usedMs);
       });
     } catch (error) {
       // Written with the next batch: one time per key, however long the disk is full.
-      for (const [id, usedMs] of batch) if (!unwritten.has(id)) unwritten.set(id, usedMs);
+      for (const [id, usedMs] of batch) if (!this.#unwritten.has(id)) this.#unwritten.set(id, usedMs);
       throw error;
     }
   }
 
-  const writeUseOrSay = (): Promise<void> =>
-    writeUse().catch((error: unknown) =>
-      deps.log.error(`keys: times of last use were not written: ${messageOf(error)}`),
-    );
-  const timer = setInterval(() => void writeUseOrSay(), options.lastUsedFlushMs ?? LAST_USED_FLUSH_MS);
-  timer.unref();
+  /** Writes the times of last use; a failure is only logged. */
+  async #flushUse(): Promise<void> {
+    try {
+      await this.#writeUse();
+    } catch (error) {
+      this.#deps.log.error({ reason: messageOf(error) }, 'last use of keys not written');
+    }
+  }
 
-  const planOf = (accountId: string): PlanName | null => accounts.get(accountId)?.plan ?? null;
-
-  const isDisabled = (accountId: string): boolean => accounts.get(accountId)?.disabled ?? false;
-
-  function recordOf(row: KeyRow): KeyRecord {
+  #recordOf(row: KeyRow): KeyRecord {
     const { hash: _, ...fields } = row;
-    const usedMs = unwritten.get(row.id) ?? lastUsed.get(row.id);
+    const usedMs = this.#unwritten.get(row.id) ?? this.#lastUsed.get(row.id);
     return {
       ...fields,
       lastUsedAt: usedMs === undefined ? null : isoTime(usedMs),
-      plan: planOf(row.accountId) ?? 'FREE',
+      plan: this.#planOf(row.accountId) ?? 'FREE',
     };
   }
 
   /** Looks up a key that is not cached, by its SHA-256. */
-  function verifyByHash(token: string): KeyRecord | null {
+  #verifyByHash(token: string): KeyRecord | null {
     if (!isTokenShaped(token)) return null;
     const hash = sha256(token);
-    const id = idByHash.get(hash);
-    const row = id === undefined ? undefined : rows.get(id);
-    if (row === undefined || row.status !== 'ACTIVE' || isDisabled(row.accountId)) return null;
-    return timingSafeEqual(hash, Buffer.from(row.hash, 'hex')) ? recordOf(row) : null;
+    const id = this.#idByHash.get(hash);
+    const row = id === undefined ? undefined : this.#rows.get(id);
+    if (row === undefined || row.status !== 'ACTIVE' || this.#isDisabled(row.accountId)) return null;
+    return timingSafeEqual(hash, Buffer.from(row.hash, 'hex')) ? this.#recordOf(row) : null;
   }
 
   /** Runs a change and increments the generation number in one durable transaction. */
-  async function change<T>(work: () => T | AssayError): Promise<T> {
-    const result = await root.transaction(() => {
+  async #change<T>(work: () => T | AssayError): Promise<T> {
+    const result = await this.#root.transaction(() => {
       const outcome = work();
-      if (!(outcome instanceof AssayError)) meta.putSync('generation', (meta.get('generation') ?? 0) + 1);
+      if (!(outcome instanceof AssayError))
+        this.#meta.putSync('generation', (this.#meta.get('generation') ?? 0) + 1);
       return outcome;
     });
     if (result instanceof AssayError) throw result;
-    look();
+    this.#refresh();
     return result;
   }
 
-  const unknownKey = (): AssayError => new AssayError('NOT_FOUND', 'There is no key of this id.');
+  /** Builds the index by account, if the store is older than it. Must run inside a transaction. */
+  #indexByAccount(): void {
+    if (this.#meta.get('byAccount') !== undefined) return;
+    for (const { value } of this.#rows.getRange()) this.#byAccount.putSync([value.accountId, value.id], true);
+    this.#meta.putSync('byAccount', 1);
+  }
 
-  return {
-    verify(token) {
-      if (token.length !== TOKEN_CHARS || !token.startsWith(TOKEN_PREFIX)) return null;
-      if (!looked) look();
-      digestOf(token, digest);
-      const known = verified.find(digest);
-      if (known !== undefined) {
-        known.lastUsedMs = turnMs;
-        return known.record;
-      }
-      const record = verifyByHash(token);
-      if (record !== null && verified.isFull) {
-        rememberUse();
-        verified.clear();
-      }
-      if (record !== null) verified.add(digest, { record, lastUsedMs: turnMs, writtenMs: 0 });
-      return record;
-    },
+  #planOf(accountId: string): PlanName | null {
+    return this.#accounts.get(accountId)?.plan ?? null;
+  }
 
-    generation() {
-      if (!looked) look();
-      return generation;
-    },
-
-    get(id) {
-      if (!looked) look();
-      const row = rows.get(id);
-      return row === undefined ? null : recordOf(row);
-    },
-
-    list(accountId) {
-      if (!looked) look();
-      rememberUse();
-      const found: KeyRecord[] = [];
-      if (accountId === undefined) {
-        for (const { value } of rows.getRange()) found.push(recordOf(value));
-      } else {
-        // Ids are printable ASCII, so this range covers all keys of the account and no others.
-        for (const [, id] of byAccount.getKeys({ start: [accountId, ''], end: [accountId, '\u007f'] })) {
-          const row = rows.get(id);
-          if (row !== undefined) found.push(recordOf(row));
-        }
-      }
-      const place = (record: KeyRecord): string => record.createdAt + record.id;
-      return found.sort((a, b) => (place(a) < place(b) ? -1 : 1));
-    },
-
-    planOf(accountId) {
-      if (!looked) look();
-      return planOf(accountId);
-    },
-
-    isDisabled(accountId) {
-      if (!looked) look();
-      return isDisabled(accountId);
-    },
-
-    async addAccount(accountId, plan) {
-      checkAccountId(accountId);
-      checkPlan(plan);
-      const createdAt = isoTime(deps.clock.now());
-      await change(() => {
-        if (accounts.get(accountId) === undefined) accounts.putSync(accountId, { plan, createdAt });
-        return accountId;
-      });
-    },
-
-    async setDisabled(accountId, disabled) {
-      await change(() => {
-        const found = accounts.get(accountId);
-        if (found === undefined)
-          return new AssayError('NOT_FOUND', `There is no account '${accountId}'.`, { field: 'accountId' });
-        accounts.putSync(accountId, { ...found, disabled });
-        return found;
-      });
-    },
-
-    async create(key: NewKey): Promise<CreatedKey> {
-      const name = checkName(key.name);
-      const accountId = checkAccountId(key.accountId ?? LOCAL_ACCOUNT);
-      const plan = key.plan === undefined ? null : checkPlan(key.plan);
-      const permissions = checkPermissions(key.permissions ?? PERMISSIONS);
-      const rateLimits: RateOverrides = readRateOverrides(key.rateLimits ?? {}, 'rateLimits', invalid);
-      const apiKey = newToken(deps.random);
-      const hash = sha256(apiKey);
-      const createdAt = isoTime(deps.clock.now());
-      const row: KeyRow = {
-        id: `key_${Buffer.from(deps.random.bytes(12)).toString('hex')}`,
-        name,
-        ...visibleParts(apiKey),
-        permissions,
-        status: 'ACTIVE',
-        createdAt,
-        revokedAt: null,
-        accountId,
-        rateLimits,
-        hash: hash.toString('hex'),
-      };
-      await change(() => {
-        if (key.isFirst && rows.getKeysCount({ limit: 1 }) > 0)
-          return invalid('isFirst', 'left out where there is a key already');
-        const account = accounts.get(accountId);
-        if (account !== undefined && plan !== null && account.plan !== plan)
-          return invalid('plan', `left out or ${account.plan}, the plan that the account '${accountId}' has`);
-        if (account === undefined) accounts.putSync(accountId, { plan: plan ?? 'FREE', createdAt });
-        rows.putSync(row.id, row);
-        idByHash.putSync(hash, row.id);
-        byAccount.putSync([accountId, row.id], true);
-        return row;
-      });
-      return { record: recordOf(row), apiKey };
-    },
-
-    async revoke(id) {
-      const revokedAt = isoTime(deps.clock.now());
-      const row = await change(() => {
-        const found = rows.get(id);
-        if (found === undefined) return unknownKey();
-        if (found.status === 'REVOKED') return found;
-        const revoked: KeyRow = { ...found, status: 'REVOKED', revokedAt };
-        rows.putSync(id, revoked);
-        return revoked;
-      });
-      return recordOf(row);
-    },
-
-    async setPermission(id, permission, enabled) {
-      checkPermissions([permission]);
-      const row = await change(() => {
-        const found = rows.get(id);
-        if (found === undefined) return unknownKey();
-        if (found.status === 'REVOKED')
-          return new AssayError('INVALID_REQUEST', 'The key is revoked, and a revoked key stays as it is.');
-        const wanted = enabled
-          ? [...found.permissions, permission]
-          : found.permissions.filter((held) => held !== permission);
-        const changed: KeyRow = { ...found, permissions: checkPermissions(wanted) };
-        rows.putSync(id, changed);
-        return changed;
-      });
-      return recordOf(row);
-    },
-
-    async setPlan(accountId, plan) {
-      checkPlan(plan);
-      await change(() => {
-        const found = accounts.get(accountId);
-        if (found === undefined)
-          return new AssayError('NOT_FOUND', `There is no account '${accountId}'.`, { field: 'accountId' });
-        accounts.putSync(accountId, { ...found, plan });
-        return found;
-      });
-    },
-
-    async close() {
-      clearInterval(timer);
-      await writeUseOrSay();
-      await root.close();
-    },
-  };
+  #isDisabled(accountId: string): boolean {
+    return this.#accounts.get(accountId)?.disabled ?? false;
+  }
 }

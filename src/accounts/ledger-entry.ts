@@ -4,11 +4,11 @@
  */
 import { isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
-import { LEDGER_TYPES, type LedgerType, NOTHING, type Standing } from './credits.ts';
+import { type CreditState, LEDGER_TYPES, type LedgerType, NOTHING } from './credits.ts';
 import type { LedgerEntry, TypeTotals } from './ledger.ts';
 
 /** The state of an account after its last entry. `sequence` is 0 if it has none. */
-export interface Head extends Standing {
+export interface Head extends CreditState {
   readonly sequence: number;
   /** Milliseconds since the epoch. */
   readonly at: number;
@@ -67,7 +67,7 @@ export function follow(
     readonly at: number;
     readonly type: LedgerType;
     readonly amount: number;
-    readonly after: Standing;
+    readonly after: CreditState;
     readonly reference: string | null;
   },
 ): StoredEntry {

@@ -6,8 +6,9 @@ import { join } from 'node:path';
 import { AssayError } from '../base/errors.ts';
 import { type LiveFile, openLiveFile } from '../state/live-file.ts';
 import type { StoredAnswer } from './ledger.ts';
+import { decodeAnswer } from './ledger-changes.ts';
 import { decodeEntry, EMPTY_HEAD, entryId, type Head, type StoredEntry } from './ledger-entry.ts';
-import { decodeKept, FORMAT_VERSION as LEDGER_FORMAT } from './ledger-lmdb.ts';
+import { type EventCost, FORMAT_VERSION as LEDGER_FORMAT } from './ledger-store.ts';
 import { faultOf } from './ledger-verify.ts';
 import type { QuotaMeterName } from './plans.ts';
 import { FORMAT_VERSION as QUOTA_FORMAT } from './quota-lmdb.ts';
@@ -20,20 +21,13 @@ export interface AccountSum {
   readonly head: Head;
 }
 
-/** The cost so far of an event that may be settled again. */
-export interface EventCost {
-  readonly accountId: string;
-  readonly total: number;
-  readonly free: number;
-  readonly granted: number;
-}
-
 /** A stored response for an Idempotency-Key. */
-export interface KeptAnswer extends StoredAnswer {
+export interface AnswerRecord extends StoredAnswer {
   /** Null if an earlier version of the program stored the response without its account. */
   readonly accountId: string | null;
   readonly slot: Buffer;
-  readonly keptAt: number;
+  /** Milliseconds since the epoch. */
+  readonly storedAt: number;
 }
 
 /** Units of one month; the month is counted from year 0, as in `monthOf` of credits.ts. */
@@ -53,7 +47,7 @@ export interface AccountsFile {
   /** Events that were booked or refunded once, by name, with the sequence of their entry. */
   bookings(): Iterable<readonly [name: string, sequence: number]>;
   costs(): Iterable<readonly [name: string, cost: EventCost]>;
-  answers(): Iterable<KeptAnswer>;
+  answers(): Iterable<AnswerRecord>;
   /** Units that each account took, in the newest month in which it took any. */
   quotas(): ReadonlyMap<string, ReadonlyMap<QuotaMeterName, MonthUnits>>;
   /** Events that took units of a quota, by name. */
@@ -113,7 +107,7 @@ export function openAccountsFile({ folder }: { readonly folder: string }): Accou
         if (fault !== null)
           throw new AssayError(
             'STORE_CORRUPT',
-            `The ledger is not in order: entry ${entryId(sequence)} of '${entry.accountId}' ${fault}.`,
+            `The ledger is damaged: entry ${entryId(sequence)} of '${entry.accountId}' ${fault}.`,
           );
         sums.set(entry.accountId, {
           entries: before.entries + 1,
@@ -137,8 +131,8 @@ export function openAccountsFile({ folder }: { readonly folder: string }): Accou
         const slot = Buffer.from(key.subarray(8));
         const bytes = answers?.get(slot);
         if (bytes === undefined) continue;
-        const { keptAt, answer } = decodeKept(bytes);
-        yield { ...answer, accountId: value.length === 0 ? null : value.toString(), slot, keptAt };
+        const { storedAt, answer } = decodeAnswer(bytes);
+        yield { ...answer, accountId: value.length === 0 ? null : value.toString(), slot, storedAt };
       }
     },
     quotas() {

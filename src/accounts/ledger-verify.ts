@@ -23,19 +23,19 @@ const STRIDE = 5_000;
 
 /** Returns the fault of an entry that follows `head` in its account; null if it has none. */
 export function faultOf(entry: StoredEntry, head: Head): string | null {
-  if (entry.before !== head.sequence) return `points to entry ${entry.before} in place of ${head.sequence}`;
+  if (entry.before !== head.sequence) return `points to entry ${entry.before} instead of ${head.sequence}`;
   if (entry.balance !== head.balance + entry.amount)
-    return `has balance ${entry.balance}, but ${head.balance} and ${entry.amount} make ${head.balance + entry.amount}`;
+    return `has balance ${entry.balance}, but ${head.balance} plus ${entry.amount} is ${head.balance + entry.amount}`;
   for (const [position, type] of LEDGER_TYPES.entries()) {
     const gained = type === entry.type ? entry.amount : 0;
     if (entry.sums[position] !== (head.sums[position] ?? 0) + gained) return `has a wrong sum of ${type}`;
   }
   if (entry.sums.reduce((sum, each) => sum + each, 0) !== entry.balance)
     return `has sums by type that do not add up to its balance ${entry.balance}`;
-  if (entry.free < 0 || entry.granted < 0) return 'has less than nothing in a pool';
-  if (entry.month < head.month) return 'steps back a month';
+  if (entry.free < 0 || entry.granted < 0) return 'has a negative pool';
+  if (entry.month < head.month) return 'has an earlier month than the entry before it';
   const isCharge = entry.type === 'SCREENING' || entry.type === 'DEDUCTION';
-  if (isCharge && (entry.amount >= 0 || entry.balance < 0)) return 'takes more than there was';
+  if (isCharge && (entry.amount >= 0 || entry.balance < 0)) return 'takes more credits than the account had';
   return null;
 }
 
@@ -70,7 +70,7 @@ export async function checkLedger(
     onProgress(Math.min(total, from + STRIDE - 1), total);
   }
   if (store.last() === total && store.extraEntry(total))
-    report(`There is an entry behind the last one, ${total}.`);
+    report(`There is an entry after the last one, ${total}.`);
   const { rows } = store.indexed();
   const indexedAccounts = new Set<string>();
   for (const { key, value } of rows) {
@@ -81,12 +81,12 @@ export async function checkLedger(
       value <= total &&
       (head === undefined || value > head.sequence || store.read(value).accountId !== key)
     )
-      report(`The index of '${key}' names the entry ${value}, which is not the account's.`);
+      report(`The index of account '${key}' points to entry ${value}, which belongs to another account.`);
   }
   const through = store.indexed().through;
   for (const [accountId, head] of heads)
     if (head.sequence <= through && !indexedAccounts.has(accountId))
-      report(`The index lacks the account '${accountId}'.`);
+      report(`The index has no entry of account '${accountId}'.`);
   let balance = 0;
   for (const head of heads.values()) balance += head.balance;
   return { entries: total, accounts: heads.size, balance, faults };

@@ -47,7 +47,7 @@ export interface Charge {
   readonly answer: (remaining: number) => Uint8Array;
 }
 
-export interface Charged {
+export interface ChargeResult {
   /** The entry; null if nothing was taken. */
   readonly entry: LedgerEntry | null;
   /** Balance after the charge. */
@@ -70,7 +70,7 @@ export interface Booking {
   readonly mayOwe?: boolean;
 }
 
-export interface Booked {
+export interface BookingResult {
   readonly entry: LedgerEntry;
   /** True if it was booked before: `entry` is the existing entry. */
   readonly repeated: boolean;
@@ -134,7 +134,7 @@ export interface Ledger {
    * meanwhile, LEDGER_UNAVAILABLE if the ledger cannot be written; nothing is charged then. Behind a network, rejects with NOT_READY if the
    * outcome is unknown: the charge is then undone, or a repeated request finds it by its Idempotency-Key.
    */
-  commit(reservation: Reservation, charge: Charge): Promise<Charged>;
+  commit(reservation: Reservation, charge: Charge): Promise<ChargeResult>;
   /** Ends a reservation without a charge. A second call is a no-op. */
   release(reservation: Reservation): void;
   /** Refunds a committed charge, once; a second call resolves with the same entry. Rejects with NOT_FOUND. */
@@ -148,7 +148,7 @@ export interface Ledger {
    */
   settle(settlement: Settlement): Promise<LedgerEntry | null>;
   /** Writes an entry that is not a charge. Rejects with INVALID_REQUEST naming the field, also if the balance would become negative. */
-  book(booking: Booking): Promise<Booked>;
+  book(booking: Booking): Promise<BookingResult>;
   /** Returns the current balance, without free credits of a past month. Writes nothing. */
   balance(accountId: string): Awaitable<Balance>;
   /** Books the entries of a month change, then reads a page. If nothing can be written, the page is read all the same. */

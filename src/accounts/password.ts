@@ -66,7 +66,7 @@ export function createPasswords(deps: { readonly random: Random; readonly derive
     async matches(password, stored) {
       const parts = stored === null ? null : STORED.exec(stored);
       if (stored !== null && parts === null)
-        throw new AssayError('STORE_CORRUPT', 'The stored form of a password is damaged.');
+        throw new AssayError('STORE_CORRUPT', 'The stored hash of a password is damaged.');
       if (password.length > LIMITS.passwordCharsMax) return false;
       const [, log2N, r, p, salt = '', hash = ''] = parts ?? [];
       const cost = parts === null ? COST : { log2N: Number(log2N), r: Number(r), p: Number(p) };

@@ -103,7 +103,7 @@ function reversalOf(type: string, object: Row): Reversal | null {
     const amount = Number(object.amount);
     const refunded = Number(object.amount_refunded);
     if (!(amount > 0) || !(refunded >= 0) || refunded > amount)
-      throw invalid('data.object.amount_refunded', 'must be a part of amount');
+      throw invalid('data.object.amount_refunded', 'must be a number from 0 to amount');
     return { payment, subject: `${id}:${refunded}`, effect: { kind: 'refund', share: refunded / amount } };
   }
   if (type === 'charge.dispute.created' || type === 'charge.dispute.funds_withdrawn')
@@ -180,18 +180,18 @@ export function openPayments(
   /** Returns the package of a paid checkout. The buyer chooses the account; the seller sets the package, and the price must match it. */
   function packageOf(checkout: Row): CreditPackage {
     const name = textOf(rowOf(checkout.metadata).package);
-    const found = deps.packages.find((one) => one.name.toLowerCase() === name.toLowerCase());
-    if (found === undefined)
+    const creditPackage = deps.packages.find((one) => one.name.toLowerCase() === name.toLowerCase());
+    if (creditPackage === undefined)
       throw invalid(
         'data.object.metadata.package',
         `must be one of ${deps.packages.map((one) => one.name).join(', ')}`,
       );
-    if (checkout.currency !== 'usd' || checkout.amount_total !== found.priceUsd * 100)
+    if (checkout.currency !== 'usd' || checkout.amount_total !== creditPackage.priceUsd * 100)
       throw invalid(
         'data.object.amount_total',
-        `must be ${found.priceUsd * 100} usd for the package ${found.name}`,
+        `must be ${creditPackage.priceUsd * 100} usd for the package ${creditPackage.name}`,
       );
-    return found;
+    return creditPackage;
   }
 
   async function purchase(checkout: Row): Promise<PaymentAnswer> {
@@ -201,7 +201,7 @@ export function openPayments(
     if (!isPaid || wanted === '') return ignored;
     const accountId = textOf(checkout.client_reference_id);
     if (!deps.accountExists(accountId))
-      throw invalid('data.object.client_reference_id', 'must be the id of an account');
+      throw invalid('data.object.client_reference_id', 'must be the id of an existing account');
     const id = textOf(checkout.id);
     const payment = textOf(checkout.payment_intent);
     if (id === '' || payment === '') throw invalid('data.object.payment_intent', 'is required');
@@ -218,7 +218,7 @@ export function openPayments(
       reference: null,
       once: `stripe ${id}`,
     });
-    deps.log.info({ accountId, package: name, entry: entry.id, repeated }, 'a purchase was booked');
+    deps.log.info({ accountId, package: name, entry: entry.id, repeated }, 'purchase booked');
     const waiting = [...early.getRange({ start: [payment, ''], end: [payment, '\u007f'] })];
     for (const { key, value } of waiting) {
       await reverse(value);
@@ -230,7 +230,7 @@ export function openPayments(
   async function handle(event: Row): Promise<PaymentAnswer> {
     const type = textOf(event.type);
     const object = rowOf(rowOf(event.data).object);
-    if (textOf(event.id) === '' || type === '') throw invalid('body', 'must be an event of Stripe');
+    if (textOf(event.id) === '' || type === '') throw invalid('body', 'must be a Stripe event');
     if (type === 'checkout.session.completed' || type === 'checkout.session.async_payment_succeeded')
       return purchase(object);
     const reversal = reversalOf(type, object);

@@ -140,8 +140,8 @@ export function openPeopleStore(
     },
     list() {
       look();
-      const found = [...people.getRange()].map(({ value }) => value);
-      return found.sort((a, b) => (a.createdAt + a.id < b.createdAt + b.id ? -1 : 1));
+      const all = [...people.getRange()].map(({ value }) => value);
+      return all.sort((a, b) => (a.createdAt + a.id < b.createdAt + b.id ? -1 : 1));
     },
     add: (person) =>
       root.transaction(() => {

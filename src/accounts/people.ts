@@ -11,7 +11,7 @@ import type { Random } from '../base/random.ts';
 import { type Attempts, createAttempts } from './attempts.ts';
 import type { Actor, AuditAction, AuditLog } from './audit.ts';
 import type { KeyStore } from './keys.ts';
-import { checkPassword, createPasswords, type DeriveKey } from './password.ts';
+import { checkPassword, createPasswords, type DeriveKey, type Passwords } from './password.ts';
 import { emailOf, type PeopleStore, type Person } from './people-store.ts';
 import type { PlanName } from './plans.ts';
 
@@ -36,7 +36,7 @@ export interface Session {
   readonly expiresAt: string;
 }
 
-export interface BegunSession extends Session {
+export interface NewSession extends Session {
   /** Text of the session, for the cookie. */
   readonly token: string;
 }
@@ -51,12 +51,12 @@ export interface People {
   /** Rejects with INVALID_REQUEST if the token is used, expired or unknown. */
   verifyEmail(token: string, from: string): Promise<void>;
   /** Rejects with UNAUTHENTICATED, RATE_LIMITED. */
-  login(email: string, password: string, from: string): Promise<BegunSession>;
+  login(email: string, password: string, from: string): Promise<NewSession>;
   /** Returns the session with this cookie text, or null. Synchronous, without a write. */
   session(token: string): Session | null;
   logout(token: string, from: string): Promise<void>;
   /** Ends every session of the account and starts a new one. */
-  changePassword(accountId: string, current: string, wanted: string, from: string): Promise<BegunSession>;
+  changePassword(accountId: string, current: string, wanted: string, from: string): Promise<NewSession>;
   /** Sends a reset token by email if the address has an account. */
   forgot(email: string, from: string): Promise<void>;
   /** Rejects with INVALID_REQUEST. */
@@ -92,24 +92,23 @@ export interface PeopleDeps {
 }
 
 /** Lines have fewer than 76 characters: longer lines are encoded, and a token would be split in the source of the email. */
-const LETTERS = {
-  known: `Somebody tried to register with this mail address, which has an account
-already. If it was you and you forgot your password, ask for a new one.
-Otherwise nothing needs to be done.
+const EMAILS = {
+  known: `A registration was requested with this email address, which already has
+an account. If it was you and you forgot your password, request a
+password reset. Otherwise you can ignore this email.
 `,
-  confirm: (token: string) => `Your account is there. Free credits come with a confirmed mail address:
-send this token to POST /api/v1/auth/verify within 24 hours.
+  confirm: (token: string) => `Your account was created. To receive free credits, confirm your email
+address: send this token to POST /api/v1/auth/verify within 24 hours.
 
 ${token}
 `,
-  reset: (token: string) => `Somebody asked for a new password of this account. If it was you, send
+  reset: (token: string) => `A password reset was requested for this account. If it was you, send
 this token with the new password to POST /api/v1/auth/password/reset
-within an hour. Otherwise nothing needs to be done.
+within an hour. Otherwise you can ignore this email.
 
 ${token}
 `,
-  changed: `The password of your account was changed, and all its sessions were
-ended.
+  changed: `The password of your account was changed, and all sessions were ended.
 `,
 } as const;
 
@@ -118,222 +117,244 @@ const invalid = (field: string, expected: string): AssayError =>
 
 function checkEmail(text: string): string {
   const email = emailOf(text);
-  if (email === null) throw invalid('email', 'has not the form of a mail address');
+  if (email === null) throw invalid('email', 'must be an email address');
   return email;
 }
 
-const badToken = (): AssayError => invalid('token', 'is not valid any more; ask for a new letter');
+const badToken = (): AssayError => invalid('token', 'is used, expired or unknown; request a new email');
 
 /** Creates the service of user accounts over their store. */
 export function createPeople(options: PeopleOptions, deps: PeopleDeps): People {
-  const { clock, random, log, store, keys, mailer } = deps;
-  const passwords = createPasswords(deps);
-  const { attempts = createAttempts(deps) } = deps;
-  /** Emails in progress; if there are too many, further ones are dropped, with a line in the log. */
-  let sending = 0;
+  return new PeopleService(options, deps);
+}
 
-  const audited = (
+/** User accounts over their store. */
+class PeopleService implements People {
+  readonly #registration: PeopleOptions['registration'];
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #log: Logger;
+  readonly #store: PeopleStore;
+  readonly #keys: KeyStore;
+  readonly #audit: () => AuditLog;
+  readonly #mailer: Mailer | null;
+  readonly #passwords: Passwords;
+  readonly #attempts: Attempts;
+  /** Emails in progress; if there are too many, further ones are dropped, with a line in the log. */
+  #sending = 0;
+
+  constructor({ registration }: PeopleOptions, deps: PeopleDeps) {
+    this.#registration = registration;
+    this.#clock = deps.clock;
+    this.#random = deps.random;
+    this.#log = deps.log;
+    this.#store = deps.store;
+    this.#keys = deps.keys;
+    this.#audit = deps.audit;
+    this.#mailer = deps.mailer;
+    this.#passwords = createPasswords(deps);
+    this.#attempts = deps.attempts ?? createAttempts(deps);
+  }
+
+  async register(emailText: string, password: string, from: string): Promise<void> {
+    if (this.#registration === 'closed')
+      throw new AssayError(
+        'FORBIDDEN',
+        'Registration is closed. An operator can create accounts with: assay accounts create.',
+      );
+    const email = checkEmail(emailText);
+    const person = await this.#addPerson(email, password, 'FREE', false);
+    if (person === null) {
+      this.#send({ to: email, subject: 'You already have an account', text: EMAILS.known });
+      return;
+    }
+    await this.#writeAudit({ who: person.id, from }, 'account.create', person.id);
+    const token = await this.#store.issue(person.id, 'verify', LIMITS.verifyTokenMs);
+    this.#send({ to: email, subject: 'Confirm your email address', text: EMAILS.confirm(token) });
+  }
+
+  async verifyEmail(token: string, from: string): Promise<void> {
+    const accountId = await this.#store.redeem(token, 'verify');
+    if (accountId === null) throw badToken();
+    await this.#store.change(accountId, (person) => ({ ...person, emailVerified: true }));
+    await this.#writeAudit({ who: accountId, from }, 'account.verify', accountId);
+  }
+
+  async login(emailText: string, password: string, from: string): Promise<NewSession> {
+    const email = emailOf(emailText) ?? '';
+    await this.#attempts.begin(email, from);
+    const person = email === '' ? null : this.#store.byEmail(email);
+    const matches = await this.#passwords.matches(password, person?.password ?? null);
+    if (person === null || !matches || this.#keys.isDisabled(person.id)) {
+      if (person !== null) await this.#writeAudit({ who: 'unknown', from }, 'session.refuse', person.id);
+      throw new AssayError('UNAUTHENTICATED', 'The email address or the password is wrong.');
+    }
+    await this.#attempts.succeeded(email, from);
+    const session = await this.#beginSession(person);
+    await this.#writeAudit({ who: person.id, from }, 'session.create', person.id);
+    return session;
+  }
+
+  session(token: string): Session | null {
+    const session = this.#store.session(token);
+    if (session === null || this.#keys.isDisabled(session.accountId)) return null;
+    const person = this.#store.get(session.accountId);
+    return person === null ? null : { account: this.#viewOf(person), expiresAt: isoTime(session.endsMs) };
+  }
+
+  async logout(token: string, from: string): Promise<void> {
+    const session = this.#store.session(token);
+    if (session === null) return;
+    await this.#store.end(token);
+    await this.#writeAudit({ who: session.accountId, from }, 'session.end', session.accountId);
+  }
+
+  async changePassword(
+    accountId: string,
+    current: string,
+    wanted: string,
+    from: string,
+  ): Promise<NewSession> {
+    checkPassword(wanted, 'newPassword');
+    const person = this.#store.get(accountId);
+    await this.#attempts.begin(person?.email ?? '', from);
+    if (person === null || !(await this.#passwords.matches(current, person.password)))
+      throw invalid('currentPassword', 'is wrong');
+    await this.#attempts.succeeded(person.email, from);
+    const changed = await this.#setPassword(accountId, wanted, false);
+    await this.#writeAudit({ who: accountId, from }, 'password.change', accountId);
+    return this.#beginSession(changed);
+  }
+
+  async forgot(emailText: string, from: string): Promise<void> {
+    const email = checkEmail(emailText);
+    // Counted as attempts, so that third parties cannot flood the inbox of an address.
+    await this.#attempts.begin(`letter ${email}`, from);
+    const person = this.#store.byEmail(email);
+    if (person === null || this.#keys.isDisabled(person.id)) return;
+    const token = await this.#store.issue(person.id, 'reset', LIMITS.resetTokenMs);
+    this.#send({ to: email, subject: 'Reset your password', text: EMAILS.reset(token) });
+  }
+
+  async resetPassword(token: string, password: string, from: string): Promise<void> {
+    checkPassword(password, 'password');
+    const accountId = await this.#store.redeem(token, 'reset');
+    if (accountId === null) throw badToken();
+    // The token came by email, so its user owns the email address.
+    const person = await this.#setPassword(accountId, password, true);
+    await this.#writeAudit({ who: accountId, from }, 'password.reset', accountId);
+    this.#send({ to: person.email, subject: 'Your password was changed', text: EMAILS.changed });
+  }
+
+  mayHaveFreeCredits(accountId: string): boolean {
+    if (!isPersonal(accountId)) return true;
+    return this.#store.get(accountId)?.emailVerified ?? true;
+  }
+
+  async create(emailText: string, password: string, plan: PlanName): Promise<AccountView> {
+    const email = checkEmail(emailText);
+    const person = await this.#addPerson(email, password, plan, true);
+    if (person === null) throw invalid('email', 'already has an account');
+    await this.#writeAudit({ who: 'operator', from: 'command line' }, 'account.create', person.id, plan);
+    return this.#viewOf(person);
+  }
+
+  list(): readonly ListedAccount[] {
+    return this.#store
+      .list()
+      .map((person) => ({ ...this.#viewOf(person), disabled: this.#keys.isDisabled(person.id) }));
+  }
+
+  async notify(
+    subject: string,
+    text: string,
+  ): Promise<{ readonly sent: number; readonly failed: readonly string[] }> {
+    const mailer = this.#mailer;
+    if (mailer === null)
+      throw new AssayError('INVALID_CONFIG', 'ASSAY_SMTP_URL is not set: emails cannot be sent.', {
+        field: 'ASSAY_SMTP_URL',
+      });
+    const failed: string[] = [];
+    let sent = 0;
+    for (const person of this.#store.list()) {
+      if (this.#keys.isDisabled(person.id)) continue;
+      try {
+        await mailer.send({ to: person.email, subject, text });
+        sent++;
+      } catch (error) {
+        this.#log.error({ reason: messageOf(error) }, 'email not sent');
+        failed.push(person.email);
+      }
+    }
+    return { sent, failed };
+  }
+
+  #writeAudit(
     actor: Actor,
     action: AuditAction,
     accountId: string,
     detail: string | null = null,
-  ): Promise<unknown> => deps.audit().write({ ...actor, action, accountId, subject: null, detail });
+  ): Promise<unknown> {
+    return this.#audit().write({ ...actor, action, accountId, subject: null, detail });
+  }
 
-  const viewOf = ({ id, email, emailVerified, createdAt }: Person): AccountView => ({
-    id,
-    email,
-    emailVerified,
-    plan: keys.planOf(id) ?? 'FREE',
-    createdAt,
-  });
+  #viewOf({ id, email, emailVerified, createdAt }: Person): AccountView {
+    return { id, email, emailVerified, plan: this.#keys.planOf(id) ?? 'FREE', createdAt };
+  }
 
   /** Sends without waiting: the time of sending would reveal whether an email was sent. */
-  function post(letter: Letter): void {
-    const obstacle =
-      mailer === null
-        ? 'ASSAY_SMTP_URL is not set'
-        : sending >= LIMITS.lettersInFlightMax
-          ? 'too many are on their way'
-          : null;
-    if (mailer === null || obstacle !== null) {
-      log.warn(`a letter was not sent: ${obstacle}`);
+  #send(email: Letter): void {
+    const mailer = this.#mailer;
+    if (mailer === null) {
+      this.#log.warn({ reason: 'ASSAY_SMTP_URL is not set' }, 'email not sent');
       return;
     }
-    sending++;
+    if (this.#sending >= LIMITS.lettersInFlightMax) {
+      this.#log.warn({ reason: 'too many emails are being sent' }, 'email not sent');
+      return;
+    }
+    this.#sending++;
     mailer
-      .send(letter)
-      .catch((error: unknown) => log.error(`a letter was not sent: ${messageOf(error)}`))
+      .send(email)
+      .catch((error: unknown) => this.#log.error({ reason: messageOf(error) }, 'email not sent'))
       .finally(() => {
-        sending--;
+        this.#sending--;
       });
   }
 
-  async function addPerson(email: string, password: string, plan: PlanName, emailVerified: boolean) {
+  async #addPerson(
+    email: string,
+    password: string,
+    plan: PlanName,
+    emailVerified: boolean,
+  ): Promise<Person | null> {
     const person: Person = {
-      id: `${ACCOUNT_PREFIX}${Buffer.from(random.bytes(12)).toString('hex')}`,
+      id: `${ACCOUNT_PREFIX}${Buffer.from(this.#random.bytes(12)).toString('hex')}`,
       email,
       emailVerified,
-      password: await passwords.hash(password, 'password'),
-      createdAt: isoTime(clock.now()),
+      password: await this.#passwords.hash(password, 'password'),
+      createdAt: isoTime(this.#clock.now()),
       sessionEpoch: 0,
     };
-    if (!(await store.add(person))) return null;
-    await keys.addAccount(person.id, plan);
+    if (!(await this.#store.add(person))) return null;
+    await this.#keys.addAccount(person.id, plan);
     return person;
   }
 
-  async function begin(person: Person): Promise<BegunSession> {
-    const { token, session } = await store.begin(person, LIMITS.sessionMs);
-    return { token, account: viewOf(person), expiresAt: isoTime(session.endsMs) };
+  async #beginSession(person: Person): Promise<NewSession> {
+    const { token, session } = await this.#store.begin(person, LIMITS.sessionMs);
+    return { token, account: this.#viewOf(person), expiresAt: isoTime(session.endsMs) };
   }
 
-  async function setPassword(accountId: string, password: string, emailVerified: boolean): Promise<Person> {
-    const hash = await passwords.hash(password, 'password');
-    const changed = await store.change(accountId, (person) => ({
+  async #setPassword(accountId: string, password: string, emailVerified: boolean): Promise<Person> {
+    const hash = await this.#passwords.hash(password, 'password');
+    const changed = await this.#store.change(accountId, (person) => ({
       ...person,
       password: hash,
       emailVerified: person.emailVerified || emailVerified,
       sessionEpoch: person.sessionEpoch + 1,
     }));
-    if (changed === null) throw new AssayError('NOT_FOUND', 'There is no such account.');
+    if (changed === null) throw new AssayError('NOT_FOUND', 'The account does not exist.');
     return changed;
   }
-
-  return {
-    async register(emailText, password, from) {
-      if (options.registration === 'closed')
-        throw new AssayError(
-          'FORBIDDEN',
-          'Registration is closed; the operator makes accounts with: assay accounts create.',
-        );
-      const email = checkEmail(emailText);
-      const person = await addPerson(email, password, 'FREE', false);
-      if (person === null) {
-        post({
-          to: email,
-          subject: 'You have an account already',
-          text: LETTERS.known,
-        });
-        return;
-      }
-      await audited({ who: person.id, from }, 'account.create', person.id);
-      const token = await store.issue(person.id, 'verify', LIMITS.verifyTokenMs);
-      post({
-        to: email,
-        subject: 'Confirm your mail address',
-        text: LETTERS.confirm(token),
-      });
-    },
-
-    async verifyEmail(token, from) {
-      const accountId = await store.redeem(token, 'verify');
-      if (accountId === null) throw badToken();
-      await store.change(accountId, (person) => ({ ...person, emailVerified: true }));
-      await audited({ who: accountId, from }, 'account.verify', accountId);
-    },
-
-    async login(emailText, password, from) {
-      const email = emailOf(emailText) ?? '';
-      await attempts.begin(email, from);
-      const person = email === '' ? null : store.byEmail(email);
-      const matches = await passwords.matches(password, person?.password ?? null);
-      if (person === null || !matches || keys.isDisabled(person.id)) {
-        if (person !== null) await audited({ who: 'unknown', from }, 'session.refuse', person.id);
-        throw new AssayError('UNAUTHENTICATED', 'The mail address or the password is wrong.');
-      }
-      await attempts.succeeded(email, from);
-      const begun = await begin(person);
-      await audited({ who: person.id, from }, 'session.create', person.id);
-      return begun;
-    },
-
-    session(token) {
-      const session = store.session(token);
-      if (session === null || keys.isDisabled(session.accountId)) return null;
-      const person = store.get(session.accountId);
-      return person === null ? null : { account: viewOf(person), expiresAt: isoTime(session.endsMs) };
-    },
-
-    async logout(token, from) {
-      const session = store.session(token);
-      if (session === null) return;
-      await store.end(token);
-      await audited({ who: session.accountId, from }, 'session.end', session.accountId);
-    },
-
-    async changePassword(accountId, current, wanted, from) {
-      checkPassword(wanted, 'newPassword');
-      const person = store.get(accountId);
-      await attempts.begin(person?.email ?? '', from);
-      if (person === null || !(await passwords.matches(current, person.password)))
-        throw invalid('currentPassword', 'is wrong');
-      await attempts.succeeded(person.email, from);
-      const changed = await setPassword(accountId, wanted, false);
-      await audited({ who: accountId, from }, 'password.change', accountId);
-      return begin(changed);
-    },
-
-    async forgot(emailText, from) {
-      const email = checkEmail(emailText);
-      // Counted as attempts, so that third parties cannot flood the inbox of an address.
-      await attempts.begin(`letter ${email}`, from);
-      const person = store.byEmail(email);
-      if (person === null || keys.isDisabled(person.id)) return;
-      const token = await store.issue(person.id, 'reset', LIMITS.resetTokenMs);
-      post({
-        to: email,
-        subject: 'A new password',
-        text: LETTERS.reset(token),
-      });
-    },
-
-    async resetPassword(token, password, from) {
-      checkPassword(password, 'password');
-      const accountId = await store.redeem(token, 'reset');
-      if (accountId === null) throw badToken();
-      // The token came by email, so its user owns the email address.
-      const person = await setPassword(accountId, password, true);
-      await audited({ who: accountId, from }, 'password.reset', accountId);
-      post({
-        to: person.email,
-        subject: 'Your password was changed',
-        text: LETTERS.changed,
-      });
-    },
-
-    mayHaveFreeCredits(accountId) {
-      if (!isPersonal(accountId)) return true;
-      return store.get(accountId)?.emailVerified ?? true;
-    },
-
-    async create(emailText, password, plan) {
-      const email = checkEmail(emailText);
-      const person = await addPerson(email, password, plan, true);
-      if (person === null) throw invalid('email', 'has an account already');
-      await audited({ who: 'operator', from: 'command line' }, 'account.create', person.id, plan);
-      return viewOf(person);
-    },
-
-    list: () => store.list().map((person) => ({ ...viewOf(person), disabled: keys.isDisabled(person.id) })),
-
-    async notify(subject, text) {
-      if (mailer === null)
-        throw new AssayError('INVALID_CONFIG', 'ASSAY_SMTP_URL is not set: no mail can be sent.', {
-          field: 'ASSAY_SMTP_URL',
-        });
-      const failed: string[] = [];
-      let sent = 0;
-      for (const person of store.list()) {
-        if (keys.isDisabled(person.id)) continue;
-        try {
-          await mailer.send({ to: person.email, subject, text });
-          sent++;
-        } catch (error) {
-          log.error(`a letter was not sent: ${messageOf(error)}`);
-          failed.push(person.email);
-        }
-      }
-      return { sent, failed };
-    },
-  };
 }

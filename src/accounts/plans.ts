@@ -69,7 +69,8 @@ export function readRateOverrides(row: Row, field: string, wrong: Complaint): Ra
   const limits: Partial<Record<RateClass, number>> = {};
   for (const [name, value] of Object.entries(row)) {
     const rateClass = RATE_CLASSES.find((known) => known === name);
-    if (!rateClass) throw wrong(`${field}.${name}`, `left out: the classes are ${RATE_CLASSES.join(', ')}`);
+    if (!rateClass)
+      throw wrong(`${field}.${name}`, `omitted: the rate classes are ${RATE_CLASSES.join(', ')}`);
     limits[rateClass] = wholeNumber(value, LIMITS.rateLimitMax, `${field}.${name}`, wrong);
   }
   return limits;

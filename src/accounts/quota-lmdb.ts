@@ -9,7 +9,7 @@ import { isoTime } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { openLiveStore } from '../state/live-store.ts';
-import type { Database } from '../state/lmdb.ts';
+import type { Database, RootDatabase } from '../state/lmdb.ts';
 import { isStorageFull } from '../state/storage.ts';
 import type { QuotaMeterName } from './plans.ts';
 import type { QuotaDecision, QuotaMeter } from './quota.ts';
@@ -52,7 +52,7 @@ interface Counter {
 }
 
 /** The units that an event took, and the month in which it took them. */
-interface Taken {
+interface EventUnits {
   readonly month: string;
   readonly units: number;
 }
@@ -88,7 +88,7 @@ const countersOf = ({ counters }: Month): Counter[] => [
 
 /** Events are settled within days; they are deleted after this many months, a few with each new event. */
 const EVENT_MONTHS = 3;
-const EVENTS_FORGOTTEN = 8;
+const EVENTS_PURGED = 8;
 
 function monthsBetween(earlier: string, later: string): number {
   const count = (name: string): number => Number(name.slice(0, 4)) * 12 + Number(name.slice(5));
@@ -117,28 +117,117 @@ export interface EmbeddedQuotaMeter extends QuotaMeter {
  * @throws STORE_VERSION, STORE_CORRUPT
  */
 export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps): EmbeddedQuotaMeter {
-  const { root } = openLiveStore(options.path, FORMAT_VERSION);
-  const taken: Database<number, Counter['key']> = root.openDB({ name: 'taken', encoding: 'json' });
-  /** Name of an event → the units that it took. */
-  const events: Database<Taken, string> = root.openDB({ name: 'events', encoding: 'json' });
-  const pending = new Set<Promise<unknown>>();
-  let month = monthOf(deps.clock.now());
+  return new LmdbQuotaMeter(options.path, deps);
+}
 
-  /** Returns the current month. If the clock moves back to the previous month, the new month stays. */
-  function currentMonth(): Month {
-    const now = deps.clock.now();
-    if (now < month.endMs) return month;
-    settle(countersOf(month));
-    month = monthOf(now);
-    return month;
+/** The counters of the current month, and the leases that feed them. */
+class LmdbQuotaMeter implements EmbeddedQuotaMeter {
+  readonly #deps: QuotaMeterDeps;
+  readonly #root: RootDatabase;
+  readonly #taken: Database<number, Counter['key']>;
+  /** Name of an event → the units that it took. */
+  readonly #events: Database<EventUnits, string>;
+  /** Leases in progress. */
+  readonly #leases = new Set<Promise<unknown>>();
+  readonly #owing = new Set<Counter>();
+  #month: Month;
+  /** True if the last lease failed because the disk is full; units are counted in memory until a lease is written again. */
+  #isFull = false;
+  #triedMs = Number.NEGATIVE_INFINITY;
+  #retry: NodeJS.Timeout | null = null;
+
+  constructor(path: string, deps: QuotaMeterDeps) {
+    const { root } = openLiveStore(path, FORMAT_VERSION);
+    this.#deps = deps;
+    this.#root = root;
+    this.#taken = root.openDB({ name: 'taken', encoding: 'json' });
+    this.#events = root.openDB({ name: 'events', encoding: 'json' });
+    this.#month = monthOf(deps.clock.now());
   }
 
-  function counterOf(accountId: string, meter: QuotaMeterName): Counter {
-    const { name, counters } = currentMonth();
+  leased(accountId: string, meter: QuotaMeterName, units: number): Promise<boolean> | null {
+    const counter = this.#counterOf(accountId, meter);
+    const { spare, stored, limit } = counter;
+    const isRefused = limit !== null && stored - spare + units > limit;
+    if (spare >= units || isRefused || !this.#mayWrite(counter)) return null;
+    return counter.leasing ?? this.#leaseAhead(counter, units - spare + leaseOf(limit));
+  }
+
+  take(accountId: string, meter: QuotaMeterName, units: number): QuotaDecision {
+    const counter = this.#counterOf(accountId, meter);
+    const used = counter.stored - counter.spare;
+    if (counter.limit !== null && used + units > counter.limit) return this.#decision(counter, false);
+    if (counter.spare < units) this.#leaseNow(counter, units);
+    if (counter.spare < units) return this.#decision(counter, false);
+    counter.spare -= units;
+    const exhausted = counter.limit !== null && counter.stored >= counter.limit;
+    const isLow = counter.spare < leaseOf(counter.limit) / 2;
+    if (counter.leasing === null && !exhausted && isLow && this.#mayWrite(counter))
+      void this.#leaseAhead(counter);
+    return this.#decision(counter, true);
+  }
+
+  give(accountId: string, meter: QuotaMeterName, units: number): void {
+    const counter = this.#currentMonth().counters[meter].get(accountId);
+    if (counter !== undefined) counter.spare += Math.min(units, counter.stored - counter.spare);
+  }
+
+  async settle(
+    accountId: string,
+    meter: QuotaMeterName,
+    once: string,
+    units: number,
+  ): Promise<QuotaDecision> {
+    const counter = this.#counterOf(accountId, meter);
+    let ok = false;
+    /** The change in memory, to revert it if the transaction is not written. */
+    let moved = { stored: 0, spare: 0, owed: 0 };
+    try {
+      await this.#root.transaction(() => {
+        const { stored, spare, owed } = counter;
+        ok = this.#settleEvent(counter, once, units);
+        moved = {
+          stored: stored - counter.stored,
+          spare: spare - counter.spare,
+          owed: owed - counter.owed,
+        };
+      });
+    } catch (error) {
+      counter.stored += moved.stored;
+      counter.spare += moved.spare;
+      counter.owed += moved.owed;
+      throw error;
+    }
+    return this.#decision(counter, ok);
+  }
+
+  used(accountId: string, meter: QuotaMeterName): number {
+    const counter = this.#counterOf(accountId, meter);
+    return counter.stored - counter.spare;
+  }
+
+  async close(): Promise<void> {
+    if (this.#retry !== null) clearTimeout(this.#retry);
+    await Promise.all(this.#leases);
+    this.#returnUnspent(new Set([...countersOf(this.#month), ...this.#owing]));
+    await this.#root.close();
+  }
+
+  /** Returns the current month. If the clock moves back to the previous month, the new month stays. */
+  #currentMonth(): Month {
+    const now = this.#deps.clock.now();
+    if (now < this.#month.endMs) return this.#month;
+    this.#returnUnspent(countersOf(this.#month));
+    this.#month = monthOf(now);
+    return this.#month;
+  }
+
+  #counterOf(accountId: string, meter: QuotaMeterName): Counter {
+    const { name, counters } = this.#currentMonth();
     let counter = counters[meter].get(accountId);
     if (counter === undefined) {
       const key: Counter['key'] = [name, accountId, meter];
-      const stored = taken.get(key) ?? 0;
+      const stored = this.#taken.get(key) ?? 0;
       counter = {
         key,
         stored,
@@ -152,9 +241,9 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
       };
       counters[meter].set(accountId, counter);
     }
-    const generation = deps.generation();
+    const generation = this.#deps.generation();
     if (counter.generation !== generation) {
-      counter.limit = deps.limitOf(accountId, meter);
+      counter.limit = this.#deps.limitOf(accountId, meter);
       counter.generation = generation;
     }
     return counter;
@@ -164,10 +253,10 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
    * Must run inside a transaction. Adds `units` to the store, as far as the limit allows, and records them in `coming`. Another process may
    * have leased units as well, so the stored number decides. Owed units are written in the same step.
    */
-  function lease(counter: Counter, units: number): void {
-    const stored = (taken.get(counter.key) ?? 0) + counter.owed;
+  #lease(counter: Counter, units: number): void {
+    const stored = (this.#taken.get(counter.key) ?? 0) + counter.owed;
     const granted = counter.limit === null ? units : Math.max(0, Math.min(units, counter.limit - stored));
-    if (granted + counter.owed > 0) taken.putSync(counter.key, stored + granted);
+    if (granted + counter.owed > 0) this.#taken.putSync(counter.key, stored + granted);
     counter.settling += counter.owed;
     counter.owed = 0;
     counter.stored = stored - counter.coming;
@@ -175,48 +264,44 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
   }
 
   /** Adds a lease to the spendable units, after its commit. */
-  function received(counter: Counter): void {
+  #receiveLease(counter: Counter): void {
     counter.stored += counter.coming;
     counter.spare += counter.coming;
     counter.coming = 0;
     counter.settling = 0;
-    if (isFull) deps.log.info('quota: the disk takes writes again');
-    isFull = false;
+    if (this.#isFull) this.#deps.log.info('quota writes resumed');
+    this.#isFull = false;
   }
 
-  /** True if the last lease failed because the disk is full; units are counted in memory until a lease is written again. */
-  let isFull = false;
-  let triedMs = Number.NEGATIVE_INFINITY;
-  const owing = new Set<Counter>();
-  let retry: NodeJS.Timeout | null = null;
-
   /** Logs the reason why a lease was not written, once until a lease is written again. */
-  function notLeased(error: unknown): void {
-    if (!isFull) deps.log.error(`quota: a lease was not written: ${messageOf(error)}`);
-    isFull = isStorageFull(error);
-    triedMs = deps.clock.monotonic();
+  #leaseFailed(error: unknown): void {
+    if (!this.#isFull) this.#deps.log.error({ reason: messageOf(error) }, 'quota lease not written');
+    this.#isFull = isStorageFull(error);
+    this.#triedMs = this.#deps.clock.monotonic();
   }
 
   /**
    * On a full disk not every request tries to write: a failed commit costs more than many responses. No request writes while a lease is in
    * progress, because it is unknown whether the store has it.
    */
-  const mayWrite = (counter: Counter): boolean =>
-    !isFull || (counter.leasing === null && deps.clock.monotonic() - triedMs >= RETRY_MS);
+  #mayWrite(counter: Counter): boolean {
+    if (!this.#isFull) return true;
+    return counter.leasing === null && this.#deps.clock.monotonic() - this.#triedMs >= RETRY_MS;
+  }
 
   /** Leases ahead, so that the next requests find units in memory. Resolves with whether the lease was written; never rejects. */
-  function leaseAhead(counter: Counter, units = leaseOf(counter.limit)): Promise<boolean> {
+  #leaseAhead(counter: Counter, units = leaseOf(counter.limit)): Promise<boolean> {
     /** The change in memory, to revert it if the lease is not written. */
     let moved = 0;
-    const done = root
+    const done = this.#root
       .transaction(() => {
         const before = counter.stored;
-        lease(counter, units);
+        this.#lease(counter, units);
         moved = counter.stored - before;
       })
       .then(() => {
-        received(counter);
-        if (counter.key[0] !== month.name) settle([counter]);
+        this.#receiveLease(counter);
+        if (counter.key[0] !== this.#month.name) this.#returnUnspent([counter]);
         return true;
       })
       .catch((error: unknown) => {
@@ -224,16 +309,16 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
         counter.owed += counter.settling;
         counter.settling = 0;
         counter.coming = 0;
-        notLeased(error);
-        if (counter.owed > 0) owe(counter);
+        this.#leaseFailed(error);
+        if (counter.owed > 0) this.#oweUnits(counter);
         return false;
       })
       .finally(() => {
         counter.leasing = null;
-        pending.delete(done);
+        this.#leases.delete(done);
       });
     counter.leasing = done;
-    pending.add(done);
+    this.#leases.add(done);
     return done;
   }
 
@@ -242,59 +327,59 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
    * the disk as well, even if its promise has not resolved yet. On a full disk the units are owed instead: the limit still holds, and they
    * are written when there is space.
    */
-  function leaseNow(counter: Counter, units: number): void {
+  #leaseNow(counter: Counter, units: number): void {
     const missing = units - counter.spare;
     const before = { ...counter };
-    if (mayWrite(counter)) {
+    if (this.#mayWrite(counter)) {
       try {
-        root.transactionSync(() => lease(counter, missing + leaseOf(counter.limit)));
-        received(counter);
+        this.#root.transactionSync(() => this.#lease(counter, missing + leaseOf(counter.limit)));
+        this.#receiveLease(counter);
         return;
       } catch (error) {
         Object.assign(counter, before);
-        notLeased(error);
-        if (!isFull) throw error;
+        this.#leaseFailed(error);
+        if (!this.#isFull) throw error;
       }
     }
     counter.stored += missing;
     counter.spare += missing;
     counter.owed += missing;
-    owe(counter);
+    this.#oweUnits(counter);
   }
 
   /** Writes owed units as soon as there is space, without a request. */
-  function owe(counter: Counter): void {
-    owing.add(counter);
-    if (retry !== null) return;
-    retry = setTimeout(() => {
-      retry = null;
-      const counters = [...owing];
-      owing.clear();
+  #oweUnits(counter: Counter): void {
+    this.#owing.add(counter);
+    if (this.#retry !== null) return;
+    this.#retry = setTimeout(() => {
+      this.#retry = null;
+      const counters = [...this.#owing];
+      this.#owing.clear();
       for (const late of counters) {
         if (late.owed === 0) continue;
-        if (late.leasing !== null) owe(late);
-        else void leaseAhead(late, 0);
+        if (late.leasing !== null) this.#oweUnits(late);
+        else void this.#leaseAhead(late, 0);
       }
     }, RETRY_MS);
-    retry.unref();
+    this.#retry.unref();
   }
 
   /** Returns unspent leases to the store, and writes owed units. On a full disk this happens later. */
-  function settle(counters: Iterable<Counter>): void {
+  #returnUnspent(counters: Iterable<Counter>): void {
     const settled: Counter[] = [];
     try {
-      root.transactionSync(() => {
+      this.#root.transactionSync(() => {
         for (const counter of counters) {
           if (counter.spare === 0 && counter.owed === 0) continue;
-          const stored = (taken.get(counter.key) ?? 0) + counter.owed - counter.spare;
-          taken.putSync(counter.key, Math.max(0, stored));
+          const stored = (this.#taken.get(counter.key) ?? 0) + counter.owed - counter.spare;
+          this.#taken.putSync(counter.key, Math.max(0, stored));
           settled.push(counter);
         }
       });
     } catch (error) {
       if (!isStorageFull(error)) throw error;
-      for (const counter of settled) if (counter.owed > 0) owe(counter);
-      deps.log.error(`quota: unspent units were not given back: ${messageOf(error)}`);
+      for (const counter of settled) if (counter.owed > 0) this.#oweUnits(counter);
+      this.#deps.log.error({ reason: messageOf(error) }, 'unspent quota units not returned');
       return;
     }
     for (const counter of settled) {
@@ -304,15 +389,15 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
   }
 
   /** Must run inside a transaction: see `settle` of `QuotaMeter`. Returns false if the quota is not sufficient. */
-  function settleEvent(counter: Counter, once: string, units: number): boolean {
+  #settleEvent(counter: Counter, once: string, units: number): boolean {
     const [name, ...rest] = counter.key;
-    for (const { key, value } of [...events.getRange({ limit: EVENTS_FORGOTTEN })])
-      if (monthsBetween(value.month, name) > EVENT_MONTHS) events.removeSync(key);
-    const before = events.get(once) ?? { month: name, units: 0 };
+    for (const { key, value } of [...this.#events.getRange({ limit: EVENTS_PURGED })])
+      if (monthsBetween(value.month, name) > EVENT_MONTHS) this.#events.removeSync(key);
+    const before = this.#events.get(once) ?? { month: name, units: 0 };
     const missing = units - before.units;
     if (missing === 0) return true;
     const key: Counter['key'] = [before.month, ...rest];
-    let stored = taken.get(key) ?? 0;
+    let stored = this.#taken.get(key) ?? 0;
     if (before.month === name) {
       // Unspent units of our lease are available for this event.
       stored += counter.owed - counter.spare;
@@ -322,73 +407,14 @@ export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps):
       counter.owed = 0;
       counter.stored = Math.max(0, used + missing);
     }
-    taken.putSync(key, Math.max(0, stored + missing));
-    events.putSync(once, { month: before.month, units });
+    this.#taken.putSync(key, Math.max(0, stored + missing));
+    this.#events.putSync(once, { month: before.month, units });
     return true;
   }
 
-  function decision(counter: Counter, ok: boolean): QuotaDecision {
+  #decision(counter: Counter, ok: boolean): QuotaDecision {
     const { limit } = counter;
     const remaining = limit === null ? null : Math.max(0, limit - (counter.stored - counter.spare));
-    return { ok, limit, remaining, resetAt: month.resetAt };
+    return { ok, limit, remaining, resetAt: this.#month.resetAt };
   }
-
-  return {
-    leased(accountId, meter, units) {
-      const counter = counterOf(accountId, meter);
-      const { spare, stored, limit } = counter;
-      const isRefused = limit !== null && stored - spare + units > limit;
-      if (spare >= units || isRefused || !mayWrite(counter)) return null;
-      return counter.leasing ?? leaseAhead(counter, units - spare + leaseOf(limit));
-    },
-    take(accountId, meter, units) {
-      const counter = counterOf(accountId, meter);
-      const used = counter.stored - counter.spare;
-      if (counter.limit !== null && used + units > counter.limit) return decision(counter, false);
-      if (counter.spare < units) leaseNow(counter, units);
-      if (counter.spare < units) return decision(counter, false);
-      counter.spare -= units;
-      const exhausted = counter.limit !== null && counter.stored >= counter.limit;
-      const isLow = counter.spare < leaseOf(counter.limit) / 2;
-      if (counter.leasing === null && !exhausted && isLow && mayWrite(counter)) void leaseAhead(counter);
-      return decision(counter, true);
-    },
-    give(accountId, meter, units) {
-      const counter = currentMonth().counters[meter].get(accountId);
-      if (counter !== undefined) counter.spare += Math.min(units, counter.stored - counter.spare);
-    },
-    async settle(accountId, meter, once, units) {
-      const counter = counterOf(accountId, meter);
-      let ok = false;
-      /** The change in memory, to revert it if the transaction is not written. */
-      let moved = { stored: 0, spare: 0, owed: 0 };
-      try {
-        await root.transaction(() => {
-          const { stored, spare, owed } = counter;
-          ok = settleEvent(counter, once, units);
-          moved = {
-            stored: stored - counter.stored,
-            spare: spare - counter.spare,
-            owed: owed - counter.owed,
-          };
-        });
-      } catch (error) {
-        counter.stored += moved.stored;
-        counter.spare += moved.spare;
-        counter.owed += moved.owed;
-        throw error;
-      }
-      return decision(counter, ok);
-    },
-    used(accountId, meter) {
-      const counter = counterOf(accountId, meter);
-      return counter.stored - counter.spare;
-    },
-    async close() {
-      if (retry !== null) clearTimeout(retry);
-      await Promise.all(pending);
-      settle(new Set([...countersOf(month), ...owing]));
-      await root.close();
-    },
-  };
 }

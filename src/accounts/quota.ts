@@ -38,6 +38,6 @@ const UNITS: Readonly<Record<QuotaMeterName, string>> = { intel: 'addresses', or
 export function quotaExhausted(decision: QuotaDecision, meter: QuotaMeterName, units: number): AssayError {
   return new AssayError(
     'QUOTA_EXHAUSTED',
-    `The monthly ${meter} quota of ${decision.limit} ${UNITS[meter]} leaves ${decision.remaining}, and this request needs ${units}. It renews at ${decision.resetAt}.`,
+    `Monthly ${meter} quota exceeded: ${decision.remaining} of ${decision.limit} ${UNITS[meter]} left, and this request needs ${units}. The quota renews at ${decision.resetAt}.`,
   );
 }

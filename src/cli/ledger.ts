@@ -24,6 +24,6 @@ export function addLedgerCommand(program: Command, terminal: Terminal, services:
         ...report.faults,
       ]);
       if (report.faults.length > 0)
-        throw new AssayError('STORE_CORRUPT', `The ledger is not consistent: ${report.faults[0]}`);
+        throw new AssayError('STORE_CORRUPT', `The ledger is damaged: ${report.faults[0]}`);
     });
 }

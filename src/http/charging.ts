@@ -2,7 +2,7 @@
  * Charged operations of the pipeline: gate → work → commit. The response is created inside the commit, so it is never sent before
  * its charge is on disk. If any step fails before the commit, nothing is charged.
  */
-import type { Admission, Asked } from '../accounts/gate.ts';
+import type { Admission, GateRequest } from '../accounts/gate.ts';
 import {
   answerSlot,
   createIdempotency,
@@ -82,7 +82,11 @@ function bareOf(data: Uint8Array, ignored: readonly string[] | null): Uint8Array
 
 export interface ChargingDeps extends Pick<HttpDeps, 'access' | 'log'> {
   /** Admits the request at the gate, which counts it; throws the error that refuses it. */
-  readonly admit: (call: Call, route: Route, wants: Pick<Asked, 'slot' | 'credits'>) => Promise<Admission>;
+  readonly admit: (
+    call: Call,
+    route: Route,
+    wants: Pick<GateRequest, 'slot' | 'credits'>,
+  ) => Promise<Admission>;
 }
 
 /** Creates the charging steps of the pipeline. */
@@ -98,11 +102,11 @@ export function createCharging({ access, log, admit }: ChargingDeps): Charging {
     keep: Charge['keep'],
   ): Promise<IdempotentAnswer> {
     call.credits = work.cost?.(body) ?? route.credits;
-    const { kept, reservation } = await admit(call, route, {
+    const { storedAnswer, reservation } = await admit(call, route, {
       slot: keep?.slot ?? null,
       credits: call.credits,
     });
-    if (kept !== null && keep !== undefined) return replayed(kept, keep.bodyHash);
+    if (storedAnswer !== null && keep !== undefined) return replayed(storedAnswer, keep.bodyHash);
     if (reservation === null)
       throw new AssayError('INTERNAL', 'A charged operation was let in without credits.');
     const ledger = access.ledger();

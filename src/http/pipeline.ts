@@ -4,7 +4,7 @@
  * charged.
  */
 import { clientUnit } from '../accounts/attempts.ts';
-import type { Admission, Asked } from '../accounts/gate.ts';
+import type { Admission, GateRequest } from '../accounts/gate.ts';
 import type { KeyRecord } from '../accounts/keys.ts';
 import { type RateDecision, rateLimited } from '../accounts/rate-limit.ts';
 import type { Awaitable } from '../base/awaitable.ts';
@@ -132,12 +132,12 @@ const copyData: WriteData = (_call, out, offset, data) => {
 };
 
 /** Admission of an operation without a rate limit, quota or credits. */
-const OPEN: Admission = { rate: null, kept: null, quota: null, reservation: null, refused: null };
+const OPEN: Admission = { rate: null, storedAnswer: null, quota: null, reservation: null, refused: null };
 /** Units that operations take of the route's quota, and whether the headers of the request can still be read. */
 const ONE_UNIT = { units: 1, isOpen: true } as const;
 const NO_UNIT = { units: 0, isOpen: true } as const;
 const UNIT_OF_BODY = { units: 1, isOpen: false } as const;
-const NOTHING: Pick<Asked, 'slot' | 'credits'> = { slot: null, credits: null };
+const NOTHING: Pick<GateRequest, 'slot' | 'credits'> = { slot: null, credits: null };
 
 /** Receives a body that is refused before it is read. */
 const UNHEARD: BodyReceiver = { write: () => {}, end: () => {} };

@@ -18,7 +18,7 @@ describe('access', () => {
     folder.remove();
   });
 
-  it('a key has the limits of its plan, or its own', async () => {
+  it('applies the limits of the plan to a key, unless the key has its own', async () => {
     const plain = await access.keys.create({ name: 'plain' });
     const own = await access.keys.create({ name: 'own', rateLimits: { oracle: 1_000_000 } });
     expect((await access.limiter.check(plain.record.id, 'oracle')).limit).toBe(600);
@@ -26,7 +26,7 @@ describe('access', () => {
     expect((await access.limiter.check(own.record.id, 'screening')).limit).toBe(20);
   });
 
-  it('the quota follows the plan of the account as soon as it changes', async () => {
+  it('applies a changed plan to the quota at once', async () => {
     await access.keys.create({ name: 'k', accountId: 'acme' });
     expect((await access.quota.take('acme', 'intel', 1001)).ok).toBe(false);
     await access.keys.setPlan('acme', 'STARTER');

@@ -14,7 +14,7 @@ function world() {
 }
 
 describe('failed attempts in memory', () => {
-  it('forgets accounts and addresses whose time is over, long before the table is full', () => {
+  it('removes expired accounts and addresses long before the table is full', () => {
     const { attempts, wait } = world();
     for (let index = 0; index < 1_000; index++) void attempts.begin(`a${index}`, `192.0.2.${index % 250}`);
     expect(attempts.tracked).toBe(1_250);
@@ -23,7 +23,7 @@ describe('failed attempts in memory', () => {
     expect(attempts.tracked).toBe(2);
   });
 
-  it('keeps counting those whose time is not over', () => {
+  it('keeps counts that have not expired', () => {
     const { attempts, wait } = world();
     for (let count = 0; count < LIMITS.attemptsPerAccountMax; count++) void attempts.begin('a', '192.0.2.1');
     wait(LIMITS.attemptWindowMs - 1);
@@ -31,7 +31,7 @@ describe('failed attempts in memory', () => {
     expect(() => attempts.begin('a', '192.0.2.3')).toThrow(/Too many failed attempts/);
   });
 
-  it('begins a new count after the time of the old one, in whatever order', () => {
+  it('starts a new count after the old one expires, in any order', () => {
     const { attempts, wait } = world();
     void attempts.begin('a', '192.0.2.1');
     wait(1_000);

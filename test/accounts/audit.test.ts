@@ -55,7 +55,7 @@ overLiveStates((makeState) => {
     await root.close();
   }
 
-  it('chains its entries, also those that are written at once', async () => {
+  it('chains its entries, also if they are written concurrently', async () => {
     await Promise.all(Array.from({ length: 50 }, (_, index) => write(`entry ${index}`)));
     const report = await log.verify();
     expect(report).toMatchObject({ entries: 50, faults: [] });
@@ -93,7 +93,7 @@ overLiveStates((makeState) => {
     });
 
     it.each(['before', 'behind'] as const)(
-      'has one line of each, though writing it fails at first (%s)',
+      'logs each booking once, even if the first write fails (%s)',
       async (when) => {
         const flaky = failing(2, when);
         const audited = auditBookings(ledger, () => flaky, actor, { log: silentLogger, pausesMs: [1, 1] });
@@ -104,7 +104,7 @@ overLiveStates((makeState) => {
       },
     );
 
-    it('says that a booking stands of which it has no line', async () => {
+    it('reports a booking that could not be logged', async () => {
       const said: unknown[] = [];
       const flaky = failing(9, 'before');
       const audited = auditBookings(ledger, () => flaky, actor, {
@@ -133,7 +133,7 @@ overLiveStates((makeState) => {
     expect((await log.verify()).faults).toEqual([fault]);
   });
 
-  it('finds an entry that was replaced by one with a right hash, one that is missing, and a cut end', async () => {
+  it('detects an entry replaced by one with a valid hash, a missing entry and a truncated end', async () => {
     for (let index = 1; index <= 5; index++) await write(`entry ${index}`);
     await tamper((entries) => {
       const second = openAuditCopy(entries.get(2) as AuditEntry);
@@ -143,7 +143,7 @@ overLiveStates((makeState) => {
     expect((await log.verify()).faults).toEqual(['Entry 2 was changed.', 'Entry 5 is missing.']);
   });
 
-  it('has every change of a key, and who made it', async () => {
+  it('records every change of a key and its actor', async () => {
     const keys = openKeyStore(
       { path: join(folder.path, 'keys.mdb') },
       { clock: systemClock, random: systemRandom, log: silentLogger, openStore: state.openStore },

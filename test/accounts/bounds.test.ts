@@ -55,7 +55,7 @@ describe('failed attempts', () => {
   });
   const begin = (account: string, address: string): string => codeOf(() => attempts.begin(account, address));
 
-  it('allows exactly the number an account may have, until the window has passed', () => {
+  it('allows exactly the maximum per account until the window ends', () => {
     for (let count = 0; count < LIMITS.attemptsPerAccountMax; count++)
       expect(begin('a', `${count}`)).toBe('none');
     expect(begin('a', 'x')).toBe('RATE_LIMITED');
@@ -65,7 +65,7 @@ describe('failed attempts', () => {
     expect(begin('a', 'x')).toBe('none');
   });
 
-  it('allows exactly the number an address may have, and counts a refused attempt for neither', () => {
+  it('allows exactly the maximum per address, and does not count rejected attempts', () => {
     for (let count = 0; count < LIMITS.attemptsPerAddressMax - 1; count++) begin(`a${count}`, 'x');
     for (let count = 0; count < LIMITS.attemptsPerAccountMax; count++) begin('full', `y${count}`);
     expect(begin('full', 'x')).toBe('RATE_LIMITED');
@@ -75,7 +75,7 @@ describe('failed attempts', () => {
       expect(begin('beyond', `z${count}`)).toBe('none');
   });
 
-  it('gives an address its attempt back after a success, and never more than it had', () => {
+  it('returns one attempt to an address after a success, and never more than it used', () => {
     void attempts.succeeded('a', 'x');
     for (let count = 0; count < LIMITS.attemptsPerAddressMax; count++) begin(`a${count}`, 'x');
     void attempts.succeeded('a0', 'x');
@@ -90,7 +90,7 @@ describe('failed attempts', () => {
     expect(begin('e', 'w')).toBe('RATE_LIMITED');
   });
 
-  it('forgets the oldest window when the table is full, and no other', () => {
+  it('removes only the oldest window if the table is full', () => {
     for (let count = 0; count < LIMITS.attemptsPerAccountMax; count++) begin('oldest', `${count % 2}`);
     for (let count = 0; count < LIMITS.attemptsPerAccountMax; count++) begin('second', `${count % 2}`);
     // Windows so far: oldest, second and two addresses.
@@ -101,13 +101,13 @@ describe('failed attempts', () => {
     expect(begin('oldest', '1')).toBe('none');
   });
 
-  it('says how long to wait, at least a second', () => {
+  it('returns a wait of at least one second', () => {
     expect(tooMany(0).retryAfterSeconds).toBe(1);
     expect(tooMany(1_000).retryAfterSeconds).toBe(1);
     expect(tooMany(1_001).retryAfterSeconds).toBe(2);
   });
 
-  it('takes an IPv4 address whole, and of an IPv6 address the first half', () => {
+  it('uses a whole IPv4 address, and the first half of an IPv6 address', () => {
     expect(clientUnit('192.0.2.1')).toBe('192.0.2.1');
     expect(clientUnit('2001:db8:1:2:3:4:5:6')).toBe('2001:db8:1:2');
     expect(clientUnit('2001:db8::1')).toBe('2001:db8');
@@ -115,7 +115,7 @@ describe('failed attempts', () => {
 });
 
 describe('the audit log', () => {
-  it('cuts long texts, keeps a null detail, and is sound', async () => {
+  it('truncates long texts, keeps a null detail and passes verification', async () => {
     const folder = tempFolder();
     const log = openAuditLog(
       { path: join(folder.path, 'audit.mdb') },
@@ -148,7 +148,7 @@ describe('credits', () => {
     expect(spend(standing, 6)).toMatchObject({ balance: 4, free: 0, granted: 0 });
   });
 
-  it('turns a month in two entries, each only if it moves something', () => {
+  it('books at most two entries at a month change, and none without an amount', () => {
     expect(monthTurn(standing, 100, 5)).toEqual([]);
     expect(monthTurn(standing, 99, 5)).toEqual([]);
     expect(monthTurn(standing, 101, 5)).toEqual([
@@ -159,7 +159,7 @@ describe('credits', () => {
     expect(monthTurn({ ...standing, free: 0 }, 101, 1).map(({ type }) => type)).toEqual(['GRANT']);
   });
 
-  it('says in a 402 only what applies', () => {
+  it('mentions only what applies in a 402', () => {
     const shortage = { accountId: 'a', needed: 1, available: 0, held: 0, freeCredits: 0, renewsAt: 'SOON' };
     const plain = creditsExhausted(shortage).message;
     expect(plain).toContain('costs 1 credit,');
@@ -167,8 +167,8 @@ describe('credits', () => {
     expect(plain).not.toMatch(/held|SOON/);
     const full = creditsExhausted({ ...shortage, needed: 2, held: 1, freeCredits: 1 }).message;
     expect(full).toContain('costs 2 credits,');
-    expect(full).toContain('(1 more held by requests that run now)');
-    expect(full).toContain('1 credit for free come at SOON;');
+    expect(full).toContain('(1 more reserved by running requests)');
+    expect(full).toContain('1 free credit will be added at SOON.');
   });
 
   it('reads whole numbers from 0 to 1e9 and names the field of any other', () => {
@@ -190,7 +190,7 @@ describe('credits', () => {
 });
 
 describe('an Idempotency-Key', () => {
-  it('has 1 to the most printable characters', () => {
+  it('accepts 1 to the maximum number of printable characters', () => {
     const slot = (key: string) => answerSlot('a', 'POST', '/x', key);
     expect(slot('k'.repeat(LIMITS.idempotencyKeyTextMax))).toHaveLength(32);
     for (const key of ['', 'k'.repeat(LIMITS.idempotencyKeyTextMax + 1), 'a b', 'ä'])
@@ -199,7 +199,7 @@ describe('an Idempotency-Key', () => {
     expect(Buffer.from(slot('k'))).not.toEqual(Buffer.from(answerSlot('POST', 'a', '/x', 'k')));
   });
 
-  it('shares the answer and the failure of the request that runs, and neither afterwards', async () => {
+  it('shares the response or failure of the running request, and neither afterwards', async () => {
     const { run } = createIdempotency();
     const slot = Buffer.from([1]);
     const hash = Buffer.from([2]);
@@ -214,7 +214,7 @@ describe('an Idempotency-Key', () => {
     const both = [run(slot, hash, failing), run(slot, hash, work)];
     for (const each of both) await expect(each).rejects.toThrow('failed');
     const running = run(slot, hash, work);
-    await expect(run(slot, Buffer.from([3]), work)).rejects.toThrow('another body');
+    await expect(run(slot, Buffer.from([3]), work)).rejects.toThrow('different request body');
     await running;
     expect((await run(slot, Buffer.from([3]), work)).replayed).toBe(false);
     expect(replayed({ bodyHash: hash, body: Buffer.from('a') }, hash)).toMatchObject({ replayed: true });
@@ -223,7 +223,7 @@ describe('an Idempotency-Key', () => {
 });
 
 describe('the text of a key', () => {
-  it('takes every byte below 248 and none above', () => {
+  it('uses every random byte below 248 and none above', () => {
     const bytes = [...Array(31).fill(247), 248, 255, 61];
     const token = newToken({ bytes: (count: number) => new Uint8Array(bytes.splice(0, count)) } as never);
     // 247 = 3 · 62 + 61, so both accepted bytes give the last character.
@@ -235,7 +235,7 @@ describe('the text of a key', () => {
   });
 });
 
-describe('the store of keys', () => {
+describe('the key store', () => {
   let folder: TempFolder;
   let keys: KeyStore;
   let now: number;
@@ -254,7 +254,7 @@ describe('the store of keys', () => {
     folder.remove();
   });
 
-  it('takes names and accounts up to their length, trimmed and on one line', async () => {
+  it('accepts names and account ids up to their maximum length, trimmed and on one line', async () => {
     const longest = 'n'.repeat(LIMITS.keyNameMax);
     expect((await keys.create({ name: `  ${longest} ` })).record.name).toBe(longest);
     for (const name of ['', '   ', `${longest}n`, 'a\nb', 'a\u007fb'])
@@ -266,7 +266,7 @@ describe('the store of keys', () => {
     await expect(keys.addAccount('a', 'GOLD' as never)).rejects.toThrow('plan must be');
   });
 
-  it('leaves the plan of an account that is added again, and refuses a key that names another', async () => {
+  it('keeps the plan of an account that is added again, and rejects a key with another plan', async () => {
     await keys.addAccount('a', 'GROWTH');
     await keys.addAccount('a', 'FREE');
     expect(keys.planOf('a')).toBe('GROWTH');
@@ -278,7 +278,7 @@ describe('the store of keys', () => {
     await expect(keys.setDisabled('b', true)).rejects.toThrow("no account 'b'");
   });
 
-  it('refuses a disabled account and takes it again', async () => {
+  it('rejects keys of a disabled account until it is enabled', async () => {
     const { apiKey } = await keys.create({ name: 'k', accountId: 'a' });
     expect(keys.isDisabled('a')).toBe(false);
     expect(keys.isDisabled('unknown')).toBe(false);
@@ -289,7 +289,7 @@ describe('the store of keys', () => {
     expect(keys.verify(apiKey)).not.toBeNull();
   });
 
-  it('keeps the time of the first revocation, and changes nothing of a revoked key', async () => {
+  it('keeps the time of the first revocation, and never changes a revoked key', async () => {
     const { record } = await keys.create({ name: 'k' });
     const first = await keys.revoke(record.id);
     now += 1_000;
@@ -301,7 +301,7 @@ describe('the store of keys', () => {
     await expect(keys.setPermission(record.id, 'all' as never, true)).rejects.toThrow('permissions must be');
   });
 
-  it('writes the newest time of use, and an older one over none', async () => {
+  it('writes the newest time of use, and never replaces it with an older one', async () => {
     const { record, apiKey } = await keys.create({ name: 'k' });
     expect(keys.get(record.id)?.lastUsedAt).toBeNull();
     keys.verify(apiKey);
@@ -327,7 +327,7 @@ describe('bookings', () => {
     ...over,
   });
 
-  it('are whole amounts from 1 to the most, negative for an adjustment alone', () => {
+  it('accept whole amounts from 1 to the maximum, negative only for an adjustment', () => {
     const fits = (over: Partial<Booking>) => codeOf(() => checkBooking(booking(over)));
     const { ledgerAmountMax } = LIMITS;
     expect(fits({ amount: ledgerAmountMax })).toBe('none');
@@ -344,13 +344,13 @@ describe('bookings', () => {
     expect(() => checkBooking(booking({ amount: 0 }))).toThrow('from 1 to');
   });
 
-  it('settle at a whole total from 0 to the most', () => {
+  it('settle at a whole total from 0 to the maximum', () => {
     const fits = (total: number) => codeOf(() => checkSettlement({ total } as never));
     expect([0, LIMITS.ledgerAmountMax].map(fits)).toEqual(['none', 'none']);
     expect([-1, LIMITS.ledgerAmountMax + 1, 0.5].map(fits)).toEqual(Array(3).fill('INVALID_REQUEST'));
   });
 
-  it('below nothing are refused with what could be taken', () => {
+  it('are rejected below zero, with the amount that could be taken', () => {
     expect(belowZero(1).message).toContain('at least -1');
     expect(belowZero(0).message).toContain('positive');
   });
@@ -369,13 +369,13 @@ describe('an entry of the ledger', () => {
   } as const;
   const first = follow(EMPTY_HEAD, step);
 
-  it('is the same after it was written and read, with a reference and without', () => {
+  it('survives encoding and decoding, with and without a reference', () => {
     expect(decodeEntry(1, encodeEntry(first))).toEqual(first);
     const plain = follow(EMPTY_HEAD, { ...step, reference: null });
     expect(decodeEntry(1, encodeEntry(plain))).toEqual(plain);
   });
 
-  it('is refused with a byte too few or too many, an unknown type, or not at all there', () => {
+  it('is rejected if it is missing, has a byte too few or too many, or an unknown type', () => {
     const bytes = encodeEntry(first);
     const wrongType = Buffer.from(bytes);
     wrongType[60 + 8 * 7] = 0x1f;
@@ -409,11 +409,11 @@ describe('an entry of the ledger', () => {
     expect(broken({ before: 1 })).toContain('points to entry 1');
     expect(broken({ balance: 6 })).toContain('has balance 6');
     expect(broken({ sums: first.sums.map((sum) => sum + 1) })).toContain('wrong sum');
-    expect(broken({ free: -1 })).toContain('less than nothing');
-    expect(broken({ granted: -1 })).toContain('less than nothing');
+    expect(broken({ free: -1 })).toContain('negative pool');
+    expect(broken({ granted: -1 })).toContain('negative pool');
     expect(broken({ free: 0, granted: 0 })).toBeNull();
     expect(faultOf(first, { ...EMPTY_HEAD, month: after.month })).toBeNull();
-    expect(faultOf(first, { ...EMPTY_HEAD, month: after.month + 1 })).toContain('steps back');
+    expect(faultOf(first, { ...EMPTY_HEAD, month: after.month + 1 })).toContain('earlier month');
     const charge = (type: 'SCREENING' | 'DEDUCTION', amount: number, before: typeof first) =>
       faultOf(
         follow(before, {
@@ -436,14 +436,14 @@ describe('an entry of the ledger', () => {
 describe('passwords', () => {
   const derived = (request: { bytes: number }) => Promise.resolve(new Uint8Array(request.bytes).fill(7));
 
-  it('have the least to the most characters', () => {
+  it('are accepted from the minimum to the maximum length', () => {
     const check = (length: number) => codeOf(() => checkPassword('p'.repeat(length), 'password'));
     const { passwordCharsMin: least, passwordCharsMax: most } = LIMITS;
     expect([least, most].map(check)).toEqual(['none', 'none']);
     expect([least - 1, most + 1].map(check)).toEqual(['INVALID_REQUEST', 'INVALID_REQUEST']);
   });
 
-  it('are compared up to their length, and not with a damaged form', async () => {
+  it('are not compared beyond their maximum length or with a damaged hash', async () => {
     const { hash, matches } = createPasswords({ random: systemRandom, derive: derived });
     const stored = await hash('p'.repeat(20), 'password');
     expect(await matches('p'.repeat(LIMITS.passwordCharsMax), stored)).toBe(true);
@@ -453,7 +453,7 @@ describe('passwords', () => {
     expect(await matches('p'.repeat(20), stored.replace(/.{4}$/, ''))).toBe(false);
   });
 
-  it('are derived in a bounded number at once', async () => {
+  it('are derived with bounded concurrency', async () => {
     const waiting: (() => void)[] = [];
     const { hash } = createPasswords({
       random: systemRandom,
@@ -473,7 +473,7 @@ describe('passwords', () => {
 });
 
 describe('a signature of a payment', () => {
-  it('is taken at exactly the tolerance, before and ahead, and not a millisecond beyond', async () => {
+  it('is accepted at exactly the tolerance in both directions, and not a millisecond beyond', async () => {
     const seconds = START / 1000;
     const header = `t=${seconds},v1=${createHmac('sha256', 's').update(`${seconds}.{}`).digest('hex')}`;
     const check = (nowMs: number) => codeOf(() => checkSignature(Buffer.from('{}'), header, 's', nowMs));
@@ -487,7 +487,7 @@ describe('a signature of a payment', () => {
   });
 });
 
-describe('the store of people', () => {
+describe('the store of users', () => {
   let folder: TempFolder;
   let store: PeopleStore;
   let now: number;
@@ -512,7 +512,7 @@ describe('the store of people', () => {
     folder.remove();
   });
 
-  it('ends a session at the end of its life and not before', async () => {
+  it('ends a session exactly at its expiry', async () => {
     await store.add(person('a'));
     const { token } = await store.begin(person('a'), 1_000);
     now += 999;
@@ -522,7 +522,7 @@ describe('the store of people', () => {
     expect(store.session(token)).toBeNull();
   });
 
-  it('redeems a token once, for its purpose, until its end', async () => {
+  it('redeems a token once, for its purpose, before its expiry', async () => {
     const used = await store.issue('a', 'verify', 1_000);
     expect(await store.redeem(used, 'reset')).toBeNull();
     now += 999;
@@ -534,7 +534,7 @@ describe('the store of people', () => {
     expect(await store.redeem('short', 'verify')).toBeNull();
   });
 
-  it('lets no session and no token last longer than twice its time if the clock is set back', async () => {
+  it('limits sessions and tokens to twice their lifetime if the clock is set back', async () => {
     await store.add(person('a'));
     const { token } = await store.begin(person('a'), 1_000);
     const letter = await store.issue('a', 'reset', 1_000);
@@ -547,7 +547,7 @@ describe('the store of people', () => {
     expect(await store.redeem(letter, 'reset')).toBe('a');
   });
 
-  it('removes ended sessions and tokens, and keeps those that live', async () => {
+  it('removes expired sessions and tokens, and keeps the others', async () => {
     await store.add(person('a'));
     const ended = await store.begin(person('a'), 1_000);
     const endedToken = await store.issue('a', 'reset', 1_000);
@@ -563,7 +563,7 @@ describe('the store of people', () => {
     expect(await store.redeem(liveToken, 'reset')).toBe('a');
   });
 
-  it('adds an address once, lists the oldest first, and changes no one who is not there', async () => {
+  it('adds an address once, lists the oldest first, and ignores changes of unknown accounts', async () => {
     expect(await store.add(person('b', '2026-01-02T00:00:00.000Z'))).toBe(true);
     expect(await store.add(person('c', '2026-01-01T00:00:00.000Z'))).toBe(true);
     expect(await store.add({ ...person('d'), email: 'b@example.org' })).toBe(false);
@@ -578,7 +578,7 @@ describe('the store of people', () => {
     expect(store.session(token)).toBeNull();
   });
 
-  it('takes a mail address up to its length', () => {
+  it('accepts an email address up to its maximum length', () => {
     const longest = `${'a'.repeat(LIMITS.emailCharsMax - 4)}@b.c`;
     expect(emailOf(` ${longest.toUpperCase()} `)).toBe(longest);
     expect(emailOf(`a${longest}`)).toBeNull();
@@ -586,7 +586,7 @@ describe('the store of people', () => {
 });
 
 describe('plans', () => {
-  it('take limits from 1 to the most', () => {
+  it('accept limits from 1 to the maximum', () => {
     const wrong = (field: string) => new AssayError('INVALID_REQUEST', field);
     const read = (value: unknown) => codeOf(() => readRateOverrides({ oracle: value }, 'rateLimits', wrong));
     expect([1, LIMITS.rateLimitMax].map(read)).toEqual(['none', 'none']);
@@ -629,7 +629,7 @@ describe('the limiter', () => {
     return { world, limiter };
   };
 
-  it('refuses a subject beyond the full table for a second, and says the limit', () => {
+  it('rejects a subject beyond the full table for a second, with its limit', () => {
     const { limiter } = limiterOf(2, 1);
     limiter.check('a', 'kyt', 0);
     expect(limiter.check('b', 'kyt', 0)).toEqual({
@@ -644,7 +644,7 @@ describe('the limiter', () => {
     expect(limiter.check('b', 'kyt', 61_000).allowed).toBe(true);
   });
 
-  it('takes back a count in its second alone, and never below nothing', () => {
+  it('undoes a count only in its second, and never below zero', () => {
     const { limiter } = limiterOf(2);
     limiter.check('a', 'kyt', 5_000);
     limiter.uncount('a', 'kyt', 4);
@@ -658,7 +658,7 @@ describe('the limiter', () => {
     expect(limiter.refuses('a', 'kyt', 6_000)).toMatchObject({ allowed: false, limit: 2 });
   });
 
-  it('waits for a later second when the limit was lowered', () => {
+  it('waits for a later second if the limit was lowered', () => {
     const { world, limiter } = limiterOf(3);
     for (const at of [0, 1_000, 2_000]) limiter.check('a', 'kyt', at);
     world.limit = 1;
@@ -674,7 +674,7 @@ describe('the limiter', () => {
   });
 });
 
-describe('an answer in parts', () => {
+describe('a response in parts', () => {
   it('may begin and end with the balance', () => {
     const parts = partsOf((remaining) => Buffer.from(`${remaining} of ${remaining}`), 123_456);
     expect(parts.map(String)).toEqual(['', ' of ', '']);
@@ -688,7 +688,7 @@ describe('an answer in parts', () => {
   });
 });
 
-describe('the refusals of rate windows in Redis that are remembered', () => {
+describe('cached rejections of rate windows in Redis', () => {
   const counted = (allowed: 0 | 1, used: number, freed: number, second: number) =>
     [allowed, used, freed, second] as never;
   const windowsOf = () => {
@@ -704,7 +704,7 @@ describe('the refusals of rate windows in Redis that are remembered', () => {
   };
   const asked = { subject: 'key', rateClass: 'kyt', monotonicMs: 100 } as const;
 
-  it('hold until the second that frees, of this generation of keys', () => {
+  it('last until the freeing second, within one generation of keys', () => {
     const { world, windows } = windowsOf();
     expect(windows.slotOf('key')).toBe('account');
     expect(windows.slotOf('other')).toBe('other');
@@ -731,7 +731,7 @@ describe('the refusals of rate windows in Redis that are remembered', () => {
     expect(windows.refuses('key', 'kyt', 101)).toBeNull();
   });
 
-  it('end when a count is taken back, and the oldest makes room for one too many', async () => {
+  it('end if a count is undone, and the oldest is evicted if there are too many', async () => {
     const { windows } = windowsOf();
     windows.decide(asked, counted(0, 5, 2, 0), 500);
     await windows.uncount('key', 'kyt', 0);

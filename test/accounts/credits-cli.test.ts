@@ -8,7 +8,7 @@ describe('an operator', () => {
   const world = newWorld();
   afterAll(() => world.end());
 
-  it('grants credits to a server that has run out of them, which goes on at once', async () => {
+  it('grants credits that a running server can spend at once', async () => {
     const server = await world.serve();
     const screen = () =>
       ask(server, server.firstKey, '/api/v1/screening', { address: UNLABELLED, chain: 'ETH' });
@@ -50,7 +50,7 @@ describe('an operator', () => {
     expect(outcome.err).toContain(said);
   });
 
-  it.each(['credits', 'ledger'])('%s --help says what it takes', async (command) => {
+  it.each(['credits', 'ledger'])('%s --help lists its arguments', async (command) => {
     const outcome = await world.run([command, '--help']);
     expect(outcome).toMatchObject({ code: 0, out: expect.stringContaining(`Usage: assay ${command}`) });
   });

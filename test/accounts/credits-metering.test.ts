@@ -76,7 +76,7 @@ describe.each(['uws', 'node'] as const)('credits on %s', (backend) => {
 
   const balance = async (): Promise<number> => (await ask('/usage')).body.data.balance;
 
-  it('a screening costs 1, says what is left, and stands in the ledger with what it was for', async () => {
+  it('charges 1 credit for a screening, returns the remaining credits, and records the purpose', async () => {
     const answer = await screen({ ...BODY, jursidiction: 'CH' });
     expect(answer.body).toMatchObject({ credits: { remaining: 9 }, ignored: ['jursidiction'] });
     const usage = await ask('/usage');
@@ -93,19 +93,19 @@ describe.each(['uws', 'node'] as const)('credits on %s', (backend) => {
     });
   });
 
-  it('ten screenings a month are free; then 402 says what ran out, when it renews and how to go on', async () => {
+  it('gives ten free screenings a month, then a 402 that explains the renewal and how to get credits', async () => {
     for (let left = 9; left >= 0; left--) expect((await screen()).body.credits.remaining).toBe(left);
     const refused = await screen();
     expect(refused.status).toBe(402);
     expect(refused.body.error).toMatch(
-      /^The operation costs 1 credit, and the account 'local' has 0 left\. 10 credits for free come at \d{4}-\d\d-01T00:00:00\.000Z; an operator can grant credits at once with: assay credits grant local <credits>\.$/,
+      /^Insufficient credits: this operation costs 1 credit, and account 'local' has 0 available\. 10 free credits will be added at \d{4}-\d\d-01T00:00:00\.000Z\. An operator can grant credits with: assay credits grant local <credits>\.$/,
     );
     expect(screened).toBe(10);
     await world.access.ledger().book({ accountId: 'local', type: 'GRANT', amount: 5, reference: null });
     expect((await screen()).body.credits.remaining).toBe(4);
   });
 
-  it('charges for no error: bad bodies, refusals of the use case, faults, full queues', async () => {
+  it('charges no error: bad bodies, rejections, faults, full queues', async () => {
     expect((await screen('{')).status).toBe(400);
     expect((await screen({ chain: 'ETH' })).status).toBe(400);
     for (const [error, status] of [
@@ -122,7 +122,7 @@ describe.each(['uws', 'node'] as const)('credits on %s', (backend) => {
     expect((await ask('/usage')).body.data).toMatchObject({ balance: 10, credits: { held: 0 } });
   });
 
-  it('of 300 concurrent screenings on 100 credits, exactly 100 are answered', async () => {
+  it('serves exactly 100 of 300 concurrent screenings on 100 credits', async () => {
     await world.access.ledger().book({ accountId: 'local', type: 'GRANT', amount: 90, reference: null });
     before = () => new Promise((resolve) => setTimeout(resolve, 2));
     const answers = await Promise.all(Array.from({ length: 300 }, () => screen()));
@@ -131,7 +131,7 @@ describe.each(['uws', 'node'] as const)('credits on %s', (backend) => {
     expect(await balance()).toBe(0);
   });
 
-  it('the same Idempotency-Key replays the answer and charges once, concurrent or later', async () => {
+  it('replays the response of an Idempotency-Key and charges once, concurrently or later', async () => {
     before = () => new Promise((resolve) => setTimeout(resolve, 20));
     const answers = await Promise.all(Array.from({ length: 20 }, () => screen(BODY, 'one')));
     const later = await screen(BODY, 'one');
@@ -142,7 +142,7 @@ describe.each(['uws', 'node'] as const)('credits on %s', (backend) => {
     expect(await balance()).toBe(9);
   });
 
-  it('the same Idempotency-Key with another body is 400, a malformed one too', async () => {
+  it('rejects an Idempotency-Key with another body, and a malformed one, with 400', async () => {
     await screen(BODY, 'one');
     const other = await screen({ ...BODY, chain: 'bsc' }, 'one');
     expect(other).toMatchObject({ status: 400 });
@@ -151,7 +151,7 @@ describe.each(['uws', 'node'] as const)('credits on %s', (backend) => {
     expect(await balance()).toBe(9);
   });
 
-  it('a key of another account is answered for itself', async () => {
+  it('separates the same Idempotency-Key of two accounts', async () => {
     await screen(BODY, 'one');
     const first = key;
     key = await world.key({ accountId: 'other' });
@@ -162,7 +162,7 @@ describe.each(['uws', 'node'] as const)('credits on %s', (backend) => {
     expect((await ask('/usage')).body.data.history).toHaveLength(2);
   });
 
-  it('a client that goes away is not charged, unless it named a key to come back with', async () => {
+  it('does not charge a client that disconnects, unless it sent an Idempotency-Key', async () => {
     let go: () => void = () => {};
     const gate = new Promise<void>((resolve) => {
       go = resolve;
@@ -197,7 +197,7 @@ describe.each(['uws', 'node'] as const)('credits on %s', (backend) => {
     expect(screened).toBe(2);
   });
 
-  it('usage pages through the ledger, and names the bound of a bad limit or cursor', async () => {
+  it('pages through the ledger, and names the allowed values for a bad limit or cursor', async () => {
     for (let call = 0; call < 5; call++) await screen();
     const first = await ask('/usage?limit=4');
     expect(first.body.data.history).toHaveLength(4);
@@ -211,7 +211,7 @@ describe.each(['uws', 'node'] as const)('credits on %s', (backend) => {
     }
   });
 
-  it('a key without any permission may read its usage; no key may not', async () => {
+  it('lets a key without permissions read its usage, and requires a key', async () => {
     key = await world.key({ permissions: [] });
     expect((await ask('/usage')).status).toBe(200);
     key = '';
@@ -220,7 +220,7 @@ describe.each(['uws', 'node'] as const)('credits on %s', (backend) => {
 });
 
 describe('a ledger that cannot be opened', () => {
-  it('fails what is charged with 500 and a log line, and nothing else; it is tried again', async () => {
+  it('fails only charged requests with 500 and a log line, and retries to open', async () => {
     const lines: string[] = [];
     const note = (...parts: unknown[]): void => void lines.push(JSON.stringify(parts));
     const world = await openWorld({

@@ -49,7 +49,7 @@ describe.skipIf(refusal !== null)(`accounts on a full disk${refusal === null ? '
       },
     );
 
-  it('counts a quota in memory, holds its limit, and stores each unit once when there is room', async () => {
+  it('counts a quota in memory within its limit, and stores each unit once when there is space', async () => {
     world.limit = 5_000;
     const path = pathOf('quotas.mdb');
     const meter = meterAt(path);
@@ -85,7 +85,7 @@ describe.skipIf(refusal !== null)(`accounts on a full disk${refusal === null ? '
     await after.close();
   });
 
-  it('begins a new month on the full disk, and stores both', async () => {
+  it('starts a new month on the full disk, and stores both months later', async () => {
     world.limit = 1_000;
     world.now = Date.UTC(2026, 10, 30, 23);
     const path = pathOf('quotas.mdb');
@@ -107,7 +107,7 @@ describe.skipIf(refusal !== null)(`accounts on a full disk${refusal === null ? '
     await november.close();
   });
 
-  it('refuses the units of a job, and takes nothing', async () => {
+  it('rejects the units of a job, and takes none', async () => {
     world.limit = 1_000;
     world.now = Date.UTC(2026, 10, 22);
     const path = pathOf('quotas.mdb');
@@ -125,7 +125,7 @@ describe.skipIf(refusal !== null)(`accounts on a full disk${refusal === null ? '
     await after.close();
   });
 
-  it('refuses a charge and answers what is free; after the disk has room every charge is there once', async () => {
+  it('rejects charges and serves free requests, and stores every charge once when there is space', async () => {
     const path = pathOf('ledger.mdb');
     const open = (): EmbeddedLedger =>
       openLedger({ path }, { clock: systemClock, log: silentLogger, freeCredits: () => FREE });
@@ -157,7 +157,7 @@ describe.skipIf(refusal !== null)(`accounts on a full disk${refusal === null ? '
     await after.close();
   });
 
-  it('verifies keys, and writes their last use when there is room', async () => {
+  it('verifies keys, and writes their last use when there is space', async () => {
     const path = pathOf('keys.mdb');
     const open = () =>
       openKeyStore(

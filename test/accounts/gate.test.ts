@@ -65,7 +65,7 @@ describe('the gate over LMDB', () => {
     return { quota, gate: createEmbeddedGate({ limiter, quota, ledger }) };
   }
 
-  it('lets the first request of an account wait for a lease, and answers those behind it at once', async () => {
+  it('makes the first request of an account wait for a lease, and admits later ones at once', async () => {
     const folder = tempFolder();
     const { gate, quota } = gateOver(10_000, join(folder.path, 'a.mdb'));
     const accounts = Array.from({ length: 100 }, (_, account) => account);
@@ -82,7 +82,7 @@ describe('the gate over LMDB', () => {
     folder.remove();
   });
 
-  it('lets in as many as the quota has units, however many wait for one lease', async () => {
+  it('admits as many as the quota has units, however many wait for one lease', async () => {
     const folder = tempFolder();
     const { gate, quota } = gateOver(50, join(folder.path, 'a.mdb'));
     const admissions = await Promise.all(Array.from({ length: 80 }, () => gate.admit(asked(1, 1), 0)));

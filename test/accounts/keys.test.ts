@@ -52,7 +52,7 @@ function seeded(seed: number): Random {
 }
 
 describe('the text of a key', () => {
-  it('is the prefix, 32 base62 characters and 6 of their CRC-32', () => {
+  it('has the prefix, 32 base62 characters and 6 of their CRC-32', () => {
     for (let seed = 0; seed < 200; seed++) {
       const token = newToken(seeded(seed));
       expect(token).toMatch(/^assay_live_[0-9A-Za-z]{38}$/);
@@ -60,7 +60,7 @@ describe('the text of a key', () => {
     }
   });
 
-  it('carries the CRC-32 that zlib computes', () => {
+  it('contains the CRC-32 that zlib computes', () => {
     // zlib.crc32('0' * 32), as Python computes it.
     const crc = 2_700_251_856;
     const token = newToken({ bytes: (count) => new Uint8Array(count) });
@@ -69,7 +69,7 @@ describe('the text of a key', () => {
     expect([...token.slice(43)].reduce((value, digit) => value * 62 + digits.indexOf(digit), 0)).toBe(crc);
   });
 
-  it('a changed character is told from a key without the store', () => {
+  it('is rejected without the store if a character was changed', () => {
     const token = newToken(seeded(7));
     fc.assert(
       fc.property(
@@ -83,7 +83,7 @@ describe('the text of a key', () => {
     );
   });
 
-  it('every character counts in the digest, and another process has another digest', () => {
+  it('has a digest that depends on every character and on the process', () => {
     const digestOf = createTokenDigest(seeded(1));
     const token = newToken(seeded(2));
     const words = (text: string, digest = digestOf): string => {
@@ -101,7 +101,7 @@ describe('the text of a key', () => {
 });
 
 describe('the table of verified keys', () => {
-  it('finds exactly what was added, through every growth', () => {
+  it('finds exactly the added keys, through every growth', () => {
     const table = new VerifiedKeys(5000);
     const next = seededUint32(1);
     const digests = Array.from({ length: 3000 }, () => Uint32Array.from({ length: 4 }, next));
@@ -119,14 +119,14 @@ describe('the table of verified keys', () => {
   });
 });
 
-describe('a store that this version does not know', () => {
+describe('a store of an unknown format', () => {
   let folder: TempFolder;
   beforeEach(() => {
     folder = tempFolder();
   });
   afterEach(() => folder.remove());
 
-  it('is refused by its version, and left as it is', async () => {
+  it('is rejected by its version, and not changed', async () => {
     const path = join(folder.path, 'x.mdb');
     const { root } = openLiveStore(path, 2);
     await root.close();
@@ -136,7 +136,7 @@ describe('a store that this version does not know', () => {
     await again.root.close();
   });
 
-  it('is refused where it is an environment of something else', async () => {
+  it('is rejected if it is an environment of another program', async () => {
     const path = join(folder.path, 'x.mdb');
     const foreign = openEnvironment(path, { maxDbs: 4, noSubdir: true });
     await foreign.openDB({ name: 'things' }).put('a', 1);
@@ -144,7 +144,7 @@ describe('a store that this version does not know', () => {
     expect(() => openLiveStore(path, 1)).toThrow(/format version unknown/);
   });
 
-  it('is refused where it is no environment at all', () => {
+  it('is rejected if it is not an environment', () => {
     const path = join(folder.path, 'x.mdb');
     writeFileSync(path, 'these are not the pages of a database, but more than one page of it '.repeat(500));
     expect(() => openLiveStore(path, 1)).toThrow(/is not a store of Assay/);

@@ -90,7 +90,7 @@ async function allEntries(ledger: Ledger): Promise<Map<string, LedgerEntry & { a
 
 describe('kill -9 under load', () => {
   it(
-    `${ROUNDS} rounds: nothing acknowledged is missing, nothing is double, every reservation ended`,
+    `${ROUNDS} rounds: loses no acknowledged charge, charges nothing twice and ends every reservation`,
     async () => {
       const folder = tempFolder();
       const seed = new DataView(systemRandom.bytes(4).buffer).getUint32(0);
@@ -126,8 +126,8 @@ describe('kill -9 under load', () => {
   );
 });
 
-describe('a disk without room', () => {
-  it('a charge that cannot be written fails, reads go on, and nothing is damaged once there is room again', async () => {
+describe('a full disk', () => {
+  it('fails charges that cannot be written, keeps reading, and is intact when there is space again', async () => {
     const folder = tempFolder();
     const ledger = openAt(folder.path);
     await ledger.commit(ledger.reserve('a0', 1), chargeOf(1));
@@ -179,18 +179,20 @@ await ledger.close();
 const asReader = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 const canBeRead = spawnSync(process.execPath, ['--check', WRITER], { ...asReader }).status === 0;
 
-describe.skipIf(!canBeRead)('a folder that may only be read', () => {
-  it.each(['ledger.mdb', 'another.mdb'])('is told in a sentence, and left as it is (%s)', async (name) => {
-    const folder = tempFolder();
-    const ledger = openAt(folder.path);
-    await ledger.commit(ledger.reserve('a0', 1), chargeOf(1));
-    await ledger.close();
-    const before = readdirSync(folder.path).map(
-      (file) => [file, readFileSync(join(folder.path, file))] as const,
-    );
-    for (const [file] of before) chmodSync(join(folder.path, file), 0o444);
-    chmodSync(folder.path, 0o555);
-    const script = `
+describe.skipIf(!canBeRead)('a read-only folder', () => {
+  it.each(['ledger.mdb', 'another.mdb'])(
+    'is reported in one sentence, and not changed (%s)',
+    async (name) => {
+      const folder = tempFolder();
+      const ledger = openAt(folder.path);
+      await ledger.commit(ledger.reserve('a0', 1), chargeOf(1));
+      await ledger.close();
+      const before = readdirSync(folder.path).map(
+        (file) => [file, readFileSync(join(folder.path, file))] as const,
+      );
+      for (const [file] of before) chmodSync(join(folder.path, file), 0o444);
+      chmodSync(folder.path, 0o555);
+      const script = `
       import { openLedger } from ${JSON.stringify(join(projectRoot, 'dist', 'src', 'accounts', 'ledger-lmdb.js'))};
       try {
         openLedger({ path: ${JSON.stringify(join(folder.path, name))} }, { clock: { now: () => Date.now(), monotonic: () => 0 }, log: console, freeCredits: () => 10 });
@@ -198,24 +200,25 @@ describe.skipIf(!canBeRead)('a folder that may only be read', () => {
       } catch (error) {
         console.log(error.code + ': ' + error.message);
       }`;
-    const told = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
-      ...asReader,
-      encoding: 'utf8',
-    });
-    expect(told.stdout, told.stderr).toMatch(
-      /^STORE_CORRUPT: .*cannot be opened as a store: .*[Pp]ermission denied/,
-    );
-    chmodSync(folder.path, 0o755);
-    for (const [file, bytes] of before)
-      expect(readFileSync(join(folder.path, file)).equals(bytes)).toBe(true);
-    folder.remove();
-  });
+      const told = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+        ...asReader,
+        encoding: 'utf8',
+      });
+      expect(told.stdout, told.stderr).toMatch(
+        /^STORE_CORRUPT: .*cannot be opened as a store: .*[Pp]ermission denied/,
+      );
+      chmodSync(folder.path, 0o755);
+      for (const [file, bytes] of before)
+        expect(readFileSync(join(folder.path, file)).equals(bytes)).toBe(true);
+      folder.remove();
+    },
+  );
 });
 
 const STRACE = '/usr/bin/strace';
 
 describe.skipIf(!LONG || !existsSync(STRACE))('system calls (ASSAY_TEST_LONG=1, needs strace)', () => {
-  it('no acknowledgement is written before the fdatasync of its charge', () => {
+  it('writes no acknowledgement before the fdatasync of its charge', () => {
     const folder = tempFolder();
     const trace = join(folder.path, 'trace');
     // With one request in flight, exactly one commit lies between two acknowledgements: that of the second.

@@ -16,7 +16,7 @@ describe('a server on a full disk', () => {
   const world = newWorld();
   afterAll(() => world.end());
 
-  it('answers what is free, fails what is charged, charges nothing, and stops cleanly', async () => {
+  it('serves free requests, fails charged ones without a charge, and stops cleanly', async () => {
     const first = await world.serve();
     const key = first.firstKey;
     expect(await first.stop()).toBe(0);

@@ -113,7 +113,7 @@ describe('the ledger on LMDB', () => {
     return { folder, world, path, open: () => openAt(path, world) };
   };
 
-  it('two openings of one ledger, as of two processes, never spend a credit twice', async () => {
+  it('never spends a credit twice if one file is opened twice', async () => {
     const { folder, open } = newWorld();
     const [one, two] = [open(), open()];
     await one.book({ accountId: 'a', type: 'GRANT', amount: 90, reference: null });
@@ -134,7 +134,7 @@ describe('the ledger on LMDB', () => {
     folder.remove();
   });
 
-  it('two processes never spend a credit twice', async () => {
+  it('never spends a credit twice in two processes', async () => {
     const { folder, world, path, open } = newWorld();
     const ledger = open();
     await ledger.book({ accountId: 'a', type: 'GRANT', amount: 90, reference: null });
@@ -146,7 +146,7 @@ describe('the ledger on LMDB', () => {
     folder.remove();
   });
 
-  it('keeps what another process charges before a commit is reported', async () => {
+  it('keeps charges of another process made before a commit resolves', async () => {
     const { folder, world, path, open } = newWorld();
     const ledger = open();
     await ledger.book({ accountId: 'a', type: 'GRANT', amount: 90, reference: null });
@@ -157,13 +157,13 @@ describe('the ledger on LMDB', () => {
     await new Promise((resolve) => setImmediate(resolve));
     expect(ledger.balance('a').balance).toBe(1);
     expect((await ledger.commit(ledger.reserve('a', 1), chargeOf(1))).remaining).toBe(0);
-    expect(() => ledger.reserve('a', 1)).toThrow('has 0 left');
+    expect(() => ledger.reserve('a', 1)).toThrow('has 0 available');
     expect((await ledger.verify()).faults).toEqual([]);
     await ledger.close();
     folder.remove();
   });
 
-  it('does not hold credits that are on the disk as spent, before their commit is reported', async () => {
+  it('does not count spent credits as held before their commit resolves', async () => {
     const { folder, world, path, open } = newWorld();
     const ledger = open();
     await ledger.book({ accountId: 'a', type: 'GRANT', amount: 90, reference: null });
@@ -172,14 +172,14 @@ describe('the ledger on LMDB', () => {
       expect(chargeInOtherProcess({ path, now: world.now, charges: 1 })).toBe(1);
       expect(ledger.balance('a')).toMatchObject({ balance: 39, held: 0 });
       ledger.release(ledger.reserve('a', 39));
-      expect(() => ledger.reserve('a', 40)).toThrow('has 39 left');
+      expect(() => ledger.reserve('a', 40)).toThrow('has 39 available');
     });
     expect(ledger.balance('a')).toMatchObject({ balance: 39, held: 0 });
     await ledger.close();
     folder.remove();
   });
 
-  it('finds every account again behind an index that lags, without a clean end', async () => {
+  it('finds every account after a crash with an index that lags', async () => {
     const { folder, open } = newWorld();
     const ledger = open();
     const accounts = 3_000;
@@ -206,7 +206,7 @@ describe('the ledger on LMDB', () => {
     folder.remove();
   });
 
-  it('forgets no account of a full memory before the index has it', async () => {
+  it('evicts no account from a full memory before it is indexed', async () => {
     const { folder, open } = newWorld();
     const ledger = open();
     // More than two slices of the index.
@@ -227,7 +227,7 @@ describe('the ledger on LMDB', () => {
     folder.remove();
   });
 
-  it('verify names an entry that was changed, and one that is gone', async () => {
+  it('names a changed and a missing entry in verify', async () => {
     const { folder, open, path } = newWorld();
     const ledger = open();
     for (let position = 0; position < 5; position++) await ledger.commit(ledger.reserve('a', 1), chargeOf(1));
@@ -251,7 +251,7 @@ describe('the ledger on LMDB', () => {
     folder.remove();
   });
 
-  it('refuses a store of another format and leaves it as it is', async () => {
+  it('rejects a store of another format, and does not change it', async () => {
     const { folder, open, path } = newWorld();
     await open().close();
     const root = openEnvironment(path, { maxDbs: 8, noSubdir: true });
@@ -261,7 +261,7 @@ describe('the ledger on LMDB', () => {
     folder.remove();
   });
 
-  it('an operator finds no ledger where its folder cannot be made, and is told so', () => {
+  it('reports a folder that cannot be created', () => {
     expect(() => openAt('/dev/null/ledger.mdb', { now: 0, freeCredits: 0 })).toThrow();
   });
 });

@@ -70,7 +70,7 @@ overLiveStates((makeState, name) => {
   const balance = (): number => ledger.balance('acc_1').balance;
   const types = async () => (await ledger.usage('acc_1', { limit: 50 })).history.map((entry) => entry.type);
 
-  it('book a paid checkout once, whatever is sent how often', async () => {
+  it('book a paid checkout once, however often its events are sent', async () => {
     const first = await send('checkout.session.completed', checkout, 'evt_same');
     expect(first).toMatchObject({ outcome: 'booked', accountId: 'acc_1' });
     await Promise.all([1, 2, 3].map(() => send('checkout.session.completed', checkout, 'evt_same')));
@@ -80,7 +80,7 @@ overLiveStates((makeState, name) => {
     expect(history).toMatchObject([{ type: 'PURCHASE', amount: 100, reference: null }]);
   });
 
-  it('book nothing before it is paid, and then by the later event', async () => {
+  it('book a checkout only when it is paid, by the later event', async () => {
     const unpaid = { ...checkout, payment_status: 'unpaid' };
     expect(await send('checkout.session.completed', unpaid)).toMatchObject({ outcome: 'ignored' });
     expect(balance()).toBe(0);
@@ -101,14 +101,14 @@ overLiveStates((makeState, name) => {
     expect(balance()).toBe(0);
   });
 
-  it('leave other events of the same seller alone', async () => {
+  it('ignore other events of the same seller', async () => {
     expect(await send('checkout.session.completed', { ...checkout, metadata: {} })).toMatchObject({
       outcome: 'ignored',
     });
     expect(await send('customer.created', { id: 'cus_1' })).toMatchObject({ outcome: 'ignored' });
   });
 
-  it('take back a refund by its share, each part once', async () => {
+  it('take back the share of a refund, each part once', async () => {
     await send('checkout.session.completed', checkout);
     await send('charge.refunded', refunded(4_975));
     expect(balance()).toBe(75);
@@ -122,7 +122,7 @@ overLiveStates((makeState, name) => {
     expect(await types()).toEqual(['ADJUSTMENT', 'ADJUSTMENT', 'PURCHASE']);
   });
 
-  it('take all back at a dispute, below nothing where it was spent, and give it back when it was won', async () => {
+  it('take back everything at a dispute, even below zero, and return it if the dispute is won', async () => {
     await send('checkout.session.completed', checkout);
     await ledger.book({ accountId: 'acc_1', type: 'ADJUSTMENT', amount: -60, reference: 'spent' });
     const dispute = { id: 'dp_1', payment_intent: 'pi_1', amount: 19_900 };
@@ -136,13 +136,13 @@ overLiveStates((makeState, name) => {
     expect(balance()).toBe(40);
   });
 
-  it('take back a refund that came before its purchase', async () => {
+  it('take back a refund that arrived before its purchase', async () => {
     expect(await send('charge.refunded', refunded(19_900))).toMatchObject({ outcome: 'ignored' });
     await send('checkout.session.completed', checkout);
     expect(balance()).toBe(0);
   });
 
-  it('keep nothing but ids, the account and the credits', async () => {
+  it('store only ids, the account and the credits', async () => {
     const details = {
       customer_details: { email: 'x@y.z', name: 'N' },
       payment_method_details: { last4: '4242' },
@@ -162,7 +162,7 @@ describe('a signature', () => {
   const body = '{"id":"evt_1"}';
   const check = (header: string, now = NOW): void => checkSignature(Buffer.from(body), header, SECRET, now);
 
-  it('is taken in its documented form, beside others and within five minutes', () => {
+  it('is accepted in its documented form, next to others and within five minutes', () => {
     check(sign(body));
     check(`v0=00,${sign(body)},v1=${'0'.repeat(64)}`);
     check(sign(body), NOW + 300_000);
@@ -181,7 +181,7 @@ describe('a signature', () => {
     expect(() => check(header)).toThrow('Stripe-Signature');
   });
 
-  it('is refused when it is older than five minutes, or from further ahead', () => {
+  it('is rejected if it is more than five minutes old or ahead', () => {
     expect(() => check(sign(body), NOW + 300_001)).toThrow();
     expect(() => check(sign(body), NOW - 300_001)).toThrow();
   });

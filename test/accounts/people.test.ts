@@ -64,7 +64,7 @@ async function openWorld(state: LiveState, options: Partial<PeopleOptions> = {})
 }
 
 overLiveStates((makeState) => {
-  describe('people', () => {
+  describe('users', () => {
     let world: Awaited<ReturnType<typeof openWorld>>;
     afterEach(() => world.close());
 
@@ -76,7 +76,7 @@ overLiveStates((makeState) => {
       expect(world.people.list()).toEqual([]);
     });
 
-    it('register, prove their address, and only then may have free credits', async () => {
+    it('get free credits only after they have confirmed their email address', async () => {
       world = await openWorld(makeState());
       const { people, letters, tokenIn } = world;
       await people.register(' Ann@Example.org ', PASSWORD, FROM);
@@ -95,15 +95,15 @@ overLiveStates((makeState) => {
       await expect(people.verifyEmail(token, FROM)).rejects.toMatchObject({ field: 'token' });
     });
 
-    it('are not told whether an address has an account, and the work is the same either way', async () => {
+    it('cannot learn whether an address has an account, also not from the work done', async () => {
       world = await openWorld(makeState());
       const { people, letters, derived } = world;
       await people.register('ann@example.org', PASSWORD, FROM);
       await people.register('ann@example.org', 'another password', FROM);
       expect(people.list()).toHaveLength(1);
       expect(letters.map((letter) => letter.subject)).toEqual([
-        'Confirm your mail address',
-        'You have an account already',
+        'Confirm your email address',
+        'You already have an account',
       ]);
       const cost = ({ log2N, r, p, bytes }: ScryptRequest) => ({ log2N, r, p, bytes });
       const before = derived.length;
@@ -117,7 +117,7 @@ overLiveStates((makeState) => {
       expect(letters).toHaveLength(2);
     });
 
-    it('hold sessions of 12 hours that end at a logout, a password change, and with the account', async () => {
+    it('have sessions of 12 hours that end at a logout, a password change, and with the account', async () => {
       world = await openWorld(makeState());
       const { people, time, keys } = world;
       const account = await people.create('ann@example.org', PASSWORD, 'GROWTH');
@@ -147,7 +147,7 @@ overLiveStates((makeState) => {
       expect(people.session(third.token)).toBeNull();
     });
 
-    it('get a new password by mail, once and within the hour', async () => {
+    it('can reset their password by email, once and within an hour', async () => {
       world = await openWorld(makeState());
       const { people, letters, time, tokenIn } = world;
       await people.create('ann@example.org', PASSWORD, 'FREE');
@@ -168,7 +168,7 @@ overLiveStates((makeState) => {
       });
     });
 
-    it('are refused after ten wrong passwords of one account, from wherever they come, until the time is over', async () => {
+    it('are rejected after ten wrong passwords of one account, from any address, until the window ends', async () => {
       world = await openWorld(makeState());
       const { people, time } = world;
       await people.create('ann@example.org', PASSWORD, 'FREE');
@@ -186,7 +186,7 @@ overLiveStates((makeState) => {
       await people.login('ann@example.org', PASSWORD, FROM);
     });
 
-    it('are refused after fifty wrong passwords from one address, whatever the account', async () => {
+    it('are rejected after fifty wrong passwords from one address, for any account', async () => {
       world = await openWorld(makeState());
       const { people } = world;
       await people.create('ann@example.org', PASSWORD, 'FREE');
@@ -202,7 +202,7 @@ overLiveStates((makeState) => {
       await people.login('ann@example.org', PASSWORD, '2001:db8:1:3::5');
     });
 
-    it('leave a trace in the audit log, and no secret in it', async () => {
+    it('leave entries without secrets in the audit log', async () => {
       world = await openWorld(makeState());
       const { people, audit, letters, tokenIn } = world;
       await people.register('ann@example.org', PASSWORD, FROM);
@@ -223,7 +223,7 @@ overLiveStates((makeState) => {
       expect(JSON.stringify(entries)).not.toContain(PASSWORD);
     });
 
-    it('are written to, all but the disabled ones', async () => {
+    it('receive notices, unless they are disabled', async () => {
       world = await openWorld(makeState());
       const { people, letters, keys } = world;
       const ann = await people.create('ann@example.org', PASSWORD, 'FREE');
@@ -235,7 +235,7 @@ overLiveStates((makeState) => {
   });
 });
 
-describe('mail addresses and client addresses', () => {
+describe('email addresses and client addresses', () => {
   it.each([
     ['Ann@Example.ORG', 'ann@example.org'],
     ['a+b@x.example', 'a+b@x.example'],
@@ -247,24 +247,21 @@ describe('mail addresses and client addresses', () => {
     [`${'a'.repeat(250)}@b.cd`, null],
   ])('%j is %j', (text, email) => expect(emailOf(text)).toBe(email));
 
-  it('an IPv6 /64 is one client', () => {
+  it('count an IPv6 /64 as one client', () => {
     expect(clientUnit('2001:db8:1:2:3:4:5:6')).toBe(clientUnit('2001:db8:1:2::9'));
     expect(clientUnit('192.0.2.7')).toBe('192.0.2.7');
   });
 });
 
 describe('secrets are compared in constant time', () => {
-  it.each(['keys-lmdb.ts', 'password.ts', 'payments.ts'])(
-    '%s compares with timingSafeEqual alone',
-    (file) => {
-      const text = readFileSync(join(projectRoot, 'src', 'accounts', file), 'utf8');
-      expect(text).toContain('timingSafeEqual(');
-      expect(text).not.toMatch(/\b(?:hash|token|signature|expected|derived)\b [!=]== (?!null|undefined)/);
-      expect(text).not.toMatch(/\.equals\(/);
-    },
-  );
+  it.each(['keys-lmdb.ts', 'password.ts', 'payments.ts'])('%s compares only with timingSafeEqual', (file) => {
+    const text = readFileSync(join(projectRoot, 'src', 'accounts', file), 'utf8');
+    expect(text).toContain('timingSafeEqual(');
+    expect(text).not.toMatch(/\b(?:hash|token|signature|expected|derived)\b [!=]== (?!null|undefined)/);
+    expect(text).not.toMatch(/\.equals\(/);
+  });
 
-  it('sessions and one-time tokens are found by their hash alone', () => {
+  it('sessions and one-time tokens are looked up only by their hash', () => {
     const text = readFileSync(join(projectRoot, 'src', 'accounts', 'people-store.ts'), 'utf8');
     expect(
       [...text.matchAll(/(?:sessions|tokens)\.(?:get|remove)\((\w+)/g)].map((match) => match[1]),

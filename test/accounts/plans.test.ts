@@ -5,7 +5,7 @@ import { readPlans } from '../../src/accounts/plans.ts';
 import { tempFolder } from './temp-folder.ts';
 
 describe('plans', () => {
-  it('carry the numbers of the specification and its decisions', () => {
+  it('have the numbers of the specification and its decisions', () => {
     const plans = readPlans();
     expect(plans.FREE.quotas).toEqual({ intel: 1000, oracle: 1000 });
     expect(plans.BUSINESS.quotas).toEqual({ intel: 10_000_000, oracle: 10_000_000 });
@@ -25,7 +25,7 @@ describe('plans', () => {
     });
   });
 
-  it('a fault in the file is a sentence that names the field', () => {
+  it('name the field of a fault in the file', () => {
     const folder = tempFolder();
     const path = join(folder.path, 'plans.json');
     writeFileSync(path, JSON.stringify({ rateLimits: { screening: 'many' }, plans: {} }));

@@ -37,7 +37,7 @@ quotaConformance('LMDB', async () => {
 });
 
 describe('the meter on LMDB', () => {
-  it('counts a lease once, also while its commit is on the disk and not heard of', async () => {
+  it('counts a lease once, even while its commit is on the disk but has not resolved', async () => {
     const folder = tempFolder();
     const world = { now: Date.UTC(2026, 10, 21), limit: 1000, generation: 0 };
     const meter = openAt(join(folder.path, 'a.mdb'), world);
@@ -60,7 +60,7 @@ describe('the meter on LMDB', () => {
     folder.remove();
   });
 
-  it('a crash over-counts by at most 1 % of the quota and never under-counts', async () => {
+  it('over-counts by at most 1 % of the quota after a crash, and never under-counts', async () => {
     const folder = tempFolder();
     const world = { now: Date.UTC(2026, 10, 21), limit: 10_000, generation: 0 };
     const meter = openAt(join(folder.path, 'a.mdb'), world);
@@ -79,7 +79,7 @@ describe('the meter on LMDB', () => {
     folder.remove();
   });
 
-  it('a lowered plan holds at once, also for units that were leased before', async () => {
+  it('applies a lowered plan at once, also to leased units', async () => {
     const folder = tempFolder();
     const world = { now: Date.UTC(2026, 10, 21), limit: 100_000, generation: 0 };
     const meter = openAt(join(folder.path, 'a.mdb'), world);

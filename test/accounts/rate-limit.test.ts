@@ -24,7 +24,7 @@ function world(limit: number, windowsMax?: number) {
 rateLimiterConformance('memory', (limit) => world(limit));
 
 describe('the limiter in memory', () => {
-  it('tells the epoch second at which the oldest request stops counting', () => {
+  it('returns the epoch second at which the oldest request expires', () => {
     const { limiter } = world(2);
     expect(limiter.check('a', 'intel', 4_250)).toEqual({
       allowed: true,
@@ -37,7 +37,7 @@ describe('the limiter in memory', () => {
     });
   });
 
-  it('a clock that steps back by a fault allows nothing extra', () => {
+  it('allows nothing extra if the clock steps back', () => {
     const { limiter } = world(2);
     limiter.check('a', 'intel', 100_000);
     limiter.check('a', 'intel', 90_000);
@@ -46,7 +46,7 @@ describe('the limiter in memory', () => {
     expect(limiter.check('a', 'intel', 161_000).allowed).toBe(true);
   });
 
-  it('remembers a bounded number of keys: idle ones make room, and none is forgotten in its minute', () => {
+  it('tracks a bounded number of keys: idle ones are evicted, and none within its minute', () => {
     const { limiter } = world(1, 10);
     for (let key = 0; key < 10; key++) expect(limiter.check(`k${key}`, 'intel', 0).allowed).toBe(true);
     expect(limiter.check('late', 'intel', 30_000)).toMatchObject({ allowed: false, retryAfterSeconds: 1 });
@@ -55,7 +55,7 @@ describe('the limiter in memory', () => {
     expect(limiter.check('k0', 'oracle', 61_000).allowed).toBe(true);
   });
 
-  it('forgets keys at rest long before the table is full', () => {
+  it('removes idle keys long before the table is full', () => {
     const { limiter } = world(1);
     // A hundred new keys per second for ten minutes: 6,100 of them sent requests within the last minute.
     for (let key = 0; key < 60_000; key++) limiter.check(`k${key}`, 'intel', key * 10);

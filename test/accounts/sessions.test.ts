@@ -34,7 +34,7 @@ interface Asked {
   readonly headers?: Record<string, string>;
 }
 
-describe.each(['uws', 'node'] as const)('people over HTTP on %s', (backend) => {
+describe.each(['uws', 'node'] as const)('users over HTTP on %s', (backend) => {
   let world: World;
   const accounts: { id: string; cookie: string; keyId: string; apiKey: string }[] = [];
 
@@ -77,7 +77,7 @@ describe.each(['uws', 'node'] as const)('people over HTTP on %s', (backend) => {
   const ann = () => accounts[ANN]!;
   const bob = () => accounts[BOB]!;
 
-  it('a login gives a cookie that no script and no other site can use, and Secure behind TLS', async () => {
+  it('sets a cookie at login that scripts and other sites cannot use, Secure behind TLS', async () => {
     const plain = await login('ann@example.org');
     expect(plain.body.data).toMatchObject({
       account: { id: ann().id, email: 'ann@example.org', plan: 'FREE' },
@@ -97,7 +97,7 @@ describe.each(['uws', 'node'] as const)('people over HTTP on %s', (backend) => {
     expect((await ask('GET', '/auth/session', { cookie: secure.cookie })).status).toBe(200);
   });
 
-  it('a wrong password is 401, registration is closed, and neither gives a cookie', async () => {
+  it('rejects a wrong password and a closed registration without a cookie', async () => {
     const wrong = await ask('POST', '/auth/login', { body: { email: 'ann@example.org', password: 'wrong' } });
     expect([wrong.status, wrong.cookie]).toEqual([401, '']);
     const closed = await ask('POST', '/auth/register', {
@@ -106,7 +106,7 @@ describe.each(['uws', 'node'] as const)('people over HTTP on %s', (backend) => {
     expect([closed.status, closed.cookie]).toEqual([403, '']);
   });
 
-  it('a change is taken from a page of this host only', async () => {
+  it('accepts a change only from a page of this host', async () => {
     const { cookie } = ann();
     const port = new URL(world.url).port;
     for (const origin of [
@@ -125,7 +125,7 @@ describe.each(['uws', 'node'] as const)('people over HTTP on %s', (backend) => {
     expect(world.access.keys.list(ann().id)).toHaveLength(1);
   });
 
-  it('keys are listed and revoked with a session alone; a key does not do', async () => {
+  it('lists and revokes keys only with a session, not with a key', async () => {
     const { apiKey, keyId } = ann();
     expect((await ask('GET', '/keys', { key: apiKey })).status).toBe(401);
     expect((await ask('DELETE', `/keys/${keyId}`, { key: apiKey })).status).toBe(401);
@@ -144,7 +144,7 @@ describe.each(['uws', 'node'] as const)('people over HTTP on %s', (backend) => {
     expect(JSON.stringify(listed.body)).not.toContain(apiKey);
   });
 
-  it('a key cannot grant what it lacks, and hands on its own limits', async () => {
+  it('creates keys with at most the permissions and the limits of the calling key', async () => {
     const record = await world.access.keys.create({
       name: 'narrow',
       accountId: bob().id,
@@ -172,7 +172,7 @@ describe.each(['uws', 'node'] as const)('people over HTTP on %s', (backend) => {
     expect(given.body.data.key.permissions).toEqual(['entity', 'oracle']);
   });
 
-  it('a toggle and a revocation count at the next request; a revoked key stays revoked', async () => {
+  it('applies a permission change and a revocation at the next request, permanently', async () => {
     const { cookie } = bob();
     const made = await ask('POST', '/keys', { cookie, body: { name: 'short-lived' } });
     const { apiKey } = made.body.data;
@@ -192,7 +192,7 @@ describe.each(['uws', 'node'] as const)('people over HTTP on %s', (backend) => {
   const withId = ROUTES.filter(({ path }) => path.includes('{id}') && !/^\/(monitoring|jobs)\//.test(path));
 
   it.each(withId.map((route) => [`${route.method} ${route.path}`, route] as const))(
-    '%s with an id of another account is 404, and nothing changes',
+    '%s with an id of another account returns 404 and changes nothing',
     async (_name, route) => {
       const path = route.path.replace('{id}', bob().keyId).replace(/\{\w+\}/g, 'x');
       const before = JSON.stringify([world.access.keys.list(bob().id), world.access.audit().newest(1)]);
@@ -213,7 +213,7 @@ describe.each(['uws', 'node'] as const)('people over HTTP on %s', (backend) => {
     },
   );
 
-  it('a 401 comes before any body is read', async () => {
+  it('returns 401 before it reads a body', async () => {
     const { connect } = await import('node:net');
     const answer = await new Promise<string>((resolve, reject) => {
       const socket = connect(world.port, '127.0.0.1', () =>
@@ -230,11 +230,11 @@ describe.each(['uws', 'node'] as const)('people over HTTP on %s', (backend) => {
     expect(answer).toMatch(/^HTTP\/1\.1 401 /);
   });
 
-  it('without a secret there is no webhook', async () => {
+  it('has no webhook without a secret', async () => {
     expect((await ask('POST', '/payments/stripe', { body: { id: 'evt_1' } })).status).toBe(404);
   });
 
-  it('twenty requests a minute and account, with the headers of a limit', async () => {
+  it('limits an account to twenty requests a minute, with rate limit headers', async () => {
     const { cookie } = await login('bob@example.org');
     let last = await ask('GET', '/auth/session', { cookie });
     expect(last.headers.get('x-ratelimit-limit')).toBe('20');
@@ -246,7 +246,7 @@ describe.each(['uws', 'node'] as const)('people over HTTP on %s', (backend) => {
 });
 
 describe('the webhook over HTTP', () => {
-  it('books what is signed, and refuses the same bytes changed', async () => {
+  it('books a signed event, and rejects changed bytes', async () => {
     const { createAccess } = await import('../../src/accounts/access.ts');
     const { createHttpApp } = await import('../../src/http/http-app.ts');
     const folder = tempFolder();
@@ -302,8 +302,8 @@ describe('the webhook over HTTP', () => {
   });
 });
 
-describe('a store of keys from before the index by account', () => {
-  it('gets it when it is opened', async () => {
+describe('a key store without the index by account', () => {
+  it('is indexed when it is opened', async () => {
     const folder = tempFolder();
     const path = `${folder.path}/keys.mdb`;
     const deps = { clock: systemClock, random: systemRandom, log: silentLogger };

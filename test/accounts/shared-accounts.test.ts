@@ -107,7 +107,7 @@ describe.skipIf(!hasRedis)('two nodes', () => {
     await server.stop();
   });
 
-  it('a key made on one is good on the other, and revoked on one is refused on the other within a second', async () => {
+  it('accept a key created on the other, and reject a key revoked there within a second', async () => {
     const { record, apiKey } = await near.keys.create({ name: 'k' });
     await until(() => far.keys.verify(apiKey) !== null);
     const generation = far.keys.generation();
@@ -116,7 +116,7 @@ describe.skipIf(!hasRedis)('two nodes', () => {
     expect(far.keys.generation()).not.toBe(generation);
   });
 
-  it('a session begun on one is known on the other, and ended on one it is over on the other', async () => {
+  it('share the start and the end of a session', async () => {
     expect(await near.people.add(ANN)).toBe(true);
     expect(await far.people.add({ ...ANN, id: 'acc_2' })).toBe(false);
     const first = await far.people.begin(ANN, DAY_MS);
@@ -128,7 +128,7 @@ describe.skipIf(!hasRedis)('two nodes', () => {
     expect(await msGood(() => far.people.session(second.token) !== null)).toBeLessThan(1_000);
   });
 
-  it('a token is used up once, whichever nodes are asked at the same time', async () => {
+  it('redeem a token once, also concurrently', async () => {
     await near.people.add(ANN);
     const token = await near.people.issue(ANN.id, 'reset', DAY_MS);
     const redeemed = await Promise.all([near, far].map((node) => node.people.redeem(token, 'reset')));
@@ -136,7 +136,7 @@ describe.skipIf(!hasRedis)('two nodes', () => {
   });
 
   it.each(['cut', 'hold'] as const)(
-    'a node that is cut off (%s) answers for no key and no session, says 503, and goes on when it is back',
+    'reject keys and sessions with 503 while cut off (%s), and recover afterwards',
     async (fault) => {
       await near.people.add(ANN);
       const { record, apiKey } = await near.keys.create({ name: 'k' });

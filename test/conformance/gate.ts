@@ -1,6 +1,6 @@
 /** The behaviour that every gate shares. The test of each implementation runs it. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Asked, Gate } from '../../src/accounts/gate.ts';
+import type { Gate, GateRequest } from '../../src/accounts/gate.ts';
 import type { Ledger } from '../../src/accounts/ledger.ts';
 import type { QuotaMeter } from '../../src/accounts/quota.ts';
 import { chargeOf } from './ledger.ts';
@@ -25,20 +25,21 @@ export function gateConformance(name: string, makeWorld: () => Promise<GateWorld
       await world.dispose();
     });
 
-    const all: Asked = {
+    const all: GateRequest = {
       rate: { subject: 'key', rateClass: 'intel' },
       accountId: 'a',
       slot: null,
       quota: { meter: 'intel', units: 2 },
       credits: 4,
     };
-    const admit = async (asked: Partial<Asked> = {}) => world.gate.admit({ ...all, ...asked }, world.now);
+    const admit = async (asked: Partial<GateRequest> = {}) =>
+      world.gate.admit({ ...all, ...asked }, world.now);
 
     it('counts a request, and takes its quota and its credits', async () => {
       const admission = await admit();
       expect(admission).toMatchObject({
         rate: { allowed: true, limit: 3, remaining: 2 },
-        kept: null,
+        storedAnswer: null,
         quota: { ok: true, limit: 5, remaining: 3 },
         reservation: { accountId: 'a', amount: 4 },
         refused: null,
@@ -49,7 +50,7 @@ export function gateConformance(name: string, makeWorld: () => Promise<GateWorld
     it('takes nothing that is not asked for', async () => {
       expect(await admit({ rate: null, quota: null, credits: null })).toEqual({
         rate: null,
-        kept: null,
+        storedAnswer: null,
         quota: null,
         reservation: null,
         refused: null,
@@ -124,8 +125,8 @@ export function gateConformance(name: string, makeWorld: () => Promise<GateWorld
       );
       const second = await admit({ slot });
       expect(second).toMatchObject({ quota: null, reservation: null, refused: null, rate: { remaining: 1 } });
-      expect(Buffer.from(second.kept?.body ?? []).toString()).toBe('answer');
-      expect(Buffer.from(second.kept?.bodyHash ?? [])).toEqual(Buffer.from(bodyHash));
+      expect(Buffer.from(second.storedAnswer?.body ?? []).toString()).toBe('answer');
+      expect(Buffer.from(second.storedAnswer?.bodyHash ?? [])).toEqual(Buffer.from(bodyHash));
       expect(await world.ledger.balance('a')).toMatchObject({ balance: 6, held: 0 });
       expect(await world.quota.used('a', 'intel')).toBe(2);
     });

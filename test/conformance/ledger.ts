@@ -98,7 +98,7 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
     it('a reservation holds credits, and released ones can be spent again', async () => {
       const all = await ledger.reserve('a', 10);
       expect(await ledger.balance('a')).toMatchObject({ balance: 10, held: 10 });
-      await expect(reserving(ledger, 'a', 1)).rejects.toThrow('10 more held by requests that run now');
+      await expect(reserving(ledger, 'a', 1)).rejects.toThrow('10 more reserved by running requests');
       ledger.release(all);
       ledger.release(all);
       expect((await ledger.balance('a')).held).toBe(0);
@@ -108,7 +108,7 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
 
     it('an ended reservation cannot be committed, nor one for more than it holds', async () => {
       const reservation = await ledger.reserve('a', 1);
-      await expect(ledger.commit(reservation, chargeOf(2))).rejects.toThrow('at most what was reserved');
+      await expect(ledger.commit(reservation, chargeOf(2))).rejects.toThrow('exceeds the reserved credits');
       ledger.release(reservation);
       await expect(ledger.commit(reservation, chargeOf(1))).rejects.toThrow('ended');
       expect((await ledger.balance('a')).balance).toBe(10);
@@ -151,7 +151,7 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
       expect(await ledger.balance('a')).toMatchObject({ balance: 5, free: 0, granted: 0, bought: 5 });
       await expect(settle(6, 'job:2')).rejects.toMatchObject({ code: 'CREDITS_EXHAUSTED' });
       const hold = await ledger.reserve('a', 2);
-      await expect(settle(4, 'job:2')).rejects.toThrow('2 more held');
+      await expect(settle(4, 'job:2')).rejects.toThrow('2 more reserved');
       ledger.release(hold);
       expect(await settle(5, 'job:2')).toBe(-5);
       await ledger.close();
@@ -178,11 +178,11 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
     it('says what ran out, when it renews and who can help', async () => {
       await charge(ledger, 'a', 10);
       await expect(reserving(ledger, 'a', 1)).rejects.toThrow(
-        "The operation costs 1 credit, and the account 'a' has 0 left. 10 credits for free come at 2026-12-01T00:00:00.000Z; an operator can grant credits at once with: assay credits grant a <credits>.",
+        "Insufficient credits: this operation costs 1 credit, and account 'a' has 0 available. 10 free credits will be added at 2026-12-01T00:00:00.000Z. An operator can grant credits with: assay credits grant a <credits>.",
       );
       world.freeCredits = 0;
       await expect(reserving(ledger, 'a', 5)).rejects.toThrow(
-        "The operation costs 5 credits, and the account 'a' has 0 left. An operator can grant credits at once with: assay credits grant a <credits>.",
+        "Insufficient credits: this operation costs 5 credits, and account 'a' has 0 available. An operator can grant credits with: assay credits grant a <credits>.",
       );
     });
 
@@ -213,9 +213,9 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
       world.now = DECEMBER;
       await charge(ledger, 'a', 10);
       world.now = DECEMBER - 1;
-      await expect(reserving(ledger, 'a', 1)).rejects.toThrow('0 left');
+      await expect(reserving(ledger, 'a', 1)).rejects.toThrow('0 available');
       world.now = DECEMBER + 5;
-      await expect(reserving(ledger, 'a', 1)).rejects.toThrow('0 left');
+      await expect(reserving(ledger, 'a', 1)).rejects.toThrow('0 available');
       expect((await ledger.balance('a')).balance).toBe(0);
     });
 
@@ -291,7 +291,7 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
       await expect(adjust(-11)).rejects.toThrow('at least -10');
       expect((await adjust(-3)).entry.balance).toBe(7);
       expect((await adjust(-20, true)).entry.balance).toBe(-13);
-      await expect(reserving(ledger, 'a', 1)).rejects.toThrow('0 left');
+      await expect(reserving(ledger, 'a', 1)).rejects.toThrow('0 available');
     });
 
     it('pages through the history, newest first, each entry once', async () => {
@@ -429,7 +429,7 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
             const state = of(account);
             const fits = state.balance - heldBy(account) >= amount;
             if (kind === 'charge') {
-              if (!fits) await expect(reserving(ledger, account, amount)).rejects.toThrow('left');
+              if (!fits) await expect(reserving(ledger, account, amount)).rejects.toThrow('available');
               else {
                 const done = await ledger.commit(await ledger.reserve(account, amount), chargeOf(amount));
                 const free = Math.min(state.free, amount);

@@ -42,7 +42,7 @@ export function quotaConformance(name: string, makeWorld: () => Promise<QuotaWor
       const refused = await meter.take('a', 'intel', 1);
       expect(refused).toMatchObject({ ok: false, remaining: 0 });
       expect(quotaExhausted(refused, 'intel', 1).message).toBe(
-        'The monthly intel quota of 1000 addresses leaves 0, and this request needs 1. It renews at 2026-12-01T00:00:00.000Z.',
+        'Monthly intel quota exceeded: 0 of 1000 addresses left, and this request needs 1. The quota renews at 2026-12-01T00:00:00.000Z.',
       );
       expect((await meter.take('a', 'oracle', 1)).remaining).toBe(999);
       expect((await meter.take('b', 'intel', 1)).remaining).toBe(999);

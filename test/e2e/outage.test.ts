@@ -75,7 +75,7 @@ describe.skipIf(!hasRedis)(
       expect(linesWith('a request failed')).toBe(0);
       expect(linesWith('Replicas of Redis are missing')).toBe(1);
       expect(linesWith('The replicas of Redis are there again')).toBe(1);
-      expect(linesWith('ledger: a charge is not undone yet')).toBeLessThanOrEqual(1);
+      expect(linesWith('ledger: charge not undone yet')).toBeLessThanOrEqual(1);
     });
   },
 );

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Admission, Asked } from '../../src/accounts/gate.ts';
+import type { Admission, GateRequest } from '../../src/accounts/gate.ts';
 import { AssayError, ERRORS } from '../../src/base/errors.ts';
 import { LIMITS } from '../../src/base/limits.ts';
 import type { Logger } from '../../src/base/log.ts';
@@ -431,7 +431,7 @@ describe('the way of a request', () => {
     const said: string[] = [];
     const time = { ms: 0 };
     const admission: { next: Partial<Admission> | Error } = { next: {} };
-    const asked: Asked[] = [];
+    const asked: GateRequest[] = [];
     const note =
       (level: string) =>
       (_fields: object, text: string): void =>
@@ -442,13 +442,13 @@ describe('the way of a request', () => {
         refuses: () => null,
         uncount: (subject: string, rateClass: string, second: number) =>
           void said.push(`uncount ${subject} ${rateClass} ${second}`),
-        admit(wants: Asked) {
+        admit(wants: GateRequest) {
           asked.push(wants);
           if (admission.next instanceof Error) throw admission.next;
           const units = wants.quota?.units ?? 0;
           const reservation = wants.credits === null ? null : { credits: wants.credits };
           const quota = units === 0 ? null : { units };
-          return { rate: RATE, kept: null, quota, reservation, refused: null, ...admission.next };
+          return { rate: RATE, storedAnswer: null, quota, reservation, refused: null, ...admission.next };
         },
       },
       quota: {
@@ -695,7 +695,7 @@ describe('the way of a request', () => {
     const work: Work = { kind: 'task', answer: async () => Buffer.from('{}') };
     const { hashBody } = await import('../../src/accounts/idempotency.ts');
     admission.next = {
-      kept: { body: Buffer.from('"kept"'), bodyHash: hashBody(Buffer.from(body)) } as never,
+      storedAnswer: { body: Buffer.from('"kept"'), bodyHash: hashBody(Buffer.from(body)) } as never,
     };
     const headers = { 'idempotency-key': 'k' };
     const [kept] = await send(screen, work, { body, headers });
@@ -705,7 +705,7 @@ describe('the way of a request', () => {
       [],
     ]);
     const [other] = await send(screen, work, { body: `${body} `, headers });
-    expect([other?.status, other?.body.includes('another body')]).toEqual([400, true]);
+    expect([other?.status, other?.body.includes('different request body')]).toEqual([400, true]);
     // A response that no reservation pays for is not sent.
     admission.next = { reservation: null };
     const [unpaid] = await send(screen, work, { body });

@@ -52,14 +52,14 @@ local account = ARGV[3]
 local function whole(number) return string.format('%.0f', number) end
 local function numbered(position) return tonumber(ARGV[position]) end
 
--- Milliseconds of the server's own clock, unless the caller brings the time.
+-- Milliseconds since the epoch, by the server's clock unless the caller passes a time.
 local now = numbered(2)
 if not now then
   local time = redis.call('TIME')
   now = time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
--- The UTC calendar month, counted from year 0 (days to civil: Howard Hinnant, chrono-Compatible Low-Level Date Algorithms).
+-- Returns the UTC calendar month, counted from year 0 (civil_from_days: Howard Hinnant, chrono-Compatible Low-Level Date Algorithms).
 local function monthOf(ms)
   local days = math.floor(ms / 86400000) + 719468
   local era = math.floor(days / 146097)
@@ -72,7 +72,7 @@ local function monthOf(ms)
   return year * 12 + fromMarch + 2
 end
 
--- Entries: as encodeEntry and decodeEntry of ledger-entry.ts, spend and monthTurn of credits.ts.
+-- Entries. The functions mirror encodeEntry and decodeEntry of ledger-entry.ts, spend and monthTurn of credits.ts.
 local FORMAT = '<ddddddddddddddI4BBH'
 local SCREENING, GRANT, EXPIRY, REFUND = 0, 3, 4, 5
 
@@ -87,7 +87,7 @@ local function decode(id, bytes, nonce)
     bytes = bytes, nonce = nonce,
   }
 end
--- A row of the stream: its id, and its fields e (the entry) and n (who asked for it).
+-- Decodes a row of the stream: its id, and its fields e (the entry) and n (the nonce of the step that wrote it).
 local function decodeRow(row) return decode(row[1], row[2][2], row[2][4]) end
 
 local NOTHING = {
@@ -124,7 +124,7 @@ local function spend(last, amount)
   return {balance = last.balance - amount, free = last.free - fromFree, granted = last.granted - fromGranted, month = last.month}
 end
 
--- What the turn of a month brings: steps that are booked by settleMonth, and only counted by due.
+-- Applies the entries of a month change with step: settleMonth books them, due only computes the state after them.
 local function monthTurn(last, freeCredits, step)
   local month = monthOf(now)
   if month <= last.month then return last end
@@ -144,7 +144,7 @@ local function due(last, freeCredits)
   return monthTurn(last, freeCredits, function(_, _, _, after) return after end)
 end
 
--- Holds: members are nonce:amount, scored by when they end; their sum stands in the state.
+-- Holds: each member is nonce:amount, its score is its expiry; the sum of all amounts is in the state.
 local function drop(member)
   if redis.call('ZREM', HOLDS, member) == 0 then return false end
   redis.call('HINCRBY', STATE, 'held', '-' .. string.match(member, '%d+$'))
@@ -161,14 +161,14 @@ local function held()
   return sum
 end
 
--- Answers kept for an Idempotency-Key; also where the clock went back since.
+-- Returns the response stored for an Idempotency-Key, unless it has expired. If the clock has moved backwards, it is still returned.
 local function keptAnswer(lifetime)
   local kept = redis.call('HMGET', KEPT, 't', 'h', 'b', 'n', 's', 'r')
   if not kept[1] or now - tonumber(kept[1]) >= lifetime then return nil end
   return {hash = kept[2], body = kept[3], nonce = kept[4], sequence = tonumber(kept[5]), remaining = tonumber(kept[6])}
 end
 
--- The entry of a charge that was asked for by a nonce, made no earlier than a minute before a time.
+-- Returns the charge that the step with this nonce wrote, searching back to a minute before a time.
 local function chargeOf(nonce, since)
   local to = '+'
   while true do
@@ -183,13 +183,13 @@ local function chargeOf(nonce, since)
   end
 end
 
--- The last minute of one key and class: requests by second, as rate-limit.ts counts them.
+-- Decides and counts a request in the last minute of one key and class: counters by second, as in rate-limit.ts.
 local function window(at, limit, counts)
   local second = math.floor(at / 1000)
   local fields = redis.call('HGETALL', RATE)
   local newest = second
   for position = 1, #fields, 2 do newest = math.max(newest, tonumber(fields[position])) end
-  -- A clock that was set back by more than the window would shut the key out until it is there again.
+  -- If the clock was set back by more than the window, the old counters would reject the key until their time: delete them.
   if newest - second > 61 then
     redis.call('DEL', RATE)
     fields = {}
@@ -224,7 +224,7 @@ local function window(at, limit, counts)
   return {allowed and 1 or 0, total, freeing + 61, newest}
 end
 
--- Units taken of a meter this month. A clock that steps back over the turn of a month does not bring the old one back.
+-- Returns the month and the units taken of a meter in it. If the clock moves back to an earlier month, the stored month stays.
 local function taken(meter)
   local month = monthOf(now)
   local stored = redis.call('HMGET', STATE, 'month', meter)
@@ -244,10 +244,10 @@ local function referenceAt(position) return ARGV[position] ~= '' and ARGV[positi
 
 local operations = {}
 
--- rateNow, rateLimit, idempotencyMs, meter, units, quotaLimit, credits, nonce, holdMs, freeCredits, deadline; '' is not asked for
+-- rateNow, rateLimit, idempotencyMs, meter, units, quotaLimit, credits, nonce, holdMs, freeCredits, deadline; the part of an empty argument is skipped
 function operations.admit()
   local rate = {0, 0, 0, 0}
-  -- A step that comes when its client was told of an error does nothing.
+  -- After the deadline the client has received an error, so the step does nothing.
   local deadline = tonumber(ARGV[14] or '')
   if deadline and now > deadline then return {OUTCOME.expired, now, rate, 0, 0, 0, 0, '', ''} end
   if ARGV[5] ~= '' then
@@ -269,7 +269,7 @@ function operations.admit()
     balance, holding = due(head(), numbered(13)).balance, held()
     if credits > 0 then
       local member = ARGV[11] .. ':' .. ARGV[10]
-      -- A step that is repeated holds once; one that comes when its node has given it up, not at all.
+      -- A repeated step holds credits once. If the node has already released the step (its mark exists), it holds nothing.
       if not redis.call('ZSCORE', HOLDS, member) then
         if balance - holding < credits or redis.call('EXISTS', MARK) == 1 then return {OUTCOME.creditsExhausted, now, rate, month, units, balance, holding, '', ''} end
         redis.call('ZADD', HOLDS, whole(now + numbered(12)), member)
@@ -284,7 +284,7 @@ function operations.admit()
   return {OUTCOME.done, now, rate, month, units, balance, holding, '', ''}
 end
 
--- nonce, held, amount, kind, has reference, reference, freeCredits, since, idempotencyMs, body hash, parts of the answer
+-- nonce, held, amount, kind, has reference, reference, freeCredits, since, idempotencyMs, body hash, parts of the response
 function operations.commit()
   local nonce, holding, amount, freeCredits = ARGV[4], ARGV[5], numbered(6), numbered(10)
   if ARGV[12] ~= '' then
@@ -297,7 +297,7 @@ function operations.commit()
       return {OUTCOME.kept, now, due(head(), freeCredits).balance, kept.body, {}}
     end
   end
-  -- A hold that is gone ended, was given back because nobody knew what became of the charge, or this is a step that is repeated.
+  -- If the hold is missing, it has expired, or the node has released it because the outcome was unknown, or this step is repeated.
   if holding ~= '0' and not drop(nonce .. ':' .. holding) then
     if redis.call('EXISTS', MARK) == 1 then return {OUTCOME.voided, now} end
     local before = chargeOf(nonce, numbered(11))
@@ -308,7 +308,7 @@ function operations.commit()
   local remaining, entry = last.balance - amount, nil
   if amount > 0 then entry = append(last, numbered(7), -amount, spend(last, amount), referenceAt(8), nonce) end
   if ARGV[12] ~= '' then
-    -- The answer came in parts: between them stands what remains, which nobody knows but here.
+    -- Join the parts of the response with the remaining balance, which is known only here.
     local body = table.concat(ARGV, whole(remaining), 14)
     redis.call('HSET', KEPT, 't', whole(now), 'h', ARGV[13], 'b', body, 'n', nonce, 's', whole(entry and entry.sequence or 0), 'r', whole(remaining))
     redis.call('PEXPIRE', KEPT, ARGV[12])
@@ -316,19 +316,19 @@ function operations.commit()
   return {OUTCOME.done, now, remaining, '', entry and shown(entry) or {}}
 end
 
--- nonce, held, how long to refuse what may still be on its way
+-- nonce, held, lifetime in ms of the mark that voids a delayed step
 function operations.release()
   if ARGV[6] ~= '' then redis.call('SET', MARK, '1', 'PX', ARGV[6]) end
   return {drop(ARGV[4] .. ':' .. ARGV[5]) and OUTCOME.done or OUTCOME.unknown}
 end
 
-local function giveBack(charge, freeCredits, nonce)
+local function refundCharge(charge, freeCredits, nonce)
   local event = 'refund:' .. whole(charge.sequence)
   local before = redis.call('HGET', EVENTS, event)
   if before then return entryAt(tonumber(before)) end
   local last = settleMonth(head(), freeCredits, nonce)
   local earlier = charge.before > 0 and entryAt(charge.before) or NOTHING
-  -- Free credits come back as free ones, also in a later month: they end with it.
+  -- Free credits are returned as free ones, even in a later month: they expire with that month.
   local after = {
     balance = last.balance - charge.amount,
     free = last.free + math.max(0, earlier.free - charge.free),
@@ -340,13 +340,13 @@ local function giveBack(charge, freeCredits, nonce)
   return entry
 end
 
--- nonce, held, freeCredits, since, nonce of the undoing, how long to refuse
+-- nonce, held, freeCredits, since, nonce of the refund, lifetime in ms of the mark
 function operations.undo()
   if ARGV[5] ~= '0' then drop(ARGV[4] .. ':' .. ARGV[5]) end
   redis.call('SET', MARK, '1', 'PX', ARGV[9])
   local charge = chargeOf(ARGV[4], numbered(7))
   if not charge then return {OUTCOME.unknown} end
-  giveBack(charge, numbered(6), ARGV[8])
+  refundCharge(charge, numbered(6), ARGV[8])
   return {OUTCOME.done}
 end
 
@@ -354,10 +354,10 @@ end
 function operations.refund()
   local charge = entryAt(numbered(5))
   if not charge or charge.nonce ~= ARGV[6] or charge.kind > 1 then return {OUTCOME.unknown} end
-  return {OUTCOME.done, shown(giveBack(charge, numbered(7), ARGV[4]))}
+  return {OUTCOME.done, shown(refundCharge(charge, numbered(7), ARGV[4]))}
 end
 
--- nonce, kind, amount, has reference, reference, freeCredits, event, mayOwe, how long to know the nonce
+-- nonce, kind, amount, has reference, reference, freeCredits, event, mayOwe, lifetime in ms of the mark of the nonce
 function operations.book()
   local amount = numbered(6)
   local before = ARGV[10] ~= '' and redis.call('HGET', EVENTS, 'book:' .. ARGV[10]) or redis.call('GET', MARK)
@@ -401,7 +401,7 @@ function operations.settle()
   if missing > 0 then
     after = spend(last, missing)
   else
-    -- Bought credits come back first, free ones last: what would end with the month is taken as spent.
+    -- Bought credits are returned first, free ones last: credits that would expire with the month count as spent.
     local back = -missing
     local free = math.max(0, back - (cost[1] - cost[2]))
     local granted = math.min(cost[3], math.max(0, back - (cost[1] - cost[2] - cost[3])))
@@ -421,7 +421,7 @@ function operations.balance()
   return standing(head(), numbered(4))
 end
 
--- nonce, freeCredits, limit, sequence of the cursor, its nonce, days
+-- nonce, freeCredits, limit, sequence of the cursor, nonce of the cursor, maximum number of days
 function operations.usage()
   local last = settleMonth(head(), numbered(5), ARGV[4])
   local to = '+'
@@ -440,7 +440,7 @@ function operations.usage()
   return {OUTCOME.done, standing(last, numbered(5)), history, days}
 end
 
--- the second that counts one request too many
+-- second in which the request was counted
 function operations.uncount()
   if tonumber(redis.call('HGET', RATE, ARGV[4]) or '0') > 0 then redis.call('HINCRBY', RATE, ARGV[4], -1) end
   return {OUTCOME.done, now}
@@ -466,7 +466,7 @@ function operations.give()
   return {OUTCOME.done}
 end
 
--- meter, units, limit, how long to know the event
+-- meter, units, limit, lifetime in ms of the event
 function operations.settleUnits()
   local month, units = taken(ARGV[4])
   local event = redis.call('HMGET', MARK, 'month', 'units')
@@ -496,7 +496,7 @@ function operations.kept()
   return {OUTCOME.done, kept.hash, kept.body}
 end
 
--- A write, behind which replicas can be waited for.
+-- A write without effect, so that the caller can wait for replicas.
 function operations.confirm()
   redis.call('HINCRBY', STATE, 'held', 0)
   return {OUTCOME.done}

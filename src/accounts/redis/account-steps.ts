@@ -13,7 +13,7 @@ export type Reply = readonly (number | Buffer | Reply)[];
 type Argument = string | number | Uint8Array | null;
 
 /** Names of the keys of a step, in addition to the account's log, state, holds and events. */
-export interface Touched {
+export interface StepKeys {
   /** Slot of a stored response, 32 bytes. */
   readonly slot?: Uint8Array;
   /** Expiring record of one step or event. */
@@ -38,7 +38,7 @@ export interface AccountSteps {
     operation: AccountOperation,
     accountId: string,
     args: readonly Argument[],
-    touched?: Touched,
+    keys?: StepKeys,
   ): Promise<Reply>;
   /** Like `run`, but resolves only after the required number of replicas has the writes. */
   runSafely: AccountSteps['run'];
@@ -146,6 +146,6 @@ export const shownAccountEntry = (entry: AccountEntry): LedgerEntry => ({
 
 /** Parses an entry id; returns null if the text is not an id. */
 export function entryNamed(id: string): { readonly sequence: number; readonly nonce: string } | null {
-  const found = ENTRY_ID.exec(id);
-  return found === null ? null : { sequence: Number(found[1]), nonce: found[2] ?? '' };
+  const match = ENTRY_ID.exec(id);
+  return match === null ? null : { sequence: Number(match[1]), nonce: match[2] ?? '' };
 }

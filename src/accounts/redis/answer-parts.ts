@@ -7,11 +7,11 @@
  * Splits a response at its balance.
  *
  * @param answer - pure function that builds the response for a balance
- * @param stand - whole number that is written in place of the balance
+ * @param placeholder - whole number that is written in place of the balance
  */
-export function partsOf(answer: (remaining: number) => Uint8Array, stand: number): readonly Buffer[] {
-  const made = Buffer.from(answer(stand));
-  const mark = Buffer.from(String(stand));
+export function partsOf(answer: (remaining: number) => Uint8Array, placeholder: number): readonly Buffer[] {
+  const made = Buffer.from(answer(placeholder));
+  const mark = Buffer.from(String(placeholder));
   const parts: Buffer[] = [];
   let from = 0;
   for (let at = made.indexOf(mark); at >= 0; at = made.indexOf(mark, from)) {

@@ -53,6 +53,7 @@ export interface AccountsFillingOptions {
   readonly onProgress: (stage: 'entries' | 'check', done: number, total: number) => void;
 }
 
+type Script = ReturnType<RedisStore['script']>;
 type Pair = readonly [name: string, value: Buffer | string];
 
 /** Runs `work` for each item, several at a time. Rejects with the first error, after all have ended. */
@@ -99,31 +100,84 @@ const costBytes = (...numbers: readonly number[]): Buffer => {
  * @throws STORE_CORRUPT if Redis then holds other data, NOT_READY
  */
 export async function fillAccounts(
-  { file, sums, accountOf, signal, onProgress }: AccountsFillingOptions,
-  { redis, clock }: { readonly redis: RedisStore; readonly clock: Clock },
+  options: AccountsFillingOptions,
+  deps: { readonly redis: RedisStore; readonly clock: Clock },
 ): Promise<AccountsFilled> {
-  const fillLog = redis.script('fill_log', FILL_LOG, { safe: true });
-  const fillHash = redis.script('fill_hash', FILL_HASH, { safe: true });
+  return new AccountsFilling(options, deps).run();
+}
 
-  async function putLog(accountId: string, entries: readonly (readonly [number, Buffer])[]): Promise<void> {
+const corrupt = (difference: string): AssayError =>
+  new AssayError('STORE_CORRUPT', `Redis differs from the ledger: ${difference}.`);
+
+/** One filling: first the writes, then the checks. */
+class AccountsFilling {
+  readonly #options: AccountsFillingOptions;
+  readonly #redis: RedisStore;
+  readonly #clock: Clock;
+  readonly #fillLog: Script;
+  readonly #fillHash: Script;
+
+  constructor(
+    options: AccountsFillingOptions,
+    { redis, clock }: { readonly redis: RedisStore; readonly clock: Clock },
+  ) {
+    this.#options = options;
+    this.#redis = redis;
+    this.#clock = clock;
+    this.#fillLog = redis.script('fill_log', FILL_LOG, { safe: true });
+    this.#fillHash = redis.script('fill_hash', FILL_HASH, { safe: true });
+  }
+
+  async run(): Promise<AccountsFilled> {
+    const { file, sums } = this.#options;
+    const events = this.#eventsByAccount();
+    const states = this.#statesByAccount();
+    await this.#writeEntries();
+    await eachAtOnce(events, ([accountId, own]) => this.#putHash(accountId, 'events', [...own]));
+    await eachAtOnce(states, ([accountId, pairs]) => this.#putHash(accountId, 'state', pairs));
+    const quotaEvents = await this.#writeQuotaEvents();
+    const answers = await this.#writeAnswers();
+
+    const balance = await this.#checkEntries();
+    await eachAtOnce(events, ([accountId, own]) => this.#checkHash(accountId, 'events', [...own], true));
+    await eachAtOnce(states, ([accountId, pairs]) => this.#checkHash(accountId, 'state', pairs, false));
+    await this.#checkNoOthers();
+
+    return {
+      accounts: sums.size,
+      entries: file.last,
+      balance,
+      events: [...events.values()].reduce((sum, own) => sum + own.size, 0),
+      quotas: states.size,
+      quotaEvents,
+      ...answers,
+    };
+  }
+
+  async #putLog(accountId: string, entries: readonly (readonly [number, Buffer])[]): Promise<void> {
     for (const slice of slices(entries, ([, bytes]) => bytes.length)) {
-      signal.throwIfAborted();
-      await fillLog([redis.key(accountId, 'log')], slice.flat());
+      this.#options.signal.throwIfAborted();
+      await this.#fillLog([this.#redis.key(accountId, 'log')], slice.flat());
     }
   }
-  async function putHash(
+
+  async #putHash(
     accountId: string,
     name: string,
     pairs: readonly Pair[],
     livesMs: number | null = null,
   ): Promise<void> {
     for (const slice of slices(pairs, ([field, value]) => field.length + value.length)) {
-      signal.throwIfAborted();
-      await fillHash([redis.key(accountId, name)], [livesMs === null ? '' : livesMs, ...slice.flat()]);
+      this.#options.signal.throwIfAborted();
+      await this.#fillHash(
+        [this.#redis.key(accountId, name)],
+        [livesMs === null ? '' : livesMs, ...slice.flat()],
+      );
     }
   }
 
-  async function writeEntries(): Promise<void> {
+  async #writeEntries(): Promise<void> {
+    const { file, onProgress } = this.#options;
     let ahead = new Map<string, [number, Buffer][]>();
     let bytes = 0;
     for (let sequence = 1; sequence <= file.last; sequence++) {
@@ -134,14 +188,15 @@ export async function fillAccounts(
       ahead.set(accountId, own);
       bytes += entry.length;
       if (bytes < LIMITS.fillReadAheadBytes && sequence < file.last) continue;
-      await eachAtOnce(ahead, ([id, entries]) => putLog(id, entries));
+      await eachAtOnce(ahead, ([id, entries]) => this.#putLog(id, entries));
       onProgress('entries', sequence, file.last);
       [ahead, bytes] = [new Map(), 0];
     }
   }
 
   /** Returns the named events by account, with the names that the account steps use. */
-  function eventsByAccount(): ReadonlyMap<string, ReadonlyMap<string, Buffer | string>> {
+  #eventsByAccount(): ReadonlyMap<string, ReadonlyMap<string, Buffer | string>> {
+    const { file } = this.#options;
     const byAccount = new Map<string, Map<string, Buffer | string>>();
     const add = (accountId: string, name: string, value: Buffer | string): void => {
       const own = byAccount.get(accountId) ?? new Map<string, Buffer | string>();
@@ -159,9 +214,9 @@ export async function fillAccounts(
   }
 
   /** Returns months and units in the form of the account state. */
-  function statesByAccount(): ReadonlyMap<string, readonly Pair[]> {
+  #statesByAccount(): ReadonlyMap<string, readonly Pair[]> {
     const states = new Map<string, readonly Pair[]>();
-    for (const [accountId, meters] of file.quotas()) {
+    for (const [accountId, meters] of this.#options.file.quotas()) {
       const month = Math.max(...[...meters.values()].map((each) => each.month));
       const units = QUOTA_METERS.map((meter): Pair => [meter, String(meters.get(meter)?.units ?? 0)]);
       states.set(accountId, [['month', String(month)], ...units]);
@@ -169,7 +224,8 @@ export async function fillAccounts(
     return states;
   }
 
-  async function writeQuotaEvents(): Promise<number> {
+  async #writeQuotaEvents(): Promise<number> {
+    const { file, accountOf } = this.#options;
     let written = 0;
     await eachAtOnce(file.quotaEvents(), async ([name, { month, units }]) => {
       const accountId = accountOf(name);
@@ -179,16 +235,16 @@ export async function fillAccounts(
         ['month', String(month)],
         ['units', String(units)],
       ];
-      await putHash(accountId, `mark:units:${name}`, pairs, LIMITS.quotaEventMs);
+      await this.#putHash(accountId, `mark:units:${name}`, pairs, LIMITS.quotaEventMs);
     });
     return written;
   }
 
-  async function writeAnswers(): Promise<{ readonly answers: number; readonly answersLeft: number }> {
+  async #writeAnswers(): Promise<{ readonly answers: number; readonly answersLeft: number }> {
     const count = { answers: 0, answersLeft: 0 };
-    const now = clock.now();
-    await eachAtOnce(file.answers(), async ({ accountId, slot, keptAt, bodyHash, body }) => {
-      const livesMs = Math.min(LIMITS.idempotencyMs, Math.floor(keptAt + LIMITS.idempotencyMs - now));
+    const now = this.#clock.now();
+    await eachAtOnce(this.#options.file.answers(), async ({ accountId, slot, storedAt, bodyHash, body }) => {
+      const livesMs = Math.min(LIMITS.idempotencyMs, Math.floor(storedAt + LIMITS.idempotencyMs - now));
       if (livesMs <= 0) return;
       if (accountId === null) {
         count.answersLeft++;
@@ -196,7 +252,7 @@ export async function fillAccounts(
       }
       count.answers++;
       const pairs: readonly Pair[] = [
-        ['t', String(Math.floor(keptAt))],
+        ['t', String(Math.floor(storedAt))],
         ['h', Buffer.from(bodyHash)],
         ['b', Buffer.from(body)],
         // No step in Redis has this nonce, so every lookup counts as a repetition.
@@ -204,25 +260,45 @@ export async function fillAccounts(
         ['s', '0'],
         ['r', '0'],
       ];
-      await putHash(accountId, `kept:${slot.toString('hex')}`, pairs, livesMs);
+      await this.#putHash(accountId, `kept:${slot.toString('hex')}`, pairs, livesMs);
     });
     return count;
   }
 
-  const corrupt = (what: string): AssayError =>
-    new AssayError('STORE_CORRUPT', `Redis does not hold what the ledger has: ${what}.`);
+  /** Checks the entries of all accounts; returns the sum of their balances. */
+  async #checkEntries(): Promise<number> {
+    const { file, sums, onProgress } = this.#options;
+    let checked = 0;
+    let balance = 0;
+    await eachAtOnce(sums, async ([accountId, sum]) => {
+      await this.#checkAccount(accountId, sum);
+      balance += sum.head.balance;
+      checked += sum.entries;
+      onProgress('check', checked, file.last);
+    });
+    return balance;
+  }
+
+  /** Checks that Redis has no account that the ledger does not have. */
+  async #checkNoOthers(): Promise<void> {
+    const accounts = new Set<string>();
+    for await (const accountId of this.#redis.slotsWith('log')) accounts.add(accountId);
+    const other = [...accounts].find((accountId) => !this.#options.sums.has(accountId));
+    if (other !== undefined) throw corrupt(`account '${other}' is not in the ledger`);
+  }
 
   /** Checks that every entry of an account equals that of the file, and that its balance is their sum. */
-  async function checkAccount(accountId: string, expected: AccountSum): Promise<void> {
+  async #checkAccount(accountId: string, expected: AccountSum): Promise<void> {
+    const { file } = this.#options;
     let from = '-';
     let entries = 0;
     let sum = 0;
     let balance = 0;
     for (;;) {
-      signal.throwIfAborted();
-      const rows = (await redis.guard(
-        redis.connection.xrangeBuffer(
-          redis.key(accountId, 'log'),
+      this.#options.signal.throwIfAborted();
+      const rows = (await this.#redis.guard(
+        this.#redis.connection.xrangeBuffer(
+          this.#redis.key(accountId, 'log'),
           from,
           '+',
           'COUNT',
@@ -245,59 +321,26 @@ export async function fillAccounts(
       throw corrupt(`'${accountId}' has ${entries} of ${expected.entries} entries`);
     if (sum !== balance || sum !== expected.sum || balance !== expected.head.balance)
       throw corrupt(
-        `'${accountId}' has entries of ${sum} credits in all, a balance of ${balance}, and in the file ${expected.head.balance}`,
+        `the entries of '${accountId}' add up to ${sum} credits, its balance is ${balance}, and its balance in the file is ${expected.head.balance}`,
       );
   }
 
-  async function checkHash(
+  async #checkHash(
     accountId: string,
     name: string,
     expected: readonly Pair[],
     isAll: boolean,
   ): Promise<void> {
-    const key = redis.key(accountId, name);
-    if (isAll && (await redis.guard(redis.connection.hlen(key))) !== expected.length)
-      throw corrupt(`the ${name} of '${accountId}' are not as many`);
+    const key = this.#redis.key(accountId, name);
+    if (isAll && (await this.#redis.guard(this.#redis.connection.hlen(key))) !== expected.length)
+      throw corrupt(`the number of ${name} of '${accountId}' differs`);
     for (const slice of slices(expected, ([field, value]) => field.length + value.length)) {
-      const found = await redis.guard(
-        redis.connection.hmgetBuffer(key, ...slice.map(([field]) => Buffer.from(field))),
+      const found = await this.#redis.guard(
+        this.#redis.connection.hmgetBuffer(key, ...slice.map(([field]) => Buffer.from(field))),
       );
       for (const [at, [field, value]] of slice.entries())
         if (found[at]?.equals(Buffer.from(value)) !== true)
           throw corrupt(`${field} of the ${name} of '${accountId}' differs`);
     }
   }
-
-  const events = eventsByAccount();
-  const states = statesByAccount();
-  await writeEntries();
-  await eachAtOnce(events, ([accountId, own]) => putHash(accountId, 'events', [...own]));
-  await eachAtOnce(states, ([accountId, pairs]) => putHash(accountId, 'state', pairs));
-  const quotaEvents = await writeQuotaEvents();
-  const kept = await writeAnswers();
-
-  let checked = 0;
-  let balance = 0;
-  await eachAtOnce(sums, async ([accountId, sum]) => {
-    await checkAccount(accountId, sum);
-    balance += sum.head.balance;
-    checked += sum.entries;
-    onProgress('check', checked, file.last);
-  });
-  await eachAtOnce(events, ([accountId, own]) => checkHash(accountId, 'events', [...own], true));
-  await eachAtOnce(states, ([accountId, pairs]) => checkHash(accountId, 'state', pairs, false));
-  const found = new Set<string>();
-  for await (const accountId of redis.slotsWith('log')) found.add(accountId);
-  const strange = [...found].find((accountId) => !sums.has(accountId));
-  if (strange !== undefined) throw corrupt(`it has an account '${strange}' besides`);
-
-  return {
-    accounts: sums.size,
-    entries: file.last,
-    balance,
-    events: [...events.values()].reduce((sum, own) => sum + own.size, 0),
-    quotas: states.size,
-    quotaEvents,
-    ...kept,
-  };
 }

@@ -2,7 +2,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
-import type { Admission, Asked, Gate } from '../gate.ts';
+import type { Admission, Gate, GateRequest } from '../gate.ts';
 import type { QuotaMeterName } from '../plans.ts';
 import { quotaExhausted } from '../quota.ts';
 import { rateLimited } from '../rate-limit.ts';
@@ -24,7 +24,7 @@ export interface RedisGateDeps {
 
 type Step = { -readonly [Name in keyof Admission]: Admission[Name] };
 
-const NOTHING: Admission = { rate: null, kept: null, quota: null, reservation: null, refused: null };
+const NOTHING: Admission = { rate: null, storedAnswer: null, quota: null, reservation: null, refused: null };
 
 /** Creates a gate over accounts in Redis. */
 export function createRedisGate(deps: RedisGateDeps): Gate {
@@ -33,15 +33,21 @@ export function createRedisGate(deps: RedisGateDeps): Gate {
   let aheadMs: number | null = null;
 
   /** Converts the reply of the account to the results of the steps. */
-  function admission(asked: Asked, limit: number | null, nonce: string, reply: Reply, askedMs: number): Step {
-    const { rate, accountId, quota, credits } = asked;
+  function admission(
+    request: GateRequest,
+    limit: number | null,
+    nonce: string,
+    reply: Reply,
+    monotonicMs: number,
+  ): Step {
+    const { rate, accountId, quota, credits } = request;
     const [outcome, serverMs] = [numberAt(reply, 0), numberAt(reply, 1)];
     const step: Step = { ...NOTHING };
-    if (rate !== null)
-      step.rate = windows.decide({ ...rate, monotonicMs: askedMs }, listAt(reply, 2), serverMs);
+    if (rate !== null) step.rate = windows.decide({ ...rate, monotonicMs }, listAt(reply, 2), serverMs);
     if (outcome === OUTCOME.rateLimited && step.rate !== null) step.refused = rateLimited(step.rate);
-    if (outcome === OUTCOME.kept) step.kept = { bodyHash: bytesAt(reply, 7), body: bytesAt(reply, 8) };
-    if (step.refused !== null || step.kept !== null || accountId === null) return step;
+    if (outcome === OUTCOME.kept)
+      step.storedAnswer = { bodyHash: bytesAt(reply, 7), body: bytesAt(reply, 8) };
+    if (step.refused !== null || step.storedAnswer !== null || accountId === null) return step;
     if (quota !== null) {
       const ok = outcome !== OUTCOME.quotaExhausted;
       step.quota = quotaDecision(ok, limit, numberAt(reply, 3), numberAt(reply, 4));
@@ -51,7 +57,7 @@ export function createRedisGate(deps: RedisGateDeps): Gate {
     const [balance, holding] = [numberAt(reply, 5), numberAt(reply, 6)];
     if (outcome === OUTCOME.creditsExhausted)
       step.refused = ledger().shortage(accountId, credits, balance, holding, serverMs);
-    else step.reservation = ledger().held(accountId, credits, nonce, serverMs);
+    else step.reservation = ledger().addHold(accountId, credits, nonce, serverMs);
     return step;
   }
 
@@ -68,7 +74,7 @@ export function createRedisGate(deps: RedisGateDeps): Gate {
       aheadMs = numberAt(reply, 1) - clock.monotonic();
       if (numberAt(reply, 0) !== OUTCOME.expired) return reply;
     }
-    throw new AssayError('NOT_READY', 'Redis answered too late; nothing was done. Try again.', {
+    throw new AssayError('NOT_READY', 'Redis responded too late; nothing was charged. Retry the request.', {
       retryAfterSeconds: 1,
     });
   }
@@ -76,38 +82,38 @@ export function createRedisGate(deps: RedisGateDeps): Gate {
   return {
     uncount: (subject, rateClass, second) => windows.uncount(subject, rateClass, second),
     refuses: (subject, rateClass, monotonicMs) => windows.refuses(subject, rateClass, monotonicMs),
-    async admit(asked, monotonicMs) {
-      const { rate, accountId, slot, quota, credits } = asked;
+    async admit(request, monotonicMs) {
+      const { rate, accountId, slot, quota, credits } = request;
       const place = accountId ?? (rate === null ? null : windows.slotOf(rate.subject));
-      const isAsked = rate !== null || slot !== null || quota !== null || credits !== null;
-      if (place === null || !isAsked) return NOTHING;
+      const isNeeded = rate !== null || slot !== null || quota !== null || credits !== null;
+      if (place === null || !isNeeded) return NOTHING;
       const limit = quota === null ? null : quotaOf(place, quota.meter);
       const nonce = steps.nonce();
       const args = [
-        ...(rate === null ? [null, null] : windows.askedOf(rate.subject, rate.rateClass, monotonicMs)),
+        ...(rate === null ? [null, null] : windows.argumentsOf(rate.subject, rate.rateClass, monotonicMs)),
         slot === null ? null : LIMITS.idempotencyMs,
         ...(quota === null ? [null, null, null] : [quota.meter, quota.units, limit]),
         ...(credits === null
           ? [null, null, null, null]
           : [credits, nonce, LIMITS.ledgerHoldMs, freeCredits(place)]),
       ];
-      const touched = {
+      const keys = {
         ...(slot === null ? {} : { slot }),
         ...(credits === null ? {} : { mark: nonce }),
         ...(rate === null ? {} : { rate: windows.nameOf(rate.subject, rate.rateClass) }),
       };
       let reply: Reply;
       try {
-        reply = await inTime((deadlineMs) => steps.run('admit', place, [...args, deadlineMs], touched));
+        reply = await inTime((deadlineMs) => steps.run('admit', place, [...args, deadlineMs], keys));
         // The node that stored the response may not know whether enough replicas have it.
         if (numberAt(reply, 0) === OUTCOME.kept && steps.redis.replicas > 0)
           await steps.runSafely('confirm', place, []);
       } catch (error) {
         const isUnknown = error instanceof AssayError && error.code === 'NOT_READY';
-        if (credits !== null && isUnknown) ledger().forget(place, credits, nonce);
+        if (credits !== null && isUnknown) ledger().releaseUncertain(place, credits, nonce);
         throw error;
       }
-      return admission(asked, limit, nonce, reply, monotonicMs);
+      return admission(request, limit, nonce, reply, monotonicMs);
     },
   };
 }

@@ -41,7 +41,8 @@ export async function checkAccounts(
         entries++;
         try {
           const entry = decodeEntry(sequence, fields[1]);
-          const fault = entry.accountId !== accountId ? `is of '${entry.accountId}'` : faultOf(entry, head);
+          const fault =
+            entry.accountId !== accountId ? `belongs to '${entry.accountId}'` : faultOf(entry, head);
           if (fault !== null) report(`Entry ${entryId(sequence)} of '${accountId}' ${fault}.`);
           head = entry;
         } catch {
@@ -63,7 +64,7 @@ export async function checkAccounts(
     const [[, held], [, members]] = (await redis.guard(look)) as [[null, string | null], [null, string[]]];
     const sum = members.reduce((before, member) => before + Number(member.split(':')[1]), 0);
     if (Number(held ?? 0) !== sum)
-      report(`The account '${accountId}' counts ${held} credits as held, and its holds make ${sum}.`);
+      report(`Account '${accountId}' counts ${held} credits as held, but its holds add up to ${sum}.`);
   }
 
   let entries = 0;

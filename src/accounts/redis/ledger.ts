@@ -4,18 +4,23 @@
  * finds it; without one, it is undone as soon as Redis replies again.
  */
 import { isoTime } from '../../base/clock.ts';
-import { AssayError, messageOf } from '../../base/errors.ts';
+import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Logger } from '../../base/log.ts';
 import { creditsExhausted, LEDGER_TYPES, monthEnd, monthOf } from '../credits.ts';
 import { otherBody } from '../idempotency.ts';
 import type {
+  AnswerSlot,
   Balance,
+  Booking,
+  BookingResult,
   Charge,
-  Charged,
+  ChargeResult,
   Ledger,
   LedgerEntry,
+  LedgerReport,
   Reservation,
+  Settlement,
   StoredAnswer,
   UsagePage,
 } from '../ledger.ts';
@@ -35,6 +40,7 @@ import {
 } from './account-steps.ts';
 import { joined, partsOf } from './answer-parts.ts';
 import { checkAccounts } from './ledger-verify.ts';
+import { type Hold, PendingSteps } from './pending-steps.ts';
 
 export interface RedisLedgerDeps {
   readonly steps: AccountSteps;
@@ -46,34 +52,19 @@ export interface RedisLedgerDeps {
 /** The ledger, with the functions that the gate needs to reserve credits in its own step. */
 export interface RedisLedger extends Ledger {
   /** Registers a hold that the gate placed with a nonce, at the server's time. */
-  held(accountId: string, amount: number, nonce: string, serverMs: number): Reservation;
+  addHold(accountId: string, amount: number, nonce: string, serverMs: number): Reservation;
   /** Releases a hold that may or may not have been placed. */
-  forget(accountId: string, amount: number, nonce: string): void;
+  releaseUncertain(accountId: string, amount: number, nonce: string): void;
   /** Returns the 402 error of an account with `balance`, of which requests hold `holding`. */
   shortage(accountId: string, needed: number, balance: number, holding: number, serverMs: number): AssayError;
 }
-
-interface Hold {
-  readonly accountId: string;
-  readonly amount: number;
-  readonly nonce: string;
-  /** The server's time when the hold was placed. */
-  readonly since: number;
-}
-
-/** A step to run when Redis replies again. */
-interface Amends extends Hold {
-  readonly operation: 'undo' | 'release';
-}
-
-const AMENDS_PAUSE_MS = 500;
 
 /** Replaces an error that asks the client to try again. */
 function undecided(error: unknown): unknown {
   if (!(error instanceof AssayError) || error.code !== 'NOT_READY') return error;
   return new AssayError(
     'NOT_READY',
-    `Nobody knows whether the credits were booked; look at the entries of the account before you try again. ${error.message}`,
+    `It is unknown whether the credits were booked. Check the entries of the account before you retry. ${error.message}`,
     { cause: error },
   );
 }
@@ -86,19 +77,35 @@ const kindOf = (type: (typeof LEDGER_TYPES)[number]): number => LEDGER_TYPES.ind
 
 /** Creates the ledger over Redis. */
 export function createRedisLedger(deps: RedisLedgerDeps): RedisLedger {
-  const { steps, log, freeCredits } = deps;
+  return new LedgerOnRedis(deps);
+}
+
+/** Reservations of this process, and the steps that change accounts. */
+class LedgerOnRedis implements RedisLedger {
+  readonly #steps: AccountSteps;
+  readonly #freeCredits: (accountId: string) => number;
   /** Reservations of this process that have not ended. */
-  const holds = new Map<Reservation, Hold>();
-  const amends: Amends[] = [];
-  let amending: Promise<void> | null = null;
-  let closed = false;
+  readonly #holds = new Map<Reservation, Hold>();
+  readonly #pending: PendingSteps;
+  #isClosed = false;
 
-  const change: AccountSteps['run'] = async (...step) => {
-    if (closed) throw new AssayError('LEDGER_UNAVAILABLE', 'The ledger is closed.');
-    return steps.runSafely(...step);
-  };
+  constructor(deps: RedisLedgerDeps) {
+    this.#steps = deps.steps;
+    this.#freeCredits = deps.freeCredits;
+    this.#pending = new PendingSteps(deps);
+  }
 
-  function shortage(
+  addHold(accountId: string, amount: number, nonce: string, since: number): Reservation {
+    const reservation: Reservation = { accountId, amount };
+    this.#holds.set(reservation, { accountId, amount, nonce, since });
+    return reservation;
+  }
+
+  releaseUncertain(accountId: string, amount: number, nonce: string): void {
+    if (amount > 0) this.#pending.add({ operation: 'release', accountId, amount, nonce, since: 0 });
+  }
+
+  shortage(
     accountId: string,
     needed: number,
     balance: number,
@@ -111,112 +118,68 @@ export function createRedisLedger(deps: RedisLedgerDeps): RedisLedger {
       needed,
       available,
       held: Math.max(0, balance - available),
-      freeCredits: freeCredits(accountId),
+      freeCredits: this.#freeCredits(accountId),
       renewsAt: monthEnd(monthOf(serverMs)),
     });
   }
 
-  // Steps that are run later.
-
-  async function makeGood(one: Amends): Promise<void> {
-    const { operation, accountId, nonce, amount, since } = one;
-    if (operation === 'release') {
-      await steps.runSafely('release', accountId, [nonce, amount, LIMITS.ledgerMarkMs], { mark: nonce });
-      return;
-    }
-    const args = [nonce, amount, freeCredits(accountId), since, steps.nonce(), LIMITS.ledgerMarkMs];
-    await steps.runSafely('undo', accountId, args, { mark: nonce });
-  }
-
-  async function makeAllGood(): Promise<void> {
-    let isReported = false;
-    for (let [one] = amends; one !== undefined; [one] = amends) {
-      try {
-        await makeGood(one);
-        amends.shift();
-        if (isReported && amends.length === 0)
-          log.info('ledger: all charges that were not answered are undone');
-      } catch (error) {
-        if (!isReported)
-          log.warn({ account: one.accountId }, `ledger: a charge is not undone yet: ${messageOf(error)}`);
-        isReported = true;
-        if (closed) return;
-        // The server of another account may be available: continue with the next one.
-        amends.push(...amends.splice(0, 1));
-        await new Promise((resolve) => setTimeout(resolve, AMENDS_PAUSE_MS).unref());
-      }
+  async reserve(accountId: string, amount: number): Promise<Reservation> {
+    const nonce = this.#steps.nonce();
+    // The same arguments as the gate, for credits only.
+    const args = [null, null, null, null, null, null, amount, nonce, LIMITS.ledgerHoldMs];
+    try {
+      const reply = await this.#steps.run('admit', accountId, [...args, this.#freeCredits(accountId)], {
+        mark: nonce,
+      });
+      const serverMs = numberAt(reply, 1);
+      if (numberAt(reply, 0) === OUTCOME.creditsExhausted)
+        throw this.shortage(accountId, amount, numberAt(reply, 5), numberAt(reply, 6), serverMs);
+      return this.addHold(accountId, amount, nonce, serverMs);
+    } catch (error) {
+      if (error instanceof AssayError && error.code === 'NOT_READY')
+        this.releaseUncertain(accountId, amount, nonce);
+      throw error;
     }
   }
 
-  function amend(one: Amends): void {
-    if (amends.length >= LIMITS.ledgerAmendsMax) {
-      log.error({ account: one.accountId, nonce: one.nonce }, 'ledger: too much to undo; this is not undone');
-      return;
-    }
-    amends.push(one);
-    amending ??= makeAllGood().finally(() => {
-      amending = null;
-    });
-  }
-
-  function held(accountId: string, amount: number, nonce: string, since: number): Reservation {
-    const reservation: Reservation = { accountId, amount };
-    holds.set(reservation, { accountId, amount, nonce, since });
-    return reservation;
-  }
-
-  function forget(accountId: string, amount: number, nonce: string): void {
-    if (amount > 0) amend({ operation: 'release', accountId, amount, nonce, since: 0 });
-  }
-
-  function release(reservation: Reservation): void {
-    const hold = holds.get(reservation);
-    if (hold === undefined) return;
-    holds.delete(reservation);
-    if (hold.amount === 0) return;
-    steps
-      .run('release', hold.accountId, [hold.nonce, hold.amount, null])
-      .catch(() => forget(hold.accountId, hold.amount, hold.nonce));
-  }
-
-  async function commit(reservation: Reservation, charge: Charge): Promise<Charged> {
-    const hold = holds.get(reservation);
-    if (hold === undefined) throw new AssayError('INTERNAL', 'The reservation has ended already.');
+  async commit(reservation: Reservation, charge: Charge): Promise<ChargeResult> {
+    const hold = this.#holds.get(reservation);
+    if (hold === undefined) throw new AssayError('INTERNAL', 'The reservation has already ended.');
     if (!Number.isInteger(charge.amount) || charge.amount < 0 || charge.amount > reservation.amount)
-      throw new AssayError('INTERNAL', 'A charge takes at most what was reserved.');
+      throw new AssayError('INTERNAL', 'The charge exceeds the reserved credits.');
     const { accountId, amount: holding, nonce, since } = hold;
     const { keep } = charge;
     let parts: readonly Buffer[];
     try {
       // Sixteen digits that begin with 8 are an integer that a double holds exactly.
-      parts = partsOf(charge.answer, Number(`8${steps.nonce().slice(1)}`));
+      parts = partsOf(charge.answer, Number(`8${this.#steps.nonce().slice(1)}`));
     } catch (error) {
       // If the response cannot be built, nothing is charged.
-      release(reservation);
+      this.release(reservation);
       throw error;
     }
-    holds.delete(reservation);
+    this.#holds.delete(reservation);
     const args = [
       ...[nonce, holding, charge.amount, kindOf(charge.type), ...referenceArgs(charge.reference)],
-      ...[freeCredits(accountId), since],
+      ...[this.#freeCredits(accountId), since],
       ...(keep === undefined ? [null] : [LIMITS.idempotencyMs, keep.bodyHash, ...parts]),
     ];
     let reply: Reply;
     try {
-      const touched = { mark: nonce, ...(keep === undefined ? {} : { slot: keep.slot }) };
-      reply = await change('commit', accountId, args, touched);
+      const keys = { mark: nonce, ...(keep === undefined ? {} : { slot: keep.slot }) };
+      reply = await this.#change('commit', accountId, args, keys);
     } catch (error) {
       // With a stored response, a repeated request finds the charge; a charge without one would never get a response, so it is undone.
       const operation = keep === undefined && charge.amount > 0 ? 'undo' : 'release';
-      if (holding > 0) amend({ ...hold, operation });
+      if (holding > 0) this.#pending.add({ ...hold, operation });
       throw error;
     }
     const [outcome, serverMs, remaining] = [numberAt(reply, 0), numberAt(reply, 1), numberAt(reply, 2)];
     if (outcome === OUTCOME.otherBody) throw otherBody();
     if (outcome === OUTCOME.creditsExhausted)
-      throw shortage(accountId, charge.amount, remaining, 0, serverMs);
+      throw this.shortage(accountId, charge.amount, remaining, 0, serverMs);
     if (outcome === OUTCOME.voided)
-      throw new AssayError('NOT_READY', 'The charge came too late and was not made. Try again.', {
+      throw new AssayError('NOT_READY', 'The charge arrived too late and was not made. Retry the request.', {
         retryAfterSeconds: 1,
       });
     const entry = listAt(reply, 4);
@@ -228,9 +191,134 @@ export function createRedisLedger(deps: RedisLedgerDeps): RedisLedger {
     };
   }
 
+  release(reservation: Reservation): void {
+    const hold = this.#holds.get(reservation);
+    if (hold === undefined) return;
+    this.#holds.delete(reservation);
+    if (hold.amount === 0) return;
+    this.#steps
+      .run('release', hold.accountId, [hold.nonce, hold.amount, null])
+      .catch(() => this.releaseUncertain(hold.accountId, hold.amount, hold.nonce));
+  }
+
+  async refund(accountId: string, id: string): Promise<LedgerEntry> {
+    const unknown = (): AssayError =>
+      new AssayError('NOT_FOUND', `The account has no charge '${id}'.`, { field: 'id' });
+    const named = entryNamed(id);
+    if (named === null) throw unknown();
+    const args = [this.#steps.nonce(), named.sequence, named.nonce, this.#freeCredits(accountId)];
+    const reply = await this.#change('refund', accountId, args);
+    if (numberAt(reply, 0) === OUTCOME.unknown) throw unknown();
+    return shownAccountEntry(readEntry(listAt(reply, 1)));
+  }
+
+  async settle(settlement: Settlement): Promise<LedgerEntry | null> {
+    checkSettlement(settlement);
+    const { accountId, type, once, total, reference } = settlement;
+    const args = [
+      this.#steps.nonce(),
+      kindOf(type),
+      total,
+      ...referenceArgs(reference),
+      this.#freeCredits(accountId),
+    ];
+    const reply = await this.#change('settle', accountId, [...args, once]);
+    const [outcome, serverMs, missing, balance, holding] = reply.map(Number) as [
+      number,
+      number,
+      number,
+      number,
+      number,
+    ];
+    if (outcome === OUTCOME.creditsExhausted)
+      throw this.shortage(accountId, missing, balance, holding, serverMs);
+    return outcome === OUTCOME.repeated ? null : shownAccountEntry(readEntry(listAt(reply, 1)));
+  }
+
+  async book(booking: Booking): Promise<BookingResult> {
+    checkBooking(booking);
+    const { accountId, type, amount, reference, once, mayOwe } = booking;
+    const nonce = this.#steps.nonce();
+    const args = [nonce, kindOf(type), amount, ...referenceArgs(reference), this.#freeCredits(accountId)];
+    const rest = [once ?? null, mayOwe === true ? '1' : null, LIMITS.ledgerMarkMs];
+    const reply = await this.#change('book', accountId, [...args, ...rest], { mark: `book:${nonce}` }).catch(
+      (error: unknown) => {
+        // A caller that repeats a booking without a name would book twice.
+        throw once === undefined ? undecided(error) : error;
+      },
+    );
+    const outcome = numberAt(reply, 0);
+    if (outcome === OUTCOME.belowZero) throw belowZero(numberAt(reply, 1));
+    return {
+      entry: shownAccountEntry(readEntry(listAt(reply, 1))),
+      repeated: outcome === OUTCOME.repeated,
+    };
+  }
+
+  async balance(accountId: string): Promise<Balance> {
+    return this.#balanceOf(await this.#steps.run('balance', accountId, [this.#freeCredits(accountId)]));
+  }
+
+  async usage(accountId: string, { limit, cursor }: { limit: number; cursor?: string }): Promise<UsagePage> {
+    const unknownCursor = (): AssayError => invalid('cursor', 'a nextCursor returned by this endpoint');
+    const from = cursor === undefined ? null : entryNamed(cursor);
+    if (cursor !== undefined && from === null) throw unknownCursor();
+    const reply = await this.#steps.run('usage', accountId, [
+      ...[this.#steps.nonce(), this.#freeCredits(accountId), limit],
+      ...[from?.sequence ?? null, from?.nonce ?? null, LIMITS.usageDaysMax],
+    ]);
+    if (numberAt(reply, 0) === OUTCOME.unknown) throw unknownCursor();
+    const history = listAt(reply, 2).map((row) => readEntry(row as Reply));
+    const next = history.length > limit ? history[limit] : undefined;
+    const days = listAt(reply, 3).map((row) => readEntry(row as Reply).stored);
+    return {
+      ...this.#balanceOf(listAt(reply, 1)),
+      history: history.slice(0, limit).map(shownAccountEntry),
+      nextCursor: next === undefined ? null : accountEntryId(next),
+      totals: {
+        byType: totalsSince((days[0] ?? EMPTY_HEAD).sums, EMPTY_HEAD.sums),
+        byDay: days.slice(0, LIMITS.usageDaysMax).map((last, at) => ({
+          day: isoTime(last.at).slice(0, 10),
+          byType: totalsSince(last.sums, (days[at + 1] ?? EMPTY_HEAD).sums),
+        })),
+      },
+    };
+  }
+
+  async storedAnswer(accountId: string, slot: AnswerSlot): Promise<StoredAnswer | null> {
+    const reply = await this.#steps.run('kept', accountId, [LIMITS.idempotencyMs], { slot });
+    if (numberAt(reply, 0) === OUTCOME.unknown) return null;
+    return { bodyHash: bytesAt(reply, 1), body: bytesAt(reply, 2) };
+  }
+
+  verify(onProgress?: (checked: number, total: number) => void): Promise<LedgerReport> {
+    return checkAccounts(this.#steps.redis, onProgress ?? (() => {}));
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#pending.stopRetrying();
+    const left = [...this.#holds.values()].filter(({ amount }) => amount > 0);
+    this.#holds.clear();
+    // Holds that cannot be released now expire.
+    await Promise.allSettled(
+      left.map(({ accountId, nonce, amount }) =>
+        this.#steps.run('release', accountId, [nonce, amount, null]),
+      ),
+    );
+    await this.#pending.close();
+  }
+
+  /** Runs a step that changes an account. */
+  async #change(...step: Parameters<AccountSteps['run']>): Promise<Reply> {
+    if (this.#isClosed) throw new AssayError('LEDGER_UNAVAILABLE', 'The ledger is closed.');
+    return this.#steps.runSafely(...step);
+  }
+
   /** Decodes a reply of balance, free, granted, held and the server's time. */
-  function balanceOf(standing: Reply): Balance {
-    const [balance, free, granted, holding, serverMs] = standing.map(Number) as [
+  #balanceOf(reply: Reply): Balance {
+    const [balance, free, granted, holding, serverMs] = reply.map(Number) as [
       number,
       number,
       number,
@@ -246,126 +334,4 @@ export function createRedisLedger(deps: RedisLedgerDeps): RedisLedger {
       renewsAt: monthEnd(monthOf(serverMs)),
     };
   }
-
-  async function usage(
-    accountId: string,
-    { limit, cursor }: { limit: number; cursor?: string },
-  ): Promise<UsagePage> {
-    const unknownCursor = (): AssayError => invalid('cursor', 'a nextCursor of an earlier answer');
-    const from = cursor === undefined ? null : entryNamed(cursor);
-    if (cursor !== undefined && from === null) throw unknownCursor();
-    const reply = await steps.run('usage', accountId, [
-      ...[steps.nonce(), freeCredits(accountId), limit],
-      ...[from?.sequence ?? null, from?.nonce ?? null, LIMITS.usageDaysMax],
-    ]);
-    if (numberAt(reply, 0) === OUTCOME.unknown) throw unknownCursor();
-    const history = listAt(reply, 2).map((row) => readEntry(row as Reply));
-    const next = history.length > limit ? history[limit] : undefined;
-    const days = listAt(reply, 3).map((row) => readEntry(row as Reply).stored);
-    return {
-      ...balanceOf(listAt(reply, 1)),
-      history: history.slice(0, limit).map(shownAccountEntry),
-      nextCursor: next === undefined ? null : accountEntryId(next),
-      totals: {
-        byType: totalsSince((days[0] ?? EMPTY_HEAD).sums, EMPTY_HEAD.sums),
-        byDay: days.slice(0, LIMITS.usageDaysMax).map((last, at) => ({
-          day: isoTime(last.at).slice(0, 10),
-          byType: totalsSince(last.sums, (days[at + 1] ?? EMPTY_HEAD).sums),
-        })),
-      },
-    };
-  }
-
-  return {
-    held,
-    forget,
-    shortage,
-    async reserve(accountId, amount) {
-      const nonce = steps.nonce();
-      // The same arguments as the gate, for credits only.
-      const args = [null, null, null, null, null, null, amount, nonce, LIMITS.ledgerHoldMs];
-      try {
-        const reply = await steps.run('admit', accountId, [...args, freeCredits(accountId)], {
-          mark: nonce,
-        });
-        const serverMs = numberAt(reply, 1);
-        if (numberAt(reply, 0) === OUTCOME.creditsExhausted)
-          throw shortage(accountId, amount, numberAt(reply, 5), numberAt(reply, 6), serverMs);
-        return held(accountId, amount, nonce, serverMs);
-      } catch (error) {
-        if (error instanceof AssayError && error.code === 'NOT_READY') forget(accountId, amount, nonce);
-        throw error;
-      }
-    },
-    commit,
-    release,
-    async refund(accountId, id) {
-      const unknown = (): AssayError =>
-        new AssayError('NOT_FOUND', `The account has no charge '${id}'.`, { field: 'id' });
-      const named = entryNamed(id);
-      if (named === null) throw unknown();
-      const args = [steps.nonce(), named.sequence, named.nonce, freeCredits(accountId)];
-      const reply = await change('refund', accountId, args);
-      if (numberAt(reply, 0) === OUTCOME.unknown) throw unknown();
-      return shownAccountEntry(readEntry(listAt(reply, 1)));
-    },
-    async settle(settlement): Promise<LedgerEntry | null> {
-      checkSettlement(settlement);
-      const { accountId, type, once, total, reference } = settlement;
-      const args = [steps.nonce(), kindOf(type), total, ...referenceArgs(reference), freeCredits(accountId)];
-      const reply = await change('settle', accountId, [...args, once]);
-      const [outcome, serverMs, missing, balance, holding] = reply.map(Number) as [
-        number,
-        number,
-        number,
-        number,
-        number,
-      ];
-      if (outcome === OUTCOME.creditsExhausted)
-        throw shortage(accountId, missing, balance, holding, serverMs);
-      return outcome === OUTCOME.repeated ? null : shownAccountEntry(readEntry(listAt(reply, 1)));
-    },
-    async book(booking) {
-      checkBooking(booking);
-      const { accountId, type, amount, reference, once, mayOwe } = booking;
-      const nonce = steps.nonce();
-      const args = [nonce, kindOf(type), amount, ...referenceArgs(reference), freeCredits(accountId)];
-      const rest = [once ?? null, mayOwe === true ? '1' : null, LIMITS.ledgerMarkMs];
-      const reply = await change('book', accountId, [...args, ...rest], { mark: `book:${nonce}` }).catch(
-        (error: unknown) => {
-          // A caller that repeats a booking without a name would book twice.
-          throw once === undefined ? undecided(error) : error;
-        },
-      );
-      const outcome = numberAt(reply, 0);
-      if (outcome === OUTCOME.belowZero) throw belowZero(numberAt(reply, 1));
-      return {
-        entry: shownAccountEntry(readEntry(listAt(reply, 1))),
-        repeated: outcome === OUTCOME.repeated,
-      };
-    },
-    async balance(accountId) {
-      return balanceOf(await steps.run('balance', accountId, [freeCredits(accountId)]));
-    },
-    usage,
-    async storedAnswer(accountId, slot): Promise<StoredAnswer | null> {
-      const reply = await steps.run('kept', accountId, [LIMITS.idempotencyMs], { slot });
-      if (numberAt(reply, 0) === OUTCOME.unknown) return null;
-      return { bodyHash: bytesAt(reply, 1), body: bytesAt(reply, 2) };
-    },
-    verify: (onProgress) => checkAccounts(steps.redis, onProgress ?? (() => {})),
-    async close() {
-      if (closed) return;
-      closed = true;
-      const left = [...holds.values()].filter(({ amount }) => amount > 0);
-      holds.clear();
-      // Holds that cannot be released now expire.
-      await Promise.allSettled(
-        left.map(({ accountId, nonce, amount }) => steps.run('release', accountId, [nonce, amount, null])),
-      );
-      await amending;
-      for (const { operation, accountId, nonce } of amends)
-        log.error({ operation, account: accountId, nonce }, 'ledger: closed before this was made good');
-    },
-  };
 }

@@ -30,7 +30,7 @@ export const quotaDecision = (
 
 /** Creates the quota meter over Redis. */
 export function createRedisQuotaMeter({ steps, log, limitOf }: RedisQuotaDeps): QuotaMeter {
-  const giving = new Set<Promise<void>>();
+  const returning = new Set<Promise<void>>();
 
   /** Decodes a reply of the outcome, the month, and the units taken so far. */
   const decide = (reply: Reply, limit: number | null): QuotaDecision =>
@@ -42,12 +42,14 @@ export function createRedisQuotaMeter({ steps, log, limitOf }: RedisQuotaDeps): 
       return decide(await steps.run('take', accountId, [meter, units, limit]), limit);
     },
     give(accountId, meter, units) {
-      const given = steps
+      const returned = steps
         .run('give', accountId, [meter, units])
         .then(() => {})
-        .catch((error: unknown) => log.warn(`quota: units were not given back: ${messageOf(error)}`))
-        .finally(() => giving.delete(given));
-      giving.add(given);
+        .catch((error: unknown) =>
+          log.warn({ account: accountId, reason: messageOf(error) }, 'quota units not returned'),
+        )
+        .finally(() => returning.delete(returned));
+      returning.add(returned);
     },
     async settle(accountId, meter, once, units) {
       const limit = limitOf(accountId, meter);
@@ -58,7 +60,7 @@ export function createRedisQuotaMeter({ steps, log, limitOf }: RedisQuotaDeps): 
       return numberAt(await steps.run('used', accountId, [meter]), 2);
     },
     async close() {
-      await Promise.all(giving);
+      await Promise.all(returning);
     },
   };
 }

@@ -23,7 +23,7 @@ export interface RateWindows {
   /** Returns the name of a window in its slot. */
   nameOf(subject: string, rateClass: RateClass): string;
   /** Returns time and limit as arguments of a step. */
-  askedOf(subject: string, rateClass: RateClass, monotonicMs: number): readonly [number | null, number];
+  argumentsOf(subject: string, rateClass: RateClass, monotonicMs: number): readonly [number | null, number];
   /**
    * Decodes the reply of a step.
    *
@@ -31,7 +31,7 @@ export interface RateWindows {
    * @param serverMs - the time of the step
    */
   decide(
-    asked: { readonly subject: string; readonly rateClass: RateClass; readonly monotonicMs: number },
+    request: { readonly subject: string; readonly rateClass: RateClass; readonly monotonicMs: number },
     counted: Reply,
     serverMs: number,
   ): RateDecision;
@@ -76,7 +76,7 @@ export function createRateWindows(deps: RedisRateDeps): RateWindows {
       await steps.run('uncount', slotOf(subject), [countedSecond], { rate: name }).catch(() => undefined);
     },
     nameOf,
-    askedOf: (subject, rateClass, monotonicMs) => [
+    argumentsOf: (subject, rateClass, monotonicMs) => [
       steps.time === undefined ? null : monotonicMs,
       limitOf(subject, rateClass),
     ],
@@ -125,7 +125,7 @@ export function createRedisRateLimiter(
       const reply = await steps.run(
         'rate',
         windows.slotOf(subject),
-        windows.askedOf(subject, rateClass, monotonicMs),
+        windows.argumentsOf(subject, rateClass, monotonicMs),
         { rate: windows.nameOf(subject, rateClass) },
       );
       return windows.decide({ subject, rateClass, monotonicMs }, listAt(reply, 1), numberAt(reply, 0));

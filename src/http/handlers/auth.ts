@@ -1,5 +1,5 @@
 /** Account operations: registration, sessions, passwords. */
-import type { BegunSession } from '../../accounts/people.ts';
+import type { NewSession } from '../../accounts/people.ts';
 import { AssayError } from '../../base/errors.ts';
 import type { Call } from '../call.ts';
 import type { Work } from '../pipeline.ts';
@@ -35,7 +35,7 @@ export function accountOf(visit: Visit): string {
 }
 
 /** Sets the session cookie. The response has the session's account and expiry, but not its token. */
-function answerBegun(call: Call, { token, account, expiresAt }: BegunSession): Uint8Array {
+function answerBegun(call: Call, { token, account, expiresAt }: NewSession): Uint8Array {
   call.lines += sessionCookie(token, visitOf(call).isSecure) + PRIVATE;
   return bytesOf({ account, expiresAt });
 }

@@ -20,7 +20,7 @@ describe.skipIf(!hasRedis)('attempts over two nodes', () => {
   });
   const nodes = () => connections.map((redis) => createRedisAttempts({ redis }));
 
-  it('close an account for both, wherever they come from, and say for how long', async () => {
+  it('block an account on both, for any address, with the time left', async () => {
     const [a, b] = nodes();
     const all = await Promise.allSettled(
       Array.from({ length: LIMITS.attemptsPerAccountMax + 3 }, (_, at) =>
@@ -38,7 +38,7 @@ describe.skipIf(!hasRedis)('attempts over two nodes', () => {
     expect(server.run('keys', '*')).not.toContain('ann');
   });
 
-  it('forget an account that succeeded, and give its address the attempt back', async () => {
+  it('delete the count of an account that succeeded, and return its address one attempt', async () => {
     const [a, b] = nodes();
     for (let attempt = 0; attempt < LIMITS.attemptsPerAddressMax * 2; attempt++) {
       await a?.begin('eve@example.org', '2001:db8::1');

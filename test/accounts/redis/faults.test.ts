@@ -40,8 +40,8 @@ async function charge({ name, keyed, node }: Pick<Sent, 'name' | 'keyed' | 'node
     performance.now(),
   );
   if (admission.refused !== null) throw admission.refused;
-  if (admission.kept !== null) {
-    expect(Buffer.from(admission.kept.body).toString()).toMatch(new RegExp(`^${name} \\d+$`));
+  if (admission.storedAnswer !== null) {
+    expect(Buffer.from(admission.storedAnswer.body).toString()).toMatch(new RegExp(`^${name} \\d+$`));
     return;
   }
   if (admission.reservation === null) throw new Error('Let in without a reservation.');
@@ -161,7 +161,7 @@ async function checkAll(nodes: readonly Node[], sent: readonly Sent[]): Promise<
   expect((await node.ledger.verify()).faults).toEqual([]);
 }
 
-describe.skipIf(!hasRedis)('charges while a cluster fails', () => {
+describe.skipIf(!hasRedis)('charges while a Redis Cluster fails', () => {
   let cluster: RedisCluster;
   let nodes: readonly [Node, Node];
   beforeAll(async () => {
@@ -186,7 +186,7 @@ describe.skipIf(!hasRedis)('charges while a cluster fails', () => {
     await expect.poll(() => master().port, { interval: 100 }).not.toBe(old.port);
   };
 
-  it('a master is killed and its replica takes over: nothing acknowledged is lost', async () => {
+  it('lose nothing acknowledged if a master is killed and its replica takes over', async () => {
     const old = master();
     const sent = await underLoad(nodes, async () => {
       await old.kill();
@@ -197,7 +197,7 @@ describe.skipIf(!hasRedis)('charges while a cluster fails', () => {
     await checkAll(nodes, sent);
   });
 
-  it('a master is frozen, replaced and thawed: what it still does counts for nothing', async () => {
+  it('ignore the writes of a master that was frozen, replaced and thawed', async () => {
     const old = master();
     const sent = await underLoad(nodes, async () => {
       old.freeze();
@@ -210,7 +210,7 @@ describe.skipIf(!hasRedis)('charges while a cluster fails', () => {
     await checkAll(nodes, sent);
   });
 
-  it('without its replica nothing is acknowledged, and with it all goes on', async () => {
+  it('acknowledge nothing without the replica, and continue with it', async () => {
     const of = master();
     await expect.poll(() => of.run('role')).toContain('127.0.0.1');
     const replica = cluster.nodes.find(
@@ -291,7 +291,7 @@ describe.skipIf(!hasRedis)('charges while one server fails', () => {
     await Promise.all(nodes.map((node) => node.close()));
   });
 
-  it('a node that is cut off says so and comes back, and the other one goes on', async () => {
+  it('fail on a node that is cut off until it recovers, and continue on the other', async () => {
     const [well, cutOff] = nodes;
     let [cutAt, healedAt] = [0, 0];
     const sent = await underLoad(nodes, async () => {
@@ -312,7 +312,7 @@ describe.skipIf(!hasRedis)('charges while one server fails', () => {
     await checkAll(nodes, sent);
   });
 
-  it('the server is frozen for longer than anybody waits', async () => {
+  it('are exact after a freeze longer than every timeout', async () => {
     const sent = await underLoad(nodes, async () => {
       server.freeze();
       await sleep(4_000);
@@ -322,7 +322,7 @@ describe.skipIf(!hasRedis)('charges while one server fails', () => {
     await checkAll(nodes, sent);
   });
 
-  it('frozen, it counts nothing afterwards of what was given up meanwhile', async () => {
+  it('do not count requests after a freeze that timed out during it', async () => {
     const [node] = nodes;
     try {
       const asked = { rate: { subject: 'key', rateClass: 'intel' }, accountId: 'a', slot: null } as const;
@@ -343,7 +343,7 @@ describe.skipIf(!hasRedis)('charges while one server fails', () => {
     }
   });
 
-  it('the server is killed and started again over its files', async () => {
+  it('are exact after the server is killed and restarted over its files', async () => {
     const sent = await underLoad(nodes, async () => {
       await server.kill();
       await sleep(500);

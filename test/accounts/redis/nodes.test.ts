@@ -1,7 +1,7 @@
 /** Several nodes over one Redis: what they share, what a step costs, and the effect of steps that are sent twice or too late. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Access, createAccess } from '../../../src/accounts/access.ts';
-import type { Asked } from '../../../src/accounts/gate.ts';
+import type { GateRequest } from '../../../src/accounts/gate.ts';
 import { answerSlot, hashBody } from '../../../src/accounts/idempotency.ts';
 import { EMPTY_HEAD, encodeEntry, follow } from '../../../src/accounts/ledger-entry.ts';
 import { joined, partsOf } from '../../../src/accounts/redis/answer-parts.ts';
@@ -15,7 +15,7 @@ import { hasRedis, type RedisServer, startRedis } from '../../setup/redis.ts';
 import { type TempFolder, tempFolder } from '../temp-folder.ts';
 import { accountsAt, openAt } from './world.ts';
 
-const NOTHING: Asked = { rate: null, accountId: 'a', slot: null, quota: null, credits: null };
+const NOTHING: GateRequest = { rate: null, accountId: 'a', slot: null, quota: null, credits: null };
 const bodyHash = hashBody(Buffer.from('body'));
 
 describe.skipIf(!hasRedis)('two nodes', () => {
@@ -48,7 +48,7 @@ describe.skipIf(!hasRedis)('two nodes', () => {
   });
   const nodeOf = (number: number): Access => nodes[number % 2] as Access;
 
-  it('of 1,000 concurrent charges over both on a balance of 100, exactly 100 succeed', async () => {
+  it('make exactly 100 of 1,000 concurrent charges on a balance of 100', async () => {
     const outcomes = await Promise.allSettled(
       Array.from({ length: 1_000 }, async (_, number) => {
         const { gate, ledger } = nodeOf(number);
@@ -70,7 +70,7 @@ describe.skipIf(!hasRedis)('two nodes', () => {
     expect(await nodes[0].ledger().verify()).toMatchObject({ entries: 101, balance: 0, faults: [] });
   });
 
-  it('a rate limit of 60 is 60 over both, and what Redis refused is refused without asking again', async () => {
+  it('share a rate limit of 60, and cache a rejection of Redis', async () => {
     const { record } = await nodes[0].keys.create({ name: 'k', rateLimits: { screening: 60 } });
     const rate = { subject: record.id, rateClass: 'screening' } as const;
     const now = (): number => systemClock.monotonic();
@@ -88,11 +88,11 @@ describe.skipIf(!hasRedis)('two nodes', () => {
     expect(nodes[0].gate.refuses(record.id, 'screening', now())).toBeNull();
   });
 
-  it('a request costs two round trips at most', async () => {
+  it('need at most two round trips for a request', async () => {
     const { record } = await nodes[0].keys.create({ name: 'k' });
     const [{ gate, ledger }] = nodes;
     const slot = answerSlot('local', 'POST', '/screening', 'one');
-    const asked: Asked = {
+    const asked: GateRequest = {
       rate: { subject: record.id, rateClass: 'screening' },
       accountId: record.accountId,
       slot,
@@ -136,10 +136,10 @@ describe.skipIf(!hasRedis)('steps on an account in Redis', () => {
     await node.close();
   });
 
-  it('frees what a node held that died', async () => {
+  it('frees the holds of a dead node', async () => {
     const dead = world.node();
     await dead.ledger.reserve('a', 10);
-    await expect(node.ledger.reserve('a', 1)).rejects.toThrow('10 more held');
+    await expect(node.ledger.reserve('a', 1)).rejects.toThrow('10 more reserved');
     world.now += LIMITS.ledgerHoldMs;
     const reservation = await node.ledger.reserve('a', 10);
     expect(await node.ledger.balance('a')).toMatchObject({ held: 10 });
@@ -147,7 +147,7 @@ describe.skipIf(!hasRedis)('steps on an account in Redis', () => {
     await dead.close();
   });
 
-  it('charges what took longer than its hold, where there is still enough', async () => {
+  it('charges a request that outlived its hold, if there are enough credits', async () => {
     const [slow, slower] = [await node.ledger.reserve('a', 6), await node.ledger.reserve('a', 4)];
     world.now += LIMITS.ledgerHoldMs;
     await node.ledger.commit(await node.ledger.reserve('a', 5), chargeOf(5));
@@ -160,9 +160,9 @@ describe.skipIf(!hasRedis)('steps on an account in Redis', () => {
     ...keep,
   ];
 
-  it('a charge that is sent again is one entry, whose answer is the first', async () => {
+  it('writes one entry for a repeated charge, with the first response', async () => {
     const nonce = node.steps.nonce();
-    node.ledger.held('a', 1, nonce, world.now);
+    node.ledger.addHold('a', 1, nonce, world.now);
     const first = await node.steps.run('commit', 'a', commitArgs(nonce), { mark: nonce });
     expect(await node.steps.run('commit', 'a', commitArgs(nonce), { mark: nonce })).toEqual(first);
     await node.ledger.commit(await node.ledger.reserve('a', 1), chargeOf(1));
@@ -170,7 +170,7 @@ describe.skipIf(!hasRedis)('steps on an account in Redis', () => {
     expect(await node.ledger.balance('a')).toMatchObject({ balance: 8 });
   });
 
-  it('so is one that is kept under a key', async () => {
+  it('writes one entry for a repeated charge with an Idempotency-Key', async () => {
     const nonce = node.steps.nonce();
     const slot = answerSlot('a', 'POST', '/p', 'k');
     const args = commitArgs(nonce, [LIMITS.idempotencyMs, bodyHash, 'left: ', '.']);
@@ -184,7 +184,7 @@ describe.skipIf(!hasRedis)('steps on an account in Redis', () => {
     expect(lifeMs).toBeLessThanOrEqual(LIMITS.idempotencyMs);
   });
 
-  it('a charge that is undone before it comes is not made, and one that came is given back', async () => {
+  it('does not make a charge that was undone before, and refunds one that was made', async () => {
     const undo = (nonce: string) =>
       node.steps.run('undo', 'a', [nonce, 1, 10, world.now, node.steps.nonce(), LIMITS.ledgerMarkMs], {
         mark: nonce,
@@ -201,7 +201,7 @@ describe.skipIf(!hasRedis)('steps on an account in Redis', () => {
     expect(balance).toBe(10);
   });
 
-  it('says that a server without memory takes nothing, and takes nothing', async () => {
+  it('reports a server without memory, and charges nothing', async () => {
     await node.ledger.commit(await node.ledger.reserve('a', 1), chargeOf(1));
     server.run('config', 'set', 'maxmemory', '1');
     const asked = { ...NOTHING, accountId: 'a', credits: 2 };
@@ -219,7 +219,7 @@ describe.skipIf(!hasRedis)('steps on an account in Redis', () => {
     expect(await node.ledger.balance('a')).toMatchObject({ balance: 9, held: 0 });
   });
 
-  it('says of a booking without a name that nobody knows of it', async () => {
+  it('reports an unknown outcome for a booking without a name', async () => {
     const booking = { accountId: 'a', type: 'GRANT', amount: 1, reference: null } as const;
     await node.ledger.book(booking);
     server.freeze();
@@ -229,23 +229,23 @@ describe.skipIf(!hasRedis)('steps on an account in Redis', () => {
     ]);
     server.thaw();
     expect(unnamed).toMatchObject({
-      reason: { code: 'NOT_READY', message: expect.stringMatching(/^Nobody knows/) },
+      reason: { code: 'NOT_READY', message: expect.stringMatching(/^It is unknown whether/) },
     });
     expect(named).toMatchObject({
       reason: { code: 'NOT_READY', message: expect.stringMatching(/^Redis cannot be reached/) },
     });
   });
 
-  it('makes good what it can, though one account cannot be reached', async () => {
+  it('undoes charges of other accounts while one cannot be reached', async () => {
     const [state, holds] = [node.redis.key('b', 'state'), node.redis.key('b', 'holds')];
     await node.redis.connection.set(holds, 'of another type');
-    node.ledger.forget('b', 1, node.steps.nonce());
+    node.ledger.releaseUncertain('b', 1, node.steps.nonce());
     const nonce = node.steps.nonce();
     await node.steps.run('admit', 'a', [null, null, null, null, null, null, 3, nonce, 60_000, 10], {
       mark: nonce,
     });
     expect(await node.ledger.balance('a')).toMatchObject({ held: 3 });
-    node.ledger.forget('a', 3, nonce);
+    node.ledger.releaseUncertain('a', 3, nonce);
     await expect.poll(async () => (await node.ledger.balance('a')).held).toBe(0);
     await node.redis.connection.del(state, holds);
   });
@@ -299,7 +299,7 @@ describe.skipIf(!hasRedis)('steps on an account in Redis', () => {
     expect(await node.quota.used('a', 'intel')).toBe(Number.MAX_SAFE_INTEGER - 2);
   });
 
-  it('keeps all of an account in one slot, and nothing else', async () => {
+  it('stores all data of an account in one slot, and nothing else', async () => {
     await node.gate.admit(
       {
         rate: { subject: 'key', rateClass: 'intel' },
@@ -321,8 +321,8 @@ describe.skipIf(!hasRedis)('steps on an account in Redis', () => {
   });
 });
 
-describe('an answer in parts', () => {
-  it('is the answer once the balance stands between them, wherever it stands', () => {
+describe('a response in parts', () => {
+  it('equals the response after the balance is inserted, at any position', () => {
     const answers = [
       (remaining: number) => `{"a":"8123456789012345","credits":{"remaining":${remaining}}}`,
       (remaining: number) => `${remaining} of ${remaining}`,

@@ -71,7 +71,13 @@ export function accountsAt(url: string, replicas = 0, time: 'world' | 'server' =
   });
 }
 
-/** Returns the part with a `close` that closes its whole node. */
+/** Returns the part with a `close` that closes its whole node. Its methods run on the part itself, which may have private fields. */
 export function closing<T extends { close(): Promise<void> }>(part: T, node: { close(): Promise<void> }): T {
-  return { ...part, close: () => node.close() };
+  return new Proxy(part, {
+    get(target, name) {
+      if (name === 'close') return () => node.close();
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
 }
