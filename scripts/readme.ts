@@ -1,8 +1,9 @@
-/** Writes the README's tables of settings and operations from the code that defines them: `npm run readme`. */
+/** Writes the README's tables of settings and operations, and docs/reference/, from the code that defines them: `npm run readme`. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { projectRoot } from '../src/base/paths.ts';
+import { endpointLayoutsMarkdown } from '../src/chains/families/documentation.ts';
 import { SETTINGS } from '../src/config/config.ts';
 import { routesMarkdown } from '../src/http/routes.ts';
 
@@ -34,4 +35,5 @@ export function readmeOf(text: string): string {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const path = join(projectRoot, 'README.md');
   writeFileSync(path, readmeOf(readFileSync(path, 'utf8')));
+  writeFileSync(join(projectRoot, 'docs', 'reference', 'endpoint-layouts.md'), endpointLayoutsMarkdown());
 }

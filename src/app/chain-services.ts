@@ -7,7 +7,7 @@ import type { Logger } from '../base/log.ts';
 import type { OpenedOnce } from '../base/opened-once.ts';
 import { systemJitter } from '../base/random.ts';
 import type { AssetFacts } from '../chains/assets.ts';
-import { type ChainAdapters, createChainAdapters } from '../chains/families/registry.ts';
+import { type ChainAdapters, createChainAdapters } from '../chains/families/adapters.ts';
 import { loadAssetFacts } from '../chains/known-assets.ts';
 import type { PriceBook } from '../chains/prices/book.ts';
 import { type ContractCalls, createContractCalls } from '../chains/prices/contract-calls.ts';

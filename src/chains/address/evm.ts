@@ -72,6 +72,10 @@ function caseMatches(bytes: Uint8Array, start: number): boolean {
 const digestAsksUpper = (digit: number): boolean =>
   ((digest[digit >> 1] as number) & (digit & 1 ? 0x08 : 0x80)) !== 0;
 
+/** Formats an EVM payload as EIP-55 text; null if it is not an account. */
+export const formatEvmKey = (kindByte: number, payload: Uint8Array): string | null =>
+  kindByte === ACCOUNT && payload.length === 20 ? formatEvm(payload) : null;
+
 /** Returns the EIP-55 text of 20 bytes. */
 export function formatEvm(payload: Uint8Array): string {
   const hex = Buffer.from(payload).toString('hex');

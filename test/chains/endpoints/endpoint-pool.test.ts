@@ -17,7 +17,7 @@ import {
   asSecondsMs,
   parseExactJson,
 } from '../../../src/chains/endpoints/exact-json.ts';
-import { createChainAdapters } from '../../../src/chains/families/registry.ts';
+import { createChainAdapters } from '../../../src/chains/families/adapters.ts';
 import { within } from '../../conformance/adapter.ts';
 
 const opened: (() => Promise<void>)[] = [];
