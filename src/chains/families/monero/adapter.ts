@@ -118,7 +118,12 @@ export const openAdapter: OpenAdapter = (options, deps) => {
   );
   const valid = (text: string): string => parseAddress('XMR', text).canonical;
   const adapter: ChainAdapter = {
-    ...inner,
+    chain: inner.chain,
+    resolveName: null,
+    head: (call) => inner.head(call),
+    subscribe: (from, call) => inner.subscribe(from, call),
+    health: () => inner.health(),
+    close: () => inner.close(),
     async balance(text) {
       valid(text);
       return { ...OPAQUE, balance: null };
