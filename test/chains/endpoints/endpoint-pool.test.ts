@@ -113,6 +113,21 @@ describe('a pool of endpoints', () => {
     expect(pool.health()).toMatchObject([{ state: 'UP', failures: 0, lastError: null }]);
   });
 
+  it('asks an endpoint again after each of several outages', async () => {
+    let isWell = true;
+    const server = await serve(() => (isWell ? {} : { status: 502 }));
+    let now = 0;
+    const pool = poolOf([spec(server.url)], () => now);
+    for (let outage = 0; outage < 3; outage++) {
+      isWell = true;
+      expect((await pool.ask(read, within(20_000))).value, `outage ${outage}`).toEqual({ ok: true });
+      isWell = false;
+      await expect(pool.ask(read, within(1_000))).rejects.toMatchObject({ code: 'CHAIN_UNREACHABLE' });
+      expect(pool.health()).toMatchObject([{ state: 'DOWN' }]);
+      now += LIMITS.endpointDownMsMax + 1;
+    }
+  });
+
   it('asks no endpoint more at once, and no more a second, than it allows', async () => {
     const server = await serve(() => ({ waitMs: 20 }));
     const pool = poolOf([spec(server.url, { requestsPerSecond: 40 })]);
@@ -162,7 +177,7 @@ describe('a pool of endpoints', () => {
     // A call with a short budget does not accept a response that it could not read in time.
     const long = await serve(() => ({ body: `"${'x'.repeat(LIMITS.endpointShortAnswerBytesMax)}"` }));
     await expect(poolOf([spec(long.url)]).ask(read, within(3_900))).rejects.toMatchObject({
-      message: expect.stringContaining(`more than ${LIMITS.endpointShortAnswerBytesMax} bytes`),
+      message: expect.stringContaining(`larger than ${LIMITS.endpointShortAnswerBytesMax} bytes`),
     });
     await expect(poolOf([spec(long.url)]).ask(read, within(20_000))).resolves.toBeDefined();
   });
