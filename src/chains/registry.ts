@@ -58,7 +58,7 @@ export function parseChainId(text: string, field = 'chain'): ChainId {
   const shown = text.length > 32 ? `${text.slice(0, 32)}…` : text;
   throw new AssayError(
     'UNKNOWN_CHAIN',
-    `${field}: '${shown}' is not a supported chain. Supported: ${CHAINS.map((row) => row.id).join(', ')}.`,
+    `${field}: must be one of ${CHAINS.map((row) => row.id).join(', ')} (got "${shown}").`,
     { field },
   );
 }

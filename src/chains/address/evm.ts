@@ -40,7 +40,7 @@ export function writeEvmKey(
     seen |= high | low;
     out[to] = (high << 4) | (low & 15);
   }
-  if (seen & INVALID) return fault(CHARACTERS, 'holds a character that is not a hex digit');
+  if (seen & INVALID) return fault(CHARACTERS, 'contains a character that is not a hex digit');
   if ((seen & (LOWER | UPPER)) === (LOWER | UPPER) && !caseMatches(bytes, start + 2)) {
     return fault(CHECKSUM, 'has a wrong checksum: the letter case does not match EIP-55');
   }

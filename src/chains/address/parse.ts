@@ -81,7 +81,7 @@ function writeKeyOfText(codec: ChainCodec, text: string, out: Uint8Array, outOff
     seen |= unit;
     scratch[i] = unit;
   }
-  if (seen > 127) return fault(CHARACTERS, 'holds a character that is not ASCII');
+  if (seen > 127) return fault(CHARACTERS, 'contains a character that is not ASCII');
   return codec.write(scratch, 0, length, out, outOffset);
 }
 
@@ -123,9 +123,13 @@ function addressError(
     const [first, second, third] = others;
     const shown =
       others.length > 4 ? `${first}, ${second}, ${third} or another EVM chain` : others.join(' or ');
-    return new AddressError('chain', `${field}: is no ${name} address, but of ${shown}.`, field);
+    return new AddressError(
+      'chain',
+      `${field}: not a valid ${name} address, but an address of ${shown}.`,
+      field,
+    );
   }
-  return new AddressError(reason, `${field}: is no ${name} address: it ${detail}.`, field);
+  return new AddressError(reason, `${field}: not a valid ${name} address: it ${detail}.`, field);
 }
 
 /** Returns every chain on which the text is a valid address, in registry order; may be empty. Never throws. */

@@ -139,7 +139,7 @@ class RankedEndpoints implements EndpointPool {
     const counts = [...votes.values()].map((vote) => vote.sources.length).join(' and ');
     throw new AssayError(
       votes.size > 1 ? 'CHAIN_BAD_ANSWER' : 'CHAIN_UNREACHABLE',
-      `${count} endpoints of ${this.#chain} must agree, and ${counts} did.`,
+      `${count} endpoints of ${this.#chain} must agree (got ${counts} equal responses).`,
     );
   }
 

@@ -95,7 +95,7 @@ class UndiciJsonRpcSocket implements JsonRpcSocket {
   }
 
   #cut(): AssayError {
-    return new AssayError('CHAIN_UNREACHABLE', `The WebSocket to ${this.#host} was cut.`);
+    return new AssayError('CHAIN_UNREACHABLE', `${this.#host}: the WebSocket connection was lost.`);
   }
 
   #connect(): Line {
@@ -112,9 +112,13 @@ class UndiciJsonRpcSocket implements JsonRpcSocket {
       socket.addEventListener('open', () => resolve());
       socket.addEventListener('error', (event) =>
         reject(
-          new AssayError('CHAIN_UNREACHABLE', `The WebSocket to ${this.#host} could not be opened.`, {
-            cause: event.error,
-          }),
+          new AssayError(
+            'CHAIN_UNREACHABLE',
+            `${this.#host}: the WebSocket connection could not be opened.`,
+            {
+              cause: event.error,
+            },
+          ),
         ),
       );
       socket.addEventListener('close', () => reject(this.#cut()));
@@ -177,7 +181,7 @@ class UndiciJsonRpcSocket implements JsonRpcSocket {
       const reason = JSON.stringify(error ?? null).slice(0, 200);
       this.#deps.log.warn(
         { host: this.#host, method: listener.subscription.subscribe, reason },
-        'a node offers no notices',
+        'subscription rejected by node',
       );
       return;
     }
@@ -192,7 +196,10 @@ class UndiciJsonRpcSocket implements JsonRpcSocket {
     try {
       message = asObject(parseExactJson(data), 'message');
     } catch (error) {
-      this.#deps.log.warn({ host: this.#host, error: String(error) }, 'a WebSocket sent what is no JSON-RPC');
+      this.#deps.log.warn(
+        { host: this.#host, error: String(error) },
+        'invalid JSON-RPC message, connection closed',
+      );
       this.#line?.socket.close();
       return;
     }

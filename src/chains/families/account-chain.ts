@@ -155,7 +155,7 @@ function readCursor(text: string | null): Cursor {
 
 /** Creates the error for a cursor that this history did not return. */
 export const invalidCursor = (): AssayError =>
-  new AssayError('INVALID_REQUEST', 'cursor: is none that this history gave out.', { field: 'cursor' });
+  new AssayError('INVALID_REQUEST', 'cursor: not a cursor returned by this endpoint.', { field: 'cursor' });
 
 /**
  * Parses a string in a chain's response into a canonical address.
@@ -186,7 +186,7 @@ export function addressOrNull(chain: ChainId, value: Json | undefined): string |
  */
 export function asPattern(value: Json | undefined, pattern: RegExp, field: string): string {
   const text = asText(value, field, 512);
-  if (!pattern.test(text)) throw badAnswer(field, 'in its known form');
+  if (!pattern.test(text)) throw badAnswer(field, 'in the documented format');
   return text;
 }
 
@@ -271,7 +271,7 @@ function endpointsOf(
   if (foreign !== undefined)
     throw new AssayError(
       'INVALID_CONFIG',
-      `${chain}: ${foreign.source} has a layout that this chain does not have. Layouts: ${[...known].join(', ')}.`,
+      `${chain}: layout must be one of ${[...known].join(', ')} (got "${foreign.layout}").`,
     );
   return endpoints;
 }
@@ -346,7 +346,7 @@ class AccountChain implements ChainAdapter {
       source: null,
       height: null,
       completeness: 'NONE',
-      note: `No endpoint of ${this.chain} that tells ${what} is configured.`,
+      note: `No endpoint of ${this.chain} with ${what} is configured.`,
     } as const;
   }
 
@@ -372,9 +372,9 @@ class AccountChain implements ChainAdapter {
       const told = await this.#reader.rows(address, { cursor: cursor.page, size, from, to }, call);
       const { rows, next } = told.value;
       if (next !== null && next === cursor.page)
-        throw badAnswer('cursor', 'another than that of the page before');
+        throw badAnswer('cursor', 'different from the cursor of the previous page');
       empty = rows.length === 0 ? empty + 1 : 0;
-      if (empty > EMPTY_PAGES_MAX) throw badAnswer('cursor', 'one that comes to an end');
+      if (empty > EMPTY_PAGES_MAX) throw badAnswer('cursor', 'followed by a page with rows');
       let last = cursor.below === null ? cursor.last : null;
       for (const { height } of rows) {
         if (last !== null && height > last + overlap) throw badAnswer('list', 'newest first');
@@ -429,7 +429,7 @@ class AccountChain implements ChainAdapter {
   async transactionCount(text: string, call: Call): Promise<TransactionCountAnswer> {
     const address = parseAddress(this.chain, text).canonical;
     if (this.#reader.transactionCount === null || !this.#has(this.#setup.layouts.count))
-      return { ...this.#nobody('how many transactions an address has'), count: null };
+      return { ...this.#nobody('transaction counts'), count: null };
     const told = await this.#reader.transactionCount(address, this.#running(call));
     return { ...provenanceOf(told), count: told.value };
   }
@@ -437,7 +437,7 @@ class AccountChain implements ChainAdapter {
   async history(text: string, query: HistoryQuery, call: Call): Promise<HistoryPage> {
     const address = parseAddress(this.chain, text).canonical;
     if (!this.#has(this.#setup.layouts.history))
-      return { ...this.#nobody('what an address did'), transfers: [], nextCursor: null };
+      return { ...this.#nobody('histories of addresses'), transfers: [], nextCursor: null };
     return this.#history(address, query, this.#running(call));
   }
 

@@ -70,7 +70,7 @@ export function createChainAdapters(
       if (chainFamily === undefined)
         throw new AssayError(
           'INVALID_CONFIG',
-          `${field}: '${id.slice(0, 32)}' is not a chain. Chains: ${ids.join(', ')}.`,
+          `${field}: chain must be one of ${ids.join(', ')} (got "${id.slice(0, 32)}").`,
           { field },
         );
       const texts = text.split(',').filter((part) => part.trim() !== '');

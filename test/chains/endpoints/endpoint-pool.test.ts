@@ -229,7 +229,9 @@ describe('endpoints as texts', () => {
     const deps = { clock: systemClock, log: silentLogger, jitter: () => 0.5 };
     const make = (rpc: Record<string, string>) =>
       createChainAdapters({ ...options, endpoints: { rpc, history: {} } }, deps);
-    expect(() => make({ ETHH: 'http://127.0.0.1:1' })).toThrow(/ASSAY_RPC_ETHH: 'ETHH' is not a chain/);
+    expect(() => make({ ETHH: 'http://127.0.0.1:1' })).toThrow(
+      /ASSAY_RPC_ETHH: chain must be one of .*\(got "ETHH"\)/,
+    );
     expect(make({ ETH: 'http://127.0.0.1:1' }).configured).toEqual(['ETH']);
     expect(make({}).configured).toEqual([]);
     const all = createChainAdapters(

@@ -92,7 +92,9 @@ describe('a chain family added by its descriptor', () => {
     expect(imports()).toBe(1);
     expect(opened[0]?.rpc[0]?.layout).toBe('zzz-node');
     expect(opened[0]?.history[0]?.layout).toBe('zzz-node');
-    expect(() => createChainAdapters(options, deps)).toThrow(/ASSAY_RPC_ZZZ: 'ZZZ' is not a chain/);
+    expect(() => createChainAdapters(options, deps)).toThrow(
+      /ASSAY_RPC_ZZZ: chain must be one of .*\(got "ZZZ"\)/,
+    );
   });
 
   it('rejects a layout of another family with the name of the variable', () => {

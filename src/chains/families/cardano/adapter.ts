@@ -168,8 +168,7 @@ class Koios implements Indexer {
       ([row]) => {
         if (row === undefined || row.hash !== hash) throw badAnswer('block_info', 'that of the block');
         const found = asCount(row.block_height, 'block_height');
-        if (height !== null && found !== height)
-          throw badAnswer('block_height', `the ${height} that was asked for`);
+        if (height !== null && found !== height) throw badAnswer('block_height', `the requested ${height}`);
         return {
           height: found,
           hash,
@@ -311,8 +310,7 @@ function createBlockfrost(pool: EndpointPool): CountingIndexer {
         (json) => {
           const block = asObject(json, 'block');
           const found = asCount(block.height, 'height');
-          if (height !== null && found !== height)
-            throw badAnswer('height', `the ${height} that was asked for`);
+          if (height !== null && found !== height) throw badAnswer('height', `the requested ${height}`);
           return {
             height: found,
             hash: asHash(block.hash, 'hash'),
@@ -335,7 +333,7 @@ function createBlockfrost(pool: EndpointPool): CountingIndexer {
         hashes.push(...value);
         if (value.length < PAGE_MAX) return hashes;
       }
-      throw badAnswer('txs', 'a list that comes to an end');
+      throw badAnswer('txs', 'a list of limited length');
     },
     async flows(txHashes, call) {
       const flows = new Map<string, AssetFlow>();
@@ -447,7 +445,7 @@ function createReader(pool: EndpointPool) {
     },
     async head(call: Call) {
       const told = await indexer().header(null, call);
-      if (told.value === null) throw badAnswer('block', 'there');
+      if (told.value === null) throw badAnswer('block', 'present');
       const { height, hash, timestampMs } = told.value;
       return { ...told, height, value: { height, hash, timestampMs } };
     },

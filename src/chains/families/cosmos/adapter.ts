@@ -47,8 +47,7 @@ const FEE_COLLECTORS: ReadonlySet<string | null> = new Set([
 ]);
 /** First block of cosmoshub-4, in February 2021: a node that has it has the full history. */
 const FIRST_BLOCK = 5_200_791;
-const CUT =
-  'The node does not keep all blocks since the beginning, and lists the transactions alone that it has.';
+const CUT = 'Old transactions may be missing: the node does not have all blocks since the first.';
 /** Time after which the check is repeated: a different node behind the same host name may have less history. */
 const FORGET_KEPT_MS = 600_000;
 const BLOCK_TRANSACTIONS_MAX = 10_000;
@@ -221,8 +220,7 @@ class CosmosReader implements ChainReader {
 
   async #headerAt(height: number | null, call: Call): Promise<Told<Header | null>> {
     const check = (header: Header): Header => {
-      if (height !== null && header.height !== height)
-        throw badAnswer('height', `the ${height} that was asked for`);
+      if (height !== null && header.height !== height) throw badAnswer('height', `the requested ${height}`);
       return header;
     };
     if (this.#hasComet())
@@ -306,7 +304,7 @@ class CosmosReader implements ChainReader {
       for (let page = 1; page <= BLOCK_PAGES_MAX; page++) {
         const { value } = await this.#transactionsPage(`tx.height=${height}`, 'ASC', page, PAGE_MAX, call);
         for (const { key, row } of value) {
-          if (key !== height) throw badAnswer('height', `the ${height} that was asked for`);
+          if (key !== height) throw badAnswer('height', `the requested ${height}`);
           rows.push({
             height,
             transfers: row.row.transfers.map((each) => ({ ...each, timestampMs })),
@@ -314,15 +312,14 @@ class CosmosReader implements ChainReader {
         }
         if (value.length < PAGE_MAX) return rows;
       }
-      throw badAnswer('tx_responses', 'a list that comes to an end');
+      throw badAnswer('tx_responses', 'a list of limited length');
     }
     const { value: results } = await this.#comet<readonly Json[]>(
       'block_results',
       { height: String(height) },
       [],
       (result) => {
-        if (asCount(result.height, 'height') !== height)
-          throw badAnswer('height', `the ${height} that was asked for`);
+        if (asCount(result.height, 'height') !== height) throw badAnswer('height', `the requested ${height}`);
         return asArray(result.txs_results ?? [], 'txs_results', BLOCK_TRANSACTIONS_MAX);
       },
       call,
@@ -402,7 +399,7 @@ class CosmosReader implements ChainReader {
 
   async head(call: Call) {
     const told = await this.#headerAt(null, call);
-    if (told.value === null) throw badAnswer('block', 'there');
+    if (told.value === null) throw badAnswer('block', 'present');
     const { height, hash, timestampMs } = told.value;
     return { ...told, height, value: { height, hash, timestampMs } };
   }

@@ -86,7 +86,7 @@ function readRows(value: Json, source: string, max: number): readonly JsonObject
   )
     return [];
   if (/rate limit/i.test(text))
-    throw new AssayError('CHAIN_UNREACHABLE', `${source} allows no more requests now.`, {
+    throw new AssayError('CHAIN_UNREACHABLE', `${source}: the rate limit is exceeded.`, {
       retryAfterSeconds: 1,
     });
   if (text !== '') throw new AssayError('CHAIN_REFUSED', `${source} refused: ${text.slice(0, 200)}.`);
@@ -97,7 +97,9 @@ function readCursor(cursor: string | null): number {
   if (cursor === null) return HEIGHT_MAX;
   const height = /^h\d{1,12}$/.test(cursor) ? Number(cursor.slice(1)) : Number.NaN;
   if (Number.isSafeInteger(height)) return height;
-  throw new AssayError('INVALID_REQUEST', 'cursor: is none that this history gave out.', { field: 'cursor' });
+  throw new AssayError('INVALID_REQUEST', 'cursor: not a cursor returned by this endpoint.', {
+    field: 'cursor',
+  });
 }
 
 /** Maximum number of blocks per page to trace on a node if the explorer does not give the position of internal transfers. */
@@ -177,7 +179,7 @@ class AccountApi {
     }
     throw new AssayError(
       'CHAIN_REFUSED',
-      `Block ${height} holds more than ${PAGES_OF_BLOCK_MAX * ROWS_MAX} transfers of ${address}, more than can be read of it.`,
+      `Block ${height} holds more than ${PAGES_OF_BLOCK_MAX * ROWS_MAX} transfers of ${address}, more than can be read.`,
     );
   }
 
@@ -363,7 +365,7 @@ class AccountApi {
       ...(unplaced > 0
         ? {
             completeness: 'PARTIAL' as const,
-            note: `${unplaced} transfers are missing: ${source} does not say where in their transactions they happened.`,
+            note: `${unplaced} transfers are missing: ${source} does not give their positions in their transactions.`,
           }
         : {}),
     };

@@ -147,7 +147,7 @@ class EvmNodePool implements EvmNode {
     const read = (result: Json): WireBlock | null => {
       const block = readBlock(result, 'whole');
       if (block !== null && block.height !== height)
-        throw badAnswer('block.number', `the ${height} that was asked for`);
+        throw badAnswer('block.number', `the requested ${height}`);
       return block;
     };
     return this.#rpc('eth_getBlockByNumber', [hexOf(height), true], read, call);
@@ -242,7 +242,7 @@ class EvmNodePool implements EvmNode {
       call,
     );
     if (value === null) return null;
-    if (value.height !== height) throw badAnswer('block.number', `the ${height} that was asked for`);
+    if (value.height !== height) throw badAnswer('block.number', `the requested ${height}`);
     return { height, hash: value.hash, timestampMs: value.timestampMs };
   }
 
@@ -261,7 +261,7 @@ class EvmNodePool implements EvmNode {
       (result) => readBlock(result, 'header'),
       call,
     );
-    if (value === null) throw badAnswer('block', 'there');
+    if (value === null) throw badAnswer('block', 'present');
     const { height, hash, timestampMs } = value;
     return { height, hash, timestampMs, source: endpoint.source, completeness: 'COMPLETE', note: null };
   }

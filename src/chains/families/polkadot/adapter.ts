@@ -61,10 +61,10 @@ const EXTRINSICS_MAX = 10_000;
 const PAGE_MAX = 100;
 const BLOCK_PAGES_MAX = 50;
 const ON_RELAY =
-  'Balances of Polkadot live on Asset Hub since November 2025; this is what the relay chain still holds.';
+  'Balances of Polkadot are on Asset Hub since November 2025; this is the balance that is left on the relay chain.';
 const NO_EVENTS =
-  'Transfers are missing: they are events, and the node has no state of this block, or metadata of a form that is not known.';
-const SWAPS = 'What was swapped in pools is missing: the runtime does not say from whom to whom.';
+  'Transfers are missing: they are events, and the node has no state of this block, or its metadata has an unknown format.';
+const SWAPS = 'Swaps in pools are missing: the runtime does not report their senders and receivers.';
 /** Number of runtime versions with cached metadata: 5 MB each, about one new version a month. */
 const RUNTIMES_KEPT = 3;
 const METADATA_CHARS_MAX = 32_000_000;
@@ -263,13 +263,13 @@ class PolkadotReader implements ChainReader {
       );
       for (const each of value) {
         const row = rowOf(each, timestampMs);
-        if (row.height !== height) throw badAnswer('block_num', `the ${height} that was asked for`);
+        if (row.height !== height) throw badAnswer('block_num', `the requested ${height}`);
         found.push(...row.transfers);
       }
       // Newest first, like the lists; within a block, transfers are in block order.
       if (value.length < PAGE_MAX) return found.reverse();
     }
-    throw badAnswer('transfers', 'a list that comes to an end');
+    throw badAnswer('transfers', 'a list of limited length');
   }
 
   /**
@@ -335,7 +335,7 @@ class PolkadotReader implements ChainReader {
         const block = asObject(asObject(result, 'result').block, 'block');
         const header = asObject(block.header, 'header');
         if (asHexCount(header.number, 'number') !== height)
-          throw badAnswer('number', `the ${height} that was asked for`);
+          throw badAnswer('number', `the requested ${height}`);
         const extrinsics = asArray(block.extrinsics, 'extrinsics', EXTRINSICS_MAX);
         return {
           parentHash: asHash(header.parentHash, 'parentHash'),

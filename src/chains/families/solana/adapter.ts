@@ -74,10 +74,9 @@ const ROWS_PUBLIC = 8;
 const ROWS_OWN = 50;
 const ROWS_AT_ONCE = 8;
 const NOT_LISTED =
-  'Tokens that came into token accounts of the address by transactions that do not name it are not listed by the node.';
+  'Tokens received in token accounts of the address are missing if the transaction does not name the address: the node does not list it.';
 
-const NOT_PARSED =
-  'Some instructions of the token programs are missing: the node cannot tell what they moved.';
+const NOT_PARSED = 'Some instructions of the token programs are missing: the node cannot parse them.';
 
 const SLOTS: Subscription = { subscribe: 'slotSubscribe', unsubscribe: 'slotUnsubscribe', params: [] };
 
@@ -346,7 +345,7 @@ function readTransaction(
         info.feeAmount === undefined
           ? 0n
           : asAmount(asObject(info.feeAmount, 'feeAmount').amount, 'feeAmount');
-      if (fee > sent) throw badAnswer('feeAmount', 'less than what was sent');
+      if (fee > sent) throw badAnswer('feeAmount', 'at most the amount that was sent');
       const decimals =
         info.tokenAmount === undefined
           ? null
@@ -462,7 +461,7 @@ class SolanaReader implements ChainReader {
     );
     const height = await this.#filledSlot(slot, call);
     const { value: block, source } = await this.#slotAt(height, 'none', call);
-    if (block === null || block === 'skipped') throw badAnswer('block', 'there');
+    if (block === null || block === 'skipped') throw badAnswer('block', 'present');
     return { source, height, value: { height, hash: block.hash, timestampMs: block.timestampMs } };
   }
 
@@ -472,7 +471,7 @@ class SolanaReader implements ChainReader {
     if (told.value === null) return { value: null, source, height: null };
     if (told.value === 'skipped') {
       const below = await this.#slotAt(await this.#filledSlot(height, call), 'none', call);
-      if (below.value === null || below.value === 'skipped') throw badAnswer('block', 'there');
+      if (below.value === null || below.value === 'skipped') throw badAnswer('block', 'present');
       const { hash, timestampMs } = below.value;
       return {
         source,

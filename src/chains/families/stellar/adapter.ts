@@ -37,8 +37,8 @@ const PAGE_MAX = 200;
 /** A ledger has at most 1,000 operations (2026), each with at most a few contract payments. */
 const LEDGER_PAGES_MAX = 50;
 const NOT_READ =
-  'Claimable balances, shares of liquidity pools and tokens that contracts alone know are not read.';
-const CUT = 'The server keeps a part of the past alone.';
+  'Claimable balances, shares of liquidity pools and tokens that exist only in contracts are not read.';
+const CUT = 'The server has only a part of the history.';
 /** Ledgers before this one have no operations. */
 const FIRST_LEDGERS = 3;
 /**
@@ -211,7 +211,7 @@ class StellarReader implements ChainReader {
         missing: null,
         read: (json) => {
           const ledger = readLedger(json);
-          if (ledger.height !== height) throw badAnswer('sequence', `the ${height} that was asked for`);
+          if (ledger.height !== height) throw badAnswer('sequence', `the requested ${height}`);
           return ledger;
         },
       },
@@ -343,7 +343,7 @@ class StellarReader implements ChainReader {
     const { hash, parentHash, timestampMs } = told.value;
     const rows: HistoryRow[] = [];
     for (let cursor: string | null = '', pages = 0; cursor !== null; pages++) {
-      if (pages === LEDGER_PAGES_MAX) throw badAnswer('records', 'a list that comes to an end');
+      if (pages === LEDGER_PAGES_MAX) throw badAnswer('records', 'a list of limited length');
       const page: Told<readonly JsonObject[]> = await this.#paymentsPage(
         `ledgers/${height}/payments`,
         { order: 'asc', limit: String(PAGE_MAX), ...(cursor === '' ? {} : { cursor }) },

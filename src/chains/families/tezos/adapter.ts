@@ -313,7 +313,7 @@ class TezosReader implements ChainReader {
       ...tokenRows.flatMap((row) => row.transfers),
     ];
     if (transfers.some(({ blockNumber }) => blockNumber !== height))
-      throw badAnswer('level', `the ${height} that was asked for`);
+      throw badAnswer('level', `the requested ${height}`);
     const timestampMs = asIsoMs(own.timestamp, 'timestamp');
     return {
       source,

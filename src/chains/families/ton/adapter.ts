@@ -239,7 +239,7 @@ class TonReader implements ChainReader {
         const [block] = asArray(answer.blocks, 'blocks', 1);
         if (block === undefined) return null;
         const header = this.#readHeader(block);
-        if (header.height !== height) throw badAnswer('seqno', `the ${height} that was asked for`);
+        if (header.height !== height) throw badAnswer('seqno', `the requested ${height}`);
         return header;
       },
       call,
@@ -258,7 +258,7 @@ class TonReader implements ChainReader {
       found.push(...value);
       if (value.length < PAGE_MAX) return found;
     }
-    throw badAnswer('transactions', 'a list that comes to an end');
+    throw badAnswer('transactions', 'a list of limited length');
   }
 
   /** Returns the transactions of an address right after a page that is not the newest: messages of the page may have bounced there. */
@@ -309,7 +309,7 @@ class TonReader implements ChainReader {
       found.push(...value.filter(({ hash }) => hashes.has(hash)));
       if (value.length < PAGE_MAX) return found;
     }
-    throw badAnswer('jetton_transfers', 'a list that comes to an end');
+    throw badAnswer('jetton_transfers', 'a list of limited length');
   }
 
   /** Returns the masterchain heights of transactions by their hashes. */
@@ -324,8 +324,7 @@ class TonReader implements ChainReader {
           (answer) => {
             const [value] = asArray(answer.transactions, 'transactions', 1);
             const tx = value === undefined ? null : readTransaction(value);
-            if (tx === null || tx.hash !== hash)
-              throw badAnswer('transactions', 'the one that was asked for');
+            if (tx === null || tx.hash !== hash) throw badAnswer('transactions', 'the requested one');
             heights.set(hash, tx.height);
           },
           call,
@@ -414,7 +413,7 @@ class TonReader implements ChainReader {
     const { hash, timestampMs } = own.value;
     const transactions = await this.#transactionsOfBlock(height, call);
     if (transactions.some((tx) => tx.height !== height))
-      throw badAnswer('mc_block_seqno', `the ${height} that was asked for`);
+      throw badAnswer('mc_block_seqno', `the requested ${height}`);
     const jettons = await this.#jettonsOfBlock(transactions, call);
     const transfers = [
       ...transactions.flatMap((tx) => messageTransfers(tx, null, timestampMs)),

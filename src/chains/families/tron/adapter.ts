@@ -292,8 +292,7 @@ class TronReader implements ChainReader {
       this.#pool,
       wallet('getblockbynum', { num: height }, (json) => {
         const block = readBlock(json);
-        if (block !== null && block.height !== height)
-          throw badAnswer('number', `the ${height} that was asked for`);
+        if (block !== null && block.height !== height) throw badAnswer('number', `the requested ${height}`);
         return block;
       }),
       call,
@@ -364,7 +363,7 @@ class TronReader implements ChainReader {
     const asked = wallet('getaccount', { address, visible: true }, (json) => {
       const account = asObject(json, 'account');
       if (account.address !== undefined && asAddress(account.address, 'address') !== address)
-        throw badAnswer('address', 'the one that was asked for');
+        throw badAnswer('address', 'the requested one');
       return asAmount(account.balance ?? 0, 'balance');
     });
     return rest(this.#pool, asked, call);
@@ -437,7 +436,7 @@ class TronReader implements ChainReader {
 
   async head(call: Call) {
     const told = await rest(this.#pool, wallet('getnowblock', {}, readBlock), call);
-    if (told.value === null) throw badAnswer('block', 'there');
+    if (told.value === null) throw badAnswer('block', 'present');
     const { height, hash, timestampMs } = told.value;
     return { ...told, height, value: { height, hash, timestampMs } };
   }

@@ -123,7 +123,7 @@ class Blockbook implements BlockSource, AccountSource {
           const value = answer.json();
           const refused = refusal(value, source);
           if (refused !== null) throw refused;
-          if (answer.status !== 200) throw badAnswer('error', 'there');
+          if (answer.status !== 200) throw badAnswer('error', 'absent');
           return read(asObject(value, 'answer'));
         },
       },
@@ -198,7 +198,7 @@ class Blockbook implements BlockSource, AccountSource {
       (fields) => readNodeTransaction(this.#chain, this.#scripts, fields),
       call,
     );
-    if (value.txid !== body.txid) throw badAnswer('txid', 'that of the question');
+    if (value.txid !== body.txid) throw badAnswer('txid', 'that of the request');
     return value.shielded === undefined ? body : { ...body, shielded: value.shielded };
   }
 
@@ -241,7 +241,7 @@ class Blockbook implements BlockSource, AccountSource {
         { page: String(page) },
         (fields) => {
           if (asHash(fields.hash, 'block.hash') !== hash || asCount(fields.height, 'block.height') !== height)
-            throw badAnswer('block', `the ${height} that was asked for`);
+            throw badAnswer('block', `the requested ${height}`);
           return {
             parentHash: height === 0 ? '' : asHash(fields.previousBlockHash, 'block.previousBlockHash'),
             timestampMs: asSecondsMs(fields.time, 'block.time'),
@@ -265,7 +265,7 @@ class Blockbook implements BlockSource, AccountSource {
   async #placedAt(txid: string, height: number, call: Call): Promise<TransactionBody> {
     const { value } = await this.#get(`/tx/${txid}`, {}, (value) => this.#readPlaced(value), call);
     if (value === null || value.height !== height || value.txid !== txid)
-      throw new AssayError('CHAIN_REFUSED', `The block ${height} was replaced while it was read.`);
+      throw new AssayError('CHAIN_REFUSED', `Block ${height} was replaced while it was read.`);
     const { height: _, timestampMs: __, ...body } = await this.#withPools(value, call);
     return body;
   }
@@ -340,7 +340,7 @@ class Blockbook implements BlockSource, AccountSource {
     }
     throw new AssayError(
       'CHAIN_REFUSED',
-      `Block ${height} holds more than ${PAGES_OF_HEIGHT_MAX * PAGE_ROWS_MAX} transactions of ${address.canonical}, more than can be read of it.`,
+      `Block ${height} holds more than ${PAGES_OF_HEIGHT_MAX * PAGE_ROWS_MAX} transactions of ${address.canonical}, more than can be read.`,
     );
   }
 

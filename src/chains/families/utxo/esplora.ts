@@ -176,7 +176,7 @@ class Esplora implements BlockSource, AccountSource {
       `block/${hash}`,
       (answer) => {
         const facts = this.#readBlockFacts(answer.json());
-        if (facts.hash !== hash) throw badAnswer('block.id', `the ${hash} that was asked for`);
+        if (facts.hash !== hash) throw badAnswer('block.id', `the requested ${hash}`);
         return facts;
       },
       call,
@@ -223,7 +223,7 @@ class Esplora implements BlockSource, AccountSource {
   #scriptHashOf({ key, canonical }: ParsedAddress): string {
     const script = outputScriptOf(key);
     if (script === null)
-      throw new AssayError('CHAIN_REFUSED', `${canonical} has no output script to ask an explorer for.`);
+      throw new AssayError('CHAIN_REFUSED', `${canonical} has no output script, which explorers need.`);
     return createHash('sha256').update(script).digest('hex');
   }
 
@@ -339,7 +339,7 @@ class Esplora implements BlockSource, AccountSource {
     const { value: hash, endpoint } = await this.#hashAt(height, call);
     if (hash === null) return { ...NO_BLOCK, source: endpoint.source };
     const { value: facts } = await this.#blockFacts(hash, deadline.rest());
-    if (facts.height !== height) throw badAnswer('block.height', `the ${height} that was asked for`);
+    if (facts.height !== height) throw badAnswer('block.height', `the requested ${height}`);
     const transactions = await this.#blockTransactions(facts, deadline.rest());
     return blockAnswer(this.#chain, height, { ...facts, transactions }, endpoint.source);
   }
@@ -348,7 +348,7 @@ class Esplora implements BlockSource, AccountSource {
     const { stats, ...provenance } = await this.#chainStats(address, call);
     const balance =
       asAmount(stats.funded_txo_sum, 'funded_txo_sum') - asAmount(stats.spent_txo_sum, 'spent_txo_sum');
-    if (balance < 0n) throw badAnswer('chain_stats', 'sums of which more was received than spent');
+    if (balance < 0n) throw badAnswer('chain_stats', 'sums with at least as much received as spent');
     return { ...provenance, balance };
   }
 

@@ -65,7 +65,7 @@ function readBlock(
   const hash = asHash(fields.hash, 'block.hash');
   const height = asCount(fields.height, 'block.height');
   if (hash !== asked.hash || height !== asked.height)
-    throw badAnswer('block', `the ${asked.height} that was asked for`);
+    throw badAnswer('block', `the requested ${asked.height}`);
   return {
     hash,
     parentHash: height === 0 ? '' : asHash(fields.previousblockhash, 'block.previousblockhash'),
@@ -108,13 +108,13 @@ export function verifyNode(chain: ChainId, layout: Layout): EndpointRequest<void
       const rows = asArray(answer.json(), 'answer', 2).map((row) => asObject(row, 'answer'));
       const hashOf = (id: number): string | null => {
         const row = rows.find((each) => each.id === id);
-        if (row === undefined) throw badAnswer('id', 'that of the question');
+        if (row === undefined) throw badAnswer('id', 'that of the request');
         if (row.error === undefined || row.error === null) return asHash(row.result, 'result');
         const { code, message } = asObject(row.error, 'error');
         if (code === OUT_OF_RANGE || code === -1) return null;
         throw new AssayError(
           'CHAIN_UNREACHABLE',
-          `${spec.source} is not ready: ${String(message).slice(0, 200)} (${String(code)}).`,
+          `${spec.source}: not ready: ${String(message).slice(0, 200)} (${String(code)}).`,
         );
       };
       const genesis = hashOf(1);
@@ -192,7 +192,7 @@ class JsonRpcNode implements NodeQuestions {
         this.#refusedForms.set(name, this.#clock.monotonic());
         refusal = error;
       }
-    throw refusal ?? new AssayError('CHAIN_REFUSED', `No node of ${this.#chain} gives out blocks.`);
+    throw refusal ?? new AssayError('CHAIN_REFUSED', `No node of ${this.#chain} returns blocks.`);
   }
 
   async transaction(txid: string, call: Call): Promise<TransactionBody> {
@@ -200,7 +200,7 @@ class JsonRpcNode implements NodeQuestions {
     const read = (result: Json): TransactionBody => {
       if (isRaw) return readRawTransaction(this.#scripts, result, txid);
       const body = readNodeTransaction(this.#chain, this.#scripts, result);
-      if (body.txid !== txid) throw badAnswer('txid', 'that of the question');
+      if (body.txid !== txid) throw badAnswer('txid', 'that of the request');
       return body;
     };
     // Core accepts a number or a boolean; Zcash and Dogecoin accept only a number.
@@ -312,7 +312,7 @@ class RestNode implements NodeQuestions {
       (answer) => readNodeTransaction(this.#chain, this.#scripts, answer.json()),
       call,
     );
-    if (body.txid !== txid) throw badAnswer('txid', 'that of the question');
+    if (body.txid !== txid) throw badAnswer('txid', 'that of the request');
     return body;
   }
 
