@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { systemClock } from '../src/base/clock.ts';
 import { projectRoot } from '../src/base/paths.ts';
+import { endpointLayoutsMarkdown } from '../src/chains/families/documentation.ts';
 import { commandModules } from '../src/cli/commands.ts';
 import type { Terminal } from '../src/cli/context.ts';
 import { createProgram } from '../src/cli/program.ts';
@@ -88,7 +89,8 @@ export const referencePages = (): ReadonlyMap<string, string> =>
       'configuration.md': configurationPage(),
       'api.md': apiPage(),
       'cli.md': cliPage(),
-    }).map(([name, text]) => [name, `${text}\n`]),
+      'endpoint-layouts.md': endpointLayoutsMarkdown(),
+    }).map(([name, text]) => [name, `${text.trimEnd()}\n`]),
   );
 
 /**

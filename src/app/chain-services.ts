@@ -6,7 +6,7 @@ import { AssayError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { OpenedOnce } from '../base/opened-once.ts';
 import { systemJitter } from '../base/random.ts';
-import { type ChainAdapters, createChainAdapters } from '../chains/families/registry.ts';
+import { type ChainAdapters, createChainAdapters } from '../chains/families/adapters.ts';
 import { priced } from '../chains/prices/priced.ts';
 import { CHAINS, type ChainId } from '../chains/registry.ts';
 import type { PushRequest } from '../cli/services.ts';

@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { OpenedOnce } from '../base/opened-once.ts';
 import type { AssetFacts } from '../chains/assets.ts';
-import type { ChainAdapters } from '../chains/families/registry.ts';
+import type { ChainAdapters } from '../chains/families/adapters.ts';
 import { loadAssetFacts } from '../chains/known-assets.ts';
 import type { PriceBook } from '../chains/prices/book.ts';
 import { type ContractCalls, createContractCalls } from '../chains/prices/contract-calls.ts';

@@ -4,7 +4,7 @@ import type { KeyStore } from '../accounts/keys.ts';
 import type { Ledger } from '../accounts/ledger.ts';
 import type { People } from '../accounts/people.ts';
 import type { AccountsFilled } from '../accounts/redis/fill.ts';
-import type { ChainAdapters } from '../chains/families/registry.ts';
+import type { ChainAdapters } from '../chains/families/adapters.ts';
 import type { PriceSyncReport } from '../chains/prices/daily.ts';
 import type { PriceSource } from '../chains/prices/price.ts';
 import type { InstalledPrices } from '../chains/prices/tables.ts';

@@ -1,7 +1,7 @@
 /** The address that an answer is about: parsed from the request, and formatted as answers write addresses. */
 import type { ParsedAddress } from '../chains/address/address.ts';
-import { parseAddress } from '../chains/address/parse.ts';
-import { type ChainFamily, type ChainId, chainOf, isEvm, parseChainId } from '../chains/registry.ts';
+import { hasAddressChecksum, parseAddress } from '../chains/address/parse.ts';
+import { type ChainId, isEvm, parseChainId } from '../chains/registry.ts';
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
 
 /** Offset of the payload of an EVM address in its key, behind chain and kind. */
@@ -31,19 +31,9 @@ export const shownAddress = ({ chain, canonical }: Pick<ParsedAddress, 'chain' |
 export const shownAsset = (chain: ChainId, asset: string): string =>
   isEvm(chain) && asset.startsWith('0x') ? asset.toLowerCase() : asset;
 
-/** Families with addresses that have no checksum, or have one only in some forms. In all other families they always have one. */
-const CHECKSUM: Readonly<Partial<Record<ChainFamily, (text: string) => boolean>>> = {
-  solana: () => false,
-  evm: (text) => /[a-f]/.test(text.slice(2)) && /[A-F]/.test(text.slice(2)),
-  // The raw form is workchain and hash in hex; the friendly forms end in a CRC-16.
-  ton: (text) => !text.includes(':'),
-  // Raw account ids in hex are accepted beside SS58.
-  polkadot: (text) => !text.startsWith('0x'),
-};
-
 /** Returns true if the given text has a checksum, which has then been verified. */
 export const hasChecksum = (subject: Subject, text: string): boolean =>
-  CHECKSUM[chainOf(subject.chain).family]?.(text.trim()) ?? true;
+  hasAddressChecksum(subject.chain, text.trim());
 
 /**
  * Returns the address of a node as answers write it. The canonical text of an EVM address costs a hash, which the lower case

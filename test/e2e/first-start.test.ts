@@ -194,7 +194,7 @@ describe('bulk', () => {
 
   it.each([
     [['lookup', 'ETH', '0x12'], 'address'],
-    [['lookup', 'DOGECOIN', BINANCE], 'not a supported chain'],
+    [['lookup', 'DOGECOIN', BINANCE], '(got "DOGECOIN")'],
     [['screen', 'ETH', BINANCE, '--jurisdiction', 'XX'], 'jurisdiction'],
     [['screen', 'ETH', BINANCE, '--taint', 'fifo'], 'taint: fifo follows outputs'],
     [['screen', 'ETH', BINANCE, '--max-hops', '6'], 'a whole number from 1 to 5'],

@@ -40,7 +40,7 @@ describeWithSharedData('taint on the command line', () => {
 
   it('says what is wrong in one line', async () => {
     const run = async (...args: string[]): Promise<string> => (await world.run(['taint', ...args])).err;
-    expect(await run('nothing', '--chain', 'BTC')).toMatch(/^assay: output: is no Bitcoin address/);
+    expect(await run('nothing', '--chain', 'BTC')).toMatch(/^assay: output: not a valid Bitcoin address/);
     expect(await run(`${'0'.repeat(64)}:1`, '--chain', 'BTC')).toMatch(/is not stored/);
     expect(await run(`${'0'.repeat(64)}:1`, '--chain', 'ETH')).toMatch(/no outputs of ETH are stored/);
     expect(await run('x', '--chain', 'BTC', '--method', 'guess')).toMatch(/--method: must be one of all/);

@@ -10,8 +10,8 @@ import { createServices } from '../../src/app/services.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { projectRoot } from '../../src/base/paths.ts';
 import { addScreenCommand } from '../../src/cli/lookup.ts';
-import type { Services } from '../../src/cli/services.ts';
 import { runProgram } from '../../src/cli/program.ts';
+import type { Services } from '../../src/cli/services.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { newWorld, type Outcome, patiently, type RunningServer, type World } from '../e2e/program.ts';
 import { type Expectation, roleAddress, type Scenario, writeScenarioFiles } from './world.ts';
@@ -194,7 +194,10 @@ describe.each([
 
   it.each(SCENARIOS)('$id on the command line: $name', async (scenario) => {
     const args = ['screen', scenario.chain, roleAddress(scenario, SUBJECT), '--json'];
-    parts ??= createServices(loadConfig({ ASSAY_DATA_DIR: join(world.folder, 'store'), ASSAY_SYNC: 'off' }), '0');
+    parts ??= createServices(
+      loadConfig({ ASSAY_DATA_DIR: join(world.folder, 'store'), ASSAY_SYNC: 'off' }),
+      '0',
+    );
     const { code, out, err } = await runCommand(args, parts);
     expect(code, err).toBe(0);
     checkScreening(JSON.parse(out) as Answer, expectedOf(scenario));

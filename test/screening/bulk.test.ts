@@ -100,7 +100,7 @@ describe('bulk labels', () => {
       false,
     ]);
     expect(results[1]).toMatchObject({ address: 'nonsense', error: expect.stringContaining('0x') });
-    expect(results[3]?.error).toContain("'NOPE' is not a supported chain");
+    expect(results[3]?.error).toContain('(got "NOPE")');
     expect(results[4]?.error).toMatch(/BTC|Bitcoin/);
     expect(results[6]?.address).toBe(`${WALLETS.exchange.slice(0, -1)}ü`);
     expect(scanned(bytes(body)).answered).toBe(2);
@@ -108,7 +108,7 @@ describe('bulk labels', () => {
 
   it('without any chain each plain address says so; a wrong shared chain fails the request', () => {
     expect(ask({ addresses: [WALLETS.exchange] }).results[0]?.error).toContain('chain');
-    expect(() => ask({ addresses: [WALLETS.exchange], chain: 'NOPE' })).toThrow(/not a supported chain/);
+    expect(() => ask({ addresses: [WALLETS.exchange], chain: 'NOPE' })).toThrow(/chain: must be one of/);
   });
 
   it('counts the addresses of a body without answering it', () => {

@@ -36,7 +36,7 @@ function put(
 
 const base58Fault = (code: number): number =>
   code === NOT_BASE58
-    ? fault(CHARACTERS, 'holds a character that base58 does not have')
+    ? fault(CHARACTERS, 'contains a character that is not in the base58 alphabet')
     : fault(LENGTH, 'is too long');
 
 const ACCOUNT = 1;
@@ -86,7 +86,7 @@ export const writeTronKey: WriteKey = (bytes, start, end, out, at) => {
   const length = decodeBase58Check(bytes, start, end, BITCOIN_DIGITS);
   if (length < 0) return length;
   const from = payloadStart(length);
-  if (length !== 21) return fault(LENGTH, 'has a payload of a wrong length');
+  if (length !== 21) return fault(LENGTH, 'has a payload of the wrong length');
   if (decoded[from] !== TRON_VERSION) return fault(PREFIX, 'must begin with T');
   return found(put(TRON, ACCOUNT, decoded, from + 1, 20, out, at), 'account');
 };
@@ -112,7 +112,7 @@ export const writeXrpKey: WriteKey = (bytes, start, end, out, at) => {
     if (decoded[from] !== 0) return fault(PREFIX, 'must begin with r or X');
     return found(put(XRP, ACCOUNT, decoded, from + 1, 20, out, at), 'account');
   }
-  if (length !== 31) return fault(LENGTH, 'has a payload of a wrong length');
+  if (length !== 31) return fault(LENGTH, 'has a payload of the wrong length');
   const prefix = ((decoded[from] as number) << 8) | (decoded[from + 1] as number);
   if (prefix === X_TEST) return fault(NETWORK, 'belongs to the test network');
   if (prefix !== X_MAIN) return fault(PREFIX, 'must begin with r or X');
@@ -121,7 +121,8 @@ export const writeXrpKey: WriteKey = (bytes, start, end, out, at) => {
   let tag = 0;
   for (let i = 7; i >= 0; i--) {
     const byte = decoded[tagAt + i] as number;
-    if (byte !== 0 && (flag === 0 || i > 3)) return fault(FORM, 'has a destination tag where none may be');
+    if (byte !== 0 && (flag === 0 || i > 3))
+      return fault(FORM, 'has a destination tag that its flag does not allow');
     tag = tag * 256 + byte;
   }
   if (flag > 1) return fault(FORM, 'has an unknown tag flag');
@@ -148,7 +149,7 @@ function readBase32(bytes: Uint8Array, start: number, end: number): number {
   let length = 0;
   for (let i = start; i < end; i++) {
     const digit = BASE32_DIGITS[bytes[i] as number] as number;
-    if (digit === 255) return fault(CHARACTERS, 'holds a character that is not upper-case base32');
+    if (digit === 255) return fault(CHARACTERS, 'contains a character that is not upper-case base32');
     pending = ((pending << 5) | digit) & 0xfff;
     bits += 5;
     if (bits >= 8) {
@@ -208,7 +209,7 @@ export const writeXlmKey: WriteKey = (bytes, start, end, out, at) => {
     if (row.version !== version || row.payloadBytes !== length) continue;
     return found(put(XLM, row.kindByte, base32Bytes, 1, length, out, at), row.kind);
   }
-  return fault(PREFIX, 'is a Stellar key of a kind that is no address');
+  return fault(PREFIX, 'is a Stellar key that is not an address');
 };
 
 /** Formats a Stellar payload as strkey; null for an unknown kind. */
@@ -254,7 +255,7 @@ export const writeDotKey: WriteKey = (bytes, start, end, out, at) => {
   if (length < 0) return base58Fault(length);
   const from = DECODED_END - length;
   const prefixBytes = (decoded[from] as number) < 64 ? 1 : 2;
-  if (length !== prefixBytes + 34) return fault(LENGTH, 'must hold a public key of 32 bytes');
+  if (length !== prefixBytes + 34) return fault(LENGTH, 'must contain a public key of 32 bytes');
   const hash = blake2b(Uint8Array.of(...SS58_TAG, ...decoded.subarray(from, DECODED_END - 2)), { dkLen: 64 });
   if (hash[0] !== decoded[DECODED_END - 2] || hash[1] !== decoded[DECODED_END - 1]) {
     return fault(CHECKSUM, 'has a wrong checksum');
@@ -291,7 +292,7 @@ function readTonFriendly(bytes: Uint8Array, start: number): number {
     let group = 0;
     for (let j = 0; j < 4; j++) {
       const digit = BASE64_DIGITS[bytes[start + 4 * i + j] as number] as number;
-      if (digit === 255) return fault(CHARACTERS, 'holds a character that base64 does not have');
+      if (digit === 255) return fault(CHARACTERS, 'contains a character that is not in the base64 alphabet');
       group = (group << 6) | digit;
     }
     tonBytes[3 * i] = group >> 16;
@@ -327,8 +328,8 @@ function writeTonRaw(
   out: Uint8Array,
   at: number,
 ): number {
-  if (end - start !== 64) return fault(LENGTH, 'must have 64 hex digits behind the workchain');
-  if (!readHex(bytes, start, 32)) return fault(CHARACTERS, 'holds a character that is not a hex digit');
+  if (end - start !== 64) return fault(LENGTH, 'must have 64 hex digits after the workchain');
+  if (!readHex(bytes, start, 32)) return fault(CHARACTERS, 'contains a character that is not a hex digit');
   out[at] = TON;
   out[at + 1] = ACCOUNT;
   out[at + 2] = workchain;
@@ -358,7 +359,7 @@ export const writeAtomKey: WriteKey = (bytes, start, end, out, at) => {
   if (length < 0) return length;
   if (length === 20) return found(put(ATOM, ACCOUNT, unpacked, 0, 20, out, at), 'account');
   if (length === 32) return found(put(ATOM, DERIVED, unpacked, 0, 32, out, at), 'derived');
-  return fault(LENGTH, 'has a payload of a wrong length');
+  return fault(LENGTH, 'has a payload of the wrong length');
 };
 
 /** Formats a Cosmos Hub payload in bech32; null for an unknown kind. */

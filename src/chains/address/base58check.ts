@@ -13,7 +13,8 @@ const CHECKSUM_BYTES = 4;
  */
 export function decodeBase58Check(src: Uint8Array, start: number, end: number, digits: Uint8Array): number {
   const total = decodeBase58(src, start, end, digits);
-  if (total === NOT_BASE58) return fault(CHARACTERS, 'holds a character that base58 does not have');
+  if (total === NOT_BASE58)
+    return fault(CHARACTERS, 'contains a character that is not in the base58 alphabet');
   const length = total - CHECKSUM_BYTES;
   if (length < 1) return fault(LENGTH, total < 0 ? 'is too long' : 'is too short');
   const from = payloadStart(length);

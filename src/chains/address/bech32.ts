@@ -61,7 +61,7 @@ export function decodeBech32(
   for (let i = start; i < data - 1; i++) checksum = step(checksum, lower(bytes[i] as number) & 31);
   for (let i = data; i < end; i++) {
     const word = BECH32_DIGITS[lower(bytes[i] as number)] as number;
-    if (word === 255) return fault(CHARACTERS, 'holds a character that bech32 does not have');
+    if (word === 255) return fault(CHARACTERS, 'contains a character that is not in the bech32 alphabet');
     if (i - data < count) words[i - data] = word;
     checksum = step(checksum, word);
   }

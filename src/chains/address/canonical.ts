@@ -1,25 +1,18 @@
 /** Determines which address texts are already canonical, so that bulk jobs need not format them again. */
-import { CHAINS, type ChainId } from '../registry.ts';
-
-/**
- * First characters, by chain, of texts that are canonical if their key can be parsed: base58check and lower-case bech32 have exactly
- * one text per key. All other texts (formats with several texts per account) must be formatted again.
- */
-const FIRST_CHARACTERS: Readonly<Partial<Record<ChainId, string>>> = {
-  BTC: '13b',
-  LTC: 'LMl',
-  DOGE: 'DA9',
-  DASH: 'X7',
-  TRON: 'T',
-};
+import { FAMILIES } from '../families/index.ts';
+import type { ChainId } from '../registry.ts';
+import type { AddressCodec } from './codec.ts';
 
 const ASCII = 128;
-const tables: ReadonlyMap<ChainId, Uint8Array> = new Map(
-  CHAINS.map(({ id }) => {
-    const table = new Uint8Array(ASCII);
-    for (const character of FIRST_CHARACTERS[id] ?? '') table[character.charCodeAt(0)] = 1;
-    return [id, table];
-  }),
+const CODECS: readonly Readonly<Record<string, AddressCodec>>[] = FAMILIES.map(({ codecs }) => codecs);
+const tables: ReadonlyMap<string, Uint8Array> = new Map(
+  CODECS.flatMap((codecs) =>
+    Object.entries(codecs).map(([id, { canonicalFirst = '' }]) => {
+      const table = new Uint8Array(ASCII);
+      for (const character of canonicalFirst) table[character.charCodeAt(0)] = 1;
+      return [id, table] as const;
+    }),
+  ),
 );
 
 /**

@@ -78,7 +78,7 @@ function writeShelley(
   if ((header & 15) !== MAINNET) return fault(NETWORK, 'belongs to a test network');
   if (POINTER_TYPES.includes(row.type)) {
     if (!isPointer(row.bytes, length)) return fault(FORM, 'has a malformed pointer');
-  } else if (length !== row.bytes) return fault(LENGTH, 'has a payload of a wrong length');
+  } else if (length !== row.bytes) return fault(LENGTH, 'has a payload of the wrong length');
   return found(put(SHELLEY_KIND + row.type, unpacked, 0, length, out, at), row.kind);
 }
 
@@ -152,7 +152,7 @@ const NETWORK_MAGIC = 2;
 function writeByron(bytes: Uint8Array, start: number, end: number, out: Uint8Array, at: number): number {
   const total = decodeBase58(bytes, start, end, BITCOIN_DIGITS);
   if (total === NOT_BASE58)
-    return fault(CHARACTERS, 'holds a character that neither base58 nor bech32 has here');
+    return fault(CHARACTERS, 'contains a character that is not in the base58 or bech32 alphabet');
   if (total < 0) return fault(LENGTH, 'is too long');
   const from = DECODED_END - total;
   if (decoded[from] !== 0x82 || decoded[from + 1] !== 0xd8 || decoded[from + 2] !== 24) {

@@ -69,12 +69,12 @@ export function writeCashaddrKey(
   const data = startsWith(bytes, start, end, PREFIX_TEXT, true) ? start + PREFIX_TEXT.length : start;
   const count = end - data - CHECKSUM_WORDS;
   if (!PAYLOAD_CHARS.includes(end - data))
-    return fault(LENGTH, 'must have 42 or 61 characters behind the prefix');
+    return fault(LENGTH, 'must have 42 or 61 characters after the prefix');
   absorbPrefix();
   for (let i = data; i < end; i++) {
     const byte = bytes[i] as number;
     const word = BECH32_DIGITS[byte >= 65 && byte <= 90 ? byte + 32 : byte] as number;
-    if (word === 255) return fault(CHARACTERS, 'holds a character that cashaddr does not have');
+    if (word === 255) return fault(CHARACTERS, 'contains a character that is not in the cashaddr alphabet');
     if (i - data < count) words[i - data] = word;
     absorb(word);
   }
@@ -83,7 +83,7 @@ export function writeCashaddrKey(
   if (length < 0) return length;
   const row = VERSIONS.find((each) => each.version === unpacked[0]);
   if (row === undefined) return fault(VERSION, 'has an unknown cashaddr version');
-  if (length !== row.hashBytes + 1) return fault(LENGTH, 'has a hash of a wrong length');
+  if (length !== row.hashBytes + 1) return fault(LENGTH, 'has a hash of the wrong length');
   out[at] = keyByte;
   out[at + 1] = row.kindByte;
   for (let i = 1; i < length; i++) out[at + 1 + i] = unpacked[i] as number;

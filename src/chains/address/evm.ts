@@ -40,7 +40,7 @@ export function writeEvmKey(
     seen |= high | low;
     out[to] = (high << 4) | (low & 15);
   }
-  if (seen & INVALID) return fault(CHARACTERS, 'holds a character that is not a hex digit');
+  if (seen & INVALID) return fault(CHARACTERS, 'contains a character that is not a hex digit');
   if ((seen & (LOWER | UPPER)) === (LOWER | UPPER) && !caseMatches(bytes, start + 2)) {
     return fault(CHECKSUM, 'has a wrong checksum: the letter case does not match EIP-55');
   }
@@ -71,6 +71,10 @@ function caseMatches(bytes: Uint8Array, start: number): boolean {
 
 const digestAsksUpper = (digit: number): boolean =>
   ((digest[digit >> 1] as number) & (digit & 1 ? 0x08 : 0x80)) !== 0;
+
+/** Formats an EVM payload as EIP-55 text; null if it is not an account. */
+export const formatEvmKey = (kindByte: number, payload: Uint8Array): string | null =>
+  kindByte === ACCOUNT && payload.length === 20 ? formatEvm(payload) : null;
 
 /** Returns the EIP-55 text of 20 bytes. */
 export function formatEvm(payload: Uint8Array): string {

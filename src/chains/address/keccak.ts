@@ -76,7 +76,10 @@ export function keccak256Block(bytes: Uint8Array, start: number, length: number)
   for (let i = 0; i < 32; i++) digest[i] = (lanes[i >> 2] as number) >>> (8 * (i & 3));
 }
 
-/** Keccak-f[1600]; writes back only the first four lanes. */
+/**
+ * Keccak-f[1600]; writes back only the first four lanes. It is unrolled arithmetic and exempt from the limit on the length of functions:
+ * calls and arrays would cost more than the permutation.
+ */
 function permute(): void {
   let a0l = lanes[0] as number;
   let a0h = lanes[1] as number;

@@ -30,7 +30,7 @@ function readBlock(src: Uint8Array, at: number, to: number, size: number): numbe
   let low = 0;
   for (let i = 0; i < (BLOCK_CHARS[size] as number); i++) {
     const digit = BITCOIN_DIGITS[src[at + i] as number] as number;
-    if (digit === 255) return fault(CHARACTERS, 'holds a character that base58 does not have');
+    if (digit === 255) return fault(CHARACTERS, 'contains a character that is not in the base58 alphabet');
     const product = low * 58 + digit;
     low = product % 2 ** 32;
     high = high * 58 + Math.floor(product / 2 ** 32);

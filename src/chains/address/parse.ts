@@ -3,87 +3,37 @@
  * `parseAddress` adds the canonical text and the error message.
  */
 import { LIMITS } from '../../base/limits.ts';
-import { CHAINS, type ChainId, chainOf } from '../registry.ts';
-import {
-  formatAlgo,
-  formatAtom,
-  formatDot,
-  formatSol,
-  formatTon,
-  formatTron,
-  formatXlm,
-  formatXrp,
-  formatXtz,
-  writeAlgoKey,
-  writeAtomKey,
-  writeDotKey,
-  writeSolKey,
-  writeTonKey,
-  writeTronKey,
-  writeXlmKey,
-  writeXrpKey,
-  writeXtzKey,
-} from './accounts.ts';
+import type { ChainRow } from '../chain.ts';
+import type { Family } from '../families/descriptor.ts';
+import { FAMILIES } from '../families/index.ts';
+import type { ChainId } from '../registry.ts';
 import { AddressError, type AddressFault, type ParsedAddress } from './address.ts';
-import { formatAda, writeAdaKey } from './cardano.ts';
-import { formatEvm, writeEvmKey } from './evm.ts';
-import { addressFaultOf, CHARACTERS, fault, LENGTH, note, type WriteKey } from './fault.ts';
-import { formatXmr, writeXmrKey } from './monero.ts';
-import {
-  formatBch,
-  formatBsv,
-  formatBtc,
-  formatDash,
-  formatDoge,
-  formatLtc,
-  formatZec,
-  writeBchKey,
-  writeBsvKey,
-  writeBtcKey,
-  writeDashKey,
-  writeDogeKey,
-  writeLtcKey,
-  writeZecKey,
-} from './utxo.ts';
+import type { AddressCodec } from './codec.ts';
+import { addressFaultOf, CHARACTERS, fault, LENGTH, note } from './fault.ts';
 
 export { addressFaultOf };
 
-interface Codec {
-  readonly write: WriteKey;
-  /** Canonical text of a payload; null for a kind byte that the chain does not have. */
-  readonly format: (kindByte: number, payload: Uint8Array) => string | null;
+/** A codec with the chain that it reads. */
+export interface ChainCodec extends Required<Pick<AddressCodec, 'write' | 'format' | 'hasChecksum'>> {
+  readonly chain: ChainRow;
 }
 
-const EVM_CODEC: Codec = {
-  write: writeEvmKey,
-  format: (kindByte, payload) => (kindByte === 1 && payload.length === 20 ? formatEvm(payload) : null),
-};
+export type ChainCodecs = Readonly<Record<ChainId, ChainCodec>>;
 
-/** The chains outside the EVM family, by id. */
-const OWN_CODECS: { readonly [id: string]: Codec } = {
-  BTC: { write: writeBtcKey, format: formatBtc },
-  LTC: { write: writeLtcKey, format: formatLtc },
-  DOGE: { write: writeDogeKey, format: formatDoge },
-  DASH: { write: writeDashKey, format: formatDash },
-  ZEC: { write: writeZecKey, format: formatZec },
-  BCH: { write: writeBchKey, format: formatBch },
-  BSV: { write: writeBsvKey, format: formatBsv },
-  SOL: { write: writeSolKey, format: formatSol },
-  TRON: { write: writeTronKey, format: formatTron },
-  XRP: { write: writeXrpKey, format: formatXrp },
-  XLM: { write: writeXlmKey, format: formatXlm },
-  ADA: { write: writeAdaKey, format: formatAda },
-  DOT: { write: writeDotKey, format: formatDot },
-  TON: { write: writeTonKey, format: formatTon },
-  XMR: { write: writeXmrKey, format: formatXmr },
-  ATOM: { write: writeAtomKey, format: formatAtom },
-  ALGO: { write: writeAlgoKey, format: formatAlgo },
-  XTZ: { write: writeXtzKey, format: formatXtz },
-};
+/** Returns the codec of each chain of the families, by chain id and in the order of the list. */
+export function codecsOf(families: readonly Family[] = FAMILIES): ChainCodecs {
+  return Object.fromEntries(
+    families.flatMap(({ chains, codecs }) =>
+      chains.map((chain): [string, ChainCodec] => {
+        const { write, format, hasChecksum = () => true } = codecs[chain.id] as AddressCodec;
+        return [chain.id, { chain, write, format, hasChecksum }];
+      }),
+    ),
+  ) as Record<ChainId, ChainCodec>;
+}
 
-const CODECS = Object.fromEntries(
-  CHAINS.map((chain) => [chain.id, OWN_CODECS[chain.id] ?? EVM_CODEC]),
-) as Record<ChainId, Codec>;
+const CODECS = codecsOf();
+const ALL_CODECS = Object.values(CODECS);
 
 /** Chain byte, kind byte, and the most bytes that the longest bech32 text can hold; ZEC unified addresses come closest. */
 export const maxKeyBytes = 2 + Math.ceil((LIMITS.addressTextMax * 5) / 8);
@@ -118,6 +68,10 @@ export function writeAddressKeyFromText(
   out: Uint8Array,
   outOffset: number,
 ): number {
+  return writeKeyOfText(CODECS[chain], text, out, outOffset);
+}
+
+function writeKeyOfText(codec: ChainCodec, text: string, out: Uint8Array, outOffset: number): number {
   const length = text.length;
   if (length > LIMITS.addressTextMax) return fault(LENGTH, 'is too long');
   if (length === 0) return fault(LENGTH, 'is empty');
@@ -127,8 +81,8 @@ export function writeAddressKeyFromText(
     seen |= unit;
     scratch[i] = unit;
   }
-  if (seen > 127) return fault(CHARACTERS, 'holds a character that is not ASCII');
-  return CODECS[chain].write(scratch, 0, length, out, outOffset);
+  if (seen > 127) return fault(CHARACTERS, 'contains a character that is not ASCII');
+  return codec.write(scratch, 0, length, out, outOffset);
 }
 
 const keyScratch = new Uint8Array(maxKeyBytes);
@@ -139,42 +93,56 @@ const keyScratch = new Uint8Array(maxKeyBytes);
  * @param field - the name in the error message
  * @throws AddressError; its fault is `chain` if the text is a valid address of another chain
  */
-export function parseAddress(chain: ChainId, text: string, field = 'address'): ParsedAddress {
-  const length = writeAddressKeyFromText(chain, text, keyScratch, 0);
-  if (length < 0) throw addressError(chain, text, addressFaultOf(length), note.detail, field);
+export function parseAddress(
+  chain: ChainId,
+  text: string,
+  field = 'address',
+  codecs: ChainCodecs = CODECS,
+): ParsedAddress {
+  const length = writeKeyOfText(codecs[chain], text, keyScratch, 0);
+  if (length < 0) throw addressError(codecs, chain, text, addressFaultOf(length), note.detail, field);
   const { kind, memo } = note;
   const key = keyScratch.slice(0, length);
-  return { chain, canonical: formatAddressKey(key, chain), kind, key, memo };
+  return { chain, canonical: formatAddressKey(key, chain, codecs), kind, key, memo };
 }
 
 function addressError(
+  codecs: ChainCodecs,
   chain: ChainId,
   text: string,
-  found: AddressFault,
+  reason: AddressFault,
   detail: string,
   field: string,
 ): AddressError {
   if (text.trim() !== text) {
     return new AddressError('characters', `${field}: begins or ends with white space.`, field);
   }
-  const { name } = chainOf(chain);
-  const others = detectChains(text);
+  const { name } = codecs[chain].chain;
+  const others = chainsOfText(Object.values(codecs), text);
   if (others.length > 0) {
     const [first, second, third] = others;
     const shown =
       others.length > 4 ? `${first}, ${second}, ${third} or another EVM chain` : others.join(' or ');
-    return new AddressError('chain', `${field}: is no ${name} address, but of ${shown}.`, field);
+    return new AddressError(
+      'chain',
+      `${field}: not a valid ${name} address, but an address of ${shown}.`,
+      field,
+    );
   }
-  return new AddressError(found, `${field}: is no ${name} address: it ${detail}.`, field);
+  return new AddressError(reason, `${field}: not a valid ${name} address: it ${detail}.`, field);
 }
 
 /** Returns every chain on which the text is a valid address, in registry order; may be empty. Never throws. */
-export function detectChains(text: string): ChainId[] {
-  const isEvm = writeAddressKeyFromText('ETH', text, keyScratch, 0) > 0;
+export const detectChains = (text: string): ChainId[] => chainsOfText(ALL_CODECS, text);
+
+function chainsOfText(codecs: readonly ChainCodec[], text: string): ChainId[] {
+  // All EVM chains have the same addresses, and no other chain has one of them.
+  const isEvm = writeKeyOfText(CODECS.ETH, text, keyScratch, 0) > 0;
   const chains: ChainId[] = [];
-  for (const { id, family } of CHAINS) {
-    const fits = family === 'evm' ? isEvm : !isEvm && writeAddressKeyFromText(id, text, keyScratch, 0) > 0;
-    if (fits) chains.push(id);
+  for (const codec of codecs) {
+    const { id, family } = codec.chain;
+    const fits = family === 'evm' ? isEvm : !isEvm && writeKeyOfText(codec, text, keyScratch, 0) > 0;
+    if (fits) chains.push(id as ChainId);
   }
   return chains;
 }
@@ -185,9 +153,16 @@ export function detectChains(text: string): ChainId[] {
  *
  * @throws AddressError if the bytes are not a key of `chain`
  */
-export function formatAddressKey(key: Uint8Array, chain: ChainId): string {
-  const text =
-    key[0] === chainOf(chain).keyByte ? CODECS[chain].format(key[1] as number, key.subarray(2)) : null;
+export function formatAddressKey(key: Uint8Array, chain: ChainId, codecs: ChainCodecs = CODECS): string {
+  const codec = codecs[chain];
+  const text = key[0] === codec.chain.keyByte ? codec.format(key[1] as number, key.subarray(2)) : null;
   if (text === null) throw new AddressError('form', `key: is not an address key of ${chain}.`, 'key');
   return text;
 }
+
+/**
+ * Returns whether a valid address text contains a checksum.
+ *
+ * @param text - a text that `parseAddress` accepts for the chain
+ */
+export const hasAddressChecksum = (chain: ChainId, text: string): boolean => CODECS[chain].hasChecksum(text);

@@ -144,7 +144,7 @@ function writeBase58(
     const row = chain.versions[i] as VersionRow;
     if (row.version !== (row.versionBytes === 1 ? one : two)) continue;
     if (length !== row.versionBytes + row.payloadBytes)
-      return fault(LENGTH, 'has a payload of a wrong length');
+      return fault(LENGTH, 'has a payload of the wrong length');
     const size = row.payloadBytes;
     return found(
       writeKind(chain, UTXO_KINDS[row.kind], decoded, from + row.versionBytes, size, out, at),
@@ -155,7 +155,7 @@ function writeBase58(
     const version = chain.testVersions[i] as number;
     if (version === (version > 255 ? two : one)) return fault(NETWORK, 'belongs to a test network');
   }
-  return fault(PREFIX, 'has a version byte that is no address of this chain');
+  return fault(PREFIX, 'has a version byte that this chain does not use');
 }
 
 function segwitKind(version: number, length: number): UtxoKind | null {
@@ -205,7 +205,7 @@ function writeMweb(bytes: Uint8Array, start: number, end: number, out: Uint8Arra
   if (words[0] !== 0) return fault(VERSION, 'has an unknown MWEB version');
   const length = unpackWords(1, count);
   if (length < 0) return length;
-  if (length !== 66) return fault(LENGTH, 'has a payload of a wrong length');
+  if (length !== 66) return fault(LENGTH, 'has a payload of the wrong length');
   return found(writeKind(LTC, UTXO_KINDS.mweb, unpacked, 0, length, out, at), 'mweb');
 }
 
@@ -231,7 +231,7 @@ function writePlainBech32(
   if (count < 0) return count;
   const length = unpackWords(0, count);
   if (length < 0) return length;
-  if (length !== size) return fault(LENGTH, 'has a payload of a wrong length');
+  if (length !== size) return fault(LENGTH, 'has a payload of the wrong length');
   return found(writeKind(ZEC, UTXO_KINDS[kind], unpacked, 0, length, out, at), textKind);
 }
 

@@ -33,7 +33,7 @@ export function startDeadline(call: Call, clock: Clock): Deadline {
   const endsAt = clock.monotonic() + budgetMs;
   const leftMs = (): number => endsAt - clock.monotonic();
   const timeout = (): AssayError =>
-    new AssayError('CHAIN_TIMEOUT', `No answer came within the ${budgetMs} ms that the question was given.`);
+    new AssayError('CHAIN_TIMEOUT', `No response within the time limit of ${budgetMs} ms.`);
   const check = (): void => {
     signal.throwIfAborted();
     if (leftMs() <= 0) throw timeout();

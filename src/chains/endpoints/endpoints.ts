@@ -35,10 +35,11 @@ export function parseEndpoint(
 ): EndpointSpec {
   const [, prefix, rest = ''] = /^(?:([a-z][a-z0-9-]*)\+)?(.*)$/s.exec(text.trim()) ?? [];
   const invalid = (reason: string): AssayError =>
-    new AssayError('INVALID_CONFIG', `${options.field} ${reason}.`, { field: options.field });
-  if (!URL.canParse(rest)) throw invalid('holds something that is no URL');
+    new AssayError('INVALID_CONFIG', `${options.field}: ${reason}.`, { field: options.field });
+  if (!URL.canParse(rest)) throw invalid('must be a URL, with an optional prefix "layout+"');
   const url = new URL(rest);
-  if (!PROTOCOLS.has(url.protocol)) throw invalid('holds a URL that is none of http, https, ws and wss');
+  if (!PROTOCOLS.has(url.protocol))
+    throw invalid(`protocol must be one of http, https, ws, wss (got "${url.protocol.slice(0, 16)}")`);
   const authorization =
     url.username === '' && url.password === ''
       ? null

@@ -72,7 +72,7 @@ export function parseExactJson(text: string): Json {
   try {
     return JSON.parse(exact) as Json;
   } catch (cause) {
-    throw new AssayError('CHAIN_BAD_ANSWER', `The answer is no JSON${startOf(text)}.`, { cause });
+    throw new AssayError('CHAIN_BAD_ANSWER', `Invalid response: must be JSON${startOf(text)}.`, { cause });
   }
 }
 
@@ -84,7 +84,7 @@ const startOf = (text: string): string => {
 
 /** Creates the CHAIN_BAD_ANSWER error for an invalid field of a response. */
 export function badAnswer(field: string, expected: string): AssayError {
-  return new AssayError('CHAIN_BAD_ANSWER', `The answer's ${field} is not ${expected}.`, { field });
+  return new AssayError('CHAIN_BAD_ANSWER', `Invalid response: ${field} must be ${expected}.`, { field });
 }
 
 /** Returns a value that must be an object. */

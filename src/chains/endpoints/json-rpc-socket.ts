@@ -65,162 +65,206 @@ const SUBSCRIPTION_IDS_FROM = 2 ** 52;
 /** Initial delay before a reconnection for subscriptions; it doubles up to `endpointDownMsMax`. */
 const RECONNECT_MS_MIN = 250;
 
-/** Creates a client for one WebSocket; it connects on first use. */
-export function openJsonRpcSocket(
-  options: JsonRpcSocketOptions,
-  deps: { readonly agent: Agent; readonly log: Logger },
-): JsonRpcSocket {
-  const { host } = new URL(options.url);
-  const pending = new Map<number, Pending>();
-  const listeners = new Set<Listener>();
+interface Line {
+  readonly socket: WebSocket;
+  readonly opened: Promise<void>;
+}
+
+/** A client for one WebSocket. */
+class UndiciJsonRpcSocket implements JsonRpcSocket {
+  readonly #options: JsonRpcSocketOptions;
+  readonly #deps: { readonly agent: Agent; readonly log: Logger };
+  readonly #host: string;
+
+  readonly #pending = new Map<number, Pending>();
+
+  readonly #listeners = new Set<Listener>();
+
   /** Subscription requests without a response yet, by request id. */
-  const subscribing = new Map<number, Listener>();
-  let line: { readonly socket: WebSocket; readonly opened: Promise<void> } | null = null;
-  let nextSubscriptionId = SUBSCRIPTION_IDS_FROM;
-  let reconnect: NodeJS.Timeout | null = null;
-  let reconnectMs = RECONNECT_MS_MIN;
-  let isClosed = false;
+  readonly #subscribing = new Map<number, Listener>();
+  #line: Line | null = null;
+  #nextSubscriptionId = SUBSCRIPTION_IDS_FROM;
+  #reconnect: NodeJS.Timeout | null = null;
+  #reconnectMs = RECONNECT_MS_MIN;
+  #isClosed = false;
 
-  const cut = (): AssayError => new AssayError('CHAIN_UNREACHABLE', `The WebSocket to ${host} was cut.`);
+  constructor(options: JsonRpcSocketOptions, deps: { readonly agent: Agent; readonly log: Logger }) {
+    this.#options = options;
+    this.#deps = deps;
+    this.#host = new URL(options.url).host;
+  }
 
-  function connect(): { readonly socket: WebSocket; readonly opened: Promise<void> } {
-    if (isClosed) throw cut();
-    if (line !== null) return line;
-    checkOutboundUrl(new URL(options.url.replace(/^ws/, 'http')), options.policy);
-    const socket = new WebSocket(options.url, {
-      dispatcher: deps.agent,
-      ...(options.authorization === null ? {} : { headers: { authorization: options.authorization } }),
+  #cut(): AssayError {
+    return new AssayError('CHAIN_UNREACHABLE', `${this.#host}: the WebSocket connection was lost.`);
+  }
+
+  #connect(): Line {
+    if (this.#isClosed) throw this.#cut();
+    if (this.#line !== null) return this.#line;
+    checkOutboundUrl(new URL(this.#options.url.replace(/^ws/, 'http')), this.#options.policy);
+    const socket = new WebSocket(this.#options.url, {
+      dispatcher: this.#deps.agent,
+      ...(this.#options.authorization === null
+        ? {}
+        : { headers: { authorization: this.#options.authorization } }),
     });
     const opened = new Promise<void>((resolve, reject) => {
       socket.addEventListener('open', () => resolve());
       socket.addEventListener('error', (event) =>
         reject(
-          new AssayError('CHAIN_UNREACHABLE', `The WebSocket to ${host} could not be opened.`, {
-            cause: event.error,
-          }),
+          new AssayError(
+            'CHAIN_UNREACHABLE',
+            `${this.#host}: the WebSocket connection could not be opened.`,
+            {
+              cause: event.error,
+            },
+          ),
         ),
       );
-      socket.addEventListener('close', () => reject(cut()));
+      socket.addEventListener('close', () => reject(this.#cut()));
     });
-    const mine = { socket, opened };
-    line = mine;
-    socket.addEventListener('message', (event) => receive(event.data));
-    socket.addEventListener('close', () => lost(mine));
+    const mine: Line = { socket, opened };
+    this.#line = mine;
+    socket.addEventListener('message', (event) => this.#receive(event.data));
+    socket.addEventListener('close', () => this.#lost(mine));
     // Callers that await `opened` receive the error there.
-    opened.then(subscribeAll, () => lost(mine));
+    opened.then(
+      () => this.#subscribeAll(),
+      () => this.#lost(mine),
+    );
     return mine;
   }
 
-  function lost(which: { readonly socket: WebSocket }): void {
-    if (line?.socket !== which.socket) return;
-    line = null;
-    for (const { reject } of pending.values()) reject(cut());
-    pending.clear();
-    subscribing.clear();
-    for (const listener of listeners) listener.remoteId = null;
-    if (isClosed || listeners.size === 0 || reconnect !== null) return;
-    reconnect = setTimeout(() => {
-      reconnect = null;
-      if (!isClosed && listeners.size > 0) connect();
-    }, reconnectMs);
-    reconnect.unref();
-    reconnectMs = Math.min(reconnectMs * 2, LIMITS.endpointDownMsMax);
+  #lost(which: { readonly socket: WebSocket }): void {
+    if (this.#line?.socket !== which.socket) return;
+    this.#line = null;
+    for (const { reject } of this.#pending.values()) reject(this.#cut());
+    this.#pending.clear();
+    this.#subscribing.clear();
+    for (const listener of this.#listeners) listener.remoteId = null;
+    if (this.#isClosed || this.#listeners.size === 0 || this.#reconnect !== null) return;
+    this.#reconnect = setTimeout(() => {
+      this.#reconnect = null;
+      if (!this.#isClosed && this.#listeners.size > 0) this.#connect();
+    }, this.#reconnectMs);
+    this.#reconnect.unref();
+    this.#reconnectMs = Math.min(this.#reconnectMs * 2, LIMITS.endpointDownMsMax);
   }
 
-  function subscribeAll(): void {
-    reconnectMs = RECONNECT_MS_MIN;
-    for (const listener of listeners) subscribe(listener);
+  #subscribeAll(): void {
+    this.#reconnectMs = RECONNECT_MS_MIN;
+    for (const listener of this.#listeners) this.#subscribe(listener);
   }
 
-  function subscribe(listener: Listener): void {
+  #subscribe(listener: Listener): void {
     const { subscribe: method, params } = listener.subscription;
-    const id = nextSubscriptionId++;
-    subscribing.set(id, listener);
-    line?.socket.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }));
+    const id = this.#nextSubscriptionId++;
+    this.#subscribing.set(id, listener);
+    this.#line?.socket.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }));
   }
 
-  function unsubscribe({ subscription, remoteId }: Listener): void {
-    if (remoteId === null || line?.socket.readyState !== line?.socket.OPEN) return;
+  #unsubscribe({ subscription, remoteId }: Listener): void {
+    if (remoteId === null || this.#line?.socket.readyState !== this.#line?.socket.OPEN) return;
     const params = [/^\d{1,15}$/.test(remoteId) ? Number(remoteId) : remoteId];
-    const message = { jsonrpc: '2.0', id: nextSubscriptionId++, method: subscription.unsubscribe, params };
-    line?.socket.send(JSON.stringify(message));
+    const message = {
+      jsonrpc: '2.0',
+      id: this.#nextSubscriptionId++,
+      method: subscription.unsubscribe,
+      params,
+    };
+    this.#line?.socket.send(JSON.stringify(message));
   }
 
   /** Handles the response to a subscription request: the subscription id, or the reason why the node does not offer it. */
-  function subscribed(listener: Listener, { result, error }: JsonObject): void {
+  #subscribed(listener: Listener, { result, error }: JsonObject): void {
     if (typeof result !== 'string' && typeof result !== 'number') {
       const reason = JSON.stringify(error ?? null).slice(0, 200);
-      deps.log.warn({ host, method: listener.subscription.subscribe, reason }, 'a node offers no notices');
+      this.#deps.log.warn(
+        { host: this.#host, method: listener.subscription.subscribe, reason },
+        'subscription rejected by node',
+      );
       return;
     }
     listener.remoteId = String(result);
-    if (listeners.has(listener)) listener.notices.onStart?.();
-    else unsubscribe(listener);
+    if (this.#listeners.has(listener)) listener.notices.onStart?.();
+    else this.#unsubscribe(listener);
   }
 
-  function receive(data: unknown): void {
+  #receive(data: unknown): void {
     if (typeof data !== 'string') return;
     let message: JsonObject;
     try {
       message = asObject(parseExactJson(data), 'message');
     } catch (error) {
-      deps.log.warn({ host, error: String(error) }, 'a WebSocket sent what is no JSON-RPC');
-      line?.socket.close();
+      this.#deps.log.warn(
+        { host: this.#host, error: String(error) },
+        'invalid JSON-RPC message, connection closed',
+      );
+      this.#line?.socket.close();
       return;
     }
     const { id, method, params } = message;
     if (typeof id === 'number') {
-      const listener = subscribing.get(id);
-      subscribing.delete(id);
-      if (listener !== undefined) subscribed(listener, message);
-      pending.get(id)?.resolve(data);
-      pending.delete(id);
+      const listener = this.#subscribing.get(id);
+      this.#subscribing.delete(id);
+      if (listener !== undefined) this.#subscribed(listener, message);
+      this.#pending.get(id)?.resolve(data);
+      this.#pending.delete(id);
     } else if (typeof method === 'string' && params !== undefined) {
       const about = String((params as { readonly subscription?: Json } | null)?.subscription);
-      for (const { remoteId, notices } of listeners) if (remoteId === about) notices.onNotice(params);
+      for (const { remoteId, notices } of this.#listeners) if (remoteId === about) notices.onNotice(params);
     }
   }
 
-  return {
-    get isOpen() {
-      return line !== null && line.socket.readyState === line.socket.OPEN;
-    },
-    async exchange(id, message, signal) {
-      const { socket, opened } = connect();
-      await opened;
-      signal.throwIfAborted();
-      return new Promise((resolve, reject) => {
-        const onAbort = (): void => {
-          pending.delete(id);
-          reject(signal.reason);
-        };
-        const settle =
-          <T>(done: (value: T) => void) =>
-          (value: T): void => {
-            signal.removeEventListener('abort', onAbort);
-            done(value);
-          };
-        signal.addEventListener('abort', onAbort, { once: true });
-        pending.set(id, { resolve: settle(resolve), reject: settle(reject) });
-        socket.send(message);
-      });
-    },
-    listen(subscription, notices) {
-      const listener: Listener = { subscription, notices, remoteId: null };
-      listeners.add(listener);
-      const { socket } = connect();
-      // If the connection is already open, subscribe now; otherwise `subscribeAll` does it when it opens.
-      if (socket.readyState === socket.OPEN) subscribe(listener);
-      return () => {
-        if (listeners.delete(listener)) unsubscribe(listener);
+  get isOpen(): boolean {
+    return this.#line !== null && this.#line.socket.readyState === this.#line.socket.OPEN;
+  }
+
+  async exchange(id: number, message: string, signal: AbortSignal): Promise<string> {
+    const { socket, opened } = this.#connect();
+    await opened;
+    signal.throwIfAborted();
+    return new Promise((resolve, reject) => {
+      const onAbort = (): void => {
+        this.#pending.delete(id);
+        reject(signal.reason);
       };
-    },
-    close() {
-      isClosed = true;
-      if (reconnect !== null) clearTimeout(reconnect);
-      line?.socket.close();
-      const open = line;
-      if (open !== null) lost(open);
-    },
-  };
+      const settle =
+        <T>(done: (value: T) => void) =>
+        (value: T): void => {
+          signal.removeEventListener('abort', onAbort);
+          done(value);
+        };
+      signal.addEventListener('abort', onAbort, { once: true });
+      this.#pending.set(id, { resolve: settle(resolve), reject: settle(reject) });
+      socket.send(message);
+    });
+  }
+
+  listen(subscription: Subscription, notices: Notices): () => void {
+    const listener: Listener = { subscription, notices, remoteId: null };
+    this.#listeners.add(listener);
+    const { socket } = this.#connect();
+    // If the connection is already open, subscribe now; otherwise `subscribeAll` does it when it opens.
+    if (socket.readyState === socket.OPEN) this.#subscribe(listener);
+    return () => {
+      if (this.#listeners.delete(listener)) this.#unsubscribe(listener);
+    };
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    if (this.#reconnect !== null) clearTimeout(this.#reconnect);
+    this.#line?.socket.close();
+    const open = this.#line;
+    if (open !== null) this.#lost(open);
+  }
+}
+
+/** Creates a client for one WebSocket; it connects on first use. */
+export function openJsonRpcSocket(
+  options: JsonRpcSocketOptions,
+  deps: { readonly agent: Agent; readonly log: Logger },
+): JsonRpcSocket {
+  return new UndiciJsonRpcSocket(options, deps);
 }

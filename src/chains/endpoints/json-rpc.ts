@@ -51,14 +51,11 @@ export function rpcRequest<T>(options: RpcOptions<T>): EndpointRequest<T> {
         if (typeof code !== 'number' || typeof text !== 'string')
           throw badAnswer('error', 'a code and a message');
         if (unwellCodes.includes(code))
-          throw new AssayError(
-            'CHAIN_UNREACHABLE',
-            `${source} is not ready: ${text.slice(0, 200)} (${code}).`,
-          );
+          throw new AssayError('CHAIN_UNREACHABLE', `${source}: not ready: ${text.slice(0, 200)} (${code}).`);
         throw new RpcRefusal(source, method, code, text, data ?? null);
       }
-      if (message.id !== id) throw badAnswer('id', `that of the question (${id})`);
-      if (message.result === undefined) throw badAnswer('result', 'there');
+      if (message.id !== id) throw badAnswer('id', `that of the request (${id})`);
+      if (message.result === undefined) throw badAnswer('result', 'present');
       return read(message.result);
     },
   };
@@ -70,7 +67,7 @@ function jsonOf(answer: EndpointAnswer, source: string): Json {
   try {
     return answer.json();
   } catch (cause) {
-    throw new AssayError('CHAIN_UNREACHABLE', `${source} answered the status ${answer.status}.`, { cause });
+    throw new AssayError('CHAIN_UNREACHABLE', `${source}: unexpected status ${answer.status}.`, { cause });
   }
 }
 

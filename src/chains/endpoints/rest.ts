@@ -126,7 +126,7 @@ export async function readWindows<R>(
   if (same.floor !== null)
     throw new AssayError(
       'CHAIN_REFUSED',
-      `A block holds more than ${ROWS_OF_KEY_MAX} transfers of one address, more than can be read of it.`,
+      `A block holds more than ${ROWS_OF_KEY_MAX} transfers of one address, more than can be read.`,
     );
   return {
     rows: same.all.map(({ row }) => row),

@@ -8,13 +8,28 @@ import { LIMITS } from '../../base/limits.ts';
 import { parseAddress } from '../address/parse.ts';
 import type { Block } from '../block.ts';
 import { createEndpointPool, type EndpointPool, type EndpointRequest } from '../endpoints/endpoint-pool.ts';
+import type { EndpointSpec } from '../endpoints/endpoints.ts';
 import { asText, badAnswer, type Json } from '../endpoints/exact-json.ts';
 import { initiationOf, type TransactionCall } from '../initiation.ts';
 import { type ChainId, chainOf } from '../registry.ts';
 import type { Transfer } from '../transfer.ts';
-import { createAssetDecimals } from './asset-decimals.ts';
-import { follow } from './follow.ts';
-import type { AdapterDeps, AdapterOptions, Call, ChainAdapter, HistoryPage, HistoryQuery } from './port.ts';
+import { type AssetDecimals, createAssetDecimals } from './asset-decimals.ts';
+import { type FollowOptions, follow } from './follow.ts';
+import type {
+  AdapterDeps,
+  AdapterOptions,
+  BalanceAnswer,
+  BlockAnswer,
+  Call,
+  ChainAdapter,
+  ChainEvent,
+  ChainHealth,
+  FollowFrom,
+  HeadAnswer,
+  HistoryPage,
+  HistoryQuery,
+  TransactionCountAnswer,
+} from './port.ts';
 
 /** A value and the source that returned it. */
 export interface Told<T> {
@@ -140,7 +155,7 @@ function readCursor(text: string | null): Cursor {
 
 /** Creates the error for a cursor that this history did not return. */
 export const invalidCursor = (): AssayError =>
-  new AssayError('INVALID_REQUEST', 'cursor: is none that this history gave out.', { field: 'cursor' });
+  new AssayError('INVALID_REQUEST', 'cursor: not a cursor returned by this endpoint.', { field: 'cursor' });
 
 /**
  * Parses a string in a chain's response into a canonical address.
@@ -171,7 +186,7 @@ export function addressOrNull(chain: ChainId, value: Json | undefined): string |
  */
 export function asPattern(value: Json | undefined, pattern: RegExp, field: string): string {
   const text = asText(value, field, 512);
-  if (!pattern.test(text)) throw badAnswer(field, 'in its known form');
+  if (!pattern.test(text)) throw badAnswer(field, 'in the documented format');
   return text;
 }
 
@@ -237,63 +252,107 @@ function cutAtBlock(transfers: readonly Transfer[], limit: number): readonly Tra
   return next < 0 ? transfers : transfers.slice(0, next);
 }
 
-/** See `OpenAdapter`. */
-export function openAccountChain(
-  setup: AccountChainSetup,
-  options: AdapterOptions,
-  deps: AdapterDeps,
-): ChainAdapter {
-  const { chain } = options;
-  const { clock, log, jitter } = deps;
-  const { layouts, socketsOnlyTell = false } = setup;
-  // An endpoint may appear both as a node and as an explorer: its layout says which protocol it speaks.
+const isSocket = ({ url }: EndpointSpec): boolean => url.startsWith('ws');
+
+/**
+ * Returns the endpoints of both roles. An endpoint may appear both as a node and as an explorer: its layout says which protocol it speaks.
+ *
+ * @throws INVALID_CONFIG if an endpoint has a layout that the chain does not have
+ */
+function endpointsOf(
+  { layouts }: AccountChainSetup,
+  { chain, rpc, history }: AdapterOptions,
+): EndpointSpec[] {
   const endpoints = [
-    ...new Map(
-      [...options.rpc, ...options.history].map((spec) => [`${spec.layout} ${spec.url}`, spec]),
-    ).values(),
+    ...new Map([...rpc, ...history].map((spec) => [`${spec.layout} ${spec.url}`, spec])).values(),
   ];
   const known = new Set(Object.values(layouts).flat());
   const foreign = endpoints.find((spec) => !known.has(spec.layout));
   if (foreign !== undefined)
     throw new AssayError(
       'INVALID_CONFIG',
-      `${chain}: ${foreign.source} has a layout that this chain does not have. Layouts: ${[...known].join(', ')}.`,
+      `${chain}: layout must be one of ${[...known].join(', ')} (got "${foreign.layout}").`,
     );
-  const pool = createEndpointPool(
-    {
-      chain,
-      endpoints: endpoints.slice(0, LIMITS.endpointsPerChainMax),
-      verify: setup.verify,
-      socketsOnlyTell,
-    },
-    deps,
-  );
-  const reader = setup.reader(pool);
-  const closing = new AbortController();
-  const overlap = setup.rowsOverlapBlocks ?? 0;
-  const isOwn = endpoints.every(({ own }) => own);
-  const isSocket = ({ url }: { readonly url: string }): boolean => url.startsWith('ws');
-  const hasSocket = endpoints.some(isSocket);
-  const { onNudge, onActivity, decimalsOf } = reader;
-  const decimals = decimalsOf === undefined ? null : createAssetDecimals(chain, decimalsOf);
-  const has = (wanted: readonly string[]): boolean =>
-    endpoints.some((spec) => wanted.includes(spec.layout) && !(socketsOnlyTell && isSocket(spec)));
-  const nobody = (what: string) =>
-    ({
-      source: null,
-      height: null,
-      completeness: 'NONE',
-      note: `No endpoint of ${chain} that tells ${what} is configured.`,
-    }) as const;
-  const provenance = ({ source, height, note }: Told<unknown>) => ({
+  return endpoints;
+}
+
+function createDecimalsOf(chain: ChainId, reader: ChainReader): AssetDecimals | null {
+  if (reader.decimalsOf === undefined) return null;
+  return createAssetDecimals(chain, async (asset, call) => (await reader.decimalsOf?.(asset, call)) ?? null);
+}
+
+function provenanceOf({ source, height, note }: Told<unknown>) {
+  return {
     source,
     height,
     completeness: note === undefined ? ('COMPLETE' as const) : ('PARTIAL' as const),
     note: note ?? null,
-  });
+  };
+}
+
+/** The adapter of a chain over its reader. */
+class AccountChain implements ChainAdapter {
+  readonly chain: ChainId;
+  /** Null if no endpoint announces the activity of addresses. */
+  readonly onActivity: NonNullable<ChainReader['onActivity']> | null;
+  readonly resolveName = null;
+  readonly #setup: AccountChainSetup;
+  readonly #deps: AdapterDeps;
+  readonly #endpoints: readonly EndpointSpec[];
+  readonly #pool: EndpointPool;
+  readonly #reader: ChainReader;
+  readonly #decimals: AssetDecimals | null;
+  readonly #onNudge: FollowOptions['onNudge'];
+  readonly #pollMs: number;
+  readonly #closing = new AbortController();
+
+  constructor(setup: AccountChainSetup, options: AdapterOptions, deps: AdapterDeps) {
+    const { chain } = options;
+    this.chain = chain;
+    this.#setup = setup;
+    this.#deps = deps;
+    this.#endpoints = endpointsOf(setup, options);
+    this.#pool = createEndpointPool(
+      {
+        chain,
+        endpoints: this.#endpoints.slice(0, LIMITS.endpointsPerChainMax),
+        verify: setup.verify,
+        socketsOnlyTell: setup.socketsOnlyTell ?? false,
+      },
+      deps,
+    );
+    const reader = setup.reader(this.#pool);
+    this.#reader = reader;
+    this.#decimals = createDecimalsOf(chain, reader);
+    const hasSocket = this.#endpoints.some(isSocket);
+    const isOwn = this.#endpoints.every(({ own }) => own);
+    this.#onNudge = reader.onNudge && ((nudge) => reader.onNudge?.(nudge) ?? (() => {}));
+    this.#pollMs =
+      hasSocket && reader.onNudge ? POLL_BESIDE_SOCKET_MS : isOwn ? POLL_OWN_MS : setup.pollPublicMs;
+    this.onActivity =
+      hasSocket && reader.onActivity
+        ? (address, onActivity) => reader.onActivity?.(address, onActivity) ?? (() => {})
+        : null;
+  }
+
+  #has(wanted: readonly string[]): boolean {
+    return this.#endpoints.some(
+      (spec) => wanted.includes(spec.layout) && !(this.#setup.socketsOnlyTell === true && isSocket(spec)),
+    );
+  }
+
+  #nobody(what: string) {
+    return {
+      source: null,
+      height: null,
+      completeness: 'NONE',
+      note: `No endpoint of ${this.chain} with ${what} is configured.`,
+    } as const;
+  }
 
   /** Returns a call in which `budgetMs` is always the time left, because one result may take several requests. */
-  function running({ signal, budgetMs }: Call): Call {
+  #running({ signal, budgetMs }: Call): Call {
+    const { clock } = this.#deps;
     const until = clock.monotonic() + budgetMs;
     return {
       signal,
@@ -303,18 +362,19 @@ export function openAccountChain(
     };
   }
 
-  async function history(address: string, query: HistoryQuery, call: Call): Promise<HistoryPage> {
+  async #history(address: string, query: HistoryQuery, call: Call): Promise<HistoryPage> {
     const { limit, from, to } = query;
     const size = Math.min(ROWS_MAX, Math.max(ROWS_MIN, limit));
+    const overlap = this.#setup.rowsOverlapBlocks ?? 0;
     let cursor = readCursor(query.cursor);
     let empty = 0;
     for (let pages = 1; ; pages++) {
-      const told = await reader.rows(address, { cursor: cursor.page, size, from, to }, call);
+      const told = await this.#reader.rows(address, { cursor: cursor.page, size, from, to }, call);
       const { rows, next } = told.value;
       if (next !== null && next === cursor.page)
-        throw badAnswer('cursor', 'another than that of the page before');
+        throw badAnswer('cursor', 'different from the cursor of the previous page');
       empty = rows.length === 0 ? empty + 1 : 0;
-      if (empty > EMPTY_PAGES_MAX) throw badAnswer('cursor', 'one that comes to an end');
+      if (empty > EMPTY_PAGES_MAX) throw badAnswer('cursor', 'followed by a page with rows');
       let last = cursor.below === null ? cursor.last : null;
       for (const { height } of rows) {
         if (last !== null && height > last + overlap) throw badAnswer('list', 'newest first');
@@ -339,67 +399,90 @@ export function openAccountChain(
             : { page: next, below: null, last };
       if (kept.length > 0 || after === null || pages >= SOURCE_PAGES_MAX)
         return {
-          ...provenance(told),
-          transfers: (await decimals?.fill(kept, call)) ?? kept,
+          ...provenanceOf(told),
+          transfers: (await this.#decimals?.fill(kept, call)) ?? kept,
           nextCursor: after === null ? null : writeCursor(after),
         };
       cursor = after;
     }
   }
 
-  const head: ChainAdapter['head'] = async (call) => {
-    const told = await reader.head(call);
-    return { ...provenance(told), ...told.value };
-  };
+  async #head(call: Call): Promise<HeadAnswer> {
+    const told = await this.#reader.head(call);
+    return { ...provenanceOf(told), ...told.value };
+  }
 
-  const block: ChainAdapter['block'] = async (height, call) => {
-    const told = await reader.block(height, call);
-    if (told.value === null || decimals === null) return { ...provenance(told), block: told.value };
-    const transfers = await decimals.fill(told.value.transfers, call);
-    return { ...provenance(told), block: { ...told.value, transfers } };
-  };
+  async #block(height: number, call: Call): Promise<BlockAnswer> {
+    const told = await this.#reader.block(height, call);
+    if (told.value === null || this.#decimals === null) return { ...provenanceOf(told), block: told.value };
+    const transfers = await this.#decimals.fill(told.value.transfers, call);
+    return { ...provenanceOf(told), block: { ...told.value, transfers } };
+  }
 
-  return {
-    chain,
-    async balance(text, call) {
-      const address = parseAddress(chain, text).canonical;
-      if (!has(layouts.balance)) return { ...nobody('balances'), balance: null };
-      const told = await reader.balance(address, running(call));
-      return { ...provenance(told), balance: told.value };
-    },
-    async transactionCount(text, call) {
-      const address = parseAddress(chain, text).canonical;
-      if (reader.transactionCount === null || !has(layouts.count))
-        return { ...nobody('how many transactions an address has'), count: null };
-      const told = await reader.transactionCount(address, running(call));
-      return { ...provenance(told), count: told.value };
-    },
-    async history(text, query, call) {
-      const address = parseAddress(chain, text).canonical;
-      if (!has(layouts.history)) return { ...nobody('what an address did'), transfers: [], nextCursor: null };
-      return history(address, query, running(call));
-    },
-    head: (call) => head(running(call)),
-    block: (height, call) => block(height, running(call)),
-    subscribe: (from, call) =>
-      follow(
-        { head, block, hashAt: (height, each) => reader.hashAt(height, each) },
-        {
-          chain,
-          pollMs: hasSocket && onNudge ? POLL_BESIDE_SOCKET_MS : isOwn ? POLL_OWN_MS : setup.pollPublicMs,
-          ...(onNudge === undefined ? {} : { onNudge }),
-          closed: closing.signal,
-        },
-        from,
-        call,
-        { log, jitter },
-      ),
-    onActivity: hasSocket ? (onActivity ?? null) : null,
-    resolveName: null,
-    health: () => ({ chain, reachable: pool.reachable(), endpoints: pool.health() }),
-    async close() {
-      closing.abort();
-      await pool.close();
-    },
-  };
+  async balance(text: string, call: Call): Promise<BalanceAnswer> {
+    const address = parseAddress(this.chain, text).canonical;
+    if (!this.#has(this.#setup.layouts.balance)) return { ...this.#nobody('balances'), balance: null };
+    const told = await this.#reader.balance(address, this.#running(call));
+    return { ...provenanceOf(told), balance: told.value };
+  }
+
+  async transactionCount(text: string, call: Call): Promise<TransactionCountAnswer> {
+    const address = parseAddress(this.chain, text).canonical;
+    if (this.#reader.transactionCount === null || !this.#has(this.#setup.layouts.count))
+      return { ...this.#nobody('transaction counts'), count: null };
+    const told = await this.#reader.transactionCount(address, this.#running(call));
+    return { ...provenanceOf(told), count: told.value };
+  }
+
+  async history(text: string, query: HistoryQuery, call: Call): Promise<HistoryPage> {
+    const address = parseAddress(this.chain, text).canonical;
+    if (!this.#has(this.#setup.layouts.history))
+      return { ...this.#nobody('histories of addresses'), transfers: [], nextCursor: null };
+    return this.#history(address, query, this.#running(call));
+  }
+
+  head(call: Call): Promise<HeadAnswer> {
+    return this.#head(this.#running(call));
+  }
+
+  block(height: number, call: Call): Promise<BlockAnswer> {
+    return this.#block(height, this.#running(call));
+  }
+
+  subscribe(from: FollowFrom, call: Call): AsyncIterable<ChainEvent> {
+    return follow(
+      {
+        head: (each) => this.#head(each),
+        block: (height, each) => this.#block(height, each),
+        hashAt: (height, each) => this.#reader.hashAt(height, each),
+      },
+      {
+        chain: this.chain,
+        pollMs: this.#pollMs,
+        ...(this.#onNudge === undefined ? {} : { onNudge: this.#onNudge }),
+        closed: this.#closing.signal,
+      },
+      from,
+      call,
+      this.#deps,
+    );
+  }
+
+  health(): ChainHealth {
+    return { chain: this.chain, reachable: this.#pool.reachable(), endpoints: this.#pool.health() };
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#pool.close();
+  }
+}
+
+/** See `OpenAdapter`. */
+export function openAccountChain(
+  setup: AccountChainSetup,
+  options: AdapterOptions,
+  deps: AdapterDeps,
+): ChainAdapter {
+  return new AccountChain(setup, options, deps);
 }

@@ -30,7 +30,7 @@ export interface FollowOptions {
 }
 
 /** Temporary faults: following continues after a delay. */
-const PASSING: ReadonlySet<string> = new Set([
+const TEMPORARY: ReadonlySet<string> = new Set([
   'CHAIN_UNREACHABLE',
   'CHAIN_TIMEOUT',
   'CHAIN_BAD_ANSWER',
@@ -38,177 +38,227 @@ const PASSING: ReadonlySet<string> = new Set([
   'CHAIN_REFUSED',
 ]);
 /** Longest delay between two attempts on a failing chain. */
-const TROUBLE_WAIT_MS_MAX = 30_000;
+const FAULT_WAIT_MS_MAX = 30_000;
 
 /** Follows a chain until `call.signal` aborts. See `ChainAdapter.subscribe`. */
 export async function* follow(
   source: FollowSource,
   options: FollowOptions,
   from: FollowFrom,
-  caller: Call,
+  call: Call,
   deps: { readonly log: Logger; readonly jitter: () => number },
 ): AsyncGenerator<ChainEvent, void, undefined> {
-  const { chain, pollMs, onNudge, retryMs = 250 } = options;
-  const signal = AbortSignal.any([caller.signal, options.closed]);
-  const call: Call = { signal, budgetMs: caller.budgetMs };
-  const { log, jitter } = deps;
+  yield* new Follower(source, options, from, call, deps).events();
+}
+
+class Follower {
+  readonly #source: FollowSource;
+  readonly #options: FollowOptions;
+  readonly #log: Logger;
+  readonly #jitter: () => number;
+  readonly #signal: AbortSignal;
+  readonly #call: Call;
   /** The newest delivered blocks, oldest first. */
-  const taken: BlockRef[] = from.known.slice(-LIMITS.reorgBlocksMax);
-  let nextHeight = from.fromHeight;
-  const newest = taken.at(-1);
-  if (newest !== undefined && nextHeight !== newest.height + 1)
-    throw new AssayError(
-      'INVALID_REQUEST',
-      `Following from ${nextHeight} does not continue block ${newest.height}.`,
-    );
-
-  let wake: () => void = () => {};
-  let isNudged = false;
-  let toldHeight = -1;
-  const endNudges = onNudge?.((height = -1) => {
-    toldHeight = height;
-    isNudged = true;
-    wake();
-  });
-
-  /** Waits `ms`, or until the next nudge. Removes its listener from the signal, which may live as long as the program. */
-  async function pause(ms: number): Promise<void> {
-    signal.throwIfAborted();
-    if (!isNudged)
-      await new Promise<void>((resolve) => {
-        const done = (): void => {
-          clearTimeout(timer);
-          signal.removeEventListener('abort', done);
-          resolve();
-        };
-        const timer = setTimeout(done, ms);
-        signal.addEventListener('abort', done, { once: true });
-        wake = done;
-      });
-    isNudged = false;
-    signal.throwIfAborted();
-  }
-
-  let troubles = 0;
-  /** Waits after a temporary fault, longer each time; throws any other error. */
-  async function endure(error: unknown): Promise<void> {
-    signal.throwIfAborted();
-    if (!(error instanceof AssayError) || !PASSING.has(error.code)) throw error;
-    if (troubles === 0) log.warn({ chain, error: error.message }, 'following waits for a chain');
-    const waitMs = Math.min(TROUBLE_WAIT_MS_MAX, retryMs * 2 ** Math.min(troubles, 10));
-    troubles++;
-    await pause(waitMs * (0.75 + jitter() / 2));
-  }
-  function recovered(): void {
-    if (troubles > 0) log.info({ chain }, 'following goes on');
-    troubles = 0;
-  }
-
+  readonly #delivered: BlockRef[];
   /** Prefetched blocks, by height. Their errors are handled when their turn comes. */
-  const ahead = new Map<number, Promise<BlockAnswer>>();
-  function fetchBlock(height: number, headHeight: number): Promise<BlockAnswer> {
-    const last = Math.min(headHeight, height + LIMITS.followAheadBlocks - 1);
-    for (let wanted = height; wanted <= last; wanted++) {
-      if (ahead.has(wanted)) continue;
-      const answer = source.block(wanted, call);
-      answer.catch(() => {});
-      ahead.set(wanted, answer);
+  readonly #ahead = new Map<number, Promise<BlockAnswer>>();
+  /** Height of the next block to deliver; null until the first head is known. */
+  #nextHeight: number | null;
+  /** Height up to which the chain has blocks as far as is known; -1 if the head must be requested. */
+  #headHeight = -1;
+  /** Height that a nudge announced; -1 if none did since the last step. */
+  #announcedHeight = -1;
+  #isNudged = false;
+  #wake: () => void = () => {};
+  /** Number of consecutive temporary faults. */
+  #faults = 0;
+
+  constructor(
+    source: FollowSource,
+    options: FollowOptions,
+    from: FollowFrom,
+    call: Call,
+    deps: { readonly log: Logger; readonly jitter: () => number },
+  ) {
+    this.#source = source;
+    this.#options = options;
+    this.#log = deps.log;
+    this.#jitter = deps.jitter;
+    this.#signal = AbortSignal.any([call.signal, options.closed]);
+    this.#call = { signal: this.#signal, budgetMs: call.budgetMs };
+    this.#delivered = from.known.slice(-LIMITS.reorgBlocksMax);
+    this.#nextHeight = from.fromHeight;
+    const newest = this.#delivered.at(-1);
+    if (newest !== undefined && from.fromHeight !== newest.height + 1)
+      throw new AssayError(
+        'INVALID_REQUEST',
+        `fromHeight: must be ${newest.height + 1}, the height after the last known block (got ${from.fromHeight}).`,
+      );
+  }
+
+  async *events(): AsyncGenerator<ChainEvent, void, undefined> {
+    const endNudges = this.#options.onNudge?.((height = -1) => {
+      this.#announcedHeight = height;
+      this.#isNudged = true;
+      this.#wake();
+    });
+    try {
+      while (!this.#signal.aborted) {
+        const event = await this.#step();
+        if (event !== null) yield event;
+      }
+    } catch (error) {
+      if (!this.#signal.aborted) throw error;
+    } finally {
+      endNudges?.();
     }
-    const answer = ahead.get(height) ?? source.block(height, call);
-    ahead.delete(height);
+  }
+
+  /** Takes one step; after a temporary fault it waits instead. Returns null if there is nothing to deliver. */
+  async #step(): Promise<ChainEvent | null> {
+    try {
+      return await this.#advance();
+    } catch (error) {
+      this.#ahead.clear();
+      this.#headHeight = -1;
+      await this.#waitAfter(error);
+      return null;
+    }
+  }
+
+  async #advance(): Promise<ChainEvent | null> {
+    const { pollMs } = this.#options;
+    // Fetch an announced block at once; its parent hash shows whether it is the next.
+    if (this.#headHeight < this.#announcedHeight) this.#headHeight = this.#announcedHeight;
+    this.#announcedHeight = -1;
+    if (this.#nextHeight === null || this.#headHeight < this.#nextHeight) {
+      const head = await this.#source.head(this.#call);
+      this.#headHeight = head.height;
+      this.#nextHeight ??= head.height;
+      if (this.#isOnOtherBranch(head)) {
+        const event = await this.#revert();
+        this.#recovered();
+        this.#headHeight = -1;
+        return event;
+      }
+      if (head.height < this.#nextHeight) {
+        this.#recovered();
+        await this.#pause(pollMs);
+        return null;
+      }
+    }
+    const { block, completeness } = await this.#fetchBlock(this.#nextHeight);
+    this.#recovered();
+    if (block === null) {
+      // The node that returned the head is ahead of this one.
+      this.#ahead.clear();
+      this.#headHeight = -1;
+      await this.#pause(Math.min(pollMs, 100));
+      return null;
+    }
+    if (!this.#continuesChain(block)) {
+      const event = await this.#revert();
+      // The branch changed between two responses: try again after a short delay.
+      if (event === null) await this.#pause(Math.min(pollMs, 250));
+      this.#headHeight = -1;
+      return event;
+    }
+    this.#delivered.push({ height: block.height, hash: block.hash });
+    if (this.#delivered.length > LIMITS.reorgBlocksMax) this.#delivered.shift();
+    this.#nextHeight = block.height + 1;
+    return { type: 'block', block, completeness };
+  }
+
+  /**
+   * Returns whether a head that is not above the newest delivered block proves a reorg: its hash differs from that of the block delivered
+   * at its height. Otherwise the node lags.
+   */
+  #isOnOtherBranch(head: BlockRef): boolean {
+    const tip = this.#delivered.at(-1);
+    const own = this.#delivered.find(({ height }) => height === head.height);
+    return tip !== undefined && head.height <= tip.height && own !== undefined && own.hash !== head.hash;
+  }
+
+  #continuesChain(block: Block): boolean {
+    const tip = this.#delivered.at(-1);
+    return tip === undefined || block.parentHash === null || block.parentHash === tip.hash;
+  }
+
+  #fetchBlock(height: number): Promise<BlockAnswer> {
+    const last = Math.min(this.#headHeight, height + LIMITS.followAheadBlocks - 1);
+    for (let wanted = height; wanted <= last; wanted++) {
+      if (this.#ahead.has(wanted)) continue;
+      const answer = this.#source.block(wanted, this.#call);
+      answer.catch(() => {});
+      this.#ahead.set(wanted, answer);
+    }
+    const answer = this.#ahead.get(height) ?? this.#source.block(height, this.#call);
+    this.#ahead.delete(height);
     return answer;
   }
 
-  /** Walks down to the newest delivered block that is still on the chain, and drops the blocks above it. */
-  async function undo(): Promise<ChainEvent | null> {
-    ahead.clear();
+  /**
+   * Walks down to the newest delivered block that is still on the chain, and drops the blocks above it. Returns null if all of them are.
+   *
+   * @throws CHAIN_REORG_TOO_DEEP if none of the remembered blocks is
+   */
+  async #revert(): Promise<ChainEvent | null> {
+    this.#ahead.clear();
     const dropped: BlockRef[] = [];
-    let keep = taken.length;
+    let keep = this.#delivered.length;
     while (keep > 0) {
-      const ref = taken[keep - 1] as BlockRef;
-      const hash = await source.hashAt(ref.height, call);
+      const ref = this.#delivered[keep - 1] as BlockRef;
+      const hash = await this.#source.hashAt(ref.height, this.#call);
       if (hash === ref.hash) break;
       dropped.push(ref);
       keep--;
     }
-    if (dropped.length === 0) return null;
-    const ancestor = taken[keep - 1] ?? null;
+    const lowest = dropped.at(-1)?.height;
+    if (lowest === undefined) return null;
+    const ancestor = this.#delivered[keep - 1] ?? null;
     // All remembered blocks were reverted, and they do not reach the start of the chain: the common ancestor is deeper.
-    const isBottomless =
-      ancestor === null && (dropped.at(-1)?.height ?? 0) > 0 && dropped.length >= LIMITS.reorgBlocksMax;
-    if (isBottomless)
+    if (ancestor === null && lowest > 0 && dropped.length >= LIMITS.reorgBlocksMax)
       throw new AssayError(
         'CHAIN_REORG_TOO_DEEP',
-        `${chain} left more than ${LIMITS.reorgBlocksMax} blocks, down to ${dropped.at(-1)?.height}: this is no accident, and is left to a person.`,
+        `${this.#options.chain}: more than ${LIMITS.reorgBlocksMax} blocks were reverted, down to ${lowest}; an operator must decide how to continue.`,
       );
-    taken.length = keep;
-    nextHeight = ancestor === null ? (dropped.at(-1)?.height ?? 0) : ancestor.height + 1;
+    this.#delivered.length = keep;
+    this.#nextHeight = ancestor === null ? lowest : ancestor.height + 1;
     return { type: 'reorg', ancestor, dropped };
   }
 
-  const follows = (block: Block): boolean => {
-    const tip = taken.at(-1);
-    return tip === undefined || block.parentHash === null || block.parentHash === tip.hash;
-  };
+  /** Waits `ms`, or until the next nudge. Removes its listener from the signal, which may live as long as the program. */
+  async #pause(ms: number): Promise<void> {
+    this.#signal.throwIfAborted();
+    if (!this.#isNudged)
+      await new Promise<void>((resolve) => {
+        const done = (): void => {
+          clearTimeout(timer);
+          this.#signal.removeEventListener('abort', done);
+          resolve();
+        };
+        const timer = setTimeout(done, ms);
+        this.#signal.addEventListener('abort', done, { once: true });
+        this.#wake = done;
+      });
+    this.#isNudged = false;
+    this.#signal.throwIfAborted();
+  }
 
-  try {
-    let headHeight = -1;
-    while (!signal.aborted) {
-      try {
-        // Fetch an announced block at once; its parent hash shows whether it is the next.
-        if (headHeight < toldHeight) headHeight = toldHeight;
-        toldHeight = -1;
-        if (nextHeight === null || headHeight < nextHeight) {
-          const head = await source.head(call);
-          headHeight = head.height;
-          nextHeight ??= head.height;
-          const tip = taken.at(-1);
-          // The head is not above the newest delivered block: it is on another branch, or the node lags. A different hash proves the
-          // former.
-          const own = taken.find(({ height }) => height === head.height);
-          if (tip !== undefined && head.height <= tip.height && own !== undefined && own.hash !== head.hash) {
-            const event = await undo();
-            recovered();
-            if (event !== null) yield event;
-            headHeight = -1;
-            continue;
-          }
-          if (headHeight < nextHeight) {
-            recovered();
-            await pause(pollMs);
-            continue;
-          }
-        }
-        const { block, completeness } = await fetchBlock(nextHeight, headHeight);
-        recovered();
-        if (block === null) {
-          // The node that returned the head is ahead of this one.
-          ahead.clear();
-          headHeight = -1;
-          await pause(Math.min(pollMs, 100));
-          continue;
-        }
-        if (!follows(block)) {
-          const event = await undo();
-          if (event !== null) yield event;
-          // The branch changed between two responses: try again after a short delay.
-          else await pause(Math.min(pollMs, 250));
-          headHeight = -1;
-          continue;
-        }
-        taken.push({ height: block.height, hash: block.hash });
-        if (taken.length > LIMITS.reorgBlocksMax) taken.shift();
-        nextHeight = block.height + 1;
-        yield { type: 'block', block, completeness };
-      } catch (error) {
-        ahead.clear();
-        headHeight = -1;
-        await endure(error);
-      }
-    }
-  } catch (error) {
-    if (!signal.aborted) throw error;
-  } finally {
-    endNudges?.();
+  /** Waits after a temporary fault, longer each time; throws any other error. */
+  async #waitAfter(error: unknown): Promise<void> {
+    const { chain, retryMs = 250 } = this.#options;
+    this.#signal.throwIfAborted();
+    if (!(error instanceof AssayError) || !TEMPORARY.has(error.code)) throw error;
+    if (this.#faults === 0)
+      this.#log.warn({ chain, error: error.message }, 'chain unavailable, following paused');
+    const waitMs = Math.min(FAULT_WAIT_MS_MAX, retryMs * 2 ** Math.min(this.#faults, 10));
+    this.#faults++;
+    await this.#pause(waitMs * (0.75 + this.#jitter() / 2));
+  }
+
+  #recovered(): void {
+    if (this.#faults > 0) this.#log.info({ chain: this.#options.chain }, 'following resumed');
+    this.#faults = 0;
   }
 }

@@ -121,12 +121,21 @@ export type ChainEvent =
    */
   | { readonly type: 'reorg'; readonly ancestor: BlockRef | null; readonly dropped: readonly BlockRef[] };
 
+/**
+ * State of an endpoint.
+ *
+ * - UNTRIED: no request since the start, or since an outage ended without a verification.
+ * - UP: the last response was usable.
+ * - DOWN: too many failures; it is tried again after a rest.
+ * - REFUSED: it serves another chain; it is verified again after a rest.
+ */
+export type EndpointState = 'UNTRIED' | 'UP' | 'DOWN' | 'REFUSED';
+
 /** The last observed state of one endpoint. */
 export interface EndpointHealth {
   /** As in `Provenance.source`. */
   readonly source: string;
-  /** UNTRIED: no request yet. REFUSED: the endpoint serves another chain. */
-  readonly state: 'UP' | 'DOWN' | 'UNTRIED' | 'REFUSED';
+  readonly state: EndpointState;
   /** Smoothed latency in milliseconds; null before the first response. */
   readonly latencyMs: number | null;
   /** Number of consecutive failed requests. */

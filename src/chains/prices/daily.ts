@@ -195,12 +195,12 @@ export async function syncPrices(options: PriceSyncOptions, deps: PriceSyncDeps)
         continue;
       }
       errors.push(
-        `${symbol}: ${answer.kind === 'failed' ? answer.reason : answer.kind === 'unknown' ? `the price server does not know '${coin}'` : 'the answer is not in the layout of market_chart/range'}.`,
+        `${symbol}: ${answer.kind === 'failed' ? answer.reason : answer.kind === 'unknown' ? `the price server does not know '${coin}'` : 'the response is not in the format of market_chart/range'}.`,
       );
       if (answer.kind !== 'failed') continue;
       failures++;
       if (failures < FAILURES_MAX) continue;
-      errors.push('The price server failed repeatedly; the other coins were not asked for.');
+      errors.push('The price server failed repeatedly; the other coins were not requested.');
       break;
     }
     store('coingecko', closes, found);

@@ -80,7 +80,7 @@ export function openHttpPrices(options: HttpPricesOptions, deps: PriceServerDeps
     if (answer.kind !== 'json') return nothing(answer.kind === 'unknown' ? UNKNOWN_MS : FAILED_MS);
     const samples = readMarketChart(answer.body);
     if (samples === null) {
-      server.warn('an answer that is not in the layout of market_chart/range');
+      server.warn('response not in the format of market_chart/range');
       return nothing(FAILED_MS);
     }
     // A window that is entirely in the past does not change any more.

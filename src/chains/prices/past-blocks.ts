@@ -46,7 +46,7 @@ export async function blockAt(
     const missing = spacingMs > 0 ? Math.ceil((above.timestampMs - atMs) / spacingMs) : 0;
     step = Math.max(2 * step, missing);
   }
-  throw new AssayError('SOURCE_UNAVAILABLE', `The headers of ${chain} do not lead to a block of the moment.`);
+  throw new AssayError('SOURCE_UNAVAILABLE', `No block of ${chain} was found for the requested time.`);
 }
 
 /** Returns a height strictly between two blocks: the interpolated one, or the middle, which bounds the search if blocks are uneven. */

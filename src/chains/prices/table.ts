@@ -321,7 +321,7 @@ function textOfTable(path: string, isStored: boolean): string {
   if (isStored && checksumOf(content) !== found?.[1])
     throw new AssayError(
       'STORE_CORRUPT',
-      `${path} is damaged: it is not what was written. Import the prices again, or restore the file from a backup.`,
+      `${path} is damaged: its checksum is wrong. Import the prices again, or restore the file from a backup.`,
     );
   return content;
 }

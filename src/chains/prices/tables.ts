@@ -45,7 +45,7 @@ export function openPriceTable(
     } catch (error) {
       log.warn(
         { folder, reason: messageOf(error) },
-        'price tables could not be read; the former ones stay in force',
+        'price tables could not be read, keeping the previous ones',
       );
     }
     return table;

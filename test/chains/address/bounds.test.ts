@@ -347,7 +347,7 @@ describe('any address', () => {
     ]).toEqual([-4, -3]);
     expect(read('ETH', ` 0x${'ab'.repeat(20)}`)).toContain('begins or ends with white space');
     expect(read('BTC', `0x${'ab'.repeat(20)}`)).toMatch(/or another EVM chain/);
-    expect(read('ETH', check58.encode(filled(21, 30)))).toContain('but of DOGE');
+    expect(read('ETH', check58.encode(filled(21, 30)))).toContain('but an address of DOGE');
     expect(() => formatAddressKey(Uint8Array.of(1, 1, ...filled(19)), 'ETH')).toThrow(
       'is not an address key',
     );

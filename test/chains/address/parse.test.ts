@@ -201,7 +201,7 @@ describe('forms of one account', () => {
 
 describe('what an error says', () => {
   it('names the chain that a text belongs to', () => {
-    expect(() => parseAddress('ETH', 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t')).toThrow(/but of TRON/);
+    expect(() => parseAddress('ETH', 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t')).toThrow(/but an address of TRON/);
     expect(() => parseAddress('BTC', '0x4200000000000000000000000000000000000006')).toThrow(
       /ETH, BSC, POLYGON/,
     );

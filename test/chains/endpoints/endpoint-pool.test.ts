@@ -17,7 +17,7 @@ import {
   asSecondsMs,
   parseExactJson,
 } from '../../../src/chains/endpoints/exact-json.ts';
-import { createChainAdapters } from '../../../src/chains/families/registry.ts';
+import { createChainAdapters } from '../../../src/chains/families/adapters.ts';
 import { within } from '../../conformance/adapter.ts';
 
 const opened: (() => Promise<void>)[] = [];
@@ -113,6 +113,21 @@ describe('a pool of endpoints', () => {
     expect(pool.health()).toMatchObject([{ state: 'UP', failures: 0, lastError: null }]);
   });
 
+  it('asks an endpoint again after each of several outages', async () => {
+    let isWell = true;
+    const server = await serve(() => (isWell ? {} : { status: 502 }));
+    let now = 0;
+    const pool = poolOf([spec(server.url)], () => now);
+    for (let outage = 0; outage < 3; outage++) {
+      isWell = true;
+      expect((await pool.ask(read, within(20_000))).value, `outage ${outage}`).toEqual({ ok: true });
+      isWell = false;
+      await expect(pool.ask(read, within(1_000))).rejects.toMatchObject({ code: 'CHAIN_UNREACHABLE' });
+      expect(pool.health()).toMatchObject([{ state: 'DOWN' }]);
+      now += LIMITS.endpointDownMsMax + 1;
+    }
+  });
+
   it('asks no endpoint more at once, and no more a second, than it allows', async () => {
     const server = await serve(() => ({ waitMs: 20 }));
     const pool = poolOf([spec(server.url, { requestsPerSecond: 40 })]);
@@ -162,7 +177,7 @@ describe('a pool of endpoints', () => {
     // A call with a short budget does not accept a response that it could not read in time.
     const long = await serve(() => ({ body: `"${'x'.repeat(LIMITS.endpointShortAnswerBytesMax)}"` }));
     await expect(poolOf([spec(long.url)]).ask(read, within(3_900))).rejects.toMatchObject({
-      message: expect.stringContaining(`more than ${LIMITS.endpointShortAnswerBytesMax} bytes`),
+      message: expect.stringContaining(`larger than ${LIMITS.endpointShortAnswerBytesMax} bytes`),
     });
     await expect(poolOf([spec(long.url)]).ask(read, within(20_000))).resolves.toBeDefined();
   });
@@ -214,7 +229,9 @@ describe('endpoints as texts', () => {
     const deps = { clock: systemClock, log: silentLogger, jitter: () => 0.5 };
     const make = (rpc: Record<string, string>) =>
       createChainAdapters({ ...options, endpoints: { rpc, history: {} } }, deps);
-    expect(() => make({ ETHH: 'http://127.0.0.1:1' })).toThrow(/ASSAY_RPC_ETHH: 'ETHH' is not a chain/);
+    expect(() => make({ ETHH: 'http://127.0.0.1:1' })).toThrow(
+      /ASSAY_RPC_ETHH: chain must be one of .*\(got "ETHH"\)/,
+    );
     expect(make({ ETH: 'http://127.0.0.1:1' }).configured).toEqual(['ETH']);
     expect(make({}).configured).toEqual([]);
     const all = createChainAdapters(

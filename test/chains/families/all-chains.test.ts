@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { projectRoot } from '../../../src/base/paths.ts';
-import { createChainAdapters } from '../../../src/chains/families/registry.ts';
+import { createChainAdapters } from '../../../src/chains/families/adapters.ts';
 import { CHAINS } from '../../../src/chains/registry.ts';
 
 const deps = { clock: systemClock, log: silentLogger, jitter: () => 0.5 };
@@ -54,7 +54,7 @@ describe('the libraries of chains', () => {
   /** Lists the libraries imported before and after adapters are opened, in a process of its own over the built program. */
   function libraries(chains: readonly string[]): { readonly before: string[]; readonly after: string[] } {
     const registry = pathToFileURL(
-      join(projectRoot, 'dist', 'src', 'chains', 'families', 'registry.js'),
+      join(projectRoot, 'dist', 'src', 'chains', 'families', 'adapters.js'),
     ).href;
     const names = JSON.stringify(LIBRARIES.map(({ library }) => library));
     // The hook runs on a thread of its own and reports by a line on stderr.

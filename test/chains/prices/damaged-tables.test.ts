@@ -146,6 +146,6 @@ describe.each(['daily', 'own'] as const)('%s prices', (kind) => {
     utimesSync(tables, 1, 1);
     time.ms += 2_000;
     expect(answersOf(table)).toBe(expected);
-    expect(lines).toEqual(['price tables could not be read; the former ones stay in force']);
+    expect(lines).toEqual(['price tables could not be read, keeping the previous ones']);
   });
 });

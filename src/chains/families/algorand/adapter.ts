@@ -140,8 +140,7 @@ function createReader(pool: EndpointPool) {
         missing: null,
         read(json) {
           const block = asObject(json, 'block');
-          if (asCount(block.round, 'round') !== height)
-            throw badAnswer('round', `the ${height} that was asked for`);
+          if (asCount(block.round, 'round') !== height) throw badAnswer('round', `the requested ${height}`);
           checkGenesis(block['genesis-hash']);
           return {
             parentHash: asHash(block['previous-block-hash'], 'previous-block-hash'),
@@ -220,7 +219,7 @@ function createReader(pool: EndpointPool) {
       );
       const height = Math.max(0, newest - 1);
       const [round, hash] = await Promise.all([roundAt(height, 'header', call), hashAt(height, call)]);
-      if (round.value === null || hash === null) throw badAnswer('round', 'one that the indexer has');
+      if (round.value === null || hash === null) throw badAnswer('round', 'a round that the indexer has');
       const value = { height, hash, timestampMs: round.value.timestampMs };
       return { source: round.source, height, value };
     },

@@ -89,16 +89,23 @@ interface Indexer {
   ): Promise<Told<{ rows: readonly Listed[]; next: string | null }>>;
 }
 
-function createKoios(pool: EndpointPool): Indexer {
-  const ask = <T>(
+/** A client for Koios. */
+class Koios implements Indexer {
+  readonly #pool: EndpointPool;
+
+  constructor(pool: EndpointPool) {
+    this.#pool = pool;
+  }
+
+  #ask<T>(
     path: string,
     query: Readonly<Record<string, string>>,
     body: Json | undefined,
     read: (rows: readonly JsonObject[]) => T,
     call: Call,
-  ) =>
-    rest(
-      pool,
+  ) {
+    return rest(
+      this.#pool,
       {
         path,
         query,
@@ -109,7 +116,9 @@ function createKoios(pool: EndpointPool): Indexer {
       },
       call,
     );
-  const readOutput = (value: Json, decimals: Map<string, number>): Output => {
+  }
+
+  #readOutput(value: Json, decimals: Map<string, number>): Output {
     const fields = asObject(value, 'output');
     const amounts = new Map([['', asAmount(fields.value, 'value')]]);
     for (const each of asArray(fields.asset_list ?? [], 'asset_list', ASSETS_MAX)) {
@@ -123,127 +132,136 @@ function createKoios(pool: EndpointPool): Indexer {
       address: asAddressOf('ADA', asObject(fields.payment_addr, 'payment_addr').bech32, 'bech32'),
       amounts,
     };
-  };
-  const readFlow = (tx: JsonObject): AssetFlow => {
+  }
+
+  #readFlow(tx: JsonObject): AssetFlow {
     const decimals = new Map<string, number>();
     // If a script failed, the collateral was spent instead of the inputs.
     const failed = asArray(tx.plutus_contracts ?? [], 'plutus_contracts', OUTPUTS_MAX).some(
       (each) => asObject(each, 'plutus_contract').valid_contract === false,
     );
     const list = (name: string): Output[] =>
-      asArray(tx[name] ?? [], name, OUTPUTS_MAX).map((each) => readOutput(each, decimals));
+      asArray(tx[name] ?? [], name, OUTPUTS_MAX).map((each) => this.#readOutput(each, decimals));
     const returned = tx.collateral_output;
     const outputs = !failed
       ? list('outputs')
       : returned === null || returned === undefined
         ? []
-        : [readOutput(returned, decimals)];
+        : [this.#readOutput(returned, decimals)];
     return { inputs: list(failed ? 'collateral_inputs' : 'inputs'), outputs, decimals };
-  };
-  return {
-    async header(height, call) {
-      const at = height === null ? { order: 'block_height.desc' } : { block_height: `eq.${height}` };
-      const { value: hash, ...told } = await ask(
-        'blocks',
-        { ...at, select: 'hash,block_height', limit: '1' },
-        undefined,
-        ([row]) => (row === undefined ? null : asHash(row.hash, 'hash')),
-        call,
-      );
-      if (hash === null) return { ...told, value: null };
-      return ask(
-        'block_info',
+  }
+
+  async header(height: number | null, call: Call): Promise<Told<Header | null>> {
+    const at = height === null ? { order: 'block_height.desc' } : { block_height: `eq.${height}` };
+    const { value: hash, ...told } = await this.#ask(
+      'blocks',
+      { ...at, select: 'hash,block_height', limit: '1' },
+      undefined,
+      ([row]) => (row === undefined ? null : asHash(row.hash, 'hash')),
+      call,
+    );
+    if (hash === null) return { ...told, value: null };
+    return this.#ask(
+      'block_info',
+      {},
+      { _block_hashes: [hash] },
+      ([row]) => {
+        if (row === undefined || row.hash !== hash) throw badAnswer('block_info', 'that of the block');
+        const found = asCount(row.block_height, 'block_height');
+        if (height !== null && found !== height) throw badAnswer('block_height', `the requested ${height}`);
+        return {
+          height: found,
+          hash,
+          parentHash: row.parent_hash === null ? null : asHash(row.parent_hash, 'parent_hash'),
+          timestampMs: asSecondsMs(row.block_time, 'block_time'),
+        };
+      },
+      call,
+    );
+  }
+
+  async blockHashes({ hash }: Header, call: Call): Promise<readonly string[]> {
+    const { value } = await this.#ask(
+      'block_txs',
+      {},
+      { _block_hashes: [hash] },
+      (rows) => rows.map((row) => asHash(row.tx_hash, 'tx_hash')),
+      call,
+    );
+    return value;
+  }
+
+  async flows(txHashes: readonly string[], call: Call): Promise<ReadonlyMap<string, AssetFlow>> {
+    const flows = new Map<string, AssetFlow>();
+    for (let at = 0; at < txHashes.length; at += KOIOS_AT_ONCE) {
+      const part = txHashes.slice(at, at + KOIOS_AT_ONCE);
+      await this.#ask(
+        'tx_info',
         {},
-        { _block_hashes: [hash] },
-        ([row]) => {
-          if (row === undefined || row.hash !== hash) throw badAnswer('block_info', 'that of the block');
-          const found = asCount(row.block_height, 'block_height');
-          if (height !== null && found !== height)
-            throw badAnswer('block_height', `the ${height} that was asked for`);
-          return {
-            height: found,
-            hash,
-            parentHash: row.parent_hash === null ? null : asHash(row.parent_hash, 'parent_hash'),
-            timestampMs: asSecondsMs(row.block_time, 'block_time'),
-          };
+        {
+          _tx_hashes: [...part],
+          _inputs: true,
+          _metadata: false,
+          _assets: true,
+          _withdrawals: false,
+          _certs: false,
+          _scripts: true,
+          _bytecode: false,
+        },
+        (rows) => {
+          for (const row of rows) flows.set(asHash(row.tx_hash, 'tx_hash'), this.#readFlow(row));
         },
         call,
       );
-    },
-    async blockHashes({ hash }, call) {
-      const { value } = await ask(
-        'block_txs',
-        {},
-        { _block_hashes: [hash] },
-        (rows) => rows.map((row) => asHash(row.tx_hash, 'tx_hash')),
+    }
+    return flows;
+  }
+
+  readonly decimalsOf = null;
+
+  balance(address: string, call: Call): Promise<Told<bigint>> {
+    return this.#ask(
+      'address_info',
+      {},
+      { _addresses: [address] },
+      ([row]) => (row === undefined ? 0n : asAmount(row.balance, 'balance')),
+      call,
+    );
+  }
+
+  async page(
+    address: string,
+    { cursor, size, from, to }: RowsQuery,
+    call: Call,
+  ): Promise<Told<{ rows: readonly Listed[]; next: string | null }>> {
+    let source = '';
+    const list: WindowList<Listed> = async ({ min, max, size: limit }) => {
+      const conditions = [
+        ...(min === null ? [] : [`block_height.gte.${min}`]),
+        ...(max === null ? [] : [`block_height.lte.${max}`]),
+      ];
+      const told = await this.#ask(
+        'address_txs',
+        {
+          ...(conditions.length === 0 ? {} : { and: `(${conditions.join(',')})` }),
+          order: 'block_height.desc,tx_hash.asc',
+          limit: String(limit),
+        },
+        { _addresses: [address] },
+        (rows) =>
+          rows.map((row) => {
+            const height = asCount(row.block_height, 'block_height');
+            const timestampMs = asSecondsMs(row.block_time, 'block_time');
+            return { key: height, row: { txHash: asHash(row.tx_hash, 'tx_hash'), height, timestampMs } };
+          }),
         call,
       );
-      return value;
-    },
-    async flows(txHashes, call) {
-      const flows = new Map<string, AssetFlow>();
-      for (let at = 0; at < txHashes.length; at += KOIOS_AT_ONCE) {
-        const part = txHashes.slice(at, at + KOIOS_AT_ONCE);
-        await ask(
-          'tx_info',
-          {},
-          {
-            _tx_hashes: [...part],
-            _inputs: true,
-            _metadata: false,
-            _assets: true,
-            _withdrawals: false,
-            _certs: false,
-            _scripts: true,
-            _bytecode: false,
-          },
-          (rows) => {
-            for (const row of rows) flows.set(asHash(row.tx_hash, 'tx_hash'), readFlow(row));
-          },
-          call,
-        );
-      }
-      return flows;
-    },
-    decimalsOf: null,
-    balance: (address, call) =>
-      ask(
-        'address_info',
-        {},
-        { _addresses: [address] },
-        ([row]) => (row === undefined ? 0n : asAmount(row.balance, 'balance')),
-        call,
-      ),
-    async page(address, { cursor, size, from, to }, call) {
-      let source = '';
-      const list: WindowList<Listed> = async ({ min, max, size: limit }) => {
-        const conditions = [
-          ...(min === null ? [] : [`block_height.gte.${min}`]),
-          ...(max === null ? [] : [`block_height.lte.${max}`]),
-        ];
-        const told = await ask(
-          'address_txs',
-          {
-            ...(conditions.length === 0 ? {} : { and: `(${conditions.join(',')})` }),
-            order: 'block_height.desc,tx_hash.asc',
-            limit: String(limit),
-          },
-          { _addresses: [address] },
-          (rows) =>
-            rows.map((row) => {
-              const height = asCount(row.block_height, 'block_height');
-              const timestampMs = asSecondsMs(row.block_time, 'block_time');
-              return { key: height, row: { txHash: asHash(row.tx_hash, 'tx_hash'), height, timestampMs } };
-            }),
-          call,
-        );
-        source = told.source;
-        return told.value;
-      };
-      const page = await readWindows([list], { cursor, size, min: from, max: to });
-      return { value: page, source, height: null };
-    },
-  };
+      source = told.source;
+      return told.value;
+    };
+    const page = await readWindows([list], { cursor, size, min: from, max: to });
+    return { value: page, source, height: null };
+  }
 }
 
 interface CountingIndexer extends Indexer {
@@ -292,8 +310,7 @@ function createBlockfrost(pool: EndpointPool): CountingIndexer {
         (json) => {
           const block = asObject(json, 'block');
           const found = asCount(block.height, 'height');
-          if (height !== null && found !== height)
-            throw badAnswer('height', `the ${height} that was asked for`);
+          if (height !== null && found !== height) throw badAnswer('height', `the requested ${height}`);
           return {
             height: found,
             hash: asHash(block.hash, 'hash'),
@@ -316,7 +333,7 @@ function createBlockfrost(pool: EndpointPool): CountingIndexer {
         hashes.push(...value);
         if (value.length < PAGE_MAX) return hashes;
       }
-      throw badAnswer('txs', 'a list that comes to an end');
+      throw badAnswer('txs', 'a list of limited length');
     },
     async flows(txHashes, call) {
       const flows = new Map<string, AssetFlow>();
@@ -398,7 +415,7 @@ function createBlockfrost(pool: EndpointPool): CountingIndexer {
 }
 
 function createReader(pool: EndpointPool) {
-  const koios = createKoios(pool);
+  const koios = new Koios(pool);
   const blockfrost = createBlockfrost(pool);
   const indexer = (): Indexer =>
     pool.reachable(KOIOS) || pool.endpoints.every(({ layout }) => layout === 'koios') ? koios : blockfrost;
@@ -428,7 +445,7 @@ function createReader(pool: EndpointPool) {
     },
     async head(call: Call) {
       const told = await indexer().header(null, call);
-      if (told.value === null) throw badAnswer('block', 'there');
+      if (told.value === null) throw badAnswer('block', 'present');
       const { height, hash, timestampMs } = told.value;
       return { ...told, height, value: { height, hash, timestampMs } };
     },

@@ -22,6 +22,7 @@ import { readWindows, rest, restRequest, type WindowList } from '../../endpoints
 import {
   addressOrNull,
   asPattern,
+  type ChainReader,
   type HistoryRow,
   openAccountChain,
   type RowsQuery,
@@ -46,8 +47,7 @@ const FEE_COLLECTORS: ReadonlySet<string | null> = new Set([
 ]);
 /** First block of cosmoshub-4, in February 2021: a node that has it has the full history. */
 const FIRST_BLOCK = 5_200_791;
-const CUT =
-  'The node does not keep all blocks since the beginning, and lists the transactions alone that it has.';
+const CUT = 'Old transactions may be missing: the node does not have all blocks since the first.';
 /** Time after which the check is repeated: a different node behind the same host name may have less history. */
 const FORGET_KEPT_MS = 600_000;
 const BLOCK_TRANSACTIONS_MAX = 10_000;
@@ -172,17 +172,29 @@ function readHeader(fields: JsonObject): Header {
   };
 }
 
-function createReader(pool: EndpointPool, clock: Clock) {
+/** Reads the responses of the endpoints. See `ChainReader`. */
+class CosmosReader implements ChainReader {
+  readonly #pool: EndpointPool;
+  readonly #clock: Clock;
+
+  /** Time when a node was last found to have the full history; null if none was. */
+  #keptAllAtMs: number | null = null;
+
+  constructor(pool: EndpointPool, clock: Clock) {
+    this.#pool = pool;
+    this.#clock = clock;
+  }
+
   /** Sends a request to CometBFT, which wraps results as JSON-RPC and sends errors with the status 500. */
-  const comet = <T>(
+  #comet<T>(
     path: string,
     query: Readonly<Record<string, string>>,
     missing: T,
     read: (r: JsonObject) => T,
     call: Call,
-  ) =>
-    rest<T>(
-      pool,
+  ) {
+    return rest<T>(
+      this.#pool,
       {
         path,
         query,
@@ -200,33 +212,35 @@ function createReader(pool: EndpointPool, clock: Clock) {
       },
       call,
     );
+  }
 
-  const hasComet = (): boolean => pool.reachable(COMET);
+  #hasComet(): boolean {
+    return this.#pool.reachable(COMET);
+  }
 
-  async function headerAt(height: number | null, call: Call): Promise<Told<Header | null>> {
+  async #headerAt(height: number | null, call: Call): Promise<Told<Header | null>> {
     const check = (header: Header): Header => {
-      if (height !== null && header.height !== height)
-        throw badAnswer('height', `the ${height} that was asked for`);
+      if (height !== null && header.height !== height) throw badAnswer('height', `the requested ${height}`);
       return header;
     };
-    if (hasComet())
-      return comet<Header | null>(
+    if (this.#hasComet())
+      return this.#comet<Header | null>(
         'block',
         height === null ? {} : { height: String(height) },
         null,
         (result) => check(readHeader(result)),
         call,
       );
-    return lcdHeaderAt(height, check, call);
+    return this.#lcdHeaderAt(height, check, call);
   }
 
-  const lcdHeaderAt = (
+  #lcdHeaderAt(
     height: number | null,
     check: (header: Header) => Header,
     call: Call,
-  ): Promise<Told<Header | null>> =>
-    rest<Header | null>(
-      pool,
+  ): Promise<Told<Header | null>> {
+    return rest<Header | null>(
+      this.#pool,
       {
         path: `cosmos/base/tendermint/v1beta1/blocks/${height ?? 'latest'}`,
         layouts: LCD,
@@ -243,18 +257,17 @@ function createReader(pool: EndpointPool, clock: Clock) {
       },
       call,
     );
-
-  /** Time when a node was last found to have the full history; null if none was. */
-  let keptAllAtMs: number | null = null;
+  }
 
   /** Returns whether transaction lists reach back to the first block: most nodes prune transactions after some weeks. */
-  async function keepsAll(call: Call): Promise<boolean> {
-    if (keptAllAtMs !== null && clock.monotonic() - keptAllAtMs < FORGET_KEPT_MS) return true;
+  async #keepsAll(call: Call): Promise<boolean> {
+    if (this.#keptAllAtMs !== null && this.#clock.monotonic() - this.#keptAllAtMs < FORGET_KEPT_MS)
+      return true;
     try {
       const part: Call = { signal: call.signal, budgetMs: call.budgetMs / 2 };
-      const { value } = await lcdHeaderAt(FIRST_BLOCK, (header) => header, part);
+      const { value } = await this.#lcdHeaderAt(FIRST_BLOCK, (header) => header, part);
       if (value?.height !== FIRST_BLOCK) return false;
-      keptAllAtMs = clock.monotonic();
+      this.#keptAllAtMs = this.#clock.monotonic();
       return true;
     } catch (error) {
       // The history itself has been read: if this check fails, the page is only marked as incomplete.
@@ -263,9 +276,9 @@ function createReader(pool: EndpointPool, clock: Clock) {
     }
   }
 
-  const transactionsPage = (query: string, order: 'ASC' | 'DESC', page: number, size: number, call: Call) =>
-    rest(
-      pool,
+  #transactionsPage(query: string, order: 'ASC' | 'DESC', page: number, size: number, call: Call) {
+    return rest(
+      this.#pool,
       {
         path: 'cosmos/tx/v1beta1/txs',
         query: { query, order_by: `ORDER_BY_${order}`, page: String(page), limit: String(size) },
@@ -281,16 +294,17 @@ function createReader(pool: EndpointPool, clock: Clock) {
       },
       call,
     );
+  }
 
-  async function rowsOfBlock(header: Header, call: Call): Promise<readonly HistoryRow[]> {
+  async #rowsOfBlock(header: Header, call: Call): Promise<readonly HistoryRow[]> {
     const { height, timestampMs, transactions } = header;
     if (transactions.length === 0) return [];
-    if (!hasComet()) {
+    if (!this.#hasComet()) {
       const rows: HistoryRow[] = [];
       for (let page = 1; page <= BLOCK_PAGES_MAX; page++) {
-        const { value } = await transactionsPage(`tx.height=${height}`, 'ASC', page, PAGE_MAX, call);
+        const { value } = await this.#transactionsPage(`tx.height=${height}`, 'ASC', page, PAGE_MAX, call);
         for (const { key, row } of value) {
-          if (key !== height) throw badAnswer('height', `the ${height} that was asked for`);
+          if (key !== height) throw badAnswer('height', `the requested ${height}`);
           rows.push({
             height,
             transfers: row.row.transfers.map((each) => ({ ...each, timestampMs })),
@@ -298,15 +312,14 @@ function createReader(pool: EndpointPool, clock: Clock) {
         }
         if (value.length < PAGE_MAX) return rows;
       }
-      throw badAnswer('tx_responses', 'a list that comes to an end');
+      throw badAnswer('tx_responses', 'a list of limited length');
     }
-    const { value: results } = await comet<readonly Json[]>(
+    const { value: results } = await this.#comet<readonly Json[]>(
       'block_results',
       { height: String(height) },
       [],
       (result) => {
-        if (asCount(result.height, 'height') !== height)
-          throw badAnswer('height', `the ${height} that was asked for`);
+        if (asCount(result.height, 'height') !== height) throw badAnswer('height', `the requested ${height}`);
         return asArray(result.txs_results ?? [], 'txs_results', BLOCK_TRANSACTIONS_MAX);
       },
       call,
@@ -320,84 +333,89 @@ function createReader(pool: EndpointPool, clock: Clock) {
     });
   }
 
-  return {
-    async balance(address: string, call: Call) {
-      return rest(
-        pool,
-        {
-          path: `cosmos/bank/v1beta1/balances/${address}/by_denom`,
-          query: { denom: NATIVE },
-          layouts: LCD,
-          read(json) {
-            const { denom, amount } = asObject(asObject(json, 'answer').balance, 'balance');
-            if (denom !== NATIVE) throw badAnswer('denom', NATIVE);
-            return asAmount(amount, 'amount');
-          },
+  async balance(address: string, call: Call) {
+    return rest(
+      this.#pool,
+      {
+        path: `cosmos/bank/v1beta1/balances/${address}/by_denom`,
+        query: { denom: NATIVE },
+        layouts: LCD,
+        read(json) {
+          const { denom, amount } = asObject(asObject(json, 'answer').balance, 'balance');
+          if (denom !== NATIVE) throw badAnswer('denom', NATIVE);
+          return asAmount(amount, 'amount');
         },
-        call,
-      );
-    },
-    /** Counts the transactions that the account signed: its sequence. */
-    async transactionCount(address: string, call: Call) {
-      return rest(
-        pool,
-        {
-          path: `cosmos/auth/v1beta1/accounts/${address}`,
-          layouts: LCD,
-          missing: 0,
-          read(json) {
-            let account = asObject(asObject(json, 'answer').account, 'account');
-            // Vesting and module accounts contain the base account.
-            for (const inner of ['base_vesting_account', 'base_account'])
-              if (account[inner] !== undefined) account = asObject(account[inner], inner);
-            return asCount(account.sequence, 'sequence');
-          },
+      },
+      call,
+    );
+  }
+
+  /** Counts the transactions that the account signed: its sequence. */
+  async transactionCount(address: string, call: Call) {
+    return rest(
+      this.#pool,
+      {
+        path: `cosmos/auth/v1beta1/accounts/${address}`,
+        layouts: LCD,
+        missing: 0,
+        read(json) {
+          let account = asObject(asObject(json, 'answer').account, 'account');
+          // Vesting and module accounts contain the base account.
+          for (const inner of ['base_vesting_account', 'base_account'])
+            if (account[inner] !== undefined) account = asObject(account[inner], inner);
+          return asCount(account.sequence, 'sequence');
         },
-        call,
-      );
-    },
-    async rows(address: string, { cursor, size, from, to }: RowsQuery, call: Call) {
-      let source = '';
-      type Row = { readonly txHash: string; readonly row: HistoryRow };
-      const side =
-        (name: 'sender' | 'recipient'): WindowList<Row> =>
-        async ({ min, max, size: limit }) => {
-          const conditions = [
-            `transfer.${name}='${address}'`,
-            ...(min === null ? [] : [`tx.height>=${min}`]),
-            ...(max === null ? [] : [`tx.height<=${max}`]),
-          ];
-          const told = await transactionsPage(conditions.join(' AND '), 'DESC', 1, limit, call);
-          source = told.source;
-          return told.value;
-        };
-      const page = await readWindows([side('sender'), side('recipient')], {
-        cursor,
-        size,
-        min: from,
-        max: to,
-      });
-      // A transaction from an address to itself is in both lists.
-      const rows = [...new Map(page.rows.map(({ txHash, row }) => [txHash, row])).values()];
-      const isCut = page.next === null && from === null && !(await keepsAll(call));
-      return { value: { rows, next: page.next }, source, height: null, ...(isCut ? { note: CUT } : {}) };
-    },
-    async head(call: Call) {
-      const told = await headerAt(null, call);
-      if (told.value === null) throw badAnswer('block', 'there');
-      const { height, hash, timestampMs } = told.value;
-      return { ...told, height, value: { height, hash, timestampMs } };
-    },
-    async block(height: number, call: Call): Promise<Told<Block | null>> {
-      const told = await headerAt(height, call);
-      if (told.value === null) return { ...told, value: null };
-      const { hash, parentHash, timestampMs } = told.value;
-      const rows = await rowsOfBlock(told.value, call);
-      const transfers = rows.flatMap((row) => row.transfers);
-      return { ...told, height, value: { chain: 'ATOM', height, hash, parentHash, timestampMs, transfers } };
-    },
-    hashAt: async (height: number, call: Call) => (await headerAt(height, call)).value?.hash ?? null,
-  };
+      },
+      call,
+    );
+  }
+
+  async rows(address: string, { cursor, size, from, to }: RowsQuery, call: Call) {
+    let source = '';
+    type Row = { readonly txHash: string; readonly row: HistoryRow };
+    const side =
+      (name: 'sender' | 'recipient'): WindowList<Row> =>
+      async ({ min, max, size: limit }) => {
+        const conditions = [
+          `transfer.${name}='${address}'`,
+          ...(min === null ? [] : [`tx.height>=${min}`]),
+          ...(max === null ? [] : [`tx.height<=${max}`]),
+        ];
+        const told = await this.#transactionsPage(conditions.join(' AND '), 'DESC', 1, limit, call);
+        source = told.source;
+        return told.value;
+      };
+    const page = await readWindows([side('sender'), side('recipient')], {
+      cursor,
+      size,
+      min: from,
+      max: to,
+    });
+    // A transaction from an address to itself is in both lists.
+    const rows = [...new Map(page.rows.map(({ txHash, row }) => [txHash, row])).values()];
+    const isCut = page.next === null && from === null && !(await this.#keepsAll(call));
+    return { value: { rows, next: page.next }, source, height: null, ...(isCut ? { note: CUT } : {}) };
+  }
+
+  async head(call: Call) {
+    const told = await this.#headerAt(null, call);
+    if (told.value === null) throw badAnswer('block', 'present');
+    const { height, hash, timestampMs } = told.value;
+    return { ...told, height, value: { height, hash, timestampMs } };
+  }
+
+  async block(height: number, call: Call): Promise<Told<Block | null>> {
+    const told = await this.#headerAt(height, call);
+    if (told.value === null) return { ...told, value: null };
+    const { hash, parentHash, timestampMs } = told.value;
+    const rows = await this.#rowsOfBlock(told.value, call);
+    const transfers = rows.flatMap((row) => row.transfers);
+    return { ...told, height, value: { chain: 'ATOM', height, hash, parentHash, timestampMs, transfers } };
+  }
+
+  async hashAt(height: number, call: Call) {
+    return (await this.#headerAt(height, call)).value?.hash ?? null;
+  }
 }
 
 /** Opens the adapter of Cosmos Hub. See `OpenAdapter`. */
@@ -407,7 +425,7 @@ export const openAdapter: OpenAdapter = (options, deps) =>
       layouts: { balance: LCD, count: LCD, history: LCD, block: ANY },
       verify,
       pollPublicMs: 6_000,
-      reader: (pool) => createReader(pool, deps.clock),
+      reader: (pool) => new CosmosReader(pool, deps.clock),
     },
     options,
     deps,

@@ -86,7 +86,7 @@ function readRows(value: Json, source: string, max: number): readonly JsonObject
   )
     return [];
   if (/rate limit/i.test(text))
-    throw new AssayError('CHAIN_UNREACHABLE', `${source} allows no more requests now.`, {
+    throw new AssayError('CHAIN_UNREACHABLE', `${source}: the rate limit is exceeded.`, {
       retryAfterSeconds: 1,
     });
   if (text !== '') throw new AssayError('CHAIN_REFUSED', `${source} refused: ${text.slice(0, 200)}.`);
@@ -97,7 +97,9 @@ function readCursor(cursor: string | null): number {
   if (cursor === null) return HEIGHT_MAX;
   const height = /^h\d{1,12}$/.test(cursor) ? Number(cursor.slice(1)) : Number.NaN;
   if (Number.isSafeInteger(height)) return height;
-  throw new AssayError('INVALID_REQUEST', 'cursor: is none that this history gave out.', { field: 'cursor' });
+  throw new AssayError('INVALID_REQUEST', 'cursor: not a cursor returned by this endpoint.', {
+    field: 'cursor',
+  });
 }
 
 /** Maximum number of blocks per page to trace on a node if the explorer does not give the position of internal transfers. */
@@ -106,26 +108,39 @@ const TRACED_BLOCKS_MAX = 8;
 /** Returns all transfers of a block, including internal ones; null if the node cannot return all of them. */
 export type TracedBlock = (height: number, call: Call) => Promise<readonly Transfer[] | null>;
 
-/**
- * Creates a reader for pages of the history of an address (canonical). See `ChainAdapter.history`.
- *
- * @param traced - reads a block from a node; null if there is no suitable node
- */
-export function createAccountApi(chain: ChainId, pool: EndpointPool, traced: TracedBlock | null = null) {
-  const { symbol, decimals, caip2 } = chainOf(chain);
-  const chainId = caip2.split(':')[1] as string;
+/** Pages of the history of an address (canonical), newest first. */
+class AccountApi {
+  readonly #chain: ChainId;
+  readonly #pool: EndpointPool;
+  readonly #traced: TracedBlock | null;
+  readonly #symbol: string;
+  readonly #decimals: number;
+  readonly #caip2: string;
 
-  async function rowsOf(
+  readonly #chainId: string;
+
+  constructor(chain: ChainId, pool: EndpointPool, traced: TracedBlock | null = null) {
+    this.#chain = chain;
+    this.#pool = pool;
+    this.#traced = traced;
+    const { symbol, decimals, caip2 } = chainOf(chain);
+    this.#symbol = symbol;
+    this.#decimals = decimals;
+    this.#caip2 = caip2;
+    this.#chainId = this.#caip2.split(':')[1] as string;
+  }
+
+  async #rowsOf(
     address: string,
     list: ListName,
     window: { readonly from: number; readonly to: number; readonly page: number; readonly size: number },
     call: Call,
   ): Promise<Rows> {
-    const { value, endpoint } = await pool.ask(
+    const { value, endpoint } = await this.#pool.ask(
       {
         url: (spec) =>
           endpointUrl(spec, spec.layout === 'blockscout' ? 'api' : '', {
-            ...(spec.layout === 'etherscan' ? { chainid: chainId } : {}),
+            ...(spec.layout === 'etherscan' ? { chainid: this.#chainId } : {}),
             module: 'account',
             action: list,
             address,
@@ -150,21 +165,26 @@ export function createAccountApi(chain: ChainId, pool: EndpointPool, traced: Tra
   }
 
   /** Returns all rows of one block, over several pages if necessary. */
-  async function rowsOfBlock(address: string, list: ListName, height: number, call: Call): Promise<Rows> {
+  async #rowsOfBlock(address: string, list: ListName, height: number, call: Call): Promise<Rows> {
     const rows: JsonObject[] = [];
     for (let page = 1; page <= PAGES_OF_BLOCK_MAX; page++) {
-      const part = await rowsOf(address, list, { from: height, to: height, page, size: ROWS_MAX }, call);
+      const part = await this.#rowsOf(
+        address,
+        list,
+        { from: height, to: height, page, size: ROWS_MAX },
+        call,
+      );
       rows.push(...part.rows);
       if (!part.isFull) return { ...part, rows };
     }
     throw new AssayError(
       'CHAIN_REFUSED',
-      `Block ${height} holds more than ${PAGES_OF_BLOCK_MAX * ROWS_MAX} transfers of ${address}, more than can be read of it.`,
+      `Block ${height} holds more than ${PAGES_OF_BLOCK_MAX * ROWS_MAX} transfers of ${address}, more than can be read.`,
     );
   }
 
   /** Reads the positions of token transfers from the logs themselves, for lists that omit the log index. */
-  async function logsOf(
+  async #logsOf(
     address: string,
     kinds: readonly LogKind[],
     from: number,
@@ -180,11 +200,11 @@ export function createAccountApi(chain: ChainId, pool: EndpointPool, traced: Tra
       })),
     );
     const asked = questions.map((topics) =>
-      pool.ask(
+      this.#pool.ask(
         {
           url: (spec) =>
             endpointUrl(spec, spec.layout === 'blockscout' ? 'api' : '', {
-              ...(spec.layout === 'etherscan' ? { chainid: chainId } : {}),
+              ...(spec.layout === 'etherscan' ? { chainid: this.#chainId } : {}),
               module: 'logs',
               action: 'getLogs',
               fromBlock: String(from),
@@ -203,7 +223,7 @@ export function createAccountApi(chain: ChainId, pool: EndpointPool, traced: Tra
     const seen = new Set<string>();
     for (const { value } of await Promise.all(asked))
       for (const log of value)
-        for (const move of tokenMoves(log, chain)) {
+        for (const move of tokenMoves(log, this.#chain)) {
           const name = `${log.transactionHash} ${move.place}`;
           if (seen.has(name)) continue;
           seen.add(name);
@@ -212,7 +232,7 @@ export function createAccountApi(chain: ChainId, pool: EndpointPool, traced: Tra
           const transfers = byTransaction.get(txHash) ?? [];
           byTransaction.set(txHash, transfers);
           transfers.push({
-            chain,
+            chain: this.#chain,
             txHash,
             position: `log:${move.place}`,
             blockNumber,
@@ -228,15 +248,17 @@ export function createAccountApi(chain: ChainId, pool: EndpointPool, traced: Tra
     return byTransaction;
   }
 
-  const blank = (row: JsonObject) => ({
-    chain,
-    txHash: asHash(row.hash ?? row.transactionHash, 'hash'),
-    blockNumber: heightOf(row),
-    timestampMs: asSecondsMs(row.timeStamp, 'timeStamp'),
-    valueUsd: null,
-  });
+  #blank(row: JsonObject) {
+    return {
+      chain: this.#chain,
+      txHash: asHash(row.hash ?? row.transactionHash, 'hash'),
+      blockNumber: heightOf(row),
+      timestampMs: asSecondsMs(row.timeStamp, 'timeStamp'),
+      valueUsd: null,
+    };
+  }
 
-  function ownTransaction(row: JsonObject): Transfer {
+  #ownTransaction(row: JsonObject): Transfer {
     const from = asAddress(row.from, 'from');
     const created = (): string | null => {
       const named = asAddressOrNull(row.contractAddress, 'contractAddress');
@@ -244,19 +266,19 @@ export function createAccountApi(chain: ChainId, pool: EndpointPool, traced: Tra
       return getCreateAddress({ from, nonce: asCount(row.nonce, 'nonce') });
     };
     return {
-      ...blank(row),
+      ...this.#blank(row),
       position: 'value',
       from,
       to: asAddressOrNull(row.to, 'to') ?? created(),
-      asset: symbol,
-      decimals,
+      asset: this.#symbol,
+      decimals: this.#decimals,
       amount: String(row.isError) === '1' ? 0n : asAmount(row.value, 'value'),
       initiation: { sender: from, callsAsset: null, decodes: null },
     };
   }
 
   /** Returns null if nothing was moved, and 'unplaced' if the source does not give the position in the transaction. */
-  function innerTransfer(row: JsonObject): Transfer | null | 'unplaced' {
+  #innerTransfer(row: JsonObject): Transfer | null | 'unplaced' {
     const amount = asAmount(row.value, 'value');
     if (String(row.isError) === '1' || amount === 0n) return null;
     const kind = String(row.type ?? row.callType ?? 'call').toLowerCase();
@@ -264,12 +286,12 @@ export function createAccountApi(chain: ChainId, pool: EndpointPool, traced: Tra
     const path = row.traceId;
     if (typeof path !== 'string' || !/^\d{1,6}(?:_\d{1,6})*$/.test(path)) return 'unplaced';
     return {
-      ...blank(row),
+      ...this.#blank(row),
       position: tracePosition(path),
       from: asAddress(row.from, 'from'),
       to: asAddressOrNull(row.to, 'to') ?? asAddressOrNull(row.contractAddress, 'contractAddress'),
-      asset: symbol,
-      decimals,
+      asset: this.#symbol,
+      decimals: this.#decimals,
       amount,
     };
   }
@@ -278,7 +300,7 @@ export function createAccountApi(chain: ChainId, pool: EndpointPool, traced: Tra
    * Converts a row of a token list; null if it does not give the log index. ERC-1155 rows do not say whether they belong to a batch,
    * nor their position in it.
    */
-  function tokenTransfer(list: ListName, row: JsonObject): Transfer | null {
+  #tokenTransfer(list: ListName, row: JsonObject): Transfer | null {
     if (list === 'token1155tx') return null;
     if (row.logIndex === undefined || row.logIndex === null || row.logIndex === '') return null;
     const party = (value: Json | undefined, field: string): string | null => {
@@ -287,7 +309,7 @@ export function createAccountApi(chain: ChainId, pool: EndpointPool, traced: Tra
     };
     const isPiece = list === 'tokennfttx';
     return {
-      ...blank(row),
+      ...this.#blank(row),
       position: `log:${asCount(row.logIndex, 'logIndex')}`,
       from: party(row.from, 'from'),
       to: party(row.to, 'to'),
@@ -297,13 +319,13 @@ export function createAccountApi(chain: ChainId, pool: EndpointPool, traced: Tra
     };
   }
 
-  const pageOf = async (address: string, query: HistoryQuery, call: Call): Promise<HistoryPage> => {
+  async page(address: string, query: HistoryQuery, call: Call): Promise<HistoryPage> {
     const to = Math.min(readCursor(query.cursor), query.to ?? HEIGHT_MAX);
     const from = query.from ?? 0;
     const nothing: HistoryPage = {
       transfers: [],
       nextCursor: null,
-      source: pool.endpoints[0]?.source ?? null,
+      source: this.#pool.endpoints[0]?.source ?? null,
       height: null,
       completeness: 'COMPLETE',
       note: null,
@@ -311,7 +333,7 @@ export function createAccountApi(chain: ChainId, pool: EndpointPool, traced: Tra
     if (to < from) return nothing;
     const size = Math.min(ROWS_MAX, Math.max(ROWS_MIN, query.limit));
     const lists = await Promise.all(
-      LISTS.map((list) => rowsOf(address, list, { from, to, page: 1, size }, call)),
+      LISTS.map((list) => this.#rowsOf(address, list, { from, to, page: 1, size }, call)),
     );
     const { source } = lists[0] as Rows;
 
@@ -325,13 +347,13 @@ export function createAccountApi(chain: ChainId, pool: EndpointPool, traced: Tra
       rows.filter((row) => heightOf(row) > floor),
     );
     if (floor >= 0 && newest === floor) {
-      kept = (await Promise.all(LISTS.map((list) => rowsOfBlock(address, list, floor, call)))).map(
+      kept = (await Promise.all(LISTS.map((list) => this.#rowsOfBlock(address, list, floor, call)))).map(
         ({ rows }) => rows,
       );
       floor -= 1;
     }
 
-    const { transfers, unplaced } = await transfersOf(address, kept, call);
+    const { transfers, unplaced } = await this.#transfersOf(address, kept, call);
     transfers.sort((a, b) => b.blockNumber - a.blockNumber);
     const cut = cutAtBlock(transfers, query.limit);
     const next = cut === null ? floor : cut.next;
@@ -343,24 +365,26 @@ export function createAccountApi(chain: ChainId, pool: EndpointPool, traced: Tra
       ...(unplaced > 0
         ? {
             completeness: 'PARTIAL' as const,
-            note: `${unplaced} transfers are missing: ${source} does not say where in their transactions they happened.`,
+            note: `${unplaced} transfers are missing: ${source} does not give their positions in their transactions.`,
           }
         : {}),
     };
-  };
+  }
 
   /**
    * Locates internal transfers by the traces of their blocks; accepts only transactions with as many transfers in the traces as in the
    * list.
    */
-  async function placeByTraces(
+  async #placeByTraces(
     address: string,
     rows: readonly JsonObject[],
     call: Call,
   ): Promise<{ transfers: Transfer[]; unplaced: number }> {
     const counts = new Map<string, number>();
-    for (const { txHash } of rows.map(blank)) counts.set(txHash, (counts.get(txHash) ?? 0) + 1);
+    for (const { txHash } of rows.map((row) => this.#blank(row)))
+      counts.set(txHash, (counts.get(txHash) ?? 0) + 1);
     const heights = [...new Set(rows.map(heightOf))];
+    const traced = this.#traced;
     if (traced === null || heights.length > TRACED_BLOCKS_MAX)
       return { transfers: [], unplaced: rows.length };
     const part: Call = { signal: call.signal, budgetMs: call.budgetMs / 2 };
@@ -390,7 +414,7 @@ export function createAccountApi(chain: ChainId, pool: EndpointPool, traced: Tra
   }
 
   /** Token lists do not include the sender of the transaction; the list of the address's own transactions does. */
-  function callsOf(own: readonly JsonObject[]): ReadonlyMap<string, TransactionCall> {
+  #callsOf(own: readonly JsonObject[]): ReadonlyMap<string, TransactionCall> {
     return new Map(
       own.map((row) => [
         asHash(row.hash, 'hash'),
@@ -403,20 +427,20 @@ export function createAccountApi(chain: ChainId, pool: EndpointPool, traced: Tra
     );
   }
 
-  async function transfersOf(
+  async #transfersOf(
     address: string,
     lists: readonly (readonly JsonObject[])[],
     call: Call,
   ): Promise<{ transfers: Transfer[]; unplaced: number }> {
     const [own = [], inner = [], ...tokenLists] = lists;
-    const transfers: Transfer[] = own.map(ownTransaction);
+    const transfers: Transfer[] = own.map((row) => this.#ownTransaction(row));
     const unplacedRows: JsonObject[] = [];
     for (const row of inner) {
-      const transfer = innerTransfer(row);
+      const transfer = this.#innerTransfer(row);
       if (transfer === 'unplaced') unplacedRows.push(row);
       else if (transfer !== null) transfers.push(transfer);
     }
-    const placed = await placeByTraces(address, unplacedRows, call);
+    const placed = await this.#placeByTraces(address, unplacedRows, call);
     transfers.push(...placed.transfers);
     let { unplaced } = placed;
     const missing: JsonObject[] = [];
@@ -424,7 +448,7 @@ export function createAccountApi(chain: ChainId, pool: EndpointPool, traced: Tra
     for (const [index, rows] of tokenLists.entries())
       for (const row of rows) {
         const list = LISTS[index + 2] as ListName;
-        const transfer = tokenTransfer(list, row);
+        const transfer = this.#tokenTransfer(list, row);
         if (transfer === null) {
           missing.push(row);
           kinds.add(list === 'token1155tx' ? 'several' : 'one');
@@ -432,7 +456,7 @@ export function createAccountApi(chain: ChainId, pool: EndpointPool, traced: Tra
       }
     if (missing.length > 0) {
       const heights = missing.map(heightOf);
-      const logs = await logsOf(address, [...kinds], Math.min(...heights), Math.max(...heights), call);
+      const logs = await this.#logsOf(address, [...kinds], Math.min(...heights), Math.max(...heights), call);
       const decimalsByAsset = new Map(
         missing.map((row) => [asAddress(row.contractAddress, 'contractAddress'), decimalsOf(row)]),
       );
@@ -447,17 +471,28 @@ export function createAccountApi(chain: ChainId, pool: EndpointPool, traced: Tra
           });
       }
     }
-    const calls = callsOf(own);
+    const calls = this.#callsOf(own);
     const explained = onceEach(transfers).map((transfer) => {
       const call = calls.get(transfer.txHash);
       return transfer.initiation || call === undefined
         ? transfer
-        : { ...transfer, initiation: initiationOf(transfer, call, symbol) };
+        : { ...transfer, initiation: initiationOf(transfer, call, this.#symbol) };
     });
     return { transfers: explained, unplaced };
   }
+}
 
-  return { page: pageOf };
+/**
+ * Creates a reader for pages of the history of an address (canonical). See `ChainAdapter.history`.
+ *
+ * @param traced - reads a block from a node; null if there is no suitable node
+ */
+export function createAccountApi(
+  chain: ChainId,
+  pool: EndpointPool,
+  traced: TracedBlock | null = null,
+): AccountApi {
+  return new AccountApi(chain, pool, traced);
 }
 
 /** Returns the decimals of a token as the explorer gives them; null if missing or invalid. */

@@ -83,7 +83,7 @@ export function openAdapter(options: AdapterOptions, deps: AdapterDeps): ChainAd
       const address = parseAddress(chain, text).canonical;
       if (options.history.length === 0)
         return {
-          ...nobody(`No explorer of ${chain} is configured, and nodes do not know what an address did.`),
+          ...nobody(`No explorer of ${chain} is configured, and nodes do not have histories of addresses.`),
           transfers: [],
           nextCursor: null,
         };

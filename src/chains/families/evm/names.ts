@@ -129,7 +129,7 @@ async function askGateway(
   for await (const chunk of body as AsyncIterable<Buffer>) {
     bytes += chunk.length;
     if (bytes > GATEWAY_ANSWER_BYTES_MAX)
-      throw new AssayError('CHAIN_BAD_ANSWER', 'A gateway answered too much.');
+      throw new AssayError('CHAIN_BAD_ANSWER', 'The response of a CCIP-Read gateway is too large.');
     chunks.push(chunk);
   }
   const { data } = JSON.parse(Buffer.concat(chunks).toString('utf8')) as { data?: unknown };
@@ -148,7 +148,7 @@ function checkName(name: string): string {
     } catch (cause) {
       throw new AssayError(
         'INVALID_REQUEST',
-        `name: '${name.slice(0, 60)}' is no name: ${messageOf(cause)}.`,
+        `name: '${name.slice(0, 60)}' is not a valid name: ${messageOf(cause)}.`,
         {
           field: 'name',
           cause,

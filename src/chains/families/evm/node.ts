@@ -83,87 +83,16 @@ export function verifyChainId(chain: ChainId): EndpointRequest<void> {
   });
 }
 
-/** Creates a client for the EVM nodes of a pool. */
-export function createEvmNode(chain: ChainId, pool: EndpointPool, deps: { readonly clock: Clock }): EvmNode {
-  const { clock } = deps;
-  const rpc = <T>(
-    method: string,
-    params: Json,
-    read: (result: Json) => T,
-    call: Call,
-  ): Promise<Answered<T>> => rpcCall(pool, { method, params, read }, call);
+/** A client for the EVM nodes of a pool. */
+class EvmNodePool implements EvmNode {
+  readonly #chain: ChainId;
+  readonly pool: EndpointPool;
+  readonly #clock: Clock;
 
   /** Methods that every endpoint refused, with the time of the refusal. */
-  const lacking = new Map<string, number>();
-  const lacks = (method: string): boolean =>
-    clock.monotonic() - (lacking.get(method) ?? Number.NEGATIVE_INFINITY) < FORGET_LACK_MS;
+  readonly #lacking = new Map<string, number>();
 
-  /** Calls a method that nodes may lack; null if no endpoint has it or all refused the request. */
-  async function optional<T>(
-    method: string,
-    params: Json,
-    read: (result: Json) => T,
-    call: Call,
-  ): Promise<T | null> {
-    if (lacks(method)) return null;
-    try {
-      return (await rpc(method, params, read, call)).value;
-    } catch (error) {
-      if (!(error instanceof RpcRefusal)) throw error;
-      // Remember only a missing method; a refusal for this block (pruned, too large) does not apply to the next.
-      if (
-        error.rpcCode === -32601 ||
-        /not (?:supported|available|exist|found|whitelisted)|unsupported/i.test(error.message)
-      )
-        lacking.set(method, clock.monotonic());
-      return null;
-    }
-  }
-
-  async function wholeBlock(height: number, call: Call): Promise<Answered<WireBlock | null>> {
-    const read = (result: Json): WireBlock | null => {
-      const block = readBlock(result, 'whole');
-      if (block !== null && block.height !== height)
-        throw badAnswer('block.number', `the ${height} that was asked for`);
-      return block;
-    };
-    return rpc('eth_getBlockByNumber', [hexOf(height), true], read, call);
-  }
-
-  /** Returns the receipts in the order of the transactions; null if the chain has replaced the block in the meantime. */
-  async function receiptsOf(block: WireBlock, call: Call): Promise<readonly WireReceipt[] | null> {
-    if (block.transactions.length === 0) return [];
-    const whole = await optional('eth_getBlockReceipts', [hexOf(block.height)], readReceipts, call);
-    const receipts = whole ?? (await receiptsOneByOne(block, call));
-    if (receipts === null || receipts.some((receipt) => receipt.blockHash !== block.hash)) return null;
-    const inOrder = block.transactions.every(({ hash }, index) => receipts[index]?.transactionHash === hash);
-    if (!inOrder || receipts.length !== block.transactions.length)
-      throw badAnswer('receipts', 'one for each transaction');
-    return receipts;
-  }
-
-  async function receiptsOneByOne(block: WireBlock, call: Call): Promise<readonly WireReceipt[] | null> {
-    const receipts: WireReceipt[] = [];
-    for (let at = 0; at < block.transactions.length; at += RECEIPTS_AT_ONCE) {
-      const asked = block.transactions
-        .slice(at, at + RECEIPTS_AT_ONCE)
-        .map(({ hash }) =>
-          rpc(
-            'eth_getTransactionReceipt',
-            [hash],
-            (result) => (result === null ? null : readReceipt(result)),
-            call,
-          ),
-        );
-      for (const { value } of await Promise.all(asked)) {
-        if (value === null) return null;
-        receipts.push(value);
-      }
-    }
-    return receipts;
-  }
-
-  const tracers: readonly (readonly [
+  readonly #tracers: readonly (readonly [
     TraceMethod,
     (height: number) => Json,
     (result: Json, block: WireBlock) => InnerMove[],
@@ -180,35 +109,111 @@ export function createEvmNode(chain: ChainId, pool: EndpointPool, deps: { readon
     ],
   ];
 
-  /** Returns the value moved inside transactions; null if no node supports tracing. */
-  async function innerMoves(block: WireBlock, call: Call): Promise<readonly InnerMove[] | null> {
+  readonly #knownDecimals = new Map<string, number | null>();
+
+  constructor(chain: ChainId, pool: EndpointPool, deps: { readonly clock: Clock }) {
+    this.#chain = chain;
+    this.pool = pool;
+    const { clock } = deps;
+    this.#clock = clock;
+  }
+
+  #rpc<T>(method: string, params: Json, read: (result: Json) => T, call: Call): Promise<Answered<T>> {
+    return rpcCall(this.pool, { method, params, read }, call);
+  }
+
+  #lacks(method: string): boolean {
+    return this.#clock.monotonic() - (this.#lacking.get(method) ?? Number.NEGATIVE_INFINITY) < FORGET_LACK_MS;
+  }
+
+  /** Calls a method that nodes may lack; null if no endpoint has it or all refused the request. */
+  async #optional<T>(method: string, params: Json, read: (result: Json) => T, call: Call): Promise<T | null> {
+    if (this.#lacks(method)) return null;
+    try {
+      return (await this.#rpc(method, params, read, call)).value;
+    } catch (error) {
+      if (!(error instanceof RpcRefusal)) throw error;
+      // Remember only a missing method; a refusal for this block (pruned, too large) does not apply to the next.
+      if (
+        error.rpcCode === -32601 ||
+        /not (?:supported|available|exist|found|whitelisted)|unsupported/i.test(error.message)
+      )
+        this.#lacking.set(method, this.#clock.monotonic());
+      return null;
+    }
+  }
+
+  async #wholeBlock(height: number, call: Call): Promise<Answered<WireBlock | null>> {
+    const read = (result: Json): WireBlock | null => {
+      const block = readBlock(result, 'whole');
+      if (block !== null && block.height !== height)
+        throw badAnswer('block.number', `the requested ${height}`);
+      return block;
+    };
+    return this.#rpc('eth_getBlockByNumber', [hexOf(height), true], read, call);
+  }
+
+  /** Returns the receipts in the order of the transactions; null if the chain has replaced the block in the meantime. */
+  async #receiptsOf(block: WireBlock, call: Call): Promise<readonly WireReceipt[] | null> {
     if (block.transactions.length === 0) return [];
-    for (const [method, params, read] of tracers) {
-      const moves = await optional(method, params(block.height), (result) => read(result, block), call);
+    const whole = await this.#optional('eth_getBlockReceipts', [hexOf(block.height)], readReceipts, call);
+    const receipts = whole ?? (await this.#receiptsOneByOne(block, call));
+    if (receipts === null || receipts.some((receipt) => receipt.blockHash !== block.hash)) return null;
+    const inOrder = block.transactions.every(({ hash }, index) => receipts[index]?.transactionHash === hash);
+    if (!inOrder || receipts.length !== block.transactions.length)
+      throw badAnswer('receipts', 'one for each transaction');
+    return receipts;
+  }
+
+  async #receiptsOneByOne(block: WireBlock, call: Call): Promise<readonly WireReceipt[] | null> {
+    const receipts: WireReceipt[] = [];
+    for (let at = 0; at < block.transactions.length; at += RECEIPTS_AT_ONCE) {
+      const asked = block.transactions
+        .slice(at, at + RECEIPTS_AT_ONCE)
+        .map(({ hash }) =>
+          this.#rpc(
+            'eth_getTransactionReceipt',
+            [hash],
+            (result) => (result === null ? null : readReceipt(result)),
+            call,
+          ),
+        );
+      for (const { value } of await Promise.all(asked)) {
+        if (value === null) return null;
+        receipts.push(value);
+      }
+    }
+    return receipts;
+  }
+
+  /** Returns the value moved inside transactions; null if no node supports tracing. */
+  async #innerMoves(block: WireBlock, call: Call): Promise<readonly InnerMove[] | null> {
+    if (block.transactions.length === 0) return [];
+    for (const [method, params, read] of this.#tracers) {
+      const moves = await this.#optional(method, params(block.height), (result) => read(result, block), call);
       if (moves !== null) return moves;
     }
     return null;
   }
 
-  const knownDecimals = new Map<string, number | null>();
-
-  function rememberDecimals(asset: string, decimals: number | null): void {
-    const oldest = knownDecimals.size >= DECIMALS_KEPT ? knownDecimals.keys().next().value : undefined;
-    if (oldest !== undefined) knownDecimals.delete(oldest);
-    knownDecimals.set(asset, decimals);
+  #rememberDecimals(asset: string, decimals: number | null): void {
+    const oldest =
+      this.#knownDecimals.size >= DECIMALS_KEPT ? this.#knownDecimals.keys().next().value : undefined;
+    if (oldest !== undefined) this.#knownDecimals.delete(oldest);
+    this.#knownDecimals.set(asset, decimals);
   }
 
-  async function decimals(asset: string, call: Call): Promise<number | null> {
-    const known = knownDecimals.get(asset);
+  async decimals(asset: string, call: Call): Promise<number | null> {
+    const known = this.#knownDecimals.get(asset);
     if (known !== undefined) return known;
     // The selector of `decimals()`.
-    const result = await optionalCall({ to: asset, data: '0x313ce567' }, call);
+    const result = await this.callContract({ to: asset, data: '0x313ce567' }, call);
     const found =
       result === null || result.length !== 66
         ? null
         : Number(AbiCoder.defaultAbiCoder().decode(['uint256'], result)[0]);
     const value = found !== null && found <= 77 ? found : null;
-    rememberDecimals(asset, value);
+    this.#rememberDecimals(asset, value);
     return value;
   }
 
@@ -216,10 +221,11 @@ export function createEvmNode(chain: ChainId, pool: EndpointPool, deps: { readon
    * Returns the bytes that a contract returns; null if it refuses. A past block is named by its hash (EIP-1898): calls that belong
    * together then see one state, also if the chain replaces the block or another endpoint answers.
    */
-  async function optionalCall({ to, data, blockHash }: ContractCall, call: Call): Promise<string | null> {
+  async callContract({ to, data, blockHash }: ContractCall, call: Call): Promise<string | null> {
     const block = blockHash === undefined ? 'latest' : { blockHash };
     try {
-      return (await rpc('eth_call', [{ to, data }, block], (result) => asData(result, 'result'), call)).value;
+      return (await this.#rpc('eth_call', [{ to, data }, block], (result) => asData(result, 'result'), call))
+        .value;
     } catch (error) {
       if (!(error instanceof RpcRefusal)) throw error;
       // For a past block, a refusal that is not a revert means that the node does not have its state.
@@ -228,92 +234,106 @@ export function createEvmNode(chain: ChainId, pool: EndpointPool, deps: { readon
     }
   }
 
-  async function header(height: number, call: Call): Promise<BlockHeader | null> {
-    const { value } = await rpc(
+  async header(height: number, call: Call): Promise<BlockHeader | null> {
+    const { value } = await this.#rpc(
       'eth_getBlockByNumber',
       [hexOf(height), false],
       (result) => readBlock(result, 'header'),
       call,
     );
     if (value === null) return null;
-    if (value.height !== height) throw badAnswer('block.number', `the ${height} that was asked for`);
+    if (value.height !== height) throw badAnswer('block.number', `the requested ${height}`);
     return { height, hash: value.hash, timestampMs: value.timestampMs };
   }
 
   /** Looks up decimals that are not known yet. An endpoint that refuses here leaves them unknown; the block is still returned. */
-  async function learnDecimals(assets: ReadonlySet<string>, call: Call): Promise<void> {
+  async #learnDecimals(assets: ReadonlySet<string>, call: Call): Promise<void> {
     const unknown = [...assets]
-      .filter((asset) => !knownDecimals.has(asset))
+      .filter((asset) => !this.#knownDecimals.has(asset))
       .slice(0, DECIMALS_ASKED_PER_BLOCK);
-    await Promise.all(unknown.map((asset) => decimals(asset, call)));
+    await Promise.all(unknown.map((asset) => this.decimals(asset, call)));
   }
 
-  return {
-    pool,
-    async head(call) {
-      const { value, endpoint } = await rpc(
-        'eth_getBlockByNumber',
-        ['latest', false],
-        (result) => readBlock(result, 'header'),
-        call,
-      );
-      if (value === null) throw badAnswer('block', 'there');
-      const { height, hash, timestampMs } = value;
-      return { height, hash, timestampMs, source: endpoint.source, completeness: 'COMPLETE', note: null };
-    },
-    hashAt: async (height, call) => (await header(height, call))?.hash ?? null,
-    header,
-    async block(height, call) {
-      const { value: block, endpoint } = await wholeBlock(height, call);
-      const gone: BlockAnswer = {
-        block: null,
-        source: endpoint.source,
-        height: null,
-        completeness: 'COMPLETE',
-        note: null,
-      };
-      if (block === null) return gone;
-      const [receipts, inner] = await Promise.all([receiptsOf(block, call), innerMoves(block, call)]);
-      if (receipts === null) return gone;
-      await learnDecimals(assetsOf(receipts, chain), call);
-      const transfers = blockTransfers(
-        chain,
-        block,
-        receipts,
-        inner,
-        (asset) => knownDecimals.get(asset) ?? null,
-      );
-      const { hash, parentHash, timestampMs } = block;
-      const whole: Block = {
-        chain,
-        height,
-        hash,
-        parentHash: height === 0 ? null : parentHash,
-        timestampMs,
-        transfers,
-      };
-      const isTraced = inner !== null;
-      return {
-        block: whole,
-        source: endpoint.source,
-        height,
-        completeness: isTraced ? 'COMPLETE' : 'PARTIAL',
-        note: isTraced
-          ? null
-          : 'Transfers inside transactions are missing: no node of the chain traces blocks.',
-      };
-    },
-    quantityAt: (method, address, height, quorum, call) =>
-      pool.askAgreeing(
-        quorum,
-        rpcRequest({
-          method,
-          params: [address, hexOf(height)],
-          read: (result) => asHexAmount(result, 'quantity'),
-        }),
-        call,
-      ),
-    decimals,
-    callContract: optionalCall,
-  };
+  async head(call: Call): Promise<HeadAnswer> {
+    const { value, endpoint } = await this.#rpc(
+      'eth_getBlockByNumber',
+      ['latest', false],
+      (result) => readBlock(result, 'header'),
+      call,
+    );
+    if (value === null) throw badAnswer('block', 'present');
+    const { height, hash, timestampMs } = value;
+    return { height, hash, timestampMs, source: endpoint.source, completeness: 'COMPLETE', note: null };
+  }
+
+  async hashAt(height: number, call: Call): Promise<string | null> {
+    return (await this.header(height, call))?.hash ?? null;
+  }
+
+  async block(height: number, call: Call): Promise<BlockAnswer> {
+    const { value: block, endpoint } = await this.#wholeBlock(height, call);
+    const gone: BlockAnswer = {
+      block: null,
+      source: endpoint.source,
+      height: null,
+      completeness: 'COMPLETE',
+      note: null,
+    };
+    if (block === null) return gone;
+    const [receipts, inner] = await Promise.all([
+      this.#receiptsOf(block, call),
+      this.#innerMoves(block, call),
+    ]);
+    if (receipts === null) return gone;
+    await this.#learnDecimals(assetsOf(receipts, this.#chain), call);
+    const transfers = blockTransfers(
+      this.#chain,
+      block,
+      receipts,
+      inner,
+      (asset) => this.#knownDecimals.get(asset) ?? null,
+    );
+    const { hash, parentHash, timestampMs } = block;
+    const whole: Block = {
+      chain: this.#chain,
+      height,
+      hash,
+      parentHash: height === 0 ? null : parentHash,
+      timestampMs,
+      transfers,
+    };
+    const isTraced = inner !== null;
+    return {
+      block: whole,
+      source: endpoint.source,
+      height,
+      completeness: isTraced ? 'COMPLETE' : 'PARTIAL',
+      note: isTraced
+        ? null
+        : 'Transfers inside transactions are missing: no node of the chain traces blocks.',
+    };
+  }
+
+  quantityAt(
+    method: 'eth_getBalance' | 'eth_getTransactionCount',
+    address: string,
+    height: number,
+    quorum: number,
+    call: Call,
+  ): Promise<Answered<bigint>> {
+    return this.pool.askAgreeing(
+      quorum,
+      rpcRequest({
+        method,
+        params: [address, hexOf(height)],
+        read: (result) => asHexAmount(result, 'quantity'),
+      }),
+      call,
+    );
+  }
+}
+
+/** Creates a client for the EVM nodes of a pool. */
+export function createEvmNode(chain: ChainId, pool: EndpointPool, deps: { readonly clock: Clock }): EvmNode {
+  return new EvmNodePool(chain, pool, deps);
 }

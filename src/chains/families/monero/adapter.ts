@@ -24,7 +24,7 @@ const OPAQUE = {
   source: null,
   height: null,
   completeness: 'OPAQUE',
-  note: 'Monero hides who paid whom and how much: nobody but the owner can tell.',
+  note: 'Monero hides senders, receivers and amounts: only the owner of an address can see them.',
 } as const;
 
 interface Header {
@@ -60,7 +60,7 @@ function createReader(pool: EndpointPool) {
   async function headerAt(height: number, call: Call): Promise<Told<Header | null>> {
     const read = (result: Json): Header => {
       const header = readHeader(result);
-      if (header.height !== height) throw badAnswer('height', `the ${height} that was asked for`);
+      if (header.height !== height) throw badAnswer('height', `the requested ${height}`);
       return header;
     };
     try {
@@ -118,7 +118,12 @@ export const openAdapter: OpenAdapter = (options, deps) => {
   );
   const valid = (text: string): string => parseAddress('XMR', text).canonical;
   const adapter: ChainAdapter = {
-    ...inner,
+    chain: inner.chain,
+    resolveName: null,
+    head: (call) => inner.head(call),
+    subscribe: (from, call) => inner.subscribe(from, call),
+    health: () => inner.health(),
+    close: () => inner.close(),
     async balance(text) {
       valid(text);
       return { ...OPAQUE, balance: null };

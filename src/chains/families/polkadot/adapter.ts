@@ -29,6 +29,7 @@ import type { Transfer } from '../../transfer.ts';
 import {
   asAddressOf,
   asPattern,
+  type ChainReader,
   decimalsOrNull,
   type HistoryRow,
   openAccountChain,
@@ -60,10 +61,10 @@ const EXTRINSICS_MAX = 10_000;
 const PAGE_MAX = 100;
 const BLOCK_PAGES_MAX = 50;
 const ON_RELAY =
-  'Balances of Polkadot live on Asset Hub since November 2025; this is what the relay chain still holds.';
+  'Balances of Polkadot are on Asset Hub since November 2025; this is the balance that is left on the relay chain.';
 const NO_EVENTS =
-  'Transfers are missing: they are events, and the node has no state of this block, or metadata of a form that is not known.';
-const SWAPS = 'What was swapped in pools is missing: the runtime does not say from whom to whom.';
+  'Transfers are missing: they are events, and the node has no state of this block, or its metadata has an unknown format.';
+const SWAPS = 'Swaps in pools are missing: the runtime does not report their senders and receivers.';
 /** Number of runtime versions with cached metadata: 5 MB each, about one new version a month. */
 const RUNTIMES_KEPT = 3;
 const METADATA_CHARS_MAX = 32_000_000;
@@ -181,27 +182,52 @@ function assetDecimals(bytes: Buffer): number | null {
   return decimalsOrNull(reader.u8());
 }
 
-function createReader(pool: EndpointPool, relays: ReadonlySet<string>) {
-  const rpc = async <T>(method: string, params: Json, read: (result: Json) => T, call: Call) => {
-    const { value, endpoint } = await rpcCall(pool, { method, params, layouts: NODE, read }, call);
-    return { value, source: endpoint.source, height: null, isRelay: relays.has(endpoint.url) };
-  };
+interface WireBlock {
+  readonly parentHash: string;
+  readonly timestampMs: number;
+  /** Of the extrinsics. */
+  readonly hashes: readonly (string | null)[];
+}
 
-  async function account(address: string, call: Call) {
+/** Reads the responses of the endpoints. See `ChainReader`. */
+class PolkadotReader implements ChainReader {
+  readonly #pool: EndpointPool;
+  readonly #relays: ReadonlySet<string>;
+
+  /** Least recently used first. */
+  readonly #runtimes = new Map<string, Promise<EventReader | null>>();
+
+  constructor(pool: EndpointPool, relays: ReadonlySet<string>) {
+    this.#pool = pool;
+    this.#relays = relays;
+  }
+
+  async #rpc<T>(method: string, params: Json, read: (result: Json) => T, call: Call) {
+    const { value, endpoint } = await rpcCall(this.#pool, { method, params, layouts: NODE, read }, call);
+    return { value, source: endpoint.source, height: null, isRelay: this.#relays.has(endpoint.url) };
+  }
+
+  async #account(address: string, call: Call) {
     const publicKey = Buffer.from(parseAddress('DOT', address).key.subarray(2));
     const hashed = Buffer.from(blake2b(publicKey, { dkLen: 16 }));
     const key = `${ACCOUNTS_PREFIX}${hashed.toString('hex')}${publicKey.toString('hex')}`;
-    const { isRelay, ...told } = await rpc('state_getStorage', [key], readAccount, call);
+    const { isRelay, ...told } = await this.#rpc('state_getStorage', [key], readAccount, call);
     return isRelay ? { ...told, note: ON_RELAY } : told;
   }
 
-  const hashOf = (height: number, call: Call) =>
-    rpc('chain_getBlockHash', [height], (result) => (result === null ? null : asHash(result, 'hash')), call);
+  #hashOf(height: number, call: Call) {
+    return this.#rpc(
+      'chain_getBlockHash',
+      [height],
+      (result) => (result === null ? null : asHash(result, 'hash')),
+      call,
+    );
+  }
 
   /** Sends a request to Subscan and unwraps its response `{code, message, data}`. */
-  const subscan = <T>(path: string, body: JsonObject, read: (data: JsonObject) => T, call: Call) =>
-    rest(
-      pool,
+  #subscan<T>(path: string, body: JsonObject, read: (data: JsonObject) => T, call: Call) {
+    return rest(
+      this.#pool,
       {
         path,
         body,
@@ -216,41 +242,42 @@ function createReader(pool: EndpointPool, relays: ReadonlySet<string>) {
       },
       call,
     );
-  const transfersPage = (body: JsonObject, max: number, call: Call) =>
-    subscan(
+  }
+
+  #transfersPage(body: JsonObject, max: number, call: Call) {
+    return this.#subscan(
       'api/v2/scan/transfers',
       body,
       (data) => asArray(data.transfers ?? [], 'transfers', max).map((row) => asObject(row, 'transfer')),
       call,
     );
+  }
 
-  async function transfersAt(height: number, timestampMs: number, call: Call): Promise<readonly Transfer[]> {
+  async #transfersAt(height: number, timestampMs: number, call: Call): Promise<readonly Transfer[]> {
     const found: Transfer[] = [];
     for (let page = 0; page < BLOCK_PAGES_MAX; page++) {
-      const { value } = await transfersPage(
+      const { value } = await this.#transfersPage(
         { block_range: `${height}-${height}`, row: PAGE_MAX, page },
         PAGE_MAX,
         call,
       );
       for (const each of value) {
         const row = rowOf(each, timestampMs);
-        if (row.height !== height) throw badAnswer('block_num', `the ${height} that was asked for`);
+        if (row.height !== height) throw badAnswer('block_num', `the requested ${height}`);
         found.push(...row.transfers);
       }
       // Newest first, like the lists; within a block, transfers are in block order.
       if (value.length < PAGE_MAX) return found.reverse();
     }
-    throw badAnswer('transfers', 'a list that comes to an end');
+    throw badAnswer('transfers', 'a list of limited length');
   }
 
-  /** Least recently used first. */
-  const runtimes = new Map<string, Promise<EventReader | null>>();
   /**
    * Returns the event reader for blocks on top of a parent; null if the metadata version is unknown. Code that a block sets takes
    * effect in the next block.
    */
-  async function runtimeOf(parentHash: string, call: Call): Promise<EventReader | null> {
-    const { value: name } = await rpc(
+  async #runtimeOf(parentHash: string, call: Call): Promise<EventReader | null> {
+    const { value: name } = await this.#rpc(
       'state_getRuntimeVersion',
       [parentHash],
       (result) => {
@@ -259,31 +286,32 @@ function createReader(pool: EndpointPool, relays: ReadonlySet<string>) {
       },
       call,
     );
-    const known = runtimes.get(name);
-    const reading = known ?? readRuntime(parentHash, call);
-    runtimes.delete(name);
-    runtimes.set(name, reading);
-    const [oldest] = runtimes.keys();
-    if (runtimes.size > RUNTIMES_KEPT && oldest !== undefined) runtimes.delete(oldest);
+    const known = this.#runtimes.get(name);
+    const reading = known ?? this.#readRuntime(parentHash, call);
+    this.#runtimes.delete(name);
+    this.#runtimes.set(name, reading);
+    const [oldest] = this.#runtimes.keys();
+    if (this.#runtimes.size > RUNTIMES_KEPT && oldest !== undefined) this.#runtimes.delete(oldest);
     // The callers that await `reading` receive the error; the next request tries again.
-    reading.catch(() => runtimes.delete(name));
+    reading.catch(() => this.#runtimes.delete(name));
     return reading;
   }
-  async function readRuntime(hash: string, call: Call): Promise<EventReader | null> {
+
+  async #readRuntime(hash: string, call: Call): Promise<EventReader | null> {
     const read = (result: Json) => {
       const metadata = asBytes(result, METADATA_CHARS_MAX, 'metadata');
       return isKnownMetadata(metadata) ? createEventReader(metadata) : null;
     };
-    return (await rpc('state_getMetadata', [hash], read, call)).value;
+    return (await this.#rpc('state_getMetadata', [hash], read, call)).value;
   }
 
   /** Returns the transfers of a block from its own events; null if the node cannot provide them. */
-  async function movesAt(height: number, hash: string, body: WireBlock, call: Call) {
+  async #movesAt(height: number, hash: string, body: WireBlock, call: Call) {
     if (height === 0) return { transfers: [], hasSwaps: false };
     try {
       const [runtime, { value: events }] = await Promise.all([
-        runtimeOf(body.parentHash, call),
-        rpc(
+        this.#runtimeOf(body.parentHash, call),
+        this.#rpc(
           'state_getStorage',
           [EVENTS_KEY, hash],
           (result) => (result === null ? null : asBytes(result, EVENTS_CHARS_MAX, 'events')),
@@ -299,21 +327,15 @@ function createReader(pool: EndpointPool, relays: ReadonlySet<string>) {
     }
   }
 
-  interface WireBlock {
-    readonly parentHash: string;
-    readonly timestampMs: number;
-    /** Of the extrinsics. */
-    readonly hashes: readonly (string | null)[];
-  }
-  const bodyOf = (hash: string, height: number, call: Call) =>
-    rpc(
+  #bodyOf(hash: string, height: number, call: Call) {
+    return this.#rpc(
       'chain_getBlock',
       [hash],
       (result): WireBlock => {
         const block = asObject(asObject(result, 'result').block, 'block');
         const header = asObject(block.header, 'header');
         if (asHexCount(header.number, 'number') !== height)
-          throw badAnswer('number', `the ${height} that was asked for`);
+          throw badAnswer('number', `the requested ${height}`);
         const extrinsics = asArray(block.extrinsics, 'extrinsics', EXTRINSICS_MAX);
         return {
           parentHash: asHash(header.parentHash, 'parentHash'),
@@ -323,99 +345,107 @@ function createReader(pool: EndpointPool, relays: ReadonlySet<string>) {
       },
       call,
     );
+  }
 
-  return {
-    async balance(address: string, call: Call) {
-      const told = await account(address, call);
-      return { ...told, value: told.value.balance };
-    },
-    /** Counts the transactions that the account signed: its nonce. */
-    async transactionCount(address: string, call: Call) {
-      const told = await account(address, call);
-      return { ...told, value: told.value.nonce };
-    },
-    async rows(address: string, { cursor, size, from, to }: RowsQuery, call: Call) {
-      let source = '';
-      const list: WindowList<HistoryRow> = async ({ min, max, size: limit }) => {
-        const range =
-          min === null && max === null ? {} : { block_range: `${min ?? 0}-${max ?? 4_294_967_295}` };
-        const rows: { key: number; row: HistoryRow }[] = [];
-        for (let page = 0; rows.length < limit; page++) {
-          const count = Math.min(PAGE_MAX, limit);
-          const told = await transfersPage(
-            { address, row: count, page, order: 'desc', ...range },
-            count,
-            call,
-          );
-          source = told.source;
-          for (const each of told.value.slice(0, limit - rows.length)) {
-            const row = rowOf(each);
-            rows.push({ key: row.height, row });
-          }
-          if (told.value.length < count) break;
+  async balance(address: string, call: Call) {
+    const told = await this.#account(address, call);
+    return { ...told, value: told.value.balance };
+  }
+
+  /** Counts the transactions that the account signed: its nonce. */
+  async transactionCount(address: string, call: Call) {
+    const told = await this.#account(address, call);
+    return { ...told, value: told.value.nonce };
+  }
+
+  async rows(address: string, { cursor, size, from, to }: RowsQuery, call: Call) {
+    let source = '';
+    const list: WindowList<HistoryRow> = async ({ min, max, size: limit }) => {
+      const range =
+        min === null && max === null ? {} : { block_range: `${min ?? 0}-${max ?? 4_294_967_295}` };
+      const rows: { key: number; row: HistoryRow }[] = [];
+      for (let page = 0; rows.length < limit; page++) {
+        const count = Math.min(PAGE_MAX, limit);
+        const told = await this.#transfersPage(
+          { address, row: count, page, order: 'desc', ...range },
+          count,
+          call,
+        );
+        source = told.source;
+        for (const each of told.value.slice(0, limit - rows.length)) {
+          const row = rowOf(each);
+          rows.push({ key: row.height, row });
         }
-        return rows;
-      };
-      const page = await readWindows([list], { cursor, size, min: from, max: to });
-      return { value: page, source, height: null };
-    },
-    /** Returns the newest final block. */
-    async head(call: Call) {
-      const { value: hash } = await rpc(
-        'chain_getFinalizedHead',
-        [],
-        (result) => asHash(result, 'hash'),
-        call,
-      );
-      const { value: height } = await rpc(
-        'chain_getHeader',
-        [hash],
-        (result) => asHexCount(asObject(result, 'header').number, 'number'),
-        call,
-      );
-      const { value, source } = await bodyOf(hash, height, call);
-      return { source, height, value: { height, hash, timestampMs: value.timestampMs } };
-    },
-    async block(height: number, call: Call): Promise<Told<Block | null>> {
-      const { value: hash, source } = await hashOf(height, call);
-      if (hash === null) return { value: null, source, height: null };
-      const body = (await bodyOf(hash, height, call)).value;
-      const { parentHash, timestampMs } = body;
-      const moves = await movesAt(height, hash, body, call);
-      const isIndexed = moves === null && pool.reachable(SUBSCAN);
-      const transfers = moves?.transfers ?? (isIndexed ? await transfersAt(height, timestampMs, call) : []);
-      const note = moves === null ? (isIndexed ? undefined : NO_EVENTS) : moves.hasSwaps ? SWAPS : undefined;
-      return {
-        source,
+        if (told.value.length < count) break;
+      }
+      return rows;
+    };
+    const page = await readWindows([list], { cursor, size, min: from, max: to });
+    return { value: page, source, height: null };
+  }
+
+  /** Returns the newest final block. */
+  async head(call: Call) {
+    const { value: hash } = await this.#rpc(
+      'chain_getFinalizedHead',
+      [],
+      (result) => asHash(result, 'hash'),
+      call,
+    );
+    const { value: height } = await this.#rpc(
+      'chain_getHeader',
+      [hash],
+      (result) => asHexCount(asObject(result, 'header').number, 'number'),
+      call,
+    );
+    const { value, source } = await this.#bodyOf(hash, height, call);
+    return { source, height, value: { height, hash, timestampMs: value.timestampMs } };
+  }
+
+  async block(height: number, call: Call): Promise<Told<Block | null>> {
+    const { value: hash, source } = await this.#hashOf(height, call);
+    if (hash === null) return { value: null, source, height: null };
+    const body = (await this.#bodyOf(hash, height, call)).value;
+    const { parentHash, timestampMs } = body;
+    const moves = await this.#movesAt(height, hash, body, call);
+    const isIndexed = moves === null && this.#pool.reachable(SUBSCAN);
+    const transfers =
+      moves?.transfers ?? (isIndexed ? await this.#transfersAt(height, timestampMs, call) : []);
+    const note = moves === null ? (isIndexed ? undefined : NO_EVENTS) : moves.hasSwaps ? SWAPS : undefined;
+    return {
+      source,
+      height,
+      ...(note === undefined ? {} : { note }),
+      value: {
+        chain: 'DOT',
         height,
-        ...(note === undefined ? {} : { note }),
-        value: {
-          chain: 'DOT',
-          height,
-          hash,
-          parentHash: height === 0 ? null : parentHash,
-          timestampMs,
-          transfers,
-        },
-      };
-    },
-    hashAt: async (height: number, call: Call) => (await hashOf(height, call)).value,
-    /** Returns the decimals of an asset of the pallet `Assets` from its storage. */
-    async decimalsOf(asset: string, call: Call) {
-      const number = standardAssetOf(asset);
-      if (number === null || !pool.reachable(NODE)) return null;
-      const id = Buffer.alloc(4);
-      id.writeUInt32LE(number);
-      const hashed = Buffer.from(blake2b(id, { dkLen: 16 }));
-      const { value } = await rpc(
-        'state_getStorage',
-        [`${ASSET_METADATA_PREFIX}${hashed.toString('hex')}${id.toString('hex')}`],
-        orUnknown((result) => (result === null ? null : assetDecimals(asBytes(result, 100_000, 'asset')))),
-        call,
-      );
-      return value;
-    },
-  };
+        hash,
+        parentHash: height === 0 ? null : parentHash,
+        timestampMs,
+        transfers,
+      },
+    };
+  }
+
+  async hashAt(height: number, call: Call) {
+    return (await this.#hashOf(height, call)).value;
+  }
+
+  /** Returns the decimals of an asset of the pallet `Assets` from its storage. */
+  async decimalsOf(asset: string, call: Call) {
+    const number = standardAssetOf(asset);
+    if (number === null || !this.#pool.reachable(NODE)) return null;
+    const id = Buffer.alloc(4);
+    id.writeUInt32LE(number);
+    const hashed = Buffer.from(blake2b(id, { dkLen: 16 }));
+    const { value } = await this.#rpc(
+      'state_getStorage',
+      [`${ASSET_METADATA_PREFIX}${hashed.toString('hex')}${id.toString('hex')}`],
+      orUnknown((result) => (result === null ? null : assetDecimals(asBytes(result, 100_000, 'asset')))),
+      call,
+    );
+    return value;
+  }
 }
 
 /** Opens the adapter of Polkadot. See `OpenAdapter`. */
@@ -444,7 +474,7 @@ export const openAdapter: OpenAdapter = (options, deps) => {
         },
       },
       pollPublicMs: 6_000,
-      reader: (pool) => createReader(pool, relays),
+      reader: (pool) => new PolkadotReader(pool, relays),
     },
     options,
     deps,

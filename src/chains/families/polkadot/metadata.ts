@@ -154,7 +154,7 @@ function readPallet(reader: ScaleReader, version: number) {
 /** Returns the version of the metadata. */
 export function metadataVersion(metadata: Buffer): number {
   const reader = new ScaleReader(metadata, 'metadata');
-  if (reader.u32() !== MAGIC) throw badAnswer('metadata', 'that of a runtime');
+  if (reader.u32() !== MAGIC) throw badAnswer('metadata', 'runtime metadata');
   return reader.u8();
 }
 
@@ -174,7 +174,7 @@ export function createEventReader(metadata: Buffer): EventReader {
   const pallets = reader.list(() => readPallet(reader, version));
   const typeOf = (id: number): TypeDef => {
     const type = types.get(id);
-    if (type === undefined) throw badAnswer('metadata', 'with all types that it names');
+    if (type === undefined) throw badAnswer('metadata', 'complete: every type that it refers to is in it');
     return type;
   };
   /** Unwraps composite types with a single field. */
@@ -218,18 +218,18 @@ export function createEventReader(metadata: Buffer): EventReader {
   const systemEvents = pallets.find(({ name }) => name === 'System')?.events;
   const list = systemEvents === undefined ? null : innerOf(systemEvents);
   const record = list?.kind === 'sequence' ? typeOf(list.type) : null;
-  if (record?.kind !== 'composite') throw badAnswer('metadata', 'one that says what events are');
+  if (record?.kind !== 'composite') throw badAnswer('metadata', 'a description of the event types');
   const [phaseField, eventField, ...restFields] = record.fields;
   const phase = phaseField === undefined ? null : typeOf(phaseField.type);
   const events = eventField === undefined ? null : typeOf(eventField.type);
   if (phase?.kind !== 'variant' || events?.kind !== 'variant')
-    throw badAnswer('metadata', 'one that says what events are');
+    throw badAnswer('metadata', 'a description of the event types');
 
   function readAll(bytes: Buffer, isWanted: (name: string) => boolean): RuntimeEvent[] {
     const source = new ScaleReader(bytes, 'events');
     let steps = 0;
     function skip(id: number, depth: number): void {
-      if (++steps > STEPS_MAX || depth > DEPTH_MAX) throw badAnswer('events', 'of a block that can be');
+      if (++steps > STEPS_MAX || depth > DEPTH_MAX) throw badAnswer('events', 'decodable within the limits');
       const size = fixedBytes(id);
       if (size !== null) {
         source.skip(size);
@@ -271,7 +271,7 @@ export function createEventReader(metadata: Buffer): EventReader {
     }
     function variantOf(type: TypeDef & { readonly kind: 'variant' }): Variant {
       const variant = type.variants.get(source.u8());
-      if (variant === undefined) throw badAnswer('events', 'of variants that the metadata names');
+      if (variant === undefined) throw badAnswer('events', 'of variants in the metadata');
       return variant;
     }
     /** Returns the bytes of each field of a variant. */
@@ -294,14 +294,14 @@ export function createEventReader(metadata: Buffer): EventReader {
         when.name === 'ApplyExtrinsic' ? (fieldsOf(when).get('0')?.readUInt32LE(0) ?? null) : null;
       const pallet = variantOf(events as TypeDef & { readonly kind: 'variant' });
       const inner = pallet.fields[0] === undefined ? null : typeOf(pallet.fields[0].type);
-      if (inner?.kind !== 'variant') throw badAnswer('metadata', 'one that says what events are');
+      if (inner?.kind !== 'variant') throw badAnswer('metadata', 'a description of the event types');
       const variant = variantOf(inner);
       const name = `${pallet.name}.${variant.name}`;
       if (isWanted(name)) found.push({ name, index, extrinsic, fields: fieldsOf(variant) });
       else for (const field of variant.fields) skip(field.type, 0);
       for (const field of restFields) skip(field.type, 0);
     }
-    if (source.at !== bytes.length) throw badAnswer('events', 'as long as it says');
+    if (source.at !== bytes.length) throw badAnswer('events', 'as long as its length prefix states');
     return found;
   }
 

@@ -112,7 +112,7 @@ export function movesOf(
     const amount = field(newer) ?? field(older);
     if (amount?.length !== 16) throw badAnswer(newer, 'an amount of 128 bits');
     const txHash = extrinsic === null ? null : hashes[extrinsic];
-    if (txHash === undefined) throw badAnswer('events', 'of extrinsics that the block has');
+    if (txHash === undefined) throw badAnswer('events', 'of extrinsics in the block');
     const { list, add } = transfersOf('DOT', {
       // Same as Subscan: a transfer that no account sent is named after its block.
       txHash: txHash ?? `${height}-${index}`,
@@ -120,7 +120,7 @@ export function movesOf(
       timestampMs,
     });
     const id = move.asset === undefined ? undefined : field(move.asset);
-    if (move.asset !== undefined && id === undefined) throw badAnswer(move.asset, 'there');
+    if (move.asset !== undefined && id === undefined) throw badAnswer(move.asset, 'present');
     add({
       position: `event:${index}`,
       from: party(move.from),

@@ -16,7 +16,8 @@ export class ScaleReader {
   /** Advances by `count` bytes and returns the offset before the advance. */
   skip(count: number): number {
     const start = this.at;
-    if (count > this.bytes.length - start) throw badAnswer(this.#field, 'as long as it says');
+    if (count > this.bytes.length - start)
+      throw badAnswer(this.#field, 'as long as its length prefix states');
     this.at = start + count;
     return start;
   }
@@ -69,14 +70,15 @@ export class ScaleReader {
   /** Reads a list of items with at least one byte each: a count that exceeds the remaining bytes is rejected at once. */
   list<T>(item: () => T): T[] {
     const count = this.count();
-    if (count > this.bytes.length - this.at) throw badAnswer(this.#field, 'as long as it says');
+    if (count > this.bytes.length - this.at)
+      throw badAnswer(this.#field, 'as long as its length prefix states');
     return Array.from({ length: count }, item);
   }
 
   /** Reads an option; null if it is empty. */
   optional<T>(item: () => T): T | null {
     const tag = this.u8();
-    if (tag > 1) throw badAnswer(this.#field, 'SCALE: an option is 0 or 1');
+    if (tag > 1) throw badAnswer(this.#field, 'a SCALE option, 0 or 1');
     return tag === 0 ? null : item();
   }
 }

@@ -24,6 +24,7 @@ import {
   addressOrNull,
   asAddressOf,
   asPattern,
+  type ChainReader,
   decimalsOrNull,
   type HistoryRow,
   invalidCursor,
@@ -73,10 +74,9 @@ const ROWS_PUBLIC = 8;
 const ROWS_OWN = 50;
 const ROWS_AT_ONCE = 8;
 const NOT_LISTED =
-  'Tokens that came into token accounts of the address by transactions that do not name it are not listed by the node.';
+  'Tokens received in token accounts of the address are missing if the transaction does not name the address: the node does not list it.';
 
-const NOT_PARSED =
-  'Some instructions of the token programs are missing: the node cannot tell what they moved.';
+const NOT_PARSED = 'Some instructions of the token programs are missing: the node cannot parse them.';
 
 const SLOTS: Subscription = { subscribe: 'slotSubscribe', unsubscribe: 'slotUnsubscribe', params: [] };
 
@@ -345,7 +345,7 @@ function readTransaction(
         info.feeAmount === undefined
           ? 0n
           : asAmount(asObject(info.feeAmount, 'feeAmount').amount, 'feeAmount');
-      if (fee > sent) throw badAnswer('feeAmount', 'less than what was sent');
+      if (fee > sent) throw badAnswer('feeAmount', 'at most the amount that was sent');
       const decimals =
         info.tokenAmount === undefined
           ? null
@@ -387,21 +387,31 @@ function readBlock(result: Json): WireBlock | null {
   };
 }
 
-function createReader(pool: EndpointPool) {
-  const isOwn = pool.endpoints.every(({ own }) => own);
-  const rpc = async <T>(
-    method: string,
-    params: Json,
-    read: (result: Json) => T,
-    call: Call,
-  ): Promise<Told<T>> => {
+interface Signature {
+  readonly signature: string;
+  readonly slot: number;
+  readonly failed: boolean;
+}
+
+/** Reads the responses of the endpoints. See `ChainReader`. */
+class SolanaReader implements ChainReader {
+  readonly #pool: EndpointPool;
+
+  readonly #isOwn: boolean;
+
+  constructor(pool: EndpointPool) {
+    this.#pool = pool;
+    this.#isOwn = pool.endpoints.every(({ own }) => own);
+  }
+
+  async #rpc<T>(method: string, params: Json, read: (result: Json) => T, call: Call): Promise<Told<T>> {
     const options = { method, params, layouts: LAYOUTS, unwellCodes: UNWELL, read };
-    const { value, endpoint } = await rpcCall(pool, options, call);
+    const { value, endpoint } = await rpcCall(this.#pool, options, call);
     return { value, source: endpoint.source, height: null };
-  };
+  }
 
   /** Returns the block of a slot: `skipped` if it will never have one, null if it has none yet. */
-  async function slotAt(
+  async #slotAt(
     slot: number,
     content: 'full' | 'none',
     call: Call,
@@ -417,7 +427,7 @@ function createReader(pool: EndpointPool) {
       },
     ];
     try {
-      return await rpc('getBlock', params, readBlock, call);
+      return await this.#rpc('getBlock', params, readBlock, call);
     } catch (error) {
       if (!(error instanceof RpcRefusal)) throw error;
       const source = error.message.split(' refused ')[0] ?? '';
@@ -428,9 +438,9 @@ function createReader(pool: EndpointPool) {
   }
 
   /** Returns the newest slot at or below `slot` that has a block. */
-  async function filledSlot(slot: number, call: Call): Promise<number> {
+  async #filledSlot(slot: number, call: Call): Promise<number> {
     const from = Math.max(0, slot - LOOK_BACK_SLOTS);
-    const { value } = await rpc(
+    const { value } = await this.#rpc(
       'getBlocks',
       [from, slot, { commitment: COMMITMENT }],
       (result) => asArray(result, 'slots', LOOK_BACK_SLOTS + 1).map((each) => asCount(each, 'slot')),
@@ -442,26 +452,26 @@ function createReader(pool: EndpointPool) {
     return newest;
   }
 
-  async function head(call: Call) {
-    const { value: slot } = await rpc(
+  async head(call: Call) {
+    const { value: slot } = await this.#rpc(
       'getSlot',
       [{ commitment: COMMITMENT }],
       (result) => asCount(result, 'slot'),
       call,
     );
-    const height = await filledSlot(slot, call);
-    const { value: block, source } = await slotAt(height, 'none', call);
-    if (block === null || block === 'skipped') throw badAnswer('block', 'there');
+    const height = await this.#filledSlot(slot, call);
+    const { value: block, source } = await this.#slotAt(height, 'none', call);
+    if (block === null || block === 'skipped') throw badAnswer('block', 'present');
     return { source, height, value: { height, hash: block.hash, timestampMs: block.timestampMs } };
   }
 
-  async function block(height: number, call: Call): Promise<Told<Block | null>> {
-    const told = await slotAt(height, 'full', call);
+  async block(height: number, call: Call): Promise<Told<Block | null>> {
+    const told = await this.#slotAt(height, 'full', call);
     const { source } = told;
     if (told.value === null) return { value: null, source, height: null };
     if (told.value === 'skipped') {
-      const below = await slotAt(await filledSlot(height, call), 'none', call);
-      if (below.value === null || below.value === 'skipped') throw badAnswer('block', 'there');
+      const below = await this.#slotAt(await this.#filledSlot(height, call), 'none', call);
+      if (below.value === null || below.value === 'skipped') throw badAnswer('block', 'present');
       const { hash, timestampMs } = below.value;
       return {
         source,
@@ -489,20 +499,14 @@ function createReader(pool: EndpointPool) {
     };
   }
 
-  interface Signature {
-    readonly signature: string;
-    readonly slot: number;
-    readonly failed: boolean;
-  }
-
-  async function rowOf({ signature, slot, failed }: Signature, call: Call): Promise<HistoryRow> {
+  async #rowOf({ signature, slot, failed }: Signature, call: Call): Promise<HistoryRow> {
     if (failed) return { height: slot, transfers: [] };
     const options = {
       encoding: 'jsonParsed',
       commitment: COMMITMENT,
       maxSupportedTransactionVersion: TRANSACTION_VERSION_MAX,
     };
-    const { value } = await rpc(
+    const { value } = await this.#rpc(
       'getTransaction',
       [signature, options],
       (result) => {
@@ -522,68 +526,73 @@ function createReader(pool: EndpointPool) {
     return value;
   }
 
-  return {
-    async balance(address: string, call: Call) {
-      const told = await rpc(
-        'getBalance',
-        [address, { commitment: COMMITMENT }],
-        (result) => {
-          const { context, value } = asObject(result, 'result');
+  async balance(address: string, call: Call) {
+    const told = await this.#rpc(
+      'getBalance',
+      [address, { commitment: COMMITMENT }],
+      (result) => {
+        const { context, value } = asObject(result, 'result');
+        return {
+          balance: asAmount(value, 'value'),
+          slot: asCount(asObject(context, 'context').slot, 'slot'),
+        };
+      },
+      call,
+    );
+    return { ...told, value: told.value.balance, height: told.value.slot };
+  }
+
+  readonly transactionCount = null;
+
+  async rows(address: string, { cursor, size, from }: RowsQuery, call: Call): Promise<Told<RowsPage>> {
+    if (cursor !== null && !/^[1-9A-HJ-NP-Za-km-z]{80,90}$/.test(cursor)) throw invalidCursor();
+    const limit = Math.min(size, this.#isOwn ? ROWS_OWN : ROWS_PUBLIC);
+    const told = await this.#rpc(
+      'getSignaturesForAddress',
+      [address, { limit, commitment: COMMITMENT, ...(cursor === null ? {} : { before: cursor }) }],
+      (result) =>
+        asArray(result, 'signatures', limit).map((value): Signature => {
+          const row = asObject(value, 'signature');
           return {
-            balance: asAmount(value, 'value'),
-            slot: asCount(asObject(context, 'context').slot, 'slot'),
+            signature: asSignature(row.signature),
+            slot: asCount(row.slot, 'slot'),
+            failed: row.err !== null && row.err !== undefined,
           };
-        },
-        call,
+        }),
+      call,
+    );
+    const wanted = told.value.filter(({ slot }) => from === null || slot >= from);
+    const rows: HistoryRow[] = [];
+    for (let at = 0; at < wanted.length; at += ROWS_AT_ONCE)
+      rows.push(
+        ...(await Promise.all(wanted.slice(at, at + ROWS_AT_ONCE).map((row) => this.#rowOf(row, call)))),
       );
-      return { ...told, value: told.value.balance, height: told.value.slot };
-    },
-    transactionCount: null,
-    async rows(address: string, { cursor, size, from }: RowsQuery, call: Call): Promise<Told<RowsPage>> {
-      if (cursor !== null && !/^[1-9A-HJ-NP-Za-km-z]{80,90}$/.test(cursor)) throw invalidCursor();
-      const limit = Math.min(size, isOwn ? ROWS_OWN : ROWS_PUBLIC);
-      const told = await rpc(
-        'getSignaturesForAddress',
-        [address, { limit, commitment: COMMITMENT, ...(cursor === null ? {} : { before: cursor }) }],
-        (result) =>
-          asArray(result, 'signatures', limit).map((value): Signature => {
-            const row = asObject(value, 'signature');
-            return {
-              signature: asSignature(row.signature),
-              slot: asCount(row.slot, 'slot'),
-              failed: row.err !== null && row.err !== undefined,
-            };
-          }),
-        call,
-      );
-      const wanted = told.value.filter(({ slot }) => from === null || slot >= from);
-      const rows: HistoryRow[] = [];
-      for (let at = 0; at < wanted.length; at += ROWS_AT_ONCE)
-        rows.push(...(await Promise.all(wanted.slice(at, at + ROWS_AT_ONCE).map((row) => rowOf(row, call)))));
-      const isEnd = told.value.length < limit || wanted.length < told.value.length;
-      const next = isEnd ? null : (told.value.at(-1)?.signature ?? null);
-      return { ...told, note: NOT_LISTED, value: { rows, next } };
-    },
-    head,
-    block,
-    async hashAt(height: number, call: Call) {
-      const { value } = await slotAt(height, 'none', call);
-      if (value === 'skipped') return (await block(height, call)).value?.hash ?? null;
-      return value?.hash ?? null;
-    },
-    // Slots are announced before they are confirmed, so a notification means that it is time to poll, and its slot number is not used.
-    onNudge: (nudge: () => void) => pool.listen(SLOTS, { onStart: () => nudge(), onNotice: () => nudge() }),
-    /**
-     * Announces transactions that name the address. Those from before the subscription, or from a gap in the connection, may be missed.
-     */
-    onActivity(address: string, onActivity: () => void) {
-      return pool.listen(logsOf(address), {
-        onStart: onActivity,
-        // The content does not matter: the history is read again and is the source of truth.
-        onNotice: onActivity,
-      });
-    },
-  };
+    const isEnd = told.value.length < limit || wanted.length < told.value.length;
+    const next = isEnd ? null : (told.value.at(-1)?.signature ?? null);
+    return { ...told, note: NOT_LISTED, value: { rows, next } };
+  }
+
+  async hashAt(height: number, call: Call) {
+    const { value } = await this.#slotAt(height, 'none', call);
+    if (value === 'skipped') return (await this.block(height, call)).value?.hash ?? null;
+    return value?.hash ?? null;
+  }
+
+  // Slots are announced before they are confirmed, so a notification means that it is time to poll, and its slot number is not used.
+  onNudge(nudge: () => void) {
+    return this.#pool.listen(SLOTS, { onStart: () => nudge(), onNotice: () => nudge() });
+  }
+
+  /**
+   * Announces transactions that name the address. Those from before the subscription, or from a gap in the connection, may be missed.
+   */
+  onActivity(address: string, onActivity: () => void) {
+    return this.#pool.listen(logsOf(address), {
+      onStart: onActivity,
+      // The content does not matter: the history is read again and is the source of truth.
+      onNotice: onActivity,
+    });
+  }
 }
 
 /** Opens the adapter of Solana. See `OpenAdapter`. */
@@ -594,7 +603,7 @@ export const openAdapter: OpenAdapter = (options, deps) =>
       verify,
       pollPublicMs: 2_000,
       socketsOnlyTell: true,
-      reader: createReader,
+      reader: (pool) => new SolanaReader(pool),
     },
     options,
     deps,

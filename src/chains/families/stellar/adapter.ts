@@ -20,6 +20,7 @@ import {
   addressOrNull,
   asAddressOf,
   asPattern,
+  type ChainReader,
   type HistoryRow,
   invalidCursor,
   openAccountChain,
@@ -36,8 +37,8 @@ const PAGE_MAX = 200;
 /** A ledger has at most 1,000 operations (2026), each with at most a few contract payments. */
 const LEDGER_PAGES_MAX = 50;
 const NOT_READ =
-  'Claimable balances, shares of liquidity pools and tokens that contracts alone know are not read.';
-const CUT = 'The server keeps a part of the past alone.';
+  'Claimable balances, shares of liquidity pools and tokens that exist only in contracts are not read.';
+const CUT = 'The server has only a part of the history.';
 /** Ledgers before this one have no operations. */
 const FIRST_LEDGERS = 3;
 /**
@@ -114,12 +115,30 @@ interface Merge {
   readonly row: JsonObject;
 }
 
-function createReader(pool: EndpointPool) {
+function readLedger(json: Json) {
+  const ledger = asObject(json, 'ledger');
+  const sequence = asCount(ledger.sequence, 'sequence');
+  return {
+    height: sequence,
+    hash: asHash(ledger.hash, 'hash'),
+    parentHash: sequence <= 1 ? null : asHash(ledger.prev_hash, 'prev_hash'),
+    timestampMs: asIsoMs(ledger.closed_at, 'closed_at'),
+  };
+}
+
+/** Reads the responses of the endpoints. See `ChainReader`. */
+class StellarReader implements ChainReader {
+  readonly #pool: EndpointPool;
+
+  constructor(pool: EndpointPool) {
+    this.#pool = pool;
+  }
+
   /** Returns the amount that a merge moved: the credit of the receiving account. */
-  async function mergedAmount({ operation, row }: Merge, call: Call): Promise<bigint> {
+  async #mergedAmount({ operation, row }: Merge, call: Call): Promise<bigint> {
     const into = asAddressOf('XLM', row.into, 'into');
     const { value } = await rest(
-      pool,
+      this.#pool,
       {
         path: `operations/${operation}/effects`,
         query: { limit: String(PAGE_MAX) },
@@ -137,7 +156,7 @@ function createReader(pool: EndpointPool) {
     return value;
   }
 
-  async function rowOf(row: JsonObject, call: Call): Promise<HistoryRow> {
+  async #rowOf(row: JsonObject, call: Call): Promise<HistoryRow> {
     const { id, ledger, index } = readOperationId(row.id);
     // The source account of an operation signs it.
     const sender = addressOrNull('XLM', row.source_account);
@@ -158,7 +177,7 @@ function createReader(pool: EndpointPool) {
         position,
         from: party('account'),
         to: party('into'),
-        amount: await mergedAmount({ operation: id, row }, call),
+        amount: await this.#mergedAmount({ operation: id, row }, call),
       });
     else if (row.type === 'invoke_host_function')
       for (const [place, value] of asArray(
@@ -183,27 +202,16 @@ function createReader(pool: EndpointPool) {
     return { height: ledger, transfers: list };
   }
 
-  function readLedger(json: Json) {
-    const ledger = asObject(json, 'ledger');
-    const sequence = asCount(ledger.sequence, 'sequence');
-    return {
-      height: sequence,
-      hash: asHash(ledger.hash, 'hash'),
-      parentHash: sequence <= 1 ? null : asHash(ledger.prev_hash, 'prev_hash'),
-      timestampMs: asIsoMs(ledger.closed_at, 'closed_at'),
-    };
-  }
-
-  async function ledgerAt(height: number, call: Call) {
+  async #ledgerAt(height: number, call: Call) {
     return rest<ReturnType<typeof readLedger> | null>(
-      pool,
+      this.#pool,
       {
         path: `ledgers/${height}`,
         layouts: LAYOUTS,
         missing: null,
         read: (json) => {
           const ledger = readLedger(json);
-          if (ledger.height !== height) throw badAnswer('sequence', `the ${height} that was asked for`);
+          if (ledger.height !== height) throw badAnswer('sequence', `the requested ${height}`);
           return ledger;
         },
       },
@@ -211,14 +219,19 @@ function createReader(pool: EndpointPool) {
     );
   }
 
-  const paymentsPage = (path: string, query: Readonly<Record<string, string>>, call: Call) =>
-    rest<readonly JsonObject[]>(pool, { path, query, layouts: LAYOUTS, missing: [], read: recordsOf }, call);
+  #paymentsPage(path: string, query: Readonly<Record<string, string>>, call: Call) {
+    return rest<readonly JsonObject[]>(
+      this.#pool,
+      { path, query, layouts: LAYOUTS, missing: [], read: recordsOf },
+      call,
+    );
+  }
 
   /**
    * Checks whether a page of payments has all transfers: one page of all operations must reach as far down and contain only types that
    * `KNOWN_KINDS` lists. If the check fails, the page is only marked as incomplete.
    */
-  async function isAll(
+  async #isAll(
     address: string,
     page: { readonly start: string | null; readonly end: string | null; readonly isOldest: boolean },
     call: Call,
@@ -227,14 +240,14 @@ function createReader(pool: EndpointPool) {
     const part: Call = { signal: call.signal, budgetMs: call.budgetMs / 2 };
     try {
       const [operations, elder] = await Promise.all([
-        paymentsPage(
+        this.#paymentsPage(
           `accounts/${address}/operations`,
           { order: 'desc', limit: String(PAGE_MAX), ...(start === null ? {} : { cursor: start }) },
           part,
         ),
         isOldest
           ? rest(
-              pool,
+              this.#pool,
               {
                 path: '',
                 layouts: LAYOUTS,
@@ -255,111 +268,116 @@ function createReader(pool: EndpointPool) {
     }
   }
 
-  return {
-    async balance(address: string, call: Call) {
-      return rest<bigint>(
-        pool,
-        {
-          path: `accounts/${address}`,
-          layouts: LAYOUTS,
-          missing: 0n,
-          read(json) {
-            const rows = asArray(asObject(json, 'account').balances, 'balances', 10_000);
-            const native = rows
-              .map((row) => asObject(row, 'balance'))
-              .find((row) => row.asset_type === 'native');
-            if (native === undefined) throw badAnswer('balances', 'with the native one');
-            return asDecimalAmount(native.balance, DECIMALS, 'balance');
-          },
+  async balance(address: string, call: Call) {
+    return rest<bigint>(
+      this.#pool,
+      {
+        path: `accounts/${address}`,
+        layouts: LAYOUTS,
+        missing: 0n,
+        read(json) {
+          const rows = asArray(asObject(json, 'account').balances, 'balances', 10_000);
+          const native = rows
+            .map((row) => asObject(row, 'balance'))
+            .find((row) => row.asset_type === 'native');
+          if (native === undefined) throw badAnswer('balances', 'with the native one');
+          return asDecimalAmount(native.balance, DECIMALS, 'balance');
         },
+      },
+      call,
+    );
+  }
+
+  readonly transactionCount = null;
+
+  async rows(address: string, { cursor, size, from, to }: RowsQuery, call: Call) {
+    if (cursor !== null && !/^\d{1,19}$/.test(cursor)) throw invalidCursor();
+    // The cursor of an operation is its id, so a maximum height also converts to a cursor.
+    const start = cursor ?? (to === null ? null : String((BigInt(to) + 1n) << 32n));
+    const told = await this.#paymentsPage(
+      `accounts/${address}/payments`,
+      { order: 'desc', limit: String(size), ...(start === null ? {} : { cursor: start }) },
+      call,
+    );
+    const wanted = told.value.filter(({ id }) => from === null || readOperationId(id).ledger >= from);
+    const last = told.value.at(-1);
+    const isPast = wanted.length < told.value.length;
+    const next =
+      last === undefined || told.value.length < size || isPast
+        ? null
+        : asPattern(last.paging_token, /^\d{1,19}$/, 'paging_token');
+    const floor = from === null ? null : String(BigInt(from) << 32n);
+    const end = next ?? floor;
+    const reach = this.#isAll(address, { start, end, isOldest: next === null && from === null }, call);
+    // The result is awaited below: until then a rejection would be unhandled.
+    reach.catch(() => {});
+    const rows: HistoryRow[] = [];
+    for (const row of wanted) rows.push(await this.#rowOf(row, call));
+    const reached = await reach;
+    const note = reached === 'ALL' ? {} : { note: reached === 'CUT' ? CUT : NOT_READ };
+    return { ...told, ...note, value: { rows, next } };
+  }
+
+  async head(call: Call) {
+    const told = await rest(
+      this.#pool,
+      {
+        path: 'ledgers',
+        query: { order: 'desc', limit: '1' },
+        layouts: LAYOUTS,
+        read: (json) => {
+          const [newest] = recordsOf(json);
+          if (newest === undefined) throw badAnswer('records', 'with a ledger');
+          return readLedger(newest);
+        },
+      },
+      call,
+    );
+    const { height, hash, timestampMs } = told.value;
+    return { ...told, height, value: { height, hash, timestampMs } };
+  }
+
+  async block(height: number, call: Call): Promise<Told<Block | null>> {
+    const told = await this.#ledgerAt(height, call);
+    if (told.value === null) return { ...told, value: null };
+    const { hash, parentHash, timestampMs } = told.value;
+    const rows: HistoryRow[] = [];
+    for (let cursor: string | null = '', pages = 0; cursor !== null; pages++) {
+      if (pages === LEDGER_PAGES_MAX) throw badAnswer('records', 'a list of limited length');
+      const page: Told<readonly JsonObject[]> = await this.#paymentsPage(
+        `ledgers/${height}/payments`,
+        { order: 'asc', limit: String(PAGE_MAX), ...(cursor === '' ? {} : { cursor }) },
         call,
       );
-    },
-    transactionCount: null,
-    async rows(address: string, { cursor, size, from, to }: RowsQuery, call: Call) {
-      if (cursor !== null && !/^\d{1,19}$/.test(cursor)) throw invalidCursor();
-      // The cursor of an operation is its id, so a maximum height also converts to a cursor.
-      const start = cursor ?? (to === null ? null : String((BigInt(to) + 1n) << 32n));
-      const told = await paymentsPage(
-        `accounts/${address}/payments`,
-        { order: 'desc', limit: String(size), ...(start === null ? {} : { cursor: start }) },
-        call,
-      );
-      const wanted = told.value.filter(({ id }) => from === null || readOperationId(id).ledger >= from);
-      const last = told.value.at(-1);
-      const isPast = wanted.length < told.value.length;
-      const next =
-        last === undefined || told.value.length < size || isPast
+      for (const row of page.value) {
+        const read = await this.#rowOf(row, call);
+        if (read.height !== height) throw badAnswer('id', `an operation of ledger ${height}`);
+        rows.push({ ...read, transfers: read.transfers.map((each) => ({ ...each, timestampMs })) });
+      }
+      const last = page.value.at(-1);
+      cursor =
+        last === undefined || page.value.length < PAGE_MAX
           ? null
           : asPattern(last.paging_token, /^\d{1,19}$/, 'paging_token');
-      const floor = from === null ? null : String(BigInt(from) << 32n);
-      const end = next ?? floor;
-      const reach = isAll(address, { start, end, isOldest: next === null && from === null }, call);
-      // The result is awaited below: until then a rejection would be unhandled.
-      reach.catch(() => {});
-      const rows: HistoryRow[] = [];
-      for (const row of wanted) rows.push(await rowOf(row, call));
-      const reached = await reach;
-      const note = reached === 'ALL' ? {} : { note: reached === 'CUT' ? CUT : NOT_READ };
-      return { ...told, ...note, value: { rows, next } };
-    },
-    async head(call: Call) {
-      const told = await rest(
-        pool,
-        {
-          path: 'ledgers',
-          query: { order: 'desc', limit: '1' },
-          layouts: LAYOUTS,
-          read: (json) => {
-            const [newest] = recordsOf(json);
-            if (newest === undefined) throw badAnswer('records', 'with a ledger');
-            return readLedger(newest);
-          },
-        },
-        call,
-      );
-      const { height, hash, timestampMs } = told.value;
-      return { ...told, height, value: { height, hash, timestampMs } };
-    },
-    async block(height: number, call: Call): Promise<Told<Block | null>> {
-      const told = await ledgerAt(height, call);
-      if (told.value === null) return { ...told, value: null };
-      const { hash, parentHash, timestampMs } = told.value;
-      const rows: HistoryRow[] = [];
-      for (let cursor: string | null = '', pages = 0; cursor !== null; pages++) {
-        if (pages === LEDGER_PAGES_MAX) throw badAnswer('records', 'a list that comes to an end');
-        const page: Told<readonly JsonObject[]> = await paymentsPage(
-          `ledgers/${height}/payments`,
-          { order: 'asc', limit: String(PAGE_MAX), ...(cursor === '' ? {} : { cursor }) },
-          call,
-        );
-        for (const row of page.value) {
-          const read = await rowOf(row, call);
-          if (read.height !== height) throw badAnswer('id', `an operation of ledger ${height}`);
-          rows.push({ ...read, transfers: read.transfers.map((each) => ({ ...each, timestampMs })) });
-        }
-        const last = page.value.at(-1);
-        cursor =
-          last === undefined || page.value.length < PAGE_MAX
-            ? null
-            : asPattern(last.paging_token, /^\d{1,19}$/, 'paging_token');
-      }
-      return {
-        ...told,
+    }
+    return {
+      ...told,
+      height,
+      note: NOT_READ,
+      value: {
+        chain: 'XLM',
         height,
-        note: NOT_READ,
-        value: {
-          chain: 'XLM',
-          height,
-          hash,
-          parentHash,
-          timestampMs,
-          transfers: rows.flatMap(({ transfers }) => transfers),
-        },
-      };
-    },
-    hashAt: async (height: number, call: Call) => (await ledgerAt(height, call)).value?.hash ?? null,
-  };
+        hash,
+        parentHash,
+        timestampMs,
+        transfers: rows.flatMap(({ transfers }) => transfers),
+      },
+    };
+  }
+
+  async hashAt(height: number, call: Call) {
+    return (await this.#ledgerAt(height, call)).value?.hash ?? null;
+  }
 }
 
 /** Opens the adapter of Stellar. See `OpenAdapter`. */
@@ -369,7 +387,7 @@ export const openAdapter: OpenAdapter = (options, deps) =>
       layouts: { balance: LAYOUTS, count: [], history: LAYOUTS, block: LAYOUTS },
       verify,
       pollPublicMs: 5_000,
-      reader: createReader,
+      reader: (pool) => new StellarReader(pool),
     },
     options,
     deps,

@@ -21,6 +21,7 @@ import type { Transfer } from '../../transfer.ts';
 import {
   addressOrNull,
   asPattern,
+  type ChainReader,
   decimalsOrNull,
   type HistoryRow,
   openAccountChain,
@@ -125,17 +126,25 @@ function readTokenRow(row: JsonObject): TokenRow {
   return { row, height: asCount(row.level, 'level'), cause };
 }
 
-function createReader(pool: EndpointPool) {
-  const list = (path: string, query: Readonly<Record<string, string>>, call: Call) =>
-    rest(pool, { path, query, layouts: LAYOUTS, read: rowsOf }, call);
+/** Reads the responses of the endpoints. See `ChainReader`. */
+class TezosReader implements ChainReader {
+  readonly #pool: EndpointPool;
+
+  constructor(pool: EndpointPool) {
+    this.#pool = pool;
+  }
+
+  #list(path: string, query: Readonly<Record<string, string>>, call: Call) {
+    return rest(this.#pool, { path, query, layouts: LAYOUTS, read: rowsOf }, call);
+  }
 
   /** Returns the hashes of operations by their TzKT id. */
-  async function hashesOf(rows: readonly TokenRow[], call: Call): Promise<ReadonlyMap<string, string>> {
+  async #hashesOf(rows: readonly TokenRow[], call: Call): Promise<ReadonlyMap<string, string>> {
     const hashes = new Map<string, string>();
     for (const name of LISTS) {
       const ids = [...new Set(rows.flatMap(({ cause }) => (cause?.list === name ? cause.id : [])))];
       for (let at = 0; at < ids.length; at += IDS_AT_ONCE) {
-        const { value } = await list(
+        const { value } = await this.#list(
           `v1/operations/${name}`,
           {
             'id.in': ids.slice(at, at + IDS_AT_ONCE).join(','),
@@ -150,8 +159,8 @@ function createReader(pool: EndpointPool) {
     return hashes;
   }
 
-  async function tokenTransfers(rows: readonly TokenRow[], call: Call): Promise<readonly HistoryRow[]> {
-    const hashes = await hashesOf(rows, call);
+  async #tokenTransfers(rows: readonly TokenRow[], call: Call): Promise<readonly HistoryRow[]> {
+    const hashes = await this.#hashesOf(rows, call);
     return rows.map(({ row, height, cause }) => {
       if (cause === null) return { height, transfers: [] };
       const txHash = hashes.get(cause.id);
@@ -180,8 +189,8 @@ function createReader(pool: EndpointPool) {
   }
 
   /** Reads a block and its parent in one request. */
-  async function headers(height: number, call: Call) {
-    const told = await list(
+  async #headers(height: number, call: Call) {
+    const told = await this.#list(
       'v1/blocks',
       {
         'level.in': height === 0 ? '0' : `${height - 1},${height}`,
@@ -194,129 +203,136 @@ function createReader(pool: EndpointPool) {
     return { ...told, own: at(height), below: at(height - 1) };
   }
 
-  return {
-    async balance(address: string, call: Call) {
-      return rest(
-        pool,
-        {
-          path: `v1/accounts/${address}`,
-          layouts: LAYOUTS,
-          missing: 0n,
-          read(json) {
-            const account = asObject(json, 'account');
-            return account.type === 'empty' ? 0n : asAmount(account.balance, 'balance');
-          },
+  async balance(address: string, call: Call) {
+    return rest(
+      this.#pool,
+      {
+        path: `v1/accounts/${address}`,
+        layouts: LAYOUTS,
+        missing: 0n,
+        read(json) {
+          const account = asObject(json, 'account');
+          return account.type === 'empty' ? 0n : asAmount(account.balance, 'balance');
         },
-        call,
-      );
-    },
-    async transactionCount(address: string, call: Call) {
-      return rest(
-        pool,
-        {
-          path: `v1/accounts/${address}`,
-          layouts: LAYOUTS,
-          missing: 0,
-          read: (json) => asCount(asObject(json, 'account').numTransactions ?? 0, 'numTransactions'),
-        },
-        call,
-      );
-    },
-    async rows(address: string, { cursor, size, from, to }: RowsQuery, call: Call) {
-      let source = '';
-      const window = ({ min, max, size: limit }: Parameters<WindowList<unknown>>[0]) => ({
-        limit: String(limit),
-        ...(min === null ? {} : { 'level.ge': String(min) }),
-        ...(max === null ? {} : { 'level.le': String(max) }),
-        'sort.desc': 'level',
-      });
-      type Row = { readonly operation: HistoryRow } | { readonly token: TokenRow };
-      const operations =
-        (name: (typeof LISTS)[number], parties: string, value: string): WindowList<Row> =>
-        async (each) => {
-          const query = { ...window(each), [`anyof.${parties}`]: address, status: 'applied', [value]: '0' };
-          const told = await list(`v1/operations/${name}`, query, call);
-          source = told.source;
-          return told.value.map((row) => {
-            const key = asCount(row.level, 'level');
-            return { key, row: { operation: { height: key, transfers: operationMoves(name, row) } } };
-          });
-        };
-      const tokens: WindowList<Row> = async (each) => {
-        const told = await list('v1/tokens/transfers', { ...window(each), 'anyof.from.to': address }, call);
-        return told.value.map(readTokenRow).map((token) => ({ key: token.height, row: { token } }));
+      },
+      call,
+    );
+  }
+
+  async transactionCount(address: string, call: Call) {
+    return rest(
+      this.#pool,
+      {
+        path: `v1/accounts/${address}`,
+        layouts: LAYOUTS,
+        missing: 0,
+        read: (json) => asCount(asObject(json, 'account').numTransactions ?? 0, 'numTransactions'),
+      },
+      call,
+    );
+  }
+
+  async rows(address: string, { cursor, size, from, to }: RowsQuery, call: Call) {
+    let source = '';
+    const window = ({ min, max, size: limit }: Parameters<WindowList<unknown>>[0]) => ({
+      limit: String(limit),
+      ...(min === null ? {} : { 'level.ge': String(min) }),
+      ...(max === null ? {} : { 'level.le': String(max) }),
+      'sort.desc': 'level',
+    });
+    type Row = { readonly operation: HistoryRow } | { readonly token: TokenRow };
+    const operations =
+      (name: (typeof LISTS)[number], parties: string, value: string): WindowList<Row> =>
+      async (each) => {
+        const query = { ...window(each), [`anyof.${parties}`]: address, status: 'applied', [value]: '0' };
+        const told = await this.#list(`v1/operations/${name}`, query, call);
+        source = told.source;
+        return told.value.map((row) => {
+          const key = asCount(row.level, 'level');
+          return { key, row: { operation: { height: key, transfers: operationMoves(name, row) } } };
+        });
       };
-      const page = await readWindows(
-        [
-          operations('transactions', 'sender.target', 'amount.gt'),
-          operations('originations', 'sender.originatedContract', 'contractBalance.gt'),
-          tokens,
-        ],
-        { cursor, size, min: from, max: to },
-      );
-      const known = await tokenTransfers(
-        page.rows.flatMap((row) => ('token' in row ? row.token : [])),
+    const tokens: WindowList<Row> = async (each) => {
+      const told = await this.#list(
+        'v1/tokens/transfers',
+        { ...window(each), 'anyof.from.to': address },
         call,
       );
-      let at = 0;
-      const rows = page.rows.map((row) => ('operation' in row ? row.operation : (known[at++] as HistoryRow)));
-      return { value: { rows, next: page.next }, source, height: null };
-    },
-    async head(call: Call) {
-      const told = await rest(
-        pool,
-        {
-          path: 'v1/head',
-          layouts: LAYOUTS,
-          read(json) {
-            const head = asObject(json, 'head');
-            return {
-              height: asCount(head.level, 'level'),
-              hash: asBlockHash(head.hash, 'hash'),
-              timestampMs: asIsoMs(head.timestamp, 'timestamp'),
-            };
-          },
+      return told.value.map(readTokenRow).map((token) => ({ key: token.height, row: { token } }));
+    };
+    const page = await readWindows(
+      [
+        operations('transactions', 'sender.target', 'amount.gt'),
+        operations('originations', 'sender.originatedContract', 'contractBalance.gt'),
+        tokens,
+      ],
+      { cursor, size, min: from, max: to },
+    );
+    const known = await this.#tokenTransfers(
+      page.rows.flatMap((row) => ('token' in row ? row.token : [])),
+      call,
+    );
+    let at = 0;
+    const rows = page.rows.map((row) => ('operation' in row ? row.operation : (known[at++] as HistoryRow)));
+    return { value: { rows, next: page.next }, source, height: null };
+  }
+
+  async head(call: Call) {
+    const told = await rest(
+      this.#pool,
+      {
+        path: 'v1/head',
+        layouts: LAYOUTS,
+        read(json) {
+          const head = asObject(json, 'head');
+          return {
+            height: asCount(head.level, 'level'),
+            hash: asBlockHash(head.hash, 'hash'),
+            timestampMs: asIsoMs(head.timestamp, 'timestamp'),
+          };
         },
-        call,
-      );
-      return { ...told, height: told.value.height };
-    },
-    async block(height: number, call: Call): Promise<Told<Block | null>> {
-      const { own, below, source } = await headers(height, call);
-      if (own === undefined) return { value: null, source, height: null };
-      const at = { level: String(height), limit: String(LIST_MAX), 'sort.asc': 'id' };
-      const [transactions, originations, tokens] = await Promise.all([
-        list('v1/operations/transactions', { ...at, status: 'applied', 'amount.gt': '0' }, call),
-        list('v1/operations/originations', { ...at, status: 'applied', 'contractBalance.gt': '0' }, call),
-        list('v1/tokens/transfers', at, call),
-      ]);
-      const tokenRows = await tokenTransfers(tokens.value.map(readTokenRow), call);
-      const transfers = [
-        ...transactions.value.flatMap((row) => operationMoves('transactions', row)),
-        ...originations.value.flatMap((row) => operationMoves('originations', row)),
-        ...tokenRows.flatMap((row) => row.transfers),
-      ];
-      if (transfers.some(({ blockNumber }) => blockNumber !== height))
-        throw badAnswer('level', `the ${height} that was asked for`);
-      const timestampMs = asIsoMs(own.timestamp, 'timestamp');
-      return {
-        source,
+      },
+      call,
+    );
+    return { ...told, height: told.value.height };
+  }
+
+  async block(height: number, call: Call): Promise<Told<Block | null>> {
+    const { own, below, source } = await this.#headers(height, call);
+    if (own === undefined) return { value: null, source, height: null };
+    const at = { level: String(height), limit: String(LIST_MAX), 'sort.asc': 'id' };
+    const [transactions, originations, tokens] = await Promise.all([
+      this.#list('v1/operations/transactions', { ...at, status: 'applied', 'amount.gt': '0' }, call),
+      this.#list('v1/operations/originations', { ...at, status: 'applied', 'contractBalance.gt': '0' }, call),
+      this.#list('v1/tokens/transfers', at, call),
+    ]);
+    const tokenRows = await this.#tokenTransfers(tokens.value.map(readTokenRow), call);
+    const transfers = [
+      ...transactions.value.flatMap((row) => operationMoves('transactions', row)),
+      ...originations.value.flatMap((row) => operationMoves('originations', row)),
+      ...tokenRows.flatMap((row) => row.transfers),
+    ];
+    if (transfers.some(({ blockNumber }) => blockNumber !== height))
+      throw badAnswer('level', `the requested ${height}`);
+    const timestampMs = asIsoMs(own.timestamp, 'timestamp');
+    return {
+      source,
+      height,
+      value: {
+        chain: 'XTZ',
         height,
-        value: {
-          chain: 'XTZ',
-          height,
-          hash: asBlockHash(own.hash, 'hash'),
-          parentHash: below === undefined ? null : asBlockHash(below.hash, 'hash'),
-          timestampMs,
-          transfers: transfers.map((row) => ({ ...row, timestampMs })),
-        },
-      };
-    },
-    async hashAt(height: number, call: Call) {
-      const { own } = await headers(height, call);
-      return own === undefined ? null : asBlockHash(own.hash, 'hash');
-    },
-  };
+        hash: asBlockHash(own.hash, 'hash'),
+        parentHash: below === undefined ? null : asBlockHash(below.hash, 'hash'),
+        timestampMs,
+        transfers: transfers.map((row) => ({ ...row, timestampMs })),
+      },
+    };
+  }
+
+  async hashAt(height: number, call: Call) {
+    const { own } = await this.#headers(height, call);
+    return own === undefined ? null : asBlockHash(own.hash, 'hash');
+  }
 }
 
 /** Opens the adapter of Tezos. See `OpenAdapter`. */
@@ -326,7 +342,7 @@ export const openAdapter: OpenAdapter = (options, deps) =>
       layouts: { balance: LAYOUTS, count: LAYOUTS, history: LAYOUTS, block: LAYOUTS },
       verify,
       pollPublicMs: 6_000,
-      reader: createReader,
+      reader: (pool) => new TezosReader(pool),
     },
     options,
     deps,

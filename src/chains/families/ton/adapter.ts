@@ -24,6 +24,7 @@ import {
   addressOrNull,
   asAddressOf,
   asPattern,
+  type ChainReader,
   decimalsOrNull,
   type HistoryRow,
   openAccountChain,
@@ -194,50 +195,61 @@ function jettonTransfers(row: Jetton, height: number, timestampMs = row.timestam
   return list;
 }
 
-function createReader(pool: EndpointPool) {
-  const get = <T>(
+interface Header {
+  readonly height: number;
+  readonly hash: string;
+  readonly timestampMs: number;
+}
+
+/** Reads the responses of the endpoints. See `ChainReader`. */
+class TonReader implements ChainReader {
+  readonly #pool: EndpointPool;
+
+  constructor(pool: EndpointPool) {
+    this.#pool = pool;
+  }
+
+  #get<T>(
     path: string,
     query: Readonly<Record<string, string>>,
     read: (answer: JsonObject) => T,
     call: Call,
-  ) =>
-    rest(
-      pool,
+  ) {
+    return rest(
+      this.#pool,
       { path, query, layouts: LAYOUTS, headersFor, read: (json) => read(asObject(json, 'answer')) },
       call,
     );
-
-  interface Header {
-    readonly height: number;
-    readonly hash: string;
-    readonly timestampMs: number;
   }
-  const readHeader = (value: Json): Header => {
+
+  #readHeader(value: Json): Header {
     const block = asObject(value, 'block');
     return {
       height: asCount(block.seqno, 'seqno'),
       hash: asHash(block.root_hash, 'root_hash'),
       timestampMs: asSecondsMs(block.gen_utime, 'gen_utime'),
     };
-  };
-  const headerAt = (height: number, call: Call): Promise<Told<Header | null>> =>
-    get(
+  }
+
+  #headerAt(height: number, call: Call): Promise<Told<Header | null>> {
+    return this.#get(
       'blocks',
       { workchain: '-1', shard: '8000000000000000', seqno: String(height), limit: '1' },
       (answer) => {
         const [block] = asArray(answer.blocks, 'blocks', 1);
         if (block === undefined) return null;
-        const header = readHeader(block);
-        if (header.height !== height) throw badAnswer('seqno', `the ${height} that was asked for`);
+        const header = this.#readHeader(block);
+        if (header.height !== height) throw badAnswer('seqno', `the requested ${height}`);
         return header;
       },
       call,
     );
+  }
 
-  async function transactionsOfBlock(height: number, call: Call): Promise<readonly Wire[]> {
+  async #transactionsOfBlock(height: number, call: Call): Promise<readonly Wire[]> {
     const found: Wire[] = [];
     for (let page = 0; page < BLOCK_PAGES_MAX; page++) {
-      const { value } = await get(
+      const { value } = await this.#get(
         'transactionsByMasterchainBlock',
         { seqno: String(height), limit: String(PAGE_MAX), offset: String(page * PAGE_MAX), sort: 'asc' },
         (answer) => asArray(answer.transactions, 'transactions', PAGE_MAX).map(readTransaction),
@@ -246,11 +258,11 @@ function createReader(pool: EndpointPool) {
       found.push(...value);
       if (value.length < PAGE_MAX) return found;
     }
-    throw badAnswer('transactions', 'a list that comes to an end');
+    throw badAnswer('transactions', 'a list of limited length');
   }
 
   /** Returns the transactions of an address right after a page that is not the newest: messages of the page may have bounced there. */
-  async function transactionsAfter(
+  async #transactionsAfter(
     address: string,
     cursor: string | null,
     page: readonly Wire[],
@@ -260,7 +272,7 @@ function createReader(pool: EndpointPool) {
     const isNear = (tx: Wire): boolean =>
       tx.timestampMs / 1000 > end - BOUNCE_SECONDS && outMessages(tx).length > 0;
     if (cursor === null || !page.some(isNear)) return [];
-    const { value } = await get(
+    const { value } = await this.#get(
       'transactions',
       {
         account: address,
@@ -276,13 +288,13 @@ function createReader(pool: EndpointPool) {
   }
 
   /** Returns the jetton transfers among the transactions of a block. */
-  async function jettonsOfBlock(transactions: readonly Wire[], call: Call): Promise<readonly Jetton[]> {
+  async #jettonsOfBlock(transactions: readonly Wire[], call: Call): Promise<readonly Jetton[]> {
     if (transactions.length === 0) return [];
     const hashes = new Set(transactions.map(({ hash }) => hash));
     const seconds = transactions.map(({ timestampMs }) => timestampMs / 1000);
     const found: Jetton[] = [];
     for (let page = 0; page < BLOCK_PAGES_MAX; page++) {
-      const { value } = await get(
+      const { value } = await this.#get(
         'jetton/transfers',
         {
           start_utime: String(Math.min(...seconds)),
@@ -297,23 +309,22 @@ function createReader(pool: EndpointPool) {
       found.push(...value.filter(({ hash }) => hashes.has(hash)));
       if (value.length < PAGE_MAX) return found;
     }
-    throw badAnswer('jetton_transfers', 'a list that comes to an end');
+    throw badAnswer('jetton_transfers', 'a list of limited length');
   }
 
   /** Returns the masterchain heights of transactions by their hashes. */
-  async function heightsOf(hashes: readonly string[], call: Call): Promise<ReadonlyMap<string, number>> {
+  async #heightsOf(hashes: readonly string[], call: Call): Promise<ReadonlyMap<string, number>> {
     const heights = new Map<string, number>();
     for (let at = 0; at < hashes.length; at += HASHES_AT_ONCE) {
       const part = hashes.slice(at, at + HASHES_AT_ONCE);
       const asked = part.map((hash) =>
-        get(
+        this.#get(
           'transactions',
           { hash, limit: '1' },
           (answer) => {
             const [value] = asArray(answer.transactions, 'transactions', 1);
             const tx = value === undefined ? null : readTransaction(value);
-            if (tx === null || tx.hash !== hash)
-              throw badAnswer('transactions', 'the one that was asked for');
+            if (tx === null || tx.hash !== hash) throw badAnswer('transactions', 'the requested one');
             heights.set(hash, tx.height);
           },
           call,
@@ -324,102 +335,116 @@ function createReader(pool: EndpointPool) {
     return heights;
   }
 
-  return {
-    async balance(address: string, call: Call) {
-      return get(
-        'accountStates',
-        { address, include_boc: 'false' },
-        (answer) => {
-          const [account] = asArray(answer.accounts, 'accounts', 1);
-          return account === undefined ? 0n : asAmount(asObject(account, 'account').balance ?? 0, 'balance');
-        },
+  async balance(address: string, call: Call) {
+    return this.#get(
+      'accountStates',
+      { address, include_boc: 'false' },
+      (answer) => {
+        const [account] = asArray(answer.accounts, 'accounts', 1);
+        return account === undefined ? 0n : asAmount(asObject(account, 'account').balance ?? 0, 'balance');
+      },
+      call,
+    );
+  }
+
+  readonly transactionCount = null;
+
+  async rows(address: string, { cursor, size }: RowsQuery, call: Call) {
+    let source = '';
+    type Row = { readonly tx: Wire } | { readonly jetton: Jetton };
+    const window = ({ min, max, size: limit }: Parameters<WindowList<unknown>>[0]) => ({
+      ...(min === null ? {} : { start_utime: String(min) }),
+      ...(max === null ? {} : { end_utime: String(max) }),
+      limit: String(limit),
+      sort: 'desc',
+    });
+    const transactions: WindowList<Row> = async (each) => {
+      const told = await this.#get(
+        'transactions',
+        { account: address, ...window(each) },
+        (answer) => asArray(answer.transactions, 'transactions', each.size).map(readTransaction),
         call,
       );
-    },
-    transactionCount: null,
-    async rows(address: string, { cursor, size }: RowsQuery, call: Call) {
-      let source = '';
-      type Row = { readonly tx: Wire } | { readonly jetton: Jetton };
-      const window = ({ min, max, size: limit }: Parameters<WindowList<unknown>>[0]) => ({
-        ...(min === null ? {} : { start_utime: String(min) }),
-        ...(max === null ? {} : { end_utime: String(max) }),
-        limit: String(limit),
-        sort: 'desc',
-      });
-      const transactions: WindowList<Row> = async (each) => {
-        const told = await get(
-          'transactions',
-          { account: address, ...window(each) },
-          (answer) => asArray(answer.transactions, 'transactions', each.size).map(readTransaction),
-          call,
-        );
-        source = told.source;
-        return told.value.map((tx) => ({ key: tx.timestampMs / 1000, row: { tx } }));
-      };
-      const jettons: WindowList<Row> = async (each) => {
-        const told = await get(
-          'jetton/transfers',
-          { owner_address: address, ...window(each) },
-          (answer) => asArray(answer.jetton_transfers, 'jetton_transfers', each.size).map(readJetton),
-          call,
-        );
-        return told.value.map((jetton) => ({ key: jetton.timestampMs / 1000, row: { jetton } }));
-      };
-      const page = await readWindows([transactions, jettons], { cursor, size, min: null, max: null });
-      const sent = page.rows.flatMap((row) => ('tx' in row ? row.tx : []));
-      const returned = returnedMessages([...sent, ...(await transactionsAfter(address, cursor, sent, call))]);
-      const unplaced = page.rows.flatMap((row) => ('jetton' in row ? row.jetton.hash : []));
-      const heights = await heightsOf([...new Set(unplaced)], call);
-      const rows = page.rows.map((row): HistoryRow => {
-        if ('tx' in row) return { height: row.tx.height, transfers: messageTransfers(row.tx, returned) };
-        const height = heights.get(row.jetton.hash) as number;
-        return { height, transfers: jettonTransfers(row.jetton, height) };
-      });
-      rows.sort((a, b) => b.height - a.height);
-      return { value: { rows, next: page.next }, source, height: null };
-    },
-    async head(call: Call) {
-      const told = await get('masterchainInfo', {}, (answer) => readHeader(answer.last as Json), call);
-      return { ...told, height: told.value.height };
-    },
-    async block(height: number, call: Call): Promise<Told<Block | null>> {
-      const [own, below] = await Promise.all([
-        headerAt(height, call),
-        height === 0 ? null : headerAt(height - 1, call),
-      ]);
-      if (own.value === null) return { ...own, value: null };
-      const { hash, timestampMs } = own.value;
-      const transactions = await transactionsOfBlock(height, call);
-      if (transactions.some((tx) => tx.height !== height))
-        throw badAnswer('mc_block_seqno', `the ${height} that was asked for`);
-      const jettons = await jettonsOfBlock(transactions, call);
-      const transfers = [
-        ...transactions.flatMap((tx) => messageTransfers(tx, null, timestampMs)),
-        ...jettons.flatMap((row) => jettonTransfers(row, height, timestampMs)),
-      ];
-      return {
-        ...own,
-        height,
-        value: { chain: 'TON', height, hash, parentHash: below?.value?.hash ?? null, timestampMs, transfers },
-      };
-    },
-    hashAt: async (height: number, call: Call) => (await headerAt(height, call)).value?.hash ?? null,
-    /** Returns the decimals that the jetton master has on chain; masters with off-chain metadata stay unknown. */
-    async decimalsOf(asset: string, call: Call) {
-      const { value } = await get(
-        'jetton/masters',
-        { address: asset, limit: '1' },
-        orUnknown((answer: JsonObject) => {
-          const master = asObject(asArray(answer.jetton_masters, 'jetton_masters', 1)[0], 'jetton_master');
-          return asAddressOf('TON', master.address, 'address') === asset
-            ? decimalsOrNull(asObject(master.jetton_content, 'jetton_content').decimals)
-            : null;
-        }),
+      source = told.source;
+      return told.value.map((tx) => ({ key: tx.timestampMs / 1000, row: { tx } }));
+    };
+    const jettons: WindowList<Row> = async (each) => {
+      const told = await this.#get(
+        'jetton/transfers',
+        { owner_address: address, ...window(each) },
+        (answer) => asArray(answer.jetton_transfers, 'jetton_transfers', each.size).map(readJetton),
         call,
       );
-      return value;
-    },
-  };
+      return told.value.map((jetton) => ({ key: jetton.timestampMs / 1000, row: { jetton } }));
+    };
+    const page = await readWindows([transactions, jettons], { cursor, size, min: null, max: null });
+    const sent = page.rows.flatMap((row) => ('tx' in row ? row.tx : []));
+    const returned = returnedMessages([
+      ...sent,
+      ...(await this.#transactionsAfter(address, cursor, sent, call)),
+    ]);
+    const unplaced = page.rows.flatMap((row) => ('jetton' in row ? row.jetton.hash : []));
+    const heights = await this.#heightsOf([...new Set(unplaced)], call);
+    const rows = page.rows.map((row): HistoryRow => {
+      if ('tx' in row) return { height: row.tx.height, transfers: messageTransfers(row.tx, returned) };
+      const height = heights.get(row.jetton.hash) as number;
+      return { height, transfers: jettonTransfers(row.jetton, height) };
+    });
+    rows.sort((a, b) => b.height - a.height);
+    return { value: { rows, next: page.next }, source, height: null };
+  }
+
+  async head(call: Call) {
+    const told = await this.#get(
+      'masterchainInfo',
+      {},
+      (answer) => this.#readHeader(answer.last as Json),
+      call,
+    );
+    return { ...told, height: told.value.height };
+  }
+
+  async block(height: number, call: Call): Promise<Told<Block | null>> {
+    const [own, below] = await Promise.all([
+      this.#headerAt(height, call),
+      height === 0 ? null : this.#headerAt(height - 1, call),
+    ]);
+    if (own.value === null) return { ...own, value: null };
+    const { hash, timestampMs } = own.value;
+    const transactions = await this.#transactionsOfBlock(height, call);
+    if (transactions.some((tx) => tx.height !== height))
+      throw badAnswer('mc_block_seqno', `the requested ${height}`);
+    const jettons = await this.#jettonsOfBlock(transactions, call);
+    const transfers = [
+      ...transactions.flatMap((tx) => messageTransfers(tx, null, timestampMs)),
+      ...jettons.flatMap((row) => jettonTransfers(row, height, timestampMs)),
+    ];
+    return {
+      ...own,
+      height,
+      value: { chain: 'TON', height, hash, parentHash: below?.value?.hash ?? null, timestampMs, transfers },
+    };
+  }
+
+  async hashAt(height: number, call: Call) {
+    return (await this.#headerAt(height, call)).value?.hash ?? null;
+  }
+
+  /** Returns the decimals that the jetton master has on chain; masters with off-chain metadata stay unknown. */
+  async decimalsOf(asset: string, call: Call) {
+    const { value } = await this.#get(
+      'jetton/masters',
+      { address: asset, limit: '1' },
+      orUnknown((answer: JsonObject) => {
+        const master = asObject(asArray(answer.jetton_masters, 'jetton_masters', 1)[0], 'jetton_master');
+        return asAddressOf('TON', master.address, 'address') === asset
+          ? decimalsOrNull(asObject(master.jetton_content, 'jetton_content').decimals)
+          : null;
+      }),
+      call,
+    );
+    return value;
+  }
 }
 
 /** Opens the adapter of TON. See `OpenAdapter`. */
@@ -430,7 +455,7 @@ export const openAdapter: OpenAdapter = (options, deps) =>
       verify,
       pollPublicMs: 3_000,
       rowsOverlapBlocks: OVERLAP_BLOCKS,
-      reader: createReader,
+      reader: (pool) => new TonReader(pool),
     },
     options,
     deps,

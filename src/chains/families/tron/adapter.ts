@@ -31,6 +31,7 @@ import {
   addressOrNull,
   asAddressOf,
   asPattern,
+  type ChainReader,
   decimalsOrNull,
   type HistoryRow,
   openAccountChain,
@@ -275,31 +276,39 @@ interface GridRow {
   readonly tx: JsonObject | null;
 }
 
-function createReader(pool: EndpointPool) {
-  const isOwn = pool.endpoints.every(({ own }) => own);
+/** Reads the responses of the endpoints. See `ChainReader`. */
+class TronReader implements ChainReader {
+  readonly #pool: EndpointPool;
 
-  const blockAt = (height: number, call: Call): Promise<Told<WireBlock | null>> =>
-    rest(
-      pool,
+  readonly #isOwn: boolean;
+
+  constructor(pool: EndpointPool) {
+    this.#pool = pool;
+    this.#isOwn = pool.endpoints.every(({ own }) => own);
+  }
+
+  #blockAt(height: number, call: Call): Promise<Told<WireBlock | null>> {
+    return rest(
+      this.#pool,
       wallet('getblockbynum', { num: height }, (json) => {
         const block = readBlock(json);
-        if (block !== null && block.height !== height)
-          throw badAnswer('number', `the ${height} that was asked for`);
+        if (block !== null && block.height !== height) throw badAnswer('number', `the requested ${height}`);
         return block;
       }),
       call,
     );
+  }
 
-  const infoOf = async (txHash: string, call: Call): Promise<JsonObject> => {
+  async #infoOf(txHash: string, call: Call): Promise<JsonObject> {
     const asked = wallet('gettransactioninfobyid', { value: txHash }, (json) => {
       const info = asObject(json, 'info');
       if (info.id !== txHash) throw badAnswer('id', 'that of the transaction');
       return info;
     });
-    return (await rest(pool, asked, call)).value;
-  };
+    return (await rest(this.#pool, asked, call)).value;
+  }
 
-  async function rowOf(
+  async #rowOf(
     rows: readonly GridRow[],
     decimals: ReadonlyMap<string, number>,
     call: Call,
@@ -311,7 +320,7 @@ function createReader(pool: EndpointPool) {
       tx === null ? undefined : asArray(asObject(tx.raw_data, 'raw_data').contract, 'contract', 16)[0];
     const type = contract === undefined ? undefined : asObject(contract, 'contract').type;
     const calls = type === undefined || type === 'TriggerSmartContract' || type === 'CreateSmartContract';
-    const info = calls || !isKnown ? await infoOf(txHash, call) : null;
+    const info = calls || !isKnown ? await this.#infoOf(txHash, call) : null;
     const height = asCount(info === null ? tx?.blockNumber : info.blockNumber, 'blockNumber');
     const { list, add } = transfersOf('TRON', {
       txHash,
@@ -328,15 +337,15 @@ function createReader(pool: EndpointPool) {
   }
 
   /** Requests a v1 list: `{data: [...], success, meta}`. */
-  const gridList = <T>(
+  #gridList<T>(
     path: string,
     query: Readonly<Record<string, string>>,
     max: number,
     read: (row: JsonObject) => T,
     call: Call,
-  ) =>
-    rest(
-      pool,
+  ) {
+    return rest(
+      this.#pool,
       {
         path: `v1/${path}`,
         query,
@@ -347,167 +356,169 @@ function createReader(pool: EndpointPool) {
       },
       call,
     );
+  }
 
-  return {
-    /** Returns the spendable balance: staked TRX is not included. */
-    async balance(address: string, call: Call) {
-      const asked = wallet('getaccount', { address, visible: true }, (json) => {
-        const account = asObject(json, 'account');
-        if (account.address !== undefined && asAddress(account.address, 'address') !== address)
-          throw badAnswer('address', 'the one that was asked for');
-        return asAmount(account.balance ?? 0, 'balance');
-      });
-      return rest(pool, asked, call);
-    },
-    transactionCount: null,
-    async rows(address: string, query: RowsQuery, call: Call) {
-      let source = '';
-      const decimals = new Map<string, number>();
-      const list =
-        (path: string, read: (row: JsonObject) => GridRow): WindowList<GridRow> =>
-        async ({ max, min, size }) => {
-          const told = await gridList(
-            `accounts/${address}/${path}`,
-            {
-              limit: String(size),
-              order_by: 'block_timestamp,desc',
-              only_confirmed: 'true',
-              ...(min === null ? {} : { min_timestamp: String(min) }),
-              ...(max === null ? {} : { max_timestamp: String(max) }),
-            },
-            size,
-            (row) => ({
-              key: asTimeMs(asCount(row.block_timestamp, 'block_timestamp'), 'block_timestamp'),
-              row: read(row),
-            }),
-            call,
-          );
-          source = told.source;
-          return told.value;
-        };
-      const transactions = list('transactions', (row) => ({
-        // Rows of internal transfers have the hash in another field and do not contain the transaction.
-        txHash: asHash(row.txID ?? row.tx_id, 'txID'),
-        timestampMs: asCount(row.block_timestamp, 'block_timestamp'),
-        tx: row.raw_data === undefined ? null : row,
-      }));
-      const tokens = list('transactions/trc20', (row) => {
-        const token = asObject(row.token_info, 'token_info');
-        const asset = addressOrNull('TRON', token.address);
-        if (
-          asset !== null &&
-          typeof token.decimals === 'number' &&
-          token.decimals >= 0 &&
-          token.decimals <= 77
-        )
-          decimals.set(asset, token.decimals);
-        return {
-          txHash: asHash(row.transaction_id, 'transaction_id'),
-          timestampMs: asCount(row.block_timestamp, 'block_timestamp'),
-          tx: null,
-        };
-      });
-      const page = await readWindows([transactions, tokens], {
-        cursor: query.cursor,
-        size: Math.min(query.size, isOwn ? ROWS_OWN : ROWS_PUBLIC),
-        min: null,
-        max: null,
-      });
-      const byTransaction = new Map<string, GridRow[]>();
-      for (const row of page.rows) {
-        const rows = byTransaction.get(row.txHash);
-        if (rows === undefined) byTransaction.set(row.txHash, [row]);
-        else rows.push(row);
-      }
-      const groups = [...byTransaction.values()];
-      const rows: HistoryRow[] = [];
-      for (let at = 0; at < groups.length; at += ROWS_AT_ONCE) {
-        const part = groups.slice(at, at + ROWS_AT_ONCE);
-        rows.push(...(await Promise.all(part.map((each) => rowOf(each, decimals, call)))));
-      }
-      return { value: { rows, next: page.next }, source, height: null };
-    },
-    async head(call: Call) {
-      const told = await rest(pool, wallet('getnowblock', {}, readBlock), call);
-      if (told.value === null) throw badAnswer('block', 'there');
-      const { height, hash, timestampMs } = told.value;
-      return { ...told, height, value: { height, hash, timestampMs } };
-    },
-    async block(height: number, call: Call): Promise<Told<Block | null>> {
-      const told = await blockAt(height, call);
-      if (told.value === null) return { ...told, value: null };
-      const { hash, parentHash, timestampMs, transactions } = told.value;
-      const { value: infos } = await rest(
-        pool,
-        wallet('gettransactioninfobyblocknum', { num: height }, (json) =>
-          asArray(json, 'infos', BLOCK_TRANSACTIONS_MAX).map((row) => asObject(row, 'info')),
-        ),
-        call,
-      );
-      const byId = new Map(infos.map((info) => [info.id, info]));
-      const transfers = transactions.flatMap((tx) => {
-        if (!succeeded(tx)) return [];
-        const txHash = asHash(tx.txID, 'txID');
-        const { list, add } = transfersOf('TRON', {
-          txHash,
-          blockNumber: height,
-          timestampMs,
-          call: callOf(tx),
-          hexOf,
-        });
-        const info = byId.get(txHash);
-        const calls = addOwnMoves(tx, info ?? null, add);
-        // Either the block was replaced between the two requests, or the node has no results.
-        if (info === undefined && calls)
-          throw new AssayError('CHAIN_REFUSED', `The node has no results of block ${height}.`);
-        if (info !== undefined) addInnerMoves(info, add, new Map());
-        return list;
-      });
-      return {
-        ...told,
-        height,
-        value: {
-          chain: 'TRON',
-          height,
-          hash,
-          parentHash: height === 0 ? null : parentHash,
-          timestampMs,
-          transfers,
-        },
+  /** Returns the spendable balance: staked TRX is not included. */
+  async balance(address: string, call: Call) {
+    const asked = wallet('getaccount', { address, visible: true }, (json) => {
+      const account = asObject(json, 'account');
+      if (account.address !== undefined && asAddress(account.address, 'address') !== address)
+        throw badAnswer('address', 'the requested one');
+      return asAmount(account.balance ?? 0, 'balance');
+    });
+    return rest(this.#pool, asked, call);
+  }
+
+  readonly transactionCount = null;
+
+  async rows(address: string, query: RowsQuery, call: Call) {
+    let source = '';
+    const decimals = new Map<string, number>();
+    const list =
+      (path: string, read: (row: JsonObject) => GridRow): WindowList<GridRow> =>
+      async ({ max, min, size }) => {
+        const told = await this.#gridList(
+          `accounts/${address}/${path}`,
+          {
+            limit: String(size),
+            order_by: 'block_timestamp,desc',
+            only_confirmed: 'true',
+            ...(min === null ? {} : { min_timestamp: String(min) }),
+            ...(max === null ? {} : { max_timestamp: String(max) }),
+          },
+          size,
+          (row) => ({
+            key: asTimeMs(asCount(row.block_timestamp, 'block_timestamp'), 'block_timestamp'),
+            row: read(row),
+          }),
+          call,
+        );
+        source = told.source;
+        return told.value;
       };
-    },
-    hashAt: async (height: number, call: Call) => (await blockAt(height, call)).value?.hash ?? null,
-    /** Returns the decimals of a TRC-10 from its issue, or of a TRC-20 from its contract. */
-    async decimalsOf(asset: string, call: Call) {
-      const asked = /^\d+$/.test(asset)
-        ? wallet(
-            'getassetissuebyid',
-            { value: asset },
-            orUnknown((json) => {
-              const issue = asObject(json, 'issue');
-              // The object is empty if the token does not exist; the precision is omitted if it is zero.
-              return issue.id === asset ? decimalsOrNull(issue.precision ?? 0) : null;
-            }),
-          )
-        : wallet(
-            'triggerconstantcontract',
-            {
-              owner_address: ZERO_ADDRESS,
-              contract_address: asset,
-              function_selector: 'decimals()',
-              visible: true,
-            },
-            orUnknown((json) => {
-              // A contract without decimals reverts or returns arbitrary data.
-              const [result] = asArray(asObject(json, 'answer').constant_result ?? [], 'constant_result', 4);
-              return typeof result === 'string' && /^0{62}[0-9a-f]{2}$/.test(result)
-                ? decimalsOrNull(Number.parseInt(result, 16))
-                : null;
-            }),
-          );
-      return (await rest(pool, asked, call)).value;
-    },
-  };
+    const transactions = list('transactions', (row) => ({
+      // Rows of internal transfers have the hash in another field and do not contain the transaction.
+      txHash: asHash(row.txID ?? row.tx_id, 'txID'),
+      timestampMs: asCount(row.block_timestamp, 'block_timestamp'),
+      tx: row.raw_data === undefined ? null : row,
+    }));
+    const tokens = list('transactions/trc20', (row) => {
+      const token = asObject(row.token_info, 'token_info');
+      const asset = addressOrNull('TRON', token.address);
+      if (asset !== null && typeof token.decimals === 'number' && token.decimals >= 0 && token.decimals <= 77)
+        decimals.set(asset, token.decimals);
+      return {
+        txHash: asHash(row.transaction_id, 'transaction_id'),
+        timestampMs: asCount(row.block_timestamp, 'block_timestamp'),
+        tx: null,
+      };
+    });
+    const page = await readWindows([transactions, tokens], {
+      cursor: query.cursor,
+      size: Math.min(query.size, this.#isOwn ? ROWS_OWN : ROWS_PUBLIC),
+      min: null,
+      max: null,
+    });
+    const byTransaction = new Map<string, GridRow[]>();
+    for (const row of page.rows) {
+      const rows = byTransaction.get(row.txHash);
+      if (rows === undefined) byTransaction.set(row.txHash, [row]);
+      else rows.push(row);
+    }
+    const groups = [...byTransaction.values()];
+    const rows: HistoryRow[] = [];
+    for (let at = 0; at < groups.length; at += ROWS_AT_ONCE) {
+      const part = groups.slice(at, at + ROWS_AT_ONCE);
+      rows.push(...(await Promise.all(part.map((each) => this.#rowOf(each, decimals, call)))));
+    }
+    return { value: { rows, next: page.next }, source, height: null };
+  }
+
+  async head(call: Call) {
+    const told = await rest(this.#pool, wallet('getnowblock', {}, readBlock), call);
+    if (told.value === null) throw badAnswer('block', 'present');
+    const { height, hash, timestampMs } = told.value;
+    return { ...told, height, value: { height, hash, timestampMs } };
+  }
+
+  async block(height: number, call: Call): Promise<Told<Block | null>> {
+    const told = await this.#blockAt(height, call);
+    if (told.value === null) return { ...told, value: null };
+    const { hash, parentHash, timestampMs, transactions } = told.value;
+    const { value: infos } = await rest(
+      this.#pool,
+      wallet('gettransactioninfobyblocknum', { num: height }, (json) =>
+        asArray(json, 'infos', BLOCK_TRANSACTIONS_MAX).map((row) => asObject(row, 'info')),
+      ),
+      call,
+    );
+    const byId = new Map(infos.map((info) => [info.id, info]));
+    const transfers = transactions.flatMap((tx) => {
+      if (!succeeded(tx)) return [];
+      const txHash = asHash(tx.txID, 'txID');
+      const { list, add } = transfersOf('TRON', {
+        txHash,
+        blockNumber: height,
+        timestampMs,
+        call: callOf(tx),
+        hexOf,
+      });
+      const info = byId.get(txHash);
+      const calls = addOwnMoves(tx, info ?? null, add);
+      // Either the block was replaced between the two requests, or the node has no results.
+      if (info === undefined && calls)
+        throw new AssayError('CHAIN_REFUSED', `The node has no results of block ${height}.`);
+      if (info !== undefined) addInnerMoves(info, add, new Map());
+      return list;
+    });
+    return {
+      ...told,
+      height,
+      value: {
+        chain: 'TRON',
+        height,
+        hash,
+        parentHash: height === 0 ? null : parentHash,
+        timestampMs,
+        transfers,
+      },
+    };
+  }
+
+  async hashAt(height: number, call: Call) {
+    return (await this.#blockAt(height, call)).value?.hash ?? null;
+  }
+
+  /** Returns the decimals of a TRC-10 from its issue, or of a TRC-20 from its contract. */
+  async decimalsOf(asset: string, call: Call) {
+    const asked = /^\d+$/.test(asset)
+      ? wallet(
+          'getassetissuebyid',
+          { value: asset },
+          orUnknown((json) => {
+            const issue = asObject(json, 'issue');
+            // The object is empty if the token does not exist; the precision is omitted if it is zero.
+            return issue.id === asset ? decimalsOrNull(issue.precision ?? 0) : null;
+          }),
+        )
+      : wallet(
+          'triggerconstantcontract',
+          {
+            owner_address: ZERO_ADDRESS,
+            contract_address: asset,
+            function_selector: 'decimals()',
+            visible: true,
+          },
+          orUnknown((json) => {
+            // A contract without decimals reverts or returns arbitrary data.
+            const [result] = asArray(asObject(json, 'answer').constant_result ?? [], 'constant_result', 4);
+            return typeof result === 'string' && /^0{62}[0-9a-f]{2}$/.test(result)
+              ? decimalsOrNull(Number.parseInt(result, 16))
+              : null;
+          }),
+        );
+    return (await rest(this.#pool, asked, call)).value;
+  }
 }
 
 /** Opens the adapter of TRON. See `OpenAdapter`. */
@@ -517,7 +528,7 @@ export const openAdapter: OpenAdapter = (options, deps) =>
       layouts: { balance: NODE, count: [], history: GRID, block: NODE },
       verify,
       pollPublicMs: 3_000,
-      reader: createReader,
+      reader: (pool) => new TronReader(pool),
     },
     options,
     deps,

@@ -16,7 +16,7 @@ export const HEIGHT_MAX = 2_147_483_647;
 
 /** Creates the error for a cursor that this history did not return. */
 export const strangeCursor = (): AssayError =>
-  new AssayError('INVALID_REQUEST', 'cursor: is none that this history gave out.', { field: 'cursor' });
+  new AssayError('INVALID_REQUEST', 'cursor: not a cursor returned by this endpoint.', { field: 'cursor' });
 
 /**
  * Returns the tip height that was requested in parallel, if it is from `source`; null if it is from another endpoint or the request

@@ -78,7 +78,7 @@ const HIDDEN: Provenance = {
   source: null,
   height: null,
   completeness: 'OPAQUE',
-  note: 'The address is shielded: what it holds and did is not in the open part of the chain.',
+  note: 'The address is shielded: the chain hides its balance and transactions.',
 };
 
 const nobody = (note: string): Provenance => ({ source: null, height: null, completeness: 'NONE', note });
@@ -101,13 +101,13 @@ export function openAdapter(options: AdapterOptions, deps: AdapterDeps): ChainAd
       if (layout === undefined)
         throw new AssayError(
           'INVALID_CONFIG',
-          `${chain} has an endpoint of the layout '${name}'. Layouts: ${Object.keys(LAYOUTS).join(', ')}.`,
+          `${chain}: layout must be one of ${Object.keys(LAYOUTS).join(', ')} (got "${name}").`,
         );
       const endpoints = specs.filter((spec) => spec.layout === name);
       if (endpoints.some(({ url }) => url.startsWith('ws')))
         throw new AssayError(
           'INVALID_CONFIG',
-          `${chain}: nodes and explorers of this chain speak no WebSocket.`,
+          `${chain}: endpoints of this chain must use http or https, not WebSocket.`,
         );
       const pool = createEndpointPool({ chain, endpoints, verify: layout.verify(options) }, deps);
       return { pool, ...layout.open(options, pool, deps) };
@@ -160,7 +160,7 @@ export function openAdapter(options: AdapterOptions, deps: AdapterDeps): ChainAd
     if (HIDDEN_KINDS.has(address.kind)) return instead(HIDDEN);
     if (accounts.length === 0)
       return instead(
-        nobody(`No explorer of ${chain} is configured, and nodes do not know what an address did.`),
+        nobody(`No explorer of ${chain} is configured, and nodes do not have histories of addresses.`),
       );
     return firstOf(accounts, call, (source, rest) => ask(source.accounts as AccountSource, address, rest));
   }

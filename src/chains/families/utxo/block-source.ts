@@ -22,7 +22,7 @@ export function lackOf(transactions: readonly Pick<UtxoTransaction, 'inputs'>[])
   let unknown = 0;
   for (const { inputs } of transactions) for (const { value } of inputs) if (value === null) unknown++;
   if (unknown === 0) return null;
-  return `${unknown} inputs are without address and amount: no source told which outputs they spend.`;
+  return `${unknown} inputs have no address and amount: no source has the outputs that they spend.`;
 }
 
 /**
@@ -38,7 +38,10 @@ export function checkSums({ txid, isCoinbase, inputs, outputs, shielded }: Trans
   }
   for (const { value } of outputs) rest -= value;
   if (rest < 0n && !isCoinbase)
-    throw new AssayError('CHAIN_BAD_ANSWER', `Transaction ${txid} pays ${-rest} satoshi more than it takes.`);
+    throw new AssayError(
+      'CHAIN_BAD_ANSWER',
+      `Transaction ${txid} pays ${-rest} satoshi more than its inputs have.`,
+    );
 }
 
 /**

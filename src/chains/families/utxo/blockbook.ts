@@ -21,7 +21,16 @@ import {
 } from '../../endpoints/exact-json.ts';
 import type { ChainId } from '../../registry.ts';
 import type { UtxoInput, UtxoTransaction } from '../../utxo-transaction.ts';
-import type { Call, HistoryPage, HistoryQuery, Provenance } from '../port.ts';
+import type {
+  BalanceAnswer,
+  BlockAnswer,
+  Call,
+  HeadAnswer,
+  HistoryPage,
+  HistoryQuery,
+  Provenance,
+  TransactionCountAnswer,
+} from '../port.ts';
 import { type AccountSource, HEIGHT_MAX, heightOf, historyPage, strangeCursor } from './account-source.ts';
 import { type BlockSource, blockAnswer, NO_BLOCK } from './block-source.ts';
 import { networkOf } from './networks.ts';
@@ -84,22 +93,29 @@ export function verifyBlockbook(chain: ChainId): EndpointRequest<void> {
   };
 }
 
-/** Creates a client for the Blockbook servers of a pool. */
-export function createBlockbook(
-  chain: ChainId,
-  pool: EndpointPool,
-  deps: { readonly clock: Clock },
-): BlockSource & AccountSource {
-  const { clock } = deps;
-  const scripts = new ScriptReader(chain);
+/** A client for the Blockbook servers of a pool. */
+class Blockbook implements BlockSource, AccountSource {
+  readonly #chain: ChainId;
+  readonly #pool: EndpointPool;
+  readonly #clock: Clock;
 
-  const get = <T>(
+  readonly #scripts: ScriptReader;
+
+  constructor(chain: ChainId, pool: EndpointPool, deps: { readonly clock: Clock }) {
+    this.#chain = chain;
+    this.#pool = pool;
+    const { clock } = deps;
+    this.#clock = clock;
+    this.#scripts = new ScriptReader(chain);
+  }
+
+  #get<T>(
     path: string,
     query: Readonly<Record<string, string>>,
     read: (value: JsonObject) => T,
     call: Call,
-  ): Promise<Answered<T>> =>
-    pool.ask(
+  ): Promise<Answered<T>> {
+    return this.#pool.ask(
       {
         url: (spec) => endpointUrl(spec, `api/v2${path}`, query),
         statuses: [400],
@@ -107,40 +123,41 @@ export function createBlockbook(
           const value = answer.json();
           const refused = refusal(value, source);
           if (refused !== null) throw refused;
-          if (answer.status !== 200) throw badAnswer('error', 'there');
+          if (answer.status !== 200) throw badAnswer('error', 'absent');
           return read(asObject(value, 'answer'));
         },
       },
       call,
     );
+  }
 
   // --- transactions ---
 
   /** Returns the single address of an input; null if its output pays to none. */
-  function addressOf(fields: JsonObject): string | null {
+  #addressOf(fields: JsonObject): string | null {
     if (fields.isAddress !== true) return null;
     const addresses = asArray(fields.addresses ?? [], 'addresses', 64);
-    return addresses.length === 1 ? asAddress(chain, addresses[0], 'addresses[0]') : null;
+    return addresses.length === 1 ? asAddress(this.#chain, addresses[0], 'addresses[0]') : null;
   }
 
-  function readInput(fields: JsonObject): UtxoInput {
+  #readInput(fields: JsonObject): UtxoInput {
     // The server omits a zero.
     const spent = { txid: asHash(fields.txid, 'vin.txid'), vout: asIndex(fields.vout ?? 0, 'vin.vout') };
     if (fields.value === undefined || fields.value === null) return { ...spent, address: null, value: null };
-    return { ...spent, address: addressOf(fields), value: asAmount(fields.value, 'vin.value') };
+    return { ...spent, address: this.#addressOf(fields), value: asAmount(fields.value, 'vin.value') };
   }
 
-  function readBody(fields: JsonObject): TransactionBody {
+  #readBody(fields: JsonObject): TransactionBody {
     const inputs = asArray(fields.vin ?? [], 'vin', PLACES_MAX).map((row) => asObject(row, 'vin'));
     const [first] = inputs;
     const isCoinbase = first !== undefined && first.txid === undefined;
     return {
       txid: asHash(fields.txid, 'txid'),
       isCoinbase,
-      inputs: isCoinbase ? [] : inputs.map(readInput),
+      inputs: isCoinbase ? [] : inputs.map((fields) => this.#readInput(fields)),
       outputs: asArray(fields.vout ?? [], 'vout', PLACES_MAX).map((row) => {
         const output = asObject(row, 'vout');
-        const { kind, address } = scripts.read(asBytes(output.hex ?? '', 'vout.hex'));
+        const { kind, address } = this.#scripts.read(asBytes(output.hex ?? '', 'vout.hex'));
         return {
           n: asIndex(output.n, 'vout.n'),
           address,
@@ -152,39 +169,40 @@ export function createBlockbook(
   }
 
   /** Returns null for a transaction that is not in a block yet. */
-  function readPlaced(value: Json): Placed | null {
+  #readPlaced(value: Json): Placed | null {
     const fields = asObject(value, 'transaction');
     if (fields.blockHeight === undefined || fields.blockHeight === -1 || fields.confirmations === 0)
       return null;
     return {
-      ...readBody(fields),
+      ...this.#readBody(fields),
       height: asCount(fields.blockHeight, 'blockHeight'),
       timestampMs: asSecondsMs(fields.blockTime, 'blockTime'),
     };
   }
 
-  const sumOf = (rows: readonly { readonly value: bigint | null }[]): bigint =>
-    rows.reduce((sum, { value }) => sum + (value ?? 0n), 0n);
+  #sumOf(rows: readonly { readonly value: bigint | null }[]): bigint {
+    return rows.reduce((sum, { value }) => sum + (value ?? 0n), 0n);
+  }
 
   /** Adds the value that entered or left pools, which the API's own format omits (Zcash shielded pools, Dash credit pool). */
-  async function withPools<Body extends TransactionBody>(body: Body, call: Call): Promise<Body> {
-    if (chain !== 'ZEC' && chain !== 'DASH') return body;
-    const rest = sumOf(body.inputs) - sumOf(body.outputs);
+  async #withPools<Body extends TransactionBody>(body: Body, call: Call): Promise<Body> {
+    if (this.#chain !== 'ZEC' && this.#chain !== 'DASH') return body;
+    const rest = this.#sumOf(body.inputs) - this.#sumOf(body.outputs);
     const isPlain =
-      chain === 'ZEC' ? rest >= 0n && rest <= ZEC_FEE_MAX && body.inputs.length > 0 : rest >= 0n;
+      this.#chain === 'ZEC' ? rest >= 0n && rest <= ZEC_FEE_MAX && body.inputs.length > 0 : rest >= 0n;
     // A coinbase has no inputs to compare with; only Zcash coinbases may pay into a pool, and that is not a transfer between addresses.
     if (isPlain || body.isCoinbase) return body;
-    const { value } = await get(
+    const { value } = await this.#get(
       `/tx-specific/${body.txid}`,
       {},
-      (fields) => readNodeTransaction(chain, scripts, fields),
+      (fields) => readNodeTransaction(this.#chain, this.#scripts, fields),
       call,
     );
-    if (value.txid !== body.txid) throw badAnswer('txid', 'that of the question');
+    if (value.txid !== body.txid) throw badAnswer('txid', 'that of the request');
     return value.shielded === undefined ? body : { ...body, shielded: value.shielded };
   }
 
-  async function inTurns<In, Out>(rows: readonly In[], work: (row: In) => Promise<Out>): Promise<Out[]> {
+  async #inTurns<In, Out>(rows: readonly In[], work: (row: In) => Promise<Out>): Promise<Out[]> {
     const done: Out[] = [];
     for (let at = 0; at < rows.length; at += ASKED_AT_ONCE)
       done.push(...(await Promise.all(rows.slice(at, at + ASKED_AT_ONCE).map(work))));
@@ -193,33 +211,37 @@ export function createBlockbook(
 
   // --- blocks ---
 
-  const bestHeight = (call: Call): Promise<Answered<number>> =>
-    get(
+  #bestHeight(call: Call): Promise<Answered<number>> {
+    return this.#get(
       '',
       {},
       (fields) => asCount(asObject(fields.blockbook, 'blockbook').bestHeight, 'blockbook.bestHeight'),
       call,
     );
-
-  const hashOf = (height: number, call: Call): Promise<Answered<string>> =>
-    get(`/block-index/${height}`, {}, (fields) => asHash(fields.blockHash, 'blockHash'), call);
-
-  /** Requests the best height first, because the API reports a height above it as a generic error. */
-  async function hashAt(height: number, call: Call): Promise<Answered<string | null>> {
-    const deadline = startDeadline(call, clock);
-    const best = await bestHeight(call);
-    return height > best.value ? { value: null, endpoint: best.endpoint } : hashOf(height, deadline.rest());
   }
 
-  async function blockTxids(hash: string, height: number, call: Call) {
+  #hashOf(height: number, call: Call): Promise<Answered<string>> {
+    return this.#get(`/block-index/${height}`, {}, (fields) => asHash(fields.blockHash, 'blockHash'), call);
+  }
+
+  /** Requests the best height first, because the API reports a height above it as a generic error. */
+  async #hashAt(height: number, call: Call): Promise<Answered<string | null>> {
+    const deadline = startDeadline(call, this.#clock);
+    const best = await this.#bestHeight(call);
+    return height > best.value
+      ? { value: null, endpoint: best.endpoint }
+      : this.#hashOf(height, deadline.rest());
+  }
+
+  async #blockTxids(hash: string, height: number, call: Call) {
     const txids: string[] = [];
     for (let page = 1; page <= PAGES_MAX; page++) {
-      const { value } = await get(
+      const { value } = await this.#get(
         `/block/${hash}`,
         { page: String(page) },
         (fields) => {
           if (asHash(fields.hash, 'block.hash') !== hash || asCount(fields.height, 'block.height') !== height)
-            throw badAnswer('block', `the ${height} that was asked for`);
+            throw badAnswer('block', `the requested ${height}`);
           return {
             parentHash: height === 0 ? '' : asHash(fields.previousBlockHash, 'block.previousBlockHash'),
             timestampMs: asSecondsMs(fields.time, 'block.time'),
@@ -240,24 +262,24 @@ export function createBlockbook(
   }
 
   /** The block's list omits the spent outputs of inputs, so each transaction is requested separately. */
-  async function placedAt(txid: string, height: number, call: Call): Promise<TransactionBody> {
-    const { value } = await get(`/tx/${txid}`, {}, readPlaced, call);
+  async #placedAt(txid: string, height: number, call: Call): Promise<TransactionBody> {
+    const { value } = await this.#get(`/tx/${txid}`, {}, (value) => this.#readPlaced(value), call);
     if (value === null || value.height !== height || value.txid !== txid)
-      throw new AssayError('CHAIN_REFUSED', `The block ${height} was replaced while it was read.`);
-    const { height: _, timestampMs: __, ...body } = await withPools(value, call);
+      throw new AssayError('CHAIN_REFUSED', `Block ${height} was replaced while it was read.`);
+    const { height: _, timestampMs: __, ...body } = await this.#withPools(value, call);
     return body;
   }
 
   // --- addresses ---
 
   /** Reads the fields of an address, with the tip height if the same endpoint returned both. */
-  async function account(
+  async #account(
     { canonical }: ParsedAddress,
     call: Call,
   ): Promise<Provenance & { readonly fields: JsonObject }> {
-    const best = bestHeight(call);
+    const best = this.#bestHeight(call);
     best.catch(() => {});
-    const { value: fields, endpoint } = await get(
+    const { value: fields, endpoint } = await this.#get(
       `/address/${encodeURIComponent(canonical)}`,
       { details: 'basic' },
       (answer) => {
@@ -272,12 +294,12 @@ export function createBlockbook(
     return { fields, source: endpoint.source, height, completeness: 'COMPLETE', note: null };
   }
 
-  const pageOf = (
+  #pageOf(
     { canonical }: ParsedAddress,
     range: { readonly from: number; readonly to: number; readonly page: number; readonly size: number },
     call: Call,
-  ) =>
-    get(
+  ) {
+    return this.#get(
       `/address/${encodeURIComponent(canonical)}`,
       {
         details: 'txs',
@@ -288,7 +310,7 @@ export function createBlockbook(
       },
       (fields) => {
         const rows = asArray(fields.transactions ?? [], 'transactions', PAGE_ROWS_MAX * 2);
-        const placed = rows.map(readPlaced).filter((row) => row !== null);
+        const placed = rows.map((value) => this.#readPlaced(value)).filter((row) => row !== null);
         for (const [index, { height }] of placed.entries()) {
           const above = placed[index - 1];
           if (height < range.from || height > range.to || (above !== undefined && above.height < height))
@@ -301,88 +323,112 @@ export function createBlockbook(
       },
       call,
     );
+  }
 
   /** Returns all transactions of an address in one block. Past the last page, the API returns the last one again. */
-  async function placedInBlock(address: ParsedAddress, height: number, call: Call): Promise<Placed[]> {
+  async #placedInBlock(address: ParsedAddress, height: number, call: Call): Promise<Placed[]> {
     const found = new Map<string, Placed>();
     for (let page = 1; page <= PAGES_OF_HEIGHT_MAX; page++) {
-      const { value } = await pageOf(address, { from: height, to: height, page, size: PAGE_ROWS_MAX }, call);
+      const { value } = await this.#pageOf(
+        address,
+        { from: height, to: height, page, size: PAGE_ROWS_MAX },
+        call,
+      );
       const before = found.size;
       for (const row of value.placed) found.set(row.txid, row);
       if (!value.isFull || value.page !== page || found.size === before) return [...found.values()];
     }
     throw new AssayError(
       'CHAIN_REFUSED',
-      `Block ${height} holds more than ${PAGES_OF_HEIGHT_MAX * PAGE_ROWS_MAX} transactions of ${address.canonical}, more than can be read of it.`,
+      `Block ${height} holds more than ${PAGES_OF_HEIGHT_MAX * PAGE_ROWS_MAX} transactions of ${address.canonical}, more than can be read.`,
     );
   }
 
-  function readCursor(text: string | null): number {
+  #readCursor(text: string | null): number {
     if (text === null) return HEIGHT_MAX;
     const height = /^h\d{1,10}$/.test(text) ? Number(text.slice(1)) : Number.NaN;
     if (!Number.isSafeInteger(height) || height > HEIGHT_MAX) throw strangeCursor();
     return height;
   }
 
-  async function history(address: ParsedAddress, query: HistoryQuery, call: Call): Promise<HistoryPage> {
-    const deadline = startDeadline(call, clock);
-    const to = Math.min(readCursor(query.cursor), query.to ?? HEIGHT_MAX);
+  async history(address: ParsedAddress, query: HistoryQuery, call: Call): Promise<HistoryPage> {
+    const deadline = startDeadline(call, this.#clock);
+    const to = Math.min(this.#readCursor(query.cursor), query.to ?? HEIGHT_MAX);
     // The API treats 0 as no bound, and the outputs of block 0 are not spendable.
     const from = Math.max(query.from ?? 0, 1);
-    if (to < from) return historyPage(pool.endpoints[0]?.source ?? null, [], null);
+    if (to < from) return historyPage(this.#pool.endpoints[0]?.source ?? null, [], null);
     const size = Math.min(PAGE_ROWS_MAX, Math.max(PAGE_ROWS_MIN, query.limit));
-    const { value, endpoint } = await pageOf(address, { from, to, page: 1, size }, call);
+    const { value, endpoint } = await this.#pageOf(address, { from, to, page: 1, size }, call);
     const lowest = value.placed.at(-1)?.height;
     // The last block of a full page may continue on the next page.
     let floor = value.isFull && lowest !== undefined ? lowest : -1;
     let placed = value.placed.filter(({ height }) => height > floor);
     if (floor >= 0 && placed.length === 0) {
-      placed = await placedInBlock(address, floor, deadline.rest());
+      placed = await this.#placedInBlock(address, floor, deadline.rest());
       floor -= 1;
     }
     const cut = cutAtBlock(placed, query.limit);
     const next = cut === null ? floor : cut.next;
-    const kept = await inTurns(cut === null ? placed : cut.rows, (row) => withPools(row, deadline.rest()));
+    const kept = await this.#inTurns(cut === null ? placed : cut.rows, (row) =>
+      this.#withPools(row, deadline.rest()),
+    );
     const transactions = kept.map(
       // The API does not include the index of a transaction in its block.
-      ({ height, ...body }): UtxoTransaction => ({ chain, ...body, blockNumber: height, indexInBlock: 0 }),
+      ({ height, ...body }): UtxoTransaction => ({
+        chain: this.#chain,
+        ...body,
+        blockNumber: height,
+        indexInBlock: 0,
+      }),
     );
     return historyPage(endpoint.source, transactions, next < from ? null : `h${next}`);
   }
 
-  return {
-    async head(call) {
-      const deadline = startDeadline(call, clock);
-      const { value: height, endpoint } = await bestHeight(call);
-      const { value: hash } = await hashOf(height, deadline.rest());
-      return {
-        height,
-        hash,
-        timestampMs: null,
-        source: endpoint.source,
-        completeness: 'COMPLETE',
-        note: null,
-      };
-    },
-    hashAt: async (height, call) => (await hashAt(height, call)).value,
-    async block(height, call) {
-      const deadline = startDeadline(call, clock);
-      const { value: hash, endpoint } = await hashAt(height, call);
-      if (hash === null) return { ...NO_BLOCK, source: endpoint.source };
-      const { parentHash, timestampMs, txids } = await blockTxids(hash, height, deadline.rest());
-      const transactions = await inTurns(txids, (txid) => placedAt(txid, height, deadline.rest()));
-      return blockAnswer(chain, height, { hash, parentHash, timestampMs, transactions }, endpoint.source);
-    },
-    async balance(address, call) {
-      const { fields, ...provenance } = await account(address, call);
-      return { ...provenance, balance: asAmount(fields.balance, 'balance') };
-    },
-    async transactionCount(address, call) {
-      const { fields, ...provenance } = await account(address, call);
-      return { ...provenance, count: asCount(fields.txs, 'txs') };
-    },
-    history,
-  };
+  async head(call: Call): Promise<HeadAnswer> {
+    const deadline = startDeadline(call, this.#clock);
+    const { value: height, endpoint } = await this.#bestHeight(call);
+    const { value: hash } = await this.#hashOf(height, deadline.rest());
+    return {
+      height,
+      hash,
+      timestampMs: null,
+      source: endpoint.source,
+      completeness: 'COMPLETE',
+      note: null,
+    };
+  }
+
+  async hashAt(height: number, call: Call): Promise<string | null> {
+    return (await this.#hashAt(height, call)).value;
+  }
+
+  async block(height: number, call: Call): Promise<BlockAnswer> {
+    const deadline = startDeadline(call, this.#clock);
+    const { value: hash, endpoint } = await this.#hashAt(height, call);
+    if (hash === null) return { ...NO_BLOCK, source: endpoint.source };
+    const { parentHash, timestampMs, txids } = await this.#blockTxids(hash, height, deadline.rest());
+    const transactions = await this.#inTurns(txids, (txid) => this.#placedAt(txid, height, deadline.rest()));
+    return blockAnswer(this.#chain, height, { hash, parentHash, timestampMs, transactions }, endpoint.source);
+  }
+
+  async balance(address: ParsedAddress, call: Call): Promise<BalanceAnswer> {
+    const { fields, ...provenance } = await this.#account(address, call);
+    return { ...provenance, balance: asAmount(fields.balance, 'balance') };
+  }
+
+  async transactionCount(address: ParsedAddress, call: Call): Promise<TransactionCountAnswer> {
+    const { fields, ...provenance } = await this.#account(address, call);
+    return { ...provenance, count: asCount(fields.txs, 'txs') };
+  }
+}
+
+/** Creates a client for the Blockbook servers of a pool. */
+export function createBlockbook(
+  chain: ChainId,
+  pool: EndpointPool,
+  deps: { readonly clock: Clock },
+): BlockSource & AccountSource {
+  return new Blockbook(chain, pool, deps);
 }
 
 /** Returns the newest whole blocks that hold at most `limit` rows, but always at least one block; null if all rows fit. */

@@ -85,6 +85,6 @@ const NETWORKS: Partial<Record<ChainId, UtxoNetwork>> = {
 /** Returns the properties of a UTXO chain; throws if the chain is not one. */
 export function networkOf(chain: ChainId): UtxoNetwork {
   const network = NETWORKS[chain];
-  if (network === undefined) throw new Error(`${chain} is no UTXO chain.`);
+  if (network === undefined) throw new Error(`${chain} is not a UTXO chain.`);
   return network;
 }

@@ -11,9 +11,9 @@ import { endpointUrl } from '../../endpoints/endpoints.ts';
 import { asArray, asCount, asObject, asSecondsMs, badAnswer, type Json } from '../../endpoints/exact-json.ts';
 import { type RpcOptions, RpcRefusal, rpcRequest } from '../../endpoints/json-rpc.ts';
 import type { ChainId } from '../../registry.ts';
-import type { Call, HeadAnswer } from '../port.ts';
+import type { BlockAnswer, Call, HeadAnswer } from '../port.ts';
 import { type BlockSource, blockAnswer, NO_BLOCK } from './block-source.ts';
-import { networkOf } from './networks.ts';
+import { networkOf, type UtxoNetwork } from './networks.ts';
 import { chainIsKnownBy } from './verify.ts';
 import {
   asHash,
@@ -65,7 +65,7 @@ function readBlock(
   const hash = asHash(fields.hash, 'block.hash');
   const height = asCount(fields.height, 'block.height');
   if (hash !== asked.hash || height !== asked.height)
-    throw badAnswer('block', `the ${asked.height} that was asked for`);
+    throw badAnswer('block', `the requested ${asked.height}`);
   return {
     hash,
     parentHash: height === 0 ? '' : asHash(fields.previousblockhash, 'block.previousblockhash'),
@@ -108,13 +108,13 @@ export function verifyNode(chain: ChainId, layout: Layout): EndpointRequest<void
       const rows = asArray(answer.json(), 'answer', 2).map((row) => asObject(row, 'answer'));
       const hashOf = (id: number): string | null => {
         const row = rows.find((each) => each.id === id);
-        if (row === undefined) throw badAnswer('id', 'that of the question');
+        if (row === undefined) throw badAnswer('id', 'that of the request');
         if (row.error === undefined || row.error === null) return asHash(row.result, 'result');
         const { code, message } = asObject(row.error, 'error');
         if (code === OUT_OF_RANGE || code === -1) return null;
         throw new AssayError(
           'CHAIN_UNREACHABLE',
-          `${spec.source} is not ready: ${String(message).slice(0, 200)} (${String(code)}).`,
+          `${spec.source}: not ready: ${String(message).slice(0, 200)} (${String(code)}).`,
         );
       };
       const genesis = hashOf(1);
@@ -124,57 +124,128 @@ export function verifyNode(chain: ChainId, layout: Layout): EndpointRequest<void
   };
 }
 
-/** Creates a client for the nodes of a pool, over JSON-RPC or REST. */
-export function createNode(
-  options: { readonly chain: ChainId; readonly layout: Layout; readonly quorum: number },
-  pool: EndpointPool,
-  deps: { readonly clock: Clock },
-): BlockSource {
-  const { chain, layout, quorum } = options;
-  const { clock } = deps;
-  const network = networkOf(chain);
-  const scripts = new ScriptReader(chain);
+interface NodeContext {
+  readonly chain: ChainId;
+  readonly quorum: number;
+  readonly pool: EndpointPool;
+  readonly clock: Clock;
+  readonly scripts: ScriptReader;
+}
 
-  // --- JSON-RPC ---
+/** The requests to a node over JSON-RPC. */
+class JsonRpcNode implements NodeQuestions {
+  readonly #chain: ChainId;
+  readonly #quorum: number;
+  readonly #pool: EndpointPool;
+  readonly #clock: Clock;
+  readonly #scripts: ScriptReader;
+  readonly #network: UtxoNetwork;
+  /** Formats of `getblock`, in the order in which they are tried. */
+  readonly #forms: readonly (readonly [name: string, ask: AskBlock])[];
+  /** Formats of `getblock` that every endpoint refused, with the time of the refusal. */
+  readonly #refusedForms = new Map<string, number>();
 
-  const rpc = <T>(
+  constructor({ chain, quorum, pool, clock, scripts }: NodeContext) {
+    this.#chain = chain;
+    this.#quorum = quorum;
+    this.#pool = pool;
+    this.#clock = clock;
+    this.#scripts = scripts;
+    this.#network = networkOf(chain);
+    this.#forms = [
+      ['whole', (height, hash, call) => this.#whole(height, hash, call)],
+      this.#network.hasBitcoinBlocks
+        ? ['raw', (_, hash, call) => this.#raw(hash, call)]
+        : ['one by one', (height, hash, call) => this.#oneByOne(height, hash, call)],
+    ];
+  }
+
+  head(call: Call) {
+    return this.#rpc('getblockchaininfo', [], readChainInfo, call);
+  }
+
+  async hashAt(height: number, call: Call): Promise<Answered<string | null>> {
+    try {
+      return await this.#rpc(
+        'getblockhash',
+        [height],
+        (result) => asHash(result, 'result'),
+        call,
+        this.#quorum,
+      );
+    } catch (error) {
+      if (!(error instanceof RpcRefusal) || error.rpcCode !== OUT_OF_RANGE) throw error;
+      const [endpoint] = this.#pool.endpoints;
+      if (endpoint === undefined) throw error;
+      return { value: null, endpoint };
+    }
+  }
+
+  async block(height: number, hash: string, call: Call): Promise<Answered<BlockBody>> {
+    let refusal: RpcRefusal | null = null;
+    const fresh = this.#forms.filter(([name]) => !this.#isRefused(name));
+    for (const [name, ask] of fresh.length === 0 ? this.#forms : fresh)
+      try {
+        return await ask(height, hash, call);
+      } catch (error) {
+        if (!(error instanceof RpcRefusal) || !isOfForm(error)) throw error;
+        this.#refusedForms.set(name, this.#clock.monotonic());
+        refusal = error;
+      }
+    throw refusal ?? new AssayError('CHAIN_REFUSED', `No node of ${this.#chain} returns blocks.`);
+  }
+
+  async transaction(txid: string, call: Call): Promise<TransactionBody> {
+    const isRaw = this.#network.hasBitcoinTransactions;
+    const read = (result: Json): TransactionBody => {
+      if (isRaw) return readRawTransaction(this.#scripts, result, txid);
+      const body = readNodeTransaction(this.#chain, this.#scripts, result);
+      if (body.txid !== txid) throw badAnswer('txid', 'that of the request');
+      return body;
+    };
+    // Core accepts a number or a boolean; Zcash and Dogecoin accept only a number.
+    return (await this.#rpc('getrawtransaction', isRaw ? [txid] : [txid, 1], read, call)).value;
+  }
+
+  #rpc<T>(
     method: string,
     params: Json,
     read: RpcOptions<T>['read'],
     call: Call,
     agreeing = 1,
-  ): Promise<Answered<T>> =>
-    pool.askAgreeing(
+  ): Promise<Answered<T>> {
+    return this.#pool.askAgreeing(
       agreeing,
       rpcRequest({ method, params, version: '1.0', unwellCodes: UNWELL_CODES, read }),
       call,
     );
+  }
 
-  /** Formats of `getblock` that every endpoint refused, with the time of the refusal. */
-  const refusedForms = new Map<string, number>();
-  const isRefused = (form: string): boolean =>
-    clock.monotonic() - (refusedForms.get(form) ?? Number.NEGATIVE_INFINITY) < FORGET_LACK_MS;
+  #isRefused(form: string): boolean {
+    return (
+      this.#clock.monotonic() - (this.#refusedForms.get(form) ?? Number.NEGATIVE_INFINITY) < FORGET_LACK_MS
+    );
+  }
 
-  const whole: AskBlock = (height, hash, call) =>
-    rpc(
+  #whole(height: number, hash: string, call: Call): Promise<Answered<BlockBody>> {
+    return this.#rpc(
       'getblock',
-      [hash, network.blockVerbosity],
-      (result) => readBlock(chain, scripts, result, { height, hash }),
+      [hash, this.#network.blockVerbosity],
+      (result) => readBlock(this.#chain, this.#scripts, result, { height, hash }),
       call,
     );
-  const raw: AskBlock = (_, hash, call) =>
-    rpc('getblock', [hash, false], (result) => readRawBlock(scripts, result, hash), call);
-  const forms: readonly (readonly [name: string, ask: AskBlock])[] = [
-    ['whole', whole],
-    network.hasBitcoinBlocks ? ['raw', raw] : ['one by one', oneByOne],
-  ];
+  }
+
+  #raw(hash: string, call: Call): Promise<Answered<BlockBody>> {
+    return this.#rpc('getblock', [hash, false], (result) => readRawBlock(this.#scripts, result, hash), call);
+  }
 
   /**
    * For nodes that list only ids (Dogecoin Core before 1.14.6): requests each transaction separately, which requires a transaction
    * index.
    */
-  async function oneByOne(height: number, hash: string, call: Call): Promise<Answered<BlockBody>> {
-    const listed = await rpc(
+  async #oneByOne(height: number, hash: string, call: Call): Promise<Answered<BlockBody>> {
+    const listed = await this.#rpc(
       'getblock',
       [hash, true],
       (result) => {
@@ -182,7 +253,10 @@ export function createNode(
         const txids = asArray(fields.tx, 'block.tx', BLOCK_TRANSACTIONS_MAX).map((txid) =>
           asHash(txid, 'txid'),
         );
-        return { txids, block: readBlock(chain, scripts, { ...fields, tx: [] }, { height, hash }) };
+        return {
+          txids,
+          block: readBlock(this.#chain, this.#scripts, { ...fields, tx: [] }, { height, hash }),
+        };
       },
       call,
     );
@@ -191,115 +265,124 @@ export function createNode(
     for (let at = 0; at < txids.length; at += ASKED_AT_ONCE)
       transactions.push(
         ...(await Promise.all(
-          txids.slice(at, at + ASKED_AT_ONCE).map((txid) => questions.transaction(txid, call)),
+          txids.slice(at, at + ASKED_AT_ONCE).map((txid) => this.transaction(txid, call)),
         )),
       );
     return { endpoint: listed.endpoint, value: { ...block, transactions } };
   }
+}
 
-  const jsonRpc: NodeQuestions = {
-    head: (call) => rpc('getblockchaininfo', [], readChainInfo, call),
-    async hashAt(height, call) {
-      try {
-        return await rpc('getblockhash', [height], (result) => asHash(result, 'result'), call, quorum);
-      } catch (error) {
-        if (!(error instanceof RpcRefusal) || error.rpcCode !== OUT_OF_RANGE) throw error;
-        const [endpoint] = pool.endpoints;
-        if (endpoint === undefined) throw error;
-        return { value: null, endpoint };
-      }
-    },
-    async block(height, hash, call) {
-      let refusal: RpcRefusal | null = null;
-      const fresh = forms.filter(([name]) => !isRefused(name));
-      for (const [name, ask] of fresh.length === 0 ? forms : fresh)
-        try {
-          return await ask(height, hash, call);
-        } catch (error) {
-          if (!(error instanceof RpcRefusal) || !isOfForm(error)) throw error;
-          refusedForms.set(name, clock.monotonic());
-          refusal = error;
-        }
-      throw refusal ?? new AssayError('CHAIN_REFUSED', `No node of ${chain} gives out blocks.`);
-    },
-    async transaction(txid, call) {
-      const isRaw = network.hasBitcoinTransactions;
-      const read = (result: Json): TransactionBody => {
-        if (isRaw) return readRawTransaction(scripts, result, txid);
-        const body = readNodeTransaction(chain, scripts, result);
-        if (body.txid !== txid) throw badAnswer('txid', 'that of the question');
-        return body;
-      };
-      // Core accepts a number or a boolean; Zcash and Dogecoin accept only a number.
-      return (await rpc('getrawtransaction', isRaw ? [txid] : [txid, 1], read, call)).value;
-    },
-  };
+/** The requests to a node over the REST interface of Bitcoin Core. */
+class RestNode implements NodeQuestions {
+  readonly #chain: ChainId;
+  readonly #pool: EndpointPool;
+  readonly #scripts: ScriptReader;
 
-  // --- REST ---
+  constructor({ chain, pool, scripts }: NodeContext) {
+    this.#chain = chain;
+    this.#pool = pool;
+    this.#scripts = scripts;
+  }
 
-  const get = <T>(
+  head(call: Call) {
+    return this.#get('chaininfo.json', (answer) => readChainInfo(answer.json()), call);
+  }
+
+  hashAt(height: number, call: Call): Promise<Answered<string | null>> {
+    return this.#get(
+      `blockhashbyheight/${height}.json`,
+      (answer) =>
+        answer.status === 404 ? null : asHash(asObject(answer.json(), 'answer').blockhash, 'blockhash'),
+      call,
+      [404],
+    );
+  }
+
+  block(height: number, hash: string, call: Call): Promise<Answered<BlockBody>> {
+    return this.#get(
+      `block/${hash}.json`,
+      (answer) => readBlock(this.#chain, this.#scripts, answer.json(), { height, hash }),
+      call,
+    );
+  }
+
+  async transaction(txid: string, call: Call): Promise<TransactionBody> {
+    const { value: body } = await this.#get(
+      `tx/${txid}.json`,
+      (answer) => readNodeTransaction(this.#chain, this.#scripts, answer.json()),
+      call,
+    );
+    if (body.txid !== txid) throw badAnswer('txid', 'that of the request');
+    return body;
+  }
+
+  #get<T>(
     path: string,
     read: EndpointRequest<T>['read'],
     call: Call,
     statuses: readonly number[] = [],
-  ): Promise<Answered<T>> =>
-    pool.ask({ url: (spec) => endpointUrl(spec, `rest/${path}`), statuses, read }, call);
+  ): Promise<Answered<T>> {
+    return this.#pool.ask({ url: (spec) => endpointUrl(spec, `rest/${path}`), statuses, read }, call);
+  }
+}
 
-  const rest: NodeQuestions = {
-    head: (call) => get('chaininfo.json', (answer) => readChainInfo(answer.json()), call),
-    hashAt: (height, call) =>
-      get(
-        `blockhashbyheight/${height}.json`,
-        (answer) =>
-          answer.status === 404 ? null : asHash(asObject(answer.json(), 'answer').blockhash, 'blockhash'),
-        call,
-        [404],
-      ),
-    block: (height, hash, call) =>
-      get(`block/${hash}.json`, (answer) => readBlock(chain, scripts, answer.json(), { height, hash }), call),
-    async transaction(txid, call) {
-      const body = await get(
-        `tx/${txid}.json`,
-        (answer) => readNodeTransaction(chain, scripts, answer.json()),
-        call,
-      );
-      if (body.value.txid !== txid) throw badAnswer('txid', 'that of the question');
-      return body.value;
-    },
-  };
-
-  const questions = layout === 'rest' ? rest : jsonRpc;
-
-  // --- spent outputs ---
-
+/** Blocks of the nodes of a pool, with the spent outputs of their inputs. */
+class UtxoNode implements BlockSource {
+  readonly #chain: ChainId;
+  readonly #clock: Clock;
+  readonly #questions: NodeQuestions;
   /** Time when a node last reported that it has no transaction index; null if none did. */
-  let lackedIndexAt: number | null = null;
+  #lackedIndexAt: number | null = null;
 
-  async function spentTransaction(txid: string, call: Call): Promise<TransactionBody | null> {
-    const lacksIndex = lackedIndexAt !== null && clock.monotonic() - lackedIndexAt < FORGET_LACK_MS;
+  constructor(chain: ChainId, clock: Clock, questions: NodeQuestions) {
+    this.#chain = chain;
+    this.#clock = clock;
+    this.#questions = questions;
+  }
+
+  async head(call: Call): Promise<HeadAnswer> {
+    const { value, endpoint } = await this.#questions.head(call);
+    return { ...value, source: endpoint.source, completeness: 'COMPLETE', note: null };
+  }
+
+  async hashAt(height: number, call: Call): Promise<string | null> {
+    return (await this.#questions.hashAt(height, call)).value;
+  }
+
+  async block(height: number, call: Call): Promise<BlockAnswer> {
+    const deadline = startDeadline(call, this.#clock);
+    const { value: hash, endpoint } = await this.#questions.hashAt(height, call);
+    if (hash === null) return { ...NO_BLOCK, source: endpoint.source };
+    const { value: block, endpoint: sender } = await this.#questions.block(height, hash, deadline.rest());
+    return blockAnswer(this.#chain, height, await this.#withSpent(block, deadline.rest()), sender.source);
+  }
+
+  async #spentTransaction(txid: string, call: Call): Promise<TransactionBody | null> {
+    const lacksIndex =
+      this.#lackedIndexAt !== null && this.#clock.monotonic() - this.#lackedIndexAt < FORGET_LACK_MS;
     if (lacksIndex) return null;
     try {
-      return await questions.transaction(txid, call);
+      return await this.#questions.transaction(txid, call);
     } catch (error) {
       const isLeft =
         error instanceof AssayError && (error.code === 'CHAIN_REFUSED' || error.code === 'CHAIN_TIMEOUT');
       if (!isLeft || call.signal.aborted) throw error;
-      if (/txindex/i.test(error.message)) lackedIndexAt = clock.monotonic();
+      if (/txindex/i.test(error.message)) this.#lackedIndexAt = this.#clock.monotonic();
       return null;
     }
   }
 
   /** Fills in the addresses and values of inputs, from the block itself and then from the node. Values that no source has stay null. */
-  async function withSpent(block: BlockBody, call: Call): Promise<BlockBody> {
+  async #withSpent(block: BlockBody, call: Call): Promise<BlockBody> {
     const known = new Map(block.transactions.map((body) => [body.txid, body]));
     const wanted = new Set<string>();
     for (const { inputs } of block.transactions)
       for (const { txid, value } of inputs) if (value === null && !known.has(txid)) wanted.add(txid);
-    const deadline = startDeadline({ ...call, budgetMs: call.budgetMs * SPENT_SHARE }, clock);
+    const deadline = startDeadline({ ...call, budgetMs: call.budgetMs * SPENT_SHARE }, this.#clock);
     const asked = [...wanted].slice(0, SPENT_ASKED_PER_BLOCK);
     for (let at = 0; at < asked.length && deadline.leftMs() > 0; at += ASKED_AT_ONCE)
       for (const body of await Promise.all(
-        asked.slice(at, at + ASKED_AT_ONCE).map((txid) => spentTransaction(txid, deadline.rest())),
+        asked.slice(at, at + ASKED_AT_ONCE).map((txid) => this.#spentTransaction(txid, deadline.rest())),
       ))
         if (body !== null) known.set(body.txid, body);
     if (known.size === 0) return block;
@@ -315,19 +398,16 @@ export function createNode(
       })),
     };
   }
+}
 
-  return {
-    async head(call): Promise<HeadAnswer> {
-      const { value, endpoint } = await questions.head(call);
-      return { ...value, source: endpoint.source, completeness: 'COMPLETE', note: null };
-    },
-    hashAt: async (height, call) => (await questions.hashAt(height, call)).value,
-    async block(height, call) {
-      const deadline = startDeadline(call, clock);
-      const { value: hash, endpoint } = await questions.hashAt(height, call);
-      if (hash === null) return { ...NO_BLOCK, source: endpoint.source };
-      const { value: block, endpoint: sender } = await questions.block(height, hash, deadline.rest());
-      return blockAnswer(chain, height, await withSpent(block, deadline.rest()), sender.source);
-    },
-  };
+/** Creates a client for the nodes of a pool, over JSON-RPC or REST. */
+export function createNode(
+  options: { readonly chain: ChainId; readonly layout: Layout; readonly quorum: number },
+  pool: EndpointPool,
+  deps: { readonly clock: Clock },
+): BlockSource {
+  const { chain, quorum, layout } = options;
+  const context = { chain, quorum, pool, clock: deps.clock, scripts: new ScriptReader(chain) };
+  const questions = layout === 'rest' ? new RestNode(context) : new JsonRpcNode(context);
+  return new UtxoNode(chain, deps.clock, questions);
 }

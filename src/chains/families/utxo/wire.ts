@@ -202,7 +202,7 @@ function fromBytes<T>(what: string, read: () => T): T {
     return read();
   } catch (cause) {
     if (cause instanceof AssayError) throw cause;
-    throw new AssayError('CHAIN_BAD_ANSWER', `The answer is no ${what} in hex.`, { cause });
+    throw new AssayError('CHAIN_BAD_ANSWER', `Invalid response: must be ${what} in hex.`, { cause });
   }
 }
 
@@ -210,7 +210,7 @@ function fromBytes<T>(what: string, read: () => T): T {
 export function readRawTransaction(scripts: ScriptReader, hex: Json, txid: string): TransactionBody {
   const bytes = asBytes(hex, 'transaction');
   const body = fromBytes('transaction', () => bodyOf(scripts, RawTransaction.fromBuffer(bytes)));
-  if (body.txid !== txid) throw badAnswer('transaction', `the ${txid} that was asked for`);
+  if (body.txid !== txid) throw badAnswer('transaction', `the requested ${txid}`);
   return body;
 }
 
@@ -226,14 +226,14 @@ export function readRawBlock(scripts: ScriptReader, hex: Json, hash: string): Bl
   const bytes = asBytes(hex, 'block');
   return fromBytes('block', () => {
     const raw = RawBlock.fromBuffer(bytes);
-    if (raw.getId() !== hash) throw badAnswer('block', `the ${hash} that was asked for`);
+    if (raw.getId() !== hash) throw badAnswer('block', `the requested ${hash}`);
     const { transactions = [], merkleRoot, prevHash } = raw;
     if (
       merkleRoot === undefined ||
       prevHash === undefined ||
       !bytesOf(merkleRoot).equals(bytesOf(RawBlock.calculateMerkleRoot(transactions)))
     )
-      throw badAnswer('block', 'whole: its transactions do not make its Merkle root');
+      throw badAnswer('block', 'complete, with the transactions of its Merkle root');
     return {
       hash,
       parentHash: shown(prevHash),

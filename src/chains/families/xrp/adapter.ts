@@ -66,7 +66,7 @@ function request<T>(
     statuses: [400, 403, 503],
     read(answer, { source }) {
       if (answer.status !== 200)
-        throw new AssayError('CHAIN_UNREACHABLE', `${source} answered the status ${answer.status}.`);
+        throw new AssayError('CHAIN_UNREACHABLE', `${source}: unexpected status ${answer.status}.`);
       const result = asObject(asObject(answer.json(), 'message').result, 'result');
       if (result.error === undefined) return read(result);
       const error = asText(result.error, 'error', 100);
@@ -272,7 +272,7 @@ function createReader(pool: EndpointPool) {
         { ledger_index: height, transactions: whole, expand: whole },
         (result) => {
           const ledger = readLedger(result);
-          if (ledger.height !== height) throw badAnswer('ledger_index', `the ${height} that was asked for`);
+          if (ledger.height !== height) throw badAnswer('ledger_index', `the requested ${height}`);
           return result.validated === false ? null : ledger;
         },
         { lgrNotFound: null },

@@ -10,69 +10,10 @@ import {
   parseEndpoint,
   publicEndpoints,
 } from '../endpoints/endpoints.ts';
-import { CHAINS, type ChainFamily, type ChainId, chainOf } from '../registry.ts';
-import type { AdapterDeps, ChainAdapter, OpenAdapter } from './port.ts';
-
-interface Family {
-  readonly load: () => Promise<OpenAdapter>;
-  /** Default layout of an endpoint without a `layout+` prefix in its URL. */
-  readonly layout: Readonly<Record<EndpointRole, string>>;
-}
-
-const FAMILIES: Readonly<Record<ChainFamily, Family>> = {
-  evm: {
-    load: async () => (await import('./evm/adapter.ts')).openAdapter,
-    layout: { rpc: 'json-rpc', history: 'blockscout' },
-  },
-  utxo: {
-    load: async () => (await import('./utxo/adapter.ts')).openAdapter,
-    layout: { rpc: 'json-rpc', history: 'esplora' },
-  },
-  solana: {
-    load: async () => (await import('./solana/adapter.ts')).openAdapter,
-    layout: { rpc: 'json-rpc', history: 'json-rpc' },
-  },
-  tron: {
-    load: async () => (await import('./tron/adapter.ts')).openAdapter,
-    layout: { rpc: 'trongrid', history: 'trongrid' },
-  },
-  xrpl: {
-    load: async () => (await import('./xrp/adapter.ts')).openAdapter,
-    layout: { rpc: 'rippled', history: 'rippled' },
-  },
-  stellar: {
-    load: async () => (await import('./stellar/adapter.ts')).openAdapter,
-    layout: { rpc: 'horizon', history: 'horizon' },
-  },
-  cardano: {
-    load: async () => (await import('./cardano/adapter.ts')).openAdapter,
-    layout: { rpc: 'koios', history: 'koios' },
-  },
-  polkadot: {
-    load: async () => (await import('./polkadot/adapter.ts')).openAdapter,
-    layout: { rpc: 'substrate', history: 'subscan' },
-  },
-  ton: {
-    load: async () => (await import('./ton/adapter.ts')).openAdapter,
-    layout: { rpc: 'toncenter', history: 'toncenter' },
-  },
-  cosmos: {
-    load: async () => (await import('./cosmos/adapter.ts')).openAdapter,
-    layout: { rpc: 'tendermint', history: 'lcd' },
-  },
-  algorand: {
-    load: async () => (await import('./algorand/adapter.ts')).openAdapter,
-    layout: { rpc: 'algod', history: 'indexer' },
-  },
-  tezos: {
-    load: async () => (await import('./tezos/adapter.ts')).openAdapter,
-    layout: { rpc: 'tzkt', history: 'tzkt' },
-  },
-  monero: {
-    load: async () => (await import('./monero/adapter.ts')).openAdapter,
-    layout: { rpc: 'monerod', history: 'monerod' },
-  },
-};
+import type { ChainId } from '../registry.ts';
+import { acceptedLayouts, type Family } from './descriptor.ts';
+import { FAMILIES } from './index.ts';
+import type { AdapterDeps, ChainAdapter } from './port.ts';
 
 export interface ChainAdaptersOptions {
   /** By chain, the values of ASSAY_RPC_<CHAIN> and ASSAY_HISTORY_<CHAIN>: comma-separated URLs. */
@@ -106,9 +47,17 @@ const VARIABLE_PREFIX: Readonly<Record<EndpointRole, string>> = {
 /**
  * Creates the registry. Opens no connection and imports no adapter.
  *
- * @throws INVALID_CONFIG with the name of the variable that has an invalid chain or URL
+ * @throws INVALID_CONFIG with the name of the variable that has an invalid chain, URL or layout
  */
-export function createChainAdapters(options: ChainAdaptersOptions, deps: AdapterDeps): ChainAdapters {
+export function createChainAdapters(
+  options: ChainAdaptersOptions,
+  deps: AdapterDeps,
+  families: readonly Family[] = FAMILIES,
+): ChainAdapters {
+  const familyOf = new Map<string, Family>(
+    families.flatMap((each) => each.chains.map(({ id }): [string, Family] => [id, each])),
+  );
+  const ids = [...familyOf.keys()] as ChainId[];
   const named = {
     rpc: new Map<ChainId, readonly EndpointSpec[]>(),
     history: new Map<ChainId, readonly EndpointSpec[]>(),
@@ -117,18 +66,17 @@ export function createChainAdapters(options: ChainAdaptersOptions, deps: Adapter
   for (const role of ROLES) {
     for (const [id, text] of Object.entries(options.endpoints[role])) {
       const field = `${VARIABLE_PREFIX[role]}${id}`;
-      const chain = CHAINS.find((row) => row.id === id);
-      if (chain === undefined)
+      const chainFamily = familyOf.get(id);
+      if (chainFamily === undefined)
         throw new AssayError(
           'INVALID_CONFIG',
-          `${field}: '${id.slice(0, 32)}' is not a chain. Chains: ${CHAINS.map((row) => row.id).join(', ')}.`,
+          `${field}: chain must be one of ${ids.join(', ')} (got "${id.slice(0, 32)}").`,
           { field },
         );
-      const defaultLayout = FAMILIES[chain.family].layout[role];
       const texts = text.split(',').filter((part) => part.trim() !== '');
       named[role].set(
-        chain.id,
-        texts.map((part) => parseEndpoint(part, { field, defaultLayout, own: true })),
+        id as ChainId,
+        texts.map((part) => parseChainEndpoint(part, chainFamily, role, field)),
       );
     }
   }
@@ -144,7 +92,7 @@ export function createChainAdapters(options: ChainAdaptersOptions, deps: Adapter
   let isClosed = false;
 
   async function openChain(chain: ChainId): Promise<ChainAdapter> {
-    const openAdapter = await FAMILIES[chainOf(chain).family].load();
+    const { openAdapter } = await (familyOf.get(chain) as Family).adapter();
     const adapter = openAdapter(
       {
         chain,
@@ -171,11 +119,23 @@ export function createChainAdapters(options: ChainAdaptersOptions, deps: Adapter
       return adapter;
     },
     isConfigured,
-    configured: CHAINS.map(({ id }) => id).filter((id) => isConfigured(id)),
+    configured: ids.filter((id) => isConfigured(id)),
     open: () => opened,
     async close() {
       isClosed = true;
       await Promise.all(opened.map((adapter) => adapter.close()));
     },
   };
+}
+
+/** Parses an endpoint of the operator, and checks that chains of the family have its layout. */
+function parseChainEndpoint(text: string, of: Family, role: EndpointRole, field: string): EndpointSpec {
+  const spec = parseEndpoint(text, { field, defaultLayout: of.layouts[role][0], own: true });
+  const accepted = acceptedLayouts(of, role);
+  if (accepted.includes(spec.layout)) return spec;
+  throw new AssayError(
+    'INVALID_CONFIG',
+    `${field}: layout must be one of ${accepted.join(', ')} (got "${spec.layout.slice(0, 32)}").`,
+    { field },
+  );
 }
