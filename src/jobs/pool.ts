@@ -1,10 +1,10 @@
 /** The worker pool: bounded, first in, first out, errors as data. No other module imports Piscina. */
 import { Piscina } from 'piscina';
+import { createBorrower, createLendingMemory, type Lendable } from '../base/buffer-pool.ts';
 import { AssayError, type ErrorData, errorFromData, messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
 import { workerUrl } from '../base/paths.ts';
-import { createBorrower, createLendingMemory, type Lendable } from './lending.ts';
 import type { TaskName, Tasks, WorkerSettings } from './tasks.ts';
 
 export interface PoolOptions extends Omit<WorkerSettings, 'snapshotEpoch' | 'lendingMemory'> {
@@ -41,7 +41,7 @@ const RENEWAL_MS_MAX = 10_000;
 
 export interface WorkerPool {
   /**
-   * Runs a task. Bytes are copied to the thread; the `json` of a result is returned in a pooled slot (lending.ts). A task cannot be
+   * Runs a task. Bytes are copied to the thread; the `json` of a result is returned in a pooled slot (base/buffer-pool.ts). A task cannot be
    * aborted: Piscina would terminate its thread, and with it all other tasks of the thread.
    *
    * @throws the AssayError of the task; OVERLOADED with `retryAfterSeconds`, at once, if the queue is full; INTERNAL

@@ -56,7 +56,7 @@ export interface WorkerSettings {
   readonly niceness?: number;
   /** One int32, incremented by the main thread when a new snapshot is in force. */
   readonly snapshotEpoch: SharedArrayBuffer;
-  /** Buffer pool for results (lending.ts). */
+  /** Buffer pool for results (base/buffer-pool.ts). */
   readonly lendingMemory: SharedArrayBuffer;
 }
 

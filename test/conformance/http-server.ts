@@ -1,4 +1,4 @@
-/** The behaviour that every HTTP server behind src/http/server.ts shares, whatever its implementation. */
+/** The behaviour that every HTTP server behind src/http/server/port.ts shares, whatever its implementation. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { request as tlsRequest } from 'node:https';
@@ -8,7 +8,6 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { AssayError } from '../../src/base/errors.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { projectRoot } from '../../src/base/paths.ts';
-import { createRouter } from '../../src/http/router.ts';
 import type {
   BodyReceiver,
   ByteSource,
@@ -17,7 +16,8 @@ import type {
   Handler,
   HttpServer,
   UploadPace,
-} from '../../src/http/server.ts';
+} from '../../src/http/server/port.ts';
+import { createRouter } from '../../src/http/server/router.ts';
 import { RawClient } from '../http/raw-client.ts';
 
 const TYPE = 'Content-Type: text/plain';

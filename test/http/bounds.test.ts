@@ -7,12 +7,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { AssayError, ERRORS, type ErrorCode } from '../../src/base/errors.ts';
 import { LIMITS } from '../../src/base/limits.ts';
 import { type Logger, silentLogger } from '../../src/base/log.ts';
-import { createBodyIntake } from '../../src/http/body-intake.ts';
-import { Call, callerOf } from '../../src/http/call.ts';
-import { referenceOf } from '../../src/http/charging.ts';
 import { docsPage } from '../../src/http/docs-page.ts';
-import { renderError } from '../../src/http/errors.ts';
-import { openFileParts } from '../../src/http/file-parts.ts';
 import { createKeyWork, listKeysWork, revokeKeyWork, toggleKeyWork } from '../../src/http/handlers/keys.ts';
 import { labelsWork, screenBulkWork } from '../../src/http/handlers/labels.ts';
 import {
@@ -25,9 +20,17 @@ import { stripeWork } from '../../src/http/handlers/payments.ts';
 import { exchangeStatusWork } from '../../src/http/handlers/registers.ts';
 import { readyWork } from '../../src/http/handlers/service.ts';
 import { traceWork } from '../../src/http/handlers/trace.ts';
-import { compileBodyCheck, outlineBody, parseJson, unknownFields } from '../../src/http/json-body.ts';
-import type { Page, Work } from '../../src/http/pipeline.ts';
-import { createClientOrigin } from '../../src/http/proxies.ts';
+import { Call, callerOf } from '../../src/http/pipeline/call.ts';
+import { referenceOf } from '../../src/http/pipeline/charging.ts';
+import { renderError } from '../../src/http/pipeline/errors.ts';
+import {
+  compileBodyCheck,
+  outlineBody,
+  parseJson,
+  unknownFields,
+} from '../../src/http/pipeline/json-body.ts';
+import type { Page, Work } from '../../src/http/pipeline/pipeline.ts';
+import { createVisits, sessionCookie } from '../../src/http/pipeline/principal.ts';
 import {
   decodeParameter,
   oneOf,
@@ -35,13 +38,15 @@ import {
   queryValue,
   requiredQueryValue,
   wholeNumber,
-} from '../../src/http/query.ts';
-import { mayAnswerRange, rangeOf } from '../../src/http/ranges.ts';
-import { createRequestIds } from '../../src/http/request-id.ts';
-import { createRouter } from '../../src/http/router.ts';
-import type { Exchange } from '../../src/http/server.ts';
-import { receiveUpload, type Upload } from '../../src/http/uploads.ts';
-import { createVisits, sessionCookie } from '../../src/http/visit.ts';
+} from '../../src/http/pipeline/query.ts';
+import { createRequestIds } from '../../src/http/pipeline/request-id.ts';
+import { createClientOrigin } from '../../src/http/server/client-origin.ts';
+import { openFileParts } from '../../src/http/server/file-parts.ts';
+import { createBodyIntake } from '../../src/http/server/intake.ts';
+import type { Exchange } from '../../src/http/server/port.ts';
+import { mayAnswerRange, rangeOf } from '../../src/http/server/ranges.ts';
+import { createRouter } from '../../src/http/server/router.ts';
+import { receiveUpload, type Upload } from '../../src/http/server/uploads.ts';
 import { tempFolder } from '../accounts/temp-folder.ts';
 
 const bytes = (text: string): Uint8Array => Buffer.from(text);
@@ -932,17 +937,17 @@ describe('the operations', () => {
 
 describe('the choice of a server', () => {
   afterEach(() => {
-    vi.doUnmock('../../src/http/uws-server.ts');
+    vi.doUnmock('../../src/http/server/uws.ts');
     vi.resetModules();
   });
 
   it('says that a binding does not load: a fault where it was named, a warning where any will do', async () => {
     vi.resetModules();
-    vi.doMock('../../src/http/uws-server.ts', () => {
+    vi.doMock('../../src/http/server/uws.ts', () => {
       throw new Error('no binding for this machine');
     });
-    const { chooseServer } = await import('../../src/http/choose-server.ts');
-    const { createNodeServer } = await import('../../src/http/node-server.ts');
+    const { chooseServer } = await import('../../src/http/server/choose.ts');
+    const { createNodeServer } = await import('../../src/http/server/node.ts');
     const said: string[] = [];
     const log = { ...silentLogger, warn: (_fields: object, text: string) => void said.push(text) } as Logger;
     await expect(chooseServer('uws', log)).rejects.toMatchObject({ code: 'LISTEN_FAILED' });

@@ -1,11 +1,11 @@
 /** The small parts of the front end, each alone. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { outlineBody, parseJson } from '../../src/http/json-body.ts';
-import { createClientOrigin } from '../../src/http/proxies.ts';
-import { decodeParameter, queryValue } from '../../src/http/query.ts';
-import { createRouter } from '../../src/http/router.ts';
-import type { Exchange } from '../../src/http/server.ts';
+import { outlineBody, parseJson } from '../../src/http/pipeline/json-body.ts';
+import { decodeParameter, queryValue } from '../../src/http/pipeline/query.ts';
+import { createClientOrigin } from '../../src/http/server/client-origin.ts';
+import type { Exchange } from '../../src/http/server/port.ts';
+import { createRouter } from '../../src/http/server/router.ts';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 

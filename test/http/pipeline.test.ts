@@ -3,11 +3,11 @@ import type { Admission, Asked } from '../../src/accounts/gate.ts';
 import { AssayError, ERRORS } from '../../src/base/errors.ts';
 import { LIMITS } from '../../src/base/limits.ts';
 import type { Logger } from '../../src/base/log.ts';
-import { createHttpMetrics } from '../../src/http/metrics.ts';
-import { createPipeline, type Work } from '../../src/http/pipeline.ts';
+import { createHttpMetrics } from '../../src/http/pipeline/metrics.ts';
+import { createPipeline, type Work } from '../../src/http/pipeline/pipeline.ts';
 import type { CallerAccess } from '../../src/http/ports.ts';
 import { ROUTES, type Route } from '../../src/http/routes.ts';
-import type { ByteSource, Exchange } from '../../src/http/server.ts';
+import type { ByteSource, Exchange } from '../../src/http/server/port.ts';
 import { RawClient } from './raw-client.ts';
 import { EXCHANGE, openWorld, SANCTIONED, UNKNOWN, type World } from './world.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AssayError } from '../../src/base/errors.ts';
-import { receiveUpload, type Upload } from '../../src/http/uploads.ts';
+import { receiveUpload, type Upload } from '../../src/http/server/uploads.ts';
 
 /** A receiver over an upload that the test opens, and a log of its calls. */
 function receiving() {

@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createBorrower, createLender, createLendingMemory, lendJson } from '../../src/base/buffer-pool.ts';
 import { AssayError } from '../../src/base/errors.ts';
 import { LIMITS } from '../../src/base/limits.ts';
 import { type Logger, silentLogger } from '../../src/base/log.ts';
@@ -21,7 +22,6 @@ import { openInput } from '../../src/jobs/bulk/receiving.ts';
 import { createScheduler } from '../../src/jobs/bulk/scheduler.ts';
 import type { ChunkDone, ChunkRunner, ChunkTask } from '../../src/jobs/chunks.ts';
 import { fromOthers, nameOfFolder, requireJobsFolder, towardsOthers } from '../../src/jobs/jobs-folder.ts';
-import { createBorrower, createLender, createLendingMemory, lendJson } from '../../src/jobs/lending.ts';
 import {
   type PlacedNode,
   placedUseCases,

@@ -1,10 +1,10 @@
 /** Account operations: registration, sessions, passwords. */
 import type { BegunSession } from '../../accounts/people.ts';
 import { AssayError } from '../../base/errors.ts';
-import type { Call } from '../call.ts';
-import type { Work } from '../pipeline.ts';
+import type { Call } from '../pipeline/call.ts';
+import type { Work } from '../pipeline/pipeline.ts';
+import { sessionCookie, type Visit } from '../pipeline/principal.ts';
 import type { HttpDeps } from '../ports.ts';
-import { sessionCookie, type Visit } from '../visit.ts';
 
 type Deps = Pick<HttpDeps, 'access'>;
 

@@ -3,9 +3,9 @@ import { auditKeys } from '../../accounts/audit.ts';
 import { type KeyRecord, type KeyStore, PERMISSIONS, type Permission } from '../../accounts/keys.ts';
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
-import type { Work } from '../pipeline.ts';
+import type { Work } from '../pipeline/pipeline.ts';
+import type { Visit } from '../pipeline/principal.ts';
 import type { HttpDeps } from '../ports.ts';
-import type { Visit } from '../visit.ts';
 import { accountOf, visitOf } from './auth.ts';
 
 type Deps = Pick<HttpDeps, 'access'>;

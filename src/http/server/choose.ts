@@ -1,7 +1,7 @@
 /** Chooses between the two HTTP servers once, at the start. */
-import { AssayError, messageOf } from '../base/errors.ts';
-import type { Logger } from '../base/log.ts';
-import type { CreateServer } from './server.ts';
+import { AssayError, messageOf } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
+import type { CreateServer } from './port.ts';
 
 /**
  * Returns the HTTP server implementation. `auto` is uWebSockets.js; if its binding does not load, it is node:http, with a warning.
@@ -11,7 +11,7 @@ import type { CreateServer } from './server.ts';
 export async function chooseServer(backend: 'auto' | 'uws' | 'node', log: Logger): Promise<CreateServer> {
   if (backend !== 'node') {
     try {
-      const { createUwsServer } = await import('./uws-server.ts');
+      const { createUwsServer } = await import('./uws.ts');
       return createUwsServer;
     } catch (cause) {
       const reason = messageOf(cause).split('\n')[0];
@@ -24,6 +24,6 @@ export async function chooseServer(backend: 'auto' | 'uws' | 'node', log: Logger
       );
     }
   }
-  const { createNodeServer } = await import('./node-server.ts');
+  const { createNodeServer } = await import('./node.ts');
   return createNodeServer;
 }

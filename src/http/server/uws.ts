@@ -8,9 +8,9 @@ import uws, {
   type WebSocket,
 } from 'uWebSockets.js';
 import { createServer as createTcpServer } from 'node:net';
-import { AssayError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
-import { type BodyIntake, createBodyIntake, UPLOAD_PACE } from './body-intake.ts';
+import { AssayError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { type BodyIntake, createBodyIntake, UPLOAD_PACE } from './intake.ts';
 import {
   type BodyReceiver,
   type ByteSource,
@@ -28,7 +28,7 @@ import {
   type UploadPace,
   WS_REASON_BYTES_MAX,
   WS_TRY_AGAIN_LATER,
-} from './server.ts';
+} from './port.ts';
 
 /** Members of the library that its types lack. */
 interface Untyped {

@@ -3,26 +3,26 @@
  * request throws. One place turns the error into a response and returns the quota taken by the request, so no error is ever
  * charged.
  */
-import { clientUnit } from '../accounts/attempts.ts';
-import type { Admission, Asked } from '../accounts/gate.ts';
-import type { KeyRecord } from '../accounts/keys.ts';
-import { type RateDecision, rateLimited } from '../accounts/rate-limit.ts';
-import type { Awaitable } from '../base/awaitable.ts';
-import { AssayError, messageOf } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
-import { asStorageFull } from '../state/storage.ts';
+import { clientUnit } from '../../accounts/attempts.ts';
+import type { Admission, Asked } from '../../accounts/gate.ts';
+import type { KeyRecord } from '../../accounts/keys.ts';
+import { type RateDecision, rateLimited } from '../../accounts/rate-limit.ts';
+import type { Awaitable } from '../../base/awaitable.ts';
+import { AssayError, messageOf } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { asStorageFull } from '../../state/storage.ts';
+import type { HttpDeps } from '../ports.ts';
+import { permissionsOf, type Route } from '../routes.ts';
+import type { ClientOrigin } from '../server/client-origin.ts';
+import type { BodyReceiver, ByteSource, EventStream, Exchange, Handler } from '../server/port.ts';
+import { receiveUpload, type Upload } from '../server/uploads.ts';
 import { Call } from './call.ts';
 import { type ChargedWork, createCharging } from './charging.ts';
 import { renderError } from './errors.ts';
 import { type BodyOutline, compileBodyCheck, outlineBody, parseJson, unknownFields } from './json-body.ts';
 import { CLIENT_GONE, type HttpMetrics } from './metrics.ts';
-import type { HttpDeps } from './ports.ts';
-import type { ClientOrigin } from './proxies.ts';
+import { createVisits } from './principal.ts';
 import { queryNames } from './query.ts';
-import { permissionsOf, type Route } from './routes.ts';
-import type { BodyReceiver, ByteSource, EventStream, Exchange, Handler } from './server.ts';
-import { receiveUpload, type Upload } from './uploads.ts';
-import { createVisits } from './visit.ts';
 
 /** Async response data: owned bytes, or a pooled buffer that is released after it has been copied. */
 export type LateData = Uint8Array | { readonly json: Uint8Array; readonly release?: () => void };

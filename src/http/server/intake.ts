@@ -2,8 +2,8 @@
  * Passes a request body from the socket to its receiver one piece at a time, and pauses the socket meanwhile. Both HTTP servers
  * share this code; each provides its own `IntakeSocket`.
  */
-import { LIMITS } from '../base/limits.ts';
-import type { BodyReceiver, UploadPace } from './server.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { BodyReceiver, UploadPace } from './port.ts';
 
 /** Operations of an intake on the connection that carries its body. */
 export interface IntakeSocket {

@@ -1,12 +1,12 @@
 /** State of one request in the pipeline, including the units and credits that are returned if it fails. */
-import type { KeyRecord } from '../accounts/keys.ts';
-import type { AnswerSlot } from '../accounts/ledger.ts';
-import type { QuotaMeterName, RateClass } from '../accounts/plans.ts';
-import type { QuotaDecision } from '../accounts/quota.ts';
-import type { RateDecision } from '../accounts/rate-limit.ts';
-import { AssayError } from '../base/errors.ts';
-import type { Exchange } from './server.ts';
-import type { Visit } from './visit.ts';
+import type { KeyRecord } from '../../accounts/keys.ts';
+import type { AnswerSlot } from '../../accounts/ledger.ts';
+import type { QuotaMeterName, RateClass } from '../../accounts/plans.ts';
+import type { QuotaDecision } from '../../accounts/quota.ts';
+import type { RateDecision } from '../../accounts/rate-limit.ts';
+import { AssayError } from '../../base/errors.ts';
+import type { Exchange } from '../server/port.ts';
+import type { Visit } from './principal.ts';
 
 /** One request in the pipeline. */
 export class Call {

@@ -1,9 +1,9 @@
 /** Sends ranges of several files as one response: opens one file after the other and reads into one buffer. */
 import { type FileHandle, open } from 'node:fs/promises';
-import { AssayError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
-import type { FilePart } from '../jobs/bulk-jobs.ts';
-import type { ByteSource } from './server.ts';
+import { AssayError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { FilePart } from '../../jobs/bulk-jobs.ts';
+import type { ByteSource } from './port.ts';
 
 /**
  * Opens the file ranges as one byte source. The first file is opened before the promise resolves, so a missing file causes an error

@@ -1,6 +1,6 @@
 /** Query parameters and percent-encoded path segments, decoded and limited in length. */
-import { AssayError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
+import { AssayError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
 
 /**
  * Decodes one path segment or query value.

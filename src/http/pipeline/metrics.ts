@@ -3,8 +3,8 @@
  * measurable cost to a request.
  */
 import { type MetricValue, Gauge as PromGauge, Registry } from 'prom-client';
-import { processMemory } from '../base/process-memory.ts';
-import type { Gauge } from './ports.ts';
+import { processMemory } from '../../base/process-memory.ts';
+import type { Gauge } from '../ports.ts';
 
 /** Upper bounds in seconds: label look-ups take microseconds, a screening milliseconds, a full queue a second. */
 const BUCKETS_SECONDS = [0.00005, 0.0001, 0.00025, 0.001, 0.0025, 0.01, 0.05, 0.25, 1, 5] as const;

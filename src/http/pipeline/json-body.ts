@@ -4,8 +4,8 @@
 import { isUtf8 } from 'node:buffer';
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { AssayError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
+import { AssayError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
 
 /** Result of one pass over the bytes of a body, before it is parsed. */
 export interface BodyOutline {

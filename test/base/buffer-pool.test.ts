@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
-import { LIMITS } from '../../src/base/limits.ts';
 import {
   createBorrower,
   createLender,
   createLendingMemory,
   type LendableJson,
   lendJson,
-} from '../../src/jobs/lending.ts';
+} from '../../src/base/buffer-pool.ts';
+import { LIMITS } from '../../src/base/limits.ts';
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 const textOf = (result: unknown): string => Buffer.from((result as LendableJson).json).toString();

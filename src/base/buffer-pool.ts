@@ -3,7 +3,7 @@
  * been sent. Copying a result in a message would cost the worker a serialisation and the main thread a buffer; at tens of kilobytes
  * per request, these would keep the garbage collector busy.
  */
-import { LIMITS } from '../base/limits.ts';
+import { LIMITS } from './limits.ts';
 
 /** States of the slots, followed by the slots. */
 const STATES_BYTES = LIMITS.poolSlots * 4;

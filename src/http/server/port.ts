@@ -2,9 +2,9 @@
  * The interface between the application and an HTTP server. It has two implementations, uWebSockets.js and node:http, which pass
  * the same conformance suite.
  */
-import type { Awaitable } from '../base/awaitable.ts';
-import { AssayError, messageOf } from '../base/errors.ts';
-import type { Logger } from '../base/log.ts';
+import type { Awaitable } from '../../base/awaitable.ts';
+import { AssayError, messageOf } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
 import type { Router } from './router.ts';
 
 /**

@@ -1,7 +1,7 @@
 /** Error responses: `{error}`, or RFC 9457 problem details for a client that accepts `application/problem+json`. */
-import { AssayError } from '../base/errors.ts';
-import { redactKeys } from '../base/log.ts';
-import { REASONS } from './server.ts';
+import { AssayError } from '../../base/errors.ts';
+import { redactKeys } from '../../base/log.ts';
+import { REASONS } from '../server/port.ts';
 
 export interface ErrorAnswer {
   readonly status: number;

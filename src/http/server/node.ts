@@ -5,9 +5,9 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { AssayError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
-import { type BodyIntake, createBodyIntake, UPLOAD_PACE } from './body-intake.ts';
+import { AssayError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { type BodyIntake, createBodyIntake, UPLOAD_PACE } from './intake.ts';
 import {
   type BodyReceiver,
   type ByteSource,
@@ -24,7 +24,7 @@ import {
   type UploadPace,
   WS_REASON_BYTES_MAX,
   WS_TRY_AGAIN_LATER,
-} from './server.ts';
+} from './port.ts';
 
 /** Milliseconds for a body of the maximum size at 16 KB/s, the slowest rate that uWebSockets.js accepts. */
 const SLOWEST_BODY_MS = (LIMITS.bodyBytesMax / (16 * 1024)) * 1000;

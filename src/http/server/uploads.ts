@@ -1,8 +1,8 @@
 /** Streams a request body to an `Upload` piece by piece, from its first byte to the response or to a complete abort. */
-import type { Awaitable } from '../base/awaitable.ts';
-import { AssayError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
-import type { BodyReceiver } from './server.ts';
+import type { Awaitable } from '../../base/awaitable.ts';
+import { AssayError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { BodyReceiver } from './port.ts';
 
 /** Receiver of a body. If `write` fails or the client stops sending, `abort` is called; after `end`, no method is called. */
 export interface Upload {

@@ -2,19 +2,19 @@
  * Charged operations of the pipeline: gate → work → commit. The response is created inside the commit, so it is never sent before
  * its charge is on disk. If any step fails before the commit, nothing is charged.
  */
-import type { Admission, Asked } from '../accounts/gate.ts';
+import type { Admission, Asked } from '../../accounts/gate.ts';
 import {
   answerSlot,
   createIdempotency,
   hashBody,
   type IdempotentAnswer,
   replayed,
-} from '../accounts/idempotency.ts';
-import type { Charge } from '../accounts/ledger.ts';
-import { AssayError, messageOf } from '../base/errors.ts';
+} from '../../accounts/idempotency.ts';
+import type { Charge } from '../../accounts/ledger.ts';
+import { AssayError, messageOf } from '../../base/errors.ts';
+import type { HttpDeps } from '../ports.ts';
+import type { Route } from '../routes.ts';
 import type { Call } from './call.ts';
-import type { HttpDeps } from './ports.ts';
-import type { Route } from './routes.ts';
 
 /** Work of an operation that costs credits. */
 export interface ChargedWork {

@@ -2,15 +2,15 @@
  * Authentication of the account operations: some are open to anyone, some need a session, some a session or an API key. A browser
  * attaches the session cookie to the requests of any page, so a change with a session is accepted only from a page of this host.
  */
-import type { Actor } from '../accounts/audit.ts';
-import type { KeyRecord } from '../accounts/keys.ts';
-import type { People, Session } from '../accounts/people.ts';
-import { AssayError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
-import type { ClientOrigin } from './proxies.ts';
+import type { Actor } from '../../accounts/audit.ts';
+import type { KeyRecord } from '../../accounts/keys.ts';
+import type { People, Session } from '../../accounts/people.ts';
+import { AssayError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { Visitor } from '../routes.ts';
+import type { ClientOrigin } from '../server/client-origin.ts';
+import type { Exchange } from '../server/port.ts';
 import { decodeParameter } from './query.ts';
-import type { Visitor } from './routes.ts';
-import type { Exchange } from './server.ts';
 
 /** The client of such an operation. It is created while the request headers can be read. */
 export interface Visit {
