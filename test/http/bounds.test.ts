@@ -29,8 +29,7 @@ import {
   parseJson,
   unknownFields,
 } from '../../src/http/pipeline/json-body.ts';
-import type { Page, Work } from '../../src/http/pipeline/pipeline.ts';
-import { createVisits, sessionCookie } from '../../src/http/pipeline/principal.ts';
+import { createPrincipalAuthenticator, sessionCookie } from '../../src/http/pipeline/principal.ts';
 import {
   decodeParameter,
   oneOf,
@@ -40,6 +39,7 @@ import {
   wholeNumber,
 } from '../../src/http/pipeline/query.ts';
 import { createRequestIds } from '../../src/http/pipeline/request-id.ts';
+import type { Page, Work } from '../../src/http/pipeline/work.ts';
 import { createClientOrigin } from '../../src/http/server/client-origin.ts';
 import { openFileParts } from '../../src/http/server/file-parts.ts';
 import { createBodyIntake } from '../../src/http/server/intake.ts';
@@ -76,7 +76,7 @@ describe('an error', () => {
       lines: '\r\nX-Error-Code: INTERNAL',
       body: '{"error":"Internal server error."}',
     });
-    expect(() => callerOf(new Call({} as Exchange, 'r', 0))).toThrow('without one');
+    expect(() => callerOf(new Call({} as Exchange, 'r', 0))).toThrow('requires an API key');
   });
 });
 
@@ -174,7 +174,7 @@ describe('the client', () => {
   });
 
   const session = { account: { id: 'acc_1' } };
-  const visits = createVisits({
+  const visits = createPrincipalAuthenticator({
     people: () => ({ session: (token: string) => (token === 'good' ? session : null) }) as never,
     origin,
     publicHost: 'Public.example',
@@ -591,7 +591,13 @@ describe('the operations', () => {
     } as unknown as Exchange;
     const call = new Call(exchange, 'id', 0);
     call.caller = { id: 'key_1', accountId: 'acc_1' } as never;
-    call.visit = { accountId: 'acc_1', key: null, params, actor: { from: '127.0.0.1' }, ...visit } as never;
+    call.principal = {
+      accountId: 'acc_1',
+      key: null,
+      params,
+      actor: { from: '127.0.0.1' },
+      ...visit,
+    } as never;
     return call;
   };
   const answerOf = (work: Work, call: Call, body: unknown = null): Promise<unknown> => {

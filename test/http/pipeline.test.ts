@@ -4,7 +4,8 @@ import { AssayError, ERRORS } from '../../src/base/errors.ts';
 import { LIMITS } from '../../src/base/limits.ts';
 import type { Logger } from '../../src/base/log.ts';
 import { createHttpMetrics } from '../../src/http/pipeline/metrics.ts';
-import { createPipeline, type Work } from '../../src/http/pipeline/pipeline.ts';
+import { createPipeline } from '../../src/http/pipeline/pipeline.ts';
+import type { Work } from '../../src/http/pipeline/work.ts';
 import type { CallerAccess } from '../../src/http/ports.ts';
 import { ROUTES, type Route } from '../../src/http/routes.ts';
 import type { ByteSource, Exchange } from '../../src/http/server/port.ts';
@@ -571,7 +572,7 @@ describe('the way of a request', () => {
     await send(entity, throwing(new AssayError('NOT_FOUND', 'no')));
     expect(said).toEqual([]);
     await send(entity, throwing(new Error('broken')));
-    expect(said).toEqual(['error: a request failed']);
+    expect(said).toEqual(['error: request failed']);
     said.length = 0;
     // In the first second of the limiter's clock.
     admission.next = { rate: { ...RATE, countedSecond: 0 } };
@@ -627,9 +628,9 @@ describe('the way of a request', () => {
     await send(entity, writing('1'), { isGone: true });
     expect(recorded).toEqual([0]);
     const answers = await send(entity, writing('1'), { breaks: 1 });
-    expect([answers.map(({ status }) => status), said]).toEqual([[500], ['error: a request failed']]);
+    expect([answers.map(({ status }) => status), said]).toEqual([[500], ['error: request failed']]);
     await send(entity, writing('1'), { breaks: 2 });
-    expect(said.slice(1)).toEqual(['error: a request failed', 'error: an answer was lost']);
+    expect(said.slice(1)).toEqual(['error: request failed', 'error: error response could not be sent']);
   });
 
   it('counts a bad body once, and answers with what refused it unless the key may not ask at all', async () => {
@@ -677,12 +678,12 @@ describe('the way of a request', () => {
     const [failed] = await send(screen, work, { body, breaks: 1 });
     expect([failed?.status, said]).toEqual([
       500,
-      ['work 3', 'commit 2', 'release', 'refund acc_1 e1', 'error: a request failed'],
+      ['work 3', 'commit 2', 'release', 'refund acc_1 e1', 'error: request failed'],
     ]);
     said.length = 0;
     // No client reads the response, and if it has no key, it cannot be requested again.
     await send(screen, work, { body, isGone: true });
-    expect(said).toEqual(['work 3', 'release', 'error: a request failed']);
+    expect(said).toEqual(['work 3', 'release', 'error: request failed']);
     said.length = 0;
     await send(screen, work, { body, isGone: true, headers: { 'idempotency-key': 'k' } });
     expect(said).toEqual(['work 3', 'commit 2', 'release']);
@@ -709,7 +710,7 @@ describe('the way of a request', () => {
     // A response that no reservation pays for is not sent.
     admission.next = { reservation: null };
     const [unpaid] = await send(screen, work, { body });
-    expect([unpaid?.status, said.at(-1)]).toEqual([500, 'error: a request failed']);
+    expect([unpaid?.status, said.at(-1)]).toEqual([500, 'error: request failed']);
   });
 
   it('sends a www host to the public one by its scheme, with its query', async () => {
@@ -796,7 +797,7 @@ describe('the way of a request', () => {
     );
     expect([full?.body, recorded]).toEqual(['x', [206, 206]]);
     await send(result, file(1, never));
-    expect(said).toEqual(['error: an answer broke off: gone from the disk']);
+    expect(said).toEqual(['error: response ended early']);
     await send(
       result,
       file(1, async () => Buffer.from('x')),

@@ -18,8 +18,8 @@ import {
 import { type Call, callerOf } from '../pipeline/call.ts';
 import { REPLAYED } from '../pipeline/charging.ts';
 import { jsonBytes } from '../pipeline/json-body.ts';
-import type { Work } from '../pipeline/pipeline.ts';
 import { decodeParameter, oneOf, pageOf, queryValue, requiredQueryValue } from '../pipeline/query.ts';
+import type { Work } from '../pipeline/work.ts';
 import type { HttpDeps } from '../ports.ts';
 import { JOB_PERMISSIONS } from '../routes.ts';
 import { openFileParts } from '../server/file-parts.ts';

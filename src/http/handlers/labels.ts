@@ -3,8 +3,8 @@ import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { countBulkAddresses } from '../../screening/bulk.ts';
 import type { Call } from '../pipeline/call.ts';
-import type { Work } from '../pipeline/pipeline.ts';
 import { decodeParameter, queryValue, requiredQueryValue } from '../pipeline/query.ts';
+import type { Work } from '../pipeline/work.ts';
 import type { HttpDeps } from '../ports.ts';
 
 type Deps = Pick<HttpDeps, 'useCases' | 'access'>;

@@ -6,8 +6,8 @@ import type { NameQuery } from '../../names/name.ts';
 import { type NamesAnswer, requireName } from '../../names/screen-names.ts';
 import { type Call, callerOf } from '../pipeline/call.ts';
 import { jsonBytes } from '../pipeline/json-body.ts';
-import type { Work } from '../pipeline/pipeline.ts';
 import { decodeParameter, queryValue, wholeNumber } from '../pipeline/query.ts';
+import type { Work } from '../pipeline/work.ts';
 import type { HttpDeps } from '../ports.ts';
 
 type Deps = Pick<HttpDeps, 'useCases'>;

@@ -1,6 +1,7 @@
 /** `GET /exchange-status`: answered synchronously from memory. */
-import type { Work } from '../pipeline/pipeline.ts';
+
 import { queryValue, requiredQueryValue } from '../pipeline/query.ts';
+import type { Work } from '../pipeline/work.ts';
 import type { HttpDeps } from '../ports.ts';
 
 /** Handles `GET /exchange-status`. */

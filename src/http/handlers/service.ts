@@ -1,8 +1,8 @@
 /** Operations of the service itself: probes, metrics, documents. None of them requires a key. */
 import { isoTime } from '../../base/clock.ts';
 import type { HttpMetrics } from '../pipeline/metrics.ts';
-import type { Page, Work } from '../pipeline/pipeline.ts';
 import { oneOf, queryValue } from '../pipeline/query.ts';
+import type { Page, Work } from '../pipeline/work.ts';
 import type { HttpDeps } from '../ports.ts';
 
 /** Values of the `for` parameter of `/ready`. Default: `reads`. */

@@ -1,8 +1,8 @@
 /** `GET /usage`: balance, ledger and totals of the caller's account. */
 import { LIMITS } from '../../base/limits.ts';
 import { callerOf } from '../pipeline/call.ts';
-import type { Work } from '../pipeline/pipeline.ts';
 import { PAGE_DEFAULT, queryValue, wholeNumber } from '../pipeline/query.ts';
+import type { Work } from '../pipeline/work.ts';
 import type { HttpDeps } from '../ports.ts';
 
 /** Handles `GET /usage`. */
