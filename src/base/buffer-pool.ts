@@ -1,5 +1,5 @@
 /**
- * Shared buffer pool for results: a worker writes a result into a slot, and the main thread releases the slot when the bytes have
+ * Shared buffer pool for results: a worker copies a result into a slot, and the main thread releases the slot when the bytes have
  * been sent. Copying a result in a message would cost the worker a serialisation and the main thread a buffer; at tens of kilobytes
  * per request, these would keep the garbage collector busy.
  */
@@ -8,9 +8,10 @@ import { LIMITS } from './limits.ts';
 /** States of the slots, followed by the slots. */
 const STATES_BYTES = LIMITS.poolSlots * 4;
 const FREE = 0;
-const LENT = 1;
+const ACQUIRED = 1;
 
-export interface Loan {
+/** A slot that holds `length` bytes. Plain data, so that it can be sent between threads. */
+export interface PooledBuffer {
   readonly slot: number;
   readonly length: number;
 }
@@ -18,62 +19,73 @@ export interface Loan {
 /**
  * A result that may have its JSON text in a slot. After copying it, the caller must call `release` once and not use the text any more.
  */
-export interface LendableJson {
+export interface PooledJson {
   readonly json: Uint8Array;
   readonly release?: () => void;
 }
 
 /** The message between threads: the result, without its JSON text if that is in a slot. */
-export interface Lendable {
+export interface PooledResult {
   readonly result: unknown;
-  readonly loan?: Loan;
+  readonly buffer?: PooledBuffer;
 }
 
-/** Allocates the shared memory of the pool. */
-export function createLendingMemory(): SharedArrayBuffer {
-  return new SharedArrayBuffer(STATES_BYTES + LIMITS.poolSlots * LIMITS.poolSlotBytes);
-}
+const slotOffset = (slot: number): number => STATES_BYTES + slot * LIMITS.poolSlotBytes;
 
-const placeOf = (slot: number): number => STATES_BYTES + slot * LIMITS.poolSlotBytes;
+/** One thread's view of the pool. All views share the memory. */
+export class BufferPool {
+  readonly #states: Int32Array;
+  readonly #bytes: Uint8Array;
+  #next = 0;
 
-/**
- * Creates the worker's side: a function that copies bytes into a free slot; it returns null if no slot is free or the bytes do not
- * fit.
- */
-export function createLender(memory: SharedArrayBuffer): (bytes: Uint8Array) => Loan | null {
-  const states = new Int32Array(memory, 0, LIMITS.poolSlots);
-  const all = new Uint8Array(memory);
-  let next = 0;
-  return (bytes) => {
+  /** @param memory - as returned by `BufferPool.allocate` */
+  constructor(memory: SharedArrayBuffer) {
+    this.#states = new Int32Array(memory, 0, LIMITS.poolSlots);
+    this.#bytes = new Uint8Array(memory);
+  }
+
+  /** Allocates the shared memory of a pool. */
+  static allocate(): SharedArrayBuffer {
+    return new SharedArrayBuffer(STATES_BYTES + LIMITS.poolSlots * LIMITS.poolSlotBytes);
+  }
+
+  /**
+   * Copies bytes into a free slot.
+   *
+   * @returns null if no slot is free or the bytes do not fit
+   */
+  acquire(bytes: Uint8Array): PooledBuffer | null {
     if (bytes.length > LIMITS.poolSlotBytes) return null;
     for (let tried = 0; tried < LIMITS.poolSlots; tried++) {
-      const slot = next;
-      next = (next + 1) % LIMITS.poolSlots;
-      if (Atomics.compareExchange(states, slot, FREE, LENT) !== FREE) continue;
-      all.set(bytes, placeOf(slot));
+      const slot = this.#next;
+      this.#next = (slot + 1) % LIMITS.poolSlots;
+      if (Atomics.compareExchange(this.#states, slot, FREE, ACQUIRED) !== FREE) continue;
+      this.#bytes.set(bytes, slotOffset(slot));
       return { slot, length: bytes.length };
     }
     return null;
-  };
-}
+  }
 
-/** Moves the JSON text of a result, if it has one, into a slot. */
-export function lendJson(result: unknown, lend: (bytes: Uint8Array) => Loan | null): Lendable {
-  const json = (result as Partial<LendableJson> | null)?.json;
-  const loan = json instanceof Uint8Array ? lend(json) : null;
-  return loan === null ? { result } : { result: { ...(result as LendableJson), json: null }, loan };
-}
+  /** Makes a slot available again. Its bytes may be overwritten at any time. */
+  release({ slot }: PooledBuffer): void {
+    Atomics.store(this.#states, slot, FREE);
+  }
 
-/** Creates the main thread's side: a function that restores the JSON text of a result from its slot. */
-export function createBorrower(memory: SharedArrayBuffer): (answer: Lendable) => unknown {
-  const states = new Int32Array(memory, 0, LIMITS.poolSlots);
-  return ({ result, loan }) => {
-    if (!loan) return result;
-    const { slot, length } = loan;
-    const lent: LendableJson = {
-      json: new Uint8Array(memory, placeOf(slot), length),
-      release: () => void Atomics.store(states, slot, FREE),
+  /** Moves the JSON text of a result, if it has one and a slot is free, into the pool. */
+  pack(result: unknown): PooledResult {
+    const json = (result as Partial<PooledJson> | null)?.json;
+    const buffer = json instanceof Uint8Array ? this.acquire(json) : null;
+    return buffer === null ? { result } : { result: { ...(result as PooledJson), json: null }, buffer };
+  }
+
+  /** Restores the result of `pack`, on the other side of a thread. Its JSON text is a view of the slot until it is released. */
+  unpack({ result, buffer }: PooledResult): unknown {
+    if (!buffer) return result;
+    const start = slotOffset(buffer.slot);
+    const pooled: PooledJson = {
+      json: this.#bytes.subarray(start, start + buffer.length),
+      release: () => this.release(buffer),
     };
-    return { ...(result as object), ...lent };
-  };
+    return { ...(result as object), ...pooled };
+  }
 }

@@ -57,7 +57,7 @@ export interface WorkerSettings {
   /** One int32, incremented by the main thread when a new snapshot is in force. */
   readonly snapshotEpoch: SharedArrayBuffer;
   /** Buffer pool for results (base/buffer-pool.ts). */
-  readonly lendingMemory: SharedArrayBuffer;
+  readonly bufferPoolMemory: SharedArrayBuffer;
 }
 
 /** Message and result of every task. */

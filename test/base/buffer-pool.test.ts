@@ -1,52 +1,43 @@
 import { expect, it } from 'vitest';
-import {
-  createBorrower,
-  createLender,
-  createLendingMemory,
-  type LendableJson,
-  lendJson,
-} from '../../src/base/buffer-pool.ts';
+import { BufferPool, type PooledJson } from '../../src/base/buffer-pool.ts';
 import { LIMITS } from '../../src/base/limits.ts';
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
-const textOf = (result: unknown): string => Buffer.from((result as LendableJson).json).toString();
+const textOf = (result: unknown): string => Buffer.from((result as PooledJson).json).toString();
 
-it('a result comes back as it was, whatever other results are on loan', () => {
-  const memory = createLendingMemory();
-  const [first, second] = [createLender(memory), createLender(memory)];
-  const borrow = createBorrower(memory);
-  const loans = Array.from({ length: LIMITS.poolSlots }, (_, index) =>
-    lendJson({ json: bytesOf(`answer ${index}`), answered: index }, index % 2 === 0 ? first : second),
+it('returns every result unchanged while all slots are in use', () => {
+  const memory = BufferPool.allocate();
+  const workers = [new BufferPool(memory), new BufferPool(memory)] as const;
+  const main = new BufferPool(memory);
+  const packed = Array.from({ length: LIMITS.poolSlots }, (_, index) =>
+    workers[index % 2 === 0 ? 0 : 1].pack({ json: bytesOf(`answer ${index}`), answered: index }),
   );
-  const results = loans.map(borrow);
+  const results = packed.map((one) => main.unpack(one));
   results.forEach((result, index) => {
     expect(textOf(result)).toBe(`answer ${index}`);
     expect(result).toMatchObject({ answered: index });
   });
-  expect(new Set(loans.map((lent) => lent.loan?.slot)).size).toBe(LIMITS.poolSlots);
+  expect(new Set(packed.map(({ buffer }) => buffer?.slot)).size).toBe(LIMITS.poolSlots);
 });
 
-it('without a free slot, or where it is too long, a result keeps its own bytes', () => {
-  const memory = createLendingMemory();
-  const lend = createLender(memory);
-  const borrow = createBorrower(memory);
-  const long = lendJson({ json: new Uint8Array(LIMITS.poolSlotBytes + 1) }, lend);
-  expect(long.loan).toBeUndefined();
-  const taken = Array.from({ length: LIMITS.poolSlots }, () =>
-    borrow(lendJson({ json: bytesOf('x') }, lend)),
+it('leaves a result its own bytes if no slot is free or it does not fit', () => {
+  const memory = BufferPool.allocate();
+  const [worker, main] = [new BufferPool(memory), new BufferPool(memory)];
+  const long = worker.pack({ json: new Uint8Array(LIMITS.poolSlotBytes + 1) });
+  expect(long.buffer).toBeUndefined();
+  const unpacked = Array.from({ length: LIMITS.poolSlots }, () =>
+    main.unpack(worker.pack({ json: bytesOf('x') })),
   );
-  const full = lendJson({ json: bytesOf('own') }, lend);
-  expect(full.loan).toBeUndefined();
-  expect(textOf(borrow(full))).toBe('own');
-  (taken[7] as LendableJson).release?.();
-  expect(lendJson({ json: bytesOf('again') }, lend).loan?.slot).toBe(7);
+  const full = worker.pack({ json: bytesOf('own') });
+  expect(full.buffer).toBeUndefined();
+  expect(textOf(main.unpack(full))).toBe('own');
+  (unpacked[7] as PooledJson).release?.();
+  expect(worker.pack({ json: bytesOf('again') }).buffer?.slot).toBe(7);
 });
 
-it('a result without a JSON text passes as it is', () => {
-  const memory = createLendingMemory();
-  const lend = createLender(memory);
-  const borrow = createBorrower(memory);
+it('passes a result without JSON text through', () => {
+  const pool = new BufferPool(BufferPool.allocate());
   for (const result of [null, 'text', 7, new Uint8Array(3), { json: 'text' }]) {
-    expect(borrow(lendJson(result, lend))).toBe(result);
+    expect(pool.unpack(pool.pack(result))).toBe(result);
   }
 });
