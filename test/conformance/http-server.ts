@@ -377,7 +377,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
 
     it('does not share a port, and says that it is taken', async () => {
       const { port } = await serve({});
-      await expect(serve({}, { port })).rejects.toThrow(/port \d+: the port is already taken/);
+      await expect(serve({}, { port })).rejects.toThrow(/port \d+: another process already uses the port/);
       const foreign = createServer();
       const taken = await new Promise<number>((resolve) => {
         foreign.listen(0, '127.0.0.1', () => resolve((foreign.address() as { port: number }).port));

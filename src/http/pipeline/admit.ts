@@ -233,8 +233,8 @@ export class Admitter {
       throw new AssayError(
         'UNAUTHENTICATED',
         authorization === ''
-          ? 'The Authorization header is missing; it must be: Bearer <API key>.'
-          : 'The API key is not valid, or was revoked.',
+          ? 'The Authorization header is missing. It must be: Bearer <API key>.'
+          : 'The API key is invalid or was revoked.',
       );
     }
     return caller;

@@ -136,7 +136,7 @@ export class Pipeline {
     return this.#handler({ path: 'unknown', metricsRow }, ({ exchange }) => {
       const operation = `${exchange.method} ${exchange.path}`;
       const shown = operation.length > SHOWN_PATH_MAX ? `${operation.slice(0, SHOWN_PATH_MAX)}…` : operation;
-      throw new AssayError('NOT_FOUND', `There is no operation ${shown}; /docs lists all operations.`);
+      throw new AssayError('NOT_FOUND', `Unknown operation: ${shown}. All operations are listed at /docs.`);
     });
   }
 

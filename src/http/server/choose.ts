@@ -16,12 +16,9 @@ export async function chooseServer(backend: 'auto' | 'uws' | 'node', log: Logger
     } catch (cause) {
       const reason = messageOf(cause).split('\n')[0];
       if (backend === 'uws') {
-        throw new AssayError('LISTEN_FAILED', `uWebSockets.js does not load here: ${reason}`, { cause });
+        throw new AssayError('LISTEN_FAILED', `uWebSockets.js cannot be loaded: ${reason}`, { cause });
       }
-      log.warn(
-        { reason },
-        'uWebSockets.js does not load here; serving through node:http, several times slower',
-      );
+      log.warn({ reason }, 'uWebSockets.js cannot be loaded; using node:http, which is several times slower');
     }
   }
   const { createNodeServer } = await import('./node.ts');

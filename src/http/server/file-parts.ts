@@ -22,11 +22,15 @@ export async function openFileParts(
   let file: FileHandle | null = null;
 
   /** Returns the file to read from; null after the last one. */
-  async function current(): Promise<{ readonly file: FileHandle; readonly end: number } | null> {
+  async function current(): Promise<{
+    readonly file: FileHandle;
+    readonly path: string;
+    readonly end: number;
+  } | null> {
     for (let stretch = parts[part]; stretch !== undefined; stretch = parts[part]) {
       if (at < stretch.end) {
         file ??= await open(stretch.path, 'r');
-        return { file, end: stretch.end };
+        return { file, path: stretch.path, end: stretch.end };
       }
       await file?.close();
       file = null;
@@ -46,11 +50,12 @@ export async function openFileParts(
         if (from === null) break;
         const wanted = Math.min(buffer.length - filled, from.end - at);
         const { bytesRead } = await from.file.read(buffer, filled, wanted, at);
-        if (bytesRead === 0) throw new AssayError('STORE_CORRUPT', `A file of a result ends at byte ${at}.`);
+        if (bytesRead === 0)
+          throw new AssayError('STORE_CORRUPT', `${from.path}: the result file is truncated at byte ${at}.`);
         filled += bytesRead;
         at += bytesRead;
       }
-      if (filled === 0) throw new AssayError('INTERNAL', 'A result was read beyond its end.');
+      if (filled === 0) throw new AssayError('INTERNAL', 'A result was read past its end.');
       return buffer.subarray(0, filled);
     },
     async close() {

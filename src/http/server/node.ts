@@ -279,7 +279,7 @@ class NodeExchange implements Exchange {
   }
 
   #answerOnce(): void {
-    if (this.#replied) throw new Error('An exchange is answered once.');
+    if (this.#replied) throw new Error('The exchange already has a response.');
     this.#replied = true;
     this.#intake?.answered();
   }
@@ -389,7 +389,7 @@ export function createNodeServer(options: ServerOptions, deps: ServerDeps): Http
     try {
       handler(exchange);
     } catch (error) {
-      deps.log.error({ err: error, path: exchange.path }, 'a handler threw');
+      deps.log.error({ err: error, path: exchange.path }, 'request handler threw');
       request.socket.destroy();
     }
   };
@@ -405,7 +405,7 @@ export function createNodeServer(options: ServerOptions, deps: ServerDeps): Http
     const upgrade = (): Promise<WebSocket> => {
       response.detachSocket(socket as Socket);
       return new Promise((resolve, reject) => {
-        socket.once('close', () => reject(new Error('The client went away.')));
+        socket.once('close', () => reject(new Error('The client disconnected.')));
         sockets.handleUpgrade(request, socket, head, resolve);
       });
     };
@@ -414,7 +414,7 @@ export function createNodeServer(options: ServerOptions, deps: ServerDeps): Http
     try {
       handler(exchange);
     } catch (error) {
-      deps.log.error({ err: error, path: exchange.path }, 'a handler threw');
+      deps.log.error({ err: error, path: exchange.path }, 'request handler threw');
       socket.destroy();
     }
   };
@@ -436,7 +436,7 @@ export function createNodeServer(options: ServerOptions, deps: ServerDeps): Http
     } catch (cause) {
       throw new AssayError(
         'INVALID_CONFIG',
-        `TLS: '${tls.keyFile}' and '${tls.certFile}' are not a private key and its certificate in PEM.`,
+        `TLS: '${tls.keyFile}' must be a private key and '${tls.certFile}' its certificate, both in PEM format.`,
         { field: 'tls', cause },
       );
     }

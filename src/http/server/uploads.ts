@@ -18,8 +18,8 @@ const SECOND_MS = 1_000;
 
 /** Sentences that say why the rest of a body was refused. */
 const STOPPED: Readonly<Record<'silent' | 'too slow', string>> = {
-  silent: `The upload was given up: nothing came for ${LIMITS.uploadSilenceMs / SECOND_MS} seconds.`,
-  'too slow': `The upload was given up: an upload of more than ${LIMITS.uploadGraceMs / SECOND_MS} seconds must bring ${LIMITS.uploadBytesPerSecondMin} bytes a second on average.`,
+  silent: `The upload timed out: no data was received for ${LIMITS.uploadSilenceMs / SECOND_MS} seconds.`,
+  'too slow': `The upload is too slow: after ${LIMITS.uploadGraceMs / SECOND_MS} seconds, the average rate must be at least ${LIMITS.uploadBytesPerSecondMin} bytes per second.`,
 };
 
 /** Outcome of an upload. Exactly one of `done`, `refused` and `gone` is called, once. */
@@ -100,7 +100,9 @@ export function receiveUpload(
       }
       fail(
         how === 'too large'
-          ? new AssayError('BODY_TOO_LARGE', `The request body is over ${bytesMax} bytes.`, { field: 'body' })
+          ? new AssayError('BODY_TOO_LARGE', `The request body is larger than ${bytesMax} bytes.`, {
+              field: 'body',
+            })
           : new AssayError('INVALID_REQUEST', STOPPED[how], { field: 'body' }),
       );
     },

@@ -466,7 +466,7 @@ class UwsExchange implements Exchange {
   }
 
   #answerOnce(): void {
-    if (this.#replied) throw new Error('An exchange is answered once.');
+    if (this.#replied) throw new Error('The exchange already has a response.');
     this.#replied = true;
     this.#large?.intake?.answered();
   }
@@ -576,7 +576,9 @@ async function reasonOfRefusal(host: string, port: number): Promise<AssayError> 
     const probe = createTcpServer();
     probe.once('error', (error) => resolve(listenError(host, port, error)));
     probe.listen({ host, port, exclusive: true }, () => {
-      probe.close(() => resolve(listenError(host, port, new Error('the operating system refused it'))));
+      probe.close(() =>
+        resolve(listenError(host, port, new Error('the operating system refused it, for an unknown reason'))),
+      );
     });
   });
 }
@@ -601,7 +603,7 @@ export function createUwsServer(options: ServerOptions, deps: ServerDeps): HttpS
       handler(exchange);
     } catch (error) {
       // The binding ends the process if a request is left without a response, so its connection is closed here.
-      deps.log.error({ err: error, path: exchange.path }, 'a handler threw');
+      deps.log.error({ err: error, path: exchange.path }, 'request handler threw');
       exchange.drop();
       return;
     }
@@ -615,7 +617,7 @@ export function createUwsServer(options: ServerOptions, deps: ServerDeps): HttpS
     } catch (cause) {
       throw new AssayError(
         'INVALID_CONFIG',
-        `TLS: '${tls.keyFile}' and '${tls.certFile}' are not a private key and its certificate in PEM.`,
+        `TLS: '${tls.keyFile}' must be a private key and '${tls.certFile}' its certificate, both in PEM format.`,
         { field: 'tls', cause },
       );
     }
