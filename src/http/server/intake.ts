@@ -18,17 +18,8 @@ export interface IntakeSocket {
   abandon(): void;
 }
 
-export interface BodyIntake {
-  /** Offers the next piece. The intake owns its memory from then on. The last piece may be empty. */
-  offer(bytes: Uint8Array, isLast: boolean): void;
-  /** The client disconnected. */
-  gone(): void;
-  /** A response was sent: the receiver is not called any more. */
-  answered(): void;
-}
-
 /** Number of checks of a silent client before it is refused: one every 5 s, if a minute of silence is allowed. */
-const WAITS_MAX = 12;
+const CHECKS_MAX = 12;
 
 export const UPLOAD_PACE: UploadPace = {
   silenceMs: LIMITS.uploadSilenceMs,
@@ -43,115 +34,138 @@ const joined = (pieces: readonly Uint8Array[], length: number): Uint8Array => {
   return pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces, length);
 };
 
-/**
- * Creates the intake of one body. The time limits count only while the intake waits for the client, not while the receiver works.
- *
- * @param receiver - gets the pieces in order, one at a time, then the reason of the end
- */
-export function createBodyIntake(
-  { bytesMax, pace }: { readonly bytesMax: number; readonly pace: UploadPace },
-  receiver: BodyReceiver,
-  socket: IntakeSocket,
-): BodyIntake {
-  let waiting: Uint8Array[] = [];
-  let waitingBytes = 0;
-  let received = 0;
-  let isWorking = false;
-  let isPaused = false;
-  let isOver = false;
-  let ending: Ending | null = null;
-  let waits = 0;
-  let waitedMs = 0;
-  const lookMs = pace.silenceMs / WAITS_MAX;
-  const looks = setInterval(() => {
-    if (isWorking) return;
-    waits++;
-    waitedMs += lookMs;
-    if (waits >= WAITS_MAX) giveUp('silent');
-    else if (waitedMs > pace.graceMs && received < (pace.bytesPerSecondMin * waitedMs) / 1_000)
-      giveUp('too slow');
-    else socket.wait();
-  }, lookMs);
-  looks.unref();
+/** The intake waits for the client, or for the receiver to take a piece, or nothing is passed on any more. */
+type Phase = 'waiting' | 'writing' | 'over';
 
-  function close(): void {
-    isOver = true;
-    waiting = [];
-    clearInterval(looks);
+/** The intake of one body. The time limits count only while it waits for the client, not while the receiver works. */
+export class BodyIntake {
+  readonly #bytesMax: number;
+  readonly #pace: UploadPace;
+  readonly #receiver: BodyReceiver;
+  readonly #socket: IntakeSocket;
+  readonly #checks: NodeJS.Timeout;
+  readonly #checkMs: number;
+  #phase: Phase = 'waiting';
+  /** Known before the last pieces have been written; null while more data may come. */
+  #ending: Ending | null = null;
+  #isPaused = false;
+  #pieces: Uint8Array[] = [];
+  #piecesBytes = 0;
+  #receivedBytes = 0;
+  /** Checks since the last data. */
+  #silentChecks = 0;
+  #waitedMs = 0;
+
+  /** @param receiver - gets the pieces in order, one at a time, then the reason of the end */
+  constructor(
+    { bytesMax, pace }: { readonly bytesMax: number; readonly pace: UploadPace },
+    receiver: BodyReceiver,
+    socket: IntakeSocket,
+  ) {
+    this.#bytesMax = bytesMax;
+    this.#pace = pace;
+    this.#receiver = receiver;
+    this.#socket = socket;
+    this.#checkMs = pace.silenceMs / CHECKS_MAX;
+    this.#checks = setInterval(() => this.#checkPace(), this.#checkMs);
+    this.#checks.unref();
   }
 
-  function endWith(how: Ending): void {
-    close();
-    // The next request uses the same socket.
-    if (isPaused && how === 'whole') socket.resume();
-    receiver.end(how);
+  /** Offers the next piece. The intake owns its memory from then on. The last piece may be empty. */
+  offer(bytes: Uint8Array, isLast: boolean): void {
+    if (this.#phase === 'over' || this.#ending !== null) return;
+    this.#silentChecks = 0;
+    this.#receivedBytes += bytes.length;
+    if (this.#receivedBytes > this.#bytesMax) {
+      this.#pieces = [];
+      this.#ending = 'too large';
+      this.#socket.abandon();
+    } else {
+      if (bytes.length > 0) {
+        this.#pieces.push(bytes);
+        this.#piecesBytes += bytes.length;
+      }
+      if (isLast) this.#ending = 'whole';
+    }
+    if (this.#phase === 'waiting') this.#advance();
+  }
+
+  /** The client disconnected. */
+  gone(): void {
+    if (this.#phase === 'over' || this.#ending === 'whole') return;
+    this.#ending = 'gone';
+    if (this.#phase === 'waiting') this.#end('gone');
+  }
+
+  /** A response was sent: the receiver is not called any more. */
+  answered(): void {
+    if (this.#phase === 'over') return;
+    this.#close();
+    if (this.#ending !== 'whole') this.#socket.abandon();
+  }
+
+  /** Passes on what has come: pieces first, then the end. */
+  #advance(): void {
+    if (this.#pieces.length === 0) {
+      if (this.#ending !== null) this.#end(this.#ending);
+      return;
+    }
+    this.#phase = 'writing';
+    if (this.#ending === null) {
+      this.#isPaused = true;
+      this.#socket.pause();
+    }
+    this.#writePieces().catch(() => {
+      if (this.#phase === 'writing') this.#phase = 'waiting';
+      this.#socket.cut();
+    });
+  }
+
+  /** Passes the pieces to the receiver until none is left. */
+  async #writePieces(): Promise<void> {
+    while (this.#pieces.length > 0 && this.#phase === 'writing' && this.#ending !== 'gone') {
+      const bytes = joined(this.#pieces, this.#piecesBytes);
+      this.#pieces = [];
+      this.#piecesBytes = 0;
+      await this.#receiver.write(bytes);
+    }
+    if (this.#phase !== 'writing') return;
+    this.#phase = 'waiting';
+    if (this.#ending !== null) {
+      this.#end(this.#ending);
+      return;
+    }
+    this.#silentChecks = 0;
+    this.#isPaused = false;
+    this.#socket.resume();
+  }
+
+  #checkPace(): void {
+    if (this.#phase === 'writing') return;
+    this.#silentChecks++;
+    this.#waitedMs += this.#checkMs;
+    const bytesMin = (this.#pace.bytesPerSecondMin * this.#waitedMs) / 1_000;
+    if (this.#silentChecks >= CHECKS_MAX) this.#refuse('silent');
+    else if (this.#waitedMs > this.#pace.graceMs && this.#receivedBytes < bytesMin) this.#refuse('too slow');
+    else this.#socket.wait();
   }
 
   /** Stops waiting for the client and passes the reason to the receiver. */
-  function giveUp(how: Ending): void {
-    socket.abandon();
-    endWith(how);
+  #refuse(reason: Ending): void {
+    this.#socket.abandon();
+    this.#end(reason);
   }
 
-  /** Passes on the waiting pieces until none is left. */
-  async function work(): Promise<void> {
-    while (waiting.length > 0 && !isOver && ending !== 'gone') {
-      const bytes = joined(waiting, waitingBytes);
-      waiting = [];
-      waitingBytes = 0;
-      await receiver.write(bytes);
-    }
-    isWorking = false;
-    if (isOver) return;
-    if (ending !== null) {
-      endWith(ending);
-      return;
-    }
-    waits = 0;
-    isPaused = false;
-    socket.resume();
+  #end(reason: Ending): void {
+    this.#close();
+    // The next request uses the same socket.
+    if (this.#isPaused && reason === 'whole') this.#socket.resume();
+    this.#receiver.end(reason);
   }
 
-  return {
-    offer(bytes, isLast) {
-      if (isOver || ending !== null) return;
-      waits = 0;
-      received += bytes.length;
-      if (received > bytesMax) {
-        waiting = [];
-        ending = 'too large';
-        socket.abandon();
-      } else {
-        if (bytes.length > 0) {
-          waiting.push(bytes);
-          waitingBytes += bytes.length;
-        }
-        if (isLast) ending = 'whole';
-      }
-      if (isWorking) return;
-      if (waiting.length === 0) {
-        if (ending !== null) endWith(ending);
-        return;
-      }
-      isWorking = true;
-      if (ending === null) {
-        isPaused = true;
-        socket.pause();
-      }
-      work().catch(() => {
-        isWorking = false;
-        socket.cut();
-      });
-    },
-    gone() {
-      if (isOver || ending === 'whole') return;
-      ending = 'gone';
-      if (!isWorking) endWith('gone');
-    },
-    answered() {
-      if (isOver) return;
-      close();
-      if (ending !== 'whole') socket.abandon();
-    },
-  };
+  #close(): void {
+    this.#phase = 'over';
+    this.#pieces = [];
+    clearInterval(this.#checks);
+  }
 }

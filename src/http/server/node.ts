@@ -7,23 +7,20 @@ import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { type BodyIntake, createBodyIntake, UPLOAD_PACE } from './intake.ts';
+import { BodyIntake, UPLOAD_PACE } from './intake.ts';
+import { NodeEvents, NodeSocket } from './node-streams.ts';
 import {
   type BodyReceiver,
   type ByteSource,
   type EventStream,
   type Exchange,
-  frameText,
   type HttpServer,
   listenError,
   REASONS,
   type ServerDeps,
   type ServerOptions,
   SSE_HEADERS,
-  sseText,
   type UploadPace,
-  WS_REASON_BYTES_MAX,
-  WS_TRY_AGAIN_LATER,
 } from './port.ts';
 
 /** Milliseconds for a body of the maximum size at 16 KB/s, the slowest rate that uWebSockets.js accepts. */
@@ -35,89 +32,6 @@ function flatHeaders(block: string): string[] {
     const colon = line.indexOf(': ');
     return [line.slice(0, colon), line.slice(colon + 2)];
   });
-}
-
-/** Server-sent events on a response that stays open. */
-function eventsOver(response: ServerResponse): EventStream {
-  const listeners: (() => void)[] = [];
-  let isEnded = false;
-  const ping = setInterval(() => response.write(': ping\n\n'), LIMITS.streamPingMs);
-  ping.unref();
-  response.once('close', () => {
-    isEnded = true;
-    clearInterval(ping);
-    for (const listener of listeners) listener();
-  });
-  return {
-    get waitingBytes() {
-      return isEnded ? 0 : response.writableLength;
-    },
-    send(message) {
-      if (isEnded) return false;
-      response.write(sseText(message));
-      return true;
-    },
-    close(reason) {
-      if (isEnded) return;
-      const isStuck = response.writableNeedDrain;
-      response.end(sseText({ id: '', event: 'closed', data: JSON.stringify({ reason }) }));
-      if (isStuck) response.destroy();
-    },
-    onEnd(listener) {
-      if (isEnded) listener();
-      else listeners.push(listener);
-    },
-  };
-}
-
-/** A WebSocket that only sends. Messages sent before the handshake has ended are queued until then. */
-function socketStream(opening: Promise<WebSocket>): EventStream {
-  const listeners: (() => void)[] = [];
-  let socket: WebSocket | null = null;
-  let early: string[] = [];
-  let isEnded = false;
-  let closing: string | null = null;
-  const end = (): void => {
-    if (isEnded) return;
-    isEnded = true;
-    for (const listener of listeners) listener();
-  };
-  const finish = (opened: WebSocket, reason: string): void => {
-    if (opened.bufferedAmount > 0) opened.terminate();
-    else opened.close(WS_TRY_AGAIN_LATER, Buffer.from(reason).subarray(0, WS_REASON_BYTES_MAX));
-  };
-  opening.then((opened) => {
-    socket = opened;
-    opened.once('close', end);
-    opened.on('error', () => opened.terminate());
-    const ping = setInterval(() => opened.ping(), LIMITS.streamPingMs);
-    ping.unref();
-    opened.once('close', () => clearInterval(ping));
-    for (const text of early) opened.send(text);
-    early = [];
-    if (closing !== null) finish(opened, closing);
-  }, end);
-  return {
-    get waitingBytes() {
-      return socket?.bufferedAmount ?? 0;
-    },
-    send(message) {
-      if (isEnded) return false;
-      if (socket === null) early.push(frameText(message));
-      else socket.send(frameText(message));
-      return true;
-    },
-    close(reason) {
-      if (isEnded) return;
-      if (socket === null) closing = reason;
-      else finish(socket, reason);
-      end();
-    },
-    onEnd(listener) {
-      if (isEnded) listener();
-      else listeners.push(listener);
-    },
-  };
 }
 
 class NodeExchange implements Exchange {
@@ -236,7 +150,7 @@ class NodeExchange implements Exchange {
       receiver.end('too large');
       return;
     }
-    const intake = createBodyIntake({ bytesMax, pace: this.#pace }, receiver, {
+    const intake = new BodyIntake({ bytesMax, pace: this.#pace }, receiver, {
       pause: () => request.pause(),
       resume: () => request.resume(),
       wait: () => {},
@@ -333,11 +247,11 @@ class NodeExchange implements Exchange {
 
   openStream(headers: string): EventStream {
     this.#answerOnce();
-    if (this.#upgrade !== null) return socketStream(this.#upgrade());
+    if (this.#upgrade !== null) return new NodeSocket(this.#upgrade());
     const response = this.#response;
     response.writeHead(200, flatHeaders(`${headers}\r\n${SSE_HEADERS}`));
     response.write(': open\n\n');
-    return eventsOver(response);
+    return new NodeEvents(response);
   }
 
   #hasHugeBody(): boolean {

@@ -35,76 +35,101 @@ export interface UploadOutcome {
 /**
  * Receives a body for an upload that is still being opened; until then the client waits. A refusal is reported at once, even if the
  * body is still arriving.
- *
- * @param opened - rejects if the upload is refused
  */
-export function receiveUpload(
-  bytesMax: number,
-  opened: Promise<Upload>,
-  { done, refused, gone, notCleared }: UploadOutcome,
-): BodyReceiver {
-  let upload: Upload | null = null;
-  let isOver = false;
+class UploadReceiver implements BodyReceiver {
+  readonly #bytesMax: number;
+  readonly #opened: Promise<Upload>;
+  readonly #outcome: UploadOutcome;
+  /** Null until it was opened. */
+  #upload: Upload | null = null;
+  /** The outcome was reported. */
+  #isOver = false;
 
-  /** Aborts the upload. If it was not opened, there is nothing to discard. */
-  const clear = (): void => {
+  constructor(bytesMax: number, opened: Promise<Upload>, outcome: UploadOutcome) {
+    this.#bytesMax = bytesMax;
+    this.#opened = opened;
+    this.#outcome = outcome;
     opened.then(
-      (begun) => begun.abort().catch(notCleared),
-      () => {},
+      (upload) => {
+        this.#upload = upload;
+      },
+      (error: unknown) => this.#refuse(error),
     );
-  };
-  function refuse(error: unknown): void {
-    if (isOver) return;
-    isOver = true;
-    refused(error);
   }
-  function fail(error: unknown): void {
-    if (isOver) return;
-    clear();
-    refuse(error);
-  }
-  opened.then((begun) => {
-    upload = begun;
-  }, refuse);
 
-  async function writeOn(bytes: Uint8Array): Promise<void> {
-    try {
-      const begun = upload ?? (await opened);
-      await begun.write(bytes);
-    } catch (error) {
-      // If the upload was never opened, it has already been refused.
-      if (upload !== null) fail(error);
+  write(bytes: Uint8Array): Awaitable<void> {
+    return this.#isOver ? undefined : this.#write(bytes);
+  }
+
+  end(reason: Parameters<BodyReceiver['end']>[0]): void {
+    if (this.#isOver) return;
+    switch (reason) {
+      case 'whole':
+        this.#opened
+          .then((upload) => upload.end())
+          .then((data) => {
+            if (this.#isOver) return;
+            this.#outcome.done(data);
+            this.#isOver = true;
+          })
+          .catch((error: unknown) => this.#refuse(error));
+        return;
+      case 'gone':
+        this.#isOver = true;
+        this.#discard();
+        this.#outcome.gone();
+        return;
+      case 'too large':
+        this.#fail(
+          new AssayError('BODY_TOO_LARGE', `The request body is larger than ${this.#bytesMax} bytes.`, {
+            field: 'body',
+          }),
+        );
+        return;
+      default:
+        this.#fail(new AssayError('INVALID_REQUEST', STOPPED[reason], { field: 'body' }));
     }
   }
 
-  return {
-    write: (bytes) => (isOver ? undefined : writeOn(bytes)),
-    end(how) {
-      if (isOver) return;
-      if (how === 'whole') {
-        opened
-          .then((begun) => begun.end())
-          .then((data) => {
-            if (isOver) return;
-            done(data);
-            isOver = true;
-          })
-          .catch(refuse);
-        return;
-      }
-      if (how === 'gone') {
-        isOver = true;
-        clear();
-        gone();
-        return;
-      }
-      fail(
-        how === 'too large'
-          ? new AssayError('BODY_TOO_LARGE', `The request body is larger than ${bytesMax} bytes.`, {
-              field: 'body',
-            })
-          : new AssayError('INVALID_REQUEST', STOPPED[how], { field: 'body' }),
-      );
-    },
-  };
+  async #write(bytes: Uint8Array): Promise<void> {
+    try {
+      const upload = this.#upload ?? (await this.#opened);
+      await upload.write(bytes);
+    } catch (error) {
+      // If the upload was never opened, it has already been refused.
+      if (this.#upload !== null) this.#fail(error);
+    }
+  }
+
+  #fail(error: unknown): void {
+    if (this.#isOver) return;
+    this.#discard();
+    this.#refuse(error);
+  }
+
+  #refuse(error: unknown): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#outcome.refused(error);
+  }
+
+  /** Aborts the upload. If it was not opened, there is nothing to discard. */
+  #discard(): void {
+    this.#opened.then(
+      (upload) => upload.abort().catch(this.#outcome.notCleared),
+      () => {},
+    );
+  }
 }
+
+/**
+ * Creates the receiver of a body for an upload.
+ *
+ * @param bytesMax - number of bytes that the error of a larger body names
+ * @param opened - rejects if the upload is refused
+ */
+export const receiveUpload = (
+  bytesMax: number,
+  opened: Promise<Upload>,
+  outcome: UploadOutcome,
+): BodyReceiver => new UploadReceiver(bytesMax, opened, outcome);

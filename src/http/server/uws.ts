@@ -5,18 +5,16 @@ import uws, {
   type HttpResponse,
   type us_listen_socket,
   type us_socket_context_t,
-  type WebSocket,
 } from 'uWebSockets.js';
 import { createServer as createTcpServer } from 'node:net';
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { type BodyIntake, createBodyIntake, UPLOAD_PACE } from './intake.ts';
+import { BodyIntake, UPLOAD_PACE } from './intake.ts';
 import {
   type BodyReceiver,
   type ByteSource,
   type EventStream,
   type Exchange,
-  frameText,
   type Handler,
   type HttpServer,
   listenError,
@@ -24,11 +22,9 @@ import {
   type ServerDeps,
   type ServerOptions,
   SSE_HEADERS,
-  sseText,
   type UploadPace,
-  WS_REASON_BYTES_MAX,
-  WS_TRY_AGAIN_LATER,
 } from './port.ts';
+import { UwsEvents, UwsSocket } from './uws-streams.ts';
 
 /** Members of the library that its types lack. */
 interface Untyped {
@@ -74,110 +70,6 @@ function addressText(bytes: Uint8Array): string {
   for (let at = 0; at < bytes.length; at += 2)
     groups.push((((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0)).toString(16));
   return groups.join(':');
-}
-
-/** Server-sent events on a response that stays open. */
-class UwsEvents implements EventStream {
-  readonly #res: HttpResponse;
-  readonly #onEnd: (() => void)[] = [];
-  readonly #ping: NodeJS.Timeout;
-  #ended = false;
-  #waiting = 0;
-
-  constructor(res: HttpResponse) {
-    this.#res = res;
-    res.onWritable(() => {
-      this.#waiting = 0;
-      return true;
-    });
-    this.#ping = setInterval(() => this.#write(': ping\n\n'), LIMITS.streamPingMs);
-    this.#ping.unref();
-  }
-
-  get waitingBytes(): number {
-    return this.#waiting;
-  }
-
-  send(message: { readonly id: string; readonly event: string; readonly data: string }): boolean {
-    return this.#write(sseText(message));
-  }
-
-  close(reason: string): void {
-    if (this.#ended) return;
-    this.#write(sseText({ id: '', event: 'closed', data: JSON.stringify({ reason }) }));
-    if (this.#ended) return;
-    this.#res.cork(() => this.#res.end(undefined, true));
-    this.ended();
-  }
-
-  onEnd(listener: () => void): void {
-    if (this.#ended) listener();
-    else this.#onEnd.push(listener);
-  }
-
-  /** The client disconnected, or the stream was closed. */
-  ended(): void {
-    if (this.#ended) return;
-    this.#ended = true;
-    clearInterval(this.#ping);
-    for (const listener of this.#onEnd) listener();
-  }
-
-  #write(text: string): boolean {
-    if (this.#ended) return false;
-    let taken = true;
-    this.#res.cork(() => {
-      taken = this.#res.write(text);
-    });
-    this.#waiting = taken ? 0 : this.#waiting + Buffer.byteLength(text);
-    return true;
-  }
-}
-
-/** A WebSocket that only sends. */
-class UwsSocket implements EventStream {
-  #socket: WebSocket<SocketData> | null = null;
-  readonly #onEnd: (() => void)[] = [];
-  #ended = false;
-
-  get waitingBytes(): number {
-    return this.#ended ? 0 : (this.#socket?.getBufferedAmount() ?? 0);
-  }
-
-  send(message: { readonly id: string; readonly event: string; readonly data: string }): boolean {
-    if (this.#ended || this.#socket === null) return false;
-    this.#socket.send(frameText(message));
-    return !this.#ended;
-  }
-
-  close(reason: string): void {
-    if (this.#ended) return;
-    const socket = this.#socket;
-    this.#ended = true;
-    // A client that does not read would otherwise keep the socket open until its idle timeout.
-    if (this.waitingBytes > 0 || socket === null) socket?.close();
-    else socket.end(WS_TRY_AGAIN_LATER, Buffer.from(reason).subarray(0, WS_REASON_BYTES_MAX));
-    this.#tell();
-  }
-
-  onEnd(listener: () => void): void {
-    if (this.#ended) listener();
-    else this.#onEnd.push(listener);
-  }
-
-  opened(socket: WebSocket<SocketData>): void {
-    this.#socket = socket;
-  }
-
-  ended(): void {
-    if (this.#ended) return;
-    this.#ended = true;
-    this.#tell();
-  }
-
-  #tell(): void {
-    for (const listener of this.#onEnd.splice(0)) listener();
-  }
 }
 
 interface SocketData {
@@ -337,7 +229,7 @@ class UwsExchange implements Exchange {
     const whileOpen = (act: () => void) => (): void => {
       if (!this.#gone && !this.#done) act();
     };
-    const intake = createBodyIntake({ bytesMax, pace: this.#tally.pace }, receiver, {
+    const intake = new BodyIntake({ bytesMax, pace: this.#tally.pace }, receiver, {
       pause: whileOpen(() => {
         large.isPaused = true;
         res.pause();
