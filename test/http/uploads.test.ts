@@ -29,9 +29,9 @@ function receiving() {
   return { receiver, told, settled, refuse, open: (abort = async () => {}) => open(upload(abort)) };
 }
 
-describe('a body that is taken piece by piece', () => {
+describe('an upload', () => {
   it.each(['too large', 'gone'] as const)(
-    'leaves nothing to clear away where it is %s and may not come either',
+    'has nothing to discard if it is %s and refused at the same time',
     async (how) => {
       const { receiver, told, settled, refuse } = receiving();
       receiver.end(how);
@@ -42,7 +42,7 @@ describe('a body that is taken piece by piece', () => {
   );
 
   it.each(['too large', 'gone'] as const)(
-    'is aborted once it was opened where it is %s, and says what stays',
+    'is aborted after it was opened if it is %s, and reports a failed abort',
     async (how) => {
       const { receiver, told, settled, open } = receiving();
       receiver.end(how);
