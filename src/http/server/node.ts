@@ -165,7 +165,7 @@ class NodeExchange implements Exchange {
   }
 
   async replyBytes(status: number, headers: string, source: ByteSource): Promise<void> {
-    this.#answerOnce();
+    this.#markReplied();
     const response = this.#response;
     let wake: () => void = () => {};
     response.once('close', () => wake());
@@ -192,7 +192,7 @@ class NodeExchange implements Exchange {
     }
   }
 
-  #answerOnce(): void {
+  #markReplied(): void {
     if (this.#replied) throw new Error('The exchange already has a response.');
     this.#replied = true;
     this.#intake?.answered();
@@ -215,7 +215,7 @@ class NodeExchange implements Exchange {
   }
 
   reply(status: number, headers: string, body: string | Uint8Array): void {
-    this.#answerOnce();
+    this.#markReplied();
     const response = this.#response;
     if (response.destroyed) return;
     const bytes = Buffer.from(body);
@@ -246,7 +246,7 @@ class NodeExchange implements Exchange {
   }
 
   openStream(headers: string): EventStream {
-    this.#answerOnce();
+    this.#markReplied();
     if (this.#upgrade !== null) return new NodeSocket(this.#upgrade());
     const response = this.#response;
     response.writeHead(200, flatHeaders(`${headers}\r\n${SSE_HEADERS}`));
@@ -268,17 +268,17 @@ export function createNodeServer(options: ServerOptions, deps: ServerDeps): Http
   let openSockets = 0;
   let closing = false;
   /** Open responses of each connection. */
-  const owed = new WeakMap<Socket, Set<ServerResponse>>();
+  const openResponses = new WeakMap<Socket, Set<ServerResponse>>();
 
   /**
    * Returns the open responses of a connection. When it closes, node:http notifies only the response that is being sent, not the
    * ones that wait behind it; these are notified here.
    */
-  function owedOn(socket: Socket): Set<ServerResponse> {
-    const known = owed.get(socket);
+  function openResponsesOf(socket: Socket): Set<ServerResponse> {
+    const known = openResponses.get(socket);
     if (known !== undefined) return known;
     const own = new Set<ServerResponse>();
-    owed.set(socket, own);
+    openResponses.set(socket, own);
     socket.once('close', () => {
       for (const response of own) {
         if (response.socket !== null) continue;
@@ -292,7 +292,7 @@ export function createNodeServer(options: ServerOptions, deps: ServerDeps): Http
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
     pending++;
     request.socket.setTimeout(0);
-    const waiting = owedOn(request.socket).add(response);
+    const waiting = openResponsesOf(request.socket).add(response);
     response.once('close', () => {
       waiting.delete(response);
       pending--;
