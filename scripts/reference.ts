@@ -12,6 +12,7 @@ import type { Terminal } from '../src/cli/context.ts';
 import { createProgram } from '../src/cli/program.ts';
 import { SETTING_SUBJECTS, type SettingSubject } from '../src/config/settings.ts';
 import { routesMarkdown } from '../src/http/routes.ts';
+import { errorsPage } from './errors-page.ts';
 
 /** Settings whose default depends on the machine. Their descriptions contain it in words. */
 const DESCRIBED_DEFAULTS = new Set(['ASSAY_DATA_DIR', 'ASSAY_WORKERS']);
@@ -90,6 +91,7 @@ export const referencePages = (): ReadonlyMap<string, string> =>
       'api.md': apiPage(),
       'cli.md': cliPage(),
       'endpoint-layouts.md': endpointLayoutsMarkdown(),
+      'errors.md': errorsPage(),
     }).map(([name, text]) => [name, `${text.trimEnd()}\n`]),
   );
 

@@ -1,45 +1,245 @@
-/** The table of errors: a stable code and its HTTP status, and the error class that carries both. */
+/** The table of error codes, and the error class that carries a code. Codes are stable: clients may depend on them. */
 
+/** Properties of an error code. */
+export interface ErrorKind {
+  /** HTTP status. */
+  readonly status: 400 | 401 | 402 | 403 | 404 | 429 | 500 | 503;
+  /**
+   * `api`: clients receive the code. `server`: it concerns the operator, in logs and on the command line.
+   */
+  readonly scope: 'api' | 'server';
+  /** Whether the same request may succeed later without a change. */
+  readonly isRetryable: boolean;
+  readonly meaning: string;
+  /** Recommended action. */
+  readonly action: string;
+}
+
+/** All error codes. docs/reference/errors.md is generated from this table. */
 export const ERRORS = {
-  INVALID_REQUEST: 400,
-  INVALID_JSON: 400,
-  BODY_TOO_LARGE: 400,
-  UNKNOWN_CHAIN: 400,
-  INVALID_ADDRESS: 400,
-  INVALID_FILE: 400,
-  INVALID_CONFIG: 400,
-  UNAUTHENTICATED: 401,
-  QUOTA_EXHAUSTED: 402,
-  CREDITS_EXHAUSTED: 402,
-  FORBIDDEN: 403,
-  NOT_FOUND: 404,
-  RATE_LIMITED: 429,
-  OVERLOADED: 429,
-  /** The reader of the output has closed it (`| head`): not a fault of the writer. */
-  OUTPUT_CLOSED: 500,
-  INTERNAL: 500,
-  STORE_CORRUPT: 500,
-  STORE_VERSION: 500,
-  STORE_BUSY: 500,
-  /** A write failed because the disk is full, a quota is used up, or the device fails. Reads still work. */
-  STORAGE_FULL: 500,
-  LEDGER_UNAVAILABLE: 500,
-  SOURCE_UNAVAILABLE: 500,
-  LISTEN_FAILED: 500,
-  IMPLAUSIBLE_LIST: 400,
-  /** No endpoint of a chain responded. */
-  CHAIN_UNREACHABLE: 500,
-  /** The call to a chain timed out. */
-  CHAIN_TIMEOUT: 500,
-  /** An endpoint returned a result that no honest endpoint returns. */
-  CHAIN_BAD_ANSWER: 500,
-  /** An endpoint serves another chain than the one it is configured for. */
-  CHAIN_MISMATCH: 500,
-  /** An endpoint works, but does not answer this call (a method that it lacks, a block that it has pruned). */
-  CHAIN_REFUSED: 500,
-  CHAIN_REORG_TOO_DEEP: 500,
-  NOT_READY: 503,
-} as const satisfies Record<string, number>;
+  INVALID_REQUEST: {
+    status: 400,
+    scope: 'api',
+    isRetryable: false,
+    meaning: 'A field, parameter or header is missing or has an invalid value. The message names it.',
+    action: 'Correct the request.',
+  },
+  INVALID_JSON: {
+    status: 400,
+    scope: 'api',
+    isRetryable: false,
+    meaning: 'The request body is not valid JSON or UTF-8, or is nested too deeply.',
+    action: 'Correct the body.',
+  },
+  BODY_TOO_LARGE: {
+    status: 400,
+    scope: 'api',
+    isRetryable: false,
+    meaning: 'The request body is larger than the operation accepts. The message contains the limit.',
+    action: 'Send a smaller body, or submit a bulk job.',
+  },
+  UNKNOWN_CHAIN: {
+    status: 400,
+    scope: 'api',
+    isRetryable: false,
+    meaning: 'The chain is not supported.',
+    action: 'Use one of the chain ids that the message lists.',
+  },
+  INVALID_ADDRESS: {
+    status: 400,
+    scope: 'api',
+    isRetryable: false,
+    meaning: 'The address is not valid on its chain: its format, length or checksum is wrong.',
+    action: 'Check the address and the chain.',
+  },
+  INVALID_FILE: {
+    status: 400,
+    scope: 'server',
+    isRetryable: false,
+    meaning:
+      'A file does not have the documented format, or cannot be read. The message names the file and the line or field.',
+    action: 'Correct the file.',
+  },
+  INVALID_CONFIG: {
+    status: 400,
+    scope: 'server',
+    isRetryable: false,
+    meaning: 'A setting or a command-line option has an invalid value. The message names it.',
+    action: 'Correct the setting and start again.',
+  },
+  UNAUTHENTICATED: {
+    status: 401,
+    scope: 'api',
+    isRetryable: false,
+    meaning: 'The API key or session is missing, invalid, expired or revoked.',
+    action: 'Send a valid key in the Authorization header, or log in.',
+  },
+  QUOTA_EXHAUSTED: {
+    status: 402,
+    scope: 'api',
+    isRetryable: false,
+    meaning: 'The monthly quota of the account is used up.',
+    action: 'Wait for the next month, or change the plan.',
+  },
+  CREDITS_EXHAUSTED: {
+    status: 402,
+    scope: 'api',
+    isRetryable: false,
+    meaning: 'The balance of the account is lower than the cost of the request. Nothing was charged.',
+    action: 'Buy credits.',
+  },
+  FORBIDDEN: {
+    status: 403,
+    scope: 'api',
+    isRetryable: false,
+    meaning: 'The API key lacks the required permission, or the request comes from a page of another site.',
+    action: 'Use a key with the permission that the message names.',
+  },
+  NOT_FOUND: {
+    status: 404,
+    scope: 'api',
+    isRetryable: false,
+    meaning: 'The resource does not exist in this account, or there is no such operation.',
+    action: 'Check the path and the id.',
+  },
+  RATE_LIMITED: {
+    status: 429,
+    scope: 'api',
+    isRetryable: true,
+    meaning: 'Too many requests in the current interval.',
+    action: 'Retry after the seconds in the Retry-After header.',
+  },
+  OVERLOADED: {
+    status: 429,
+    scope: 'api',
+    isRetryable: true,
+    meaning: 'The service has no capacity for the request at the moment. Nothing was charged.',
+    action: 'Retry after the seconds in the Retry-After header, or with exponential back-off.',
+  },
+  OUTPUT_CLOSED: {
+    status: 500,
+    scope: 'server',
+    isRetryable: false,
+    meaning: 'The reader of the output has closed it (`| head`).',
+    action: 'None is needed.',
+  },
+  INTERNAL: {
+    status: 500,
+    scope: 'api',
+    isRetryable: true,
+    meaning: 'An unexpected error. Nothing was charged; the log of the service contains the details.',
+    action: 'Retry. If it persists, report the X-Request-Id header to the operator.',
+  },
+  STORE_CORRUPT: {
+    status: 500,
+    scope: 'server',
+    isRetryable: false,
+    meaning: 'A file in the data folder is damaged or truncated. The message names it.',
+    action: 'Follow the message, or restore the file from a backup.',
+  },
+  STORE_VERSION: {
+    status: 500,
+    scope: 'server',
+    isRetryable: false,
+    meaning: 'A file or store has a format that this version of Assay does not read. It is left unchanged.',
+    action: 'Use the version that wrote it, or rebuild it as the message says.',
+  },
+  STORE_BUSY: {
+    status: 500,
+    scope: 'server',
+    isRetryable: true,
+    meaning: 'Another process or node uses the store.',
+    action: 'Wait until it has finished, or stop it.',
+  },
+  STORAGE_FULL: {
+    status: 500,
+    scope: 'api',
+    isRetryable: true,
+    meaning:
+      'A write failed because the disk is full, a quota is used up, or the device fails. Reads still work. Nothing was charged.',
+    action: 'Retry after the seconds in the Retry-After header. Operator: free disk space.',
+  },
+  LEDGER_UNAVAILABLE: {
+    status: 500,
+    scope: 'server',
+    isRetryable: true,
+    meaning: 'The ledger of credits cannot be read or written, so charged requests are refused.',
+    action: 'Check the accounts store, or Redis.',
+  },
+  SOURCE_UNAVAILABLE: {
+    status: 500,
+    scope: 'server',
+    isRetryable: true,
+    meaning: 'A publisher, price server or snapshot source did not respond or returned an error.',
+    action: 'Check the network and the URL; the next scheduled run tries again.',
+  },
+  LISTEN_FAILED: {
+    status: 500,
+    scope: 'server',
+    isRetryable: false,
+    meaning: 'The server cannot listen on the configured host and port.',
+    action: 'Choose another port, or stop the process that uses it.',
+  },
+  IMPLAUSIBLE_LIST: {
+    status: 400,
+    scope: 'server',
+    isRetryable: false,
+    meaning:
+      'A list lost or gained so many entries that it is probably incomplete. The previous list stays in force.',
+    action: 'Check the file; if it is correct, import it with --force.',
+  },
+  CHAIN_UNREACHABLE: {
+    status: 500,
+    scope: 'server',
+    isRetryable: true,
+    meaning: 'No configured endpoint of the chain responded.',
+    action: 'Check the endpoints and the network.',
+  },
+  CHAIN_TIMEOUT: {
+    status: 500,
+    scope: 'server',
+    isRetryable: true,
+    meaning: 'A call to an endpoint of the chain timed out.',
+    action: 'Retry, or configure a faster endpoint.',
+  },
+  CHAIN_BAD_ANSWER: {
+    status: 500,
+    scope: 'server',
+    isRetryable: true,
+    meaning: 'An endpoint of the chain returned an invalid or inconsistent result.',
+    action: 'Replace the endpoint that the message names.',
+  },
+  CHAIN_MISMATCH: {
+    status: 500,
+    scope: 'server',
+    isRetryable: false,
+    meaning: 'An endpoint serves another chain than the one it is configured for.',
+    action: 'Correct the URL of the endpoint.',
+  },
+  CHAIN_REFUSED: {
+    status: 500,
+    scope: 'server',
+    isRetryable: false,
+    meaning:
+      'An endpoint works, but does not support this call: it lacks the method, or has pruned the block.',
+    action: 'Configure an endpoint that supports it, for example an archive node.',
+  },
+  CHAIN_REORG_TOO_DEEP: {
+    status: 500,
+    scope: 'server',
+    isRetryable: false,
+    meaning: 'The chain replaced more blocks than the program reverts on its own.',
+    action: 'Check that the endpoint serves the main chain; the message names the blocks.',
+  },
+  NOT_READY: {
+    status: 503,
+    scope: 'server',
+    isRetryable: true,
+    meaning:
+      'A component that the request needs is not available yet, for example no snapshot is loaded or Redis is away. Clients receive INTERNAL.',
+    action: 'See the reasons that GET /ready returns.',
+  },
+} as const satisfies Readonly<Record<string, ErrorKind>>;
 
 export type ErrorCode = keyof typeof ERRORS;
 
@@ -71,7 +271,7 @@ export class AssayError extends Error {
   }
 
   get status(): number {
-    return ERRORS[this.code];
+    return ERRORS[this.code].status;
   }
 }
 

@@ -1,6 +1,5 @@
 /** Assembles the front end: the table of routes, the pipeline and the chosen server. */
 import { LIMITS } from '../base/limits.ts';
-import { chooseServer } from './choose-server.ts';
 import { DOCS_HEADERS, docsPage } from './docs-page.ts';
 import {
   changePasswordWork,
@@ -48,15 +47,17 @@ import { screeningWork } from './handlers/screening.ts';
 import { documentWork, healthWork, metricsWork, readyWork } from './handlers/service.ts';
 import { traceWork } from './handlers/trace.ts';
 import { usageWork } from './handlers/usage.ts';
-import { createHttpMetrics } from './metrics.ts';
 import { openApiDocument } from './openapi.ts';
-import { createPipeline, type Work } from './pipeline.ts';
+import { createHttpMetrics } from './pipeline/metrics.ts';
+import { createPipeline } from './pipeline/pipeline.ts';
+import { createRequestIds } from './pipeline/request-id.ts';
+import type { Work } from './pipeline/work.ts';
 import type { HttpApp, HttpDeps, HttpOptions } from './ports.ts';
-import { createClientOrigin } from './proxies.ts';
-import { createRequestIds } from './request-id.ts';
-import { createRouter } from './router.ts';
 import { type HandlerName, patternsOf, ROUTES } from './routes.ts';
-import type { Handler, HttpServer } from './server.ts';
+import { chooseServer } from './server/choose.ts';
+import { createClientOrigin } from './server/client-origin.ts';
+import type { Handler, HttpServer } from './server/port.ts';
+import { createRouter } from './server/router.ts';
 
 /** Operations that every node serves, whatever its roles. */
 const HEALTH: ReadonlySet<HandlerName> = new Set(['health', 'ready', 'metrics']);

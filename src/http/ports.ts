@@ -18,7 +18,7 @@ import type { KytRequest } from '../screening/kyt.ts';
 import type { OracleWriter } from '../screening/oracle.ts';
 import type { ScreeningRequest } from '../screening/screen.ts';
 import type { TraceRequest, TraceResult } from '../screening/trace.ts';
-import type { UploadPace } from './server.ts';
+import type { UploadPace } from './server/port.ts';
 
 /** The part of the accounts that a request needs: key verification, rate limits, quotas and credits. */
 export type CallerAccess = Pick<

@@ -1,13 +1,13 @@
 /** The worker pool: bounded, first in, first out, errors as data. No other module imports Piscina. */
 import { Piscina } from 'piscina';
+import { BufferPool, type PooledResult } from '../base/buffer-pool.ts';
 import { AssayError, type ErrorData, errorFromData, messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
 import { workerUrl } from '../base/paths.ts';
-import { createBorrower, createLendingMemory, type Lendable } from './lending.ts';
 import type { TaskName, Tasks, WorkerSettings } from './tasks.ts';
 
-export interface PoolOptions extends Omit<WorkerSettings, 'snapshotEpoch' | 'lendingMemory'> {
+export interface PoolOptions extends Omit<WorkerSettings, 'snapshotEpoch' | 'bufferPoolMemory'> {
   readonly threads: number;
   /** Tasks that wait or run at once; default LIMITS.poolTasksMax. */
   readonly tasksMax?: number;
@@ -41,7 +41,7 @@ const RENEWAL_MS_MAX = 10_000;
 
 export interface WorkerPool {
   /**
-   * Runs a task. Bytes are copied to the thread; the `json` of a result is returned in a pooled slot (lending.ts). A task cannot be
+   * Runs a task. Bytes are copied to the thread; the `json` of a result is returned in a pooled slot (base/buffer-pool.ts). A task cannot be
    * aborted: Piscina would terminate its thread, and with it all other tasks of the thread.
    *
    * @throws the AssayError of the task; OVERLOADED with `retryAfterSeconds`, at once, if the queue is full; INTERNAL
@@ -66,12 +66,12 @@ export function createPool(options: PoolOptions, deps: PoolDeps): WorkerPool {
     ...folders
   } = options;
   const epoch = new Int32Array(new SharedArrayBuffer(4));
-  const lendingMemory = createLendingMemory();
-  const borrow = createBorrower(lendingMemory);
+  const bufferPoolMemory = BufferPool.allocate();
+  const bufferPool = new BufferPool(bufferPoolMemory);
   const settings: WorkerSettings = {
     ...folders,
     snapshotEpoch: epoch.buffer as SharedArrayBuffer,
-    lendingMemory,
+    bufferPoolMemory,
   };
   const open = (): Piscina => {
     const opened = new Piscina({
@@ -119,10 +119,12 @@ export function createPool(options: PoolOptions, deps: PoolDeps): WorkerPool {
 
   async function runTask(name: TaskName, message: unknown): Promise<unknown> {
     if (renewal !== undefined && piscina.threads.length === 0) throw new Error('no thread is up');
-    const answer = (await piscina.run({ name, message })) as ({ readonly ok: true } & Lendable) | ErrorData;
+    const answer = (await piscina.run({ name, message })) as
+      | ({ readonly ok: true } & PooledResult)
+      | ErrorData;
     renewals = 0;
     if (!answer.ok) throw errorFromData(answer);
-    return borrow(answer);
+    return bufferPool.unpack(answer);
   }
 
   return {

@@ -56,8 +56,8 @@ export interface WorkerSettings {
   readonly niceness?: number;
   /** One int32, incremented by the main thread when a new snapshot is in force. */
   readonly snapshotEpoch: SharedArrayBuffer;
-  /** Buffer pool for results (lending.ts). */
-  readonly lendingMemory: SharedArrayBuffer;
+  /** Buffer pool for results (base/buffer-pool.ts). */
+  readonly bufferPoolMemory: SharedArrayBuffer;
 }
 
 /** Message and result of every task. */

@@ -1,4 +1,4 @@
-/** The behaviour that every HTTP server behind src/http/server.ts shares, whatever its implementation. */
+/** The behaviour that every HTTP server behind src/http/server/port.ts shares, whatever its implementation. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { request as tlsRequest } from 'node:https';
@@ -8,7 +8,6 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { AssayError } from '../../src/base/errors.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { projectRoot } from '../../src/base/paths.ts';
-import { createRouter } from '../../src/http/router.ts';
 import type {
   BodyReceiver,
   ByteSource,
@@ -17,7 +16,8 @@ import type {
   Handler,
   HttpServer,
   UploadPace,
-} from '../../src/http/server.ts';
+} from '../../src/http/server/port.ts';
+import { createRouter } from '../../src/http/server/router.ts';
 import { RawClient } from '../http/raw-client.ts';
 
 const TYPE = 'Content-Type: text/plain';
@@ -163,7 +163,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
 
     const get = (path: string, more = ''): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
 
-    it('hands over method, path, parameters, query, headers and the remote address', async () => {
+    it('passes method, path, parameters, query, headers and the remote address', async () => {
       const seen: unknown[] = [];
       const { port } = await serve({
         'GET /a/{one}/b/{two}': (exchange) => {
@@ -183,7 +183,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       expect(seen).toEqual(['GET', '/a/x%2Fy/b/zz', ['x%2Fy', 'zz'], 'q=1&r=%20', 'yes', '', '127.0.0.1']);
     });
 
-    it('sends every path and method without a route to the fallback', async () => {
+    it('passes every path and method without a route to the fallback', async () => {
       const { port } = await serve({ 'GET /a': (exchange) => exchange.reply(200, TYPE, 'a') });
       const socket = client(port);
       for (const [method, path, status] of [
@@ -205,7 +205,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       expect((await socket.next())?.body).toBe('a');
     });
 
-    it('answers later, from a promise, with every byte of a large body', async () => {
+    it('responds after the handler has returned, with every byte of a large body', async () => {
       const large = Buffer.alloc(5_000_000, 'x');
       const { server, port } = await serve({
         'GET /later': (exchange) => {
@@ -220,7 +220,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       await until(() => server.pending() === 0);
     });
 
-    it('holds a large answer back from a client that does not read it, and ends it when it does', async () => {
+    it('holds a large response back while the client does not read, and completes it later', async () => {
       const large = Buffer.alloc(20_000_000, 'y');
       const { server, port } = await serve({ 'GET /large': (exchange) => exchange.reply(200, TYPE, large) });
       const socket = client(port);
@@ -233,7 +233,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       expect(answer?.body.length).toBe(large.length);
     });
 
-    it('reads bodies of a declared length, in chunks, and in many pieces', async () => {
+    it('reads bodies with a length, with chunks, and in many pieces', async () => {
       const { port } = await serve({
         'POST /echo': (exchange) =>
           exchange.readBody(1000, (body) => exchange.reply(200, TYPE, body ?? 'too large')),
@@ -255,7 +255,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       expect((await socket.next())?.body).toBe('pieces');
     });
 
-    it('refuses a body over the bound, declared or not, and closes', async () => {
+    it('refuses a body over the limit, declared or not, and closes', async () => {
       const { port } = await serve({
         'POST /echo': (exchange) =>
           exchange.readBody(1000, (body) => exchange.reply(body ? 200 : 400, TYPE, body ?? 'too large')),
@@ -271,7 +271,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       expect(await chunked.ended(8_000)).toBe(true);
     });
 
-    it('answers before the body is read, and the connection goes on behind it', async () => {
+    it('responds before the body is read, and continues on the connection', async () => {
       const { port } = await serve({
         'POST /refused': (exchange) => exchange.reply(401, TYPE, 'no'),
         'GET /a': (exchange) => exchange.reply(200, TYPE, 'a'),
@@ -283,7 +283,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       expect((await socket.next())?.body).toBe('a');
     });
 
-    it('answers pipelined requests in their order', async () => {
+    it('answers pipelined requests in order', async () => {
       const { port } = await serve({
         'GET /n/{n}': (exchange) => exchange.reply(200, TYPE, exchange.params[0] ?? ''),
       });
@@ -292,7 +292,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       for (let n = 0; n < 50; n++) expect((await socket.next())?.body).toBe(String(n));
     });
 
-    it('tells work in hand that its client went away, and drops its answer', async () => {
+    it('reports a disconnected client to pending work, and drops the response', async () => {
       let exchange: Exchange | null = null;
       const { server, port } = await serve({
         'GET /slow': (made) => {
@@ -313,7 +313,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       while (server.openSockets() > 0) await new Promise((resolve) => setTimeout(resolve, 5));
     });
 
-    it('tells so all requests that wait behind one another on a connection, and forgets them', async () => {
+    it('reports a disconnected client to all pipelined requests', async () => {
       const made: Exchange[] = [];
       const { server, port } = await serve({ 'GET /slow': (exchange) => void made.push(exchange) });
       const socket = client(port);
@@ -329,7 +329,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       expect(server.pending()).toBe(0);
     });
 
-    it('is answered exactly once', async () => {
+    it('refuses a second response', async () => {
       let second: unknown = null;
       const { port } = await serve({
         'GET /twice': (exchange) => {
@@ -347,7 +347,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       expect(second).toBeInstanceOf(Error);
     });
 
-    it('closes the connection of a handler that throws, and lives on', async () => {
+    it('closes the connection of a handler that throws, and continues to serve', async () => {
       const { server, port } = await serve({
         'GET /throws': () => {
           throw new Error('a bug');
@@ -375,9 +375,9 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       }
     });
 
-    it('does not share a port, and says that it is taken', async () => {
+    it('refuses to share a port', async () => {
       const { port } = await serve({});
-      await expect(serve({}, { port })).rejects.toThrow(/port \d+: the port is already taken/);
+      await expect(serve({}, { port })).rejects.toThrow(/port \d+: another process already uses the port/);
       const foreign = createServer();
       const taken = await new Promise<number>((resolve) => {
         foreign.listen(0, '127.0.0.1', () => resolve((foreign.address() as { port: number }).port));
@@ -388,7 +388,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       foreign.close();
     });
 
-    it('finishes what it took when it closes, and takes nothing new', async () => {
+    it('finishes pending requests when it closes, and accepts no new ones', async () => {
       let exchange: Exchange | null = null;
       const { server, port } = await serve({
         'GET /slow': (made) => {
@@ -413,7 +413,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       open.length = 0;
     });
 
-    it('closes in bounded time though an answer never comes', async () => {
+    it('closes in bounded time if a response never comes', async () => {
       const { server, port } = await serve({ 'GET /never': () => {} });
       const socket = client(port);
       socket.send(get('/never'));
@@ -424,7 +424,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       open.length = 0;
     });
 
-    it('cuts off a client that sends its headers too slowly', async () => {
+    it('disconnects a client that sends its headers too slowly', async () => {
       const { server, port } = await serve({ 'GET /a': (exchange) => exchange.reply(200, TYPE, 'a') });
       const slow = client(port);
       const dripping = setInterval(() => slow.send('X-A: b\r\n'), 1000);
@@ -434,7 +434,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       while (server.openSockets() > 0) await new Promise((resolve) => setTimeout(resolve, 20));
     });
 
-    it('hands over a large body piece by piece, in order, whole', async () => {
+    it('passes a large body piece by piece, in order and complete', async () => {
       const made: ReturnType<typeof taker>[] = [];
       const { port } = await serve({
         'POST /take': (exchange) => {
@@ -465,7 +465,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       expect((await socket.next())?.body).toBe('whole 0');
     });
 
-    it('takes a body of thousands of small chunks', async () => {
+    it('accepts a body of thousands of small chunks', async () => {
       const { port } = await serve({
         'POST /take': (exchange) => exchange.receiveBody(GIB, taker(exchange)),
       });
@@ -476,7 +476,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       expect((await socket.next())?.body).toBe('whole 150000');
     });
 
-    it('holds a sender back while its receiver is at work', async () => {
+    it('pauses the client while the receiver works', async () => {
       let open: () => void = () => {};
       const gate = new Promise<void>((resolve) => {
         open = resolve;
@@ -502,7 +502,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       expect((await socket.next())?.body).toBe(`whole ${body.length}`);
     });
 
-    it('refuses a large body over its bound, declared or not, and closes', async () => {
+    it('refuses a streamed body over the limit, declared or not, and closes', async () => {
       const { port } = await serve({
         'POST /take': (exchange) =>
           exchange.receiveBody(
@@ -527,7 +527,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       expect(await chunked.ended(8_000)).toBe(true);
     });
 
-    it('takes the answer of a receiver in the middle of a body, and closes', async () => {
+    it('responds in the middle of a body, and closes', async () => {
       const made: ReturnType<typeof taker>[] = [];
       const { server, port } = await serve({
         'POST /take': (exchange) => {
@@ -558,7 +558,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       expect(await silent.ended(60_000)).toBe(true);
     });
 
-    it('gives up a sender that is silent or trickles, and tells it so', async () => {
+    it('refuses a client that is silent or too slow, with an error', async () => {
       const made: ReturnType<typeof taker>[] = [];
       const uploads = { silenceMs: 600, graceMs: 600, bytesPerSecondMin: 1_000 };
       const { server, port } = await serve(
@@ -594,7 +594,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       expect(made.map(({ ending }) => ending).sort()).toEqual(['silent', 'too slow', 'whole']);
     });
 
-    it('tells a receiver that its client went away in the middle of a body', async () => {
+    it('reports a client that disconnects in the middle of a body to the receiver', async () => {
       const made: ReturnType<typeof taker>[] = [];
       const { server, port } = await serve({
         'POST /take': (exchange) => {
@@ -618,7 +618,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       await until(() => server.pending() === 0 && server.openSockets() === 0);
     });
 
-    it('tells a client that expects it to go on', async () => {
+    it('answers Expect: 100-continue', async () => {
       const { port } = await serve({
         'POST /take': (exchange) => exchange.receiveBody(GIB, taker(exchange)),
       });
@@ -629,7 +629,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       expect((await socket.next())?.body).toBe('whole 5');
     });
 
-    it('answers with bytes that are read as the client takes them', async () => {
+    it('responds with bytes that are read at the pace of the client', async () => {
       const length = 20 * MIB + 4;
       const source = counting(length);
       const small = counting(8);
@@ -655,7 +655,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       reader.socket.destroy();
     });
 
-    it('reads no further than a slow client takes, and ends when it goes on', async () => {
+    it('reads no further than a slow client, and ends when it continues', async () => {
       const length = 64 * MIB;
       const source = counting(length);
       const { server, port } = await serve({
@@ -681,7 +681,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       reader.socket.destroy();
     });
 
-    it('closes the source of a client that went away', async () => {
+    it('closes the source if the client disconnects', async () => {
       const source = counting(64 * MIB);
       const { server, port } = await serve({
         'GET /large': (exchange) => void exchange.replyBytes(200, BINARY, source),
@@ -696,7 +696,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       expect(source.handed()).toBeLessThan(64 * MIB);
     });
 
-    it('breaks an answer off where its source fails, and says so to who answered', async () => {
+    it('ends a response early if its source fails, and reports the error', async () => {
       const source = counting(MIB);
       let failure: unknown = null;
       const failing: ByteSource = {
@@ -779,7 +779,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       150_000,
     );
 
-    it('refuses floods of headers, and lives on', async () => {
+    it('refuses floods of headers, and continues to serve', async () => {
       const { port } = await serve({ 'GET /a': (exchange) => exchange.reply(200, TYPE, 'a') });
       const flood = client(port);
       flood.send(get('/a', `X-Big: ${'b'.repeat(2_000_000)}\r\n`));

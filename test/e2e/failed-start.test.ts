@@ -49,7 +49,7 @@ describe('a start that fails', () => {
 
     it.each([
       ['a store that it cannot read', 'redis', /format version 999/],
-      ['a port that is taken', 'port', /already taken/],
+      ['a port that is taken', 'port', /already uses the port/],
       ['a store that is none', 'file', /jobs-1/],
     ])('leaves the others before it ends: %s', async (_what, cause, sentence) => {
       redis = await startRedis();

@@ -72,7 +72,7 @@ describe.skipIf(!hasRedis)(
         .poll(async () => [(await kyt()).status, linesWith('requests are served again')], SLOWLY)
         .toEqual([200, 1]);
       expect(linesWith('requests cannot be served')).toBe(1);
-      expect(linesWith('a request failed')).toBe(0);
+      expect(linesWith('request failed')).toBe(0);
       expect(linesWith('Replicas of Redis are missing')).toBe(1);
       expect(linesWith('The replicas of Redis are there again')).toBe(1);
       expect(linesWith('ledger: charge not undone yet')).toBeLessThanOrEqual(1);

@@ -7,12 +7,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { AssayError, ERRORS, type ErrorCode } from '../../src/base/errors.ts';
 import { LIMITS } from '../../src/base/limits.ts';
 import { type Logger, silentLogger } from '../../src/base/log.ts';
-import { createBodyIntake } from '../../src/http/body-intake.ts';
-import { Call, callerOf } from '../../src/http/call.ts';
-import { referenceOf } from '../../src/http/charging.ts';
 import { docsPage } from '../../src/http/docs-page.ts';
-import { renderError } from '../../src/http/errors.ts';
-import { openFileParts } from '../../src/http/file-parts.ts';
 import { createKeyWork, listKeysWork, revokeKeyWork, toggleKeyWork } from '../../src/http/handlers/keys.ts';
 import { labelsWork, screenBulkWork } from '../../src/http/handlers/labels.ts';
 import {
@@ -25,9 +20,16 @@ import { stripeWork } from '../../src/http/handlers/payments.ts';
 import { exchangeStatusWork } from '../../src/http/handlers/registers.ts';
 import { readyWork } from '../../src/http/handlers/service.ts';
 import { traceWork } from '../../src/http/handlers/trace.ts';
-import { compileBodyCheck, outlineBody, parseJson, unknownFields } from '../../src/http/json-body.ts';
-import type { Page, Work } from '../../src/http/pipeline.ts';
-import { createClientOrigin } from '../../src/http/proxies.ts';
+import { Call, callerOf } from '../../src/http/pipeline/call.ts';
+import { referenceOf } from '../../src/http/pipeline/charging.ts';
+import { renderError } from '../../src/http/pipeline/errors.ts';
+import {
+  compileBodyCheck,
+  outlineBody,
+  parseJson,
+  unknownFields,
+} from '../../src/http/pipeline/json-body.ts';
+import { createPrincipalAuthenticator, sessionCookie } from '../../src/http/pipeline/principal.ts';
 import {
   decodeParameter,
   oneOf,
@@ -35,48 +37,54 @@ import {
   queryValue,
   requiredQueryValue,
   wholeNumber,
-} from '../../src/http/query.ts';
-import { mayAnswerRange, rangeOf } from '../../src/http/ranges.ts';
-import { createRequestIds } from '../../src/http/request-id.ts';
-import { createRouter } from '../../src/http/router.ts';
-import type { Exchange } from '../../src/http/server.ts';
-import { receiveUpload, type Upload } from '../../src/http/uploads.ts';
-import { createVisits, sessionCookie } from '../../src/http/visit.ts';
+} from '../../src/http/pipeline/query.ts';
+import { createRequestIds } from '../../src/http/pipeline/request-id.ts';
+import type { Page, Work } from '../../src/http/pipeline/work.ts';
+import { createClientOrigin } from '../../src/http/server/client-origin.ts';
+import { openFileParts } from '../../src/http/server/file-parts.ts';
+import { BodyIntake } from '../../src/http/server/intake.ts';
+import type { Exchange } from '../../src/http/server/port.ts';
+import { mayAnswerRange, rangeOf } from '../../src/http/server/ranges.ts';
+import { createRouter } from '../../src/http/server/router.ts';
+import { receiveUpload, type Upload } from '../../src/http/server/uploads.ts';
 import { tempFolder } from '../accounts/temp-folder.ts';
 
 const bytes = (text: string): Uint8Array => Buffer.from(text);
 
-describe('an error', () => {
-  it.each(Object.keys(ERRORS) as ErrorCode[])('%s shows its text below 500 alone', (code) => {
-    const error = new AssayError(code, 'What was wrong.', { field: 'f', retryAfterSeconds: 7 });
-    const { status, lines, body } = renderError(error, 'application/problem+json', 'r');
-    const problem = JSON.parse(body) as Record<string, unknown>;
-    const isServer = error.status >= 500;
-    expect(status).toBe(error.status === 503 ? 500 : error.status);
-    expect(problem.code).toBe(status === 500 && code !== 'STORAGE_FULL' ? 'INTERNAL' : code);
-    expect(lines).toContain(`X-Error-Code: ${problem.code}`);
-    expect(lines).toContain('Retry-After: 7');
-    expect(lines.includes('WWW-Authenticate: Bearer')).toBe(status === 401);
-    expect(problem).toMatchObject({ status, instance: 'urn:assay:request:r' });
-    expect(problem.field).toBe(status === 500 ? undefined : 'f');
-    if (code === 'STORAGE_FULL') expect(problem.detail).toContain('cannot store anything');
-    else if (error.status === 500) expect(problem.detail).toBe('Internal server error.');
-    else if (!isServer) expect(problem.detail).toBe('What was wrong.');
-  });
+describe('renderError', () => {
+  it.each(Object.keys(ERRORS) as ErrorCode[])(
+    '%s shows its message only if the status is below 500',
+    (code) => {
+      const error = new AssayError(code, 'What was wrong.', { field: 'f', retryAfterSeconds: 7 });
+      const { status, lines, body } = renderError(error, 'application/problem+json', 'r');
+      const problem = JSON.parse(body) as Record<string, unknown>;
+      const isServer = error.status >= 500;
+      expect(status).toBe(error.status === 503 ? 500 : error.status);
+      expect(problem.code).toBe(status === 500 && code !== 'STORAGE_FULL' ? 'INTERNAL' : code);
+      expect(lines).toContain(`X-Error-Code: ${problem.code}`);
+      expect(lines).toContain('Retry-After: 7');
+      expect(lines.includes('WWW-Authenticate: Bearer')).toBe(status === 401);
+      expect(problem).toMatchObject({ status, instance: 'urn:assay:request:r' });
+      expect(problem.field).toBe(status === 500 ? undefined : 'f');
+      if (code === 'STORAGE_FULL') expect(problem.detail).toContain('cannot write to its storage');
+      else if (error.status === 500) expect(problem.detail).toBe('Internal server error.');
+      else if (!isServer) expect(problem.detail).toBe('What was wrong.');
+    },
+  );
 
-  it('of another kind says nothing of itself', () => {
+  it('hides the text of an unexpected error', () => {
     expect(renderError(new Error('secret'), '', 'r')).toEqual({
       status: 500,
       contentType: 'application/json',
       lines: '\r\nX-Error-Code: INTERNAL',
       body: '{"error":"Internal server error."}',
     });
-    expect(() => callerOf(new Call({} as Exchange, 'r', 0))).toThrow('without one');
+    expect(() => callerOf(new Call({} as Exchange, 'r', 0))).toThrow('requires an API key');
   });
 });
 
-describe('a request id', () => {
-  it('is the client’s if it is sane and not too long', () => {
+describe('request ids', () => {
+  it('keep the client’s id if it is valid and short enough', () => {
     const idOf = createRequestIds({ bytes: (count: number) => new Uint8Array(count) } as never);
     const longest = 'x'.repeat(LIMITS.requestIdTextMax);
     expect([idOf(longest), idOf('a.b_c:d-9')]).toEqual([longest, 'a.b_c:d-9']);
@@ -86,8 +94,8 @@ describe('a request id', () => {
   });
 });
 
-describe('a range', () => {
-  it('is taken from the first to the last byte, and is none behind the end', () => {
+describe('rangeOf', () => {
+  it('includes the first and the last byte, and is none after the end', () => {
     expect([
       rangeOf('bytes=0-0', 10),
       rangeOf('bytes=0-9', 10),
@@ -143,7 +151,7 @@ describe('the client', () => {
   const address = (peer: string, forwarded = '') =>
     origin.address(exchange(peer, { 'x-forwarded-for': forwarded }));
 
-  it('is the nearest address that no trusted proxy has', () => {
+  it('has the nearest address that is not a trusted proxy', () => {
     expect(address('192.0.2.1', '198.51.100.1')).toBe('192.0.2.1');
     expect(address('10.0.0.1', '198.51.100.1')).toBe('198.51.100.1');
     expect(address('10.0.0.1', '203.0.113.9, 198.51.100.1, 10.0.0.2')).toBe('198.51.100.1');
@@ -158,7 +166,7 @@ describe('the client', () => {
     expect(address('10.0.0.1', '10.0.0.3')).toBe('10.0.0.3');
   });
 
-  it('came securely by TLS, or if a trusted proxy says so', () => {
+  it('is secure over TLS, or if a trusted proxy reports it', () => {
     const https = { 'x-forwarded-proto': 'https' };
     expect([
       origin.isSecure(exchange('10.0.0.1', https)),
@@ -169,7 +177,7 @@ describe('the client', () => {
   });
 
   const session = { account: { id: 'acc_1' } };
-  const visits = createVisits({
+  const visits = createPrincipalAuthenticator({
     people: () => ({ session: (token: string) => (token === 'good' ? session : null) }) as never,
     origin,
     publicHost: 'Public.example',
@@ -184,7 +192,7 @@ describe('the client', () => {
   };
   const cookie = { cookie: 'a=b; assay_session=good', host: 'own.example' };
 
-  it('needs a session and the origin of this service for a change', () => {
+  it('needs a session and an own origin to change data', () => {
     expect(visit('session', { ...cookie, origin: 'http://OWN.example' })).toMatchObject({
       accountId: 'acc_1',
       token: 'good',
@@ -214,7 +222,7 @@ describe('the client', () => {
     });
   });
 
-  it('may come with a key where one will do, or as anyone', () => {
+  it('is accepted with a key or anonymously if the route allows it', () => {
     const authorized = { authorization: 'Bearer x' };
     expect(visit('session or key', authorized)).toMatchObject({
       accountId: 'acc_2',
@@ -237,7 +245,7 @@ describe('the client', () => {
     }
   });
 
-  it('gets a cookie that lives as long as its session, and none of an empty one', () => {
+  it('gets a cookie with the lifetime of the session, and an empty one expires at once', () => {
     expect(sessionCookie('t', true)).toContain(
       `assay_session=t; Path=/; Max-Age=${LIMITS.sessionMs / 1000}; HttpOnly; SameSite=Strict; Secure`,
     );
@@ -246,7 +254,7 @@ describe('the client', () => {
 });
 
 describe('a query', () => {
-  it('gives each value once, decoded and up to its length', () => {
+  it('returns each value once, decoded and limited in length', () => {
     expect(queryValue('', 'a')).toBeUndefined();
     expect([
       queryValue('a=1&b=x+y%21', 'b'),
@@ -254,7 +262,7 @@ describe('a query', () => {
       queryValue('ab=1', 'a'),
       queryValue('a=b=c', 'a'),
     ]).toEqual(['x y!', '', undefined, 'b=c']);
-    expect(() => queryValue('a=1&a=2', 'a')).toThrow('more than once');
+    expect(() => queryValue('a=1&a=2', 'a')).toThrow('only once');
     expect(() => decodeParameter('%zz', 'f')).toThrow('percent-encoding');
     expect(decodeParameter('x'.repeat(LIMITS.addressTextMax), 'f')).toHaveLength(LIMITS.addressTextMax);
     expect(() => decodeParameter('x'.repeat(LIMITS.addressTextMax + 1), 'f')).toThrow('at most');
@@ -263,7 +271,7 @@ describe('a query', () => {
     expect(requiredQueryValue('a=1', 'a')).toBe('1');
   });
 
-  it('has whole numbers from the least to the most', () => {
+  it('accepts whole numbers from the minimum to the maximum', () => {
     const read = (text: string) => wholeNumber(`n=${text}`, 'n', 5, 1, 10);
     expect([wholeNumber('', 'n', 5, 1, 10), read('1'), read('10')]).toEqual([5, 1, 10]);
     for (const text of ['0', '11', '1.5', '-1', '', '1e1', '+1'])
@@ -273,7 +281,7 @@ describe('a query', () => {
     );
     expect(pageOf('limit=100&offset=0', 100)).toEqual({ limit: 100, offset: 0 });
     expect(() => pageOf('limit=101', 100)).toThrow('limit');
-    expect(() => oneOf('f', 'c', ['a', 'b'])).toThrow('must be one of a, b');
+    expect(() => oneOf('f', 'c', ['a', 'b'])).toThrow('f: must be one of a, b (got "c").');
     expect(oneOf('f', 'b', ['a', 'b'])).toBe('b');
   });
 });
@@ -290,7 +298,7 @@ describe('a route', () => {
     return [router.match(method, path, params), ...params];
   };
 
-  it('is found by whole segments, the fixed one first', () => {
+  it('matches whole segments, literals before parameters', () => {
     expect([
       match('GET', '/a/x'),
       match('GET', '/a/fixed'),
@@ -304,7 +312,7 @@ describe('a route', () => {
 });
 
 describe('a JSON body', () => {
-  it('is outlined by its fields and the items of its lists', () => {
+  it('has an outline of its fields and array elements', () => {
     expect(outlineBody(bytes('{"a": [1, [2, 3], {"c": 4}], "b":[ ], "d" : "x,[{" , "e\\u0041":1}'))).toEqual({
       fields: ['a', 'b', 'd', 'eA'],
       elements: 3,
@@ -315,17 +323,17 @@ describe('a JSON body', () => {
     expect(outlineBody(bytes(`{${many}}`)).fields).toHaveLength(LIMITS.bodyFieldsMax + 1);
   });
 
-  it('nests as deep as it may', () => {
+  it('is accepted up to the maximum depth', () => {
     const nested = (depth: number) => bytes('['.repeat(depth) + ']'.repeat(depth));
     outlineBody(nested(LIMITS.jsonDepthMax));
-    expect(() => outlineBody(nested(LIMITS.jsonDepthMax + 1))).toThrow('nests deeper');
+    expect(() => outlineBody(nested(LIMITS.jsonDepthMax + 1))).toThrow('nested more than');
     expect(() => outlineBody(bytes(''))).toThrow('is empty');
     expect(() => outlineBody(Buffer.from([0x22, 0xff, 0x22]))).toThrow('UTF-8');
     expect(() => parseJson(bytes('{"a" 1}'))).toThrow(/not valid JSON \(at character 5\)/);
     expect(() => parseJson(bytes('{'))).toThrow('not valid JSON');
   });
 
-  it('is told what is wrong with which field', () => {
+  it('gets an error that names the field and the rule', () => {
     const schema = Type.Object({
       a: Type.String({ minLength: 2, maxLength: 3 }),
       n: Type.Optional(Type.Integer({ minimum: 1, maximum: 5 })),
@@ -359,7 +367,7 @@ describe('a JSON body', () => {
     expect(fault([])).toBe('body | The request body must be an object.');
   });
 
-  it('names each unknown field once, cut', () => {
+  it('lists each unknown field once, shortened', () => {
     expect(unknownFields(['a', 'x', 'x', 'y'.repeat(65)], new Set(['a']))).toEqual(['x', 'y'.repeat(64)]);
     expect(
       unknownFields(
@@ -376,7 +384,7 @@ describe('a JSON body', () => {
   });
 });
 
-describe('parts of files', () => {
+describe('file parts', () => {
   const read = async (parts: { path: string; start: number; end: number }[], piece?: number) => {
     const source = await openFileParts(parts, piece);
     let text = '';
@@ -385,12 +393,12 @@ describe('parts of files', () => {
       text += Buffer.from(next).toString();
       left -= next.length;
     }
-    await expect(source.next()).rejects.toThrow('beyond its end');
+    await expect(source.next()).rejects.toThrow('past its end');
     await source.close();
     return text;
   };
 
-  it('are read one behind the other, in pieces of any size, and never beyond a file', async () => {
+  it('are read in order, in pieces of any size, and not past the end of a file', async () => {
     const folder = tempFolder();
     const [a, b] = [join(folder.path, 'a'), join(folder.path, 'b')];
     writeFileSync(a, '0123456789');
@@ -402,12 +410,12 @@ describe('parts of files', () => {
     ];
     for (const piece of [1, 3, 4, 10, 100]) expect(await read(parts, piece)).toBe('2345abcdef');
     expect(await read([])).toBe('');
-    await expect(read([{ path: b, start: 0, end: 7 }], 100)).rejects.toThrow('ends at byte 6');
+    await expect(read([{ path: b, start: 0, end: 7 }], 100)).rejects.toThrow('truncated at byte 6');
     folder.remove();
   });
 });
 
-describe('the intake of a body', () => {
+describe('BodyIntake', () => {
   const intakeOf = (
     bytesMax: number,
     pace = { silenceMs: 60_000, graceMs: 60_000, bytesPerSecondMin: 1 },
@@ -429,12 +437,12 @@ describe('the intake of a body', () => {
       },
       end: (how: string) => said.push(how),
     } as never;
-    const intake = createBodyIntake({ bytesMax, pace }, receiver, socket);
+    const intake = new BodyIntake({ bytesMax, pace }, receiver, socket);
     return { intake, said, received, block: (promise: Promise<void>) => (writing = promise) };
   };
   const turn = () => sleep(5);
 
-  it('takes exactly the bytes that it may', async () => {
+  it('accepts exactly the maximum number of bytes', async () => {
     const fits = intakeOf(4);
     fits.intake.offer(bytes('ab'), false);
     await turn();
@@ -455,7 +463,7 @@ describe('the intake of a body', () => {
     expect([empty.received, empty.said]).toEqual([[], ['whole']]);
   });
 
-  it('joins what comes while it works, and ends when its client goes', async () => {
+  it('joins pieces that arrive during a write, and ends when the client disconnects', async () => {
     const { intake, said, received, block } = intakeOf(100);
     let finish = () => {};
     block(new Promise((resolve) => (finish = resolve)));
@@ -483,7 +491,7 @@ describe('the intake of a body', () => {
     expect(failing.said).toEqual(['pause', 'cut', 'abandon']);
   });
 
-  it('gives up what is silent, or too slow behind its grace', async () => {
+  it('refuses a silent client, and a slow one after the grace time', async () => {
     const silent = intakeOf(100, { silenceMs: 60, graceMs: 60_000, bytesPerSecondMin: 1 });
     await expect.poll(() => silent.said.at(-1)).toBe('silent');
     expect(silent.said.filter((word) => word === 'wait')).toHaveLength(11);
@@ -522,7 +530,7 @@ describe('an upload', () => {
     return made;
   };
 
-  it('is answered once when it is whole, and cleared when it is not', async () => {
+  it('is answered once if it is complete, and discarded if it is not', async () => {
     const whole = upload();
     const first = begin(Promise.resolve(whole));
     await first.receiver.write(bytes('a'));
@@ -546,7 +554,7 @@ describe('an upload', () => {
     }
   });
 
-  it('is refused with the fault of its opening, its bytes or its end, once', async () => {
+  it('reports the first error of open, write or end, once', async () => {
     const closed = begin(Promise.reject(new AssayError('FORBIDDEN', 'no')));
     await closed.receiver.write(bytes('a'));
     closed.receiver.end('whole');
@@ -586,7 +594,13 @@ describe('the operations', () => {
     } as unknown as Exchange;
     const call = new Call(exchange, 'id', 0);
     call.caller = { id: 'key_1', accountId: 'acc_1' } as never;
-    call.visit = { accountId: 'acc_1', key: null, params, actor: { from: '127.0.0.1' }, ...visit } as never;
+    call.principal = {
+      accountId: 'acc_1',
+      key: null,
+      params,
+      actor: { from: '127.0.0.1' },
+      ...visit,
+    } as never;
     return call;
   };
   const answerOf = (work: Work, call: Call, body: unknown = null): Promise<unknown> => {
@@ -604,7 +618,7 @@ describe('the operations', () => {
     }
   };
 
-  it('take units of a bulk from one address to the most, and give back those that were not answered', async () => {
+  it('take one unit per address of a bulk request, and refund the addresses without an answer', async () => {
     const given: unknown[] = [];
     const answered = { answered: 2 };
     const work = screenBulkWork({
@@ -626,7 +640,7 @@ describe('the operations', () => {
     expect(given).toHaveLength(1);
   });
 
-  it('compare the tag of a copy weakly, and a list of tags', () => {
+  it('compare If-None-Match weakly, as a list', () => {
     const work = labelsWork({ useCases: { labelSet: () => 7, labelSetVersion: () => 'v1' } } as never);
     if (work.kind !== 'lookup') throw new Error('Labels are looked up.');
     const isSame = (tags: string): boolean => {
@@ -638,7 +652,7 @@ describe('the operations', () => {
     expect(['', '"v0"', 'v1', '"v1" x'].map(isSame)).toEqual([false, false, false, false]);
   });
 
-  it('write an exchange if it fits exactly', () => {
+  it('write an exchange that fits exactly', () => {
     const data = bytes('"1234"');
     const work = exchangeStatusWork({ useCases: { exchangeStatus: () => data } as never });
     if (work.kind !== 'lookup') throw new Error('An exchange is looked up.');
@@ -648,7 +662,7 @@ describe('the operations', () => {
     expect(refusedBy(() => work.write(callWith(), out, 0, null))).toBe('name');
   });
 
-  it('are ready for reads while writes are refused, and for neither before the start', async () => {
+  it('are ready for reads while writes are refused, and not ready before the start', async () => {
     const ready = async (data: object, query: string) => {
       const work = readyWork({ readiness: () => data as never });
       const { status, body } = (await answerOf(work, callWith({ query }))) as Page;
@@ -672,7 +686,7 @@ describe('the operations', () => {
     await expect((async () => ready(open, 'for=all'))()).rejects.toMatchObject({ field: 'for' });
   });
 
-  it('cost a trace by its target, and nothing if nothing was found', async () => {
+  it('charge a trace by its mode, and nothing if nothing was found', async () => {
     const asked: object[] = [];
     const found = { data: bytes('{}'), isKnown: true };
     const work = traceWork({
@@ -701,7 +715,7 @@ describe('the operations', () => {
     expect(call.credits).toBe(0);
   });
 
-  it('pass an event on only if payments are set up', async () => {
+  it('accept payment events only if payments are configured', async () => {
     const work = (payments: unknown) => stripeWork({ access: { payments: () => payments } as never });
     await expect(answerOf(work(null), callWith(), bytes(''))).rejects.toMatchObject({ code: 'NOT_FOUND' });
     const received = { receive: async (_body: unknown, signature: string) => ({ signature }) };
@@ -740,7 +754,7 @@ describe('the operations', () => {
       return { deps: { access } as never, made };
     };
 
-    it('list the active ones, and the last of those that were revoked, without what is the account’s', async () => {
+    it('list active keys and the last revoked ones, without account fields', async () => {
       const most = LIMITS.keysPerAccountMax;
       const revoked = Array.from({ length: most + 1 }, (_, at) => key(at, 'REVOKED'));
       const { deps } = world([...revoked, key(500), key(501, 'ACTIVE', 'acc_2')]);
@@ -749,7 +763,7 @@ describe('the operations', () => {
       expect(Object.keys(keys[0] as object).sort()).toEqual(['id', 'permissions', 'status']);
     });
 
-    it('are as many active ones as an account may have', async () => {
+    it('allow the maximum number of active keys', async () => {
       const most = LIMITS.keysPerAccountMax;
       const keys = Array.from({ length: most - 1 }, (_, at) => key(at));
       const few = world([...keys, key(300, 'REVOKED'), key(301, 'ACTIVE', 'acc_2')]);
@@ -762,7 +776,7 @@ describe('the operations', () => {
       expect(many.made).toEqual([]);
     });
 
-    it('hand on what the asking key has and no more, with its limits', async () => {
+    it('grant a new key only the permissions of the requesting key, with its limits', async () => {
       const { deps, made } = world([key(1)]);
       const own = callWith({ visit: { key: key(7) }, params: ['key_1'] });
       await answerOf(createKeyWork(deps), own, { name: 'n' });
@@ -780,7 +794,7 @@ describe('the operations', () => {
       await answerOf(createKeyWork(deps), session, { name: 'n', permissions: ['kyt'] });
     });
 
-    it('of another account are no keys', async () => {
+    it('do not find keys of another account', async () => {
       const { deps } = world([key(1), key(2, 'ACTIVE', 'acc_2')]);
       const revoke = (id: string) => jsonOf(revokeKeyWork(deps), callWith({ params: [id] }));
       expect(await revoke('key_1')).toMatchObject({ key: { status: 'REVOKED' } });
@@ -813,7 +827,7 @@ describe('the operations', () => {
       }) as never;
     const last = () => asked.at(-1) as unknown[];
 
-    it('show deleted ones to those who ask for them', async () => {
+    it('show deleted wallets on request', async () => {
       const includes = async (query: string) => {
         await answerOf(listWalletsWork(deps()), callWith({ query }));
         return (last()[1] as { includeDeleted: boolean }).includeDeleted;
@@ -828,7 +842,7 @@ describe('the operations', () => {
       expect(last()[1]).toEqual({ chain: 'ETH', status: 'PAUSED', search: 'x', includeDeleted: false });
     });
 
-    it('filter alerts by as many addresses as a list may have', async () => {
+    it('filter alerts by up to the maximum number of addresses', async () => {
       const list = async (count: number) => {
         const query = `walletAddress=${Array.from({ length: count }, (_, at) => `0x${at}`).join('%2C')}`;
         await answerOf(listAlertsWork(deps()), callWith({ query }));
@@ -842,7 +856,7 @@ describe('the operations', () => {
       expect(last()[1]).toEqual({ walletId: 'w' });
     });
 
-    it('count confirmations from the first block of a chain on, and none before a block was read', async () => {
+    it('count confirmations from the first block, and none before a block was read', async () => {
       const confirmationsAt = async (heights: number[]) => {
         const monitoring = {
           wallet: () => ({ id: 'w', accountId: 'acc_1', chain: 'ETH' }),
@@ -871,7 +885,7 @@ describe('the operations', () => {
       ]);
     });
 
-    it('stream behind an id of 15 digits, for as long as the key may read', () => {
+    it('resume a stream after an id of 15 digits, until the key loses its permission', () => {
       const key = { status: 'ACTIVE', permissions: ['monitoring'] };
       const state = { key: key as object | null, isDisabled: false };
       const work = alertStreamWork(deps({ get: () => state.key, isDisabled: () => state.isDisabled }));
@@ -911,7 +925,7 @@ describe('the operations', () => {
     });
   });
 
-  it('are documented with what they take', () => {
+  it('are documented with their cost', () => {
     const page = docsPage('1.0');
     const section = (handler: string) =>
       page.split('<h2 id="').find((part) => part.startsWith(`${handler}"`)) ?? '';
@@ -930,19 +944,19 @@ describe('the operations', () => {
   });
 });
 
-describe('the choice of a server', () => {
+describe('chooseServer', () => {
   afterEach(() => {
-    vi.doUnmock('../../src/http/uws-server.ts');
+    vi.doUnmock('../../src/http/server/uws.ts');
     vi.resetModules();
   });
 
-  it('says that a binding does not load: a fault where it was named, a warning where any will do', async () => {
+  it('throws if the requested binding cannot be loaded, and warns if another server may replace it', async () => {
     vi.resetModules();
-    vi.doMock('../../src/http/uws-server.ts', () => {
+    vi.doMock('../../src/http/server/uws.ts', () => {
       throw new Error('no binding for this machine');
     });
-    const { chooseServer } = await import('../../src/http/choose-server.ts');
-    const { createNodeServer } = await import('../../src/http/node-server.ts');
+    const { chooseServer } = await import('../../src/http/server/choose.ts');
+    const { createNodeServer } = await import('../../src/http/server/node.ts');
     const said: string[] = [];
     const log = { ...silentLogger, warn: (_fields: object, text: string) => void said.push(text) } as Logger;
     await expect(chooseServer('uws', log)).rejects.toMatchObject({ code: 'LISTEN_FAILED' });

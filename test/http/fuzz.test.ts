@@ -89,7 +89,7 @@ describe.each(['uws', 'node'] as const)('hostile clients of %s', (backend) => {
 
   const randomBytes = (length: number): Buffer => Buffer.from(Array.from({ length }, () => below(256)));
 
-  it('random bytes', async () => {
+  it('survives random bytes', async () => {
     await attack(400, async (client) => {
       client.send(randomBytes(1 + below(2000)));
       const answer = await client.next({ timeoutMs: 20 });
@@ -97,7 +97,7 @@ describe.each(['uws', 'node'] as const)('hostile clients of %s', (backend) => {
     });
   });
 
-  it('requests with bytes changed', async () => {
+  it('survives requests with changed bytes', async () => {
     await attack(600, async (client, round) => {
       const all = templates(`r${round}`);
       const bytes = Buffer.from(all[below(all.length)] as string);
@@ -108,7 +108,7 @@ describe.each(['uws', 'node'] as const)('hostile clients of %s', (backend) => {
     });
   });
 
-  it('requests cut anywhere, sent in pieces, and abandoned', async () => {
+  it('survives requests that are truncated, split or abandoned', async () => {
     await attack(400, async (client, round) => {
       const all = templates(`r${round}`);
       const text = all[below(all.length)] as string;
@@ -121,7 +121,7 @@ describe.each(['uws', 'node'] as const)('hostile clients of %s', (backend) => {
     });
   });
 
-  it('lengths that lie', async () => {
+  it('survives wrong content lengths', async () => {
     const lies = [
       '-1',
       '1e3',
@@ -148,7 +148,7 @@ describe.each(['uws', 'node'] as const)('hostile clients of %s', (backend) => {
     });
   });
 
-  it('floods of headers', async () => {
+  it('survives floods of headers', async () => {
     await attack(60, async (client, round) => {
       const kinds = [
         `X-${round}: ${'y'.repeat(300_000 + below(900_000))}\r\n`,
@@ -161,7 +161,7 @@ describe.each(['uws', 'node'] as const)('hostile clients of %s', (backend) => {
     });
   });
 
-  it('pipelined requests are answered in their order, each with its own answer, or not at all', async () => {
+  it('answers pipelined requests in order, each with its own response, or not at all', async () => {
     let answered = 0;
     await attack(200, async (client, round) => {
       const synchronous = round % 2 === 0;
@@ -194,14 +194,14 @@ describe.each(['uws', 'node'] as const)('hostile clients of %s', (backend) => {
     expect(answered).toBeGreaterThan(1000);
   });
 
-  it('clients that go away while their work is in hand', async () => {
+  it('survives clients that disconnect during their work', async () => {
     await attack(300, async (client, round) => {
       client.send(postRequest('/api/v1/screening', `gone-${round}`, body));
       await new Promise((resolve) => setTimeout(resolve, below(5)));
     });
   });
 
-  it('leave nothing behind: no socket, no pending request, no memory', async () => {
+  it('leaves no socket, pending request or memory behind', async () => {
     const noise = async (): Promise<void> => {
       await attack(400, async (client, round) => {
         const all = templates(`leak-${round}`);

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { Check } from 'typebox/value';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Permission } from '../../src/accounts/keys.ts';
-import { openFileParts } from '../../src/http/file-parts.ts';
-import { rangeOf } from '../../src/http/ranges.ts';
 import { JobList, OneJob } from '../../src/http/schemas/jobs.ts';
+import { openFileParts } from '../../src/http/server/file-parts.ts';
+import { rangeOf } from '../../src/http/server/ranges.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
 import { RawClient } from './raw-client.ts';
 import { openWorld, type World } from './world.ts';
@@ -131,7 +131,7 @@ describe.each(FRONT_ENDS)('bulk jobs on %s, behind a gate that answers %s', (bac
     const wrong = await send(from, 'kind=labels&chain=eth&verdict=yes', bodyOf(1));
     expect([wrong.status, await wrong.json()]).toMatchObject([
       400,
-      { error: 'verdict: must be one of true, false.' },
+      { error: 'verdict: must be one of true, false (got "yes").' },
     ]);
   });
 
@@ -184,9 +184,15 @@ describe.each(FRONT_ENDS)('bulk jobs on %s, behind a gate that answers %s', (bac
     for (const [query, body, type, status, sentence] of [
       ['', bodyOf(2), NDJSON, 400, /^kind is required/],
       ['kind=magic', bodyOf(2), NDJSON, 400, /^kind: must be one of labels, sanctions, screening, kyt/],
-      ['kind=labels&kind=kyt', bodyOf(2), NDJSON, 400, /^kind: is given more than once/],
+      ['kind=labels&kind=kyt', bodyOf(2), NDJSON, 400, /^kind: must be given only once/],
       ['kind=labels&chain=nope', bodyOf(2), NDJSON, 400, /^chain: must be one of .*\(got "nope"\)/],
-      ['kind=labels&format=xml', bodyOf(2), NDJSON, 400, /^format: must be one of ndjson, csv\./],
+      [
+        'kind=labels&format=xml',
+        bodyOf(2),
+        NDJSON,
+        400,
+        /^format: must be one of ndjson, csv \(got "xml"\)\./,
+      ],
       ['kind=labels', bodyOf(2), 'text/plain', 400, /^format: must be one of .* Content-Type/],
       ['kind=labels', '', NDJSON, 400, /^body: holds no line/],
       ['kind=labels', bodyOf(13), NDJSON, 402, /quota has 12 units left/],
@@ -366,7 +372,7 @@ describe.each(FRONT_ENDS)('bulk jobs on %s, behind a gate that answers %s', (bac
     );
     const answer = await socket.next();
     expect(answer?.status).toBe(400);
-    expect(answer?.body).toContain('over 1073741824 bytes');
+    expect(answer?.body).toContain('larger than 1073741824 bytes');
     await expect.poll(() => jobs.uploads()).toBe(0);
   });
 
@@ -402,7 +408,7 @@ describe.each(FRONT_ENDS)('bulk jobs on %s, behind a gate that answers %s', (bac
     const answer = await socket.next({ timeoutMs: 20_000 });
     clearInterval(dripping);
     expect(answer?.status).toBe(400);
-    expect(answer?.body).toContain('must bring 16384 bytes a second');
+    expect(answer?.body).toContain('at least 16384 bytes per second');
     await expect.poll(() => [jobs.uploads(), jobs.aborted()]).toEqual([0, before + 1]);
     socket.destroy();
     await slow.close();
@@ -435,7 +441,7 @@ describe.each(FRONT_ENDS)('bulk jobs on %s, behind a gate that answers %s', (bac
       (async () => {
         for (;;) await asked.next();
       })(),
-    ).rejects.toThrow(/ends at byte 10/);
+    ).rejects.toThrow(/truncated at byte 10/);
     await asked.close();
   });
 });

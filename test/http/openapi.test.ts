@@ -34,7 +34,7 @@ const publishedSchema = createRequire(import.meta.url).resolve(
 describe('the OpenAPI document', () => {
   const document = JSON.parse(JSON.stringify(openApiDocument('1.2.3'))) as Document;
 
-  it('is one by the published schema of OpenAPI 3.1', () => {
+  it('is valid by the published schema of OpenAPI 3.1', () => {
     const ajv = new Ajv2020({ strict: false, validateFormats: false });
     // ajv takes the nearest dynamic anchor, but the standard says the outermost; in this file both mean $defs/schema.
     const text = readFileSync(publishedSchema, 'utf8').replaceAll(
@@ -46,7 +46,7 @@ describe('the OpenAPI document', () => {
     expect(validate({ ...document, paths: { 'no-slash': {} } })).toBe(false);
   });
 
-  it('holds only schemas that compile, and every reference leads somewhere', () => {
+  it('contains only schemas that compile, and no dangling reference', () => {
     const ajv = new Ajv2020({ strict: false, validateFormats: false });
     ajv.addSchema({ $id: 'doc', ...document });
     for (const [name, schema] of Object.entries(document.components.schemas)) {
@@ -60,7 +60,7 @@ describe('the OpenAPI document', () => {
       expect(text, `${name} is used`).toContain(`"#/components/schemas/${name}"`);
   });
 
-  it('has every operation of the table, and no other', () => {
+  it('contains every operation of the table, and no other', () => {
     const described = Object.values(document.paths).flatMap((item) =>
       Object.values(item).flatMap((operation) => operation.operationId ?? []),
     );

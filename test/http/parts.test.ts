@@ -1,16 +1,16 @@
 /** The small parts of the front end, each alone. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { outlineBody, parseJson } from '../../src/http/json-body.ts';
-import { createClientOrigin } from '../../src/http/proxies.ts';
-import { decodeParameter, queryValue } from '../../src/http/query.ts';
-import { createRouter } from '../../src/http/router.ts';
-import type { Exchange } from '../../src/http/server.ts';
+import { outlineBody, parseJson } from '../../src/http/pipeline/json-body.ts';
+import { decodeParameter, queryValue } from '../../src/http/pipeline/query.ts';
+import { createClientOrigin } from '../../src/http/server/client-origin.ts';
+import type { Exchange } from '../../src/http/server/port.ts';
+import { createRouter } from '../../src/http/server/router.ts';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-describe('the outline of a body', () => {
-  it('tells the fields and the elements of any JSON object', () => {
+describe('outlineBody', () => {
+  it('returns the fields and the number of elements of any JSON object', () => {
     fc.assert(
       fc.property(
         fc.dictionary(
@@ -34,7 +34,7 @@ describe('the outline of a body', () => {
     );
   });
 
-  it('never throws anything but a typed error on random bytes', () => {
+  it('throws only typed errors for random bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (noise) => {
         for (const step of [outlineBody, parseJson]) {
@@ -48,10 +48,12 @@ describe('the outline of a body', () => {
     );
   });
 
-  it('counts depth, not brackets inside strings', () => {
+  it('ignores brackets inside strings when it counts the depth', () => {
     expect(() => outlineBody(bytes(`{"a":"${'['.repeat(100)}"}`))).not.toThrow();
     expect(() => outlineBody(bytes(`${'{"a":'.repeat(16)}1${'}'.repeat(16)}`))).not.toThrow();
-    expect(() => outlineBody(bytes(`${'{"a":'.repeat(17)}1${'}'.repeat(17)}`))).toThrow(/deeper than 16/);
+    expect(() => outlineBody(bytes(`${'{"a":'.repeat(17)}1${'}'.repeat(17)}`))).toThrow(
+      /nested more than 16 levels/,
+    );
   });
 });
 
@@ -81,25 +83,25 @@ describe('the router', () => {
 });
 
 describe('parameters', () => {
-  it('are decoded once and bounded', () => {
+  it('are decoded once and limited in length', () => {
     expect(decodeParameter('a%2Fb%20%C3%A9', 'x')).toBe('a/b é');
-    expect(() => decodeParameter('%C3', 'x')).toThrow(/^x: its percent-encoding is broken/);
+    expect(() => decodeParameter('%C3', 'x')).toThrow(/^x: the percent-encoding is invalid/);
     expect(() => decodeParameter('a'.repeat(513), 'x')).toThrow(/at most 512/);
   });
-  it('of a query are found by their whole name', () => {
+  it('are found by their whole name', () => {
     expect(queryValue('xaddress=1&address=a%20b+c', 'address')).toBe('a b c');
     expect(queryValue('address', 'address')).toBe('');
     expect(queryValue('', 'address')).toBeUndefined();
-    expect(() => queryValue('a=1&a=2', 'a')).toThrow(/more than once/);
+    expect(() => queryValue('a=1&a=2', 'a')).toThrow(/only once/);
   });
 });
 
-describe('the origin of a request', () => {
+describe('the client origin', () => {
   const from = (remote: string, headers: Readonly<Record<string, string>>): Exchange =>
     ({ remoteAddress: () => remote, header: (name: string) => headers[name] ?? '' }) as unknown as Exchange;
   const origin = createClientOrigin({ trustedProxies: ['10.0.0.0/8', '::1'], tls: false });
 
-  it('is believed only where a trusted proxy wrote it', () => {
+  it('is read from headers only if a trusted proxy wrote them', () => {
     const claim = { 'x-forwarded-for': '1.2.3.4', 'x-forwarded-proto': 'https' };
     expect(origin.address(from('9.9.9.9', claim))).toBe('9.9.9.9');
     expect(origin.isSecure(from('9.9.9.9', claim))).toBe(false);
@@ -107,7 +109,7 @@ describe('the origin of a request', () => {
     expect(origin.isSecure(from('10.1.1.1', claim))).toBe(true);
     expect(origin.address(from('::1', claim))).toBe('1.2.3.4');
   });
-  it('is the nearest address that is not a proxy’s', () => {
+  it('is the nearest address that is not a proxy', () => {
     const forwarded = (value: string): Exchange => from('10.1.1.1', { 'x-forwarded-for': value });
     expect(origin.address(forwarded('6.6.6.6, 1.2.3.4, 10.2.2.2'))).toBe('1.2.3.4');
     expect(origin.address(forwarded('junk'))).toBe('10.1.1.1');

@@ -3,11 +3,12 @@ import type { Admission, GateRequest } from '../../src/accounts/gate.ts';
 import { AssayError, ERRORS } from '../../src/base/errors.ts';
 import { LIMITS } from '../../src/base/limits.ts';
 import type { Logger } from '../../src/base/log.ts';
-import { createHttpMetrics } from '../../src/http/metrics.ts';
-import { createPipeline, type Work } from '../../src/http/pipeline.ts';
+import { createHttpMetrics } from '../../src/http/pipeline/metrics.ts';
+import { createPipeline } from '../../src/http/pipeline/pipeline.ts';
+import type { Work } from '../../src/http/pipeline/work.ts';
 import type { CallerAccess } from '../../src/http/ports.ts';
 import { ROUTES, type Route } from '../../src/http/routes.ts';
-import type { ByteSource, Exchange } from '../../src/http/server.ts';
+import type { ByteSource, Exchange } from '../../src/http/server/port.ts';
 import { RawClient } from './raw-client.ts';
 import { EXCHANGE, openWorld, SANCTIONED, UNKNOWN, type World } from './world.ts';
 
@@ -64,7 +65,7 @@ describe.each(FRONT_ENDS)('front end on %s, behind a gate that answers %s', (bac
   const used = async (meter: 'intel' | 'oracle', accountId: string): Promise<number> =>
     world.access.quota.used(accountId, meter);
 
-  it('answers probes without a key, at the root and under the version', async () => {
+  it('answers probes without a key, at the root and under the version prefix', async () => {
     for (const path of ['/health', '/api/v1/health']) {
       const response = await ask(path, { key: '' });
       expect(response.status).toBe(200);
@@ -90,7 +91,7 @@ describe.each(FRONT_ENDS)('front end on %s, behind a gate that answers %s', (bac
     ]);
   });
 
-  it('401 for a missing, malformed, unknown or revoked key, from the moment of its revocation', async () => {
+  it('answers 401 for a missing, malformed, unknown or revoked key, as soon as it is revoked', async () => {
     const created = await world.access.keys.create({ name: 'short-lived' });
     expect((await ask(`/api/v1/entity/${EXCHANGE}`, { key: created.apiKey })).status).toBe(200);
     await world.access.keys.revoke(created.record.id);
@@ -108,7 +109,7 @@ describe.each(FRONT_ENDS)('front end on %s, behind a gate that answers %s', (bac
     expect(lower.status).toBe(200);
   });
 
-  it('decides 401 before a body is read', async () => {
+  it('answers 401 before the body is read', async () => {
     const client = new RawClient(world.port);
     client.send('POST /api/v1/screening HTTP/1.1\r\nHost: x\r\nContent-Length: 500000\r\n\r\n');
     const answer = await client.next();
@@ -116,7 +117,7 @@ describe.each(FRONT_ENDS)('front end on %s, behind a gate that answers %s', (bac
     client.destroy();
   });
 
-  it('403 without the permission, with the limits of the route', async () => {
+  it('answers 403 without the permission, with the rate limit headers of the route', async () => {
     const narrow = await world.key({ permissions: ['entity'] });
     const response = await ask(`/api/v1/oracle/address/ETH/${EXCHANGE}`, { key: narrow });
     expect(response.status).toBe(403);
@@ -124,7 +125,7 @@ describe.each(FRONT_ENDS)('front end on %s, behind a gate that answers %s', (bac
     for (const name of RATE_HEADERS) expect(response.headers.has(name)).toBe(true);
   });
 
-  it('limits requests, says so on every answer, and refuses with Retry-After', async () => {
+  it('limits requests, sends the limit with every response, and refuses with Retry-After', async () => {
     const limited = await world.key({ rateLimits: { entity: 3 } });
     const remaining: (string | null)[] = [];
     for (const path of [EXCHANGE, 'junk', UNKNOWN]) {
@@ -144,7 +145,7 @@ describe.each(FRONT_ENDS)('front end on %s, behind a gate that answers %s', (bac
     expect(other.status).toBe(200);
   });
 
-  it('counts the quota of the oracle, repeats it in a header, charges no error, and ends with 402', async () => {
+  it('counts the oracle quota, sends it in a header, refunds errors, and ends with 402', async () => {
     const own = await world.key({ accountId: `oracle-${backend}`, rateLimits: { oracle: 100_000 } });
     const first = await ask(`/api/v1/oracle/address/ETH/${EXCHANGE}`, { key: own });
     const { data } = (await first.json()) as { data: { quota: { remaining: number } } };
@@ -161,7 +162,7 @@ describe.each(FRONT_ENDS)('front end on %s, behind a gate that answers %s', (bac
     expect(await used('oracle', `oracle-${backend}`)).toBe(1000);
   });
 
-  it('counts addresses of a bulk, not its bad items, and refuses whole what does not fit', async () => {
+  it('counts the valid addresses of a bulk request, and refuses it as a whole if the quota is too small', async () => {
     const account = `intel-${backend}`;
     const own = await world.key({ accountId: account });
     await post('/api/v1/screen/bulk', { chain: 'ETH', addresses: [EXCHANGE, 'junk', UNKNOWN] }, { key: own });
@@ -180,7 +181,7 @@ describe.each(FRONT_ENDS)('front end on %s, behind a gate that answers %s', (bac
     expect(await used('intel', account)).toBe(998);
   });
 
-  it('answers a cacheable read with an ETag, and 304 without a charge while it holds', async () => {
+  it('answers a cacheable read with an ETag, and 304 without a charge while it matches', async () => {
     const account = `cache-${backend}`;
     const own = await world.key({ accountId: account });
     const path = `/api/v1/address/ETH/${EXCHANGE}/labels`;
@@ -198,7 +199,7 @@ describe.each(FRONT_ENDS)('front end on %s, behind a gate that answers %s', (bac
     expect(stale.status).toBe(200);
   });
 
-  it('names the field and the bound of a bad body', async () => {
+  it('names the field and the limit of an invalid body', async () => {
     const cases: readonly (readonly [string, unknown, RegExp])[] = [
       ['/screen', {}, /^address, chain are required\.$/],
       ['/screen', { chain: 'ETH' }, /^address is required\.$/],
@@ -213,7 +214,7 @@ describe.each(FRONT_ENDS)('front end on %s, behind a gate that answers %s', (bac
       ['/screen', 'null', /must be an object/],
       ['/screen', '', /body is empty/],
       ['/screen', '{"address":', /^The request body is not valid JSON/],
-      ['/screen', `${'['.repeat(17)}${']'.repeat(17)}`, /nests deeper than 16/],
+      ['/screen', `${'['.repeat(17)}${']'.repeat(17)}`, /nested more than 16 levels/],
       [
         '/screening',
         { address: EXCHANGE, chain: 'ETH', jurisdiction: 'CHE' },
@@ -245,14 +246,14 @@ describe.each(FRONT_ENDS)('front end on %s, behind a gate that answers %s', (bac
     expect(await errorOf(large)).toContain('1048576 bytes');
   });
 
-  it('names the query parameter that is missing or doubled', async () => {
+  it('names a query parameter that is missing or given twice', async () => {
     const missing = await ask('/api/v1/sanctions/check?chain=ETH');
     expect([missing.status, await errorOf(missing)]).toEqual([400, 'address is required.']);
     const doubled = await ask(`/api/v1/entity/${EXCHANGE}?chain=ETH&chain=BSC`);
-    expect([doubled.status, await errorOf(doubled)]).toEqual([400, 'chain: is given more than once.']);
+    expect([doubled.status, await errorOf(doubled)]).toEqual([400, 'chain: must be given only once.']);
   });
 
-  it('lists the fields of a body that it does not know', async () => {
+  it('lists unknown fields of a body', async () => {
     const body = { address: EXCHANGE, chain: 'ETH', jurisdicton: 'CH', 'qu"ote': { address: 1 } };
     const answer = (await (await post('/api/v1/screening', body)).json()) as { ignored: string[] };
     expect(answer.ignored).toEqual(['jurisdicton', 'qu"ote']);
@@ -266,7 +267,7 @@ describe.each(FRONT_ENDS)('front end on %s, behind a gate that answers %s', (bac
     `/entity/${EXCHANGE}?chain=ETH`,
     '/usage?limit=3',
     '/exchange-status?name=Binance',
-  ])('lists the query parameters that %s does not know', async (path) => {
+  ])('lists unknown query parameters of %s', async (path) => {
     const ignoredAt = async (extra: string): Promise<unknown> => {
       const response = await ask(`/api/v1${path}${extra}`);
       return ((await response.json()) as { ignored?: string[] }).ignored;
@@ -276,12 +277,12 @@ describe.each(FRONT_ENDS)('front end on %s, behind a gate that answers %s', (bac
     expect(await ignoredAt(`${first}asOf=2018-01-01&q%22=1&asOf=2&%zz`)).toEqual(['asOf', 'q"', '%zz']);
   });
 
-  it('lists unknown query parameters of an operation with a body beside its fields', async () => {
+  it('lists unknown query parameters together with unknown body fields', async () => {
     const answer = await post('/api/v1/screen?asOf=2018-01-01', { address: EXCHANGE, chain: 'ETH', x: 1 });
     expect(((await answer.json()) as { ignored: string[] }).ignored).toEqual(['x', 'asOf']);
   });
 
-  it('404 for an unknown path or method, with or without a key', async () => {
+  it('answers 404 for an unknown path or method, with or without a key', async () => {
     for (const [method, path] of [
       ['GET', '/api/v1/nope'],
       ['GET', '/api/v2/health'],
@@ -296,7 +297,7 @@ describe.each(FRONT_ENDS)('front end on %s, behind a gate that answers %s', (bac
     }
   });
 
-  it('repeats no API key, wherever a client puts one', async () => {
+  it('redacts an API key anywhere in an error', async () => {
     for (const response of [
       await ask(`/api/v1/${key}`),
       await ask(`/api/v1/entity/${EXCHANGE}?chain=${key}`),
@@ -308,7 +309,7 @@ describe.each(FRONT_ENDS)('front end on %s, behind a gate that answers %s', (bac
     }
   });
 
-  it('gives every answer an id: the client’s where it is sane, else a new one', async () => {
+  it('sends a request id with every response: the client’s if it is valid, else a new one', async () => {
     const ids = new Set<string | null>();
     for (let n = 0; n < 3; n++) ids.add((await ask('/health')).headers.get('x-request-id'));
     expect(ids.size).toBe(3);
@@ -320,7 +321,7 @@ describe.each(FRONT_ENDS)('front end on %s, behind a gate that answers %s', (bac
       );
   });
 
-  it('sends the same error as problem details when asked to', async () => {
+  it('sends the same error as problem details on request', async () => {
     const response = await ask('/api/v1/entity/junk', {
       headers: { Accept: 'application/problem+json', 'X-Request-Id': 'abc' },
     });
@@ -336,7 +337,7 @@ describe.each(FRONT_ENDS)('front end on %s, behind a gate that answers %s', (bac
     });
   });
 
-  it('answers 429 with Retry-After when too much work is waiting', async () => {
+  it('answers 429 with Retry-After if too much work is waiting', async () => {
     overloaded = true;
     const response = await post('/api/v1/screening', { address: EXCHANGE, chain: 'ETH' });
     overloaded = false;
@@ -344,7 +345,7 @@ describe.each(FRONT_ENDS)('front end on %s, behind a gate that answers %s', (bac
     expect(response.headers.get('retry-after')).toBe('2');
   });
 
-  it('says nothing of what broke inside, and logs it with the id', async () => {
+  it('hides the cause of an internal error, and logs it with the request id', async () => {
     broken = true;
     logged.length = 0;
     const response = await post('/api/v1/screening', { address: EXCHANGE, chain: 'ETH' });
@@ -354,7 +355,7 @@ describe.each(FRONT_ENDS)('front end on %s, behind a gate that answers %s', (bac
     expect(JSON.stringify(logged)).toContain(response.headers.get('x-request-id'));
   });
 
-  it('sends a www host to the configured host, never to what the request says', async () => {
+  it('redirects a www host to the configured host only', async () => {
     const ask301 = async (host: string, more = ''): Promise<readonly (string | number | undefined)[]> => {
       const client = new RawClient(world.port);
       client.send(`GET /api/v1/entity/x?chain=ETH HTTP/1.1\r\nHost: ${host}\r\n${more}\r\n`);
@@ -371,7 +372,7 @@ describe.each(FRONT_ENDS)('front end on %s, behind a gate that answers %s', (bac
     expect(await ask301('wwwexample.org')).toEqual([401, undefined]);
   });
 
-  it('shows what it did on /metrics', async () => {
+  it('counts requests on /metrics', async () => {
     await ask(`/api/v1/entity/${EXCHANGE}`);
     const text = await (await ask('/metrics', { key: '' })).text();
     expect(text).toMatch(/assay_http_requests_total\{route="GET \/entity\/\{address\}",status="200"\} \d+/);
@@ -382,7 +383,7 @@ describe.each(FRONT_ENDS)('front end on %s, behind a gate that answers %s', (bac
   });
 });
 
-describe('front end that is not ready', () => {
+describe('a front end that is not ready', () => {
   it('answers 503 from /ready with the reasons', async () => {
     const world = await openWorld({
       backend: 'uws',
@@ -395,7 +396,7 @@ describe('front end that is not ready', () => {
     await world.close();
   });
 
-  it('does not answer www hosts where no host is configured', async () => {
+  it('does not answer www hosts if no public host is configured', async () => {
     const world = await openWorld({ backend: 'uws' });
     const client = new RawClient(world.port);
     client.send('GET /health HTTP/1.1\r\nHost: www.example.org\r\n\r\n');
@@ -405,7 +406,7 @@ describe('front end that is not ready', () => {
   });
 });
 
-describe('the way of a request', () => {
+describe('the pipeline', () => {
   const CALLER = {
     id: 'key_1',
     accountId: 'acc_1',
@@ -542,7 +543,7 @@ describe('the way of a request', () => {
   });
   const notReady = new AssayError('NOT_READY', 'Redis is away.');
 
-  it('logs one line when an outage begins, and one five seconds after its last request', async () => {
+  it('logs one line when an outage begins, and one five seconds after its last failed request', async () => {
     const { send, said, time } = world();
     for (let at = 0; at < 3; at++) {
       time.ms = at * 1_000;
@@ -562,7 +563,7 @@ describe('the way of a request', () => {
     expect(lines().slice(2)).toEqual(['error: requests cannot be served']);
   });
 
-  it('takes the count of a request back if it could not be served, and for no other error', async () => {
+  it('undoes the count of a request only if it could not be served', async () => {
     const { send, said, admission } = world();
     const answers = await send(entity, throwing(notReady));
     expect(answers.map(({ status }) => status)).toEqual([500]);
@@ -571,7 +572,7 @@ describe('the way of a request', () => {
     await send(entity, throwing(new AssayError('NOT_FOUND', 'no')));
     expect(said).toEqual([]);
     await send(entity, throwing(new Error('broken')));
-    expect(said).toEqual(['error: a request failed']);
+    expect(said).toEqual(['error: request failed']);
     said.length = 0;
     // In the first second of the limiter's clock.
     admission.next = { rate: { ...RATE, countedSecond: 0 } };
@@ -583,7 +584,7 @@ describe('the way of a request', () => {
     expect(said).toEqual([]);
   });
 
-  it('gives the quota of an error or of a 304 back, and takes no more than was asked for', async () => {
+  it('refunds the quota of an error or a 304', async () => {
     const { send, said, asked } = world();
     await send(oracle, throwing(new AssayError('NOT_FOUND', 'no')));
     expect(said).toEqual(['give acc_1 oracle 1']);
@@ -606,7 +607,7 @@ describe('the way of a request', () => {
     expect(said).toEqual([]);
   });
 
-  it('grows the room of its answers up to the longest one', async () => {
+  it('grows the response buffer up to its maximum', async () => {
     const { send } = world();
     const text = (length: number): string => `"${'x'.repeat(length)}"`;
     for (const length of [10, 65_000, 300_000]) {
@@ -622,17 +623,17 @@ describe('the way of a request', () => {
     }
   });
 
-  it('counts a client that went away as such, and loses no error of an answer', async () => {
+  it('counts a disconnected client, and logs every error of a response', async () => {
     const { send, said, recorded } = world();
     await send(entity, writing('1'), { isGone: true });
     expect(recorded).toEqual([0]);
     const answers = await send(entity, writing('1'), { breaks: 1 });
-    expect([answers.map(({ status }) => status), said]).toEqual([[500], ['error: a request failed']]);
+    expect([answers.map(({ status }) => status), said]).toEqual([[500], ['error: request failed']]);
     await send(entity, writing('1'), { breaks: 2 });
-    expect(said.slice(1)).toEqual(['error: a request failed', 'error: an answer was lost']);
+    expect(said.slice(1)).toEqual(['error: request failed', 'error: error response could not be sent']);
   });
 
-  it('counts a bad body once, and answers with what refused it unless the key may not ask at all', async () => {
+  it('counts an invalid body once, and prefers the refusal of the gate unless the permission is missing', async () => {
     const { send, said, admission, asked } = world();
     const screen = route('screening');
     const work: Work = { kind: 'task', answer: async () => Buffer.from('{}') };
@@ -654,7 +655,7 @@ describe('the way of a request', () => {
 
   const body = JSON.stringify({ address: '0x1', chain: 'ETH' });
 
-  it('charges before it answers, releases what it held, and refunds an answer that could not be sent', async () => {
+  it('charges before it responds, releases the reservation, and refunds a response that could not be sent', async () => {
     const { send, said, asked } = world();
     const screen = { ...route('screening'), credits: 3 };
     const work: Work = {
@@ -677,19 +678,19 @@ describe('the way of a request', () => {
     const [failed] = await send(screen, work, { body, breaks: 1 });
     expect([failed?.status, said]).toEqual([
       500,
-      ['work 3', 'commit 2', 'release', 'refund acc_1 e1', 'error: a request failed'],
+      ['work 3', 'commit 2', 'release', 'refund acc_1 e1', 'error: request failed'],
     ]);
     said.length = 0;
     // No client reads the response, and if it has no key, it cannot be requested again.
     await send(screen, work, { body, isGone: true });
-    expect(said).toEqual(['work 3', 'release', 'error: a request failed']);
+    expect(said).toEqual(['work 3', 'release', 'error: request failed']);
     said.length = 0;
     await send(screen, work, { body, isGone: true, headers: { 'idempotency-key': 'k' } });
     expect(said).toEqual(['work 3', 'commit 2', 'release']);
     expect(() => world().pipeline.handlerFor(screen, 0, writing('1'))).toThrow('cannot be charged for');
   });
 
-  it('answers a kept answer as replayed, without work, and refuses it to another body', async () => {
+  it('replays a stored response without work, and refuses another body', async () => {
     const { send, said, admission } = world();
     const screen = route('screening');
     const work: Work = { kind: 'task', answer: async () => Buffer.from('{}') };
@@ -709,10 +710,10 @@ describe('the way of a request', () => {
     // A response that no reservation pays for is not sent.
     admission.next = { reservation: null };
     const [unpaid] = await send(screen, work, { body });
-    expect([unpaid?.status, said.at(-1)]).toEqual([500, 'error: a request failed']);
+    expect([unpaid?.status, said.at(-1)]).toEqual([500, 'error: request failed']);
   });
 
-  it('sends a www host to the public one by its scheme, with its query', async () => {
+  it('redirects a www host with its scheme and query', async () => {
     const location = async (isSecure: boolean, host: string, query = '') => {
       const { send } = world({ publicHost: 'api.example', isSecure });
       const [answer] = await send(entity, writing('1'), { headers: { host }, path: '/p', query });
@@ -727,7 +728,7 @@ describe('the way of a request', () => {
     ]).toEqual(['http://api.example/p', 'https://api.example/p?a=1', 200, 200, 200]);
   });
 
-  it('sends a www host away before anything is done, whatever the operation', async () => {
+  it('redirects a www host before any work, for every kind of operation', async () => {
     const { send, asked, said } = world({ publicHost: 'api.example' });
     const never = (): never => {
       throw new Error('It was done.');
@@ -751,7 +752,7 @@ describe('the way of a request', () => {
     expect([asked, said]).toEqual([[], []]);
   });
 
-  it('charges nothing for a task without credits, and counts it', async () => {
+  it('counts a task without credits, and charges nothing', async () => {
     const { send, said, asked } = world();
     const free = { ...route('screening'), credits: 0 };
     const [answer] = await send(free, { kind: 'task', answer: async () => Buffer.from('7') }, { body });
@@ -767,7 +768,7 @@ describe('the way of a request', () => {
     expect((await send(route('screening'), work, { body, headers }))[0]?.status).toBe(400);
   });
 
-  it('lets any key in where none of its permissions is asked for, and one of several is enough', async () => {
+  it('admits any key if no permission is required, and needs one of several', async () => {
     const { send } = world();
     const asking = async (permission: Route['permission']): Promise<number | undefined> =>
       (await send({ ...entity, permission }, writing('1')))[0]?.status;
@@ -776,7 +777,7 @@ describe('the way of a request', () => {
     expect([await asking(['kyt', 'intel']), await asking('intel')]).toEqual([403, 403]);
   });
 
-  it('ends an empty file at once, and says that one broke off', async () => {
+  it('ends an empty file at once, and logs a file that ended early', async () => {
     const { send, said, recorded } = world();
     const result = route('jobResult');
     const file = (length: number, next: () => Promise<Uint8Array>): Work => ({
@@ -796,7 +797,7 @@ describe('the way of a request', () => {
     );
     expect([full?.body, recorded]).toEqual(['x', [206, 206]]);
     await send(result, file(1, never));
-    expect(said).toEqual(['error: an answer broke off: gone from the disk']);
+    expect(said).toEqual(['error: response ended early']);
     await send(
       result,
       file(1, async () => Buffer.from('x')),
@@ -805,7 +806,7 @@ describe('the way of a request', () => {
     expect(recorded.at(-1)).toBe(0);
   });
 
-  it('opens no stream for a client that is gone, and names an unknown path up to 128 characters', async () => {
+  it('opens no stream for a disconnected client, and quotes at most 128 characters of an unknown path', async () => {
     const { send } = world();
     let followed = 0;
     const follow: Work = {
@@ -823,11 +824,13 @@ describe('the way of a request', () => {
       return (await send(entity, null, { path }))[0]?.body ?? '';
     };
     expect((await unknown(128)).includes('…')).toBe(false);
-    expect((await unknown(129)).includes('x…; /docs')).toBe(true);
+    expect((await unknown(129)).includes('x…. All operations')).toBe(true);
   });
 
-  it('is counted by its status, each that this program answers', async () => {
-    const statuses = [...new Set([0, 200, 206, 301, 304, ...Object.values(ERRORS)])];
+  it('counts every status that this program sends', async () => {
+    const statuses = [
+      ...new Set([0, 200, 206, 301, 304, ...Object.values(ERRORS).map(({ status }) => status)]),
+    ];
     const metrics = createHttpMetrics({ routes: ['one'], gauges: [] });
     for (const status of statuses) metrics.record(0, status, 250);
     metrics.record(0, 599, 250.1);

@@ -1,5 +1,5 @@
-import { createNodeServer } from '../../src/http/node-server.ts';
-import { createUwsServer } from '../../src/http/uws-server.ts';
+import { createNodeServer } from '../../src/http/server/node.ts';
+import { createUwsServer } from '../../src/http/server/uws.ts';
 import { describeHttpServer } from '../conformance/http-server.ts';
 
 describeHttpServer('uWebSockets.js', async () => createUwsServer);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AssayError } from '../../src/base/errors.ts';
-import { receiveUpload, type Upload } from '../../src/http/uploads.ts';
+import { receiveUpload, type Upload } from '../../src/http/server/uploads.ts';
 
 /** A receiver over an upload that the test opens, and a log of its calls. */
 function receiving() {
@@ -29,9 +29,9 @@ function receiving() {
   return { receiver, told, settled, refuse, open: (abort = async () => {}) => open(upload(abort)) };
 }
 
-describe('a body that is taken piece by piece', () => {
+describe('an upload', () => {
   it.each(['too large', 'gone'] as const)(
-    'leaves nothing to clear away where it is %s and may not come either',
+    'has nothing to discard if it is %s and refused at the same time',
     async (how) => {
       const { receiver, told, settled, refuse } = receiving();
       receiver.end(how);
@@ -42,7 +42,7 @@ describe('a body that is taken piece by piece', () => {
   );
 
   it.each(['too large', 'gone'] as const)(
-    'is aborted once it was opened where it is %s, and says what stays',
+    'is aborted after it was opened if it is %s, and reports a failed abort',
     async (how) => {
       const { receiver, told, settled, open } = receiving();
       receiver.end(how);

@@ -9,7 +9,7 @@ import { type Logger, silentLogger } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { parseChainId } from '../../src/chains/registry.ts';
 import { createHttpApp } from '../../src/http/http-app.ts';
-import { compileBodyCheck, parseJson } from '../../src/http/json-body.ts';
+import { compileBodyCheck, parseJson } from '../../src/http/pipeline/json-body.ts';
 import type { HttpApp, HttpOptions, Readiness, UseCases } from '../../src/http/ports.ts';
 import { BulkBody } from '../../src/http/schemas/labels.ts';
 import type { SanctionsEntry } from '../../src/labels/label.ts';

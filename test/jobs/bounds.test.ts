@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { BufferPool } from '../../src/base/buffer-pool.ts';
 import { AssayError } from '../../src/base/errors.ts';
 import { LIMITS } from '../../src/base/limits.ts';
 import { type Logger, silentLogger } from '../../src/base/log.ts';
@@ -21,7 +22,6 @@ import { openInput } from '../../src/jobs/bulk/receiving.ts';
 import { createScheduler } from '../../src/jobs/bulk/scheduler.ts';
 import type { ChunkDone, ChunkRunner, ChunkTask } from '../../src/jobs/chunks.ts';
 import { fromOthers, nameOfFolder, requireJobsFolder, towardsOthers } from '../../src/jobs/jobs-folder.ts';
-import { createBorrower, createLender, createLendingMemory, lendJson } from '../../src/jobs/lending.ts';
 import {
   type PlacedNode,
   placedUseCases,
@@ -40,17 +40,16 @@ beforeEach(() => {
 });
 afterEach(() => folder.remove());
 
-describe('lent answers', () => {
-  it('fill a slot at most, and find the next free one until all are lent', () => {
-    const memory = createLendingMemory();
-    const lend = createLender(memory);
-    const borrow = createBorrower(memory);
+describe('pooled results', () => {
+  it('fill at most one slot each, and take the next free one until none is left', () => {
+    const memory = BufferPool.allocate();
+    const [worker, main] = [new BufferPool(memory), new BufferPool(memory)];
     const largest = new Uint8Array(LIMITS.poolSlotBytes).fill(7);
-    expect(lend(new Uint8Array(LIMITS.poolSlotBytes + 1))).toBeNull();
-    const loans = Array.from({ length: LIMITS.poolSlots }, () => lend(largest));
-    expect(new Set(loans.map((loan) => loan?.slot)).size).toBe(LIMITS.poolSlots);
-    expect(lend(Buffer.from('a'))).toBeNull();
-    const answer = borrow({ result: { status: 1, json: null }, loan: loans[5]! }) as {
+    expect(worker.acquire(new Uint8Array(LIMITS.poolSlotBytes + 1))).toBeNull();
+    const acquired = Array.from({ length: LIMITS.poolSlots }, () => worker.acquire(largest));
+    expect(new Set(acquired.map((one) => one?.slot)).size).toBe(LIMITS.poolSlots);
+    expect(worker.acquire(Buffer.from('a'))).toBeNull();
+    const answer = main.unpack({ result: { status: 1, json: null }, buffer: acquired[5]! }) as {
       json: Uint8Array;
       release: () => void;
       status: number;
@@ -61,20 +60,20 @@ describe('lent answers', () => {
       true,
     ]);
     answer.release();
-    expect(lend(Buffer.from('a'))).toEqual({ slot: 5, length: 1 });
-    expect(borrow({ result: 3 })).toBe(3);
+    expect(worker.acquire(Buffer.from('a'))).toEqual({ slot: 5, length: 1 });
+    expect(main.unpack({ result: 3 })).toBe(3);
   });
 
-  it('are those that have JSON, if there is room for them', () => {
-    const lend = createLender(createLendingMemory());
+  it('are those that have JSON text which fits into a slot', () => {
+    const pool = new BufferPool(BufferPool.allocate());
     const json = Buffer.from('{}');
-    expect(lendJson({ json, status: 1 }, lend)).toEqual({
+    expect(pool.pack({ json, status: 1 })).toEqual({
       result: { json: null, status: 1 },
-      loan: { slot: 0, length: 2 },
+      buffer: { slot: 0, length: 2 },
     });
     for (const result of [null, undefined, 5, { json: '{}' }, {}])
-      expect(lendJson(result, lend)).toEqual({ result });
-    expect(lendJson({ json }, () => null)).toEqual({ result: { json } });
+      expect(pool.pack(result)).toEqual({ result });
+    expect(pool.pack({ json: new Uint8Array(LIMITS.poolSlotBytes + 1) })).not.toHaveProperty('buffer');
   });
 
   it('read a turn of the event loop apart after so many tasks', async () => {

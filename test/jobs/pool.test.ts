@@ -79,7 +79,7 @@ describe('the worker pool', () => {
     const { results } = JSON.parse(text(json)) as Results;
     expect(results[0]?.labels[0]?.name).toBe('Binance');
     expect(answered).toBe(1);
-    // On loan: the bytes stay in shared memory until they are released.
+    // Pooled: the bytes stay in shared memory until they are released.
     expect(json.buffer).toBeInstanceOf(SharedArrayBuffer);
     expect(release).toBeTypeOf('function');
   });

@@ -1,6 +1,6 @@
 /** GET /exchange-status from socket to register file, on both servers. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { compileBodyCheck } from '../../src/http/json-body.ts';
+import { compileBodyCheck } from '../../src/http/pipeline/json-body.ts';
 import { ExchangeStatusData } from '../../src/http/schemas/registers.ts';
 import type { ExchangeStatus } from '../../src/registers/exchange-status.ts';
 import { openWorld, type World } from '../http/world.ts';

@@ -1,10 +1,10 @@
 /** Account operations: registration, sessions, passwords. */
 import type { NewSession } from '../../accounts/people.ts';
 import { AssayError } from '../../base/errors.ts';
-import type { Call } from '../call.ts';
-import type { Work } from '../pipeline.ts';
+import type { Call } from '../pipeline/call.ts';
+import { type Principal, sessionCookie } from '../pipeline/principal.ts';
+import type { Work } from '../pipeline/work.ts';
 import type { HttpDeps } from '../ports.ts';
-import { sessionCookie, type Visit } from '../visit.ts';
 
 type Deps = Pick<HttpDeps, 'access'>;
 
@@ -17,10 +17,10 @@ const PRIVATE = '\r\nCache-Control: no-store';
  *
  * @throws INTERNAL if the call has none
  */
-export function visitOf(call: Call): Visit {
-  if (call.visit === null)
+export function visitOf(call: Call): Principal {
+  if (call.principal === null)
     throw new AssayError('INTERNAL', 'An operation of people was reached without a visit.');
-  return call.visit;
+  return call.principal;
 }
 
 /**
@@ -28,7 +28,7 @@ export function visitOf(call: Call): Visit {
  *
  * @throws INTERNAL if it has none
  */
-export function accountOf(visit: Visit): string {
+export function accountOf(visit: Principal): string {
   if (visit.accountId === null)
     throw new AssayError('INTERNAL', 'An operation of an account was reached without one.');
   return visit.accountId;

@@ -15,15 +15,15 @@ import {
   type JobRequest,
   type JobView,
 } from '../../jobs/bulk-jobs.ts';
-import { type Call, callerOf } from '../call.ts';
-import { REPLAYED } from '../charging.ts';
-import { openFileParts } from '../file-parts.ts';
-import { jsonBytes } from '../json-body.ts';
-import type { Work } from '../pipeline.ts';
+import { type Call, callerOf } from '../pipeline/call.ts';
+import { REPLAYED } from '../pipeline/charging.ts';
+import { jsonBytes } from '../pipeline/json-body.ts';
+import { decodeParameter, oneOf, pageOf, queryValue, requiredQueryValue } from '../pipeline/query.ts';
+import type { Work } from '../pipeline/work.ts';
 import type { HttpDeps } from '../ports.ts';
-import { decodeParameter, oneOf, pageOf, queryValue, requiredQueryValue } from '../query.ts';
-import { mayAnswerRange, rangeOf } from '../ranges.ts';
 import { JOB_PERMISSIONS } from '../routes.ts';
+import { openFileParts } from '../server/file-parts.ts';
+import { mayAnswerRange, rangeOf } from '../server/ranges.ts';
 
 type Deps = Pick<HttpDeps, 'useCases'>;
 

@@ -3,9 +3,9 @@ import { auditKeys } from '../../accounts/audit.ts';
 import { type KeyRecord, type KeyStore, PERMISSIONS, type Permission } from '../../accounts/keys.ts';
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
-import type { Work } from '../pipeline.ts';
+import type { Principal } from '../pipeline/principal.ts';
+import type { Work } from '../pipeline/work.ts';
 import type { HttpDeps } from '../ports.ts';
-import type { Visit } from '../visit.ts';
 import { accountOf, visitOf } from './auth.ts';
 
 type Deps = Pick<HttpDeps, 'access'>;
@@ -22,7 +22,7 @@ function shown({ accountId: _, plan: _plan, rateLimits: _limits, ...view }: KeyR
  *
  * @throws NOT_FOUND if the account has no key of this id
  */
-function ownKey(keys: KeyStore, visit: Visit): KeyRecord {
+function ownKey(keys: KeyStore, visit: Principal): KeyRecord {
   const [id = ''] = visit.params;
   const record = keys.get(id);
   if (record !== null && record.accountId === accountOf(visit)) return record;
@@ -34,7 +34,7 @@ function ownKey(keys: KeyStore, visit: Visit): KeyRecord {
  *
  * @throws FORBIDDEN
  */
-function checkGrant(visit: Visit, wanted: readonly Permission[]): void {
+function checkGrant(visit: Principal, wanted: readonly Permission[]): void {
   const lacking = visit.key === null ? [] : wanted.filter((one) => !visit.key?.permissions.includes(one));
   if (lacking.length === 0) return;
   throw new AssayError('FORBIDDEN', `This API key lacks ${lacking.join(', ')} and cannot grant it.`, {
@@ -42,7 +42,7 @@ function checkGrant(visit: Visit, wanted: readonly Permission[]): void {
   });
 }
 
-const changing = ({ access }: Deps, visit: Visit): KeyStore =>
+const changing = ({ access }: Deps, visit: Principal): KeyStore =>
   auditKeys(access.keys, () => access.audit(), visit.actor);
 
 /** Handles `GET /keys`. */

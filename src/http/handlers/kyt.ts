@@ -1,6 +1,6 @@
 /** `POST /kyt`: passes the fields of the body to the use case and returns the bytes of `data`. */
 import type { KytRequest } from '../../screening/kyt.ts';
-import type { Work } from '../pipeline.ts';
+import type { Work } from '../pipeline/work.ts';
 import type { HttpDeps } from '../ports.ts';
 
 /** Handles `POST /kyt`. */

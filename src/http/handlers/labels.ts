@@ -2,10 +2,10 @@
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { countBulkAddresses } from '../../screening/bulk.ts';
-import type { Call } from '../call.ts';
-import type { Work } from '../pipeline.ts';
+import type { Call } from '../pipeline/call.ts';
+import { decodeParameter, queryValue, requiredQueryValue } from '../pipeline/query.ts';
+import type { Work } from '../pipeline/work.ts';
 import type { HttpDeps } from '../ports.ts';
-import { decodeParameter, queryValue, requiredQueryValue } from '../query.ts';
 
 type Deps = Pick<HttpDeps, 'useCases' | 'access'>;
 

@@ -21,11 +21,11 @@ import {
 } from '../../monitoring/service.ts';
 import type { Page } from '../../monitoring/store.ts';
 import type { StreamEvent } from '../../monitoring/stream.ts';
-import { type Call, callerOf } from '../call.ts';
-import { jsonBytes } from '../json-body.ts';
-import type { Work } from '../pipeline.ts';
+import { type Call, callerOf } from '../pipeline/call.ts';
+import { jsonBytes } from '../pipeline/json-body.ts';
+import { decodeParameter, oneOf, PAGE_DEFAULT, pageOf, queryValue, wholeNumber } from '../pipeline/query.ts';
+import type { Work } from '../pipeline/work.ts';
 import type { HttpDeps } from '../ports.ts';
-import { decodeParameter, oneOf, PAGE_DEFAULT, pageOf, queryValue, wholeNumber } from '../query.ts';
 
 type Deps = Pick<HttpDeps, 'useCases' | 'access'>;
 

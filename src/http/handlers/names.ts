@@ -4,11 +4,11 @@ import { LIMITS } from '../../base/limits.ts';
 import type { ClearedMatch } from '../../names/cleared.ts';
 import type { NameQuery } from '../../names/name.ts';
 import { type NamesAnswer, requireName } from '../../names/screen-names.ts';
-import { type Call, callerOf } from '../call.ts';
-import { jsonBytes } from '../json-body.ts';
-import type { Work } from '../pipeline.ts';
+import { type Call, callerOf } from '../pipeline/call.ts';
+import { jsonBytes } from '../pipeline/json-body.ts';
+import { decodeParameter, queryValue, wholeNumber } from '../pipeline/query.ts';
+import type { Work } from '../pipeline/work.ts';
 import type { HttpDeps } from '../ports.ts';
-import { decodeParameter, queryValue, wholeNumber } from '../query.ts';
 
 type Deps = Pick<HttpDeps, 'useCases'>;
 

@@ -1,6 +1,6 @@
 /** `POST /payments/stripe`: passes on the signed bytes and their signature. */
 import { AssayError } from '../../base/errors.ts';
-import type { Work } from '../pipeline.ts';
+import type { Work } from '../pipeline/work.ts';
 import type { HttpDeps } from '../ports.ts';
 import { visitOf } from './auth.ts';
 

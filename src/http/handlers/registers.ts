@@ -1,7 +1,8 @@
 /** `GET /exchange-status`: answered synchronously from memory. */
-import type { Work } from '../pipeline.ts';
+
+import { queryValue, requiredQueryValue } from '../pipeline/query.ts';
+import type { Work } from '../pipeline/work.ts';
 import type { HttpDeps } from '../ports.ts';
-import { queryValue, requiredQueryValue } from '../query.ts';
 
 /** Handles `GET /exchange-status`. */
 export function exchangeStatusWork({ useCases }: Pick<HttpDeps, 'useCases'>): Work {

@@ -1,9 +1,9 @@
 /** Operations of the service itself: probes, metrics, documents. None of them requires a key. */
 import { isoTime } from '../../base/clock.ts';
-import type { HttpMetrics } from '../metrics.ts';
-import type { Page, Work } from '../pipeline.ts';
+import type { HttpMetrics } from '../pipeline/metrics.ts';
+import { oneOf, queryValue } from '../pipeline/query.ts';
+import type { Page, Work } from '../pipeline/work.ts';
 import type { HttpDeps } from '../ports.ts';
-import { oneOf, queryValue } from '../query.ts';
 
 /** Values of the `for` parameter of `/ready`. Default: `reads`. */
 export const READY_FOR = ['reads', 'writes'] as const;

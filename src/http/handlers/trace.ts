@@ -3,7 +3,7 @@
  * nothing.
  */
 import type { TraceRequest } from '../../screening/trace.ts';
-import type { Work } from '../pipeline.ts';
+import type { Work } from '../pipeline/work.ts';
 import type { HttpDeps } from '../ports.ts';
 import { TRACE_CREDITS } from '../routes.ts';
 

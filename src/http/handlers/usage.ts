@@ -1,9 +1,9 @@
 /** `GET /usage`: balance, ledger and totals of the caller's account. */
 import { LIMITS } from '../../base/limits.ts';
-import { callerOf } from '../call.ts';
-import type { Work } from '../pipeline.ts';
+import { callerOf } from '../pipeline/call.ts';
+import { PAGE_DEFAULT, queryValue, wholeNumber } from '../pipeline/query.ts';
+import type { Work } from '../pipeline/work.ts';
 import type { HttpDeps } from '../ports.ts';
-import { PAGE_DEFAULT, queryValue, wholeNumber } from '../query.ts';
 
 /** Handles `GET /usage`. */
 export function usageWork({ access }: Pick<HttpDeps, 'access'>): Work {

@@ -1,12 +1,12 @@
 /** State of one request in the pipeline, including the units and credits that are returned if it fails. */
-import type { KeyRecord } from '../accounts/keys.ts';
-import type { AnswerSlot } from '../accounts/ledger.ts';
-import type { QuotaMeterName, RateClass } from '../accounts/plans.ts';
-import type { QuotaDecision } from '../accounts/quota.ts';
-import type { RateDecision } from '../accounts/rate-limit.ts';
-import { AssayError } from '../base/errors.ts';
-import type { Exchange } from './server.ts';
-import type { Visit } from './visit.ts';
+import type { KeyRecord } from '../../accounts/keys.ts';
+import type { AnswerSlot } from '../../accounts/ledger.ts';
+import type { QuotaMeterName, RateClass } from '../../accounts/plans.ts';
+import type { QuotaDecision } from '../../accounts/quota.ts';
+import type { RateDecision } from '../../accounts/rate-limit.ts';
+import { AssayError } from '../../base/errors.ts';
+import type { Exchange } from '../server/port.ts';
+import type { Principal } from './principal.ts';
 
 /** One request in the pipeline. */
 export class Call {
@@ -22,7 +22,7 @@ export class Call {
   accept = '';
   caller: KeyRecord | null = null;
   /** The authenticated client of an account operation; null for other operations. */
-  visit: Visit | null = null;
+  principal: Principal | null = null;
   /** Rate limit subject of this request; null if the route has no rate limit. */
   subject: string | null = null;
   /** Whether the key has the permission. A request without it is counted and then refused. */
@@ -63,5 +63,5 @@ export class Call {
  */
 export function callerOf(call: Call): KeyRecord {
   if (call.caller !== null) return call.caller;
-  throw new AssayError('INTERNAL', 'An operation that needs a key was reached without one.');
+  throw new AssayError('INTERNAL', 'The operation requires an API key, and the request has none.');
 }

@@ -1,6 +1,9 @@
 /** Query parameters and percent-encoded path segments, decoded and limited in length. */
-import { AssayError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
+import { AssayError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+
+/** Characters of a value that an error quotes. */
+const QUOTED_MAX = 32;
 
 /**
  * Decodes one path segment or query value.
@@ -13,7 +16,7 @@ export function decodeParameter(text: string, field: string): string {
     try {
       value = decodeURIComponent(text);
     } catch {
-      throw new AssayError('INVALID_REQUEST', `${field}: its percent-encoding is broken.`, { field });
+      throw new AssayError('INVALID_REQUEST', `${field}: the percent-encoding is invalid.`, { field });
     }
   }
   if (value.length > LIMITS.addressTextMax) {
@@ -55,7 +58,7 @@ export function queryValue(query: string, name: string): string | undefined {
     const equals = pair.indexOf('=');
     if ((equals < 0 ? pair : pair.slice(0, equals)) !== name) continue;
     if (found !== undefined)
-      throw new AssayError('INVALID_REQUEST', `${name}: is given more than once.`, { field: name });
+      throw new AssayError('INVALID_REQUEST', `${name}: must be given only once.`, { field: name });
     found = equals < 0 ? '' : decodeParameter(pair.slice(equals + 1).replaceAll('+', ' '), name);
   }
   return found;
@@ -102,7 +105,11 @@ export function wholeNumber(
 export function oneOf<T extends string>(field: string, text: string, words: readonly T[]): T {
   const found = words.find((word) => word === text);
   if (found !== undefined) return found;
-  throw new AssayError('INVALID_REQUEST', `${field}: must be one of ${words.join(', ')}.`, { field });
+  throw new AssayError(
+    'INVALID_REQUEST',
+    `${field}: must be one of ${words.join(', ')} (got "${text.slice(0, QUOTED_MAX)}").`,
+    { field },
+  );
 }
 
 /** Default number of rows of a page. */

@@ -1,6 +1,6 @@
 /** Address and scheme of the client. Forwarding headers are trusted only if a trusted proxy wrote them. */
 import { BlockList, isIP } from 'node:net';
-import type { Exchange } from './server.ts';
+import type { Exchange } from './port.ts';
 
 export interface ClientOrigin {
   /** The client's address: the nearest one that does not belong to a trusted proxy. */

@@ -3,8 +3,8 @@
  * measurable cost to a request.
  */
 import { type MetricValue, Gauge as PromGauge, Registry } from 'prom-client';
-import { processMemory } from '../base/process-memory.ts';
-import type { Gauge } from './ports.ts';
+import { processMemory } from '../../base/process-memory.ts';
+import type { Gauge } from '../ports.ts';
 
 /** Upper bounds in seconds: label look-ups take microseconds, a screening milliseconds, a full queue a second. */
 const BUCKETS_SECONDS = [0.00005, 0.0001, 0.00025, 0.001, 0.0025, 0.01, 0.05, 0.25, 1, 5] as const;
@@ -67,7 +67,7 @@ const PROCESS_GAUGES: readonly Gauge[] = [
   },
   {
     name: 'assay_memory_bytes',
-    help: 'Resident memory by kind: own (heaps, buffers, what the allocator keeps) or mapped (files in memory, which the system takes back). Linux only.',
+    help: 'Resident memory by kind: own (heaps, buffers, caches of the allocator) or mapped (memory-mapped files, which the system can reclaim). Linux only.',
     label: 'kind',
     value: memoryByKind,
   },
@@ -78,12 +78,12 @@ const PROCESS_GAUGES: readonly Gauge[] = [
   },
   {
     name: 'nodejs_external_memory_bytes',
-    help: 'Memory outside the heap of the main thread that its objects hold, buffers among it.',
+    help: 'Memory outside the main thread heap that its objects hold, including buffers.',
     value: () => process.memoryUsage().external,
   },
   {
     name: 'process_cpu_seconds',
-    help: 'Processor time of the process since its start, user and system.',
+    help: 'CPU time of the process since its start, user and system.',
     value: () => {
       const { user, system } = process.cpuUsage();
       return (user + system) / 1e6;
@@ -106,7 +106,7 @@ export function createHttpMetrics(options: {
 
   register(registry, {
     name: 'assay_http_requests_total',
-    help: 'Answered requests by route and status; status 0 is a client that went away before its answer.',
+    help: 'Answered requests by route and status; status 0 means that the client disconnected before the response.',
     type: 'counter',
     values: () =>
       routes.flatMap((route, row) =>
@@ -119,7 +119,7 @@ export function createHttpMetrics(options: {
 
   register(registry, {
     name: 'assay_http_request_duration_seconds',
-    help: 'Time from the headers of a request to its answer being handed to the socket.',
+    help: 'Time from the request headers until the response was passed to the socket.',
     type: 'histogram',
     values: () =>
       routes.flatMap((route, row) => {

@@ -1,6 +1,6 @@
 /** Request ids: the client's own if it is valid, else a new one. The id identifies the request in responses and logs. */
-import { LIMITS } from '../base/limits.ts';
-import type { Random } from '../base/random.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { Random } from '../../base/random.ts';
 
 const SANE = /^[0-9A-Za-z._:-]+$/;
 

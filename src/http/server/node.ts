@@ -5,26 +5,23 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { AssayError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
-import { type BodyIntake, createBodyIntake, UPLOAD_PACE } from './body-intake.ts';
+import { AssayError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { BodyIntake, UPLOAD_PACE } from './intake.ts';
+import { NodeEvents, NodeSocket } from './node-streams.ts';
 import {
   type BodyReceiver,
   type ByteSource,
   type EventStream,
   type Exchange,
-  frameText,
   type HttpServer,
   listenError,
   REASONS,
   type ServerDeps,
   type ServerOptions,
   SSE_HEADERS,
-  sseText,
   type UploadPace,
-  WS_REASON_BYTES_MAX,
-  WS_TRY_AGAIN_LATER,
-} from './server.ts';
+} from './port.ts';
 
 /** Milliseconds for a body of the maximum size at 16 KB/s, the slowest rate that uWebSockets.js accepts. */
 const SLOWEST_BODY_MS = (LIMITS.bodyBytesMax / (16 * 1024)) * 1000;
@@ -35,89 +32,6 @@ function flatHeaders(block: string): string[] {
     const colon = line.indexOf(': ');
     return [line.slice(0, colon), line.slice(colon + 2)];
   });
-}
-
-/** Server-sent events on a response that stays open. */
-function eventsOver(response: ServerResponse): EventStream {
-  const listeners: (() => void)[] = [];
-  let isEnded = false;
-  const ping = setInterval(() => response.write(': ping\n\n'), LIMITS.streamPingMs);
-  ping.unref();
-  response.once('close', () => {
-    isEnded = true;
-    clearInterval(ping);
-    for (const listener of listeners) listener();
-  });
-  return {
-    get waitingBytes() {
-      return isEnded ? 0 : response.writableLength;
-    },
-    send(message) {
-      if (isEnded) return false;
-      response.write(sseText(message));
-      return true;
-    },
-    close(reason) {
-      if (isEnded) return;
-      const isStuck = response.writableNeedDrain;
-      response.end(sseText({ id: '', event: 'closed', data: JSON.stringify({ reason }) }));
-      if (isStuck) response.destroy();
-    },
-    onEnd(listener) {
-      if (isEnded) listener();
-      else listeners.push(listener);
-    },
-  };
-}
-
-/** A WebSocket that only sends. Messages sent before the handshake has ended are queued until then. */
-function socketStream(opening: Promise<WebSocket>): EventStream {
-  const listeners: (() => void)[] = [];
-  let socket: WebSocket | null = null;
-  let early: string[] = [];
-  let isEnded = false;
-  let closing: string | null = null;
-  const end = (): void => {
-    if (isEnded) return;
-    isEnded = true;
-    for (const listener of listeners) listener();
-  };
-  const finish = (opened: WebSocket, reason: string): void => {
-    if (opened.bufferedAmount > 0) opened.terminate();
-    else opened.close(WS_TRY_AGAIN_LATER, Buffer.from(reason).subarray(0, WS_REASON_BYTES_MAX));
-  };
-  opening.then((opened) => {
-    socket = opened;
-    opened.once('close', end);
-    opened.on('error', () => opened.terminate());
-    const ping = setInterval(() => opened.ping(), LIMITS.streamPingMs);
-    ping.unref();
-    opened.once('close', () => clearInterval(ping));
-    for (const text of early) opened.send(text);
-    early = [];
-    if (closing !== null) finish(opened, closing);
-  }, end);
-  return {
-    get waitingBytes() {
-      return socket?.bufferedAmount ?? 0;
-    },
-    send(message) {
-      if (isEnded) return false;
-      if (socket === null) early.push(frameText(message));
-      else socket.send(frameText(message));
-      return true;
-    },
-    close(reason) {
-      if (isEnded) return;
-      if (socket === null) closing = reason;
-      else finish(socket, reason);
-      end();
-    },
-    onEnd(listener) {
-      if (isEnded) listener();
-      else listeners.push(listener);
-    },
-  };
 }
 
 class NodeExchange implements Exchange {
@@ -236,7 +150,7 @@ class NodeExchange implements Exchange {
       receiver.end('too large');
       return;
     }
-    const intake = createBodyIntake({ bytesMax, pace: this.#pace }, receiver, {
+    const intake = new BodyIntake({ bytesMax, pace: this.#pace }, receiver, {
       pause: () => request.pause(),
       resume: () => request.resume(),
       wait: () => {},
@@ -251,7 +165,7 @@ class NodeExchange implements Exchange {
   }
 
   async replyBytes(status: number, headers: string, source: ByteSource): Promise<void> {
-    this.#answerOnce();
+    this.#markReplied();
     const response = this.#response;
     let wake: () => void = () => {};
     response.once('close', () => wake());
@@ -278,8 +192,8 @@ class NodeExchange implements Exchange {
     }
   }
 
-  #answerOnce(): void {
-    if (this.#replied) throw new Error('An exchange is answered once.');
+  #markReplied(): void {
+    if (this.#replied) throw new Error('The exchange already has a response.');
     this.#replied = true;
     this.#intake?.answered();
   }
@@ -301,7 +215,7 @@ class NodeExchange implements Exchange {
   }
 
   reply(status: number, headers: string, body: string | Uint8Array): void {
-    this.#answerOnce();
+    this.#markReplied();
     const response = this.#response;
     if (response.destroyed) return;
     const bytes = Buffer.from(body);
@@ -332,12 +246,12 @@ class NodeExchange implements Exchange {
   }
 
   openStream(headers: string): EventStream {
-    this.#answerOnce();
-    if (this.#upgrade !== null) return socketStream(this.#upgrade());
+    this.#markReplied();
+    if (this.#upgrade !== null) return new NodeSocket(this.#upgrade());
     const response = this.#response;
     response.writeHead(200, flatHeaders(`${headers}\r\n${SSE_HEADERS}`));
     response.write(': open\n\n');
-    return eventsOver(response);
+    return new NodeEvents(response);
   }
 
   #hasHugeBody(): boolean {
@@ -354,17 +268,17 @@ export function createNodeServer(options: ServerOptions, deps: ServerDeps): Http
   let openSockets = 0;
   let closing = false;
   /** Open responses of each connection. */
-  const owed = new WeakMap<Socket, Set<ServerResponse>>();
+  const openResponses = new WeakMap<Socket, Set<ServerResponse>>();
 
   /**
    * Returns the open responses of a connection. When it closes, node:http notifies only the response that is being sent, not the
    * ones that wait behind it; these are notified here.
    */
-  function owedOn(socket: Socket): Set<ServerResponse> {
-    const known = owed.get(socket);
+  function openResponsesOf(socket: Socket): Set<ServerResponse> {
+    const known = openResponses.get(socket);
     if (known !== undefined) return known;
     const own = new Set<ServerResponse>();
-    owed.set(socket, own);
+    openResponses.set(socket, own);
     socket.once('close', () => {
       for (const response of own) {
         if (response.socket !== null) continue;
@@ -378,7 +292,7 @@ export function createNodeServer(options: ServerOptions, deps: ServerDeps): Http
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
     pending++;
     request.socket.setTimeout(0);
-    const waiting = owedOn(request.socket).add(response);
+    const waiting = openResponsesOf(request.socket).add(response);
     response.once('close', () => {
       waiting.delete(response);
       pending--;
@@ -389,7 +303,7 @@ export function createNodeServer(options: ServerOptions, deps: ServerDeps): Http
     try {
       handler(exchange);
     } catch (error) {
-      deps.log.error({ err: error, path: exchange.path }, 'a handler threw');
+      deps.log.error({ err: error, path: exchange.path }, 'request handler threw');
       request.socket.destroy();
     }
   };
@@ -405,7 +319,7 @@ export function createNodeServer(options: ServerOptions, deps: ServerDeps): Http
     const upgrade = (): Promise<WebSocket> => {
       response.detachSocket(socket as Socket);
       return new Promise((resolve, reject) => {
-        socket.once('close', () => reject(new Error('The client went away.')));
+        socket.once('close', () => reject(new Error('The client disconnected.')));
         sockets.handleUpgrade(request, socket, head, resolve);
       });
     };
@@ -414,7 +328,7 @@ export function createNodeServer(options: ServerOptions, deps: ServerDeps): Http
     try {
       handler(exchange);
     } catch (error) {
-      deps.log.error({ err: error, path: exchange.path }, 'a handler threw');
+      deps.log.error({ err: error, path: exchange.path }, 'request handler threw');
       socket.destroy();
     }
   };
@@ -436,7 +350,7 @@ export function createNodeServer(options: ServerOptions, deps: ServerDeps): Http
     } catch (cause) {
       throw new AssayError(
         'INVALID_CONFIG',
-        `TLS: '${tls.keyFile}' and '${tls.certFile}' are not a private key and its certificate in PEM.`,
+        `TLS: '${tls.keyFile}' must be a private key and '${tls.certFile}' its certificate, both in PEM format.`,
         { field: 'tls', cause },
       );
     }

@@ -4,8 +4,8 @@
 import { isUtf8 } from 'node:buffer';
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { AssayError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
+import { AssayError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
 
 /** Result of one pass over the bytes of a body, before it is parsed. */
 export interface BodyOutline {
@@ -80,7 +80,7 @@ export function outlineBody(bytes: Uint8Array): BodyOutline {
     } else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
       depth++;
       if (depth > LIMITS.jsonDepthMax)
-        throw invalidJson(`The request body nests deeper than ${LIMITS.jsonDepthMax} levels.`);
+        throw invalidJson(`The request body is nested more than ${LIMITS.jsonDepthMax} levels deep.`);
       if (depth === 2) {
         inTopArray = byte === OPEN_ARRAY;
         arrayBegins = inTopArray;
@@ -129,7 +129,7 @@ const SENTENCES: Readonly<Record<string, (params: Params, schema: Params) => str
   minItems: (params) => `must have at least ${params.limit} items`,
   maxItems: (params) => `must have at most ${params.limit} items`,
   enum: (params) => `must be one of ${[params.allowedValues].flat().join(', ')}`,
-  pattern: (_params, schema) => `must be ${schema.description ?? 'of the documented form'}`,
+  pattern: (_params, schema) => `must be ${schema.description ?? 'in the documented format'}`,
 };
 
 /** `/items/0/name` as `items[0].name`. */
@@ -152,7 +152,7 @@ function faultToError(fault: SchemaFault, properties: Readonly<Record<string, Pa
   }
   const field = fieldOf(fault.instancePath);
   const words =
-    SENTENCES[fault.keyword]?.(params, properties[field] ?? {}) ?? 'is not of the documented form';
+    SENTENCES[fault.keyword]?.(params, properties[field] ?? {}) ?? 'does not have the documented format';
   const subject = field === '' ? 'The request body' : `${field}:`;
   return new AssayError('INVALID_REQUEST', `${subject} ${words}.`, { field: field || 'body' });
 }
@@ -168,7 +168,8 @@ export function compileBodyCheck(schema: TSchema): (value: unknown) => void {
   return (value) => {
     if (validator.Check(value)) return;
     const [fault] = validator.Errors(value) as readonly SchemaFault[];
-    if (!fault) throw new AssayError('INVALID_REQUEST', 'The request body is not of the documented form.');
+    if (!fault)
+      throw new AssayError('INVALID_REQUEST', 'The request body does not have the documented format.');
     throw faultToError(fault, properties);
   };
 }

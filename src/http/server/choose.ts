@@ -1,7 +1,7 @@
 /** Chooses between the two HTTP servers once, at the start. */
-import { AssayError, messageOf } from '../base/errors.ts';
-import type { Logger } from '../base/log.ts';
-import type { CreateServer } from './server.ts';
+import { AssayError, messageOf } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
+import type { CreateServer } from './port.ts';
 
 /**
  * Returns the HTTP server implementation. `auto` is uWebSockets.js; if its binding does not load, it is node:http, with a warning.
@@ -11,19 +11,16 @@ import type { CreateServer } from './server.ts';
 export async function chooseServer(backend: 'auto' | 'uws' | 'node', log: Logger): Promise<CreateServer> {
   if (backend !== 'node') {
     try {
-      const { createUwsServer } = await import('./uws-server.ts');
+      const { createUwsServer } = await import('./uws.ts');
       return createUwsServer;
     } catch (cause) {
       const reason = messageOf(cause).split('\n')[0];
       if (backend === 'uws') {
-        throw new AssayError('LISTEN_FAILED', `uWebSockets.js does not load here: ${reason}`, { cause });
+        throw new AssayError('LISTEN_FAILED', `uWebSockets.js cannot be loaded: ${reason}`, { cause });
       }
-      log.warn(
-        { reason },
-        'uWebSockets.js does not load here; serving through node:http, several times slower',
-      );
+      log.warn({ reason }, 'uWebSockets.js cannot be loaded; using node:http, which is several times slower');
     }
   }
-  const { createNodeServer } = await import('./node-server.ts');
+  const { createNodeServer } = await import('./node.ts');
   return createNodeServer;
 }

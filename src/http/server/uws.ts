@@ -5,18 +5,16 @@ import uws, {
   type HttpResponse,
   type us_listen_socket,
   type us_socket_context_t,
-  type WebSocket,
 } from 'uWebSockets.js';
 import { createServer as createTcpServer } from 'node:net';
-import { AssayError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
-import { type BodyIntake, createBodyIntake, UPLOAD_PACE } from './body-intake.ts';
+import { AssayError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { BodyIntake, UPLOAD_PACE } from './intake.ts';
 import {
   type BodyReceiver,
   type ByteSource,
   type EventStream,
   type Exchange,
-  frameText,
   type Handler,
   type HttpServer,
   listenError,
@@ -24,11 +22,9 @@ import {
   type ServerDeps,
   type ServerOptions,
   SSE_HEADERS,
-  sseText,
   type UploadPace,
-  WS_REASON_BYTES_MAX,
-  WS_TRY_AGAIN_LATER,
-} from './server.ts';
+} from './port.ts';
+import { UwsEvents, UwsSocket } from './uws-streams.ts';
 
 /** Members of the library that its types lack. */
 interface Untyped {
@@ -52,17 +48,17 @@ const STATUS_LINES = new Map(
   Object.entries(REASONS).map(([status, reason]) => [Number(status), `${status} ${reason}`]),
 );
 
-/** Counters of the server, updated by its exchanges. */
-interface Tally {
+/** State of the server, updated by its exchanges. */
+interface ServerState {
   pending: number;
   closing: boolean;
   onIdle: (() => void) | null;
   readonly pace: UploadPace;
 }
 
-function settle(tally: Tally): void {
-  tally.pending--;
-  if (tally.pending === 0) tally.onIdle?.();
+function settle(state: ServerState): void {
+  state.pending--;
+  if (state.pending === 0) state.onIdle?.();
 }
 
 /** Formats four or sixteen bytes as an address; an IPv4-mapped IPv6 address as IPv4. */
@@ -74,110 +70,6 @@ function addressText(bytes: Uint8Array): string {
   for (let at = 0; at < bytes.length; at += 2)
     groups.push((((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0)).toString(16));
   return groups.join(':');
-}
-
-/** Server-sent events on a response that stays open. */
-class UwsEvents implements EventStream {
-  readonly #res: HttpResponse;
-  readonly #onEnd: (() => void)[] = [];
-  readonly #ping: NodeJS.Timeout;
-  #ended = false;
-  #waiting = 0;
-
-  constructor(res: HttpResponse) {
-    this.#res = res;
-    res.onWritable(() => {
-      this.#waiting = 0;
-      return true;
-    });
-    this.#ping = setInterval(() => this.#write(': ping\n\n'), LIMITS.streamPingMs);
-    this.#ping.unref();
-  }
-
-  get waitingBytes(): number {
-    return this.#waiting;
-  }
-
-  send(message: { readonly id: string; readonly event: string; readonly data: string }): boolean {
-    return this.#write(sseText(message));
-  }
-
-  close(reason: string): void {
-    if (this.#ended) return;
-    this.#write(sseText({ id: '', event: 'closed', data: JSON.stringify({ reason }) }));
-    if (this.#ended) return;
-    this.#res.cork(() => this.#res.end(undefined, true));
-    this.ended();
-  }
-
-  onEnd(listener: () => void): void {
-    if (this.#ended) listener();
-    else this.#onEnd.push(listener);
-  }
-
-  /** The client disconnected, or the stream was closed. */
-  ended(): void {
-    if (this.#ended) return;
-    this.#ended = true;
-    clearInterval(this.#ping);
-    for (const listener of this.#onEnd) listener();
-  }
-
-  #write(text: string): boolean {
-    if (this.#ended) return false;
-    let taken = true;
-    this.#res.cork(() => {
-      taken = this.#res.write(text);
-    });
-    this.#waiting = taken ? 0 : this.#waiting + Buffer.byteLength(text);
-    return true;
-  }
-}
-
-/** A WebSocket that only sends. */
-class UwsSocket implements EventStream {
-  #socket: WebSocket<SocketData> | null = null;
-  readonly #onEnd: (() => void)[] = [];
-  #ended = false;
-
-  get waitingBytes(): number {
-    return this.#ended ? 0 : (this.#socket?.getBufferedAmount() ?? 0);
-  }
-
-  send(message: { readonly id: string; readonly event: string; readonly data: string }): boolean {
-    if (this.#ended || this.#socket === null) return false;
-    this.#socket.send(frameText(message));
-    return !this.#ended;
-  }
-
-  close(reason: string): void {
-    if (this.#ended) return;
-    const socket = this.#socket;
-    this.#ended = true;
-    // A client that does not read would otherwise keep the socket open until its idle timeout.
-    if (this.waitingBytes > 0 || socket === null) socket?.close();
-    else socket.end(WS_TRY_AGAIN_LATER, Buffer.from(reason).subarray(0, WS_REASON_BYTES_MAX));
-    this.#tell();
-  }
-
-  onEnd(listener: () => void): void {
-    if (this.#ended) listener();
-    else this.#onEnd.push(listener);
-  }
-
-  opened(socket: WebSocket<SocketData>): void {
-    this.#socket = socket;
-  }
-
-  ended(): void {
-    if (this.#ended) return;
-    this.#ended = true;
-    this.#tell();
-  }
-
-  #tell(): void {
-    for (const listener of this.#onEnd.splice(0)) listener();
-  }
 }
 
 interface SocketData {
@@ -207,10 +99,10 @@ class UwsExchange implements Exchange {
   readonly params: string[] = [];
   readonly #res: HttpResponse;
   readonly #req: HttpRequest;
-  readonly #tally: Tally;
+  readonly #state: ServerState;
   /** The handler has returned: writes need a cork of their own, and the request object is invalid. */
-  #later = false;
-  #held = false;
+  #hasReturned = false;
+  #listensForAbort = false;
   #replied = false;
   #gone = false;
   #done = false;
@@ -220,7 +112,7 @@ class UwsExchange implements Exchange {
   #large: Large | null = null;
 
   /** Query and headers, copied by `keep`: the request object is valid only until the handler returns. */
-  #kept: { readonly query: string; readonly headers: ReadonlyMap<string, string> } | null = null;
+  #requestCopy: { readonly query: string; readonly headers: ReadonlyMap<string, string> } | null = null;
 
   /** Set if the request asks for an upgrade. */
   readonly #context: us_socket_context_t | null;
@@ -230,7 +122,7 @@ class UwsExchange implements Exchange {
     req: HttpRequest,
     method: string,
     path: string,
-    tally: Tally,
+    state: ServerState,
     context: us_socket_context_t | null = null,
   ) {
     this.#context = context;
@@ -238,16 +130,18 @@ class UwsExchange implements Exchange {
     this.path = path;
     this.#res = res;
     this.#req = req;
-    this.#tally = tally;
-    tally.pending++;
+    this.#state = state;
+    state.pending++;
   }
 
   query(): string {
-    return this.#kept === null ? (this.#req.getQuery() ?? '') : this.#kept.query;
+    return this.#requestCopy === null ? (this.#req.getQuery() ?? '') : this.#requestCopy.query;
   }
 
   header(name: string): string {
-    return this.#kept === null ? this.#req.getHeader(name) : (this.#kept.headers.get(name) ?? '');
+    return this.#requestCopy === null
+      ? this.#req.getHeader(name)
+      : (this.#requestCopy.headers.get(name) ?? '');
   }
 
   keep(): void {
@@ -255,7 +149,7 @@ class UwsExchange implements Exchange {
     this.#req.forEach((name, value) => {
       if (!headers.has(name)) headers.set(name, value);
     });
-    this.#kept = { query: this.query(), headers };
+    this.#requestCopy = { query: this.query(), headers };
   }
 
   remoteAddress(): string {
@@ -269,24 +163,24 @@ class UwsExchange implements Exchange {
   /** Closes the connection without a response. */
   drop(): void {
     if (this.#gone || this.#done) return;
-    this.#hold();
+    this.#listenForAbort();
     this.#res.close();
   }
 
   /** Called once the handler has returned. */
   returned(): void {
-    if (!this.#replied) this.#hold();
-    this.#later = true;
+    if (!this.#replied) this.#listenForAbort();
+    this.#hasReturned = true;
   }
 
-  #hold(): void {
-    if (this.#held) return;
-    this.#held = true;
+  #listenForAbort(): void {
+    if (this.#listensForAbort) return;
+    this.#listensForAbort = true;
     this.#res.onAborted(() => {
       // After the complete response, an abort only means that the client closed the connection.
       if (this.#done) return;
       this.#gone = true;
-      settle(this.#tally);
+      settle(this.#state);
       this.#large?.intake?.gone();
       this.#large?.onGone?.();
     });
@@ -300,7 +194,7 @@ class UwsExchange implements Exchange {
       onBody(null);
       return;
     }
-    this.#hold();
+    this.#listenForAbort();
     let received: Uint8Array[] = [];
     let length = 0;
     let over = false;
@@ -324,7 +218,7 @@ class UwsExchange implements Exchange {
 
   receiveBody(bytesMax: number, receiver: BodyReceiver): void {
     this.#bodyRead = true;
-    this.#hold();
+    this.#listenForAbort();
     const res = this.#res;
     const large = this.#startLarge();
     const declared = this.#req.getHeader('content-length');
@@ -337,7 +231,7 @@ class UwsExchange implements Exchange {
     const whileOpen = (act: () => void) => (): void => {
       if (!this.#gone && !this.#done) act();
     };
-    const intake = createBodyIntake({ bytesMax, pace: this.#tally.pace }, receiver, {
+    const intake = new BodyIntake({ bytesMax, pace: this.#state.pace }, receiver, {
       pause: whileOpen(() => {
         large.isPaused = true;
         res.pause();
@@ -399,9 +293,9 @@ class UwsExchange implements Exchange {
   }
 
   async replyBytes(status: number, headers: string, source: ByteSource): Promise<void> {
-    this.#answerOnce();
+    this.#markReplied();
     try {
-      this.#hold();
+      this.#listenForAbort();
       const large = this.#startLarge();
       let head: string | null = headers;
       while (!this.#gone && !this.#done) {
@@ -465,14 +359,14 @@ class UwsExchange implements Exchange {
     return large;
   }
 
-  #answerOnce(): void {
-    if (this.#replied) throw new Error('An exchange is answered once.');
+  #markReplied(): void {
+    if (this.#replied) throw new Error('The exchange already has a response.');
     this.#replied = true;
     this.#large?.intake?.answered();
   }
 
   reply(status: number, headers: string, body: string | Uint8Array): void {
-    this.#answerOnce();
+    this.#markReplied();
     if (this.#gone) return;
     const large = this.#large;
     if (large?.isUnread) {
@@ -481,7 +375,7 @@ class UwsExchange implements Exchange {
       setImmediate(() => this.#replyAndLinger(large, status, headers, copy));
       return;
     }
-    if (this.#later) {
+    if (this.#hasReturned) {
       this.#res.cork(() => this.#write(status, headers, body));
       return;
     }
@@ -490,7 +384,7 @@ class UwsExchange implements Exchange {
   }
 
   openStream(headers: string): EventStream {
-    this.#answerOnce();
+    this.#markReplied();
     const context = this.#context;
     if (context !== null) {
       const stream = new UwsSocket();
@@ -505,7 +399,7 @@ class UwsExchange implements Exchange {
     const all = `${headers}\r\n${SSE_HEADERS}`;
     const colon = all.indexOf(': ');
     const stream = new UwsEvents(this.#res);
-    this.#held = true;
+    this.#listensForAbort = true;
     this.#res.onAborted(() => stream.ended());
     this.#res.cork(() => {
       this.#res.writeHeader(all.slice(0, colon), all.slice(colon + 2));
@@ -532,7 +426,7 @@ class UwsExchange implements Exchange {
   #write(status: number, headers: string, body: string | Uint8Array): void {
     const res = this.#res;
     this.#writeHead(status, headers);
-    const close = this.#closeAfter || this.#tally.closing;
+    const close = this.#closeAfter || this.#state.closing;
     if (status === 304) {
       res.endWithoutBody();
     } else if (this.method === 'HEAD') {
@@ -556,7 +450,7 @@ class UwsExchange implements Exchange {
       return;
     }
     const rest = Buffer.from(body);
-    this.#hold();
+    this.#listenForAbort();
     res.onWritable((offset) => {
       const [flushed, finished] = res.tryEnd(rest.subarray(offset), rest.length);
       if (finished) this.#sent();
@@ -566,17 +460,19 @@ class UwsExchange implements Exchange {
 
   #sent(): void {
     this.#done = true;
-    settle(this.#tally);
+    settle(this.#state);
   }
 }
 
 /** Finds the reason why listening failed: uWebSockets.js does not report it, so node:net tries the same. */
-async function reasonOfRefusal(host: string, port: number): Promise<AssayError> {
+async function findListenError(host: string, port: number): Promise<AssayError> {
   return new Promise((resolve) => {
     const probe = createTcpServer();
     probe.once('error', (error) => resolve(listenError(host, port, error)));
     probe.listen({ host, port, exclusive: true }, () => {
-      probe.close(() => resolve(listenError(host, port, new Error('the operating system refused it'))));
+      probe.close(() =>
+        resolve(listenError(host, port, new Error('the operating system refused it, for an unknown reason'))),
+      );
     });
   });
 }
@@ -585,7 +481,7 @@ async function reasonOfRefusal(host: string, port: number): Promise<AssayError> 
 export function createUwsServer(options: ServerOptions, deps: ServerDeps): HttpServer {
   const { host, port, tls, uploads: pace = UPLOAD_PACE } = options;
   const { router, fallback } = deps;
-  const tally: Tally = { pending: 0, closing: false, onIdle: null, pace };
+  const state: ServerState = { pending: 0, closing: false, onIdle: null, pace };
   let openSockets = 0;
   let listening: us_listen_socket | null = null;
 
@@ -595,13 +491,13 @@ export function createUwsServer(options: ServerOptions, deps: ServerDeps): HttpS
     method: string,
     context: us_socket_context_t | null = null,
   ): void => {
-    const exchange = new UwsExchange(res, req, method, req.getUrl(), tally, context);
+    const exchange = new UwsExchange(res, req, method, req.getUrl(), state, context);
     const handler: Handler = router.match(method, exchange.path, exchange.params) ?? fallback;
     try {
       handler(exchange);
     } catch (error) {
       // The binding ends the process if a request is left without a response, so its connection is closed here.
-      deps.log.error({ err: error, path: exchange.path }, 'a handler threw');
+      deps.log.error({ err: error, path: exchange.path }, 'request handler threw');
       exchange.drop();
       return;
     }
@@ -615,7 +511,7 @@ export function createUwsServer(options: ServerOptions, deps: ServerDeps): HttpS
     } catch (cause) {
       throw new AssayError(
         'INVALID_CONFIG',
-        `TLS: '${tls.keyFile}' and '${tls.certFile}' are not a private key and its certificate in PEM.`,
+        `TLS: '${tls.keyFile}' must be a private key and '${tls.certFile}' its certificate, both in PEM format.`,
         { field: 'tls', cause },
       );
     }
@@ -648,7 +544,7 @@ export function createUwsServer(options: ServerOptions, deps: ServerDeps): HttpS
   return {
     backend: 'uws',
     openSockets: () => openSockets,
-    pending: () => tally.pending,
+    pending: () => state.pending,
     async listen() {
       const socket = await new Promise<us_listen_socket | false>((resolve) => {
         // By default, the port would be shared silently with any other process that listens on it.
@@ -660,18 +556,18 @@ export function createUwsServer(options: ServerOptions, deps: ServerDeps): HttpS
           resolve,
         );
       });
-      if (socket === false) throw await reasonOfRefusal(host, port);
+      if (socket === false) throw await findListenError(host, port);
       listening = socket;
       return uws.us_socket_local_port(socket);
     },
     async close(withinMs) {
-      tally.closing = true;
+      state.closing = true;
       if (listening) uws.us_listen_socket_close(listening);
       listening = null;
       await new Promise<void>((resolve) => {
-        if (tally.pending === 0) return resolve();
+        if (state.pending === 0) return resolve();
         const deadline = setTimeout(resolve, withinMs);
-        tally.onIdle = () => {
+        state.onIdle = () => {
           clearTimeout(deadline);
           resolve();
         };

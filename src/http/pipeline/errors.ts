@@ -1,7 +1,7 @@
 /** Error responses: `{error}`, or RFC 9457 problem details for a client that accepts `application/problem+json`. */
-import { AssayError } from '../base/errors.ts';
-import { redactKeys } from '../base/log.ts';
-import { REASONS } from './server.ts';
+import { AssayError } from '../../base/errors.ts';
+import { redactKeys } from '../../base/log.ts';
+import { REASONS } from '../server/port.ts';
 
 export interface ErrorAnswer {
   readonly status: number;
@@ -13,7 +13,7 @@ export interface ErrorAnswer {
 
 /** Replaces the full message: the paths in it are for the operator only. */
 const STORAGE_FULL_TEXT =
-  'The service cannot store anything at the moment: the request was not completed, and nothing was charged. Try again later.';
+  'The service cannot write to its storage at the moment. The request was not completed and nothing was charged; try again later.';
 
 /** Whether the Accept header requests problem details. */
 const asksForProblem = (accept: string): boolean => accept.includes('application/problem+json');

@@ -2,9 +2,9 @@
  * The interface between the application and an HTTP server. It has two implementations, uWebSockets.js and node:http, which pass
  * the same conformance suite.
  */
-import type { Awaitable } from '../base/awaitable.ts';
-import { AssayError, messageOf } from '../base/errors.ts';
-import type { Logger } from '../base/log.ts';
+import type { Awaitable } from '../../base/awaitable.ts';
+import { AssayError, messageOf } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
 import type { Router } from './router.ts';
 
 /**
@@ -188,9 +188,9 @@ export function headerBlock(lines: readonly (readonly [name: string, value: stri
 export function listenError(host: string, port: number, cause: unknown): AssayError {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
   const reasons: Readonly<Record<string, string>> = {
-    EADDRINUSE: 'the port is already taken by another process',
-    EACCES: 'this user may not listen on that port',
-    EADDRNOTAVAIL: 'the address is not one of this machine',
+    EADDRINUSE: 'another process already uses the port',
+    EACCES: 'this user has no permission to use the port',
+    EADDRNOTAVAIL: 'the address does not belong to this machine',
     ENOTFOUND: 'the host name does not resolve',
   };
   const reason = reasons[code] ?? messageOf(cause);

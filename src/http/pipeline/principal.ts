@@ -2,18 +2,18 @@
  * Authentication of the account operations: some are open to anyone, some need a session, some a session or an API key. A browser
  * attaches the session cookie to the requests of any page, so a change with a session is accepted only from a page of this host.
  */
-import type { Actor } from '../accounts/audit.ts';
-import type { KeyRecord } from '../accounts/keys.ts';
-import type { People, Session } from '../accounts/people.ts';
-import { AssayError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
-import type { ClientOrigin } from './proxies.ts';
+import type { Actor } from '../../accounts/audit.ts';
+import type { KeyRecord } from '../../accounts/keys.ts';
+import type { People, Session } from '../../accounts/people.ts';
+import { AssayError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { Visitor } from '../routes.ts';
+import type { ClientOrigin } from '../server/client-origin.ts';
+import type { Exchange } from '../server/port.ts';
 import { decodeParameter } from './query.ts';
-import type { Visitor } from './routes.ts';
-import type { Exchange } from './server.ts';
 
 /** The client of such an operation. It is created while the request headers can be read. */
-export interface Visit {
+export interface Principal {
   /** Actor in the audit log. */
   readonly actor: Actor;
   /** Account of the session or key; null if the operation needs neither. */
@@ -30,7 +30,7 @@ export interface Visit {
   readonly signature: string;
 }
 
-export interface VisitDeps {
+export interface PrincipalDeps {
   readonly people: () => People;
   readonly origin: ClientOrigin;
   /** Public host (with port) of this service, accepted in Origin in addition to the request's Host. */
@@ -55,17 +55,21 @@ function cookieOf(exchange: Exchange): string {
 }
 
 const noSession = (): AssayError =>
-  new AssayError('UNAUTHENTICATED', 'This operation needs a session; log in with POST /auth/login.');
+  new AssayError('UNAUTHENTICATED', 'A session is required; log in with POST /auth/login.');
 
 /**
  * Authenticates the client of an operation.
  *
  * @throws UNAUTHENTICATED; FORBIDDEN if a page of another host requests a change
  */
-export type AdmitVisitor = (exchange: Exchange, visitor: Visitor, verifyKey: () => KeyRecord) => Visit;
+export type AuthenticatePrincipal = (
+  exchange: Exchange,
+  required: Visitor,
+  verifyKey: () => KeyRecord,
+) => Principal;
 
 /** Creates the authentication of the account operations. */
-export function createVisits(deps: VisitDeps): AdmitVisitor {
+export function createPrincipalAuthenticator(deps: PrincipalDeps): AuthenticatePrincipal {
   /** Whether the Origin header names this host. A page of another host cannot choose the Host header. */
   function isOwnOrigin(exchange: Exchange, origin: string): boolean {
     if (!URL.canParse(origin)) return false;
@@ -80,23 +84,23 @@ export function createVisits(deps: VisitDeps): AdmitVisitor {
     if (origin === '' ? !isRequired : isOwnOrigin(exchange, origin)) return;
     throw new AssayError(
       'FORBIDDEN',
-      'The Origin header must name this service: changes with a session are taken from its own pages only.',
+      'Origin: must be this service, because only its own pages may change data with a session.',
       { field: 'Origin' },
     );
   }
 
-  return (exchange, visitor, verifyKey) => {
+  return (exchange, required, verifyKey) => {
     const from = deps.origin.address(exchange);
-    const known = {
+    const common = {
       isSecure: deps.origin.isSecure(exchange),
       params: exchange.params.map((param) => decodeParameter(param, 'id')),
       signature: exchange.header('stripe-signature'),
     };
-    const byKey = visitor === 'session or key' && exchange.header('authorization') !== '';
+    const byKey = required === 'session or key' && exchange.header('authorization') !== '';
     if (byKey) {
       const key = verifyKey();
       return {
-        ...known,
+        ...common,
         actor: { who: key.id, from },
         accountId: key.accountId,
         session: null,
@@ -104,12 +108,12 @@ export function createVisits(deps: VisitDeps): AdmitVisitor {
         key,
       };
     }
-    const isOpen = visitor === 'anyone' || visitor === 'signature';
+    const isOpen = required === 'anyone' || required === 'signature';
     const token = isOpen ? '' : cookieOf(exchange);
     const session = token === '' ? null : deps.people().session(token);
     if (!isOpen && session === null) throw noSession();
     checkOrigin(exchange, !isOpen);
     const accountId = session?.account.id ?? null;
-    return { ...known, actor: { who: accountId ?? 'anyone', from }, accountId, session, token, key: null };
+    return { ...common, actor: { who: accountId ?? 'anyone', from }, accountId, session, token, key: null };
   };
 }

@@ -1,0 +1,248 @@
+/**
+ * Admits a request: authenticates its session or API key, checks the permission, and calls the gate, which counts the request and
+ * takes its quota and credits.
+ */
+import { clientUnit } from '../../accounts/attempts.ts';
+import type { Admission, GateRequest } from '../../accounts/gate.ts';
+import type { KeyRecord } from '../../accounts/keys.ts';
+import { type RateDecision, rateLimited } from '../../accounts/rate-limit.ts';
+import type { Awaitable } from '../../base/awaitable.ts';
+import { AssayError } from '../../base/errors.ts';
+import type { CallerAccess } from '../ports.ts';
+import { permissionsOf, type Route } from '../routes.ts';
+import type { ClientOrigin } from '../server/client-origin.ts';
+import type { Call } from './call.ts';
+import { isUnserved } from './outage.ts';
+import { type AuthenticatePrincipal, createPrincipalAuthenticator } from './principal.ts';
+import type { Responder } from './reply.ts';
+import type { Endpoint } from './work.ts';
+
+/** An operation of the table of routes. */
+export interface RouteEndpoint extends Endpoint {
+  readonly route: Route;
+}
+
+/** Stored response and credits that a charged request needs from the gate. */
+export type ChargeNeeds = Pick<GateRequest, 'slot' | 'credits'>;
+
+const BEARER = /^bearer +/i;
+const FAST_BEARER = 'Bearer ';
+
+/** Admission of an operation without a rate limit, quota or credits. */
+const UNLIMITED: Admission = {
+  rate: null,
+  storedAnswer: null,
+  quota: null,
+  reservation: null,
+  refused: null,
+};
+const NO_CHARGE: ChargeNeeds = { slot: null, credits: null };
+
+function tokenOf(authorization: string): string {
+  if (authorization.startsWith(FAST_BEARER)) return authorization.slice(FAST_BEARER.length);
+  return BEARER.test(authorization) ? authorization.replace(BEARER, '') : '';
+}
+
+const lacksPermission = (route: Route): AssayError =>
+  new AssayError('FORBIDDEN', `This API key lacks the permission '${permissionsOf(route).join("' or '")}'.`, {
+    field: 'permission',
+  });
+
+/** Adds the rate limit headers to every response of the call. */
+function setRateLimitHeaders(call: Call, rate: RateDecision): void {
+  call.head += `\r\nX-RateLimit-Limit: ${rate.limit}\r\nX-RateLimit-Remaining: ${rate.remaining}\r\nX-RateLimit-Reset: ${rate.resetEpochSeconds}`;
+}
+
+/**
+ * Records the admission in the call.
+ *
+ * @throws the error that refuses the request: FORBIDDEN, RATE_LIMITED, QUOTA_EXHAUSTED, CREDITS_EXHAUSTED
+ */
+function authorize(call: Call, route: Route, units: number, admission: Admission): Admission {
+  const { rate, quota, refused } = admission;
+  call.isCounted = true;
+  call.rate = rate;
+  call.rateClass = route.rateClass;
+  if (rate !== null) setRateLimitHeaders(call, rate);
+  if (!call.isPermitted) throw lacksPermission(route);
+  if (refused !== null) throw refused;
+  if (quota !== null && route.quota !== null) {
+    call.quotaMeter = route.quota.meter;
+    call.quotaTaken = units;
+    call.quota = quota;
+  }
+  return admission;
+}
+
+export interface AdmitterDeps {
+  readonly access: Pick<CallerAccess, 'verify' | 'gate' | 'people'>;
+  readonly origin: ClientOrigin;
+  readonly publicHost: string | null;
+  readonly responder: Responder;
+}
+
+/** Authenticates, authorizes and counts the requests of the pipeline. */
+export class Admitter {
+  readonly #access: AdmitterDeps['access'];
+  readonly #responder: Responder;
+  readonly #authenticatePrincipal: AuthenticatePrincipal;
+
+  constructor({ access, origin, publicHost, responder }: AdmitterDeps) {
+    this.#access = access;
+    this.#responder = responder;
+    this.#authenticatePrincipal = createPrincipalAuthenticator({
+      people: () => access.people(),
+      origin,
+      publicHost,
+    });
+  }
+
+  /**
+   * Authenticates the session or key that the operation requires, if any. A missing permission is recorded in the call: the request
+   * is counted before it is refused.
+   *
+   * @throws UNAUTHENTICATED, FORBIDDEN
+   */
+  authenticate(call: Call, route: Route): void {
+    const isCounted = route.rateClass !== null;
+    if (route.visitor !== null) {
+      const principal = this.#authenticatePrincipal(call.exchange, route.visitor, () =>
+        this.#verifyKey(call),
+      );
+      call.principal = principal;
+      if (isCounted)
+        call.subject =
+          principal.key?.id ?? principal.accountId ?? `address ${clientUnit(principal.actor.from)}`;
+      return;
+    }
+    if (route.permission === null) return;
+    const caller = this.#verifyKey(call);
+    call.caller = caller;
+    if (isCounted) call.subject = caller.id;
+    const accepted = permissionsOf(route);
+    call.isPermitted = accepted.length === 0 || accepted.some((one) => caller.permissions.includes(one));
+  }
+
+  /**
+   * Like `authenticate`, before a body is read.
+   *
+   * @throws RATE_LIMITED if the limit is already exhausted; FORBIDDEN, after which the request is still counted
+   */
+  authenticateBeforeBody(call: Call, route: Route): void {
+    this.authenticate(call, route);
+    if (!call.isPermitted) throw lacksPermission(route);
+    if (call.subject === null || route.rateClass === null) return;
+    const rate = this.#access.gate.refuses(call.subject, route.rateClass, call.startedMs);
+    if (rate === null) return;
+    call.isCounted = true;
+    setRateLimitHeaders(call, rate);
+    throw rateLimited(rate);
+  }
+
+  /**
+   * Resolves when the gate has admitted the request.
+   *
+   * @throws the error that refuses the request
+   */
+  async admitted(call: Call, route: Route, needs: ChargeNeeds = NO_CHARGE): Promise<Admission> {
+    return authorize(call, route, 0, await this.#admit(call, route, 0, needs));
+  }
+
+  /**
+   * Calls `run` after the gate has admitted the request. If the gate decides synchronously, `run` is called synchronously, and a
+   * refusal is thrown.
+   *
+   * @param units - units of the route's quota that the request takes
+   * @param isOpen - the handler has not returned yet, so the parts of the request that are needed later must be kept
+   * @param input - passed to `run`, so that no closure is created for each request
+   */
+  whenAdmitted<T>(
+    call: Call,
+    endpoint: RouteEndpoint,
+    units: number,
+    isOpen: boolean,
+    run: (call: Call, input: T) => void,
+    input: T,
+  ): void {
+    const { route } = endpoint;
+    const admission = this.#admit(call, route, units, NO_CHARGE);
+    if (!(admission instanceof Promise)) {
+      authorize(call, route, units, admission);
+      run(call, input);
+      return;
+    }
+    if (isOpen) {
+      call.exchange.keep();
+      call.accept = call.exchange.header('accept');
+    }
+    admission
+      .then((decided) => {
+        authorize(call, route, units, decided);
+        run(call, input);
+      })
+      .catch((error: unknown) => this.#responder.fail(call, endpoint, error));
+  }
+
+  /**
+   * Fails a request that has not reached the gate. It is counted like any other, and if the gate refuses it, that refusal is the
+   * response. A request that could not be served is not counted.
+   */
+  failCounted(call: Call, endpoint: RouteEndpoint, error: unknown): void {
+    const responder = this.#responder;
+    if (call.isCounted || call.subject === null || isUnserved(error)) {
+      responder.fail(call, endpoint, error);
+      return;
+    }
+    const respond = (admission: Admission): void => {
+      call.isCounted = true;
+      if (admission.rate !== null) setRateLimitHeaders(call, admission.rate);
+      responder.fail(call, endpoint, call.isPermitted ? (admission.refused ?? error) : error);
+    };
+    try {
+      const admission = this.#admit(call, endpoint.route, 0, NO_CHARGE);
+      if (!(admission instanceof Promise)) respond(admission);
+      else admission.then(respond).catch((second: unknown) => responder.fail(call, endpoint, second));
+    } catch (second) {
+      responder.fail(call, endpoint, second);
+    }
+  }
+
+  /** Calls the gate for `units` of the route's quota. A request without permission is counted, but takes no quota. */
+  #admit(call: Call, route: Route, units: number, needs: ChargeNeeds): Awaitable<Admission> {
+    const { subject, caller, isPermitted } = call;
+    const { rateClass, quota } = route;
+    const accountId = isPermitted && caller !== null ? caller.accountId : null;
+    const meter = accountId === null || quota === null || units === 0 ? null : quota.meter;
+    if (subject === null && meter === null && needs.credits === null) return UNLIMITED;
+    return this.#access.gate.admit(
+      {
+        rate: subject === null || rateClass === null ? null : { subject, rateClass },
+        accountId,
+        slot: needs.slot,
+        quota: meter === null ? null : { meter, units },
+        credits: accountId === null ? null : needs.credits,
+      },
+      call.startedMs,
+    );
+  }
+
+  /**
+   * Verifies the API key.
+   *
+   * @throws UNAUTHENTICATED
+   */
+  #verifyKey(call: Call): KeyRecord {
+    const authorization = call.exchange.header('authorization');
+    const token = tokenOf(authorization);
+    const caller = token === '' ? null : this.#access.verify(token);
+    if (caller === null) {
+      throw new AssayError(
+        'UNAUTHENTICATED',
+        authorization === ''
+          ? 'The Authorization header is missing. It must be: Bearer <API key>.'
+          : 'The API key is invalid or was revoked.',
+      );
+    }
+    return caller;
+  }
+}

@@ -1,0 +1,142 @@
+/**
+ * Charged operations of the pipeline: gate → work → commit. The response is created inside the commit, so it is never sent before
+ * its charge is on disk. If any step fails before the commit, nothing is charged.
+ */
+import {
+  answerSlot,
+  createIdempotency,
+  hashBody,
+  type IdempotentAnswer,
+  replayed,
+} from '../../accounts/idempotency.ts';
+import type { Charge } from '../../accounts/ledger.ts';
+import { AssayError, messageOf } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
+import type { HttpDeps } from '../ports.ts';
+import type { Route } from '../routes.ts';
+import type { Admitter } from './admit.ts';
+import type { Call } from './call.ts';
+import { chargedEnvelope, withIgnored } from './envelope.ts';
+import type { ChargedWork } from './work.ts';
+
+/** Header line of a response that was stored for an earlier request. */
+export const REPLAYED = '\r\nIdempotency-Replayed: true';
+
+const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+/** Returns the ledger reference of a charge: operation, subjects and chain. */
+export function referenceOf(route: Route, body: unknown): string {
+  const { address, walletAddress, from, to, chain } = body as Readonly<Record<string, unknown>>;
+  const subjects = [text(address) || text(walletAddress), text(from), text(to)];
+  return [route.path.slice(1), ...subjects, text(chain).toUpperCase()]
+    .filter((part) => part !== '')
+    .join(' ');
+}
+
+export interface ChargingDeps extends Pick<HttpDeps, 'access' | 'log'> {
+  readonly admitter: Admitter;
+}
+
+/** The steps of charged operations. */
+export class Charging {
+  readonly #access: HttpDeps['access'];
+  readonly #log: Logger;
+  readonly #admitter: Admitter;
+  readonly #idempotency = createIdempotency();
+
+  constructor({ access, log, admitter }: ChargingDeps) {
+    this.#access = access;
+    this.#log = log;
+    this.#admitter = admitter;
+  }
+
+  /**
+   * Reads the Idempotency-Key of an authenticated request while its headers can be read.
+   *
+   * @throws INVALID_REQUEST
+   */
+  prepare(call: Call): void {
+    const { exchange, caller } = call;
+    const key = exchange.header('idempotency-key');
+    if (key === '' || caller === null) return;
+    call.answerSlot = answerSlot(caller.accountId, exchange.method, exchange.path, key);
+  }
+
+  /**
+   * Reserves the credits for the body, works, charges, and resolves with the whole response. If it rejects, nothing was charged.
+   *
+   * @param parse - parses and validates the body
+   * @throws CREDITS_EXHAUSTED and the errors of the steps
+   */
+  async respond(
+    call: Call,
+    route: Route,
+    bytes: Uint8Array,
+    parse: (bytes: Uint8Array) => unknown,
+    work: ChargedWork,
+  ): Promise<Uint8Array> {
+    const body = parse(bytes);
+    const slot = call.answerSlot;
+    if (slot === null) return (await this.#charge(call, route, body, work, undefined)).body;
+    const bodyHash = hashBody(bytes);
+    const response = await this.#idempotency.run(slot, bodyHash, () =>
+      this.#charge(call, route, body, work, { slot, bodyHash }),
+    );
+    // A request that waited for the response of another one with the same key counts as a request too.
+    if (!call.isCounted) await this.#admitter.admitted(call, route);
+    if (response.replayed) call.lines += REPLAYED;
+    return response.body;
+  }
+
+  /** Refunds the charge of a request if its response could not be sent. */
+  refund(call: Call): void {
+    const { caller, chargedEntry } = call;
+    if (caller === null || chargedEntry === null) return;
+    call.chargedEntry = null;
+    this.#access
+      .ledger()
+      .refund(caller.accountId, chargedEntry)
+      .catch((error: unknown) =>
+        this.#log.error(
+          { requestId: call.requestId, entry: chargedEntry, reason: messageOf(error), err: error },
+          'refund of a charge failed',
+        ),
+      );
+  }
+
+  /** Gate → work → commit. The reservation is released in every case. */
+  async #charge(
+    call: Call,
+    route: Route,
+    body: unknown,
+    work: ChargedWork,
+    keep: Charge['keep'],
+  ): Promise<IdempotentAnswer> {
+    call.credits = work.cost?.(body) ?? route.credits;
+    const { storedAnswer, reservation } = await this.#admitter.admitted(call, route, {
+      slot: keep?.slot ?? null,
+      credits: call.credits,
+    });
+    if (storedAnswer !== null && keep !== undefined) return replayed(storedAnswer, keep.bodyHash);
+    if (reservation === null)
+      throw new AssayError('INTERNAL', 'A charged request was admitted without a reservation of credits.');
+    const ledger = this.#access.ledger();
+    try {
+      const data = await work.answer(call, body);
+      if (keep === undefined && call.exchange.isGone)
+        throw new AssayError('INTERNAL', 'The client disconnected before the response; nothing was charged.');
+      const done = await ledger.commit(reservation, {
+        type: route.chargeType,
+        amount: call.credits,
+        reference: referenceOf(route, body),
+        answer: (remaining) =>
+          work.bare ? withIgnored(data, call.ignored) : chargedEnvelope(data, remaining, call.ignored),
+        ...(keep === undefined ? {} : { keep }),
+      });
+      call.chargedEntry = done.entry?.id ?? null;
+      return { body: done.answer, replayed: done.replayed };
+    } finally {
+      ledger.release(reservation);
+    }
+  }
+}

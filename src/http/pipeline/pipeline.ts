@@ -1,0 +1,358 @@
+/**
+ * The steps of every request: key → permission → schema → gate (rate limit, quota, credits) → work → reply. A step that refuses the
+ * request throws. `admit.ts` contains the steps up to the gate, `charging.ts` those of work that costs credits, and `reply.ts`
+ * sends the response.
+ */
+import { AssayError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { Logger } from '../../base/log.ts';
+import type { HttpDeps } from '../ports.ts';
+import type { Route } from '../routes.ts';
+import type { ClientOrigin } from '../server/client-origin.ts';
+import type { BodyReceiver, Exchange, Handler } from '../server/port.ts';
+import { receiveUpload } from '../server/uploads.ts';
+import { Admitter, type RouteEndpoint } from './admit.ts';
+import { Call } from './call.ts';
+import { Charging } from './charging.ts';
+import { type BodyOutline, compileBodyCheck, outlineBody, parseJson, unknownFields } from './json-body.ts';
+import type { HttpMetrics } from './metrics.ts';
+import { queryNames } from './query.ts';
+import { Responder } from './reply.ts';
+import type { ChargedWork, Endpoint, Work } from './work.ts';
+
+export interface PipelineOptions {
+  readonly publicHost: string | null;
+}
+
+export interface PipelineDeps extends Pick<HttpDeps, 'clock' | 'log' | 'access'> {
+  readonly metrics: HttpMetrics;
+  readonly requestIdFor: (clientSent: string) => string;
+  readonly origin: ClientOrigin;
+}
+
+/** Work of one kind. */
+type WorkOf<Kind extends Work['kind']> = Extract<Work, { readonly kind: Kind }>;
+
+/** Receives a body that is refused before it is read. */
+const UNREAD: BodyReceiver = { write: () => {}, end: () => {} };
+
+/** Characters of the method and path that an error quotes. */
+const SHOWN_PATH_MAX = 128;
+
+const isWww = (host: string): boolean => host.length > 4 && /^www\./i.test(host);
+
+/** Returns a function that lists unknown query parameters in the response, so that a misspelt option is noticed. */
+function unknownQuery(route: Route): (call: Call) => void {
+  const known = new Set(
+    route.parameters.filter(({ in: place }) => place === 'query').map(({ name }) => name),
+  );
+  return (call) => {
+    const query = call.exchange.query();
+    if (query === '') return;
+    const unknown = unknownFields(queryNames(query), known);
+    if (unknown.length > 0) call.ignored = unknown;
+  };
+}
+
+/** Returns a function that parses a body and validates it against the schema of its route. */
+function bodyParser(route: Route): (bytes: Uint8Array) => unknown {
+  if (route.body === null)
+    throw new Error(`${route.method} ${route.path}: the route has no schema of its body.`);
+  const check = compileBodyCheck(route.body);
+  return (bytes) => {
+    const body = parseJson(bytes);
+    check(body);
+    return body;
+  };
+}
+
+/** Creates the handlers of requests. */
+export class Pipeline {
+  readonly #publicHost: string | null;
+  readonly #clock: HttpDeps['clock'];
+  readonly #log: Logger;
+  readonly #origin: ClientOrigin;
+  readonly #requestIdFor: (clientSent: string) => string;
+  readonly #responder: Responder;
+  readonly #admitter: Admitter;
+  readonly #charging: Charging;
+
+  constructor({ publicHost }: PipelineOptions, deps: PipelineDeps) {
+    const { access, log, origin } = deps;
+    this.#publicHost = publicHost;
+    this.#clock = deps.clock;
+    this.#log = log;
+    this.#origin = origin;
+    this.#requestIdFor = deps.requestIdFor;
+    this.#responder = new Responder(deps);
+    this.#admitter = new Admitter({ access, origin, publicHost, responder: this.#responder });
+    this.#charging = new Charging({ access, log, admitter: this.#admitter });
+  }
+
+  /**
+   * Returns the handler of a route.
+   *
+   * @param metricsRow - row of the route in the metrics
+   */
+  handlerFor(route: Route, metricsRow: number, work: Work): Handler {
+    if (route.credits > 0 && work.kind !== 'task')
+      throw new Error(
+        `${route.method} ${route.path}: work of the kind '${work.kind}' cannot be charged for.`,
+      );
+    const endpoint: RouteEndpoint = { route, path: route.path, metricsRow };
+    switch (work.kind) {
+      case 'page':
+        return this.#pageHandler(endpoint, work);
+      case 'lookup':
+        return this.#lookupHandler(endpoint, work);
+      case 'body':
+        return this.#schemaHandler(endpoint, (call, body) =>
+          this.#responder.sendData(call, endpoint, work.write, body),
+        );
+      case 'query':
+        return this.#queryHandler(endpoint, work);
+      case 'task':
+        if (route.credits > 0) return this.#chargedHandler(endpoint, work);
+        return this.#schemaHandler(endpoint, (call, body) =>
+          this.#responder.sendAsync(call, endpoint, work.answer(call, body)),
+        );
+      case 'stream':
+        return this.#streamHandler(endpoint, work);
+      case 'upload':
+        return this.#uploadHandler(endpoint, work);
+      case 'file':
+        return this.#fileHandler(endpoint, work);
+      case 'bytes':
+        return this.#bytesHandler(endpoint, work);
+    }
+  }
+
+  /**
+   * Returns the handler of requests that match no route.
+   *
+   * @param metricsRow - row of the metrics that counts them
+   */
+  fallback(metricsRow: number): Handler {
+    return this.#handler({ path: 'unknown', metricsRow }, ({ exchange }) => {
+      const operation = `${exchange.method} ${exchange.path}`;
+      const shown = operation.length > SHOWN_PATH_MAX ? `${operation.slice(0, SHOWN_PATH_MAX)}…` : operation;
+      throw new AssayError('NOT_FOUND', `Unknown operation: ${shown}. All operations are listed at /docs.`);
+    });
+  }
+
+  /**
+   * Returns a handler that begins a request, redirects `www.` hosts, and runs the further steps.
+   *
+   * @param run - may throw until it returns
+   * @param fail - sends the response of an error that was thrown
+   */
+  #handler(
+    endpoint: Endpoint,
+    run: (call: Call) => void,
+    fail = (call: Call, error: unknown): void => this.#responder.fail(call, endpoint, error),
+  ): Handler {
+    return (exchange) => {
+      const call = this.#begin(exchange);
+      try {
+        if (this.#redirects(call, endpoint)) return;
+        run(call);
+      } catch (error) {
+        call.accept = exchange.header('accept');
+        fail(call, error);
+      }
+    };
+  }
+
+  #begin(exchange: Exchange): Call {
+    return new Call(exchange, this.#requestIdFor(exchange.header('x-request-id')), this.#clock.monotonic());
+  }
+
+  /** Redirects `www.` requests to the configured host. The response names no other host. */
+  #redirects(call: Call, endpoint: Endpoint): boolean {
+    const { exchange } = call;
+    const host = exchange.header('host');
+    // 'w' in either case: all other hosts return here.
+    if ((host.charCodeAt(0) | 0x20) !== 0x77 || !isWww(host)) return false;
+    if (this.#publicHost === null)
+      throw new AssayError('NOT_FOUND', 'Host: this service has no host name that begins with www.');
+    const query = exchange.query();
+    const scheme = this.#origin.isSecure(exchange) ? 'https' : 'http';
+    const location = `${scheme}://${this.#publicHost}${exchange.path}${query === '' ? '' : `?${query}`}`;
+    this.#responder.reply(call, endpoint, 301, `${call.head}\r\nLocation: ${location}`, '');
+    return true;
+  }
+
+  #pageHandler(endpoint: RouteEndpoint, { answer }: WorkOf<'page'>): Handler {
+    const responder = this.#responder;
+    return this.#handler(endpoint, (call) => {
+      call.accept = call.exchange.header('accept');
+      const page = answer(call);
+      if (!(page instanceof Promise)) {
+        responder.sendPage(call, endpoint, page);
+        return;
+      }
+      page
+        .then((ready) => responder.sendPage(call, endpoint, ready))
+        .catch((error: unknown) => responder.fail(call, endpoint, error));
+    });
+  }
+
+  #lookupHandler(endpoint: RouteEndpoint, { write }: WorkOf<'lookup'>): Handler {
+    const { route } = endpoint;
+    const noteUnknown = unknownQuery(route);
+    const respond = (call: Call): void => this.#responder.sendData(call, endpoint, write, null);
+    return this.#handler(endpoint, (call) => {
+      this.#admitter.authenticate(call, route);
+      noteUnknown(call);
+      this.#admitter.whenAdmitted(call, endpoint, 1, true, respond, null);
+    });
+  }
+
+  #queryHandler(endpoint: RouteEndpoint, { answer }: WorkOf<'query'>): Handler {
+    const { route } = endpoint;
+    const noteUnknown = unknownQuery(route);
+    const respond = (call: Call): void => this.#responder.sendAsync(call, endpoint, answer(call));
+    return this.#handler(endpoint, (call) => {
+      call.accept = call.exchange.header('accept');
+      this.#admitter.authenticate(call, route);
+      noteUnknown(call);
+      this.#admitter.whenAdmitted(call, endpoint, 1, true, respond, null);
+    });
+  }
+
+  #streamHandler(endpoint: RouteEndpoint, { follow }: WorkOf<'stream'>): Handler {
+    const responder = this.#responder;
+    const respond = (call: Call): void => {
+      if (call.exchange.isGone) responder.reply(call, endpoint, 200, call.head, '');
+      else follow(call, () => responder.openStream(call, endpoint));
+    };
+    return this.#handler(endpoint, (call) => {
+      call.accept = call.exchange.header('accept');
+      this.#admitter.authenticate(call, endpoint.route);
+      this.#admitter.whenAdmitted(call, endpoint, 0, true, respond, null);
+    });
+  }
+
+  #fileHandler(endpoint: RouteEndpoint, { open }: WorkOf<'file'>): Handler {
+    const responder = this.#responder;
+    const respond = (call: Call): void => {
+      open(call)
+        .then((response) => responder.sendLarge(call, endpoint, response))
+        .catch((error: unknown) => responder.fail(call, endpoint, error));
+    };
+    return this.#handler(endpoint, (call) => {
+      call.accept = call.exchange.header('accept');
+      this.#admitter.authenticate(call, endpoint.route);
+      call.exchange.keep();
+      this.#admitter.whenAdmitted(call, endpoint, 0, true, respond, null);
+    });
+  }
+
+  /** Reads the body of an authenticated request. `respond` replies, now or later, or throws. */
+  #bodyHandler(
+    endpoint: RouteEndpoint,
+    respond: (call: Call, body: Uint8Array, outline: BodyOutline) => void,
+  ): Handler {
+    const { route } = endpoint;
+    const fields =
+      (route.body as { properties?: Readonly<Record<string, unknown>> } | null)?.properties ?? {};
+    const known = new Set(Object.keys(fields));
+    const noteUnknown = unknownQuery(route);
+    const fail = (call: Call, error: unknown): void => this.#admitter.failCounted(call, endpoint, error);
+
+    const onBody = (call: Call, body: Uint8Array | null): void => {
+      try {
+        if (body === null)
+          throw new AssayError(
+            'BODY_TOO_LARGE',
+            `The request body is larger than ${LIMITS.bodyBytesMax} bytes.`,
+            { field: 'body' },
+          );
+        const outline = outlineBody(body);
+        const unknown = [...unknownFields(outline.fields, known), ...(call.ignored ?? [])];
+        call.ignored = unknown.slice(0, LIMITS.bodyFieldsMax);
+        respond(call, body, outline);
+      } catch (error) {
+        fail(call, error);
+      }
+    };
+
+    const run = (call: Call): void => {
+      call.accept = call.exchange.header('accept');
+      this.#admitter.authenticateBeforeBody(call, route);
+      noteUnknown(call);
+      if (route.credits > 0) this.#charging.prepare(call);
+      call.exchange.readBody(LIMITS.bodyBytesMax, (body) => onBody(call, body));
+    };
+    return this.#handler(endpoint, run, fail);
+  }
+
+  /** Reads a body that must match the schema of its route. */
+  #schemaHandler(endpoint: RouteEndpoint, respond: (call: Call, body: unknown) => void): Handler {
+    const parse = bodyParser(endpoint.route);
+    return this.#bodyHandler(endpoint, (call, bytes) => {
+      this.#admitter.whenAdmitted(call, endpoint, 1, false, respond, parse(bytes));
+    });
+  }
+
+  /** Reads a body that must match the schema of its route, works, and charges before it replies. */
+  #chargedHandler(endpoint: RouteEndpoint, work: ChargedWork): Handler {
+    const { route } = endpoint;
+    const parse = bodyParser(route);
+    return this.#bodyHandler(endpoint, (call, bytes) => {
+      this.#charging
+        .respond(call, route, bytes, parse, work)
+        .then((json) => this.#responder.sendJson(call, endpoint, json))
+        .catch((error: unknown) => {
+          this.#charging.refund(call);
+          this.#admitter.failCounted(call, endpoint, error);
+        });
+    });
+  }
+
+  /** Reads a body whose work parses it. */
+  #bytesHandler(endpoint: RouteEndpoint, { units, answer }: WorkOf<'bytes'>): Handler {
+    const respond = (call: Call, body: Uint8Array): void =>
+      this.#responder.sendAsync(call, endpoint, answer(call, body));
+    return this.#bodyHandler(endpoint, (call, body, outline) => {
+      this.#admitter.whenAdmitted(call, endpoint, units(outline, body), false, respond, body);
+    });
+  }
+
+  #uploadHandler(endpoint: RouteEndpoint, { bytesMax, open }: WorkOf<'upload'>): Handler {
+    const { route } = endpoint;
+    const responder = this.#responder;
+    const noteUnknown = unknownQuery(route);
+    const openAdmitted = async (call: Call): ReturnType<typeof open> => {
+      await this.#admitter.admitted(call, route);
+      return open(call);
+    };
+    const run = (call: Call): void => {
+      const { exchange } = call;
+      call.accept = exchange.header('accept');
+      this.#admitter.authenticateBeforeBody(call, route);
+      noteUnknown(call);
+      exchange.keep();
+      const receiver = receiveUpload(bytesMax, openAdmitted(call), {
+        done: (data) => responder.sendBytes(call, endpoint, data),
+        refused: (error) => responder.fail(call, endpoint, error),
+        gone: () => responder.recordGone(call, endpoint),
+        notCleared: (error) =>
+          this.#log.error(
+            { requestId: call.requestId, err: error },
+            'failed to discard the received part of an upload',
+          ),
+      });
+      exchange.receiveBody(bytesMax, receiver);
+    };
+    return this.#handler(endpoint, run, (call, error) => {
+      // A client that is sending a gigabyte must still be able to read the error.
+      call.exchange.receiveBody(0, UNREAD);
+      this.#admitter.failCounted(call, endpoint, error);
+    });
+  }
+}
+
+/** Creates the pipeline. */
+export const createPipeline = (options: PipelineOptions, deps: PipelineDeps): Pipeline =>
+  new Pipeline(options, deps);

@@ -1,0 +1,194 @@
+/**
+ * Sends the response of a request, and counts it. One place turns an error into a response and returns the quota taken by the
+ * request, so that no error is ever charged.
+ */
+import type { Clock } from '../../base/clock.ts';
+import { AssayError, messageOf } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { Logger } from '../../base/log.ts';
+import { asStorageFull } from '../../state/storage.ts';
+import type { CallerAccess } from '../ports.ts';
+import type { EventStream } from '../server/port.ts';
+import type { Call } from './call.ts';
+import { ENVELOPE_END_BYTES_MAX, ENVELOPE_START, writeEnvelopeEnd } from './envelope.ts';
+import { renderError } from './errors.ts';
+import { CLIENT_GONE, type HttpMetrics } from './metrics.ts';
+import { isUnserved, OutageLog } from './outage.ts';
+import type { AsyncData, Endpoint, LargeResponse, Page, WriteData } from './work.ts';
+
+const JSON_TYPE = '\r\nContent-Type: application/json';
+
+/** Initial size of the response buffer: enough for all but the most labelled addresses. It grows if a response does not fit. */
+const BUFFER_BYTES = 64 * 1024;
+
+/** Creates a buffer that begins with the start of the envelope. */
+function createResponseBuffer(bytes: number): Buffer {
+  const buffer = Buffer.allocUnsafeSlow(bytes);
+  buffer.set(ENVELOPE_START, 0);
+  return buffer;
+}
+
+/** Copies data that was made elsewhere into the shared buffer: a new buffer per response would burden the garbage collector. */
+const copyData: WriteData = (_call, out, offset, data) => {
+  const bytes = data as Uint8Array;
+  if (offset + bytes.length > out.length) return -1;
+  out.set(bytes, offset);
+  return offset + bytes.length;
+};
+
+export interface ResponderDeps {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly access: Pick<CallerAccess, 'quota' | 'gate'>;
+  readonly metrics: HttpMetrics;
+}
+
+/** Sends and counts the responses of the pipeline. */
+export class Responder {
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #access: ResponderDeps['access'];
+  readonly #metrics: HttpMetrics;
+  readonly #outages: OutageLog;
+  /** Overwritten by every response; the server copies the bytes that it cannot send at once. */
+  #buffer = createResponseBuffer(BUFFER_BYTES);
+
+  constructor({ clock, log, access, metrics }: ResponderDeps) {
+    this.#clock = clock;
+    this.#log = log;
+    this.#access = access;
+    this.#metrics = metrics;
+    this.#outages = new OutageLog(clock, log);
+  }
+
+  /** Sends a response and counts it. */
+  reply(call: Call, endpoint: Endpoint, status: number, headers: string, body: string | Uint8Array): void {
+    call.exchange.reply(status, headers, body);
+    this.#record(call, endpoint, status);
+  }
+
+  /** Sends a complete JSON text with status 200, or 304 if the client's cached copy is still valid. */
+  sendJson(call: Call, endpoint: Endpoint, json: Uint8Array): void {
+    this.#outages.noteServed();
+    if (call.notModified) {
+      this.#refundQuota(call);
+      this.reply(call, endpoint, 304, call.head + call.lines, '');
+      return;
+    }
+    this.reply(call, endpoint, 200, call.head + call.lines + JSON_TYPE, json);
+  }
+
+  /**
+   * Sends the envelope around the output of `write`.
+   *
+   * @throws INTERNAL if the response is larger than LIMITS.answerBytesMax
+   */
+  sendData(call: Call, endpoint: Endpoint, write: WriteData, source: unknown): void {
+    let buffer = this.#buffer;
+    let end = write(call, buffer, ENVELOPE_START.length, source);
+    while (end < 0 || end + ENVELOPE_END_BYTES_MAX > buffer.length) {
+      if (buffer.length >= LIMITS.answerBytesMax)
+        throw new AssayError('INTERNAL', `The response is larger than ${LIMITS.answerBytesMax} bytes.`);
+      buffer = createResponseBuffer(buffer.length * 2);
+      this.#buffer = buffer;
+      end = write(call, buffer, ENVELOPE_START.length, source);
+    }
+    end = writeEnvelopeEnd(buffer, end, call.ignored);
+    this.sendJson(call, endpoint, new Uint8Array(buffer.buffer, buffer.byteOffset, end));
+  }
+
+  /** Sends the envelope around data that was made elsewhere. */
+  sendBytes(call: Call, endpoint: Endpoint, data: Uint8Array): void {
+    this.sendData(call, endpoint, copyData, data);
+  }
+
+  /** Sends the envelope around the resolved value of `data`, or the error that it rejects with. */
+  sendAsync(call: Call, endpoint: Endpoint, data: Promise<AsyncData>): void {
+    data
+      .then((ready) => {
+        if (ready instanceof Uint8Array) return this.sendBytes(call, endpoint, ready);
+        try {
+          this.sendBytes(call, endpoint, ready.json);
+        } finally {
+          ready.release?.();
+        }
+      })
+      .catch((error: unknown) => this.fail(call, endpoint, error));
+  }
+
+  /** Sends a response without an envelope. */
+  sendPage(call: Call, endpoint: Endpoint, page: Page): void {
+    const headers = `${call.head}${page.lines ?? ''}\r\nContent-Type: ${page.contentType}`;
+    this.reply(call, endpoint, page.status, headers, page.body);
+  }
+
+  /** Sends the headers of a response at once, and its bytes at the pace of the client. */
+  sendLarge(call: Call, endpoint: Endpoint, { status, contentType, source }: LargeResponse): void {
+    const headers = `${call.head}${call.lines}\r\nContent-Type: ${contentType}`;
+    if (source.length === 0) {
+      this.reply(call, endpoint, status, headers, '');
+      return;
+    }
+    this.#record(call, endpoint, status);
+    call.exchange.replyBytes(status, headers, source).catch((error: unknown) => {
+      this.#log.error(
+        { requestId: call.requestId, reason: messageOf(error), err: error },
+        'response ended early',
+      );
+    });
+  }
+
+  /** Responds with a stream of events. */
+  openStream(call: Call, endpoint: Endpoint): EventStream {
+    const stream = call.exchange.openStream(call.head + call.lines);
+    this.#metrics.record(endpoint.metricsRow, 200, this.#clock.monotonic() - call.startedMs);
+    return stream;
+  }
+
+  /** Counts a client that disconnected before its response. */
+  recordGone(call: Call, endpoint: Endpoint): void {
+    this.#metrics.record(endpoint.metricsRow, CLIENT_GONE, this.#clock.monotonic() - call.startedMs);
+  }
+
+  /** Sends the response of an error, and returns the quota that the request took. It never throws. */
+  fail(call: Call, endpoint: Endpoint, thrown: unknown): void {
+    this.#refundQuota(call);
+    const error = asStorageFull(thrown, 'The disk');
+    const response = renderError(error, call.accept, call.requestId);
+    if (isUnserved(error)) {
+      this.#uncount(call);
+      this.#outages.noteUnserved(endpoint.path, error);
+    } else if (response.status === 500) {
+      this.#logFault(call, endpoint, error, 'request failed');
+    }
+    const headers = `${call.head}${response.lines}\r\nContent-Type: ${response.contentType}`;
+    try {
+      this.reply(call, endpoint, response.status, headers, response.body);
+    } catch (second) {
+      this.#logFault(call, endpoint, second, 'error response could not be sent');
+    }
+  }
+
+  #logFault({ requestId }: Call, { path }: Endpoint, error: unknown, message: string): void {
+    this.#log.error({ requestId, route: path, reason: messageOf(error), err: error }, message);
+  }
+
+  #record(call: Call, endpoint: Endpoint, status: number): void {
+    const shown = call.exchange.isGone ? CLIENT_GONE : status;
+    this.#metrics.record(endpoint.metricsRow, shown, this.#clock.monotonic() - call.startedMs);
+  }
+
+  #refundQuota(call: Call): void {
+    const { caller, quotaMeter, quotaTaken } = call;
+    if (quotaTaken <= 0 || caller === null || quotaMeter === null) return;
+    this.#access.quota.give(caller.accountId, quotaMeter, quotaTaken);
+    call.quotaTaken = 0;
+  }
+
+  /** Undoes the count of a request that was not served, so that a client that retries after an outage has its whole rate limit. */
+  #uncount({ rate, subject, rateClass }: Call): void {
+    const second = rate?.countedSecond ?? null;
+    if (second === null || subject === null || rateClass === null) return;
+    void this.#access.gate.uncount(subject, rateClass, second);
+  }
+}

@@ -1,0 +1,74 @@
+/** The work of an operation: its input, and how its response is created. The handlers of the operations return these. */
+import type { ByteSource, EventStream } from '../server/port.ts';
+import type { Upload } from '../server/uploads.ts';
+import type { Call } from './call.ts';
+import type { BodyOutline } from './json-body.ts';
+
+/** Async response data: owned bytes, or a pooled buffer that is released after it has been copied. */
+export type AsyncData = Uint8Array | { readonly json: Uint8Array; readonly release?: () => void };
+
+/** A response without an envelope: probes, documents, metrics. */
+export interface Page {
+  readonly status: number;
+  readonly contentType: string;
+  /** Additional header lines, each preceded by its line break. */
+  readonly lines?: string;
+  readonly body: string | Uint8Array;
+}
+
+/** A response of any size, read at the pace of the client. */
+export interface LargeResponse {
+  readonly status: 200 | 206;
+  readonly contentType: string;
+  readonly source: ByteSource;
+}
+
+/**
+ * Writes the JSON text of `data` into `out`.
+ *
+ * @param source - input of the data: the parsed body of the request, data made elsewhere, or null
+ * @returns the offset after the written text, or -1 if it does not fit
+ */
+export type WriteData = (call: Call, out: Buffer, offset: number, source: unknown) => number;
+
+/** Work of an operation that costs credits. */
+export interface ChargedWork {
+  /** Credits for this body, reserved before the work begins. Default: the credits of the route. */
+  readonly cost?: (body: unknown) => number;
+  /** The result of the work is the whole response, an object without an envelope. */
+  readonly bare?: true;
+  /** Does the work and returns the JSON text of `data`. It may lower `call.credits` if the work turns out to be worth less. */
+  readonly answer: (call: Call, body: unknown) => Promise<Uint8Array>;
+}
+
+/** The work of an operation, by the input that it needs. */
+export type Work =
+  | { readonly kind: 'page'; readonly answer: (call: Call) => Page | Promise<Page> }
+  /** Answered synchronously, from the path and the query. */
+  | { readonly kind: 'lookup'; readonly write: WriteData }
+  /** Answered synchronously, from a body that matches the schema. */
+  | { readonly kind: 'body'; readonly write: WriteData }
+  /** Answered asynchronously, from the path and the query. */
+  | { readonly kind: 'query'; readonly answer: (call: Call) => Promise<Uint8Array> }
+  /** Answered asynchronously, from a body that matches the schema. Only this kind of work can cost credits. */
+  | ({ readonly kind: 'task' } & ChargedWork)
+  /** Answered for as long as the client stays connected. `open` starts the stream; it is called synchronously or not at all. */
+  | { readonly kind: 'stream'; readonly follow: (call: Call, open: () => EventStream) => void }
+  /** Receives a body of any size while it arrives. Path, query and headers stay readable. */
+  | { readonly kind: 'upload'; readonly bytesMax: number; readonly open: (call: Call) => Promise<Upload> }
+  /** Answered with bytes that are read at the pace of the client. `call.lines` are sent with them. */
+  | { readonly kind: 'file'; readonly open: (call: Call) => Promise<LargeResponse> }
+  /** Answered asynchronously, from the bytes of a body that is parsed elsewhere. */
+  | {
+      readonly kind: 'bytes';
+      /** Returns the quota units of the body. Throws if the body asks for too many. */
+      readonly units: (outline: BodyOutline, body: Uint8Array) => number;
+      readonly answer: (call: Call, body: Uint8Array) => Promise<AsyncData>;
+    };
+
+/** An operation as it appears in logs and metrics. */
+export interface Endpoint {
+  readonly path: string;
+  /** Row of the operation in the metrics. */
+  readonly metricsRow: number;
+}

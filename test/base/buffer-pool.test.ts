@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest';
+import { BufferPool, type PooledJson } from '../../src/base/buffer-pool.ts';
+import { LIMITS } from '../../src/base/limits.ts';
+
+const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
+const textOf = (result: unknown): string => Buffer.from((result as PooledJson).json).toString();
+
+it('returns every result unchanged while all slots are in use', () => {
+  const memory = BufferPool.allocate();
+  const workers = [new BufferPool(memory), new BufferPool(memory)] as const;
+  const main = new BufferPool(memory);
+  const packed = Array.from({ length: LIMITS.poolSlots }, (_, index) =>
+    workers[index % 2 === 0 ? 0 : 1].pack({ json: bytesOf(`answer ${index}`), answered: index }),
+  );
+  const results = packed.map((one) => main.unpack(one));
+  results.forEach((result, index) => {
+    expect(textOf(result)).toBe(`answer ${index}`);
+    expect(result).toMatchObject({ answered: index });
+  });
+  expect(new Set(packed.map(({ buffer }) => buffer?.slot)).size).toBe(LIMITS.poolSlots);
+});
+
+it('leaves a result its own bytes if no slot is free or it does not fit', () => {
+  const memory = BufferPool.allocate();
+  const [worker, main] = [new BufferPool(memory), new BufferPool(memory)];
+  const long = worker.pack({ json: new Uint8Array(LIMITS.poolSlotBytes + 1) });
+  expect(long.buffer).toBeUndefined();
+  const unpacked = Array.from({ length: LIMITS.poolSlots }, () =>
+    main.unpack(worker.pack({ json: bytesOf('x') })),
+  );
+  const full = worker.pack({ json: bytesOf('own') });
+  expect(full.buffer).toBeUndefined();
+  expect(textOf(main.unpack(full))).toBe('own');
+  (unpacked[7] as PooledJson).release?.();
+  expect(worker.pack({ json: bytesOf('again') }).buffer?.slot).toBe(7);
+});
+
+it('passes a result without JSON text through', () => {
+  const pool = new BufferPool(BufferPool.allocate());
+  for (const result of [null, 'text', 7, new Uint8Array(3), { json: 'text' }]) {
+    expect(pool.unpack(pool.pack(result))).toBe(result);
+  }
+});
