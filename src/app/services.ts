@@ -63,9 +63,9 @@ import { createNameScreening } from '../names/screen-names.ts';
 import type { Role } from '../nodes/roles.ts';
 import { createExchangeStatuses, type ExchangeStatuses } from '../registers/exchange-status.ts';
 import { openRegisterStore } from '../registers/store.ts';
-import type { TravelDeps, TravelSettings } from '../replication/follow.ts';
+import type { ReplicationDeps, ReplicationSettings } from '../replication/follow.ts';
 import { pullNewest, readOnlyStores, requireBuilder } from '../replication/pull-newest.ts';
-import { openTravel, type Travel } from '../replication/replication.ts';
+import { openReplication, type Replication } from '../replication/replication.ts';
 import { loadCountryLists } from '../risk/geography.ts';
 import { loadJurisdictions } from '../risk/jurisdictions.ts';
 import { loadPolicy } from '../risk/policy.ts';
@@ -118,7 +118,7 @@ interface Begun {
   node?: Joined;
   pool?: WorkerPool;
   app?: HttpApp;
-  travel?: Travel;
+  replication?: Replication;
   look?: NodeJS.Timeout;
   storage?: StorageWatch;
   refreshing?: Refreshing;
@@ -318,8 +318,8 @@ export function openParts(config: Config, version: string): Parts {
       return buildNames({ names: nameStore, indexer, clock, log });
     });
 
-  const travelSettings: TravelSettings = { dataDir, ...config.snapshots };
-  const travelDeps: TravelDeps = { clock, log, jitter: systemJitter };
+  const replicationSettings: ReplicationSettings = { dataDir, ...config.snapshots };
+  const replicationDeps: ReplicationDeps = { clock, log, jitter: systemJitter };
 
   const locks: FolderLock[] = [];
   async function holdFolders(): Promise<void> {
@@ -334,7 +334,11 @@ export function openParts(config: Config, version: string): Parts {
     if (pullsFrom !== null) {
       // An earlier pulled snapshot is served at once; following continues from there.
       if (currentSnapshot(snapshotsFolder) !== null) return;
-      await pullNewest(travelSettings, { from: pullsFrom, patienceMs: FIRST_PULL_MS, signal }, travelDeps);
+      await pullNewest(
+        replicationSettings,
+        { from: pullsFrom, patienceMs: FIRST_PULL_MS, signal },
+        replicationDeps,
+      );
       return;
     }
     try {
@@ -548,7 +552,7 @@ export function openParts(config: Config, version: string): Parts {
     storage,
     refreshing,
     exposures,
-    travel,
+    replication,
     app,
     node,
     chunks,
@@ -558,7 +562,13 @@ export function openParts(config: Config, version: string): Parts {
     return endEach([
       () => watching?.service.streams.close('The server is stopping.'),
       () =>
-        Promise.all([storage?.stop(), refreshing?.stop(), exposures?.stop(), travel?.close(), app?.close()]),
+        Promise.all([
+          storage?.stop(),
+          refreshing?.stop(),
+          exposures?.stop(),
+          replication?.close(),
+          app?.close(),
+        ]),
       () => watching?.close(),
       () => jobsAtWork?.jobs.close(),
       () => node?.leave(),
@@ -626,7 +636,7 @@ export function openParts(config: Config, version: string): Parts {
       stores: () => shared().stores(),
       leases: () => shared().leases.states(),
       redisProblem: () => node.problem(),
-      travel: () => begun.travel ?? null,
+      replication: () => begun.replication ?? null,
       watching: () => watching,
       jobs: () => jobsAtWork?.jobs ?? null,
     };
@@ -654,10 +664,10 @@ export function openParts(config: Config, version: string): Parts {
     begun.app = app;
     // Loaded before the first request, so that reading a large register does not delay one.
     await exchanges().refresh();
-    if (travels(config))
-      begun.travel = await openTravel(
-        { settings: travelSettings, logLevel: config.logLevel },
-        { clock, log, news: node.announcements, onSwapped: () => onSwapped() },
+    if (replicates(config))
+      begun.replication = await openReplication(
+        { settings: replicationSettings, logLevel: config.logLevel },
+        { clock, log, broadcast: node.announcements, onSwapped: () => onSwapped() },
       );
     const listening = await app.listen();
     // Create the key only after the port is bound, so that a second start by mistake leaves nothing behind.
@@ -673,13 +683,13 @@ export function openParts(config: Config, version: string): Parts {
       return isNew;
     };
     const lookAtSnapshots = (): void => {
-      if (lookAtLabels()) void node.announcements?.tell(LABELS_CHANGED);
+      if (lookAtLabels()) void node.announcements?.publish(LABELS_CHANGED);
       void exchanges().refresh();
     };
     onSwapped = lookAtSnapshots;
     begun.look = setInterval(lookAtSnapshots, SNAPSHOT_LOOK_MS);
     begun.look.unref();
-    node.announcements?.hear((word) => {
+    node.announcements?.subscribe((word) => {
       if (word === LABELS_CHANGED) lookAtLabels();
     });
     // In a cluster, another node may have received the request to watch.
@@ -709,7 +719,7 @@ export function openParts(config: Config, version: string): Parts {
         url: listening.url,
         backend: listening.backend,
         labels: labels.current.meta.real.labels,
-        ...(begun.travel?.url ? { snapshots: begun.travel.url } : {}),
+        ...(begun.replication?.url ? { snapshots: begun.replication.url } : {}),
       },
       'serving',
     );
@@ -777,7 +787,7 @@ export function openParts(config: Config, version: string): Parts {
     trace: () => createTrace(screeningDeps(), assessor()),
     monitoring: monitoringAtHand,
     requireBuilder: () => requireBuilder(pullsFrom),
-    travel: { settings: travelSettings, deps: travelDeps },
+    replication: { settings: replicationSettings, deps: replicationDeps },
     holdFolders,
     prepare,
     ready,
@@ -815,7 +825,7 @@ export function jobPurse(access: () => Access): JobPurse {
 }
 
 /** Returns true if this node publishes or pulls snapshots. */
-const travels = ({ snapshots }: Config): boolean =>
+const replicates = ({ snapshots }: Config): boolean =>
   snapshots.listen !== null || snapshots.store !== null || snapshots.from !== null;
 
 /** Returns the version of all inputs of a label response: the snapshot, and which lists are loaded and fresh. */

@@ -26,7 +26,7 @@ const line = (what: string, state: ReleaseState | null): string =>
 /** Returns the source to pull from: the option, or else the settings. */
 function placeOf(opened: Parts, from: string | undefined): PullPlace {
   if (from === undefined) {
-    if (opened.travel.settings.from !== null) return opened.travel.settings.from;
+    if (opened.replication.settings.from !== null) return opened.replication.settings.from;
     throw new AssayError('INVALID_REQUEST', 'Say where from: --from URL, or ASSAY_SNAPSHOT_FROM.');
   }
   const place = optionalPullPlace(from, '--from');
@@ -50,7 +50,7 @@ export function addSnapshotCommand(program: Command, terminal: Terminal, parts: 
     .option('--json', 'answer as JSON')
     .action(async (options: { json?: boolean }) => {
       const opened = parts();
-      const { settings, deps } = opened.travel;
+      const { settings, deps } = opened.replication;
       const progress = createProgress(terminal);
       const keys = keysOf(settings.secret);
       const publisher = openPublisher({ dataDir: opened.dataDir, keys }, deps);
@@ -92,7 +92,7 @@ export function addSnapshotCommand(program: Command, terminal: Terminal, parts: 
     .option('--json', 'answer as JSON')
     .action(async (options: { from?: string; json?: boolean }) => {
       const opened = parts();
-      const { settings, deps } = opened.travel;
+      const { settings, deps } = opened.replication;
       const progress = createProgress(terminal);
       try {
         const pulled = await pullNewest(
@@ -123,7 +123,7 @@ export function addSnapshotCommand(program: Command, terminal: Terminal, parts: 
     .option('--json', 'answer as JSON')
     .action(async (options: { json?: boolean }) => {
       const opened = parts();
-      const { settings, deps } = opened.travel;
+      const { settings, deps } = opened.replication;
       const keys = keysOf(settings.secret);
       const { dataDir } = opened;
       const published = openPublisher({ dataDir, keys }, deps).current?.release ?? null;

@@ -11,14 +11,14 @@ import type { Logger } from '../base/log.ts';
 import type { PullPlace, S3Place } from '../state/snapshot-places.ts';
 import { type Listener, listenForNodes } from './http/listener.ts';
 import { openHttpSource } from './http/source.ts';
-import { openPublisher, type Publisher, travelFolderOf } from './publish.ts';
+import { openPublisher, type Publisher, replicationFolderOf } from './publish.ts';
 import { openPuller, type Puller, type PullProgress } from './pull.ts';
 import { type ClusterKeys, clusterKeys, type Release } from './release.ts';
 import { openS3 } from './s3/client.ts';
 import { openReleaseStore, openS3Source, type ReleaseStore, storeFolderName } from './s3/store.ts';
 import type { ReleaseSource } from './source.ts';
 
-export interface TravelSettings {
+export interface ReplicationSettings {
   readonly dataDir: string;
   /** Shared by the nodes of a cluster; never written to a log. */
   readonly secret: string | null;
@@ -29,7 +29,7 @@ export interface TravelSettings {
   readonly from: PullPlace | null;
 }
 
-export interface TravelDeps {
+export interface ReplicationDeps {
   readonly clock: Clock;
   readonly log: Logger;
   /** Uniform in [0, 1). */
@@ -61,7 +61,7 @@ export interface PullState {
   readonly errorSince: string | null;
 }
 
-export type TravelEvent =
+export type ReplicationEvent =
   /** Serving has started; `url` is null if other nodes cannot pull from this one. */
   | { readonly type: 'started'; readonly url: string | null }
   /** A new release is available on this node or in the store. */
@@ -69,7 +69,7 @@ export type TravelEvent =
   | { readonly type: 'state'; readonly state: PullState }
   | { readonly type: 'swapped'; readonly state: PullState };
 
-export interface Travelling {
+export interface Replicator {
   /** Checks the publisher now instead of at the next interval. */
   look(): void;
   stop(): Promise<void>;
@@ -87,7 +87,7 @@ export const keysOf = (secret: string | null): ClusterKeys | null =>
 export function openSource(
   from: PullPlace,
   keys: ClusterKeys | null,
-  { clock }: Pick<TravelDeps, 'clock'>,
+  { clock }: Pick<ReplicationDeps, 'clock'>,
 ): ReleaseSource {
   return from.kind === 'http'
     ? openHttpSource({ url: from.url, keys })
@@ -105,11 +105,11 @@ const stateOf = ({ id, dataVersion, publishedAt }: Release): ReleaseState => ({
  *
  * @throws LISTEN_FAILED
  */
-export async function startTravelling(
-  settings: TravelSettings,
-  deps: TravelDeps,
-  emit: (event: TravelEvent) => void,
-): Promise<Travelling> {
+export async function startReplication(
+  settings: ReplicationSettings,
+  deps: ReplicationDeps,
+  emit: (event: ReplicationEvent) => void,
+): Promise<Replicator> {
   const { dataDir, listen, store, from } = settings;
   const keys = keysOf(settings.secret);
   const stopping = new AbortController();
@@ -151,7 +151,7 @@ export async function startTravelling(
 
 async function publishOn(
   publisher: Publisher,
-  { log }: TravelDeps,
+  { log }: ReplicationDeps,
   signal: AbortSignal,
   onPublished: (release: string) => void,
 ): Promise<void> {
@@ -192,10 +192,10 @@ class Nap {
 function openCarrier(
   publisher: Publisher,
   place: S3Place,
-  { dataDir }: TravelSettings,
-  deps: TravelDeps,
+  { dataDir }: ReplicationSettings,
+  deps: ReplicationDeps,
   signal: AbortSignal,
-  emit: (event: TravelEvent) => void,
+  emit: (event: ReplicationEvent) => void,
 ): { wake(): void; readonly done: Promise<void> } {
   const client = openS3(place, deps);
   const store = openStoreAt(client.name, dataDir, place, deps, () => {}, client);
@@ -231,23 +231,23 @@ export function openStoreAt(
   name: string,
   dataDir: string,
   place: S3Place,
-  deps: TravelDeps,
+  deps: ReplicationDeps,
   onProgress: (progress: PullProgress) => void,
   client = openS3(place, deps),
 ): ReleaseStore {
-  const folder = join(travelFolderOf(dataDir), 'uploads', storeFolderName(name));
+  const folder = join(replicationFolderOf(dataDir), 'uploads', storeFolderName(name));
   return openReleaseStore(client, { folder, onProgress }, deps);
 }
 
-const backOff = (failures: number, { jitter }: TravelDeps): number =>
+const backOff = (failures: number, { jitter }: ReplicationDeps): number =>
   Math.min(BACK_OFF_MS.most, BACK_OFF_MS.first * 2 ** Math.min(failures, 10)) * (0.75 + jitter() / 2);
 
 function follow(
   source: ReleaseSource,
   puller: Puller,
-  deps: TravelDeps,
+  deps: ReplicationDeps,
   signal: AbortSignal,
-  emit: (event: TravelEvent) => void,
+  emit: (event: ReplicationEvent) => void,
 ): { wake(): void; readonly done: Promise<void> } {
   const nap = new Nap();
   const now = (): string => isoTime(deps.clock.now());

@@ -5,7 +5,7 @@ import { LIMITS } from '../base/limits.ts';
 import type { LabelStore } from '../labels/store.ts';
 import type { RegisterStore } from '../registers/store.ts';
 import type { PullPlace } from '../state/snapshot-places.ts';
-import { keysOf, openSource, type TravelDeps, type TravelSettings } from './follow.ts';
+import { keysOf, openSource, type ReplicationDeps, type ReplicationSettings } from './follow.ts';
 import { openPuller, type Pulled, type PullProgress } from './pull.ts';
 import type { Latest, ReleaseSource } from './source.ts';
 
@@ -26,9 +26,9 @@ const AGAIN_MS = 1_000;
  * pulling on this node
  */
 export async function pullNewest(
-  settings: Pick<TravelSettings, 'dataDir' | 'secret'>,
+  settings: Pick<ReplicationSettings, 'dataDir' | 'secret'>,
   { from, patienceMs, signal, onProgress }: PullNewestOptions,
-  deps: TravelDeps,
+  deps: ReplicationDeps,
 ): Promise<Pulled> {
   const keys = keysOf(settings.secret);
   const source = openSource(from, keys, deps);
@@ -53,7 +53,7 @@ export async function patientLatest(
   source: ReleaseSource,
   patienceMs: number,
   signal: AbortSignal,
-  { clock, log }: TravelDeps,
+  { clock, log }: ReplicationDeps,
 ): Promise<Latest & { readonly state: 'new' }> {
   const until = clock.monotonic() + patienceMs;
   let told = false;

@@ -13,8 +13,8 @@ import { withLock } from '../labels/store-lock.ts';
 import { readJson, syncFolder, writeJsonAtomically } from '../state/atomic-file.ts';
 import { PRIVATE_FOLDER } from '../state/data-folder.ts';
 import { openBlobs } from './blobs.ts';
-import { travelFolderOf } from './publish.ts';
-import { type ClusterKeys, openRelease, type Release, type ReleaseFile, sealRelease } from './release.ts';
+import { replicationFolderOf } from './publish.ts';
+import { type ClusterKeys, openRelease, type Release, type ReleaseFile, signRelease } from './release.ts';
 import { type ReleaseSource, SourceFault } from './source.ts';
 import { isInForce, type PutDeps, putInForce, requireReadable } from './state-files.ts';
 
@@ -70,7 +70,7 @@ export interface Puller {
 /** Opens the folder of pulled files. */
 export function openPuller(options: PullOptions, deps: PutDeps): Puller {
   const { dataDir, keys } = options;
-  const folder = join(travelFolderOf(dataDir), 'pulled');
+  const folder = join(replicationFolderOf(dataDir), 'pulled');
   const partials = join(folder, 'partial');
   const installedPath = join(folder, 'installed.json');
   mkdirSync(partials, PRIVATE_FOLDER);
@@ -256,7 +256,7 @@ function readInstalled(path: string, dataDir: string): Installed | null {
   let found: Installed;
   try {
     found = readJson(path) as Installed;
-    openRelease(sealRelease(found.release, null), null, path);
+    openRelease(signRelease(found.release, null), null, path);
   } catch {
     // The release is pulled again; complete files are not fetched again.
     return null;

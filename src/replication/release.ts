@@ -98,7 +98,7 @@ const signatureOf = (text: string, keys: ClusterKeys): string =>
   createHmac('sha256', keys.signing).update(text).digest('hex');
 
 /** Wraps a release in an envelope, signed if there are keys. */
-export function sealRelease(release: Release, keys: ClusterKeys | null): Buffer {
+export function signRelease(release: Release, keys: ClusterKeys | null): Buffer {
   const text = JSON.stringify(release);
   const envelope: Envelope = { release: text, signature: keys === null ? null : signatureOf(text, keys) };
   return Buffer.from(JSON.stringify(envelope));

@@ -4,33 +4,33 @@ import { type Clock, isoTime } from '../base/clock.ts';
 import { type ErrorData, errorFromData, messageOf } from '../base/errors.ts';
 import type { Logger, LogLevel } from '../base/log.ts';
 import { workerUrl } from '../base/paths.ts';
-import type { Announcements } from '../nodes/broadcast.ts';
-import type { PullState, TravelEvent, TravelSettings } from './follow.ts';
+import type { Broadcast } from '../nodes/broadcast.ts';
+import type { PullState, ReplicationEvent, ReplicationSettings } from './follow.ts';
 
 /** The start parameters of the thread. */
-export interface TravelJob {
-  readonly settings: TravelSettings;
+export interface ReplicationJob {
+  readonly settings: ReplicationSettings;
   readonly logLevel: LogLevel;
 }
 
 /** Messages of the thread: events, or that it could not start. */
-export type TravelMessage = TravelEvent | { readonly type: 'failed'; readonly error: ErrorData };
+export type ReplicationMessage = ReplicationEvent | { readonly type: 'failed'; readonly error: ErrorData };
 
-export type TravelOrder = 'look' | 'stop';
+export type ReplicationCommand = 'look' | 'stop';
 
 /** The broadcast message about a new release. */
-const NEWS = 'snapshot';
+const SNAPSHOT_PUBLISHED = 'snapshot';
 
-export interface TravelWiring {
+export interface ReplicationThreadDeps {
   readonly clock: Clock;
   readonly log: Logger;
   /** Broadcasts between nodes, which are faster than polling; null if each node only polls. */
-  readonly news?: Announcements | null;
+  readonly broadcast?: Broadcast | null;
   /** Called when another release is in force on this node. */
   readonly onSwapped: () => void;
 }
 
-export interface Travel {
+export interface Replication {
   /** URL from which other nodes can pull; null if they cannot. */
   readonly url: string | null;
   /** Null if this node does not pull. */
@@ -47,24 +47,27 @@ const RESTART_MS = 5_000;
  *
  * @throws LISTEN_FAILED
  */
-export async function openTravel(job: TravelJob, wiring: TravelWiring): Promise<Travel> {
-  const { log, news = null } = wiring;
+export async function openReplication(
+  job: ReplicationJob,
+  wiring: ReplicationThreadDeps,
+): Promise<Replication> {
+  const { log, broadcast = null } = wiring;
   let state: PullState | null = null;
   let worker: Worker | null = null;
   let restart: NodeJS.Timeout | undefined;
   let closing = false;
-  let unhear: (() => void) | null = null;
+  let unsubscribe: (() => void) | null = null;
 
   const start = (): Promise<string | null> =>
     new Promise((resolve, reject) => {
       const thread = new Worker(workerUrl('replication'), { workerData: job, execArgv: [] });
       worker = thread;
-      thread.on('message', (message: TravelMessage) => {
+      thread.on('message', (message: ReplicationMessage) => {
         if (message.type === 'failed') {
           reject(errorFromData(message.error));
-          thread.postMessage('stop' satisfies TravelOrder);
+          thread.postMessage('stop' satisfies ReplicationCommand);
         } else if (message.type === 'started') resolve(message.url);
-        else if (message.type === 'published') void news?.tell(NEWS);
+        else if (message.type === 'published') void broadcast?.publish(SNAPSHOT_PUBLISHED);
         else {
           ({ state } = message);
           if (message.type === 'swapped') wiring.onSwapped();
@@ -86,11 +89,11 @@ export async function openTravel(job: TravelJob, wiring: TravelWiring): Promise<
       });
     });
 
-  const order = (what: TravelOrder): void => worker?.postMessage(what);
+  const order = (what: ReplicationCommand): void => worker?.postMessage(what);
   async function close(): Promise<void> {
     closing = true;
-    unhear?.();
-    unhear = null;
+    unsubscribe?.();
+    unsubscribe = null;
     clearTimeout(restart);
     const thread = worker;
     if (thread === null) return;
@@ -106,7 +109,8 @@ export async function openTravel(job: TravelJob, wiring: TravelWiring): Promise<
     await close();
     throw error;
   }
-  if (job.settings.from !== null) unhear = news?.hear((word) => word === NEWS && order('look')) ?? null;
+  if (job.settings.from !== null)
+    unsubscribe = broadcast?.subscribe((message) => message === SNAPSHOT_PUBLISHED && order('look')) ?? null;
   return {
     url,
     get state() {

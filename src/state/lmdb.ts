@@ -7,7 +7,7 @@ import * as lmdb from 'lmdb';
 import { onReadingEnd } from '../base/reading.ts';
 import { PRIVATE_FILE, PRIVATE_FOLDER } from './data-folder.ts';
 import { guardWrites } from './guarded-writes.ts';
-import { noteClosed, noteOpened, requireSound, sealFile } from './sound-file.ts';
+import { noteClosed, noteOpened, recordFileSums, requireSound } from './sound-file.ts';
 import { asStorageFull, isStorageFull, noteRefused, noteWritten } from './storage.ts';
 
 export type { Database, Key, RootDatabase };
@@ -68,7 +68,7 @@ export function openEnvironment(
     forget();
     closing ??= close().then(() => {
       noteClosed(path);
-      if (!options.readOnly && !options.noSync) sealFile(path);
+      if (!options.readOnly && !options.noSync) recordFileSums(path);
     });
     // A closed store rejects no writes, so its refusal is cleared.
     noteWritten(path);

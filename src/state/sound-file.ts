@@ -7,7 +7,14 @@ import { isMainThread } from 'node:worker_threads';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { DamagedPages, fullBytes, openPageFile, walkPages } from './lmdb-pages.ts';
-import { isSealed, readSealed, removeSums, sealPages, sumsFileOf, verifyPages } from './page-sums.ts';
+import {
+  isAsRecorded,
+  readRecordedState,
+  recordPageSums,
+  removeSums,
+  sumsFileOf,
+  verifyPages,
+} from './page-sums.ts';
 
 const INGEST_AGAIN = (name: string): string =>
   `restore it from a backup, or move it away, run 'assay installation accept-loss ${name}' and ingest its files again`;
@@ -107,7 +114,7 @@ export function requireSound(path: string): void {
     return;
   }
   // Another process is creating the file, unless it had been closed before.
-  if (bytes === 0 && readSealed(path) === null) return;
+  if (bytes === 0 && readRecordedState(path) === null) return;
   refusing(path, () => {
     const file = openPageFile(path);
     try {
@@ -116,13 +123,13 @@ export function requireSound(path: string): void {
       file.close();
     }
     if (isOpenHere(path)) return;
-    const sealed = readSealed(path);
+    const recorded = readRecordedState(path);
     // LMDB never shrinks a file.
-    if (sealed !== null && bytes < sealed.bytes)
+    if (recorded !== null && bytes < recorded.bytes)
       throw new DamagedPages(
-        `it has ${bytes} bytes, and had ${sealed.bytes} when it was closed: it was cut off`,
+        `it has ${bytes} bytes, and had ${recorded.bytes} when it was closed: it was cut off`,
       );
-    const isClosed = sealed !== null && isSealed(path, sealed);
+    const isClosed = recorded !== null && isAsRecorded(path, recorded);
     if (isClosed && (bytes > LIMITS.checkedAtOpenBytesMax || !isMainThread)) return;
     if (!isClosed && isInUse(path)) return;
     verify(path);
@@ -143,11 +150,11 @@ function requireReached(file: ReturnType<typeof openPageFile>): void {
 
 function verify(path: string): number {
   try {
-    return verifyPages(path, { sealAfter: true });
+    return verifyPages(path, { recordAfter: true });
   } catch (error) {
     // The process may not write to the folder, or the disk is full: check without writing the checksums.
     if (error instanceof DamagedPages || !isWriteError(error)) throw error;
-    return verifyPages(path, { sealAfter: false });
+    return verifyPages(path, { recordAfter: false });
   }
 }
 
@@ -165,11 +172,11 @@ export function verifyFile(path: string): { readonly bytes: number; readonly for
 }
 
 /** Computes the checksums of a closed file, unless another process still has it open; the last one to close it does so. */
-export function sealFile(path: string): void {
+export function recordFileSums(path: string): void {
   if (isOpenHere(path) || isInUse(path)) return;
   try {
-    const sealed = readSealed(path);
-    if (sealed === null || !isSealed(path, sealed)) sealPages(path);
+    const recorded = readRecordedState(path);
+    if (recorded === null || !isAsRecorded(path, recorded)) recordPageSums(path);
   } catch {
     // Without checksums the next open checks the file in full, and reports the error.
   }

@@ -8,6 +8,7 @@ import { checkOutboundUrl, isPublicAddress, PUBLIC_HTTPS } from '../../src/base/
 import { systemRandom } from '../../src/base/random.ts';
 import { within } from '../../src/base/within.ts';
 import { readJson, writeJsonAtomically } from '../../src/state/atomic-file.ts';
+import { createEncryption, openEncryption } from '../../src/state/encryption.ts';
 import {
   isLeaseLive,
   isRunning,
@@ -20,7 +21,6 @@ import { hasFinishedSize } from '../../src/state/finished-size.ts';
 import { createEmbeddedLeases, pause, underLease } from '../../src/state/leases.ts';
 import { openLiveStore } from '../../src/state/live-store.ts';
 import { DamagedPages, openPageFile } from '../../src/state/lmdb-pages.ts';
-import { createSeal, openSeal } from '../../src/state/seal.ts';
 import {
   isLoopback,
   optionalBucket,
@@ -262,18 +262,18 @@ describe('waiting', () => {
 
 describe('a sealed secret', () => {
   it('is refused if it is too short, or the key has not 32 bytes', () => {
-    const seal = createSeal(new Uint8Array(32), systemRandom);
-    const sealed = seal.seal('', 'c');
-    expect(seal.open(sealed, 'c')).toBe('');
+    const encryption = createEncryption(new Uint8Array(32), systemRandom);
+    const sealed = encryption.encrypt('', 'c');
+    expect(encryption.decrypt(sealed, 'c')).toBe('');
     for (const wrong of ['', 'AAAA', Buffer.from(sealed, 'base64').subarray(0, -1).toString('base64')])
-      expect(() => seal.open(wrong, 'c')).toThrow('does not open');
+      expect(() => encryption.decrypt(wrong, 'c')).toThrow('does not open');
     const path = join(folder.path, 'key');
     for (const bytes of [31, 33]) {
       writeFileSync(path, Buffer.alloc(bytes));
-      expect(() => openSeal({ path }, { random: systemRandom })).toThrow('not a key of 32 bytes');
+      expect(() => openEncryption({ path }, { random: systemRandom })).toThrow('not a key of 32 bytes');
     }
     mkdirSync(join(folder.path, 'folder'));
-    expect(() => openSeal({ path: join(folder.path, 'folder') }, { random: systemRandom })).toThrow(
+    expect(() => openEncryption({ path: join(folder.path, 'folder') }, { random: systemRandom })).toThrow(
       'cannot be read',
     );
   });

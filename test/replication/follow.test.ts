@@ -4,10 +4,10 @@ import { parseAddress } from '../../src/chains/address/parse.ts';
 import { snapshotsFolderOf } from '../../src/labels/build-index.ts';
 import { openSnapshotSet } from '../../src/labels/index/snapshot-set.ts';
 import {
-  startTravelling,
-  type TravelEvent,
-  type Travelling,
-  type TravelSettings,
+  type ReplicationEvent,
+  type ReplicationSettings,
+  type Replicator,
+  startReplication,
 } from '../../src/replication/follow.ts';
 import { tooFarBehind } from '../../src/replication/replication.ts';
 import { S3_KEY, type S3Server, startS3Server } from '../setup/s3-server.ts';
@@ -16,7 +16,7 @@ import { ADDRESS, makeWorld, NOW, type Node, type World } from './world.ts';
 let world: World;
 let a: Node;
 let b: Node;
-const running: Travelling[] = [];
+const running: Replicator[] = [];
 beforeEach(() => {
   world = makeWorld();
   a = world.node('a');
@@ -28,14 +28,14 @@ afterEach(async () => {
 });
 
 interface Started {
-  readonly events: TravelEvent[];
-  readonly travelling: Travelling;
+  readonly events: ReplicationEvent[];
+  readonly replicator: Replicator;
   readonly url: string;
 }
 
-async function start(node: Node, settings: Partial<TravelSettings>, jitter = 0.5): Promise<Started> {
-  const events: TravelEvent[] = [];
-  const travelling = await startTravelling(
+async function start(node: Node, settings: Partial<ReplicationSettings>, jitter = 0.5): Promise<Started> {
+  const events: ReplicationEvent[] = [];
+  const replicator = await startReplication(
     {
       dataDir: node.dataDir,
       secret: 'a secret of the cluster',
@@ -47,9 +47,9 @@ async function start(node: Node, settings: Partial<TravelSettings>, jitter = 0.5
     { clock: node.clock, log: silentLogger, jitter: () => jitter },
     (event) => events.push(event),
   );
-  running.push(travelling);
+  running.push(replicator);
   const started = events.find((event) => event.type === 'started');
-  return { events, travelling, url: started?.type === 'started' ? (started.url ?? '') : '' };
+  return { events, replicator, url: started?.type === 'started' ? (started.url ?? '') : '' };
 }
 
 const lastState = ({ events }: Started) => {
@@ -136,7 +136,7 @@ describe('nodes', () => {
         LONG,
       );
       // An announcement triggers a check at once.
-      pulling.travelling.look();
+      pulling.replicator.look();
       await vi.waitFor(() => expect(b.answers().entityOf(ADDRESS(1))).toBe('two'), LONG);
     } finally {
       await Promise.all(running.splice(0).map((one) => one.stop()));
@@ -150,7 +150,7 @@ describe('nodes', () => {
     const port = Number(new URL(first.url).port);
     const pulling = await start(b, { from: { kind: 'http', url: first.url } });
     await vi.waitFor(() => expect(lastState(pulling)?.served).not.toBeNull(), LONG);
-    await first.travelling.stop();
+    await first.replicator.stop();
     await vi.waitFor(() => expect(lastState(pulling)?.error).toContain('does not answer'), LONG);
     const away = lastState(pulling);
     expect(tooFarBehind(away, NOW + 5_000, 10)).toBeNull();

@@ -9,7 +9,7 @@ import {
   makeRelease,
   openRelease,
   type Release,
-  sealRelease,
+  signRelease,
 } from '../../src/replication/release.ts';
 import { type ReleaseSource, SourceFault } from '../../src/replication/source.ts';
 import { ADDRESS, makeWorld, type Node, type World } from './world.ts';
@@ -273,9 +273,9 @@ describe('an envelope', () => {
 
   it('is opened where it was signed with the same secret', async () => {
     const release = await made();
-    expect(openRelease(sealRelease(release, keys), keys, 'there')).toEqual(release);
-    refused(sealRelease(release, clusterKeys('another secret')), /not signed/, keys);
-    refused(sealRelease(release, null), /not signed/, keys);
+    expect(openRelease(signRelease(release, keys), keys, 'there')).toEqual(release);
+    refused(signRelease(release, clusterKeys('another secret')), /not signed/, keys);
+    refused(signRelease(release, null), /not signed/, keys);
     // Readers present another key than the one that signs.
     expect(keys.reader).not.toBe(keys.signing.toString('hex'));
   });
@@ -284,7 +284,7 @@ describe('an envelope', () => {
     const release = await made();
     const [first] = release.files;
     const withFile = (file: object): Buffer =>
-      sealRelease({ ...release, files: [...release.files, { ...first, ...file }] } as Release, null);
+      signRelease({ ...release, files: [...release.files, { ...first, ...file }] } as Release, null);
     for (const path of [
       '../keys.mdb',
       'labels/../../x',
@@ -300,7 +300,7 @@ describe('an envelope', () => {
     refused(withFile({ path: 'names/index/x', sha256: 'zz' }), /damaged/);
     refused(withFile({}), /damaged/);
     refused(withFile({ path: 'names/index/x' }), /its own id/);
-    refused(sealRelease({ ...release, format: 2 }, null), /format 2/);
+    refused(signRelease({ ...release, format: 2 }, null), /format 2/);
     refused(Buffer.from('<html>'), /no release/);
     refused(Buffer.alloc(5 << 20), /larger/);
   });
@@ -310,6 +310,6 @@ describe('an envelope', () => {
     const newer = makeRelease({ ...release, formats: { labels: 999, names: null } });
     const puller = pullerOf(b);
     const source = sourceOf(publisherOf(a));
-    expect(() => puller.read(sealRelease(newer, null), source)).toThrow(/format 999/);
+    expect(() => puller.read(signRelease(newer, null), source)).toThrow(/format 999/);
   });
 });

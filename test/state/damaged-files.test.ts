@@ -25,7 +25,7 @@ import { openTransferStore } from '../../src/graph/store.ts';
 import { currentSnapshot } from '../../src/labels/index/folder.ts';
 import { buildNameIndex } from '../../src/names/index/build.ts';
 import { openEnvironment } from '../../src/state/lmdb.ts';
-import { isSealed, readSealed } from '../../src/state/page-sums.ts';
+import { isAsRecorded, readRecordedState } from '../../src/state/page-sums.ts';
 import { verifyFile } from '../../src/state/sound-file.ts';
 import { tempFolder } from '../accounts/temp-folder.ts';
 import { build, key, template, writeSegment } from '../labels/index/world.ts';
@@ -299,14 +299,14 @@ describe('a store that is not closed in order', () => {
   it('starts after a kill, and has checksums of all pages again', async () => {
     const data = await killed();
     const file = join(data, FILES.ledger);
-    const before = readSealed(file);
-    expect(before !== null && isSealed(file, before)).toBe(false);
+    const before = readRecordedState(file);
+    expect(before !== null && isAsRecorded(file, before)).toBe(false);
     expect(probe('ledger', data)).toMatchObject({ signal: null, status: 0 });
     expect(verifyFile(file)).toMatchObject({ formOnly: 0 });
   });
 
   it('is refused after a kill if a page of before it has changed', async () => {
-    const sealed = readSealed(join(sound, FILES.ledger));
+    const recorded = readRecordedState(join(sound, FILES.ledger));
     const balances = JSON.parse(probe('ledger', await killed()).out).read.slice(1);
     const random = seededUint32(99);
     const outcomes: string[] = [];
@@ -316,7 +316,7 @@ describe('a store that is not closed in order', () => {
       const bytes = readFileSync(file);
       const page = 2 + (random() % (bytes.length / PAGE - 2));
       // Pages that the killed process wrote have no checksum; only their form can be checked.
-      if (Number(bytes.readBigUInt64LE(page * PAGE + 8)) > (sealed?.transaction ?? 0)) continue;
+      if (Number(bytes.readBigUInt64LE(page * PAGE + 8)) > (recorded?.transaction ?? 0)) continue;
       const at = page * PAGE + (random() % PAGE);
       bytes[at] = (bytes[at] as number) ^ 1;
       writeFileSync(file, bytes);

@@ -17,7 +17,7 @@ import type { UtxoTransaction } from '../../chains/utxo-transaction.ts';
 import { readJson, writeJsonAtomically } from '../../state/atomic-file.ts';
 import { PRIVATE_FOLDER } from '../../state/data-folder.ts';
 import { type Database, openEnvironment, type RootDatabase } from '../../state/lmdb.ts';
-import { sealFile } from '../../state/sound-file.ts';
+import { recordFileSums } from '../../state/sound-file.ts';
 import {
   CLUSTER_HEURISTICS,
   type ClusterHeuristic,
@@ -205,7 +205,7 @@ export async function buildClusters(
     const written = await writeClusters(forest.clusters(), environment, signal);
     await environment.root.flushed;
     await environment.root.close();
-    sealFile(path);
+    recordFileSums(path);
     const pointer: ClusterBuild = {
       format: FORMAT,
       chain,
