@@ -8,9 +8,10 @@ import type { Logger } from '../base/log.ts';
 import type { Mailer } from '../base/mail.ts';
 import { createOutboundAgent, type OutboundPolicy } from '../base/outbound.ts';
 import { type Random, systemJitter } from '../base/random.ts';
+import { sleep } from '../base/retry.ts';
 import type { ChainId } from '../chains/registry.ts';
 import { openEncryption } from '../state/encryption.ts';
-import { createEmbeddedLeases, type HeldLease, type Leases, pause, underLease } from '../state/leases.ts';
+import { createEmbeddedLeases, type HeldLease, type Leases, underLease } from '../state/leases.ts';
 import type { OpenStore } from '../state/live-store.ts';
 import { createCourier } from './delivery/courier.ts';
 import { createSenders } from './delivery/senders.ts';
@@ -189,7 +190,7 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
         return;
       } catch (error) {
         if (!isTold) log.error({ error: messageOf(error) }, 'Monitoring cannot be started yet.');
-        await pause(START_RETRY_MS, stopped.signal);
+        await sleep(START_RETRY_MS, stopped.signal);
       }
     }
   }

@@ -5,6 +5,7 @@
  */
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
+import { sleep } from '../base/retry.ts';
 import type { Fence } from './live-store.ts';
 
 export interface HeldLease {
@@ -111,7 +112,7 @@ export async function underLease(
         reported = reason;
       }
       if (reason !== null) {
-        await pause(ASK_MS, signal);
+        await sleep(ASK_MS, signal);
         continue;
       }
       lease = await leases.take(store, name);
@@ -127,20 +128,6 @@ export async function underLease(
       wasLost = true;
     }
     await lease?.release();
-    if (!signal.aborted) await pause(ASK_MS, signal);
+    if (!signal.aborted) await sleep(ASK_MS, signal);
   }
-}
-
-/** Waits for `ms` milliseconds, or until the signal is aborted. */
-export function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const timer = setTimeout(done, ms);
-    function done(): void {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    }
-    signal.addEventListener('abort', done, { once: true });
-  });
 }

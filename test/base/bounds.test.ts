@@ -6,6 +6,7 @@ import { AssayError } from '../../src/base/errors.ts';
 import type { Logger } from '../../src/base/log.ts';
 import { checkOutboundUrl, isPublicAddress, PUBLIC_HTTPS } from '../../src/base/outbound.ts';
 import { systemRandom } from '../../src/base/random.ts';
+import { sleep } from '../../src/base/retry.ts';
 import { within } from '../../src/base/within.ts';
 import { readJson, writeJsonAtomically } from '../../src/state/atomic-file.ts';
 import { createEncryption, openEncryption } from '../../src/state/encryption.ts';
@@ -18,7 +19,7 @@ import {
   takeLease,
 } from '../../src/state/file-lease.ts';
 import { hasFinishedSize } from '../../src/state/finished-size.ts';
-import { createEmbeddedLeases, pause, underLease } from '../../src/state/leases.ts';
+import { createEmbeddedLeases, underLease } from '../../src/state/leases.ts';
 import { openLiveStore } from '../../src/state/live-store.ts';
 import { DamagedPages, openPageFile } from '../../src/state/lmdb-pages.ts';
 import {
@@ -251,12 +252,12 @@ describe('waiting', () => {
     );
     const stop = new AbortController();
     stop.abort();
-    await pause(60_000, stop.signal);
+    await sleep(60_000, stop.signal);
     const later = new AbortController();
-    const paused = pause(60_000, later.signal);
+    const paused = sleep(60_000, later.signal);
     later.abort();
     await paused;
-    await pause(1, new AbortController().signal);
+    await sleep(1, new AbortController().signal);
   });
 });
 

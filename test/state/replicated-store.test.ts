@@ -16,12 +16,8 @@ import {
 import { type Key, keyToBytes } from '../../src/state/lmdb.ts';
 import { openRedis, parseRedisUrl, type RedisStore } from '../../src/state/redis.ts';
 import type { Installation } from '../../src/state/redis-installation.ts';
-import {
-  isOwnRecord,
-  openReplicatedStore,
-  replicaPath,
-  replicaState,
-} from '../../src/state/replicated-store.ts';
+import { isOwnRecord } from '../../src/state/replica/replica-file.ts';
+import { openReplicatedStore, replicaPath, replicaState } from '../../src/state/replicated-store.ts';
 import { liveStoreConformance } from '../conformance/live-store.ts';
 import {
   hasRedis,
@@ -427,7 +423,7 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     await a.add('n');
     server.run('del', keyOf('head'), keyOf('data'), keyOf('stream'));
     await expect.poll(() => a.store.isCurrent()).toBe(false);
-    expect(() => a.store.requireCurrent()).toThrow(/has no store/);
+    expect(() => a.store.requireCurrent()).toThrow(/no longer has the store/);
     await expect(a.add('n')).rejects.toMatchObject({ code: 'NOT_READY' });
     expect(a.all()).toEqual({ n: 1 });
   });
@@ -642,11 +638,11 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     await expect.poll(() => store.isCurrent()).toBe(false);
     expect(logged).toEqual([]);
     aheadMs += 3_000;
-    await expect.poll(() => logged).toEqual(['Stores are not followed at the moment.']);
+    await expect.poll(() => logged).toEqual(['stores cannot be followed']);
     proxy.heal();
     await expect
       .poll(() => logged)
-      .toEqual(['Stores are not followed at the moment.', 'All stores are followed again.']);
+      .toEqual(['stores cannot be followed', 'following stores again']);
     await store.root.close();
     await following.close();
     await near.close();
