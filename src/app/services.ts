@@ -472,8 +472,8 @@ export function openParts(config: Config, version: string): Parts {
   async function redisToFill() {
     if (redis === null || redisSettings === null)
       throw new AssayError('INVALID_CONFIG', 'ASSAY_REDIS_URL names no Redis.', { field: 'ASSAY_REDIS_URL' });
-    await redis().checkThere('ASSAY_REDIS_URL');
-    if (!redisSettings.mayLose) await redis().checkKeeps();
+    await redis().checkReachable('ASSAY_REDIS_URL');
+    if (!redisSettings.mayLose) await redis().checkDurability();
     return { redis: redis(), clock, random: systemRandom, log };
   }
 
@@ -579,8 +579,8 @@ export function openParts(config: Config, version: string): Parts {
 
   /** Starts the services of a server; `begun` always contains those that have started. */
   async function begin(roles: readonly Role[], begun: Begun): Promise<Served> {
-    await redis?.().checkThere('ASSAY_REDIS_URL');
-    if (redisSettings !== null && !redisSettings.mayLose) await redis?.().checkKeeps();
+    await redis?.().checkReachable('ASSAY_REDIS_URL');
+    if (redisSettings !== null && !redisSettings.mayLose) await redis?.().checkDurability();
     const answers = roles.includes('api');
     if (config.jobsDir !== null && (answers || roles.includes('worker')))
       await requireJobsFolder(config.jobsDir, 'ASSAY_JOBS_DIR');

@@ -140,11 +140,11 @@ describe.runIf(hasRedis)('a Redis that was emptied', () => {
     const killedAt = async (step: string, number: number): Promise<string | null> => {
       const program = `
         const from = (name) => import('${projectRoot}/dist/src/' + name);
-        const { openRedis, parseRedisUrl } = await from('base/redis.js');
+        const { openRedis, parseRedisUrl } = await from('state/redis.js');
         const { silentLogger: log } = await from('base/log.js');
         const { systemClock: clock } = await from('base/clock.js');
         const { systemRandom: random } = await from('base/random.js');
-        const { restoreRedis } = await from('redis-restore.js');
+        const { restoreRedis } = await from('app/redis-restore.js');
         const store = openRedis(parseRedisUrl('${url}'), { log });
         let steps = 0;
         const script = (name, ...rest) => {

@@ -165,7 +165,7 @@ describe.skipIf(!hasRedis)('one server', () => {
     const said = async (url: string): Promise<string> => {
       const store = openRedis(parseRedisUrl(url), { log });
       try {
-        return await store.checkThere('ASSAY_REDIS_URL').then(
+        return await store.checkReachable('ASSAY_REDIS_URL').then(
           () => 'nothing',
           (error: unknown) => `${(error as { code: string }).code} ${messageOf(error)}`,
         );
@@ -177,11 +177,11 @@ describe.skipIf(!hasRedis)('one server', () => {
     expect(await said(server.url)).toBe('nothing');
     expect(await said(`${server.url}/3`)).toBe('nothing');
     expect(await said(`${server.url}/99`)).toBe(
-      `INVALID_CONFIG ASSAY_REDIS_URL: no Redis can be used at ${where}: ERR DB index is out of range.`,
+      `INVALID_CONFIG ASSAY_REDIS_URL: Redis cannot be used at ${where}: ERR DB index is out of range.`,
     );
     const away = await freePort();
     expect(await said(`redis://127.0.0.1:${away}`)).toMatch(
-      new RegExp(`^NOT_READY ASSAY_REDIS_URL: no Redis can be used at 127.0.0.1:${away}: .*ECONNREFUSED`),
+      new RegExp(`^NOT_READY ASSAY_REDIS_URL: Redis cannot be used at 127.0.0.1:${away}: .*ECONNREFUSED`),
     );
     expect(await said(`redis+cluster://${where}`)).toMatch(/^NOT_READY ASSAY_REDIS_URL: .*cluster support/);
     server.run('config', 'set', 'requirepass', 'pw');
@@ -193,23 +193,23 @@ describe.skipIf(!hasRedis)('one server', () => {
     }
   }, 60_000);
   it('accepts a server that keeps what it is told', async () => {
-    await expect(redis.checkKeeps()).resolves.toBeUndefined();
+    await expect(redis.checkDurability()).resolves.toBeUndefined();
   });
   it('refuses one that evicts, or keeps nothing on disk', async () => {
     server.run('config', 'set', 'maxmemory', '100mb');
     server.run('config', 'set', 'maxmemory-policy', 'allkeys-lru');
-    await expect(redis.checkKeeps()).rejects.toMatchObject({
+    await expect(redis.checkDurability()).rejects.toMatchObject({
       code: 'INVALID_CONFIG',
       message: expect.stringContaining('noeviction'),
     });
     server.run('config', 'set', 'maxmemory-policy', 'noeviction');
     server.run('config', 'set', 'appendonly', 'no');
-    await expect(redis.checkKeeps()).rejects.toMatchObject({
+    await expect(redis.checkDurability()).rejects.toMatchObject({
       code: 'INVALID_CONFIG',
       message: expect.stringContaining('appendonly'),
     });
     server.run('config', 'set', 'save', '3600 1');
-    await expect(redis.checkKeeps()).resolves.toBeUndefined();
+    await expect(redis.checkDurability()).resolves.toBeUndefined();
   });
 });
 
@@ -233,7 +233,7 @@ describe.skipIf(!hasRedis)('a server behind TLS and a password', () => {
       import { openRedis, parseRedisUrl } from ${JSON.stringify(new URL('../../dist/src/state/redis.js', import.meta.url).href)};
       const log = { debug() {}, info() {}, warn() {}, error() {} };
       const redis = openRedis(parseRedisUrl(process.env.URL_OF_REDIS), { log });
-      await redis.checkKeeps().then(() => console.log('kept'), (error) => console.log(error.code));
+      await redis.checkDurability().then(() => console.log('kept'), (error) => console.log(error.code));
       process.exit();`;
     const env = { ...process.env, URL_OF_REDIS: url, NODE_EXTRA_CA_CERTS: trusted };
     return execFileSync(process.execPath, ['--input-type=module', '-e', program], {
@@ -268,7 +268,7 @@ describe.skipIf(!hasRedis)('a cluster', () => {
       Array.from({ length: 20 }, (_, account) => count([redis.key(`account${account}`, 'n')], [account + 1])),
     );
     expect(counted).toEqual(Array.from({ length: 20 }, (_, account) => account + 1));
-    await redis.checkKeeps();
+    await redis.checkDurability();
   });
   it('acknowledges a safe script when its replicas have it, text or bytes', async () => {
     const safe = openRedis(parseRedisUrl(cluster.url), { log }, { replicas: 1 });
@@ -356,7 +356,7 @@ describe.skipIf(!hasRedis)('a master behind a Sentinel', () => {
     const safe = openRedis(parseRedisUrl(sentinel.url), { log }, { replicas: 1 });
     const count = safe.script('count', COUNT, { safe: true });
     const key = safe.key('a', 'n');
-    await safe.checkKeeps();
+    await safe.checkDurability();
     await expect.poll(() => count([key], [0]).catch(messageOf)).toBe(0);
     for (let number = 1; number <= 20; number++) expect(await count([key], [1])).toBe(number);
     const [master, replica] = servers;

@@ -640,9 +640,7 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     aheadMs += 3_000;
     await expect.poll(() => logged).toEqual(['stores cannot be followed']);
     proxy.heal();
-    await expect
-      .poll(() => logged)
-      .toEqual(['stores cannot be followed', 'following stores again']);
+    await expect.poll(() => logged).toEqual(['stores cannot be followed', 'following stores again']);
     await store.root.close();
     await following.close();
     await near.close();
