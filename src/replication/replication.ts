@@ -1,6 +1,6 @@
 /** The server's side of the snapshot replication thread: starts it, receives its events, and restarts it if it dies. */
 import { Worker } from 'node:worker_threads';
-import { type Clock, isoTime } from '../base/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { type ErrorData, errorFromData, messageOf } from '../base/errors.ts';
 import type { Logger, LogLevel } from '../base/log.ts';
 import { workerUrl } from '../base/paths.ts';
@@ -49,13 +49,13 @@ const RESTART_MS = 5_000;
  */
 export async function openReplication(
   job: ReplicationJob,
-  wiring: ReplicationThreadDeps,
+  deps: ReplicationThreadDeps,
 ): Promise<Replication> {
-  const { log, broadcast = null } = wiring;
+  const { log, broadcast = null } = deps;
   let state: PullState | null = null;
   let worker: Worker | null = null;
   let restart: NodeJS.Timeout | undefined;
-  let closing = false;
+  let isClosing = false;
   let unsubscribe: (() => void) | null = null;
 
   const start = (): Promise<string | null> =>
@@ -70,35 +70,35 @@ export async function openReplication(
         else if (message.type === 'published') void broadcast?.publish(SNAPSHOT_PUBLISHED);
         else {
           ({ state } = message);
-          if (message.type === 'swapped') wiring.onSwapped();
+          if (message.type === 'swapped') deps.onSwapped();
         }
       });
       thread.on('error', (error) => {
-        log.error({ reason: messageOf(error) }, 'the thread that carries snapshots failed');
+        log.error({ reason: messageOf(error) }, 'replication thread failed');
         reject(error);
       });
       thread.on('exit', () => {
         worker = null;
-        if (closing) return;
+        if (isClosing) return;
         restart = setTimeout(() => {
           start().catch((error: unknown) =>
-            log.error({ reason: messageOf(error) }, 'snapshots do not travel'),
+            log.error({ reason: messageOf(error) }, 'snapshot replication stopped'),
           );
         }, RESTART_MS);
         restart.unref();
       });
     });
 
-  const order = (what: ReplicationCommand): void => worker?.postMessage(what);
+  const send = (command: ReplicationCommand): void => worker?.postMessage(command);
   async function close(): Promise<void> {
-    closing = true;
+    isClosing = true;
     unsubscribe?.();
     unsubscribe = null;
     clearTimeout(restart);
     const thread = worker;
     if (thread === null) return;
     const ended = new Promise<void>((resolve) => thread.once('exit', () => resolve()));
-    order('stop');
+    send('stop');
     await ended;
   }
 
@@ -110,13 +110,13 @@ export async function openReplication(
     throw error;
   }
   if (job.settings.from !== null)
-    unsubscribe = broadcast?.subscribe((message) => message === SNAPSHOT_PUBLISHED && order('look')) ?? null;
+    unsubscribe = broadcast?.subscribe((message) => message === SNAPSHOT_PUBLISHED && send('look')) ?? null;
   return {
     url,
     get state() {
       return state;
     },
-    look: () => order('look'),
+    look: () => send('look'),
     close,
   };
 }
@@ -126,11 +126,11 @@ export function tooFarBehind(state: PullState | null, nowMs: number, maxSeconds:
   if (state === null || maxSeconds === 0) return null;
   const since = lateSince(state);
   if (since === null || nowMs - Date.parse(since) <= maxSeconds * 1_000) return null;
-  const what =
+  const cause =
     state.behindSince === null
       ? `${state.from} could not be followed since ${since}`
       : `Snapshot ${state.published?.dataVersion ?? ''} was seen at ${state.from} at ${since} and is not served yet`;
-  return `${what}, more than ${maxSeconds} s before ${isoTime(nowMs)}.`;
+  return `${cause}, which is more than ${maxSeconds} s ago.`;
 }
 
 /** Returns the seconds since when this node is behind its publisher or has not heard from it; 0 if it is current, or does not pull. */

@@ -11,19 +11,19 @@ import type { ReplicationCommand, ReplicationJob, ReplicationMessage } from './r
 /** Runs until a stop message arrives; after that nothing keeps the thread alive. */
 export async function runReplicationThread({ settings, logLevel }: ReplicationJob): Promise<void> {
   const port = parentPort;
-  if (port === null) throw new Error('This runs on a thread of its own.');
-  const tell = (message: ReplicationMessage): void => port.postMessage(message);
+  if (port === null) throw new Error('Snapshot replication must run on a thread of its own.');
+  const post = (message: ReplicationMessage): void => port.postMessage(message);
   const deps = { clock: systemClock, log: createLogger({ level: logLevel }), jitter: systemJitter };
   let replicator: Replicator;
   try {
-    replicator = await startReplication(settings, deps, tell);
+    replicator = await startReplication(settings, deps, post);
   } catch (error) {
-    tell({ type: 'failed', error: errorToData(asStorageFull(error, 'The disk')) });
+    post({ type: 'failed', error: errorToData(asStorageFull(error, 'The disk')) });
     port.once('message', () => port.close());
     return;
   }
-  port.on('message', (order: ReplicationCommand) => {
-    if (order === 'look') return replicator.look();
+  port.on('message', (command: ReplicationCommand) => {
+    if (command === 'look') return replicator.look();
     void replicator.stop().finally(() => port.close());
   });
 }

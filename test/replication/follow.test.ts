@@ -151,7 +151,7 @@ describe('nodes', () => {
     const pulling = await start(b, { from: { kind: 'http', url: first.url } });
     await vi.waitFor(() => expect(lastState(pulling)?.served).not.toBeNull(), LONG);
     await first.replicator.stop();
-    await vi.waitFor(() => expect(lastState(pulling)?.error).toContain('does not answer'), LONG);
+    await vi.waitFor(() => expect(lastState(pulling)?.error).toContain('does not respond'), LONG);
     const away = lastState(pulling);
     expect(tooFarBehind(away, NOW + 5_000, 10)).toBeNull();
     expect(tooFarBehind(away, NOW + 11_000, 10)).toContain('could not be followed since 2026-11-21T12:00');

@@ -41,7 +41,7 @@ function sourceOf(
   const reads: { path: string; from: number }[] = [];
   return {
     name: 'test',
-    lookMs: 1,
+    pollMs: 1,
     reads,
     latest: async () =>
       publisher.current === null
@@ -271,7 +271,7 @@ describe('an envelope', () => {
   const refused = (bytes: Uint8Array, why: RegExp, used: typeof keys | null = null): void =>
     expect(() => openRelease(bytes, used, 'there')).toThrow(why);
 
-  it('is opened where it was signed with the same secret', async () => {
+  it('is accepted if it was signed with the same secret', async () => {
     const release = await made();
     expect(openRelease(signRelease(release, keys), keys, 'there')).toEqual(release);
     refused(signRelease(release, clusterKeys('another secret')), /not signed/, keys);
@@ -280,7 +280,7 @@ describe('an envelope', () => {
     expect(keys.reader).not.toBe(keys.signing.toString('hex'));
   });
 
-  it('is refused where it names what may not travel, or is not what its id says', async () => {
+  it('is rejected if it names a path that is not replicated, or does not match its id', async () => {
     const release = await made();
     const [first] = release.files;
     const withFile = (file: object): Buffer =>
@@ -301,7 +301,7 @@ describe('an envelope', () => {
     refused(withFile({}), /damaged/);
     refused(withFile({ path: 'names/index/x' }), /its own id/);
     refused(signRelease({ ...release, format: 2 }, null), /format 2/);
-    refused(Buffer.from('<html>'), /no release/);
+    refused(Buffer.from('<html>'), /not a release/);
     refused(Buffer.alloc(5 << 20), /larger/);
   });
 

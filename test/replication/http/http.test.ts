@@ -190,7 +190,7 @@ describe('a pull over HTTP', () => {
 
   it('never reads an answer without end, nor one of another kind', async () => {
     const page = await inFront(() => (_incoming, outgoing) => void outgoing.end('<html>maintenance</html>'));
-    await expect(pull(sourceOf(page))).rejects.toThrow('is no release');
+    await expect(pull(sourceOf(page))).rejects.toThrow('is not a release');
     const endless = await inFront(() => (_incoming, outgoing) => {
       const chunk = Buffer.alloc(1 << 20, 0x61);
       const pump = (): void => {

@@ -6,9 +6,9 @@ import { silentLogger } from '../../../src/base/log.ts';
 import { openPublisher, type Published, type Publisher } from '../../../src/replication/publish.ts';
 import { openPuller } from '../../../src/replication/pull.ts';
 import { openS3, type S3Client } from '../../../src/replication/s3/client.ts';
+import { openS3Source } from '../../../src/replication/s3/source.ts';
 import {
   openReleaseStore,
-  openS3Source,
   type ReleaseStore,
   type UploadOptions,
 } from '../../../src/replication/s3/store.ts';
