@@ -6,7 +6,7 @@ import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
-import type { Letter, Mailer } from '../base/mail.ts';
+import type { Email, Mailer } from '../base/mail.ts';
 import type { Random } from '../base/random.ts';
 import { type Attempts, createAttempts } from './attempts.ts';
 import type { Actor, AuditAction, AuditLog } from './audit.ts';
@@ -148,7 +148,7 @@ export function createPeople(options: PeopleOptions, deps: PeopleDeps): People {
   });
 
   /** Sends without waiting: the time of sending would reveal whether an email was sent. */
-  function post(letter: Letter): void {
+  function post(letter: Email): void {
     const obstacle =
       mailer === null
         ? 'ASSAY_SMTP_URL is not set'

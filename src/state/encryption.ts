@@ -57,7 +57,7 @@ export function createEncryption(key: Uint8Array, random: Random): Encryption {
       } catch (cause) {
         throw new AssayError(
           'STORE_CORRUPT',
-          'A stored secret does not open with the key of this installation.',
+          'A stored secret cannot be decrypted with the key of this installation.',
           {
             cause,
           },
@@ -101,7 +101,7 @@ export function openEncryption(options: EncryptionOptions, deps: { readonly rand
   if (key.length !== KEY_BYTES)
     throw new AssayError(
       'STORE_CORRUPT',
-      `${path} is not a key of ${KEY_BYTES} bytes. It was left as it is.`,
+      `${path} is not a key of ${KEY_BYTES} bytes. The file was not changed.`,
     );
   return createEncryption(key, deps.random);
 }

@@ -105,7 +105,7 @@ export async function lockFolder(folder: string, setting: string): Promise<Folde
 function sentenceOf(folder: string, holder: Holder | null): string {
   const named =
     holder === null ? '' : `: process ${holder.pid} on host ${holder.host}, since ${holder.since}`;
-  return `another server uses ${folder}${named}. Stop it, or name another folder.`;
+  return `another server uses ${folder}${named}. Stop it, or set another folder.`;
 }
 
 /** Writes the record of the holder into the folder, and starts the heartbeat. */

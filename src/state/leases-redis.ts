@@ -29,7 +29,7 @@ export interface RedisLeasesDeps {
 }
 
 /** A lease that is taken. */
-interface Place {
+interface LeaseKey {
   readonly store: string;
   readonly name: string;
   readonly key: string;
@@ -43,9 +43,9 @@ const UNUSED_SHARE = 1 / 6;
 
 /** Parses an entry of `states`; returns null if it is empty. */
 function readEntry(text: string) {
-  const found = /^(\S+) (\d+) (held|released)$/.exec(text);
-  if (found === null) return null;
-  const [, holder = '', since, how] = found;
+  const match = /^(\S+) (\d+) (held|released)$/.exec(text);
+  if (match === null) return null;
+  const [, holder = '', since, how] = match;
   return { holder, sinceMs: Number(since), wasReleased: how === 'released' };
 }
 
@@ -64,7 +64,7 @@ export function createRedisLeases(options: RedisLeasesOptions, deps: RedisLeases
   const own = new Set<string>();
 
   function hold(
-    { store, key, fence, name }: Place & { readonly fence: Fence },
+    { store, key, fence, name }: LeaseKey & { readonly fence: Fence },
     takenMs: number,
     before: string,
   ): HeldLease {
@@ -83,7 +83,7 @@ export function createRedisLeases(options: RedisLeasesOptions, deps: RedisLeases
     function lose(reason: string): void {
       if (isOver) return;
       end();
-      log.warn({ lease: name, reason }, 'A lease was lost.');
+      log.warn({ lease: name, reason }, 'lease lost');
       lost.abort(new Error(`The lease ${name} was lost: ${reason}`));
     }
     /** Ends the lease when its time is over. It compares the clock, because a timer may fire early and a process may be stopped. */
@@ -92,7 +92,7 @@ export function createRedisLeases(options: RedisLeasesOptions, deps: RedisLeases
       if (leftMs <= 0) lose('it could not be renewed in time.');
       else timer = setTimeout(watch, Math.ceil(leftMs)).unref();
     }
-    async function putOff(): Promise<void> {
+    async function renewLease(): Promise<void> {
       // Measured before the request: the server counts from its arrival, which is later.
       const askedMs = clock.monotonic();
       try {
@@ -103,10 +103,10 @@ export function createRedisLeases(options: RedisLeasesOptions, deps: RedisLeases
           untilMs = Math.max(untilMs, askedMs + usedMs);
         else lose('another node holds it.');
       } catch (error) {
-        log.debug({ lease: name, error: messageOf(error) }, 'A lease could not be renewed yet.');
+        log.debug({ lease: name, error: messageOf(error) }, 'lease renewal failed, retrying');
       }
     }
-    const renewals = setInterval(() => void putOff(), leaseMs / RENEWALS_A_LEASE);
+    const renewals = setInterval(() => void renewLease(), leaseMs / RENEWALS_A_LEASE);
     renewals.unref();
     watch();
 
@@ -126,7 +126,7 @@ export function createRedisLeases(options: RedisLeasesOptions, deps: RedisLeases
         try {
           await release([key, statesKey(store)], [nodeId, name]);
         } catch (error) {
-          log.debug({ lease: name, error: messageOf(error) }, 'A lease was left to end by itself.');
+          log.debug({ lease: name, error: messageOf(error) }, 'lease release failed, it expires');
         }
         end();
       },
@@ -136,7 +136,7 @@ export function createRedisLeases(options: RedisLeasesOptions, deps: RedisLeases
   return {
     states: () => states,
     async look(stores) {
-      const found: LeaseState[] = [];
+      const read: LeaseState[] = [];
       for (const store of stores) {
         const beginning = redis.key(store, `lease:${scoped(scope, '')}`);
         const reply = (await readStates([statesKey(store)], [beginning])) as readonly string[];
@@ -145,10 +145,10 @@ export function createRedisLeases(options: RedisLeasesOptions, deps: RedisLeases
           const entry = readEntry(text);
           if (entry === null) continue;
           const isHere = holder === nodeId;
-          found.push({ name, holder: holder === '' ? null : holder, isHere, sinceMs: entry.sinceMs });
+          read.push({ name, holder: holder === '' ? null : holder, isHere, sinceMs: entry.sinceMs });
         }
       }
-      states = found.sort((a, b) => (a.name < b.name ? -1 : 1));
+      states = read.sort((a, b) => (a.name < b.name ? -1 : 1));
     },
     async take(store, name) {
       if (!isUsable(store)) return null;

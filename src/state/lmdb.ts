@@ -135,6 +135,9 @@ export const keyToBytes = (key: Key): Buffer => keys.keyValueToBuffer(key);
 /** Decodes a key of a database without a `keyEncoding`. */
 export const keyFromBytes = (bytes: Buffer): Key => keys.bufferToKeyValue(bytes);
 
+/** The first key of a range over all keys: ranges begin after the keys of symbols by default. */
+export const LEAST_KEY = Buffer.from([0]);
+
 /** Returned by the callback of a transaction to roll it back. */
 export const ABORT = lmdb.ABORT;
 

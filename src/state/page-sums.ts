@@ -222,7 +222,7 @@ function verifyOpened(path: string, file: PageFile, recordAfter: boolean): numbe
         return;
       }
       // A page of a transaction that was closed in order has a checksum, because the tree contained it then.
-      if (known.sums[page] !== sum) throw new DamagedPages(`page ${page} is not what was written`);
+      if (known.sums[page] !== sum) throw new DamagedPages(`page ${page} does not match its checksum`);
     },
   });
   sumHeaders(file, sums);
@@ -236,7 +236,7 @@ function verifyOpened(path: string, file: PageFile, recordAfter: boolean): numbe
 function requireHeaders(file: PageFile, sums: Uint32Array): void {
   for (const page of [0, 1])
     if (checksumOfPage(file.read(page, 1)) !== sums[page])
-      throw new DamagedPages(`page ${page} is not what was written`);
+      throw new DamagedPages(`page ${page} does not match its checksum`);
 }
 
 /** Reads a file from start to end. Returns false if a page differs; that page may be unused. */

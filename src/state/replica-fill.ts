@@ -64,7 +64,7 @@ export function createStoreFilling(
   const total = databases.reduce((sum, database) => sum + file.count(database), hasMeta ? -1 : 0);
 
   const taken = (): AssayError =>
-    new AssayError('STORE_BUSY', `Another filling of Redis has taken the store '${name}'.`);
+    new AssayError('STORE_BUSY', `Another filling of Redis has claimed the store '${name}'.`);
 
   async function writeAll(onProgress: (done: number) => void): Promise<void> {
     let page: Buffer[] = [];
@@ -126,7 +126,7 @@ export function createStoreFilling(
       const format = String(await claim([headKey], [id, installation, at === undefined ? '' : 'keep']));
       isWhole = format === 'whole';
       if (format !== '' && !isWhole)
-        throw new AssayError('INVALID_REQUEST', `Redis has a store '${name}' already (format ${format}).`);
+        throw new AssayError('INVALID_REQUEST', `Redis already has a store '${name}' (format ${format}).`);
     },
     async fill(onProgress) {
       if (isWhole) return;
@@ -135,7 +135,10 @@ export function createStoreFilling(
       if (has === total && (await holdsAll(report))) return;
       await writeAll(report);
       if (!(await holdsAll(report)))
-        throw new AssayError('STORE_CORRUPT', `Redis does not hold what ${file.path} has. Fill it again.`);
+        throw new AssayError(
+          'STORE_CORRUPT',
+          `The data in Redis differs from ${file.path}. Run the filling again.`,
+        );
     },
     async finish() {
       const { version, last } = at ?? { version: 1, last: id };

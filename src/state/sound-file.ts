@@ -26,7 +26,7 @@ const WAYS_OUT: readonly (readonly [RegExp, (name: string) => string])[] = [
   [/\/exposure\/.*\.mdb$/, () => "remove the folder 'exposure': the index is built again"],
   [/\/clusters\/.*\.lmdb$/, () => "'assay cluster' builds it again"],
   [/\/replicas\/.*\.mdb$/, () => 'remove it: it is copied from Redis again'],
-  [/\/fetched\.lmdb$/, () => 'remove it: what it remembers is fetched again'],
+  [/\/fetched\.lmdb$/, () => 'remove it: its data is fetched again'],
   [/\/(?:transfers|outputs)\/[^/]*\.mdb$/, INGEST_AGAIN],
 ];
 const RESTORE = 'restore it from a backup (docs/OPERATIONS.md, Damaged files)';
@@ -40,7 +40,7 @@ function damaged(path: string, fault: string, cause: unknown): AssayError {
     : '';
   return new AssayError(
     'STORE_CORRUPT',
-    `${path} is damaged: ${fault}. It was left as it is; ${wayOut}.${sums}`,
+    `${path} is damaged: ${fault}. The file was not changed; ${wayOut}.${sums}`,
     {
       cause,
     },
@@ -127,7 +127,7 @@ export function requireSound(path: string): void {
     // LMDB never shrinks a file.
     if (recorded !== null && bytes < recorded.bytes)
       throw new DamagedPages(
-        `it has ${bytes} bytes, and had ${recorded.bytes} when it was closed: it was cut off`,
+        `it has ${bytes} bytes, and had ${recorded.bytes} when it was closed: it was truncated`,
       );
     const isClosed = recorded !== null && isAsRecorded(path, recorded);
     if (isClosed && (bytes > LIMITS.checkedAtOpenBytesMax || !isMainThread)) return;
@@ -143,7 +143,7 @@ function requireReached(file: ReturnType<typeof openPageFile>): void {
   } catch (error) {
     if (!(error instanceof DamagedPages)) throw error;
     throw new DamagedPages(
-      `it has ${file.bytes} bytes, and its header names ${fullBytes(file.meta)}: it was cut off`,
+      `it has ${file.bytes} bytes, and its header gives ${fullBytes(file.meta)}: it was truncated`,
     );
   }
 }

@@ -72,7 +72,7 @@ export function storageFull(path: string, cause: unknown): AssayError {
   const reason = reasonOf(cause) ?? REASONS.get(ENOSPC);
   return new AssayError(
     'STORAGE_FULL',
-    `${path} cannot be written: ${reason}. Free space on its file system, or raise the limit, and try again; what was stored before is unchanged.`,
+    `${path} cannot be written: ${reason}. Free space on its file system, or raise the limit, and try again; existing data is unchanged.`,
     { cause, retryAfterSeconds: STORAGE_RETRY_SECONDS },
   );
 }

@@ -13,10 +13,10 @@ import {
   startRedis,
   startRedisCluster,
 } from '../setup/redis.ts';
+import { sleep } from '../support/wait.ts';
 
 /** Long enough that no lease is lost if a machine stops for a second. */
 const LEASE_MS = 3_000;
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 /** A clock of a stopped machine: the clock goes on, and no code of the lease holder runs. */
 const stoppedClock = (): Clock & { stoppedMs: number } => ({
   stoppedMs: 0,
@@ -113,7 +113,7 @@ function redisLeases(
     };
     await underLease({ store: 'store', name: 'passed', work }, wanted.signal, { leases: other, log: logged });
     expect(lines).toEqual([
-      ['warn', { lease: 'passed', from: expect.stringMatching(/^node/) }, 'This node took a lease over.'],
+      ['warn', { lease: 'passed', from: expect.stringMatching(/^node/) }, 'lease taken over'],
     ]);
   });
   it('lives on while its holder renews it', async () => {

@@ -7,6 +7,7 @@ import {
   FLUSHED_LATER,
   type Key,
   keyToBytes,
+  LEAST_KEY,
   openAsBytes,
   type RootDatabase,
 } from '../lmdb.ts';
@@ -22,8 +23,6 @@ export interface Position {
 
 /** Database of this node only: the position of its replica, and the installation that it follows. */
 export const POSITION_DATABASE = '~replica';
-/** Ranges of LMDB begin after the keys of symbols by default; this key starts them at the first key. */
-const LEAST_KEY = Buffer.from([0]);
 
 /** Returns true for databases of a replica that are not replicated. */
 export const isOwnDatabase = (database: string): boolean => database.startsWith('~');
