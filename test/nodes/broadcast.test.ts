@@ -5,6 +5,7 @@ import { silentLogger as log } from '../../src/base/log.ts';
 import { openBroadcast } from '../../src/nodes/broadcast.ts';
 import { openRedis, parseRedisUrl, type RedisStore } from '../../src/state/redis.ts';
 import { hasRedis, startRedis, startRedisCluster } from '../setup/redis.ts';
+import { sleep } from '../support/wait.ts';
 
 describe.skipIf(!hasRedis).each([
   ['one server', startRedis],
@@ -29,7 +30,7 @@ describe.skipIf(!hasRedis).each([
       .poll(async () => {
         heard.length = 0;
         await nodes[1]?.publish('labels');
-        await new Promise((resolve) => setTimeout(resolve, 50));
+        await sleep(50);
         return [...heard].sort();
       })
       .toEqual(['0 labels', '2 labels']);

@@ -9,6 +9,7 @@ import { openEnvironment } from '../../src/state/lmdb.ts';
 import { type Refusal, refusedNow } from '../../src/state/storage.ts';
 import { watchStorage } from '../../src/state/storage-watch.ts';
 import { type SmallDisk, smallDisk, smallDiskRefusal } from '../setup/small-disk.ts';
+import { sleep } from '../support/wait.ts';
 
 const LARGE = 'x'.repeat(200_000);
 
@@ -27,7 +28,7 @@ for (const kind of ['tmpfs', 'ext4'] as const) {
       });
       afterEach(async () => {
         // Unhandled rejections are reported one turn later.
-        await new Promise((resolve) => setTimeout(resolve, 50));
+        await sleep(50);
         process.off('unhandledRejection', note);
         disk.remove();
         expect(unhandled.splice(0)).toEqual([]);

@@ -27,6 +27,7 @@ import {
   startRedisCluster,
 } from '../setup/redis.ts';
 import { startProxy, type TcpProxy } from '../setup/tcp-proxy.ts';
+import { sleep } from '../support/wait.ts';
 
 liveStoreConformance('LMDB', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'assay-live-'));
@@ -164,7 +165,7 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     const results = await Promise.all(
       Array.from({ length: 60 }, async (_, index) => {
         // Some in the same turn, some later.
-        await new Promise((resolve) => setTimeout(resolve, index % 6));
+        await sleep(index % 6);
         return Promise.all(pair.map((one) => one.add('n')));
       }),
     );
@@ -280,7 +281,7 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     following.connection.disconnect();
     const ofItsOwn = proxy.connections;
     proxy.cut();
-    await new Promise((resolve) => setTimeout(resolve, 4_000));
+    await sleep(4_000);
     const knocked = proxy.connections - ofItsOwn;
     expect(knocked).toBeGreaterThan(2);
     expect(knocked).toBeLessThan(14);
@@ -288,7 +289,7 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     await near.add('n');
     await expect.poll(() => [store.isCurrent(), store.version()]).toEqual([true, 1]);
     proxy.cut();
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    await sleep(1_000);
     // Closing waits for nothing that it does not need.
     await store.root.close();
     await following.close();
@@ -689,7 +690,7 @@ describe.skipIf(!hasRedis)('a cluster with replicas', () => {
             () => false,
           );
           if (isDone) acknowledged.add(key);
-          await new Promise((resolve) => setTimeout(resolve, 5));
+          await sleep(5);
         }
       });
       await expect.poll(() => acknowledged.size).toBeGreaterThan(50);
