@@ -13,6 +13,7 @@ function findProjectRoot(): string {
   return folder;
 }
 
+/** Folder of the program, with its package.json. */
 export const projectRoot: string = findProjectRoot();
 
 /** Returns the path of a file that ships in `data/`. */

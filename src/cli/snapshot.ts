@@ -1,7 +1,7 @@
 /** `assay snapshot publish|pull|status`: snapshot replication between nodes. */
 import type { Command } from 'commander';
 import { AssayError } from '../base/errors.ts';
-import { keysOf, openSource, openStoreAt, type ReleaseState } from '../replication/follow.ts';
+import { keysOf, openSource, openStoreAt, type ReleaseSummary } from '../replication/follow.ts';
 import { openPublisher } from '../replication/publish.ts';
 import { openPuller } from '../replication/pull.ts';
 import { pullNewest } from '../replication/pull-newest.ts';
@@ -12,13 +12,13 @@ import { answer, type Terminal } from './context.ts';
 import type { Parts } from './parts.ts';
 import { createProgress, megabytes } from './progress.ts';
 
-const shown = ({ id, dataVersion, publishedAt }: Release): ReleaseState => ({
+const shown = ({ id, dataVersion, publishedAt }: Release): ReleaseSummary => ({
   release: id,
   dataVersion,
   publishedAt,
 });
 
-const line = (what: string, state: ReleaseState | null): string =>
+const line = (what: string, state: ReleaseSummary | null): string =>
   state === null
     ? `${what}: nothing yet`
     : `${what}: release ${state.release}, data version ${state.dataVersion}, published ${state.publishedAt}`;

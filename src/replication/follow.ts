@@ -9,7 +9,7 @@ import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
 import { backOffMs, sleep } from '../base/retry.ts';
 import type { PullPlace, S3Place } from '../state/snapshot-places.ts';
-import { type Listener, listenForNodes } from './http/listener.ts';
+import { listenForNodes, type SnapshotListener } from './http/listener.ts';
 import { openHttpSource } from './http/source.ts';
 import { openPublisher, type Publisher, replicationFolderOf } from './publish.ts';
 import { openPuller, type Puller, type PullProgress } from './pull.ts';
@@ -38,7 +38,7 @@ export interface ReplicationDeps {
 }
 
 /** A release as `/ready` and `status` report it. */
-export interface ReleaseState {
+export interface ReleaseSummary {
   readonly release: string;
   readonly dataVersion: string;
   /** ISO time. */
@@ -50,8 +50,8 @@ export interface PullState {
   /** Name of the publisher, without secrets. */
   readonly from: string;
   /** The newest release seen at the publisher; null before the first response. */
-  readonly published: ReleaseState | null;
-  readonly served: (ReleaseState & { readonly installedAt: string }) | null;
+  readonly published: ReleaseSummary | null;
+  readonly served: (ReleaseSummary & { readonly installedAt: string }) | null;
   /** ISO time since when the served release differs from the newest known one; null if they are the same. */
   readonly behindSince: string | null;
   /** ISO time of the last response. */
@@ -95,7 +95,7 @@ export function openSource(
     : openS3Source(openS3(from.place, { clock }));
 }
 
-const stateOf = ({ id, dataVersion, publishedAt }: Release): ReleaseState => ({
+const stateOf = ({ id, dataVersion, publishedAt }: Release): ReleaseSummary => ({
   release: id,
   dataVersion,
   publishedAt,
@@ -116,7 +116,7 @@ export async function startReplication(
   const stopping = new AbortController();
   const { signal } = stopping;
   const work: Promise<void>[] = [];
-  let listener: Listener | null = null;
+  let listener: SnapshotListener | null = null;
   let wake = (): void => {};
 
   if (listen !== null || store !== null) {

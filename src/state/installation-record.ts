@@ -155,7 +155,7 @@ export function missingStores(dataDir: string, isShared: boolean): readonly Reco
   );
 }
 
-export interface Installation {
+export interface OpenInstallation {
   readonly record: InstallationRecord;
   /** Paths of the stores that exist in the folder. */
   stores(): readonly string[];
@@ -171,7 +171,7 @@ export interface Installation {
 export function openInstallation(
   { dataDir, isShared }: { readonly dataDir: string; readonly isShared: boolean },
   deps: InstallationDeps,
-): Installation {
+): OpenInstallation {
   const [missing] = missingStores(dataDir, isShared);
   if (missing !== undefined)
     throw new AssayError(

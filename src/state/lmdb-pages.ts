@@ -215,7 +215,7 @@ export const PAGE_CHECKSUM_NONE = 0;
 /** Returns the checksum of a page; never `PAGE_CHECKSUM_NONE`. */
 export const checksumOfPage = (page: Uint8Array): number => crc32(page) || 1;
 
-export interface WalkOptions {
+export interface PageWalkOptions {
   /** Skips pages of this transaction or an earlier one, with their subtrees. */
   readonly newerThan?: number;
   /** Called for every visited page, with the transaction that wrote it. */
@@ -227,7 +227,7 @@ export interface WalkOptions {
  * share a page: LMDB can then follow the file, whatever the records contain.
  * @throws DamagedPages naming the first damaged page.
  */
-export function walkPages(file: PageFile, { newerThan = -1, onPage }: WalkOptions): void {
+export function walkPages(file: PageFile, { newerThan = -1, onPage }: PageWalkOptions): void {
   const { meta } = file;
   const { pageBytes, lastPage } = meta;
   if (!Number.isSafeInteger(lastPage) || lastPage < 1 || lastPage > 2 ** 40)

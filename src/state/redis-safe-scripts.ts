@@ -15,6 +15,7 @@ export interface SafeCall {
 /** Maximum number of times a safe script is sent: once with its text, and then again for moved slots. */
 const ATTEMPTS_MAX = 8;
 
+/** Runs safe scripts on one connection of their own. */
 export class SafeScripts {
   readonly #replicas: number;
   readonly #connect: () => RedisConnection;

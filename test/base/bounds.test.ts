@@ -31,12 +31,12 @@ import {
 import { createStateLog } from '../../src/state/state-log.ts';
 import {
   asStorageFull,
+  isLibraryError,
   isStorageFull,
   noteRefused,
   noteRoom,
   noteWritten,
   refusedNow,
-  saidByLibrary,
   storageFull,
 } from '../../src/state/storage.ts';
 import { decodeWrites, encodeWrites, fieldOf, partsOfField } from '../../src/state/write-set.ts';
@@ -118,7 +118,7 @@ describe('a full disk', () => {
     ).toEqual(Array(5).fill(false));
     expect(isStorageFull(new AssayError('STORAGE_FULL', 'x'))).toBe(true);
     expect(isStorageFull(new AssayError('INTERNAL', 'x', { cause: coded('ENOSPC') }))).toBe(false);
-    expect([coded(28), coded('ENOSPC'), new Error('x', { cause: coded(5) })].map(saidByLibrary)).toEqual([
+    expect([coded(28), coded('ENOSPC'), new Error('x', { cause: coded(5) })].map(isLibraryError)).toEqual([
       true,
       false,
       true,
@@ -137,7 +137,7 @@ describe('a full disk', () => {
     expect(storageFull('/given', null).message).toContain('no space is left');
   });
 
-  it('is noted once for each path, until it is written or its folder has room', () => {
+  it('is recorded once for each path, until a write succeeds or its folder has room', () => {
     noteRefused('/d/a', coded('EACCES'));
     expect(refusedNow()).toEqual([]);
     noteRefused('/d/a', storageFull('/d/a', coded('ENOSPC')));
@@ -202,7 +202,7 @@ describe('places of snapshots', () => {
 });
 
 describe('a write set', () => {
-  it('is the same after it was written and read, and refused if a byte is missing', () => {
+  it('is the same after encoding and decoding, and rejected if a byte is missing', () => {
     const writes = [
       { database: 'd', key: Buffer.from('k'), value: Buffer.from('value') },
       { database: 'e', key: Buffer.alloc(0), value: null },
@@ -226,7 +226,7 @@ describe('a write set', () => {
 });
 
 describe('the log of states', () => {
-  it('says when the first part enters and the last one leaves', () => {
+  it('logs when the first part enters and the last part leaves', () => {
     const log = createStateLog();
     const said: string[] = [];
     const enter = (part: string) => log.enter('s', part, () => said.push(`+${part}`));
@@ -261,8 +261,8 @@ describe('waiting', () => {
   });
 });
 
-describe('a sealed secret', () => {
-  it('is refused if it is too short, or the key has not 32 bytes', () => {
+describe('an encrypted secret', () => {
+  it('is rejected if it is too short, or if the key does not have 32 bytes', () => {
     const encryption = createEncryption(new Uint8Array(32), systemRandom);
     const sealed = encryption.encrypt('', 'c');
     expect(encryption.decrypt(sealed, 'c')).toBe('');
@@ -281,7 +281,7 @@ describe('a sealed secret', () => {
 });
 
 describe('leases of this machine', () => {
-  it('are held by one, released once, and each by its store and name', async () => {
+  it('are held by one holder for each store and name, and released once', async () => {
     const leases = createEmbeddedLeases();
     const first = await leases.take('s', 'n');
     expect(await leases.take('s', 'n')).toBeNull();
@@ -296,7 +296,7 @@ describe('leases of this machine', () => {
     await second?.release();
   });
 
-  it('are left to others while there is an obstacle, which is said once and when it ends', async () => {
+  it('are left to other nodes while there is an obstacle, which is logged once', async () => {
     const said: string[] = [];
     const log = new Proxy(
       {},

@@ -61,7 +61,7 @@ const LISTEN = { host: '127.0.0.1', port: 0 };
 const LONG = { timeout: 60_000, interval: 20 };
 
 describe('nodes', () => {
-  it('swap while they are asked, without one failed answer', async () => {
+  it('swap releases under load without a failed response', async () => {
     await a.build({ [ADDRESS(1)]: 'version-0', [ADDRESS(2)]: 'steady' });
     const { url } = await start(a, { listen: LISTEN });
     const pulling = await start(b, { from: { kind: 'http', url } });
@@ -102,7 +102,7 @@ describe('nodes', () => {
     expect(lastState(pulling)?.served?.release).toBe(lastState(pulling)?.published?.release);
   });
 
-  it('pass on what they pulled', async () => {
+  it('publish releases that they pulled', async () => {
     await a.build({ [ADDRESS(1)]: 'one' });
     const first = await start(a, { listen: LISTEN });
     const middle = await start(b, { from: { kind: 'http', url: first.url }, listen: LISTEN });
@@ -114,7 +114,7 @@ describe('nodes', () => {
     expect(lastState(last)?.published?.release).toBe(lastState(middle)?.published?.release);
   });
 
-  it('meet at an object store', async () => {
+  it('replicate through an object store', async () => {
     const server: S3Server = await startS3Server('assay-bucket');
     try {
       const place = {
@@ -144,7 +144,7 @@ describe('nodes', () => {
     }
   });
 
-  it('say that they are behind, keep what they have, and catch up', async () => {
+  it('report that they are behind, keep their release, and catch up', async () => {
     await a.build({ [ADDRESS(1)]: 'one' });
     const first = await start(a, { listen: LISTEN });
     const port = Number(new URL(first.url).port);
@@ -166,7 +166,7 @@ describe('nodes', () => {
     );
   });
 
-  it('of another secret get nothing', async () => {
+  it('with another secret get nothing', async () => {
     await a.build({ [ADDRESS(1)]: 'one' });
     const { url } = await start(a, { listen: LISTEN });
     const pulling = await start(b, { from: { kind: 'http', url }, secret: 'another secret of another' });
@@ -176,7 +176,7 @@ describe('nodes', () => {
     expect(tooFarBehind(lastState(pulling), NOW + 11_000, 10)).toContain('could not be followed');
   });
 
-  it('refuse a port that is taken', async () => {
+  it('reject a port that is in use', async () => {
     const { url } = await start(a, { listen: LISTEN });
     const port = Number(new URL(url).port);
     await expect(start(b, { listen: { host: '127.0.0.1', port } })).rejects.toMatchObject({

@@ -66,7 +66,7 @@ const current = (publisher: Publisher): Release => {
 };
 
 describe('a node that pulls', () => {
-  it('answers as the publisher does: labels, list dates, names, registers', async () => {
+  it('returns the same data as the publisher: labels, list dates, names, registers', async () => {
     const version = await a.build({ [ADDRESS(1)]: 'one' });
     a.checked('2026-11-21T08:00:00.000Z');
     await a.buildNames();
@@ -86,7 +86,7 @@ describe('a node that pulls', () => {
     expect(b.registers().join()).toContain('Hash Blockchain');
   });
 
-  it('fetches only what changed, and leaves the rest in force', async () => {
+  it('fetches only changed files, and keeps the others in force', async () => {
     await a.build({ [ADDRESS(1)]: 'one' });
     a.checked('2026-11-21T08:00:00.000Z');
     await a.importRegister('First Limited');
@@ -113,7 +113,7 @@ describe('a node that pulls', () => {
     expect(current(again).id).toBe(current(publisher).id);
   });
 
-  it('goes on where the connection broke, also in another process', async () => {
+  it('resumes after a broken connection, also in another process', async () => {
     await a.build({ [ADDRESS(1)]: 'one' });
     const publisher = publisherOf(a);
     await publisher.capture();
@@ -149,7 +149,7 @@ describe('a node that pulls', () => {
     expect(readdirSync(join(b.dataDir, 'travel', 'pulled', 'partial'))).toEqual([]);
   });
 
-  it('refuses a flipped byte, twice, and keeps what is in force', async () => {
+  it('rejects a flipped byte twice, and keeps the release in force', async () => {
     await a.build({ [ADDRESS(1)]: 'one' });
     const publisher = publisherOf(a);
     await publisher.capture();
@@ -178,7 +178,7 @@ describe('a node that pulls', () => {
     expect(b.answers().entityOf(ADDRESS(1))).toBe('two');
   });
 
-  it('takes not a byte more than was named, and gives up on a source that only fails', async () => {
+  it('reads no more bytes than announced, and fails if its source only fails', async () => {
     await a.build({ [ADDRESS(1)]: 'one' });
     const publisher = publisherOf(a);
     await publisher.capture();
@@ -223,7 +223,7 @@ describe('a node that pulls', () => {
 });
 
 describe('a publisher', () => {
-  it('publishes nothing before there is a snapshot, and nothing in the midst of a refresh', async () => {
+  it('publishes nothing before the first snapshot or during a refresh', async () => {
     const publisher = publisherOf(a);
     expect(await publisher.capture()).toBe(false);
     await a.build({ [ADDRESS(1)]: 'one' });
@@ -236,7 +236,7 @@ describe('a publisher', () => {
     expect(await publisher.capture()).toBe(false);
   });
 
-  it('has its releases again after a restart', async () => {
+  it('restores its releases after a restart', async () => {
     await a.build({ [ADDRESS(1)]: 'one' });
     const publisher = publisherOf(a);
     await publisher.capture();
@@ -305,7 +305,7 @@ describe('an envelope', () => {
     refused(Buffer.alloc(5 << 20), /larger/);
   });
 
-  it('of a layout that this version does not read leaves all as it is', async () => {
+  it('with an unknown format changes nothing', async () => {
     const release = await made();
     const newer = makeRelease({ ...release, formats: { labels: 999, names: null } });
     const puller = pullerOf(b);

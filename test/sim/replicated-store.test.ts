@@ -29,7 +29,7 @@ interface Node {
   readonly told: Map<string, number>;
 }
 
-describe.skipIf(!hasRedis)('a replicated store in the hands of fate', () => {
+describe.skipIf(!hasRedis)('a replicated store under seeded faults', () => {
   let server: RedisServer;
   beforeAll(async () => {
     // If a server flushed only once a second, it could lose up to two seconds of acknowledged writes when it is killed.

@@ -159,7 +159,7 @@ function expectNoOtherAnswer(kind: Kind, data: string): 'refused' | 'as before' 
 }
 
 describe.each(KINDS)('the store of %s', (kind) => {
-  it('is refused with both sizes wherever it is cut', () => {
+  it('is rejected with both sizes if it is truncated anywhere', () => {
     const data = copy();
     const file = join(data, FILES[kind]);
     const { size } = statSync(file);
@@ -177,7 +177,7 @@ describe.each(KINDS)('the store of %s', (kind) => {
     }
   });
 
-  it('answers from a compacted copy as before, and refuses one that is cut or changed', async () => {
+  it('reads a compacted copy, and rejects one that is truncated or changed', async () => {
     const data = copy();
     const file = join(data, FILES[kind]);
     const root = openEnvironment(join(sound, FILES[kind]), { readOnly: true, maxDbs: 32 });
@@ -222,7 +222,7 @@ describe.each(KINDS)('the store of %s', (kind) => {
     expect(outcomes.slice(0, 4)).toEqual(['refused', 'refused', 'refused', 'refused']);
   });
 
-  it('answers as before or is refused, whatever bytes are flipped, zeroed or cut', () => {
+  it('returns the same data or is rejected, whatever bytes are flipped, zeroed or cut', () => {
     const random = seededUint32(20_261_122 + KINDS.indexOf(kind));
     const below = (bound: number): number => random() % bound;
     const outcomes: string[] = [];
@@ -252,7 +252,7 @@ describe.each(KINDS)('the store of %s', (kind) => {
     expect(outcomes).toContain('refused');
   });
 
-  it('never ends a process by a signal if its checksums are gone as well', () => {
+  it('never ends a process by a signal if its checksums are missing', () => {
     const random = seededUint32(7 + KINDS.indexOf(kind));
     for (let round = 0; round < 8; round++) {
       const data = copy();
@@ -305,7 +305,7 @@ describe('a store that is not closed in order', () => {
     expect(verifyFile(file)).toMatchObject({ formOnly: 0 });
   });
 
-  it('is refused after a kill if a page of before it has changed', async () => {
+  it('is rejected after a kill if an older page has changed', async () => {
     const recorded = readRecordedState(join(sound, FILES.ledger));
     const balances = JSON.parse(probe('ledger', await killed()).out).read.slice(1);
     const random = seededUint32(99);
@@ -328,7 +328,7 @@ describe('a store that is not closed in order', () => {
     expect(outcomes).toContain('refused');
   });
 
-  it('is never refused while another process writes to it', async () => {
+  it('is never rejected while another process writes to it', async () => {
     const data = copy();
     const file = join(data, FILES.ledger);
     const child = withLedger(

@@ -19,7 +19,7 @@ export interface ListenerOptions {
   readonly keys: ClusterKeys | null;
 }
 
-export interface Listener {
+export interface SnapshotListener {
   /** `http://host:port/` */
   readonly url: string;
   /** Must be called after a new release was published: answers all long polls. */
@@ -43,7 +43,7 @@ const HEADERS_MS = 10_000;
 export async function listenForNodes(
   { host, port, keys }: ListenerOptions,
   { publisher, log }: { readonly publisher: Publisher; readonly log: Logger },
-): Promise<Listener> {
+): Promise<SnapshotListener> {
   const waiting = new Set<() => void>();
 
   const server = createServer((request, response) => {

@@ -55,7 +55,7 @@ export interface ReleaseStore {
 }
 
 /** A release in the history. */
-interface HistoryRow {
+interface ReleaseHistoryRow {
   readonly id: string;
   readonly files: readonly string[];
 }
@@ -116,7 +116,7 @@ class S3ReleaseStore implements ReleaseStore {
     const put = (key: string, body: Uint8Array): Promise<S3Response> =>
       this.#request({ method: 'PUT', key, headers: json, body, signal }, key);
     await put(releaseKey(release.id), envelope);
-    const row: HistoryRow = { id: release.id, files: release.files.map((file) => file.sha256) };
+    const row: ReleaseHistoryRow = { id: release.id, files: release.files.map((file) => file.sha256) };
     const rows = [row, ...before.filter(({ id }) => id !== release.id)];
     // Written before the pointer, so that the next cleanup knows every release that a node may be reading.
     await put(HISTORY, Buffer.from(JSON.stringify(rows.slice(0, kept))));
@@ -258,7 +258,7 @@ class S3ReleaseStore implements ReleaseStore {
       );
   }
 
-  async #history(signal: AbortSignal): Promise<readonly HistoryRow[]> {
+  async #history(signal: AbortSignal): Promise<readonly ReleaseHistoryRow[]> {
     const { status, text } = await this.#request(
       { method: 'GET', key: HISTORY, signal },
       HISTORY,
@@ -296,8 +296,8 @@ function readUnfinished(path: string, partBytes: number): Unfinished | null {
 const NAME = /^[0-9a-f]{32,64}$/;
 
 /** Names in the history become keys to delete, so only valid names are accepted. */
-function readHistory(text: string): readonly HistoryRow[] {
-  let rows: readonly Partial<HistoryRow>[];
+function readHistory(text: string): readonly ReleaseHistoryRow[] {
+  let rows: readonly Partial<ReleaseHistoryRow>[];
   try {
     const parsed: unknown = JSON.parse(text);
     rows = Array.isArray(parsed) ? parsed : [];

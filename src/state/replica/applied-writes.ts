@@ -14,6 +14,7 @@ export interface OwnWriteSet {
   received: readonly Write[] | null;
 }
 
+/** The position and the listeners of one process. */
 export class AppliedWrites {
   readonly #file: ReplicaFile;
   readonly #listeners: ((writes: readonly AppliedWrite[]) => void)[] = [];

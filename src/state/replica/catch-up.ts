@@ -22,6 +22,7 @@ export interface CatchUpDeps {
   readonly log: Logger;
 }
 
+/** Brings a replica up to date with Redis. */
 export class CatchUp {
   readonly #name: string;
   readonly #path: string;

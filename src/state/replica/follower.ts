@@ -38,6 +38,7 @@ const BACK_OFF = { firstMs: 50, maxMs: 800 } as const;
 /** A shorter interruption is not logged: a starting process is busy for a second, and a fail-over takes two. */
 const AWAY_LOGGED_MS = 3_000;
 
+/** The loop that follows the log of one store. */
 export class Follower {
   readonly #options: FollowerOptions;
   readonly #deps: FollowerDeps;

@@ -24,17 +24,18 @@ export interface HealthDeps {
 }
 
 /** A fault of the store in Redis, which lasts until an operator repairs it. */
-interface Fault {
+interface StoreFault {
   readonly kind: StoreProblem['kind'];
   readonly error: AssayError;
 }
 
+/** The health of one replicated store; logs its changes. */
 export class ReplicaHealth {
   readonly #options: HealthOptions;
   readonly #deps: HealthDeps;
   /** Time of the last complete read from Redis, by the monotonic clock. */
   #heardMs = Number.NEGATIVE_INFINITY;
-  #fault: Fault | null = null;
+  #fault: StoreFault | null = null;
   /** Why write sets of other nodes cannot be applied to the replica: its disk is full; null if they can. */
   #full: AssayError | null = null;
 

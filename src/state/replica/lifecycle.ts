@@ -3,6 +3,7 @@
 /** `closing`: queued transactions are tried once more, and no new ones are accepted. `closed`: nothing is sent any more. */
 export type Phase = 'open' | 'closing' | 'closed';
 
+/** The phase of a store. `enter` is the only transition. */
 export class Lifecycle {
   readonly #closed = new AbortController();
   #phase: Phase = 'open';

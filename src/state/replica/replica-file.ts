@@ -31,6 +31,7 @@ export const isOwnDatabase = (database: string): boolean => database.startsWith(
 export const isOwnRecord = (database: string, key: Buffer): boolean =>
   isOwnDatabase(database) || (database === 'meta' && key.equals(keyToBytes('formatVersion')));
 
+/** The open file of a replica. */
 export class ReplicaFile {
   readonly #lmdb: RootDatabase;
   readonly #positions: Database<Position, string>;

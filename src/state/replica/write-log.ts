@@ -66,6 +66,7 @@ const TAIL_COUNT = 64;
 /** Extra time for a blocking read beyond its wait before its connection is closed. */
 const TAIL_GRACE_MS = 400;
 
+/** Client of the log of one store. */
 export class WriteLog {
   readonly #redis: RedisStore;
   readonly #options: WriteLogOptions;

@@ -26,14 +26,14 @@ interface QueuedTransaction {
 }
 
 /** The result of a trial run of one transaction. */
-type Outcome = { readonly value: unknown } | { readonly error: unknown };
+type TrialOutcome = { readonly value: unknown } | { readonly error: unknown };
 
 /** Records by their field, as latin1 text. */
-type Touched = Map<string, Pick<Write, 'database' | 'key'>>;
+type TouchedRecords = Map<string, Pick<Write, 'database' | 'key'>>;
 
 interface Trial {
   readonly from: Position;
-  readonly group: readonly { readonly transaction: QueuedTransaction; readonly outcome: Outcome }[];
+  readonly group: readonly { readonly transaction: QueuedTransaction; readonly outcome: TrialOutcome }[];
   readonly writes: readonly Write[];
 }
 
@@ -50,6 +50,7 @@ export interface WriteQueueDeps {
 /** Pause between two attempts to append. */
 const RETRY_MS = 50;
 
+/** The queue of one store. */
 export class WriteQueue {
   readonly #name: string;
   readonly #writer: string;
@@ -59,7 +60,7 @@ export class WriteQueue {
   #written = 0;
   #draining: Promise<void> | null = null;
   /** Records that the transaction of the trial wrote; null outside of trials. */
-  #touched: Touched | null = null;
+  #touched: TouchedRecords | null = null;
 
   /** @param writer - unique id of this process among all writers, which begins the ids of its write sets */
   constructor({ name, writer }: { readonly name: string; readonly writer: string }, deps: WriteQueueDeps) {
@@ -162,7 +163,7 @@ export class WriteQueue {
   /** Runs the waiting transactions that fit into one group, rolls the trial back, and returns their writes. */
   #runOnTrial(): Trial {
     const { file } = this.#deps;
-    const group: { transaction: QueuedTransaction; outcome: Outcome }[] = [];
+    const group: { transaction: QueuedTransaction; outcome: TrialOutcome }[] = [];
     const writes = new Map<string, Write>();
     let from = file.start;
     let bytes = 0;
@@ -187,7 +188,7 @@ export class WriteQueue {
 
   /** Must run inside the transaction of a trial. */
   #runOne({ work }: QueuedTransaction): { value: unknown; wrote: Map<string, Write> } {
-    const touched: Touched = new Map();
+    const touched: TouchedRecords = new Map();
     this.#touched = touched;
     try {
       const value = work();
