@@ -36,6 +36,9 @@ COPY package.json ./
 COPY data ./data
 COPY --from=packages /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
+# Redis scripts are read from src/ at run time: the compiler does not copy them.
+COPY src/nodes/lua ./src/nodes/lua
+COPY src/state/lua ./src/state/lua
 # Owned by the user before it becomes a volume, so that a new volume is his.
 RUN mkdir -p /data /jobs && chown node:node /data /jobs
 USER node

@@ -23,7 +23,7 @@ import { matchBlock } from '../src/monitoring/processor.ts';
 import { type MonitoredWallet, RULE_IDS, SEVERITIES } from '../src/monitoring/records.ts';
 import { type AlertDraft, type MonitoringStore, openMonitoringStore } from '../src/monitoring/store.ts';
 import { buildWatchTable, type WatchTable } from '../src/monitoring/watch-table.ts';
-import { createSeal } from '../src/state/seal.ts';
+import { createEncryption } from '../src/state/encryption.ts';
 import { newWorld } from '../test/e2e/program.ts';
 import { ACCOUNTS, hasAnvil, startAnvil } from '../test/setup/anvil.ts';
 import { argument, type BenchReport, type BenchRow, publish, report, row } from './harness.ts';
@@ -441,7 +441,11 @@ export async function runMonitoringBench(options: MonitoringBenchOptions): Promi
   const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'assay-bench-monitoring-'));
   const store = openMonitoringStore(
     { path: join(folder, 'monitoring.lmdb') },
-    { clock: systemClock, random: systemRandom, seal: createSeal(new Uint8Array(32), systemRandom) },
+    {
+      clock: systemClock,
+      random: systemRandom,
+      encryption: createEncryption(new Uint8Array(32), systemRandom),
+    },
   );
   try {
     const rows = [

@@ -160,7 +160,7 @@ describe('architecture', () => {
     expect(importers('uWebSockets.js').length).toBeLessThanOrEqual(1);
     expect(importers('lmdb').filter((path) => path !== 'src/state/lmdb.ts')).toEqual([]);
     expect(importers('piscina').length).toBeLessThanOrEqual(1);
-    expect(importers('ioredis')).toEqual(['src/state/redis.ts']);
+    expect(importers('ioredis')).toEqual(['src/state/redis-connection.ts']);
     expect(importers('bullmq')).toEqual(['src/jobs/queue-bullmq.ts']);
   });
 });

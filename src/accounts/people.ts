@@ -6,7 +6,7 @@ import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
-import type { Letter, Mailer } from '../base/mail.ts';
+import type { Email, Mailer } from '../base/mail.ts';
 import type { Random } from '../base/random.ts';
 import { type Attempts, createAttempts } from './attempts.ts';
 import type { Actor, AuditAction, AuditLog } from './audit.ts';
@@ -303,7 +303,7 @@ class PeopleService implements People {
   }
 
   /** Sends without waiting: the time of sending would reveal whether an email was sent. */
-  #send(email: Letter): void {
+  #send(email: Email): void {
     const mailer = this.#mailer;
     if (mailer === null) {
       this.#log.warn({ reason: 'ASSAY_SMTP_URL is not set' }, 'email not sent');

@@ -104,8 +104,8 @@ export class AccountServices {
    * @throws INVALID_CONFIG
    */
   async checkRedis(): Promise<void> {
-    await this.redis?.().checkThere('ASSAY_REDIS_URL');
-    if (this.#config.redis !== null && !this.#config.redis.mayLose) await this.redis?.().checkKeeps();
+    await this.redis?.().checkReachable('ASSAY_REDIS_URL');
+    if (this.#config.redis !== null && !this.#config.redis.mayLose) await this.redis?.().checkDurability();
   }
 
   /**

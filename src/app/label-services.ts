@@ -26,7 +26,7 @@ import { ensurePepSeed, importNameFiles, importOfficialNames } from '../names/li
 import { createNameScreening } from '../names/screen-names.ts';
 import { createExchangeStatuses, type ExchangeStatuses } from '../registers/exchange-status.ts';
 import { openRegisterStore } from '../registers/store.ts';
-import type { TravelDeps, TravelSettings } from '../replication/follow.ts';
+import type { ReplicationDeps, ReplicationSettings } from '../replication/follow.ts';
 import { pullNewest, readOnlyStores, requireBuilder } from '../replication/pull-newest.ts';
 import { isStorageFull } from '../state/storage.ts';
 
@@ -99,7 +99,7 @@ export function createLabelServices(config: Config, { once, clock, log }: LabelS
       await ensurePepSeed(nameDeps);
       return buildNames({ names: nameStore, indexer, clock, log });
     });
-  const replication: { readonly settings: TravelSettings; readonly deps: TravelDeps } = {
+  const replication: { readonly settings: ReplicationSettings; readonly deps: ReplicationDeps } = {
     settings: { dataDir, ...config.snapshots },
     deps: { clock, log, jitter: systemJitter },
   };

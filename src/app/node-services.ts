@@ -23,8 +23,8 @@ import {
 } from '../jobs/placement.ts';
 import type { Duty } from '../monitoring/listener.ts';
 import type { MonitoringChain } from '../monitoring/records.ts';
-import { type Announcements, openAnnouncements } from '../nodes/broadcast.ts';
-import { joinRoster } from '../nodes/membership.ts';
+import { type Broadcast, openBroadcast } from '../nodes/broadcast.ts';
+import { joinMembership } from '../nodes/membership.ts';
 import { ROLES, type Role } from '../nodes/roles.ts';
 import { createEmbeddedLeases, type Leases } from '../state/leases.ts';
 import { createRedisLeases } from '../state/leases-redis.ts';
@@ -109,7 +109,7 @@ export interface Joined {
   /** Returns a runner that distributes chunks over all workers; if this node is a worker, it runs chunks with `local`. */
   chunks(local: ChunkRunner): ChunkRunner;
   /** Null if there are no other nodes. */
-  readonly announcements: Announcements | null;
+  readonly announcements: Broadcast | null;
   /** Why the shared Redis cannot acknowledge writes, as a sentence; null if it can. */
   problem(): string | null;
   /** Stops the work for other nodes. Pending requests to other nodes are abandoned. */
@@ -189,7 +189,7 @@ export async function joinNodes(
     slots,
     ...(folderName === null ? {} : { jobsFolder: folderName }),
   };
-  const roster = await joinRoster<NodeFacts>({ nodeId, facts, scope }, { redis, log });
+  const roster = await joinMembership<NodeFacts>({ nodeId, facts, scope }, { redis, log });
   const strangers = roster
     .live()
     .filter(({ facts: { jobsFolder: name = folderName } }) => name !== folderName);
@@ -197,7 +197,7 @@ export async function joinNodes(
     const sentence = `ASSAY_JOBS_DIR: ${jobsFolder} is not the folder of jobs of ${strangers.map(({ id }) => id).join(', ')}: all nodes with the roles api and worker must share one.`;
     if (config.jobsDir !== null) {
       // Otherwise the other nodes would report, for a day, chains that only this node was to hold as unavailable.
-      await roster.forget();
+      await roster.expire();
       throw new AssayError('INVALID_CONFIG', sentence, { field: 'ASSAY_JOBS_DIR' });
     }
     // The folder is the default: an installation without jobs does not need a shared one.
@@ -250,7 +250,7 @@ export async function joinNodes(
       });
       return towardsOthers(runner, jobsFolder);
     },
-    announcements: openAnnouncements({ nodeId, scope }, { redis, log }),
+    announcements: openBroadcast({ nodeId, scope }, { redis, log }),
     problem: () => redis.problem(),
     async leave() {
       clearInterval(leasesLook);

@@ -29,8 +29,8 @@ import {
   newInstallation,
   readInstallation,
 } from '../state/redis-installation.ts';
+import { FILLING } from '../state/replica/write-log.ts';
 import { createStoreFilling, type StoreFilling } from '../state/replica-fill.ts';
-import { FILLING } from '../state/replica-scripts.ts';
 import { replicaState } from '../state/replicated-store.ts';
 
 /** A store that is replicated if a Redis is configured. */

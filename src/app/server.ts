@@ -20,7 +20,7 @@ import type { ListFreshness } from '../labels/freshness.ts';
 import { type Refreshing, startRefreshing } from '../labels/refresh.ts';
 import { hasMonitoring, type Monitoring, type MonitoringDeps } from '../monitoring/open.ts';
 import type { Role } from '../nodes/roles.ts';
-import { openTravel, type Travel } from '../replication/replication.ts';
+import { openReplication, type Replication } from '../replication/replication.ts';
 import { resolveNames } from '../screening/ens-names.ts';
 import { createLabelSetWriter } from '../screening/label-set.ts';
 import { withHistory } from '../screening/on-demand.ts';
@@ -97,7 +97,7 @@ export class Server {
   #storage: StorageWatch | null = null;
   #pool: WorkerPool | null = null;
   #app: HttpApp | null = null;
-  #replication: Travel | null = null;
+  #replication: Replication | null = null;
   #snapshotCheck: NodeJS.Timeout | null = null;
   #monitoring: Monitoring | null = null;
   #jobs: OpenBulkJobs | null = null;
@@ -265,7 +265,7 @@ export class Server {
       stores: () => accounts.shared().stores(),
       leases: () => accounts.shared().leases.states(),
       redisProblem: () => serving.node.problem(),
-      travel: () => this.#replication,
+      replication: () => this.#replication,
       watching: () => this.#monitoring,
       jobs: () => this.#jobs,
     };
@@ -289,12 +289,12 @@ export class Server {
     const { listen, store, from } = this.#config.snapshots;
     if (listen === null && store === null && from === null) return;
     const { labels, clock, log } = this.#deps;
-    this.#replication = await openTravel(
+    this.#replication = await openReplication(
       { settings: labels.replication.settings, logLevel: this.#config.logLevel },
       {
         clock,
         log,
-        news: serving.node.announcements,
+        broadcast: serving.node.announcements,
         // If a snapshot is swapped before the checks begin, the first of them finds it.
         onSwapped: () => this.#snapshotCheck !== null && this.#checkSnapshots(serving),
       },
@@ -313,14 +313,14 @@ export class Server {
   }
 
   #checkSnapshots(serving: Serving): void {
-    if (this.#loadLabels(serving)) void serving.node.announcements?.tell(LABELS_CHANGED);
+    if (this.#loadLabels(serving)) void serving.node.announcements?.publish(LABELS_CHANGED);
     void this.#deps.labels.exchanges().refresh();
   }
 
   #followSnapshots(serving: Serving): void {
     this.#snapshotCheck = setInterval(() => this.#checkSnapshots(serving), SNAPSHOT_CHECK_MS);
     this.#snapshotCheck.unref();
-    serving.node.announcements?.hear((word) => {
+    serving.node.announcements?.subscribe((word) => {
       if (word === LABELS_CHANGED) this.#loadLabels(serving);
     });
   }

@@ -211,7 +211,7 @@ export function createServices(config: Config, version: string): Services {
     trace: () => createTrace(screeningDeps(), assessor()),
     monitoring,
     requireBuilder: labels.requireBuilder,
-    travel: labels.replication,
+    replication: labels.replication,
     holdFolders: () => locks.hold(config),
     prepare: labels.prepare,
     ready,

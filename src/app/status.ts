@@ -9,7 +9,7 @@ import type { SnapshotSet } from '../labels/index/reader.ts';
 import type { ChainState } from '../monitoring/listener.ts';
 import type { Monitoring } from '../monitoring/open.ts';
 import type { Role } from '../nodes/roles.ts';
-import { behindSeconds, type Travel, tooFarBehind } from '../replication/replication.ts';
+import { behindSeconds, type Replication, tooFarBehind } from '../replication/replication.ts';
 import type { LeaseState } from '../state/leases.ts';
 import { refusedNow } from '../state/storage.ts';
 import type { Shared } from './node-services.ts';
@@ -30,7 +30,7 @@ export interface Telling {
   readonly leases: () => readonly LeaseState[];
   /** Why the shared Redis cannot acknowledge writes; null if it can. */
   readonly redisProblem: () => string | null;
-  readonly travel: () => Travel | null;
+  readonly replication: () => Replication | null;
   readonly watching: () => Monitoring | null;
   readonly jobs: () => OpenBulkJobs | null;
 }
@@ -70,8 +70,8 @@ function ofLists({ labels, config }: Telling, freshness: ListFreshness): Readine
 }
 
 /** Adds the replication state of a node that pulls its labels, and fails readiness if it is too far behind. */
-function withTravel(readiness: Readiness, { travel, config, clock }: Telling): Readiness {
-  const state = travel()?.state ?? null;
+function withReplication(readiness: Readiness, { replication, config, clock }: Telling): Readiness {
+  const state = replication()?.state ?? null;
   if (state === null) return readiness;
   const reason = tooFarBehind(state, clock.now(), config.snapshots.behindMaxSeconds);
   return {
@@ -132,7 +132,10 @@ export function readinessOf(telling: Telling): Readiness {
   const degraded = refusedNow();
   const leases = telling.leases();
   return {
-    ...withRoles(withStores(withTravel(ofLists(telling, telling.freshness()), telling), telling), telling),
+    ...withRoles(
+      withStores(withReplication(ofLists(telling, telling.freshness()), telling), telling),
+      telling,
+    ),
     ...(degraded.length === 0 ? {} : { degraded }),
     ...(chains.length === 0 ? {} : { monitoring: chains.map(followedChain) }),
     ...(leases.length === 0 ? {} : { leases: leases.map(shownLease) }),
@@ -268,7 +271,7 @@ function leaseGauges({ leases, clock }: Telling): readonly Gauge[] {
 
 /** Returns all metrics of a server. */
 export function gaugesOf(telling: Telling): readonly Gauge[] {
-  const { clock, labels, freshness, pool, nodes, travel } = telling;
+  const { clock, labels, freshness, pool, nodes, replication } = telling;
   return [
     {
       name: 'assay_ready',
@@ -309,7 +312,7 @@ export function gaugesOf(telling: Telling): readonly Gauge[] {
     {
       name: 'assay_snapshot_behind_seconds',
       help: 'Time for which a node that pulls its labels has been behind its publisher or out of contact; 0 if it is up to date.',
-      value: () => behindSeconds(travel()?.state ?? null, clock.now()),
+      value: () => behindSeconds(replication()?.state ?? null, clock.now()),
     },
     {
       name: 'assay_storage_refused',

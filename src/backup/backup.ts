@@ -25,6 +25,7 @@ import { stateMark } from '../replication/state-files.ts';
 import { readJson, writeJsonAtomically } from '../state/atomic-file.ts';
 import { makeFolder, PRIVATE_FOLDER } from '../state/data-folder.ts';
 import { isRunning } from '../state/file-lease.ts';
+import { wrongFormat } from '../state/format-version.ts';
 import { isStorageFull } from '../state/storage.ts';
 import { type Copier, openCopier } from './copier.ts';
 import type { DatabaseDigest } from './digests.ts';
@@ -324,11 +325,7 @@ function readManifest(folder: string): BackupReport {
   if (!existsSync(path))
     throw new AssayError('NOT_FOUND', `${folder} holds no finished backup: ${MANIFEST} is missing.`);
   const report = readJson(path) as BackupReport;
-  if (report.format !== FORMAT)
-    throw new AssayError(
-      'STORE_VERSION',
-      `${path} has format ${report.format}; this version reads ${FORMAT}.`,
-    );
+  if (report.format !== FORMAT) throw wrongFormat(path, report.format, FORMAT);
   if (!Array.isArray(report.files) || !report.files.every((file) => isInside(file?.path)))
     throw new AssayError('STORE_CORRUPT', `${path} names what is no file of a backup.`);
   return report;

@@ -7,6 +7,7 @@ export interface Clock {
   monotonic(): number;
 }
 
+/** The clocks of this machine. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),

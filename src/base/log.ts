@@ -23,6 +23,7 @@ export function createLogger(options: { level: LogLevel }): Logger {
   return pino({ level: options.level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, redacting);
 }
 
+/** A logger that writes nothing. */
 export const silentLogger: Logger = {
   debug: () => {},
   info: () => {},

@@ -2,7 +2,8 @@
 import { AssayError, messageOf } from './errors.ts';
 import { LIMITS } from './limits.ts';
 
-export interface Letter {
+/** An email in plain text. */
+export interface Email {
   readonly to: string;
   readonly subject: string;
   readonly text: string;
@@ -10,7 +11,7 @@ export interface Letter {
 
 export interface Mailer {
   /** Resolves once the mail server has accepted the email. Rejects with SOURCE_UNAVAILABLE. */
-  send(letter: Letter): Promise<void>;
+  send(email: Email): Promise<void>;
 }
 
 export interface MailOptions {
@@ -39,7 +40,7 @@ export function createMailer(options: MailOptions): Mailer {
       } catch (cause) {
         throw new AssayError(
           'SOURCE_UNAVAILABLE',
-          `The mail server did not take a letter: ${messageOf(cause)}.`,
+          `The mail server rejected the email: ${messageOf(cause)}.`,
           {
             cause,
           },

@@ -1,5 +1,5 @@
 /** Locations of the program's own files, the same from src/ and from dist/. */
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -13,6 +13,7 @@ function findProjectRoot(): string {
   return folder;
 }
 
+/** Folder of the program, with its package.json. */
 export const projectRoot: string = findProjectRoot();
 
 /** Returns the path of a file that ships in `data/`. */
@@ -21,3 +22,12 @@ export const shippedData = (...parts: string[]): string => join(projectRoot, 'da
 /** Returns the URL of a built worker entry. Workers always run built JavaScript, even if the caller runs from source. */
 export const workerUrl = (name: string): URL =>
   new URL(`file://${join(projectRoot, 'dist', 'workers', `${name}.js`)}`);
+
+/**
+ * Reads a Redis script. The scripts are `.lua` files in src/, next to the module that runs them; they are not compiled to dist/, so they
+ * ship in src/.
+ *
+ * @param parts - path below src/, without `.lua`
+ */
+export const luaScript = (...parts: string[]): string =>
+  readFileSync(`${join(projectRoot, 'src', ...parts)}.lua`, 'utf8');

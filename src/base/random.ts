@@ -5,6 +5,7 @@ export interface Random {
   bytes(count: number): Uint8Array;
 }
 
+/** Cryptographically secure random bytes. */
 export const systemRandom: Random = { bytes: (count) => randomBytes(count) };
 
 /** Returns a uniform number in [0, 1), for jitter. Not for secrets. */

@@ -8,11 +8,11 @@
 export async function within<T>(ms: number, promise: Promise<T>, what: string): Promise<T> {
   promise.catch(() => undefined);
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`${what} did not answer within ${ms} ms.`)), ms);
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${what} did not respond within ${ms} ms.`)), ms);
   });
   try {
-    return await Promise.race([promise, late]);
+    return await Promise.race([promise, timeout]);
   } finally {
     clearTimeout(timer);
   }

@@ -7,6 +7,7 @@ import { LOCAL_ACCOUNT } from '../accounts/keys.ts';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { checkOutboundUrl, createOutboundAgent } from '../base/outbound.ts';
+import { sleep } from '../base/retry.ts';
 import { type AlertAnswer, alertAnswer, walletAnswer } from '../monitoring/answers.ts';
 import {
   ALERT_FREQUENCIES,
@@ -89,18 +90,6 @@ function lineOf({ id, event, data }: StreamEvent, json: boolean): string {
   return `-  ${event}  ${said.from ?? '?'} to ${said.to ?? '?'} were already deleted`;
 }
 
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener('abort', done, { once: true });
-  });
-}
-
 /**
  * Yields the changes of the store until the signal is aborted.
  *
@@ -124,7 +113,7 @@ async function* changesOfStore(
     for (const change of changes) yield eventOf(change);
     const isWhole = changes.length < LIMITS.streamBacklogPage;
     after = isWhole ? Math.max(after, last) : (changes.at(-1)?.number ?? last);
-    if (isWhole) await pause(LOOK_MS, signal);
+    if (isWhole) await sleep(LOOK_MS, signal);
   }
 }
 
@@ -196,7 +185,7 @@ async function* streamOf(
         if (terminal.signal.aborted) return;
         if (isFirst || (error instanceof AssayError && error.code === 'INVALID_REQUEST')) throw error;
       }
-      await pause(RECONNECT_MS, terminal.signal);
+      await sleep(RECONNECT_MS, terminal.signal);
     }
   } finally {
     await agent.destroy();

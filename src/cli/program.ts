@@ -1,6 +1,6 @@
 /** The command line: all commands in one program, with uniform error handling. */
 import { Command, CommanderError } from 'commander';
-import { asStorageFull, isStorageFull, saidByLibrary } from '../state/storage.ts';
+import { asStorageFull, isLibraryError, isStorageFull } from '../state/storage.ts';
 import { errorLine, type Terminal } from './context.ts';
 import type { Services, SharedState } from './services.ts';
 
@@ -69,7 +69,7 @@ export async function runProgram(
   let code = 1;
   const tell = (error: unknown): void => {
     // The library has printed a line without a line break.
-    const begin = isStorageFull(error) && saidByLibrary(error) ? '\n' : '';
+    const begin = isStorageFull(error) && isLibraryError(error) ? '\n' : '';
     terminal.err.write(
       begin + errorLine(asStorageFull(error, (opened as Services | null)?.dataDir ?? 'The disk')),
     );

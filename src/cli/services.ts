@@ -25,7 +25,7 @@ import type { NameImportReport, NameImportRequest } from '../names/lists-import.
 import type { NameScreening } from '../names/screen-names.ts';
 import type { Role } from '../nodes/roles.ts';
 import type { RegisterStore } from '../registers/store.ts';
-import type { TravelDeps, TravelSettings } from '../replication/follow.ts';
+import type { ReplicationDeps, ReplicationSettings } from '../replication/follow.ts';
 import type { BulkFileDeps } from '../screening/bulk-file.ts';
 import type { KytQuery } from '../screening/kyt.ts';
 import type { LabelSetQuery } from '../screening/label-set.ts';
@@ -183,7 +183,7 @@ export interface Services extends ImportDeps {
   /** Throws FORBIDDEN on a node that pulls its labels instead of building them. */
   requireBuilder(): void;
   /** Snapshot replication from and to this node. */
-  readonly travel: { readonly settings: TravelSettings; readonly deps: TravelDeps };
+  readonly replication: { readonly settings: ReplicationSettings; readonly deps: ReplicationDeps };
   /**
    * Locks the folders of state for this server until `close`.
    *

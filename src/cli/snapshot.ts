@@ -1,7 +1,7 @@
 /** `assay snapshot publish|pull|status`: snapshot replication between nodes. */
 import type { Command } from 'commander';
 import { AssayError } from '../base/errors.ts';
-import { keysOf, openSource, openStoreAt, type ReleaseState } from '../replication/follow.ts';
+import { keysOf, openSource, openStoreAt, type ReleaseSummary } from '../replication/follow.ts';
 import { openPublisher } from '../replication/publish.ts';
 import { openPuller } from '../replication/pull.ts';
 import { pullNewest } from '../replication/pull-newest.ts';
@@ -12,13 +12,13 @@ import { answer, type Terminal } from './context.ts';
 import { createProgress, megabytes } from './progress.ts';
 import type { Services } from './services.ts';
 
-const shown = ({ id, dataVersion, publishedAt }: Release): ReleaseState => ({
+const shown = ({ id, dataVersion, publishedAt }: Release): ReleaseSummary => ({
   release: id,
   dataVersion,
   publishedAt,
 });
 
-const line = (what: string, state: ReleaseState | null): string =>
+const line = (what: string, state: ReleaseSummary | null): string =>
   state === null
     ? `${what}: nothing yet`
     : `${what}: release ${state.release}, data version ${state.dataVersion}, published ${state.publishedAt}`;
@@ -26,7 +26,7 @@ const line = (what: string, state: ReleaseState | null): string =>
 /** Returns the source to pull from: the option, or else the settings. */
 function placeOf(opened: Services, from: string | undefined): PullPlace {
   if (from === undefined) {
-    if (opened.travel.settings.from !== null) return opened.travel.settings.from;
+    if (opened.replication.settings.from !== null) return opened.replication.settings.from;
     throw new AssayError(
       'INVALID_REQUEST',
       'The source is missing: use --from URL, or set ASSAY_SNAPSHOT_FROM.',
@@ -55,7 +55,7 @@ export function addSnapshotCommand(program: Command, terminal: Terminal, service
     .option('--json', 'answer as JSON')
     .action(async (options: { json?: boolean }) => {
       const opened = services();
-      const { settings, deps } = opened.travel;
+      const { settings, deps } = opened.replication;
       const progress = createProgress(terminal);
       const keys = keysOf(settings.secret);
       const publisher = openPublisher({ dataDir: opened.dataDir, keys }, deps);
@@ -97,7 +97,7 @@ export function addSnapshotCommand(program: Command, terminal: Terminal, service
     .option('--json', 'answer as JSON')
     .action(async (options: { from?: string; json?: boolean }) => {
       const opened = services();
-      const { settings, deps } = opened.travel;
+      const { settings, deps } = opened.replication;
       const progress = createProgress(terminal);
       try {
         const pulled = await pullNewest(
@@ -128,7 +128,7 @@ export function addSnapshotCommand(program: Command, terminal: Terminal, service
     .option('--json', 'answer as JSON')
     .action(async (options: { json?: boolean }) => {
       const opened = services();
-      const { settings, deps } = opened.travel;
+      const { settings, deps } = opened.replication;
       const keys = keysOf(settings.secret);
       const { dataDir } = opened;
       const published = openPublisher({ dataDir, keys }, deps).current?.release ?? null;

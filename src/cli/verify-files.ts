@@ -15,7 +15,7 @@ import { namesFolderOf, openNameStore } from '../names/lists.ts';
 import { openFingerprints } from '../names/lists-fingerprints.ts';
 import { openRegisterStore } from '../registers/store.ts';
 import { sha256OfFile } from '../replication/blobs.ts';
-import { travelFolderOf } from '../replication/publish.ts';
+import { replicationFolderOf } from '../replication/publish.ts';
 import { readJson } from '../state/atomic-file.ts';
 
 /** Throws or rejects if the file differs from what was written. */
@@ -89,7 +89,7 @@ function* ofPointers(dataDir: string): Generator<Check> {
 /** Release files are named by the hash of their content. */
 function* ofReleases(dataDir: string): Generator<Check> {
   for (const part of ['published', 'pulled'])
-    for (const path of filesIn(join(travelFolderOf(dataDir), part, 'files')))
+    for (const path of filesIn(join(replicationFolderOf(dataDir), part, 'files')))
       if (/^[0-9a-f]{64}$/.test(basename(path)))
         yield async () => {
           if ((await sha256OfFile(path)) !== basename(path))

@@ -4,7 +4,7 @@
  */
 import { AssayError } from '../base/errors.ts';
 import { type ChainId, parseChainId } from '../chains/registry.ts';
-import type { RosterNode } from '../nodes/membership.ts';
+import type { Member } from '../nodes/membership.ts';
 import type { Role } from '../nodes/roles.ts';
 import type { KytRequest } from '../screening/kyt.ts';
 import type { ScreeningRequest } from '../screening/screen.ts';
@@ -27,7 +27,7 @@ export interface NodeFacts {
   readonly jobsFolder?: string;
 }
 
-export type PlacedNode = RosterNode<NodeFacts>;
+export type PlacedNode = Member<NodeFacts>;
 
 const isHeld = (holds: HeldChains, chain: ChainId): boolean => holds === 'all' || holds.includes(chain);
 

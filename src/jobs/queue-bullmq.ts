@@ -10,9 +10,9 @@ import { AssayError, type ErrorData, errorFromData, errorToData, messageOf } fro
 import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
+import { sleep } from '../base/retry.ts';
 import { within } from '../base/within.ts';
 import type { TraceResult } from '../screening/trace.ts';
-import { pause } from '../state/leases.ts';
 import type { RedisStore } from '../state/redis.ts';
 import { scoped } from '../state/redis-installation.ts';
 import { asStorageFull } from '../state/storage.ts';
@@ -383,7 +383,7 @@ export function openQueues(deps: QueuesDeps): Queues {
       const ended = new AbortController();
       const closing = Promise.allSettled(opened.map((one) => one.close(isLeft))).then(() => ended.abort());
       while (!ended.signal.aborted && !isLeft) {
-        await pause(CLOSE_LOOK_MS, ended.signal);
+        await sleep(CLOSE_LOOK_MS, ended.signal);
         isLeft = !ended.signal.aborted && (await isAway());
       }
       if (ended.signal.aborted) return;

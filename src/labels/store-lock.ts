@@ -5,8 +5,8 @@
  */
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { AssayError } from '../base/errors.ts';
+import { sleep } from '../base/retry.ts';
 import { PRIVATE_FOLDER } from '../state/data-folder.ts';
 
 interface Holder {
@@ -42,7 +42,7 @@ export async function withLock<T>(path: string, options: LockOptions, work: () =
         `Process ${holder.pid} is writing to ${dirname(path)}; try again when it has finished.`,
       );
     }
-    await pause(POLL_MS);
+    await sleep(POLL_MS);
   }
   try {
     return await work();

@@ -6,8 +6,8 @@ import type { Clock } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Random } from '../base/random.ts';
+import type { Encryption } from '../state/encryption.ts';
 import type { LiveDatabase, LiveRoot } from '../state/live-store.ts';
-import type { Seal } from '../state/seal.ts';
 import type { AccountChannels } from './records.ts';
 
 const NO_CHANNELS: AccountChannels = { email: null, slackWebhookUrl: null, telegram: null };
@@ -51,9 +51,9 @@ export interface ChannelStore {
 /** Opens the channels in the live state of monitoring. */
 export function openChannels(
   root: LiveRoot,
-  deps: { readonly seal: Seal; readonly clock: Clock; readonly random: Random },
+  deps: { readonly encryption: Encryption; readonly clock: Clock; readonly random: Random },
 ): ChannelStore {
-  const { seal, clock, random } = deps;
+  const { encryption, clock, random } = deps;
   const channels: LiveDatabase<string, string> = root.openDB({ name: 'channels', encoding: 'string' });
   const secrets: LiveDatabase<SecretRow, string> = root.openDB({ name: 'webhookSecrets', encoding: 'json' });
   /** A value encrypted by the first node, to test whether the key of this node decrypts it. */
@@ -67,7 +67,7 @@ export function openChannels(
     if (tried?.sealed === sealed) return tried.opened;
     let opened = false;
     try {
-      opened = seal.open(sealed, TRIAL) === TRIAL;
+      opened = encryption.decrypt(sealed, TRIAL) === TRIAL;
     } catch (error) {
       if (!(error instanceof AssayError) || error.code !== 'STORE_CORRUPT') throw error;
     }
@@ -92,16 +92,16 @@ export function openChannels(
     channels(accountId) {
       const sealed = channels.get(accountId);
       if (sealed === undefined) return NO_CHANNELS;
-      return JSON.parse(seal.open(sealed, channelContext(accountId))) as AccountChannels;
+      return JSON.parse(encryption.decrypt(sealed, channelContext(accountId))) as AccountChannels;
     },
     async setChannels(accountId, value) {
       requireOpens();
-      await channels.put(accountId, seal.seal(JSON.stringify(value), channelContext(accountId)));
+      await channels.put(accountId, encryption.encrypt(JSON.stringify(value), channelContext(accountId)));
     },
     signingSecrets(accountId) {
       const row = secrets.get(accountId);
       if (row === undefined) return [];
-      const open = (sealed: string): string => seal.open(sealed, secretContext(accountId));
+      const open = (sealed: string): string => encryption.decrypt(sealed, secretContext(accountId));
       const previous = row.previous !== null && row.previousUntilMs > clock.now() ? [open(row.previous)] : [];
       return [open(row.current), ...previous];
     },
@@ -112,7 +112,7 @@ export function openChannels(
       const hadOne = await root.transaction(() => {
         const previous = secrets.get(accountId)?.current ?? null;
         secrets.putSync(accountId, {
-          current: seal.seal(secret, secretContext(accountId)),
+          current: encryption.encrypt(secret, secretContext(accountId)),
           previous,
           previousUntilMs,
         });
@@ -126,7 +126,7 @@ export function openChannels(
         (await root.transaction(() => {
           const known = trials.get(TRIAL);
           if (known !== undefined) return known;
-          const first = seal.seal(TRIAL, TRIAL);
+          const first = encryption.encrypt(TRIAL, TRIAL);
           trials.putSync(TRIAL, first);
           return first;
         }));

@@ -3,14 +3,16 @@
  * while no node followed it are read first. A failure of one chain does not affect the others. After a failure, the listener backs
  * off and continues from the checkpoint.
  */
+
 import type { Clock } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
+import { sleep } from '../base/retry.ts';
 import type { ChainAdapter, ChainEvent } from '../chains/families/port.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { Transfer } from '../chains/transfer.ts';
-import { createEmbeddedLeases, type HeldLease, type Leases, pause, underLease } from '../state/leases.ts';
+import { createEmbeddedLeases, type HeldLease, type Leases, underLease } from '../state/leases.ts';
 import type { Fence } from '../state/live-store.ts';
 import type { Processor } from './processor.ts';
 import { MONITORING_CHAINS, type MonitoringChain } from './records.ts';
@@ -222,7 +224,7 @@ export function createListener(deps: ListenerDeps): Listener {
         }
       }
       if (of.state.height !== before) waitMs = RETRY_MS_MIN;
-      await pause(waitMs, signal);
+      await sleep(waitMs, signal);
     }
   }
 

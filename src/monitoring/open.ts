@@ -8,10 +8,11 @@ import type { Logger } from '../base/log.ts';
 import type { Mailer } from '../base/mail.ts';
 import { createOutboundAgent, type OutboundPolicy } from '../base/outbound.ts';
 import { type Random, systemJitter } from '../base/random.ts';
+import { sleep } from '../base/retry.ts';
 import type { ChainId } from '../chains/registry.ts';
-import { createEmbeddedLeases, type HeldLease, type Leases, pause, underLease } from '../state/leases.ts';
+import { openEncryption } from '../state/encryption.ts';
+import { createEmbeddedLeases, type HeldLease, type Leases, underLease } from '../state/leases.ts';
 import type { OpenStore } from '../state/live-store.ts';
-import { openSeal } from '../state/seal.ts';
 import { createCourier } from './delivery/courier.ts';
 import { createSenders } from './delivery/senders.ts';
 import { createListener, type Listener, type ListenerDeps } from './listener.ts';
@@ -79,7 +80,7 @@ const TELEGRAM_API = 'https://api.telegram.org';
 
 const storePath = (dataDir: string): string => join(dataDir, 'monitoring', 'monitoring.lmdb');
 
-const sealPath = (dataDir: string): string => join(dataDir, 'installation.key');
+const keyPath = (dataDir: string): string => join(dataDir, 'installation.key');
 
 /** Whether this installation has ever watched a wallet. */
 export const hasMonitoring = (dataDir: string): boolean => existsSync(storePath(dataDir));
@@ -92,8 +93,8 @@ export const hasMonitoring = (dataDir: string): boolean => existsSync(storePath(
 export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps): Monitoring {
   const { dataDir, receivers, clusterSecret = null, scope = '', refreshIntervalMs = DAY_MS } = options;
   const { clock, random, log, leases = createEmbeddedLeases() } = deps;
-  const seal = openSeal({ path: sealPath(dataDir), clusterSecret, scope }, { random });
-  const store = openMonitoringStore({ path: storePath(dataDir) }, { ...deps, seal, refreshIntervalMs });
+  const encryption = openEncryption({ path: keyPath(dataDir), clusterSecret, scope }, { random });
+  const store = openMonitoringStore({ path: storePath(dataDir) }, { ...deps, encryption, refreshIntervalMs });
   const policy = loadMonitoringPolicy();
   const processor = createProcessor({ ...deps, store, policy });
   const listener = createListener({ ...deps, leases, store, processor });
@@ -117,7 +118,7 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
     clock,
     telegramApi: TELEGRAM_API,
   });
-  const stranger = `This node has another installation.key than the first of those that share its state, so secrets of webhooks and chats do not open here, and it sends no alerts: copy ${sealPath(dataDir)} of that node to this one, and restart it.`;
+  const stranger = `This node has another installation.key than the first of those that share its state, so secrets of webhooks and chats do not open here, and it sends no alerts: copy ${keyPath(dataDir)} of that node to this one, and restart it.`;
   /** Null before this node was started to send, and while it can. */
   let sendingProblem: string | null = null;
   const courier = createCourier({
@@ -189,7 +190,7 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
         return;
       } catch (error) {
         if (!isTold) log.error({ error: messageOf(error) }, 'Monitoring cannot be started yet.');
-        await pause(START_RETRY_MS, stopped.signal);
+        await sleep(START_RETRY_MS, stopped.signal);
       }
     }
   }

@@ -3,12 +3,14 @@
  * screens its wallets, because its transfers are on that node's disk. If no node follows a chain, any node may, one at a time.
  * These screenings are not charged.
  */
+
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
+import { sleep } from '../base/retry.ts';
 import type { ScreeningRequest } from '../screening/screen.ts';
-import { type HeldLease, type Leases, pause } from '../state/leases.ts';
+import type { HeldLease, Leases } from '../state/leases.ts';
 import type { Duty } from './listener.ts';
 import { MONITORING_CHAINS, type MonitoringChain } from './records.ts';
 import type { RefreshPlace } from './refresh-queue.ts';
@@ -122,7 +124,7 @@ export function createRefresher(
             log.warn({ error: messageOf(error) }, 'refresh of wallets interrupted');
           hasFailed = true;
         }
-        await pause(LIMITS.walletRefreshLookMs, signal);
+        await sleep(LIMITS.walletRefreshLookMs, signal);
       }
     },
   };

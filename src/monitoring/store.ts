@@ -7,8 +7,8 @@ import type { Clock } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Random } from '../base/random.ts';
+import type { Encryption } from '../state/encryption.ts';
 import { type Fence, type LiveDatabase, type OpenStore, openLiveStore } from '../state/live-store.ts';
-import type { Seal } from '../state/seal.ts';
 import { type AlertFilter, openAlertIndex } from './alert-index.ts';
 import { type ChannelStore, openChannels } from './channels.ts';
 import { type Lane, type LmdbOutbox, openOutbox } from './delivery/outbox-lmdb.ts';
@@ -291,7 +291,7 @@ const isResolved = (status: AlertStatus): boolean => status === 'RESOLVED' || st
 export interface MonitoringStoreDeps {
   readonly clock: Clock;
   readonly random: Random;
-  readonly seal: Seal;
+  readonly encryption: Encryption;
   /** Default: on this machine. */
   readonly openStore?: OpenStore;
   /** Time between two scheduled screenings of a wallet; default: one day. */
@@ -312,7 +312,7 @@ export function openMonitoringStore(
   options: { readonly path: string },
   deps: MonitoringStoreDeps,
 ): MonitoringStore {
-  const { clock, random, seal, openStore = openLiveStore, refreshIntervalMs = DAY_MS } = deps;
+  const { clock, random, encryption, openStore = openLiveStore, refreshIntervalMs = DAY_MS } = deps;
   const live = openStore(options.path, FORMAT_VERSION, { name: 'monitoring', maxDbs: 40 });
   const { root, meta } = live;
   const newId = createIds({ clock, random });
@@ -355,7 +355,7 @@ export function openMonitoringStore(
   const changeCounts = db<number, string>('changeCounts', 'json');
   const refreshes = openRefreshQueue(root, { clock, intervalMs: refreshIntervalMs });
   const alertIndex = openAlertIndex(root);
-  const channels = openChannels(root, { seal, clock, random });
+  const channels = openChannels(root, { encryption, clock, random });
   const outbox = openOutbox(root, {
     channels,
     clock,

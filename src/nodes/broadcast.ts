@@ -7,14 +7,14 @@ import type { Logger } from '../base/log.ts';
 import type { RedisStore } from '../state/redis.ts';
 import { scoped } from '../state/redis-installation.ts';
 
-export interface Announcements {
-  /** Broadcasts to the other nodes. Never rejects. */
-  tell(word: string): Promise<void>;
-  /** Subscribes to the broadcasts of other nodes; those of this node are not delivered. Returns the function that unsubscribes. */
-  hear(listener: (word: string) => void): () => void;
+export interface Broadcast {
+  /** Publishes a message to the other nodes. Never rejects. */
+  publish(message: string): Promise<void>;
+  /** Subscribes to the messages of other nodes; those of this node are not delivered. Returns the function that unsubscribes. */
+  subscribe(listener: (message: string) => void): () => void;
 }
 
-export interface AnnouncementsDeps {
+export interface BroadcastDeps {
   readonly redis: RedisStore;
   readonly log: Logger;
 }
@@ -23,30 +23,30 @@ export interface AnnouncementsDeps {
  * Opens broadcasts over Redis channels: they use no key, and in Redis Cluster every server carries them. They end with the connection to
  * Redis.
  */
-export function openAnnouncements(
+export function openBroadcast(
   { nodeId, scope = '' }: { readonly nodeId: string; readonly scope?: string },
-  deps: AnnouncementsDeps,
-): Announcements {
+  deps: BroadcastDeps,
+): Broadcast {
   const { redis, log } = deps;
   const channel = redis.key('nodes', scoped(scope, 'announcements'));
-  const listeners = new Set<(word: string) => void>();
-  const hearing = redis.another('blocking');
-  hearing.on('message', (_, text: string) => {
-    const [from, word = ''] = text.split(' ', 2);
-    if (from !== nodeId) for (const listener of listeners) listener(word);
+  const listeners = new Set<(message: string) => void>();
+  const subscriber = redis.another('blocking');
+  subscriber.on('message', (_, text: string) => {
+    const [from, message = ''] = text.split(' ', 2);
+    if (from !== nodeId) for (const listener of listeners) listener(message);
   });
-  hearing.subscribe(channel).catch((error: unknown) => {
-    log.debug({ error: messageOf(error) }, 'The other nodes are not heard yet.');
+  subscriber.subscribe(channel).catch((error: unknown) => {
+    log.debug({ error: messageOf(error) }, 'subscription to broadcasts failed, retrying');
   });
   return {
-    async tell(word) {
+    async publish(message) {
       try {
-        await redis.guard(redis.connection.publish(channel, `${nodeId} ${word}`));
+        await redis.guard(redis.connection.publish(channel, `${nodeId} ${message}`));
       } catch (error) {
-        log.debug({ error: messageOf(error) }, 'The other nodes find out by themselves what has changed.');
+        log.debug({ error: messageOf(error) }, 'broadcast failed, other nodes read the change by polling');
       }
     },
-    hear(listener) {
+    subscribe(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },

@@ -18,7 +18,7 @@ export function readRoles(text: string, field: string): readonly Role[] {
   if (!words.every((word) => ROLES.some((role) => role === word)))
     throw new AssayError(
       'INVALID_CONFIG',
-      `${field} is '${text.slice(0, 100)}', but it must be some of ${ROLES.join(', ')}, with commas between them.`,
+      `${field}: must be a comma-separated list of ${ROLES.join(', ')} (got '${text.slice(0, 100)}').`,
       { field },
     );
   return ROLES.filter((role) => words.includes(role));

@@ -3,22 +3,23 @@
  * of its own, so that hashing and sending a gigabyte never delay an API response.
  */
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { type Clock, isoTime } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
+import { backOffMs, sleep } from '../base/retry.ts';
 import type { PullPlace, S3Place } from '../state/snapshot-places.ts';
-import { type Listener, listenForNodes } from './http/listener.ts';
+import { listenForNodes, type SnapshotListener } from './http/listener.ts';
 import { openHttpSource } from './http/source.ts';
-import { openPublisher, type Publisher, travelFolderOf } from './publish.ts';
+import { openPublisher, type Publisher, replicationFolderOf } from './publish.ts';
 import { openPuller, type Puller, type PullProgress } from './pull.ts';
 import { type ClusterKeys, clusterKeys, type Release } from './release.ts';
 import { openS3 } from './s3/client.ts';
-import { openReleaseStore, openS3Source, type ReleaseStore, storeFolderName } from './s3/store.ts';
+import { openS3Source } from './s3/source.ts';
+import { openReleaseStore, type ReleaseStore, storeFolderName } from './s3/store.ts';
 import type { ReleaseSource } from './source.ts';
 
-export interface TravelSettings {
+export interface ReplicationSettings {
   readonly dataDir: string;
   /** Shared by the nodes of a cluster; never written to a log. */
   readonly secret: string | null;
@@ -29,7 +30,7 @@ export interface TravelSettings {
   readonly from: PullPlace | null;
 }
 
-export interface TravelDeps {
+export interface ReplicationDeps {
   readonly clock: Clock;
   readonly log: Logger;
   /** Uniform in [0, 1). */
@@ -37,7 +38,7 @@ export interface TravelDeps {
 }
 
 /** A release as `/ready` and `status` report it. */
-export interface ReleaseState {
+export interface ReleaseSummary {
   readonly release: string;
   readonly dataVersion: string;
   /** ISO time. */
@@ -49,8 +50,8 @@ export interface PullState {
   /** Name of the publisher, without secrets. */
   readonly from: string;
   /** The newest release seen at the publisher; null before the first response. */
-  readonly published: ReleaseState | null;
-  readonly served: (ReleaseState & { readonly installedAt: string }) | null;
+  readonly published: ReleaseSummary | null;
+  readonly served: (ReleaseSummary & { readonly installedAt: string }) | null;
   /** ISO time since when the served release differs from the newest known one; null if they are the same. */
   readonly behindSince: string | null;
   /** ISO time of the last response. */
@@ -61,7 +62,7 @@ export interface PullState {
   readonly errorSince: string | null;
 }
 
-export type TravelEvent =
+export type ReplicationEvent =
   /** Serving has started; `url` is null if other nodes cannot pull from this one. */
   | { readonly type: 'started'; readonly url: string | null }
   /** A new release is available on this node or in the store. */
@@ -69,7 +70,7 @@ export type TravelEvent =
   | { readonly type: 'state'; readonly state: PullState }
   | { readonly type: 'swapped'; readonly state: PullState };
 
-export interface Travelling {
+export interface Replicator {
   /** Checks the publisher now instead of at the next interval. */
   look(): void;
   stop(): Promise<void>;
@@ -77,7 +78,7 @@ export interface Travelling {
 
 /** Interval at which a publisher checks the state in force: five `stat`s. */
 const CAPTURE_EVERY_MS = 250;
-const BACK_OFF_MS = { first: 1_000, most: 60_000 } as const;
+const BACK_OFF = { firstMs: 1_000, maxMs: 60_000 } as const;
 
 /** Derives the cluster keys; returns null without a secret. */
 export const keysOf = (secret: string | null): ClusterKeys | null =>
@@ -87,14 +88,14 @@ export const keysOf = (secret: string | null): ClusterKeys | null =>
 export function openSource(
   from: PullPlace,
   keys: ClusterKeys | null,
-  { clock }: Pick<TravelDeps, 'clock'>,
+  { clock }: Pick<ReplicationDeps, 'clock'>,
 ): ReleaseSource {
   return from.kind === 'http'
     ? openHttpSource({ url: from.url, keys })
     : openS3Source(openS3(from.place, { clock }));
 }
 
-const stateOf = ({ id, dataVersion, publishedAt }: Release): ReleaseState => ({
+const stateOf = ({ id, dataVersion, publishedAt }: Release): ReleaseSummary => ({
   release: id,
   dataVersion,
   publishedAt,
@@ -105,31 +106,31 @@ const stateOf = ({ id, dataVersion, publishedAt }: Release): ReleaseState => ({
  *
  * @throws LISTEN_FAILED
  */
-export async function startTravelling(
-  settings: TravelSettings,
-  deps: TravelDeps,
-  emit: (event: TravelEvent) => void,
-): Promise<Travelling> {
+export async function startReplication(
+  settings: ReplicationSettings,
+  deps: ReplicationDeps,
+  emit: (event: ReplicationEvent) => void,
+): Promise<Replicator> {
   const { dataDir, listen, store, from } = settings;
   const keys = keysOf(settings.secret);
   const stopping = new AbortController();
   const { signal } = stopping;
   const work: Promise<void>[] = [];
-  let listener: Listener | null = null;
+  let listener: SnapshotListener | null = null;
   let wake = (): void => {};
 
   if (listen !== null || store !== null) {
     const publisher = openPublisher({ dataDir, keys }, deps);
     if (listen !== null) listener = await listenForNodes({ ...listen, keys }, { publisher, log: deps.log });
-    const toStore = store === null ? null : openCarrier(publisher, store, settings, deps, signal, emit);
+    const uploader = store === null ? null : openUploader(publisher, store, settings, deps, signal, emit);
     work.push(
       publishOn(publisher, deps, signal, (release) => {
         listener?.published();
-        toStore?.wake();
+        uploader?.wake();
         if (listen !== null) emit({ type: 'published', release });
       }),
     );
-    if (toStore !== null) work.push(toStore.done);
+    if (uploader !== null) work.push(uploader.done);
   }
   if (from !== null) {
     const source = openSource(from, keys, deps);
@@ -151,79 +152,75 @@ export async function startTravelling(
 
 async function publishOn(
   publisher: Publisher,
-  { log }: TravelDeps,
+  { log }: ReplicationDeps,
   signal: AbortSignal,
   onPublished: (release: string) => void,
 ): Promise<void> {
-  let told = '';
+  let loggedReason = '';
   while (!signal.aborted) {
     try {
       if ((await publisher.capture(signal)) && publisher.current !== null)
         onPublished(publisher.current.release.id);
-      told = '';
+      loggedReason = '';
     } catch (error) {
       const reason = messageOf(error);
-      if (!signal.aborted && reason !== told) log.warn({ reason }, 'what is in force could not be published');
-      told = reason;
+      if (!signal.aborted && reason !== loggedReason) log.warn({ reason }, 'publishing a release failed');
+      loggedReason = reason;
     }
-    await rest(CAPTURE_EVERY_MS, signal);
+    await sleep(CAPTURE_EVERY_MS, signal);
   }
 }
 
-/** Waits; returns early, without an error, if the signal is aborted. */
-const rest = (ms: number, signal: AbortSignal): Promise<void> =>
-  pause(ms, undefined, { signal }).catch(() => undefined);
-
-/** A wait that can be ended early. */
-class Nap {
-  private end = new AbortController();
+/** A sleep that `wake` ends early; if `wake` was called before, it ends at once. */
+class WakeableSleep {
+  #woken = new AbortController();
 
   wake(): void {
-    this.end.abort();
+    this.#woken.abort();
   }
 
-  async rest(ms: number, signal: AbortSignal): Promise<void> {
-    if (!this.end.signal.aborted) await rest(ms, AbortSignal.any([signal, this.end.signal]));
-    if (this.end.signal.aborted) this.end = new AbortController();
+  async sleep(ms: number, signal: AbortSignal): Promise<void> {
+    if (!this.#woken.signal.aborted) await sleep(ms, AbortSignal.any([signal, this.#woken.signal]));
+    if (this.#woken.signal.aborted) this.#woken = new AbortController();
   }
 }
 
 /** Uploads the newest release to the store, and retries until it succeeds. */
-function openCarrier(
+function openUploader(
   publisher: Publisher,
   place: S3Place,
-  { dataDir }: TravelSettings,
-  deps: TravelDeps,
+  { dataDir }: ReplicationSettings,
+  deps: ReplicationDeps,
   signal: AbortSignal,
-  emit: (event: TravelEvent) => void,
+  emit: (event: ReplicationEvent) => void,
 ): { wake(): void; readonly done: Promise<void> } {
   const client = openS3(place, deps);
   const store = openStoreAt(client.name, dataDir, place, deps, () => {}, client);
-  const nap = new Nap();
+  const pause = new WakeableSleep();
   async function run(): Promise<void> {
-    let carried = '';
+    let uploaded = '';
     let failures = 0;
     while (!signal.aborted) {
       const { current } = publisher;
-      if (current === null || current.release.id === carried) {
-        await nap.rest(BACK_OFF_MS.most, signal);
+      if (current === null || current.release.id === uploaded) {
+        await pause.sleep(BACK_OFF.maxMs, signal);
         continue;
       }
       try {
         const { bytes } = await store.put(current, publisher.blobs, signal);
-        carried = current.release.id;
+        uploaded = current.release.id;
         failures = 0;
-        deps.log.info({ release: carried, to: client.name, bytes }, 'release carried to the store');
-        emit({ type: 'published', release: carried });
+        deps.log.info({ release: uploaded, to: client.name, bytes }, 'release uploaded');
+        emit({ type: 'published', release: uploaded });
       } catch (error) {
         if (signal.aborted) break;
-        deps.log.warn({ to: client.name, reason: messageOf(error) }, 'release not carried to the store');
-        await nap.rest(backOff(failures++, deps), signal);
+        deps.log.warn({ to: client.name, reason: messageOf(error) }, 'release upload failed');
+        await pause.sleep(retryDelayMs(failures++, deps), signal);
       }
     }
     await client.close();
   }
-  return { wake: () => nap.wake(), done: run() };
+  return { wake: () => pause.wake(), done: run() };
 }
 
 /** Opens a store for uploads; the state of its uploads is kept in a folder of its own. */
@@ -231,25 +228,26 @@ export function openStoreAt(
   name: string,
   dataDir: string,
   place: S3Place,
-  deps: TravelDeps,
+  deps: ReplicationDeps,
   onProgress: (progress: PullProgress) => void,
   client = openS3(place, deps),
 ): ReleaseStore {
-  const folder = join(travelFolderOf(dataDir), 'uploads', storeFolderName(name));
+  const folder = join(replicationFolderOf(dataDir), 'uploads', storeFolderName(name));
   return openReleaseStore(client, { folder, onProgress }, deps);
 }
 
-const backOff = (failures: number, { jitter }: TravelDeps): number =>
-  Math.min(BACK_OFF_MS.most, BACK_OFF_MS.first * 2 ** Math.min(failures, 10)) * (0.75 + jitter() / 2);
+/** Returns the delay after a failure, in milliseconds, with jitter of a quarter in each direction. */
+const retryDelayMs = (failures: number, { jitter }: ReplicationDeps): number =>
+  backOffMs(failures, BACK_OFF) * (0.75 + jitter() / 2);
 
 function follow(
   source: ReleaseSource,
   puller: Puller,
-  deps: TravelDeps,
+  deps: ReplicationDeps,
   signal: AbortSignal,
-  emit: (event: TravelEvent) => void,
+  emit: (event: ReplicationEvent) => void,
 ): { wake(): void; readonly done: Promise<void> } {
-  const nap = new Nap();
+  const pause = new WakeableSleep();
   const now = (): string => isoTime(deps.clock.now());
   let state: PullState = {
     from: source.name,
@@ -270,7 +268,7 @@ function follow(
     let failures = 0;
     change({});
     while (!signal.aborted) {
-      const askedAt = deps.clock.monotonic();
+      const requestedAt = deps.clock.monotonic();
       try {
         const latest = await source.latest(tag, LIMITS.snapshotWaitMsMax, signal);
         change({ lookedAt: now() });
@@ -284,16 +282,16 @@ function follow(
       } catch (error) {
         if (signal.aborted) break;
         const reason = messageOf(error);
-        if (state.error !== reason) deps.log.warn({ from: source.name, reason }, 'snapshot not pulled');
+        if (state.error !== reason) deps.log.warn({ from: source.name, reason }, 'snapshot pull failed');
         change({ error: reason, errorSince: state.errorSince ?? now() });
         // Retry without the tag: if this release caused the error, the next one may work.
         tag = null;
-        await nap.rest(backOff(failures++, deps), signal);
+        await pause.sleep(retryDelayMs(failures++, deps), signal);
         continue;
       }
       // After a long poll, the publisher is polled again at once.
-      const left = source.lookMs * (0.75 + deps.jitter() / 2) - (deps.clock.monotonic() - askedAt);
-      if (left > 0) await nap.rest(left, signal);
+      const left = source.pollMs * (0.75 + deps.jitter() / 2) - (deps.clock.monotonic() - requestedAt);
+      if (left > 0) await pause.sleep(left, signal);
     }
   }
 
@@ -320,7 +318,7 @@ function follow(
     );
   }
 
-  return { wake: () => nap.wake(), done: run() };
+  return { wake: () => pause.wake(), done: run() };
 }
 
 function servedBy({ installed }: Puller): PullState['served'] {

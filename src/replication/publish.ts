@@ -18,7 +18,7 @@ import {
   makeRelease,
   openRelease,
   type Release,
-  sealRelease,
+  signRelease,
 } from './release.ts';
 import { captureState, stateMark } from './state-files.ts';
 
@@ -56,19 +56,19 @@ export interface Publisher {
 const LOCK_WAIT_MS = 30_000;
 
 /** Returns the folder of snapshot replication. */
-export const travelFolderOf = (dataDir: string): string => join(dataDir, 'travel');
+export const replicationFolderOf = (dataDir: string): string => join(dataDir, 'travel');
 
 /** Opens the folder of earlier releases; reads and writes nothing else before `capture` is called. */
 export function openPublisher({ dataDir, keys }: PublisherOptions, deps: PublisherDeps): Publisher {
-  const folder = join(travelFolderOf(dataDir), 'published');
+  const folder = join(replicationFolderOf(dataDir), 'published');
   mkdirSync(folder, PRIVATE_FOLDER);
   const blobs = openBlobs(join(folder, 'files'));
   const keptPath = join(folder, 'releases.json');
   let mark: string | null = null;
-  let current = seal(readKept(keptPath, blobs)[0]);
+  let current = publishedOf(readKept(keptPath, blobs)[0]);
 
-  function seal(release: Release | undefined): Published | null {
-    return release === undefined ? null : { release, envelope: sealRelease(release, keys) };
+  function publishedOf(release: Release | undefined): Published | null {
+    return release === undefined ? null : { release, envelope: signRelease(release, keys) };
   }
 
   async function capture(signal?: AbortSignal): Promise<boolean> {
@@ -110,7 +110,7 @@ export function openPublisher({ dataDir, keys }: PublisherOptions, deps: Publish
           'release published',
         );
       }
-      current = seal(release);
+      current = publishedOf(release);
       return release.id !== before;
     } finally {
       rmSync(staging, { recursive: true, force: true });
@@ -132,7 +132,7 @@ function readKept(path: string, blobs: Blobs): readonly Release[] {
   try {
     const rows = JSON.parse(readFileSync(path, 'utf8')) as readonly Release[];
     return rows
-      .map((row) => openRelease(sealRelease(row, null), null, path))
+      .map((row) => openRelease(signRelease(row, null), null, path))
       .filter(({ files }) => files.every(({ sha256, bytes }) => blobs.has(sha256, bytes)));
   } catch {
     // Damaged, or of another version. Nothing is lost: the next capture writes it again.

@@ -1,11 +1,11 @@
 /** Pulls one release, as a node does before it first serves, and as `assay snapshot pull` does. */
-import { setTimeout as pause } from 'node:timers/promises';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
+import { sleep } from '../base/retry.ts';
 import type { LabelStore } from '../labels/store.ts';
 import type { RegisterStore } from '../registers/store.ts';
 import type { PullPlace } from '../state/snapshot-places.ts';
-import { keysOf, openSource, type TravelDeps, type TravelSettings } from './follow.ts';
+import { keysOf, openSource, type ReplicationDeps, type ReplicationSettings } from './follow.ts';
 import { openPuller, type Pulled, type PullProgress } from './pull.ts';
 import type { Latest, ReleaseSource } from './source.ts';
 
@@ -17,7 +17,7 @@ export interface PullNewestOptions {
   readonly onProgress?: (progress: PullProgress) => void;
 }
 
-const AGAIN_MS = 1_000;
+const RETRY_MS = 1_000;
 
 /**
  * Pulls the newest release and puts it in force.
@@ -26,9 +26,9 @@ const AGAIN_MS = 1_000;
  * pulling on this node
  */
 export async function pullNewest(
-  settings: Pick<TravelSettings, 'dataDir' | 'secret'>,
+  settings: Pick<ReplicationSettings, 'dataDir' | 'secret'>,
   { from, patienceMs, signal, onProgress }: PullNewestOptions,
-  deps: TravelDeps,
+  deps: ReplicationDeps,
 ): Promise<Pulled> {
   const keys = keysOf(settings.secret);
   const source = openSource(from, keys, deps);
@@ -37,7 +37,7 @@ export async function pullNewest(
       { dataDir: settings.dataDir, keys, ...(onProgress ? { onProgress } : {}) },
       deps,
     );
-    const latest = await patientLatest(source, patienceMs, signal, deps);
+    const latest = await waitForLatest(source, patienceMs, signal, deps);
     return await puller.pull(puller.read(latest.envelope, source), source, signal);
   } finally {
     await source.close();
@@ -49,14 +49,14 @@ export async function pullNewest(
  *
  * @throws SOURCE_UNAVAILABLE on timeout
  */
-export async function patientLatest(
+export async function waitForLatest(
   source: ReleaseSource,
   patienceMs: number,
   signal: AbortSignal,
-  { clock, log }: TravelDeps,
+  { clock, log }: ReplicationDeps,
 ): Promise<Latest & { readonly state: 'new' }> {
   const until = clock.monotonic() + patienceMs;
-  let told = false;
+  let isLogged = false;
   for (;;) {
     const left = until - clock.monotonic();
     let failure: unknown;
@@ -69,18 +69,20 @@ export async function patientLatest(
       signal.throwIfAborted();
       failure = error;
     }
-    if (left <= AGAIN_MS) throw failure;
-    if (!told) log.warn({ from: source.name, reason: messageOf(failure) }, 'waiting for the first snapshot');
-    told = true;
-    await pause(AGAIN_MS, undefined, { signal });
+    if (left <= RETRY_MS) throw failure;
+    if (!isLogged)
+      log.warn({ from: source.name, reason: messageOf(failure) }, 'waiting for the first snapshot');
+    isLogged = true;
+    await sleep(RETRY_MS, signal);
+    signal.throwIfAborted();
   }
 }
 
 /** Returns the error for a build on a node that pulls: the next release would replace its result. */
-const buildsNothing = (): AssayError =>
+const notBuilder = (): AssayError =>
   new AssayError(
     'FORBIDDEN',
-    'This node pulls its labels, names and registers (ASSAY_SNAPSHOT_FROM): import, sync and build on the node that publishes them.',
+    'This node pulls its labels, names and registers (ASSAY_SNAPSHOT_FROM): run import, sync and build on the node that publishes them.',
   );
 
 /** Returns the stores of a node that pulls: they can be read, but not written. */
@@ -88,8 +90,8 @@ export const readOnlyStores = (
   labels: LabelStore,
   registers: RegisterStore,
 ): { readonly labels: LabelStore; readonly registers: RegisterStore } => ({
-  labels: { ...labels, locked: () => Promise.reject(buildsNothing()) },
-  registers: { ...registers, locked: () => Promise.reject(buildsNothing()) },
+  labels: { ...labels, locked: () => Promise.reject(notBuilder()) },
+  registers: { ...registers, locked: () => Promise.reject(notBuilder()) },
 });
 
 /**
@@ -98,5 +100,5 @@ export const readOnlyStores = (
  * @throws FORBIDDEN on a node that pulls
  */
 export function requireBuilder(from: PullPlace | null): void {
-  if (from !== null) throw buildsNothing();
+  if (from !== null) throw notBuilder();
 }

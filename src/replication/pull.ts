@@ -6,15 +6,15 @@ import { createHash, type Hash } from 'node:crypto';
 import { createReadStream, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { type FileHandle, open, rename, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { isoTime } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
+import { sleep } from '../base/retry.ts';
 import { withLock } from '../labels/store-lock.ts';
 import { readJson, syncFolder, writeJsonAtomically } from '../state/atomic-file.ts';
 import { PRIVATE_FOLDER } from '../state/data-folder.ts';
 import { openBlobs } from './blobs.ts';
-import { travelFolderOf } from './publish.ts';
-import { type ClusterKeys, openRelease, type Release, type ReleaseFile, sealRelease } from './release.ts';
+import { replicationFolderOf } from './publish.ts';
+import { type ClusterKeys, openRelease, type Release, type ReleaseFile, signRelease } from './release.ts';
 import { type ReleaseSource, SourceFault } from './source.ts';
 import { isInForce, type PutDeps, putInForce, requireReadable } from './state-files.ts';
 
@@ -51,7 +51,7 @@ const RETRY_WAITS_MS = [250, 1_000, 4_000, 10_000] as const;
 /** Free disk space that a download leaves for logs, live stores and the publication itself. */
 const SPARE_BYTES = 256 * 1024 * 1024;
 /** Interval of progress reports. */
-const TELL_EVERY_BYTES = 1 << 20;
+const PROGRESS_BYTES = 1 << 20;
 
 export interface Puller {
   /** Null if nothing was pulled yet, or if the pulled release is no longer in force. */
@@ -70,7 +70,7 @@ export interface Puller {
 /** Opens the folder of pulled files. */
 export function openPuller(options: PullOptions, deps: PutDeps): Puller {
   const { dataDir, keys } = options;
-  const folder = join(travelFolderOf(dataDir), 'pulled');
+  const folder = join(replicationFolderOf(dataDir), 'pulled');
   const partials = join(folder, 'partial');
   const installedPath = join(folder, 'installed.json');
   mkdirSync(partials, PRIVATE_FOLDER);
@@ -122,11 +122,11 @@ export function openPuller(options: PullOptions, deps: PutDeps): Puller {
 
   async function requireRoom(bytes: number): Promise<void> {
     const { bavail, bsize } = await statfs(folder);
-    const held = readdirSync(partials).reduce((sum, name) => sum + statSync(join(partials, name)).size, 0);
-    if (bavail * bsize + held >= bytes + SPARE_BYTES) return;
+    const fetched = readdirSync(partials).reduce((sum, name) => sum + statSync(join(partials, name)).size, 0);
+    if (bavail * bsize + fetched >= bytes + SPARE_BYTES) return;
     throw new AssayError(
       'SOURCE_UNAVAILABLE',
-      `The release needs ${bytes} bytes and ${SPARE_BYTES} to spare, and the disk of ${dataDir} has ${bavail * bsize} left.`,
+      `Not enough disk space in ${dataDir}: the release needs ${bytes} bytes plus a reserve of ${SPARE_BYTES} bytes; ${bavail * bsize} bytes are free.`,
     );
   }
 
@@ -144,32 +144,36 @@ export function openPuller(options: PullOptions, deps: PutDeps): Puller {
     for (let wrong = 0; ; ) {
       const reached = await reachedBy(partial, file.bytes, signal);
       const handle = await open(partial, 'a');
-      const taking = new Taking(handle, reached.hash, reached.bytes, file, progress);
+      const download = new Download(handle, reached.hash, reached.bytes, file, progress);
       try {
-        if (reached.bytes < file.bytes) await taking.all(await source.read(file, reached.bytes, signal));
+        if (reached.bytes < file.bytes) await download.write(await source.read(file, reached.bytes, signal));
         await handle.sync();
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof SourceFault)) throw error;
         // An attempt with progress resets the count of failures.
-        if (taking.bytes > reached.bytes) failures = 0;
+        if (download.bytes > reached.bytes) failures = 0;
         const wait = waits[failures++];
         if (wait === undefined) throw unavailable(source, file, messageOf(error));
-        deps.log.debug({ file: file.path, at: taking.bytes, reason: messageOf(error) }, 'pull: going on');
-        await pause(wait, undefined, { signal });
+        deps.log.debug(
+          { file: file.path, at: download.bytes, reason: messageOf(error) },
+          'download interrupted, resuming',
+        );
+        await sleep(wait, signal);
+        signal.throwIfAborted();
         continue;
       } finally {
-        wire += taking.bytes - reached.bytes;
+        wire += download.bytes - reached.bytes;
         await handle.close();
       }
-      if (taking.digest() === file.sha256) {
+      if (download.digest() === file.sha256) {
         await rename(partial, blobs.path(file.sha256));
         return wire;
       }
       // A byte was corrupted during the transfer or on this disk: fetch the file once more from the start.
       rmSync(partial, { force: true });
-      deps.log.warn({ file: file.path, from: source.name }, 'pull: what came does not match its checksum');
-      if (++wrong > 1) throw unavailable(source, file, 'what came does not match its checksum');
+      deps.log.warn({ file: file.path, from: source.name }, 'downloaded file does not match its checksum');
+      if (++wrong > 1) throw unavailable(source, file, 'the received file does not match its checksum');
     }
   }
 
@@ -207,13 +211,13 @@ async function reachedBy(
 }
 
 /** Writes, counts and hashes the incoming bytes of one file, up to its announced size. */
-class Taking {
+class Download {
   bytes: number;
-  private readonly handle: FileHandle;
-  private readonly hash: Hash;
-  private readonly file: ReleaseFile;
-  private readonly progress: (bytes: number) => void;
-  private told: number;
+  readonly #handle: FileHandle;
+  readonly #hash: Hash;
+  readonly #file: ReleaseFile;
+  readonly #progress: (bytes: number) => void;
+  #reported: number;
 
   constructor(
     handle: FileHandle,
@@ -222,32 +226,32 @@ class Taking {
     file: ReleaseFile,
     progress: (bytes: number) => void,
   ) {
-    this.handle = handle;
-    this.hash = hash;
+    this.#handle = handle;
+    this.#hash = hash;
     this.bytes = bytes;
-    this.told = bytes;
-    this.file = file;
-    this.progress = progress;
+    this.#reported = bytes;
+    this.#file = file;
+    this.#progress = progress;
   }
 
-  async all(chunks: AsyncIterable<Uint8Array>): Promise<void> {
+  async write(chunks: AsyncIterable<Uint8Array>): Promise<void> {
     for await (const chunk of chunks) {
-      if (this.bytes + chunk.length > this.file.bytes)
-        throw new SourceFault(`more than the ${this.file.bytes} bytes came that were named`);
-      await this.handle.appendFile(chunk);
-      this.hash.update(chunk);
+      if (this.bytes + chunk.length > this.#file.bytes)
+        throw new SourceFault(`received more than the announced ${this.#file.bytes} bytes`);
+      await this.#handle.appendFile(chunk);
+      this.#hash.update(chunk);
       this.bytes += chunk.length;
-      if (this.bytes - this.told >= TELL_EVERY_BYTES || this.bytes === this.file.bytes) {
-        this.told = this.bytes;
-        this.progress(this.bytes);
+      if (this.bytes - this.#reported >= PROGRESS_BYTES || this.bytes === this.#file.bytes) {
+        this.#reported = this.bytes;
+        this.#progress(this.bytes);
       }
     }
-    if (this.bytes < this.file.bytes)
-      throw new SourceFault(`the connection ended after ${this.bytes} of ${this.file.bytes} bytes`);
+    if (this.bytes < this.#file.bytes)
+      throw new SourceFault(`the connection ended after ${this.bytes} of ${this.#file.bytes} bytes`);
   }
 
   digest(): string {
-    return this.hash.digest('hex');
+    return this.#hash.digest('hex');
   }
 }
 
@@ -256,7 +260,7 @@ function readInstalled(path: string, dataDir: string): Installed | null {
   let found: Installed;
   try {
     found = readJson(path) as Installed;
-    openRelease(sealRelease(found.release, null), null, path);
+    openRelease(signRelease(found.release, null), null, path);
   } catch {
     // The release is pulled again; complete files are not fetched again.
     return null;

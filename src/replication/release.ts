@@ -98,7 +98,7 @@ const signatureOf = (text: string, keys: ClusterKeys): string =>
   createHmac('sha256', keys.signing).update(text).digest('hex');
 
 /** Wraps a release in an envelope, signed if there are keys. */
-export function sealRelease(release: Release, keys: ClusterKeys | null): Buffer {
+export function signRelease(release: Release, keys: ClusterKeys | null): Buffer {
   const text = JSON.stringify(release);
   const envelope: Envelope = { release: text, signature: keys === null ? null : signatureOf(text, keys) };
   return Buffer.from(JSON.stringify(envelope));
@@ -116,7 +116,7 @@ export function openRelease(bytes: Uint8Array, keys: ClusterKeys | null, from: s
   if (bytes.length > LIMITS.releaseBytesMax) refuse(`is larger than ${LIMITS.releaseBytesMax} bytes`);
   const envelope = parsed(bytes) as Partial<Envelope> | null;
   const text = envelope?.release;
-  if (typeof text !== 'string') return refuse('is no release of Assay');
+  if (typeof text !== 'string') return refuse('is not a release of Assay');
   if (keys !== null && !isSameSecret(envelope?.signature ?? '', signatureOf(text, keys)))
     refuse('is not signed with this ASSAY_CLUSTER_SECRET');
   const release = parsed(Buffer.from(text)) as Partial<Release> | null;
@@ -131,7 +131,7 @@ function parsed(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(Buffer.from(bytes).toString('utf8'));
   } catch {
-    // The caller reports it as "is no release".
+    // The caller reports it as "is not a release".
     return null;
   }
 }

@@ -1,4 +1,4 @@
-/** The interface of a source of releases. Implemented by http-source.ts and s3-store.ts. */
+/** The interface of a source of releases. Implemented by http/source.ts and s3/source.ts. */
 import type { ReleaseFile } from './release.ts';
 
 /** The result of a query for the newest release. */
@@ -13,7 +13,7 @@ export interface ReleaseSource {
   /** Name for messages: the location, without secrets. */
   readonly name: string;
   /** Polling interval in milliseconds, for a source without long polling. */
-  readonly lookMs: number;
+  readonly pollMs: number;
   /**
    * Returns the newest release. Throws SOURCE_UNAVAILABLE.
    *

@@ -78,7 +78,10 @@ export function captureState(dataDir: string, folder: string): CapturedState | n
     }
     if (stateMark(dataDir) === mark) return captured === null ? null : { ...captured, mark };
   }
-  throw new AssayError('STORE_BUSY', `${dataDir} is written to faster than it can be published.`);
+  throw new AssayError(
+    'STORE_BUSY',
+    `The files in ${dataDir} change faster than they can be captured. Try again.`,
+  );
 }
 
 function linkAll(dataDir: string, folder: string): Omit<CapturedState, 'mark'> | null {
@@ -128,7 +131,7 @@ export function requireReadable(release: Release, from: string): void {
   if (!foreign) return;
   throw new AssayError(
     'STORE_VERSION',
-    `${from} publishes labels of format ${labels} and names of format ${String(names)}; this version reads ${LABELS_FORMAT} and ${NAMES_FORMAT}. What is in force stays.`,
+    `${from} publishes labels of format ${labels} and names of format ${String(names)}; this version reads ${LABELS_FORMAT} and ${NAMES_FORMAT}. The release in force is unchanged.`,
   );
 }
 

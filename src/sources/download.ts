@@ -28,6 +28,7 @@ import {
   type OutboundPolicy,
   PUBLIC_HTTPS,
 } from '../base/outbound.ts';
+import { sleep } from '../base/retry.ts';
 import { PRIVATE_FOLDER } from '../state/data-folder.ts';
 import { asStorageFull } from '../state/storage.ts';
 import { listParts, openBytes } from './open.ts';
@@ -240,7 +241,7 @@ class FileFetch {
             { source: sourceId, file: file.name, reason: messageOf(error) },
             'download: trying again',
           );
-          await pause(wait, options.signal);
+          await sleep(wait, options.signal);
           continue;
         }
         deps.log.debug({ source: sourceId, file: file.name, reason: messageOf(error) }, 'download failed');
@@ -579,15 +580,3 @@ const PASSING: ReadonlySet<string> = new Set([
   'ETIMEDOUT',
   'Z_BUF_ERROR',
 ]);
-
-function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal?.addEventListener('abort', done);
-  });
-}

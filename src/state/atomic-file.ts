@@ -50,7 +50,7 @@ export function readJson(path: string): unknown {
   if (written === checksumOf(JSON.stringify(content))) return content;
   throw new AssayError(
     'STORE_CORRUPT',
-    `${path} is damaged: it is not what was written. ${RESTORE} If it was changed by hand, remove its member 'crc32'.`,
+    `${path} is damaged: its checksum does not match. ${RESTORE} If it was changed by hand, remove its member 'crc32'.`,
   );
 }
 
@@ -61,7 +61,7 @@ function hasRenamedChecksum(value: Readonly<Record<string, unknown>>): boolean {
   return typeof sum === 'string' && sum === checksumOf(JSON.stringify(content));
 }
 
-const RESTORE = 'It was left as it is; restore it from a backup (docs/OPERATIONS.md, Damaged files).';
+const RESTORE = 'The file was not changed: restore it from a backup (docs/OPERATIONS.md, Damaged files).';
 
 /**
  * Replaces the file at `path` by the JSON of `value`. If the process crashes, the old file or the new one remains.

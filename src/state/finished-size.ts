@@ -4,12 +4,12 @@
  */
 import { readFileSync, statSync } from 'node:fs';
 import { writeJsonAtomically } from './atomic-file.ts';
-import { sealFile } from './sound-file.ts';
+import { recordFileSums } from './sound-file.ts';
 
 /** Writes the current size of `file`, a closed store, to `sizeFile`, and computes the checksums of its pages. */
 export function noteFinishedSize(file: string, sizeFile: string): void {
   writeJsonAtomically(sizeFile, statSync(file).size);
-  sealFile(file);
+  recordFileSums(file);
 }
 
 /** Returns false if the file is missing, empty, or shorter than its recorded size (if one was recorded). */

@@ -39,7 +39,7 @@ const ANSWER_MS = 1_000;
 /** Each round takes the lock, finds a living holder, or removes a dead one. */
 const ROUNDS_MAX = 10;
 
-interface Holder {
+interface LockHolder {
   readonly pid: number;
   readonly host: string;
   /**
@@ -66,14 +66,14 @@ export interface FolderLock {
  * INVALID_CONFIG if the folder cannot be written for another reason.
  */
 export async function lockFolder(folder: string, setting: string): Promise<FolderLock> {
-  const self: Holder = {
+  const self: LockHolder = {
     pid: process.pid,
     host: hostname(),
     boot: readOr('/proc/sys/kernel/random/boot_id', '').trim(),
     start: processStart(process.pid),
     since: isoTime(systemClock.now()),
   };
-  const busy = (holder: Holder | null): AssayError =>
+  const busy = (holder: LockHolder | null): AssayError =>
     new AssayError('STORE_BUSY', `${setting}: ${sentenceOf(folder, holder)}`, { field: setting });
   try {
     const elsewhere = holderIn(folder);
@@ -102,14 +102,14 @@ export async function lockFolder(folder: string, setting: string): Promise<Folde
   }
 }
 
-function sentenceOf(folder: string, holder: Holder | null): string {
+function sentenceOf(folder: string, holder: LockHolder | null): string {
   const named =
     holder === null ? '' : `: process ${holder.pid} on host ${holder.host}, since ${holder.since}`;
-  return `another server uses ${folder}${named}. Stop it, or name another folder.`;
+  return `another server uses ${folder}${named}. Stop it, or set another folder.`;
 }
 
 /** Writes the record of the holder into the folder, and starts the heartbeat. */
-function hold(folder: string, self: Holder, server: Server | null, socket: string | null): FolderLock {
+function hold(folder: string, self: LockHolder, server: Server | null, socket: string | null): FolderLock {
   const beat = join(folder, BEAT);
   const holder = join(folder, HOLDER);
   const text = JSON.stringify(self);
@@ -159,7 +159,7 @@ const NOT_LISTENED_TO: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOENT', 
  * Listens on a socket with a unique name, and sends the holder's record to every connection. Returns null if the file system does not
  * support this.
  */
-async function listen(folder: string, own: string, self: Holder): Promise<Server | null> {
+async function listen(folder: string, own: string, self: LockHolder): Promise<Server | null> {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
     socket.end(JSON.stringify(self));
@@ -191,7 +191,7 @@ interface Linked {
   /** Name of the lock in the folder; null if another process holds it. */
   readonly name: string | null;
   /** The other process; null if it does not respond. */
-  readonly holder: Holder | null;
+  readonly holder: LockHolder | null;
 }
 
 /**
@@ -234,7 +234,7 @@ const lockNames = (folder: string): string[] => readdirSync(folder).filter((name
 async function livingOf(
   folder: string,
   names: readonly string[],
-): Promise<{ readonly info: Holder | null } | null> {
+): Promise<{ readonly info: LockHolder | null } | null> {
   for (const name of names) {
     const found = await ask(folder, name);
     if (found !== null) return found;
@@ -243,7 +243,7 @@ async function livingOf(
 }
 
 /** Reads the holder's record from the process behind a socket. Returns null if no process listens on it. */
-const ask = (folder: string, name: string): Promise<{ readonly info: Holder | null } | null> =>
+const ask = (folder: string, name: string): Promise<{ readonly info: LockHolder | null } | null> =>
   withShortPath(
     folder,
     (short) =>
@@ -262,11 +262,11 @@ const ask = (folder: string, name: string): Promise<{ readonly info: Holder | nu
   );
 
 /** Returns the holder that the folder records; null if there is no record. */
-const holderIn = (folder: string): Holder | null => parsed(readOr(join(folder, HOLDER), ''));
+const holderIn = (folder: string): LockHolder | null => parsed(readOr(join(folder, HOLDER), ''));
 
-function parsed(text: string): Holder | null {
+function parsed(text: string): LockHolder | null {
   try {
-    const found = JSON.parse(text) as Holder;
+    const found = JSON.parse(text) as LockHolder;
     return typeof found.pid === 'number' && typeof found.host === 'string' ? found : null;
   } catch {
     return null;
@@ -282,11 +282,11 @@ function readOr(path: string, instead: string): string {
 }
 
 /** A restarted machine keeps its host name; a replaced container runs on the same kernel. */
-const isOfAnotherMachine = (holder: Holder, self: Holder): boolean =>
+const isOfAnotherMachine = (holder: LockHolder, self: LockHolder): boolean =>
   holder.boot !== self.boot && holder.host !== self.host;
 
 /** Used without sockets: returns true if the holder is a running process of this machine. */
-const isOfRunningProcess = (holder: Holder, self: Holder): boolean =>
+const isOfRunningProcess = (holder: LockHolder, self: LockHolder): boolean =>
   holder.host === self.host &&
   holder.boot === self.boot &&
   holder.pid !== self.pid &&

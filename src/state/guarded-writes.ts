@@ -7,14 +7,14 @@ import { asStorageFull, isStorageFull, noteRefused, noteWritten } from './storag
 /** Error code of a transaction in which an earlier write failed; its commit reports this code without the cause. */
 const MDB_BAD_TXN = -30782;
 
-type Write = (this: unknown, ...parameters: unknown[]) => unknown;
+type WriteMethod = (this: unknown, ...parameters: unknown[]) => unknown;
 
 /** The writing methods of the library's class. The library creates one class per environment, for the root and all its databases. */
 interface Methods {
-  put: Write;
-  remove: Write;
-  transactionAsync: Write;
-  transactionSync: Write;
+  put: WriteMethod;
+  remove: WriteMethod;
+  transactionAsync: WriteMethod;
+  transactionSync: WriteMethod;
   readonly flushed: PromiseLike<unknown>;
 }
 
@@ -99,7 +99,7 @@ export function guardWrites(root: object, path: string): void {
     return guard;
   }
 
-  const later = (write: Write): Write =>
+  const later = (write: WriteMethod): WriteMethod =>
     function guardedWrite(...parameters) {
       try {
         const result = write.apply(this, parameters);

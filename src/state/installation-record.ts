@@ -8,6 +8,7 @@ import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
 import { readJson, writeJsonAtomically } from './atomic-file.ts';
+import { wrongFormat } from './format-version.ts';
 import { onEnvironmentMade } from './lmdb.ts';
 
 const FORMAT = 1;
@@ -81,8 +82,7 @@ export function readInstallation(dataDir: string): InstallationRecord | null {
     throw unreadable(path, cause);
   }
   const { format } = (value ?? {}) as { readonly format?: unknown };
-  if (typeof format === 'number' && format !== FORMAT)
-    throw new AssayError('STORE_VERSION', `${path} has format ${format}; this version reads ${FORMAT}.`);
+  if (typeof format === 'number' && format !== FORMAT) throw wrongFormat(path, format, FORMAT);
   if (!isRecord(value)) throw unreadable(path, null);
   return value;
 }
@@ -90,11 +90,11 @@ export function readInstallation(dataDir: string): InstallationRecord | null {
 const unreadable = (path: string, cause: unknown): AssayError =>
   new AssayError(
     'STORE_CORRUPT',
-    `${path} is damaged: it is not the record of an installation. Restore it from a backup; if every store is there, remove it, and it is written again.`,
+    `${path} is damaged: it is not the record of an installation. Restore it from a backup. If all stores exist, remove the file instead: it is created again.`,
     { cause },
   );
 
-const isThere = (dataDir: string, path: string): boolean =>
+const exists = (dataDir: string, path: string): boolean =>
   (statSync(join(dataDir, path), { throwIfNoEntry: false })?.size ?? 0) > 0;
 
 /** Returns the paths of the stores that exist in the folder. */
@@ -110,7 +110,7 @@ function storesIn(dataDir: string): string[] {
     }
     for (const name of names) {
       const path = folder === '' ? name : `${folder}/${name}`;
-      if (kindOf(path) !== undefined && isThere(dataDir, path)) found.push(path);
+      if (kindOf(path) !== undefined && exists(dataDir, path)) found.push(path);
     }
   }
   return found.sort();
@@ -151,11 +151,11 @@ function addStores(
 export function missingStores(dataDir: string, isShared: boolean): readonly RecordedStore[] {
   const stores = readInstallation(dataDir)?.stores ?? [];
   return stores.filter(
-    ({ path }) => !isThere(dataDir, path) && !(isShared && kindOf(path)?.isShared === true),
+    ({ path }) => !exists(dataDir, path) && !(isShared && kindOf(path)?.isShared === true),
   );
 }
 
-export interface Installation {
+export interface OpenInstallation {
   readonly record: InstallationRecord;
   /** Paths of the stores that exist in the folder. */
   stores(): readonly string[];
@@ -171,13 +171,13 @@ export interface Installation {
 export function openInstallation(
   { dataDir, isShared }: { readonly dataDir: string; readonly isShared: boolean },
   deps: InstallationDeps,
-): Installation {
+): OpenInstallation {
   const [missing] = missingStores(dataDir, isShared);
   if (missing !== undefined)
     throw new AssayError(
       'STORE_CORRUPT',
-      `${join(dataDir, missing.path)} (${missing.kind}) is missing, and it has been there since ${missing.since.slice(0, 10)}: ` +
-        `restore it from a backup (docs/OPERATIONS.md, Damaged files), or run 'assay installation accept-loss ${missing.path}' to begin a new one without its records.`,
+      `${join(dataDir, missing.path)} (${missing.kind}) is missing, but it existed since ${missing.since.slice(0, 10)}: ` +
+        `restore it from a backup (docs/OPERATIONS.md, Damaged files), or run 'assay installation accept-loss ${missing.path}' to start with an empty one.`,
     );
   const record = addStores(dataDir, storesIn(dataDir), deps);
   const end = onEnvironmentMade((file) => {
@@ -198,12 +198,12 @@ export function acceptLoss(dataDir: string, path: string): RecordedStore {
   if (!record || store === undefined)
     throw new AssayError(
       'NOT_FOUND',
-      `${recordPath(dataDir)} names no store '${path}'. It names ${record?.stores.map((each) => each.path).join(', ') || 'none'}.`,
+      `${recordPath(dataDir)} lists no store '${path}'. It lists ${record?.stores.map((each) => each.path).join(', ') || 'none'}.`,
     );
-  if (isThere(dataDir, path))
+  if (exists(dataDir, path))
     throw new AssayError(
       'INVALID_REQUEST',
-      `${join(dataDir, path)} is there. Move it away first if it is to be given up.`,
+      `${join(dataDir, path)} exists. Move it away first to accept its loss.`,
     );
   writeJsonAtomically(recordPath(dataDir), {
     ...record,

@@ -5,6 +5,7 @@
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
+import { luaScript } from '../base/paths.ts';
 import type { HeldLease, LeaseState, Leases } from './leases.ts';
 import type { Fence } from './live-store.ts';
 import type { RedisStore } from './redis.ts';
@@ -28,7 +29,7 @@ export interface RedisLeasesDeps {
 }
 
 /** A lease that is taken. */
-interface Place {
+interface LeaseKey {
   readonly store: string;
   readonly name: string;
   readonly key: string;
@@ -40,52 +41,11 @@ const RENEWALS_A_LEASE = 4;
 /** Share of the lease that the holder does not use: the clocks of two machines differ, and requests take time to arrive. */
 const UNUSED_SHARE = 1 / 6;
 
-/**
- * Takes a lease. KEYS: lease, fence, states. ARGV: holder, ms, name. The fencing token is the server's time if that exceeds the last token
- * plus one: a replica that became master without the newest token does not issue it again. If the holder asks again, it gets a new token,
- * so that a lost reply does no harm. `states` has, for each lease, its last holder, when it took the lease, and whether it released it.
- * Replies with the token (0 if another node holds the lease) and the previous entry of `states`.
- */
-const TAKE = `
-local holder = redis.call('GET', KEYS[1])
-if holder and holder ~= ARGV[1] then return {0, ''} end
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local token = math.max(tonumber(redis.call('GET', KEYS[2]) or '0') + 1, now)
-redis.call('SET', KEYS[2], string.format('%.0f', token))
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-local before = redis.call('HGET', KEYS[3], ARGV[3]) or ''
-if not holder then redis.call('HSET', KEYS[3], ARGV[3], ARGV[1] .. ' ' .. string.format('%.0f', now) .. ' held') end
-return {token, before}`;
-
-/** KEYS: lease. ARGV: holder, ms. */
-const RENEW = `
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-return redis.call('PEXPIRE', KEYS[1], ARGV[2])`;
-
-/** KEYS: lease, states. ARGV: holder, name. */
-const RELEASE = `
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-local entry = redis.call('HGET', KEYS[2], ARGV[2])
-if entry then redis.call('HSET', KEYS[2], ARGV[2], (string.gsub(entry, 'held$', 'released'))) end
-return redis.call('DEL', KEYS[1])`;
-
-/** KEYS: states. ARGV: prefix of the lease keys, which are in the same slot. Replies, for each lease: name, entry, holder or ''. */
-const STATES = `
-local reply = {}
-local entries = redis.call('HGETALL', KEYS[1])
-for at = 1, #entries, 2 do
-  reply[#reply + 1] = entries[at]
-  reply[#reply + 1] = entries[at + 1]
-  reply[#reply + 1] = redis.call('GET', ARGV[1] .. entries[at]) or ''
-end
-return reply`;
-
 /** Parses an entry of `states`; returns null if it is empty. */
 function readEntry(text: string) {
-  const found = /^(\S+) (\d+) (held|released)$/.exec(text);
-  if (found === null) return null;
-  const [, holder = '', since, how] = found;
+  const match = /^(\S+) (\d+) (held|released)$/.exec(text);
+  if (match === null) return null;
+  const [, holder = '', since, how] = match;
   return { holder, sinceMs: Number(since), wasReleased: how === 'released' };
 }
 
@@ -93,10 +53,10 @@ function readEntry(text: string) {
 export function createRedisLeases(options: RedisLeasesOptions, deps: RedisLeasesDeps): Leases {
   const { nodeId, scope = '', isUsable = () => true, leaseMs = LEASE_MS } = options;
   const { redis, clock, log } = deps;
-  const take = redis.script('lease_take', TAKE, { safe: true });
-  const renew = redis.script('lease_renew', RENEW);
-  const release = redis.script('lease_release', RELEASE);
-  const readStates = redis.script('lease_states', STATES);
+  const take = redis.script('lease_take', luaScript('state', 'lua', 'lease-take'), { safe: true });
+  const renew = redis.script('lease_renew', luaScript('state', 'lua', 'lease-renew'));
+  const release = redis.script('lease_release', luaScript('state', 'lua', 'lease-release'));
+  const readStates = redis.script('lease_states', luaScript('state', 'lua', 'lease-states'));
   const statesKey = (store: string): string => redis.key(store, scoped(scope, 'leases'));
   let states: readonly LeaseState[] = [];
   const usedMs = leaseMs * (1 - UNUSED_SHARE);
@@ -104,7 +64,7 @@ export function createRedisLeases(options: RedisLeasesOptions, deps: RedisLeases
   const own = new Set<string>();
 
   function hold(
-    { store, key, fence, name }: Place & { readonly fence: Fence },
+    { store, key, fence, name }: LeaseKey & { readonly fence: Fence },
     takenMs: number,
     before: string,
   ): HeldLease {
@@ -123,7 +83,7 @@ export function createRedisLeases(options: RedisLeasesOptions, deps: RedisLeases
     function lose(reason: string): void {
       if (isOver) return;
       end();
-      log.warn({ lease: name, reason }, 'A lease was lost.');
+      log.warn({ lease: name, reason }, 'lease lost');
       lost.abort(new Error(`The lease ${name} was lost: ${reason}`));
     }
     /** Ends the lease when its time is over. It compares the clock, because a timer may fire early and a process may be stopped. */
@@ -132,7 +92,7 @@ export function createRedisLeases(options: RedisLeasesOptions, deps: RedisLeases
       if (leftMs <= 0) lose('it could not be renewed in time.');
       else timer = setTimeout(watch, Math.ceil(leftMs)).unref();
     }
-    async function putOff(): Promise<void> {
+    async function renewLease(): Promise<void> {
       // Measured before the request: the server counts from its arrival, which is later.
       const askedMs = clock.monotonic();
       try {
@@ -143,10 +103,10 @@ export function createRedisLeases(options: RedisLeasesOptions, deps: RedisLeases
           untilMs = Math.max(untilMs, askedMs + usedMs);
         else lose('another node holds it.');
       } catch (error) {
-        log.debug({ lease: name, error: messageOf(error) }, 'A lease could not be renewed yet.');
+        log.debug({ lease: name, error: messageOf(error) }, 'lease renewal failed, retrying');
       }
     }
-    const renewals = setInterval(() => void putOff(), leaseMs / RENEWALS_A_LEASE);
+    const renewals = setInterval(() => void renewLease(), leaseMs / RENEWALS_A_LEASE);
     renewals.unref();
     watch();
 
@@ -166,7 +126,7 @@ export function createRedisLeases(options: RedisLeasesOptions, deps: RedisLeases
         try {
           await release([key, statesKey(store)], [nodeId, name]);
         } catch (error) {
-          log.debug({ lease: name, error: messageOf(error) }, 'A lease was left to end by itself.');
+          log.debug({ lease: name, error: messageOf(error) }, 'lease release failed, it expires');
         }
         end();
       },
@@ -176,7 +136,7 @@ export function createRedisLeases(options: RedisLeasesOptions, deps: RedisLeases
   return {
     states: () => states,
     async look(stores) {
-      const found: LeaseState[] = [];
+      const read: LeaseState[] = [];
       for (const store of stores) {
         const beginning = redis.key(store, `lease:${scoped(scope, '')}`);
         const reply = (await readStates([statesKey(store)], [beginning])) as readonly string[];
@@ -185,10 +145,10 @@ export function createRedisLeases(options: RedisLeasesOptions, deps: RedisLeases
           const entry = readEntry(text);
           if (entry === null) continue;
           const isHere = holder === nodeId;
-          found.push({ name, holder: holder === '' ? null : holder, isHere, sinceMs: entry.sinceMs });
+          read.push({ name, holder: holder === '' ? null : holder, isHere, sinceMs: entry.sinceMs });
         }
       }
-      states = found.sort((a, b) => (a.name < b.name ? -1 : 1));
+      states = read.sort((a, b) => (a.name < b.name ? -1 : 1));
     },
     async take(store, name) {
       if (!isUsable(store)) return null;

@@ -5,6 +5,7 @@
  */
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
+import { sleep } from '../base/retry.ts';
 import type { Fence } from './live-store.ts';
 
 export interface HeldLease {
@@ -87,7 +88,7 @@ export interface LeasedWork {
 
 /** Polling interval of a node that waits for a lease: together with the life of a lease it is the time of a take-over. */
 const ASK_MS = 500;
-const TAKEN_OVER = 'This node took a lease over.';
+const TAKEN_OVER = 'lease taken over';
 
 /**
  * Runs the work whenever its lease can be taken, until `signal` is aborted and the work has ended. If the work rejects, the error is logged
@@ -106,41 +107,27 @@ export async function underLease(
     try {
       const reason = await obstacle();
       if (reason !== reported) {
-        if (reason === null) log.info({ lease: name }, 'This node can take a lease again.');
-        else log.error({ lease: name, reason }, 'This node leaves a lease to others.');
+        if (reason === null) log.info({ lease: name }, 'lease can be taken again');
+        else log.error({ lease: name, reason }, 'lease left to other nodes');
         reported = reason;
       }
       if (reason !== null) {
-        await pause(ASK_MS, signal);
+        await sleep(ASK_MS, signal);
         continue;
       }
       lease = await leases.take(store, name);
       const from = lease?.previous ?? null;
       if (from !== null)
         log[from.wasReleased ? 'info' : 'warn']({ lease: name, from: from.holder }, TAKEN_OVER);
-      else if (lease !== null && wasLost) log.info({ lease: name }, 'A lease is held again.');
+      else if (lease !== null && wasLost) log.info({ lease: name }, 'lease held again');
       wasLost = false;
       if (lease !== null) await work(lease, AbortSignal.any([signal, lease.lost]));
     } catch (error) {
       if (!signal.aborted && !wasLost)
-        log.warn({ lease: name, error: messageOf(error) }, 'Work under a lease was interrupted.');
+        log.warn({ lease: name, error: messageOf(error) }, 'work under lease interrupted');
       wasLost = true;
     }
     await lease?.release();
-    if (!signal.aborted) await pause(ASK_MS, signal);
+    if (!signal.aborted) await sleep(ASK_MS, signal);
   }
-}
-
-/** Waits for `ms` milliseconds, or until the signal is aborted. */
-export function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const timer = setTimeout(done, ms);
-    function done(): void {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    }
-    signal.addEventListener('abort', done, { once: true });
-  });
 }

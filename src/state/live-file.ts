@@ -1,10 +1,12 @@
 /** Reads the live state of a standalone machine from its file, without writing to it, and detects whether another process uses the file. */
 import { existsSync } from 'node:fs';
-import { type LiveDatabaseOptions, otherFormat, unopened } from './live-store.ts';
+import { wrongFormat } from './format-version.ts';
+import { type LiveDatabaseOptions, unopened } from './live-store.ts';
 import {
   type Database,
   hasEnvironment,
   type Key,
+  LEAST_KEY,
   openAsBytes,
   openEnvironment,
   type RootDatabase,
@@ -39,8 +41,6 @@ export interface LiveFile {
 
 /** More databases than any store has. */
 const DATABASES_MAX = 64;
-/** Ranges of LMDB begin after the keys of symbols by default; this key starts them at the first key. */
-const LEAST_KEY = Buffer.from([0]);
 /** Records read at a time: the caller may take long to process them, and other work runs meanwhile. */
 const LOOK = 1_000;
 
@@ -75,7 +75,7 @@ export function openLiveFile({ path, formatVersion }: LiveFileOptions): LiveFile
   const found = open<number, string>({ name: 'meta', encoding: 'json' })?.get('formatVersion');
   if (databases.length > 0 && found !== formatVersion) {
     void root.close();
-    throw otherFormat(path, found, formatVersion);
+    throw wrongFormat(path, found, formatVersion);
   }
 
   return {

@@ -3,6 +3,7 @@
  * replicated-store.ts has the other implementation. The format version is checked before anything is read or written.
  */
 import { AssayError, messageOf } from '../base/errors.ts';
+import { wrongFormat } from './format-version.ts';
 import { type Database, type Key, openEnvironment, type RootDatabase } from './lmdb.ts';
 
 /** Identifies a writer if only one of many nodes may write: the name of a lease, and the fencing token of its holder. */
@@ -151,7 +152,7 @@ export function openLiveStore(
   const found = isFresh ? formatVersion : meta?.get('formatVersion');
   // The environment stays open: lmdb-js closes it later, and the caller stops after this error.
   if (meta === null || found !== formatVersion) {
-    throw otherFormat(path, found, formatVersion);
+    throw wrongFormat(path, found, formatVersion);
   }
   if (isFresh) meta.putSync('formatVersion', formatVersion);
   return {
@@ -173,10 +174,3 @@ export const unopened = (path: string, cause: unknown): AssayError =>
   cause instanceof AssayError
     ? cause
     : new AssayError('STORE_CORRUPT', `${path} cannot be opened as a store: ${messageOf(cause)}.`, { cause });
-
-/** Returns the error for a store that another version wrote. */
-export const otherFormat = (path: string, found: number | undefined, formatVersion: number): AssayError =>
-  new AssayError(
-    'STORE_VERSION',
-    `${path} has format version ${found ?? 'unknown'}, and this version of Assay reads version ${formatVersion} only. It was left as it is.`,
-  );

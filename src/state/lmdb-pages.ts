@@ -167,7 +167,7 @@ function readMeta(file: number, bytes: number): Meta {
     throw new DamagedPages('it is not a store of Assay');
   const pageBytes = first.readUInt32LE(FREE_TREE_AT);
   if (pageBytes < PAGE_BYTES_MIN || pageBytes > PAGE_BYTES_MAX || (pageBytes & (pageBytes - 1)) !== 0)
-    throw new DamagedPages(`its header names pages of ${pageBytes} bytes`);
+    throw new DamagedPages(`its header gives pages of ${pageBytes} bytes`);
   if (bytes < 2 * pageBytes)
     throw new DamagedPages(`it has ${bytes} bytes, and its header alone has ${2 * pageBytes}`);
   readAt(file, second, pageBytes);
@@ -215,7 +215,7 @@ export const PAGE_CHECKSUM_NONE = 0;
 /** Returns the checksum of a page; never `PAGE_CHECKSUM_NONE`. */
 export const checksumOfPage = (page: Uint8Array): number => crc32(page) || 1;
 
-export interface WalkOptions {
+export interface PageWalkOptions {
   /** Skips pages of this transaction or an earlier one, with their subtrees. */
   readonly newerThan?: number;
   /** Called for every visited page, with the transaction that wrote it. */
@@ -227,24 +227,25 @@ export interface WalkOptions {
  * share a page: LMDB can then follow the file, whatever the records contain.
  * @throws DamagedPages naming the first damaged page.
  */
-export function walkPages(file: PageFile, { newerThan = -1, onPage }: WalkOptions): void {
+export function walkPages(file: PageFile, { newerThan = -1, onPage }: PageWalkOptions): void {
   const { meta } = file;
   const { pageBytes, lastPage } = meta;
   if (!Number.isSafeInteger(lastPage) || lastPage < 1 || lastPage > 2 ** 40)
-    throw new DamagedPages(`its header names ${lastPage} as its last page`);
+    throw new DamagedPages(`its header gives ${lastPage} as the last page`);
   const filePages = Math.floor(file.bytes / pageBytes);
   const reached = new Uint8Array(Math.ceil((Math.max(lastPage, filePages) + 1) / 8));
 
   function take(page: number, pages: number, from: string): void {
     if (!(page >= 2) || page + pages - 1 > lastPage)
-      throw new DamagedPages(`${from} names page ${page} of ${lastPage + 1}`);
+      throw new DamagedPages(`${from} refers to page ${page} of ${lastPage + 1}`);
     if (page + pages > filePages)
       throw new DamagedPages(
-        `it has ${file.bytes} bytes, and ${from} names page ${page + pages - 1}, which ends at byte ${(page + pages) * pageBytes}`,
+        `it has ${file.bytes} bytes, and ${from} refers to page ${page + pages - 1}, which ends at byte ${(page + pages) * pageBytes}`,
       );
     for (let at = page; at < page + pages; at++) {
       const bit = 1 << (at & 7);
-      if (((reached[at >>> 3] as number) & bit) !== 0) throw new DamagedPages(`page ${at} is named twice`);
+      if (((reached[at >>> 3] as number) & bit) !== 0)
+        throw new DamagedPages(`page ${at} is referenced twice`);
       reached[at >>> 3] = (reached[at >>> 3] as number) | bit;
     }
   }
@@ -291,7 +292,7 @@ export function walkPages(file: PageFile, { newerThan = -1, onPage }: WalkOption
       if (at < HEADER + upper || at + NODE_HEADER > pageBytes)
         throw new DamagedPages(`page ${page} has a record outside of it`);
       const keyEnd = at + NODE_HEADER + bytes.readUInt16LE(at + 6);
-      if (keyEnd > pageBytes) throw new DamagedPages(`page ${page} has a key that leaves it`);
+      if (keyEnd > pageBytes) throw new DamagedPages(`page ${page} has a key that exceeds it`);
       if (depth > 1) {
         const child = bytes.readUInt32LE(at) + bytes.readUInt16LE(at + 4) * 2 ** 32;
         const below = visit(child, depth - 1, `page ${page}`);
@@ -308,7 +309,7 @@ export function walkPages(file: PageFile, { newerThan = -1, onPage }: WalkOption
     if ((flags & ~(IN_OVERFLOW | SUBTREE | DUPLICATES)) !== 0)
       throw new DamagedPages(`page ${page} has a record of an unknown kind`);
     if ((flags & IN_OVERFLOW) !== 0) {
-      if (keyEnd + HEADER > pageBytes) throw new DamagedPages(`page ${page} has a value that leaves it`);
+      if (keyEnd + HEADER > pageBytes) throw new DamagedPages(`page ${page} has a value that exceeds it`);
       const first = Number(bytes.readBigUInt64LE(keyEnd));
       const pages = Number(bytes.readBigUInt64LE(keyEnd + 16));
       // A value that became shorter within the transaction that wrote it keeps its pages.
@@ -317,7 +318,7 @@ export function walkPages(file: PageFile, { newerThan = -1, onPage }: WalkOption
       overflow(first, pages, `page ${page}`);
       return (flags & DUPLICATES) === 0;
     }
-    if (keyEnd + valueBytes > pageBytes) throw new DamagedPages(`page ${page} has a value that leaves it`);
+    if (keyEnd + valueBytes > pageBytes) throw new DamagedPages(`page ${page} has a value that exceeds it`);
     if ((flags & SUBTREE) !== 0) {
       if (valueBytes !== TREE_BYTES) throw new DamagedPages(`page ${page} has a database of another size`);
       tree(treeAt(bytes, keyEnd), `the database on page ${page}`);

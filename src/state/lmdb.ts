@@ -7,7 +7,7 @@ import * as lmdb from 'lmdb';
 import { onReadingEnd } from '../base/reading.ts';
 import { PRIVATE_FILE, PRIVATE_FOLDER } from './data-folder.ts';
 import { guardWrites } from './guarded-writes.ts';
-import { noteClosed, noteOpened, requireSound, sealFile } from './sound-file.ts';
+import { noteClosed, noteOpened, recordFileSums, requireSound } from './sound-file.ts';
 import { asStorageFull, isStorageFull, noteRefused, noteWritten } from './storage.ts';
 
 export type { Database, Key, RootDatabase };
@@ -68,7 +68,7 @@ export function openEnvironment(
     forget();
     closing ??= close().then(() => {
       noteClosed(path);
-      if (!options.readOnly && !options.noSync) sealFile(path);
+      if (!options.readOnly && !options.noSync) recordFileSums(path);
     });
     // A closed store rejects no writes, so its refusal is cleared.
     noteWritten(path);
@@ -134,6 +134,9 @@ const keys = lmdb as unknown as {
 export const keyToBytes = (key: Key): Buffer => keys.keyValueToBuffer(key);
 /** Decodes a key of a database without a `keyEncoding`. */
 export const keyFromBytes = (bytes: Buffer): Key => keys.bufferToKeyValue(bytes);
+
+/** The first key of a range over all keys: ranges begin after the keys of symbols by default. */
+export const LEAST_KEY = Buffer.from([0]);
 
 /** Returned by the callback of a transaction to roll it back. */
 export const ABORT = lmdb.ABORT;

@@ -33,7 +33,7 @@ const HEAD_BYTES = 48;
 const SCAN_PAGES = 1024;
 
 /** The state of the file for which the checksums were computed. */
-export interface Sealed {
+export interface RecordedState {
   readonly transaction: number;
   readonly bytes: number;
   readonly mtimeNs: bigint;
@@ -46,7 +46,9 @@ export const sumsFileOf = (path: string): string => `${path}-sums`;
  * Layout of the header: magic number, version, transaction, size and modification time of the file, number of checksums, CRC of the
  * checksums, CRC of the header.
  */
-function parseHead(head: Buffer): (Sealed & { readonly pages: number; readonly sumsCrc: number }) | null {
+function parseHead(
+  head: Buffer,
+): (RecordedState & { readonly pages: number; readonly sumsCrc: number }) | null {
   if (head.length < HEAD_BYTES || head.readUInt32LE(0) !== MAGIC || head.readUInt32LE(4) !== VERSION)
     return null;
   if (crc32(head.subarray(0, HEAD_BYTES - 4)) !== head.readUInt32LE(HEAD_BYTES - 4)) return null;
@@ -60,7 +62,7 @@ function parseHead(head: Buffer): (Sealed & { readonly pages: number; readonly s
 }
 
 /** Returns the state for which the checksums of a file were computed, or null if there are none or the file is truncated. */
-export function readSealed(path: string): Sealed | null {
+export function readRecordedState(path: string): RecordedState | null {
   const head = Buffer.alloc(HEAD_BYTES);
   try {
     const file = openSync(sumsFileOf(path), 'r');
@@ -76,7 +78,7 @@ export function readSealed(path: string): Sealed | null {
   return parseHead(head);
 }
 
-function readSums(path: string): { readonly sealed: Sealed; readonly sums: Uint32Array } | null {
+function readSums(path: string): { readonly state: RecordedState; readonly sums: Uint32Array } | null {
   let bytes: Buffer;
   try {
     bytes = readFileSync(sumsFileOf(path));
@@ -90,10 +92,10 @@ function readSums(path: string): { readonly sealed: Sealed; readonly sums: Uint3
   if (crc32(body) !== head.sumsCrc) return null;
   const sums = new Uint32Array(head.pages);
   Buffer.from(sums.buffer).set(body);
-  return { sealed: head, sums };
+  return { state: head, sums };
 }
 
-function writeSums(path: string, { transaction, bytes, mtimeNs }: Sealed, sums: Uint32Array): void {
+function writeSums(path: string, { transaction, bytes, mtimeNs }: RecordedState, sums: Uint32Array): void {
   const body = Buffer.from(sums.buffer, sums.byteOffset, sums.byteLength);
   const head = Buffer.alloc(HEAD_BYTES);
   head.writeUInt32LE(MAGIC, 0);
@@ -128,17 +130,17 @@ export const removeSums = (path: string): void => rmSync(sumsFileOf(path), { for
  * @returns false if another process committed meanwhile; no checksums are written then.
  * @throws DamagedPages if a changed page is damaged.
  */
-export function sealPages(path: string): boolean {
+export function recordPageSums(path: string): boolean {
   flush(path);
   const file = openPageFile(path);
   try {
     const before = readSums(path);
     const { meta, bytes, mtimeNs } = file;
-    const isOlder = before !== null && before.sealed.transaction <= meta.transaction;
+    const isOlder = before !== null && before.state.transaction <= meta.transaction;
     const sums = new Uint32Array(meta.lastPage + 1);
     if (isOlder) sums.set(before.sums.subarray(0, sums.length));
     walkPages(file, {
-      newerThan: isOlder ? before.sealed.transaction : -1,
+      newerThan: isOlder ? before.state.transaction : -1,
       onPage: (page, _, content) => {
         sums[page] = checksumOfPage(content);
       },
@@ -175,15 +177,15 @@ function flush(path: string): void {
  *
  * If the file was closed in order, all its pages have a checksum. If not, pages that changed since then have none, and only their structure
  * is checked: that they have the right type, and that LMDB can follow them.
- * @param sealAfter - if true, updates the checksums of an intact file, so that the next check is short.
+ * @param recordAfter - if true, updates the checksums of an intact file, so that the next check is short.
  * @returns the number of bytes of which only the structure was checked.
  * @throws DamagedPages naming the first damaged page.
  */
-export function verifyPages(path: string, { sealAfter }: { readonly sealAfter: boolean }): number {
+export function verifyPages(path: string, { recordAfter }: { readonly recordAfter: boolean }): number {
   for (;;) {
     const file = openPageFile(path);
     try {
-      return verifyOpened(path, file, sealAfter);
+      return verifyOpened(path, file, recordAfter);
     } catch (error) {
       // The pages come from two states of the file, because another process wrote to it; that process has checked the file itself.
       if (!(error instanceof DamagedPages) || !file.hasMoved()) throw error;
@@ -193,20 +195,20 @@ export function verifyPages(path: string, { sealAfter }: { readonly sealAfter: b
   }
 }
 
-function verifyOpened(path: string, file: PageFile, sealAfter: boolean): number {
+function verifyOpened(path: string, file: PageFile, recordAfter: boolean): number {
   const { meta, bytes, mtimeNs } = file;
   const known = readSums(path);
-  if (known !== null && known.sealed.transaction > meta.transaction)
+  if (known !== null && known.state.transaction > meta.transaction)
     throw new DamagedPages(
-      `its newest transaction is ${meta.transaction}, and its checksums are of transaction ${known.sealed.transaction}`,
+      `its newest transaction is ${meta.transaction}, and its checksums are of transaction ${known.state.transaction}`,
     );
-  const isSame = known !== null && known.sealed.transaction === meta.transaction;
-  const now: Sealed = { transaction: meta.transaction, bytes, mtimeNs };
+  const isSame = known !== null && known.state.transaction === meta.transaction;
+  const now: RecordedState = { transaction: meta.transaction, bytes, mtimeNs };
   if (isSame) requireHeaders(file, known.sums);
   else if (!meta.isInStep)
     throw new DamagedPages('its two headers are of transactions that are not neighbours');
   if (isSame && scanAgrees(file, known.sums)) {
-    if (sealAfter && known.sealed.mtimeNs !== mtimeNs) writeSums(path, now, known.sums);
+    if (recordAfter && known.state.mtimeNs !== mtimeNs) writeSums(path, now, known.sums);
     return 0;
   }
   const sums = new Uint32Array(meta.lastPage + 1);
@@ -215,16 +217,16 @@ function verifyOpened(path: string, file: PageFile, sealAfter: boolean): number 
     onPage: (page, transaction, content) => {
       const sum = checksumOfPage(content);
       sums[page] = sum;
-      if (known === null || transaction > known.sealed.transaction) {
+      if (known === null || transaction > known.state.transaction) {
         formOnly += content.length;
         return;
       }
       // A page of a transaction that was closed in order has a checksum, because the tree contained it then.
-      if (known.sums[page] !== sum) throw new DamagedPages(`page ${page} is not what was written`);
+      if (known.sums[page] !== sum) throw new DamagedPages(`page ${page} does not match its checksum`);
     },
   });
   sumHeaders(file, sums);
-  if (sealAfter) {
+  if (recordAfter) {
     flush(path);
     if (!file.hasMoved()) writeSums(path, now, sums);
   }
@@ -234,7 +236,7 @@ function verifyOpened(path: string, file: PageFile, sealAfter: boolean): number 
 function requireHeaders(file: PageFile, sums: Uint32Array): void {
   for (const page of [0, 1])
     if (checksumOfPage(file.read(page, 1)) !== sums[page])
-      throw new DamagedPages(`page ${page} is not what was written`);
+      throw new DamagedPages(`page ${page} does not match its checksum`);
 }
 
 /** Reads a file from start to end. Returns false if a page differs; that page may be unused. */
@@ -255,7 +257,7 @@ function scanAgrees(file: PageFile, sums: Uint32Array): boolean {
 /**
  * Returns true if the file has the size and modification time for which its checksums were computed: no process has written to it since.
  */
-export function isSealed(path: string, sealed: Sealed): boolean {
+export function isAsRecorded(path: string, recorded: RecordedState): boolean {
   const { size, mtimeNs } = statSync(path, { bigint: true });
-  return Number(size) === sealed.bytes && mtimeNs === sealed.mtimeNs;
+  return Number(size) === recorded.bytes && mtimeNs === recorded.mtimeNs;
 }

@@ -108,7 +108,7 @@ export async function markStores(
     if (found !== id)
       throw new AssayError(
         'NOT_READY',
-        `The store '${store}' in Redis belongs to the installation ${found}, and Redis names ${id}. Restore Redis from one backup.`,
+        `The store '${store}' in Redis belongs to the installation ${found}, but Redis belongs to ${id}. Restore Redis from one backup.`,
       );
     await marked([identityKey(redis)], [field]);
   }

@@ -1,108 +1,27 @@
 /**
- * The connection to Redis: single server, Sentinel or Redis Cluster. The only importer of ioredis. All keys begin with one prefix and carry
- * a hash tag, so that all keys of one atomic step are in one slot. Each step is a Lua script, and takes one round trip.
+ * The store that all nodes share: Redis. All keys begin with one prefix and carry a hash tag, so that all keys of one atomic step are in one
+ * slot. Each step is a Lua script, and takes one round trip.
  */
-import { createHash } from 'node:crypto';
-import { createRequire } from 'node:module';
-import type { Cluster, Redis, RedisOptions } from 'ioredis';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
 import { within } from '../base/within.ts';
+import {
+  connect,
+  isErrorReply,
+  notReady,
+  type Purpose,
+  type RedisConnection,
+  reasonOf,
+  serversOf,
+  withoutCommand,
+} from './redis-connection.ts';
+import { digestOf, SafeScripts } from './redis-safe-scripts.ts';
+import { addressOf, infoField, lossOf, ReplicaWatch } from './redis-servers.ts';
+import type { RedisPlace } from './redis-url.ts';
 
-/** The Redis servers that `ASSAY_REDIS_URL` names. */
-export interface RedisPlace {
-  readonly kind: 'single' | 'sentinel' | 'cluster';
-  readonly nodes: readonly { readonly host: string; readonly port: number }[];
-  /** Name of the master that the Sentinels watch; empty otherwise. */
-  readonly master: string;
-  readonly username: string | null;
-  readonly password: string | null;
-  readonly database: number;
-  readonly tls: boolean;
-  /** The prefix of all keys. */
-  readonly prefix: string;
-}
-
-const SCHEMES: Readonly<Record<string, Pick<RedisPlace, 'kind' | 'tls'>>> = {
-  'redis:': { kind: 'single', tls: false },
-  'rediss:': { kind: 'single', tls: true },
-  'redis+sentinel:': { kind: 'sentinel', tls: false },
-  'rediss+sentinel:': { kind: 'sentinel', tls: true },
-  'redis+cluster:': { kind: 'cluster', tls: false },
-  'rediss+cluster:': { kind: 'cluster', tls: true },
-};
-const DEFAULT_PORTS = { single: 6379, sentinel: 26_379, cluster: 6379 } as const;
-const DEFAULT_PREFIX = 'assay';
-
-/** The error names the problem but not the URL, which holds a password. */
-const wrong = (reason: string): AssayError =>
-  new AssayError('INVALID_CONFIG', `The Redis URL ${reason}.`, { field: 'ASSAY_REDIS_URL' });
-
-function readNode(text: string, defaultPort: number): RedisPlace['nodes'][number] {
-  const found = /^(\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z._-]+)(?::(\d{1,5}))?$/.exec(text);
-  const port = Number(found?.[2] ?? defaultPort);
-  if (found === null || port < 1 || port > 65_535) throw wrong('names a server that is no host and port');
-  return { host: (found[1] as string).replace(/^\[|\]$/g, ''), port };
-}
-
-/**
- * Parses `redis://user:password@host:port/database?prefix=assay` and its forms `rediss` (TLS), `redis+cluster://a:1,b:2` and
- * `redis+sentinel://a:1,b:2/master`.
- *
- * @throws INVALID_CONFIG
- */
-export function parseRedisUrl(text: string): RedisPlace {
-  const found = /^([a-z+]+:)\/\/(?:([^@/?]*)@)?([^/?]+)(?:\/([^?]*))?(?:\?(.*))?$/.exec(text);
-  const scheme = found === null ? undefined : SCHEMES[found[1] as string];
-  if (found === null || scheme === undefined)
-    throw wrong(`must begin with one of ${Object.keys(SCHEMES).join('//, ')}//`);
-  const [, , credentials, hosts = '', path = '', query = ''] = found;
-  const { kind, tls } = scheme;
-  const nodes = hosts.split(',').map((node) => readNode(node, DEFAULT_PORTS[kind]));
-  if (kind === 'single' && nodes.length > 1)
-    throw wrong('names several servers: say redis+cluster or redis+sentinel');
-  if (kind === 'sentinel' && !/^[0-9A-Za-z._-]+$/.test(path))
-    throw wrong('must end in the name of the master');
-  if (kind === 'cluster' && path !== '' && path !== '0')
-    throw wrong('names a database, and a cluster has none');
-  if (kind === 'single' && !/^\d{0,3}$/.test(path))
-    throw wrong('must end in the number of a database, or in nothing');
-  const [user, password] = (credentials ?? '').split(/:(.*)/s);
-  const settings = new URLSearchParams(query);
-  for (const name of settings.keys())
-    if (name !== 'prefix') throw wrong(`has the setting '${name}', and only prefix is known`);
-  const prefix = settings.get('prefix') ?? DEFAULT_PREFIX;
-  // Braces would turn the prefix into a hash tag and put all keys into one slot.
-  if (!/^[0-9A-Za-z:_.-]{1,64}$/.test(prefix))
-    throw wrong('has a prefix that is not 1 to 64 letters, digits, colons, dots or hyphens');
-  return {
-    kind,
-    nodes,
-    master: kind === 'sentinel' ? path : '',
-    username: user ? decodeURIComponent(user) : null,
-    password: password ? decodeURIComponent(password) : null,
-    database: kind === 'single' ? Number(path) : 0,
-    tls,
-    prefix,
-  };
-}
-
-/**
- * Parses the Redis URL of a setting. Like `parseRedisUrl`, but the error names the setting.
- *
- * @throws INVALID_CONFIG naming the setting, without the password
- */
-export function readRedisUrl(text: string, setting: string): RedisPlace {
-  try {
-    return parseRedisUrl(text);
-  } catch (error) {
-    throw new AssayError('INVALID_CONFIG', `${setting}: ${messageOf(error)}`, { field: setting });
-  }
-}
-
-/** The ioredis client, for the few commands that are not scripts, and for BullMQ. */
-export type RedisConnection = Redis | Cluster;
+export type { Purpose, RedisConnection } from './redis-connection.ts';
+export { parseRedisUrl, type RedisPlace, readRedisUrl } from './redis-url.ts';
 
 /** One atomic step, executed as a whole on the server. All `keys` must be in one slot. */
 export type Script = (
@@ -114,9 +33,6 @@ export interface ScriptOptions {
   readonly binary?: true;
   readonly safe?: true;
 }
-
-/** The purpose of a connection. */
-export type Purpose = 'asking' | 'blocking' | 'bullmq' | 'following';
 
 export interface RedisStore {
   readonly place: RedisPlace;
@@ -141,7 +57,7 @@ export interface RedisStore {
   /**
    * Opens a further connection, for commands that wait (XREAD BLOCK) or subscribe. It is closed with the store.
    *
-   * @param purpose - `bullmq`: with the settings that BullMQ requires (it waits forever); `asking`: with those of `connection`;
+   * @param purpose - `bullmq`: with the settings that BullMQ requires (it waits forever); `commands`: with those of `connection`;
    * `following`: connects once and ends with its server; the caller opens another one when needed
    */
   another(purpose: Purpose): RedisConnection;
@@ -159,7 +75,7 @@ export interface RedisStore {
    * @throws NOT_READY if no server replies, INVALID_CONFIG if the server has no such database; the message begins with the name of the
    * setting
    */
-  checkThere(setting: string): Promise<void>;
+  checkReachable(setting: string): Promise<void>;
   /**
    * Checks every two seconds, until the store is closed, that each master has as many replicas as must acknowledge a write; `problem`
    * returns the result. Does nothing if no replica must acknowledge.
@@ -172,141 +88,83 @@ export interface RedisStore {
    *
    * @throws INVALID_CONFIG if a server may evict or lose data
    */
-  checkKeeps(): Promise<void>;
+  checkDurability(): Promise<void>;
   close(): Promise<void>;
-}
-
-/** One call of a safe script. */
-interface SafeCall {
-  readonly lua: string;
-  readonly binary: boolean;
-  readonly keys: readonly string[];
-  readonly args: readonly (string | number | Buffer)[];
 }
 
 export interface RedisDeps {
   readonly log: Logger;
 }
 
-/** Redis Cluster moves slots and fails over during commands: the settings that the ioredis documentation recommends. */
-const CLUSTER_RETRIES = {
-  maxRedirections: 64,
-  retryDelayOnFailover: 150,
-  retryDelayOnClusterDown: 150,
-} as const;
-const RECONNECT_MS_MAX = 1_000;
-/** Maximum number of times a safe script is sent: once with its text, and then again for moved slots. */
-const SAFE_TRIES = 8;
-const REPLICAS_LOOK_MS = 2_000;
-/** A replica acknowledges once a second; a replica that was silent for longer is not counted. */
-const REPLICA_SILENT_SECONDS_MAX = 3;
 /** Number of keys that one scan step examines. */
 const SCAN_COUNT = 1_000;
 
-const notReady = (cause: unknown): AssayError =>
-  new AssayError('NOT_READY', 'Redis cannot be reached at the moment. Try again.', {
-    cause,
-    retryAfterSeconds: 1,
-  });
+/** The connections of a store, and whether they work. */
+class Connections {
+  readonly main: RedisConnection;
+  readonly #place: RedisPlace;
+  readonly #log: Logger;
+  readonly #further = new Set<RedisConnection>();
+  /** Number of scripts and guarded commands sent. */
+  roundTrips = 0;
+  /** True while the connection is known to be lost. */
+  isLost = false;
+  /** The last reason why the servers were unreachable. */
+  lastFault: string | null = null;
 
-const behind = (what: string): AssayError =>
-  new AssayError('NOT_READY', `Too few replicas of Redis follow their master; ${what}. Try again.`, {
-    retryAfterSeconds: 1,
-  });
+  constructor(place: RedisPlace, log: Logger) {
+    this.#place = place;
+    this.#log = log;
+    this.main = connect(place, 'commands');
+    this.#observe(this.main);
+  }
 
-/** True for error replies of a working server that rejects the command: these are bugs in Assay, and a retry does not help. */
-const isAnswer = (error: unknown): boolean =>
-  error instanceof Error &&
-  error.name === 'ReplyError' &&
-  !/^(CLUSTERDOWN|MOVED|ASK|TRYAGAIN|LOADING|READONLY|MASTERDOWN|NOREPLICAS|MISCONF)/.test(error.message);
+  /** Opens a further connection, which is closed together with the others. */
+  another(purpose: Purpose): RedisConnection {
+    return this.#register(connect(this.#place, purpose));
+  }
 
-/** Redis Cluster reports only that it is unreachable; the cause is in the error of the last node. */
-function faultOf(error: unknown): string {
-  const { lastNodeError } = error as { lastNodeError?: unknown };
-  return messageOf(lastNodeError instanceof Error ? lastNodeError : error);
-}
+  async guard<T>(command: Promise<T>): Promise<T> {
+    this.roundTrips++;
+    try {
+      return await command;
+    } catch (error) {
+      if (error instanceof AssayError) throw error;
+      throw isErrorReply(error) ? withoutCommand(error) : notReady(error);
+    }
+  }
 
-/** Removes the command from an error reply, because it contains the data to write, which must not appear in a log. */
-function withoutCommand(error: unknown): unknown {
-  if (error instanceof Error) Reflect.deleteProperty(error, 'command');
-  return error;
-}
+  async close(): Promise<void> {
+    for (const client of this.#further) client.disconnect();
+    await this.main.quit().catch(() => this.main.disconnect());
+  }
 
-/** Delay before a reconnect, in milliseconds; null if the connection must not reconnect. */
-const retryOf =
-  (use: Purpose) =>
-  (attempt: number): number | null =>
-    use === 'following' ? null : Math.min(attempt * 50, RECONNECT_MS_MAX);
-
-function serverOptions(place: RedisPlace, use: Purpose): RedisOptions {
-  return {
-    ...(place.username === null ? {} : { username: place.username }),
-    ...(place.password === null ? {} : { password: place.password }),
-    ...(place.tls ? { tls: {} } : {}),
-    db: place.database,
-    connectTimeout: LIMITS.redisConnectMs,
-    retryStrategy: retryOf(use),
-    // A command that fails over has the time of an API request; BullMQ and blocking commands wait forever.
-    ...(use === 'asking'
-      ? { commandTimeout: LIMITS.redisCommandMs, maxRetriesPerRequest: 3 }
-      : { maxRetriesPerRequest: null }),
-  };
-}
-
-/** Loaded when a connection is opened, so that a program without Redis does not pay for it. */
-const ioredis = (): typeof import('ioredis') => createRequire(import.meta.url)('ioredis');
-
-function connect(place: RedisPlace, use: Purpose): RedisConnection {
-  const options = serverOptions(place, use);
-  const { Cluster, Redis } = ioredis();
-  if (place.kind === 'cluster')
-    return new Cluster([...place.nodes], {
-      ...CLUSTER_RETRIES,
-      clusterRetryStrategy: retryOf(use),
-      redisOptions: options,
+  #observe(client: RedisConnection): void {
+    client.on('error', (error: unknown) => {
+      this.lastFault = reasonOf(error);
+      if (!this.isLost) this.#log.warn({ error: this.lastFault }, 'connection to Redis lost');
+      this.isLost = true;
     });
-  if (place.kind === 'sentinel')
-    return new Redis({
-      ...options,
-      sentinels: [...place.nodes],
-      name: place.master,
-      ...(place.password === null ? {} : { sentinelPassword: place.password }),
-      ...(place.tls ? { enableTLSForSentinelMode: true, sentinelTLS: {} } : {}),
+    client.on('ready', () => {
+      this.lastFault = null;
+      if (this.isLost) this.#log.info('connected to Redis again');
+      this.isLost = false;
     });
-  const [node] = place.nodes;
-  if (node === undefined) throw wrong('names no server');
-  return new Redis({ ...options, ...node });
-}
+  }
 
-/** Returns the masters of a Redis Cluster, or the single server. */
-const serversOf = (connection: RedisConnection): readonly Redis[] =>
-  connection.isCluster ? (connection as Cluster).nodes('master') : [connection as Redis];
-
-const fieldOf = (info: string, name: string): string =>
-  new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? '';
-
-/** Returns how many replicas of a master are online and acknowledge. */
-const followingOf = (replication: string): number =>
-  [...replication.matchAll(/^slave\d+:.*state=online.*lag=(\d+)/gm)].filter(
-    ([, lag]) => Number(lag) <= REPLICA_SILENT_SECONDS_MAX,
-  ).length;
-
-/** Returns how a server may lose data, as part of a sentence; null if it keeps everything. */
-async function lossOf(server: Redis): Promise<string | null> {
-  const memory = await server.info('memory');
-  const policy = fieldOf(memory, 'maxmemory_policy');
-  if (policy !== 'noeviction' && fieldOf(memory, 'maxmemory') !== '0')
-    return `evicts keys when its memory is full (maxmemory-policy ${policy}); set it to noeviction`;
-  const appends = fieldOf(await server.info('persistence'), 'aof_enabled') === '1';
-  if (appends) return null;
-  // A managed server may refuse CONFIG; without an append-only file it counts as unsafe.
-  const [, saves = ''] = await server.config('GET', 'save').then(
-    (reply) => reply as string[],
-    () => [],
-  );
-  return saves === ''
-    ? 'keeps nothing on disk (no append-only file and no snapshots); set appendonly yes'
-    : null;
+  /**
+   * Closes the connection, and its duplicates, together with the store: BullMQ makes duplicates, and cannot close them while the server is
+   * away.
+   */
+  #register(client: RedisConnection): RedisConnection {
+    this.#observe(client);
+    this.#further.add(client);
+    client.on('end', () => this.#further.delete(client));
+    const duplicate: (...options: never[]) => RedisConnection = client.duplicate.bind(client);
+    return Object.assign(client, {
+      duplicate: (...options: never[]) => this.#register(duplicate(...options)),
+    });
+  }
 }
 
 /**
@@ -319,118 +177,11 @@ export function openRedis(
   { log }: RedisDeps,
   { replicas = 0 }: { readonly replicas?: number } = {},
 ): RedisStore {
-  const connection = connect(place, 'asking');
-  const further = new Set<RedisConnection>();
-  let roundTrips = 0;
-  let wasLost = false;
-  /** The last reason why the servers were unreachable. */
-  let fault: string | null = null;
-  const listen = (client: RedisConnection): void => {
-    client.on('error', (error: unknown) => {
-      fault = faultOf(error);
-      if (!wasLost) log.warn({ error: fault }, 'The connection to Redis is lost.');
-      wasLost = true;
-    });
-    client.on('ready', () => {
-      fault = null;
-      if (wasLost) log.info('Redis is there again.');
-      wasLost = false;
-    });
-  };
-  listen(connection);
-
-  async function guard<T>(command: Promise<T>): Promise<T> {
-    roundTrips++;
-    try {
-      return await command;
-    } catch (error) {
-      if (error instanceof AssayError) throw error;
-      throw isAnswer(error) ? withoutCommand(error) : notReady(error);
-    }
-  }
-
-  /** A separate connection: while it waits for replicas, it cannot process other commands. */
-  let waiting: RedisConnection | null = null;
-  let safeCalls = 0;
-  let replicasLag = false;
-
-  /** Sends a script followed by WAIT; returns the script's reply and the number of replicas that have acknowledged. */
-  async function sendSafely(
-    client: RedisConnection,
-    command: readonly [name: 'eval' | 'evalsha', text: string],
-    { binary, keys, args }: SafeCall,
-  ): Promise<{ readonly reply: unknown; readonly reached: number }> {
-    const pipeline = client.pipeline();
-    const rest = [command[1], keys.length, ...keys, ...args] as const;
-    if (binary) pipeline.callBuffer(command[0], ...rest);
-    else pipeline.call(command[0], ...rest);
-    const [done, waited] = (await pipeline.wait(replicas, LIMITS.redisReplicasMs).exec()) ?? [];
-    if (done === undefined || waited === undefined) throw new Error('A pipeline was answered with nothing.');
-    if (done[0] !== null) throw done[0];
-    // The master was replaced during the wait: its writes may be lost.
-    if (waited[0] !== null) throw notReady(waited[0]);
-    return { reply: done[1], reached: Number(waited[1]) };
-  }
-
-  /** Sends a script by its digest; with its text if the server does not know the digest; again if its slot has moved. */
-  async function untilSent(client: RedisConnection, digest: string, call: SafeCall) {
-    let command: readonly ['eval' | 'evalsha', string] = ['evalsha', digest];
-    for (let tries = 0; ; tries++) {
-      try {
-        return await sendSafely(client, command, call);
-      } catch (error) {
-        const isUnknown = messageOf(error).startsWith('NOSCRIPT');
-        const hasMoved = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN)/.test(messageOf(error));
-        if (tries >= SAFE_TRIES || !(isUnknown || hasMoved)) throw error;
-        if (isUnknown) command = ['eval', call.lua];
-        // ioredis follows a moved slot for a single command, but not for a pipeline.
-        else await client.exists(...call.keys.slice(0, 1));
-      }
-    }
-  }
-
-  async function runSafely(digest: string, call: SafeCall): Promise<unknown> {
-    // If replicas lag, one call at a time probes them; further calls would only queue behind it.
-    if (replicasLag && safeCalls > 0) throw behind('nothing was done');
-    waiting ??= another('asking');
-    safeCalls++;
-    try {
-      const { reply, reached } = await untilSent(waiting, digest, call);
-      replicasLag = reached < replicas;
-      if (replicasLag) throw behind('it may be done');
-      return reply;
-    } finally {
-      safeCalls--;
-    }
-  }
-
-  let watch: NodeJS.Timeout | null = null;
-  let shortage: string | null = null;
-  async function lookAtReplicas(): Promise<void> {
-    let found: string | null = null;
-    for (const server of serversOf(connection)) {
-      const following = followingOf(await guard(server.info('replication')));
-      if (following >= replicas) continue;
-      const { host, port } = server.options;
-      found = `Too few replicas follow the Redis server ${host}:${port} (${following} of ${replicas}): no change of credits and of shared stores is acknowledged until they do.`;
-    }
-    if (found !== null && shortage === null) log.error({ reason: found }, 'Replicas of Redis are missing.');
-    if (found === null && shortage !== null) log.info('The replicas of Redis are there again.');
-    shortage = found;
-  }
-
-  /**
-   * Closes the connection, and its duplicates, together with the store: BullMQ makes duplicates, and cannot close them while the server is
-   * away.
-   */
-  function kept(client: RedisConnection): RedisConnection {
-    listen(client);
-    further.add(client);
-    client.on('end', () => further.delete(client));
-    const duplicate: (...options: never[]) => RedisConnection = client.duplicate.bind(client);
-    return Object.assign(client, { duplicate: (...options: never[]) => kept(duplicate(...options)) });
-  }
-  const another: RedisStore['another'] = (purpose) => kept(connect(place, purpose));
+  const connections = new Connections(place, log);
+  const connection = connections.main;
+  const guard = <T>(command: Promise<T>): Promise<T> => connections.guard(command);
+  const safeScripts = new SafeScripts(replicas, () => connections.another('commands'));
+  const watch = new ReplicaWatch(replicas, { connection, guard, log });
 
   return {
     place,
@@ -438,24 +189,19 @@ export function openRedis(
     key: (slot, name) => `${place.prefix}:{${slot}}:${name}`,
     script(name, lua, { binary = false, safe = false }: { binary?: boolean; safe?: boolean } = {}) {
       if (safe && replicas > 0) {
-        const digest = createHash('sha1').update(lua).digest('hex');
-        return (keys, args) => guard(runSafely(digest, { lua, binary, keys, args }));
+        const digest = digestOf(lua);
+        return (keys, args) => guard(safeScripts.run(digest, { lua, binary, keys, args }));
       }
-      const command = `assay_${name}`;
-      connection.defineCommand(command, { lua });
-      type Call = (...args: readonly (string | number | Buffer)[]) => Promise<unknown>;
-      const call = (connection as unknown as Readonly<Record<string, Call>>)[
-        binary ? `${command}Buffer` : command
-      ] as Call;
+      const call = defineScript(connection, `assay_${name}`, lua, binary);
       return (keys, args) => guard(call.call(connection, keys.length, ...keys, ...args));
     },
     guard,
-    another,
+    another: (purpose) => connections.another(purpose),
     get roundTrips() {
-      return roundTrips;
+      return connections.roundTrips;
     },
     get isLost() {
-      return wasLost;
+      return connections.isLost;
     },
     replicas,
     async *slotsWith(name) {
@@ -471,55 +217,62 @@ export function openRedis(
         } while (cursor !== '0');
       }
     },
-    async checkThere(setting) {
-      const where = place.nodes.map(({ host, port }) => `${host}:${port}`).join(', ');
-      try {
-        // ioredis retries the nodes of a Redis Cluster forever, and falls back to the first database if the configured one does not exist.
-        const answer = place.database === 0 ? connection.ping() : connection.call('select', place.database);
-        await within(LIMITS.redisStartMs, answer, 'Redis');
-      } catch (error) {
-        const reason = isAnswer(error) ? messageOf(error) : (fault ?? messageOf(error));
-        throw new AssayError(
-          /^ERR .*DB index/.test(reason) ? 'INVALID_CONFIG' : 'NOT_READY',
-          `${setting}: no Redis can be used at ${where}: ${reason.replace(/\.$/, '')}.`,
-          { field: setting, cause: error },
-        );
-      }
-    },
-    watchReplicas() {
-      if (replicas === 0 || watch !== null) return;
-      const look = (): void =>
-        void lookAtReplicas().catch((error: unknown) =>
-          log.debug({ error: messageOf(error) }, 'The replicas of Redis could not be looked at.'),
-        );
-      look();
-      watch = setInterval(look, REPLICAS_LOOK_MS);
-      watch.unref();
-    },
-    problem: () => shortage,
-    async checkKeeps() {
+    checkReachable: (setting) => checkReachable(setting, place, connections),
+    watchReplicas: () => watch.start(),
+    problem: () => watch.shortage,
+    async checkDurability() {
       await guard(connection.ping());
       for (const server of serversOf(connection)) {
         const loss = await guard(lossOf(server));
         if (loss !== null)
           throw new AssayError(
             'INVALID_CONFIG',
-            `The Redis server ${server.options.host}:${server.options.port} ${loss}, or say ASSAY_REDIS_MAY_LOSE=on.`,
+            `The Redis server ${addressOf(server)} ${loss}, or set ASSAY_REDIS_MAY_LOSE=on.`,
             { field: 'ASSAY_REDIS_URL' },
           );
         // Not an error: an absent replica comes back, and requests that need no replica are processed meanwhile.
-        const following = Number(fieldOf(await guard(server.info('replication')), 'connected_slaves'));
+        const following = Number(infoField(await guard(server.info('replication')), 'connected_slaves'));
         if (following < replicas)
           log.warn(
-            { server: `${server.options.host}:${server.options.port}`, following, asked: replicas },
-            'Too few replicas follow a Redis server: until they do, no change of credits is acknowledged.',
+            { server: addressOf(server), following, required: replicas },
+            'too few Redis replicas: changes of credits are not acknowledged',
           );
       }
     },
     async close() {
-      if (watch !== null) clearInterval(watch);
-      for (const client of further) client.disconnect();
-      await connection.quit().catch(() => connection.disconnect());
+      watch.stop();
+      await connections.close();
     },
   };
+}
+
+type ScriptCommand = (...args: readonly (string | number | Buffer)[]) => Promise<unknown>;
+
+/** Defines a script as a command of the connection. */
+function defineScript(
+  connection: RedisConnection,
+  command: string,
+  lua: string,
+  binary: boolean,
+): ScriptCommand {
+  connection.defineCommand(command, { lua });
+  const commands = connection as unknown as Readonly<Record<string, ScriptCommand>>;
+  return commands[binary ? `${command}Buffer` : command] as ScriptCommand;
+}
+
+async function checkReachable(setting: string, place: RedisPlace, connections: Connections): Promise<void> {
+  const { main } = connections;
+  const addresses = place.nodes.map(({ host, port }) => `${host}:${port}`).join(', ');
+  try {
+    // ioredis retries the nodes of a Redis Cluster forever, and falls back to the first database if the configured one does not exist.
+    const reply = place.database === 0 ? main.ping() : main.call('select', place.database);
+    await within(LIMITS.redisStartMs, reply, 'Redis');
+  } catch (error) {
+    const reason = isErrorReply(error) ? messageOf(error) : (connections.lastFault ?? messageOf(error));
+    throw new AssayError(
+      /^ERR .*DB index/.test(reason) ? 'INVALID_CONFIG' : 'NOT_READY',
+      `${setting}: Redis cannot be used at ${addresses}: ${reason.replace(/\.$/, '')}.`,
+      { field: setting, cause: error },
+    );
+  }
 }

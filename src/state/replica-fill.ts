@@ -4,47 +4,11 @@
  */
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
+import { luaScript } from '../base/paths.ts';
 import type { LiveFile } from './live-file.ts';
 import type { RedisStore } from './redis.ts';
-import { COPY_PAGE, FILLING } from './replica-scripts.ts';
-import { isOwnDatabase, isOwnRecord } from './replicated-store.ts';
+import { isOwnDatabase, isOwnRecord } from './replica/replica-file.ts';
 import { fieldOf, partsOfField } from './write-set.ts';
-
-/**
- * Claims a store for a filling. KEYS: head. ARGV: id of the filling, id of the installation, `keep` or nothing. Replies with an empty text;
- * with `whole` if this filling has finished the store before and `keep` was set; or with the format of a store that belongs to another.
- */
-const CLAIM = `
-local found = redis.call('HMGET', KEYS[1], 'format', 'filling', 'last')
--- A filling that an earlier version began is named by 'last'.
-if found[1] and (found[2] or found[3]) ~= ARGV[1] then return found[1] end
-if found[1] and found[1] ~= '${FILLING}' and ARGV[3] == 'keep' then return 'whole' end
-redis.call('DEL', KEYS[1])
-redis.call('HSET', KEYS[1], 'format', '${FILLING}', 'filling', ARGV[1], 'installation', ARGV[2])
-return ''`;
-
-/**
- * KEYS: head, data. ARGV: id of the filling, then fields and values in turn, or only fields to remove them. Replies with 1 if the filling
- * still owns the store.
- */
-const mine = `
-local found = redis.call('HMGET', KEYS[1], 'format', 'filling')
-if found[1] ~= '${FILLING}' or found[2] ~= ARGV[1] then return 0 end`;
-const PUT = `${mine}
-for at = 2, #ARGV, 2 do redis.call('HSET', KEYS[2], ARGV[at], ARGV[at + 1]) end
-return 1`;
-const REMOVE = `${mine}
-for at = 2, #ARGV do redis.call('HDEL', KEYS[2], ARGV[at]) end
-return 1`;
-
-/** KEYS: head. ARGV: id of the filling, format, and the position of the filled data: version, id of the last write set. */
-const FINISH = `
-local found = redis.call('HMGET', KEYS[1], 'format', 'filling')
-if found[2] ~= ARGV[1] then return 0 end
-if found[1] == '${FILLING}' then
-  redis.call('HSET', KEYS[1], 'format', ARGV[2], 'version', ARGV[3], 'last', ARGV[4], 'bytes', '0')
-end
-return 1`;
 
 export interface StoreFilling {
   readonly name: string;
@@ -82,11 +46,11 @@ export function createStoreFilling(
   { redis }: { readonly redis: RedisStore },
 ): StoreFilling {
   const [headKey, dataKey] = [redis.key(name, 'head'), redis.key(name, 'data')];
-  const claim = redis.script('fill_claim', CLAIM, { safe: true });
-  const put = redis.script('fill_put', PUT, { safe: true });
-  const remove = redis.script('fill_remove', REMOVE, { safe: true });
-  const finish = redis.script('fill_finish', FINISH, { safe: true });
-  const copyPage = redis.script('replica_copy', COPY_PAGE, { binary: true });
+  const claim = redis.script('fill_claim', luaScript('state', 'lua', 'fill-claim'), { safe: true });
+  const put = redis.script('fill_put', luaScript('state', 'lua', 'fill-put'), { safe: true });
+  const remove = redis.script('fill_remove', luaScript('state', 'lua', 'fill-remove'), { safe: true });
+  const finish = redis.script('fill_finish', luaScript('state', 'lua', 'fill-finish'), { safe: true });
+  const copyPage = redis.script('replica_copy', luaScript('state', 'lua', 'replica-copy'), { binary: true });
 
   const databases = file.databases.filter((database) => !isOwnDatabase(database));
   let isWhole = false;
@@ -100,7 +64,7 @@ export function createStoreFilling(
   const total = databases.reduce((sum, database) => sum + file.count(database), hasMeta ? -1 : 0);
 
   const taken = (): AssayError =>
-    new AssayError('STORE_BUSY', `Another filling of Redis has taken the store '${name}'.`);
+    new AssayError('STORE_BUSY', `Another filling of Redis has claimed the store '${name}'.`);
 
   async function writeAll(onProgress: (done: number) => void): Promise<void> {
     let page: Buffer[] = [];
@@ -162,7 +126,7 @@ export function createStoreFilling(
       const format = String(await claim([headKey], [id, installation, at === undefined ? '' : 'keep']));
       isWhole = format === 'whole';
       if (format !== '' && !isWhole)
-        throw new AssayError('INVALID_REQUEST', `Redis has a store '${name}' already (format ${format}).`);
+        throw new AssayError('INVALID_REQUEST', `Redis already has a store '${name}' (format ${format}).`);
     },
     async fill(onProgress) {
       if (isWhole) return;
@@ -171,7 +135,10 @@ export function createStoreFilling(
       if (has === total && (await holdsAll(report))) return;
       await writeAll(report);
       if (!(await holdsAll(report)))
-        throw new AssayError('STORE_CORRUPT', `Redis does not hold what ${file.path} has. Fill it again.`);
+        throw new AssayError(
+          'STORE_CORRUPT',
+          `The data in Redis differs from ${file.path}. Run the filling again.`,
+        );
     },
     async finish() {
       const { version, last } = at ?? { version: 1, last: id };

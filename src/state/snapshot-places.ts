@@ -31,7 +31,7 @@ export interface HostAndPort {
 }
 
 const wrong = (variable: string, text: string, expected: string): AssayError =>
-  new AssayError('INVALID_CONFIG', `${variable} is '${text}', but it must be ${expected}.`, {
+  new AssayError('INVALID_CONFIG', `${variable}: must be ${expected} (got '${text}').`, {
     field: variable,
   });
 

@@ -7,7 +7,14 @@ import { isMainThread } from 'node:worker_threads';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { DamagedPages, fullBytes, openPageFile, walkPages } from './lmdb-pages.ts';
-import { isSealed, readSealed, removeSums, sealPages, sumsFileOf, verifyPages } from './page-sums.ts';
+import {
+  isAsRecorded,
+  readRecordedState,
+  recordPageSums,
+  removeSums,
+  sumsFileOf,
+  verifyPages,
+} from './page-sums.ts';
 
 const INGEST_AGAIN = (name: string): string =>
   `restore it from a backup, or move it away, run 'assay installation accept-loss ${name}' and ingest its files again`;
@@ -19,7 +26,7 @@ const WAYS_OUT: readonly (readonly [RegExp, (name: string) => string])[] = [
   [/\/exposure\/.*\.mdb$/, () => "remove the folder 'exposure': the index is built again"],
   [/\/clusters\/.*\.lmdb$/, () => "'assay cluster' builds it again"],
   [/\/replicas\/.*\.mdb$/, () => 'remove it: it is copied from Redis again'],
-  [/\/fetched\.lmdb$/, () => 'remove it: what it remembers is fetched again'],
+  [/\/fetched\.lmdb$/, () => 'remove it: its data is fetched again'],
   [/\/(?:transfers|outputs)\/[^/]*\.mdb$/, INGEST_AGAIN],
 ];
 const RESTORE = 'restore it from a backup (docs/OPERATIONS.md, Damaged files)';
@@ -33,7 +40,7 @@ function damaged(path: string, fault: string, cause: unknown): AssayError {
     : '';
   return new AssayError(
     'STORE_CORRUPT',
-    `${path} is damaged: ${fault}. It was left as it is; ${wayOut}.${sums}`,
+    `${path} is damaged: ${fault}. The file was not changed; ${wayOut}.${sums}`,
     {
       cause,
     },
@@ -107,7 +114,7 @@ export function requireSound(path: string): void {
     return;
   }
   // Another process is creating the file, unless it had been closed before.
-  if (bytes === 0 && readSealed(path) === null) return;
+  if (bytes === 0 && readRecordedState(path) === null) return;
   refusing(path, () => {
     const file = openPageFile(path);
     try {
@@ -116,13 +123,13 @@ export function requireSound(path: string): void {
       file.close();
     }
     if (isOpenHere(path)) return;
-    const sealed = readSealed(path);
+    const recorded = readRecordedState(path);
     // LMDB never shrinks a file.
-    if (sealed !== null && bytes < sealed.bytes)
+    if (recorded !== null && bytes < recorded.bytes)
       throw new DamagedPages(
-        `it has ${bytes} bytes, and had ${sealed.bytes} when it was closed: it was cut off`,
+        `it has ${bytes} bytes, and had ${recorded.bytes} when it was closed: it was truncated`,
       );
-    const isClosed = sealed !== null && isSealed(path, sealed);
+    const isClosed = recorded !== null && isAsRecorded(path, recorded);
     if (isClosed && (bytes > LIMITS.checkedAtOpenBytesMax || !isMainThread)) return;
     if (!isClosed && isInUse(path)) return;
     verify(path);
@@ -136,18 +143,18 @@ function requireReached(file: ReturnType<typeof openPageFile>): void {
   } catch (error) {
     if (!(error instanceof DamagedPages)) throw error;
     throw new DamagedPages(
-      `it has ${file.bytes} bytes, and its header names ${fullBytes(file.meta)}: it was cut off`,
+      `it has ${file.bytes} bytes, and its header gives ${fullBytes(file.meta)}: it was truncated`,
     );
   }
 }
 
 function verify(path: string): number {
   try {
-    return verifyPages(path, { sealAfter: true });
+    return verifyPages(path, { recordAfter: true });
   } catch (error) {
     // The process may not write to the folder, or the disk is full: check without writing the checksums.
     if (error instanceof DamagedPages || !isWriteError(error)) throw error;
-    return verifyPages(path, { sealAfter: false });
+    return verifyPages(path, { recordAfter: false });
   }
 }
 
@@ -165,11 +172,11 @@ export function verifyFile(path: string): { readonly bytes: number; readonly for
 }
 
 /** Computes the checksums of a closed file, unless another process still has it open; the last one to close it does so. */
-export function sealFile(path: string): void {
+export function recordFileSums(path: string): void {
   if (isOpenHere(path) || isInUse(path)) return;
   try {
-    const sealed = readSealed(path);
-    if (sealed === null || !isSealed(path, sealed)) sealPages(path);
+    const recorded = readRecordedState(path);
+    if (recorded === null || !isAsRecorded(path, recorded)) recordPageSums(path);
   } catch {
     // Without checksums the next open checks the file in full, and reports the error.
   }

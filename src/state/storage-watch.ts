@@ -41,11 +41,11 @@ export function watchStorage(folders: readonly string[], { log }: { readonly log
       if (!isRefused && bavail * bsize >= DOUBTFUL_BYTES) return;
       await tryToWrite(folder);
       noteRoom(folder);
-      if (isRefused) log.info({ folder }, 'the disk takes writes again');
+      if (isRefused) log.info({ folder }, 'disk writable again');
     } catch (error) {
       // If a folder is missing or unreadable, the code that needs it reports that.
       if (!isStorageFull(error)) return;
-      if (!isRefused) log.error({ folder, err: error }, 'the disk is full: writes are refused');
+      if (!isRefused) log.error({ folder, err: error }, 'disk full, writes rejected');
       noteRefused(folder, asStorageFull(error, folder));
     }
   }

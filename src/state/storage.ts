@@ -43,7 +43,7 @@ function reasonOf(error: unknown): string | null {
 }
 
 /** Returns true if the LMDB library refused the write. It then prints the error to stderr itself, without a line end. */
-export function saidByLibrary(error: unknown): boolean {
+export function isLibraryError(error: unknown): boolean {
   let at: unknown = error;
   for (let depth = 0; depth < CAUSES_MAX && at instanceof Error; depth++, at = at.cause)
     if ('code' in at && typeof at.code === 'number') return true;
@@ -72,13 +72,13 @@ export function storageFull(path: string, cause: unknown): AssayError {
   const reason = reasonOf(cause) ?? REASONS.get(ENOSPC);
   return new AssayError(
     'STORAGE_FULL',
-    `${path} cannot be written: ${reason}. Free space on its file system, or raise the limit, and try again; what was stored before is unchanged.`,
+    `${path} cannot be written: ${reason}. Free space on its file system, or raise the limit, and try again; existing data is unchanged.`,
     { cause, retryAfterSeconds: STORAGE_RETRY_SECONDS },
   );
 }
 
 /** A store or folder that rejects writes. */
-export interface Refusal {
+export interface WriteRefusal {
   /** The file or folder. */
   readonly path: string;
   /** One sentence. */
@@ -87,7 +87,7 @@ export interface Refusal {
   readonly since: string;
 }
 
-const refusals = new Map<string, Refusal>();
+const refusals = new Map<string, WriteRefusal>();
 
 /** Records that a write to `path` failed. Errors of other kinds are ignored. */
 export function noteRefused(path: string, error: unknown): void {
@@ -101,7 +101,7 @@ export function noteWritten(path: string): void {
 }
 
 /** Returns the paths that currently reject writes, oldest first. */
-export const refusedNow = (): readonly Refusal[] => [...refusals.values()];
+export const refusedNow = (): readonly WriteRefusal[] => [...refusals.values()];
 
 /** Clears the refusals of all paths in `folder`: its file system accepts writes again. */
 export function noteRoom(folder: string): void {

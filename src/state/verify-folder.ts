@@ -2,7 +2,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../base/errors.ts';
-import { readSealed } from './page-sums.ts';
+import { readRecordedState } from './page-sums.ts';
 import { verifyFile } from './sound-file.ts';
 
 /** Unfinished builds, deleted data and copies, which are never opened again. */
@@ -28,7 +28,7 @@ function storesBelow(folder: string): string[] {
       if (entry.isDirectory()) return storesBelow(path);
       const isStore = entry.isFile() && STORE.test(entry.name);
       // An empty file is being created, unless it had been closed before.
-      return isStore && (statSync(path).size > 0 || readSealed(path) !== null) ? [path] : [];
+      return isStore && (statSync(path).size > 0 || readRecordedState(path) !== null) ? [path] : [];
     })
     .sort();
 }

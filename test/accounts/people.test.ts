@@ -8,7 +8,7 @@ import { openKeyStore } from '../../src/accounts/keys-lmdb.ts';
 import { createPeople, type People, type PeopleOptions } from '../../src/accounts/people.ts';
 import { emailOf, openPeopleStore } from '../../src/accounts/people-store.ts';
 import { silentLogger } from '../../src/base/log.ts';
-import type { Letter } from '../../src/base/mail.ts';
+import type { Email } from '../../src/base/mail.ts';
 import { projectRoot } from '../../src/base/paths.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import type { ScryptRequest } from '../../src/base/scrypt.ts';
@@ -25,7 +25,7 @@ async function openWorld(state: LiveState, options: Partial<PeopleOptions> = {})
   const time = { ms: START };
   const clock = { now: () => time.ms, monotonic: () => time.ms };
   const deps = { clock, random: systemRandom, log: silentLogger, openStore: state.openStore };
-  const letters: Letter[] = [];
+  const letters: Email[] = [];
   const derived: ScryptRequest[] = [];
   const keys = openKeyStore({ path: join(folder.path, 'keys.mdb') }, deps);
   const audit = openAuditLog({ path: join(folder.path, 'audit.mdb') }, deps);
@@ -46,7 +46,7 @@ async function openWorld(state: LiveState, options: Partial<PeopleOptions> = {})
         },
       },
     );
-  const tokenIn = (letter: Letter | undefined): string => /^[\w-]{43}$/m.exec(letter?.text ?? '')?.[0] ?? '';
+  const tokenIn = (letter: Email | undefined): string => /^[\w-]{43}$/m.exec(letter?.text ?? '')?.[0] ?? '';
   return {
     people: open(),
     time,

@@ -25,7 +25,7 @@ import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
 import { hasRedis, type RedisServer, startRedis, startRedisCluster } from '../setup/redis.ts';
 
 const deps = { clock: systemClock, random: systemRandom, log: silentLogger };
-const SEAL = { seal: (secret: string) => secret, open: (sealed: string) => sealed };
+const ENCRYPTION = { encrypt: (secret: string) => secret, decrypt: (text: string) => text };
 /** Accounts, and charges of each account: more than one page of entries. */
 const ACCOUNTS = 5;
 const CHARGES = 1_100;
@@ -114,7 +114,7 @@ async function makeLone(folder: string): Promise<Lone> {
   await cleared.close();
   const monitoring = openMonitoringStore(
     { path: join(folder, 'monitoring', 'monitoring.lmdb') },
-    { ...deps, seal: SEAL },
+    { ...deps, encryption: ENCRYPTION },
   );
   await monitoring.close();
   const asked = await askAll(access);

@@ -6,8 +6,10 @@ import { AssayError } from '../../src/base/errors.ts';
 import type { Logger } from '../../src/base/log.ts';
 import { checkOutboundUrl, isPublicAddress, PUBLIC_HTTPS } from '../../src/base/outbound.ts';
 import { systemRandom } from '../../src/base/random.ts';
+import { sleep } from '../../src/base/retry.ts';
 import { within } from '../../src/base/within.ts';
 import { readJson, writeJsonAtomically } from '../../src/state/atomic-file.ts';
+import { createEncryption, openEncryption } from '../../src/state/encryption.ts';
 import {
   isLeaseLive,
   isRunning,
@@ -17,10 +19,9 @@ import {
   takeLease,
 } from '../../src/state/file-lease.ts';
 import { hasFinishedSize } from '../../src/state/finished-size.ts';
-import { createEmbeddedLeases, pause, underLease } from '../../src/state/leases.ts';
+import { createEmbeddedLeases, underLease } from '../../src/state/leases.ts';
 import { openLiveStore } from '../../src/state/live-store.ts';
 import { DamagedPages, openPageFile } from '../../src/state/lmdb-pages.ts';
-import { createSeal, openSeal } from '../../src/state/seal.ts';
 import {
   isLoopback,
   optionalBucket,
@@ -30,12 +31,12 @@ import {
 import { createStateLog } from '../../src/state/state-log.ts';
 import {
   asStorageFull,
+  isLibraryError,
   isStorageFull,
   noteRefused,
   noteRoom,
   noteWritten,
   refusedNow,
-  saidByLibrary,
   storageFull,
 } from '../../src/state/storage.ts';
 import { decodeWrites, encodeWrites, fieldOf, partsOfField } from '../../src/state/write-set.ts';
@@ -117,7 +118,7 @@ describe('a full disk', () => {
     ).toEqual(Array(5).fill(false));
     expect(isStorageFull(new AssayError('STORAGE_FULL', 'x'))).toBe(true);
     expect(isStorageFull(new AssayError('INTERNAL', 'x', { cause: coded('ENOSPC') }))).toBe(false);
-    expect([coded(28), coded('ENOSPC'), new Error('x', { cause: coded(5) })].map(saidByLibrary)).toEqual([
+    expect([coded(28), coded('ENOSPC'), new Error('x', { cause: coded(5) })].map(isLibraryError)).toEqual([
       true,
       false,
       true,
@@ -136,7 +137,7 @@ describe('a full disk', () => {
     expect(storageFull('/given', null).message).toContain('no space is left');
   });
 
-  it('is noted once for each path, until it is written or its folder has room', () => {
+  it('is recorded once for each path, until a write succeeds or its folder has room', () => {
     noteRefused('/d/a', coded('EACCES'));
     expect(refusedNow()).toEqual([]);
     noteRefused('/d/a', storageFull('/d/a', coded('ENOSPC')));
@@ -160,7 +161,7 @@ describe('places of snapshots', () => {
     expect(read('host:0')).toEqual({ host: 'host', port: 0 });
     expect(read('[::1]:65535')).toEqual({ host: '::1', port: 65_535 });
     for (const text of ['host:65536', 'host', 'host:', ':1', 'a b:1', 'host:123456'])
-      expect(() => read(text), text).toThrow('ASSAY_X is');
+      expect(() => read(text), text).toThrow('ASSAY_X: must be');
     expect(
       ['localhost', '::1', '127.0.0.1', '127.9.9.9', '128.0.0.1', '127.example.org', '::2'].map(isLoopback),
     ).toEqual([true, true, true, true, false, false, false]);
@@ -183,7 +184,7 @@ describe('places of snapshots', () => {
       'http://abc',
       's3://abc/a b',
     ])
-      expect(() => read(text), text).toThrow('ASSAY_X is');
+      expect(() => read(text), text).toThrow('ASSAY_X: must be');
   });
 
   it('are pulled from http, https or s3 without user, password and query', () => {
@@ -195,13 +196,13 @@ describe('places of snapshots', () => {
       { url: 'https://h/x' },
     ]);
     for (const text of ['http://u@h/', 'http://:secret@h/', 'http://h/?q', 'ftp://h/', 'nothing'])
-      expect(() => read(text), text).toThrow('ASSAY_X is');
+      expect(() => read(text), text).toThrow('ASSAY_X: must be');
     expect(() => read('http://u:secret@h/')).toThrow(/^(?!.*secret)/);
   });
 });
 
 describe('a write set', () => {
-  it('is the same after it was written and read, and refused if a byte is missing', () => {
+  it('is the same after encoding and decoding, and rejected if a byte is missing', () => {
     const writes = [
       { database: 'd', key: Buffer.from('k'), value: Buffer.from('value') },
       { database: 'e', key: Buffer.alloc(0), value: null },
@@ -225,7 +226,7 @@ describe('a write set', () => {
 });
 
 describe('the log of states', () => {
-  it('says when the first part enters and the last one leaves', () => {
+  it('logs when the first part enters and the last part leaves', () => {
     const log = createStateLog();
     const said: string[] = [];
     const enter = (part: string) => log.enter('s', part, () => said.push(`+${part}`));
@@ -247,40 +248,40 @@ describe('waiting', () => {
     expect(await within(60_000, Promise.resolve(1), 'x')).toBe(1);
     await expect(within(60_000, Promise.reject(new Error('own')), 'x')).rejects.toThrow('own');
     await expect(within(1, new Promise(() => {}), 'The thing')).rejects.toThrow(
-      'The thing did not answer within 1 ms.',
+      'The thing did not respond within 1 ms.',
     );
     const stop = new AbortController();
     stop.abort();
-    await pause(60_000, stop.signal);
+    await sleep(60_000, stop.signal);
     const later = new AbortController();
-    const paused = pause(60_000, later.signal);
+    const paused = sleep(60_000, later.signal);
     later.abort();
     await paused;
-    await pause(1, new AbortController().signal);
+    await sleep(1, new AbortController().signal);
   });
 });
 
-describe('a sealed secret', () => {
-  it('is refused if it is too short, or the key has not 32 bytes', () => {
-    const seal = createSeal(new Uint8Array(32), systemRandom);
-    const sealed = seal.seal('', 'c');
-    expect(seal.open(sealed, 'c')).toBe('');
+describe('an encrypted secret', () => {
+  it('is rejected if it is too short, or if the key does not have 32 bytes', () => {
+    const encryption = createEncryption(new Uint8Array(32), systemRandom);
+    const sealed = encryption.encrypt('', 'c');
+    expect(encryption.decrypt(sealed, 'c')).toBe('');
     for (const wrong of ['', 'AAAA', Buffer.from(sealed, 'base64').subarray(0, -1).toString('base64')])
-      expect(() => seal.open(wrong, 'c')).toThrow('does not open');
+      expect(() => encryption.decrypt(wrong, 'c')).toThrow('cannot be decrypted');
     const path = join(folder.path, 'key');
     for (const bytes of [31, 33]) {
       writeFileSync(path, Buffer.alloc(bytes));
-      expect(() => openSeal({ path }, { random: systemRandom })).toThrow('not a key of 32 bytes');
+      expect(() => openEncryption({ path }, { random: systemRandom })).toThrow('not a key of 32 bytes');
     }
     mkdirSync(join(folder.path, 'folder'));
-    expect(() => openSeal({ path: join(folder.path, 'folder') }, { random: systemRandom })).toThrow(
+    expect(() => openEncryption({ path: join(folder.path, 'folder') }, { random: systemRandom })).toThrow(
       'cannot be read',
     );
   });
 });
 
 describe('leases of this machine', () => {
-  it('are held by one, released once, and each by its store and name', async () => {
+  it('are held by one holder for each store and name, and released once', async () => {
     const leases = createEmbeddedLeases();
     const first = await leases.take('s', 'n');
     expect(await leases.take('s', 'n')).toBeNull();
@@ -295,7 +296,7 @@ describe('leases of this machine', () => {
     await second?.release();
   });
 
-  it('are left to others while there is an obstacle, which is said once and when it ends', async () => {
+  it('are left to other nodes while there is an obstacle, which is logged once', async () => {
     const said: string[] = [];
     const log = new Proxy(
       {},
@@ -320,10 +321,10 @@ describe('leases of this machine', () => {
     );
     expect(worked).toBe(2);
     expect(said).toEqual([
-      'error This node leaves a lease to others.',
-      'info This node can take a lease again.',
-      'warn Work under a lease was interrupted.',
-      'info A lease is held again.',
+      'error lease left to other nodes',
+      'info lease can be taken again',
+      'warn work under lease interrupted',
+      'info lease held again',
     ]);
   });
 

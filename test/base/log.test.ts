@@ -13,7 +13,7 @@ it.each([
   expect(redactKeys(text)).toBe(shown);
 });
 
-it('times, hashes and addresses stay', () => {
+it('does not redact times, hashes and addresses', () => {
   const text =
     '2026-11-21T10:32:23.495Z 0x9ab7d29c26a007f22a9f3ae717d46a81db17daf713eb7a357f382096ed30e05b 127.0.0.1:46059';
   expect(redactKeys(text)).toBe(text);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createOpenedOnce } from '../../src/base/opened-once.ts';
 
-it('closes what was opened, last first and once, though one of it fails', async () => {
+it('closes each opened service once, in reverse order, even if one fails', async () => {
   const { once, closeAll } = createOpenedOnce();
   const told: string[] = [];
   const part = (name: string, fails = false) =>

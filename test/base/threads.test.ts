@@ -22,7 +22,7 @@ describe('slots', () => {
     parentPort.postMessage(filled);
   `;
 
-  it('block the thread that fills while none is free, and end its work when they are stopped', async () => {
+  it('block the filling thread while none is free, and end its work when they are stopped', async () => {
     const slots = Slots.of(3);
     const thread = threadOf(FILL, slots.memory);
     const filled = once(thread, 'message');
@@ -36,7 +36,7 @@ describe('slots', () => {
     await whenEnded(thread);
   });
 
-  it('stay stopped, whatever is given or taken afterwards', () => {
+  it('stay stopped after later calls', () => {
     const slots = Slots.of(1);
     slots.stop();
     slots.give(1_000_000);
@@ -54,7 +54,7 @@ describe('slots', () => {
 });
 
 describe('a thread that ends', () => {
-  it('is waited for, though it is over already or ends by an error that nothing listens for', async () => {
+  it('can be awaited if it has already ended or ends by an error without a listener', async () => {
     const memory = new SharedArrayBuffer(4);
     const fails = threadOf(`throw new Error('on purpose');`, memory);
     await whenEnded(fails);

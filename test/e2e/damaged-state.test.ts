@@ -53,7 +53,7 @@ describe('a start over damaged state', () => {
       const told = await world.run(['serve']);
       expect(told.code).toBe(1);
       expect(told.err).toContain(
-        `${path} is damaged: it has ${Math.floor(size / 2)} bytes, and its header names ${size}`,
+        `${path} is damaged: it has ${Math.floor(size / 2)} bytes, and its header gives ${size}`,
       );
       expect(told.err.trim().split('\n')).toHaveLength(1);
     },
@@ -71,7 +71,7 @@ describe('a start over damaged state', () => {
     ]);
     expect(await world.run(['serve'])).toMatchObject({
       code: 1,
-      err: expect.stringContaining('is not what was written'),
+      err: expect.stringContaining('does not match its checksum'),
     });
   });
 

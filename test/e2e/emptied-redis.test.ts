@@ -74,7 +74,7 @@ describe.skipIf(!hasRedis)('a Redis that is emptied under its nodes', { timeout:
   const lostLines = ({ output }: RunningServer): number =>
     output()
       .err.split('\n')
-      .filter((line) => line.includes('A store cannot be used')).length;
+      .filter((line) => line.includes('store unavailable')).length;
 
   it('and before that, no node warns of anything when it starts', () => {
     for (const { output } of servers)
@@ -90,7 +90,9 @@ describe.skipIf(!hasRedis)('a Redis that is emptied under its nodes', { timeout:
     const stray = await run(newNode(), 'serve');
     expect(stray).toMatchObject({ code: 1, err: expect.stringContaining('Redis is empty') });
     for (const server of servers) {
-      await expect.poll(() => readiness(server)).toMatch(/^503 .*Redis has no store .*assay redis restore/);
+      await expect
+        .poll(() => readiness(server))
+        .toMatch(/^503 .*Redis no longer has the store .*assay redis restore/);
       const refused = await askOnce(server, key, `${API}/monitoring/wallets`);
       expect(refused.status, JSON.stringify(refused.body)).toBe(500);
       expect(lostLines(server)).toBe(1);

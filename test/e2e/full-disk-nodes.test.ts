@@ -109,7 +109,7 @@ describe.skipIf(refusal !== null || !hasRedis)('a node whose replicas are on a f
     await expect
       .poll(async () => (await ready()).text)
       .toMatch(
-        /"ready":false.*"reasons":\["What other nodes wrote cannot be written to \S*replicas\/keys\S* .*full/,
+        /"ready":false.*"reasons":\["Writes of other nodes cannot be applied to \S*replicas\/keys\S* .*full/,
       );
     // The error of each request says so as well.
     const answer = await askOnce(full, key, '/api/v1/usage');

@@ -73,8 +73,8 @@ describe.skipIf(!hasRedis)(
         .toEqual([200, 1]);
       expect(linesWith('requests cannot be served')).toBe(1);
       expect(linesWith('request failed')).toBe(0);
-      expect(linesWith('Replicas of Redis are missing')).toBe(1);
-      expect(linesWith('The replicas of Redis are there again')).toBe(1);
+      expect(linesWith('too few Redis replicas')).toBe(1);
+      expect(linesWith('enough Redis replicas again')).toBe(1);
       expect(linesWith('ledger: charge not undone yet')).toBeLessThanOrEqual(1);
     });
   },

@@ -40,9 +40,9 @@ import {
 import { createWalletLists } from '../../src/monitoring/wallet-lists.ts';
 import { buildWatchTable } from '../../src/monitoring/watch-table.ts';
 import { UNATTRIBUTED } from '../../src/screening/attribution.ts';
+import { createEncryption } from '../../src/state/encryption.ts';
 import { createEmbeddedLeases, type Leases } from '../../src/state/leases.ts';
 import { type Fence, type LiveRoot, type OpenStore, openLiveStore } from '../../src/state/live-store.ts';
-import { createSeal } from '../../src/state/seal.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
 import { evidence } from './evidence.ts';
 
@@ -239,8 +239,8 @@ describe('stores of monitoring', () => {
   });
 
   it('signs with the secret before until its day is over, and not at its end', async () => {
-    const seal = createSeal(new Uint8Array(32), systemRandom);
-    const channels = openChannels(root, { seal, clock, random: systemRandom });
+    const encryption = createEncryption(new Uint8Array(32), systemRandom);
+    const channels = openChannels(root, { encryption, clock, random: systemRandom });
     expect(channels.signingSecrets('a')).toEqual([]);
     const first = await channels.rotateSecret('a');
     expect(first.previousUntilMs).toBeNull();
@@ -255,7 +255,7 @@ describe('stores of monitoring', () => {
     expect(channels.channels('a').email).toBe('e');
     expect(await channels.opensHere()).toBe(true);
     const other = openChannels(root, {
-      seal: createSeal(new Uint8Array(32).fill(1), systemRandom),
+      encryption: createEncryption(new Uint8Array(32).fill(1), systemRandom),
       clock,
       random: systemRandom,
     });
@@ -293,7 +293,7 @@ describe('a write under a lease', () => {
       {
         clock: { now: () => START, monotonic: () => 0 },
         random: systemRandom,
-        seal: createSeal(new Uint8Array(32), systemRandom),
+        encryption: createEncryption(new Uint8Array(32), systemRandom),
         openStore,
       },
     );

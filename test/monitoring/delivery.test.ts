@@ -21,7 +21,7 @@ import {
 import { createSenders } from '../../src/monitoring/delivery/senders.ts';
 import { createIds } from '../../src/monitoring/ids.ts';
 import type { Alert, MonitoredWallet } from '../../src/monitoring/records.ts';
-import { createSeal } from '../../src/state/seal.ts';
+import { createEncryption } from '../../src/state/encryption.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
 import { type LiveState, overLiveStates } from '../setup/live-state.ts';
 
@@ -84,8 +84,8 @@ async function openWorld(
 ) {
   const clock = movableClock();
   const { root } = state.openStore(`${folder}/monitoring.lmdb`, 1, { name: 'monitoring', maxDbs: 20 });
-  const seal = createSeal(systemRandom.bytes(32), systemRandom);
-  const channels = openChannels(root, { seal, clock, random: systemRandom });
+  const encryption = createEncryption(systemRandom.bytes(32), systemRandom);
+  const channels = openChannels(root, { encryption, clock, random: systemRandom });
   const alerts = new Map<string, Alert>();
   const newId = createIds({ clock, random: systemRandom });
   const openBox = () =>

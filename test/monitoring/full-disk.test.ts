@@ -13,9 +13,9 @@ import { openOutbox } from '../../src/monitoring/delivery/outbox-lmdb.ts';
 import { createSenders } from '../../src/monitoring/delivery/senders.ts';
 import { createIds } from '../../src/monitoring/ids.ts';
 import type { Alert, MonitoredWallet } from '../../src/monitoring/records.ts';
+import { createEncryption } from '../../src/state/encryption.ts';
 import { openLiveStore } from '../../src/state/live-store.ts';
 import { openEnvironment } from '../../src/state/lmdb.ts';
-import { createSeal } from '../../src/state/seal.ts';
 import { smallDisk, smallDiskRefusal } from '../setup/small-disk.ts';
 
 const refusal = smallDiskRefusal('tmpfs');
@@ -30,8 +30,8 @@ describe.skipIf(refusal !== null)(
       const { root } = openLiveStore(path, 1, { maxDbs: 20 });
       const clock = systemClock;
       const newId = createIds({ clock, random: systemRandom });
-      const seal = createSeal(systemRandom.bytes(32), systemRandom);
-      const channels = openChannels(root, { seal, clock, random: systemRandom });
+      const encryption = createEncryption(systemRandom.bytes(32), systemRandom);
+      const channels = openChannels(root, { encryption, clock, random: systemRandom });
       const alerts = new Map<string, Alert>();
       const readAlert = (_: string, id: string): Alert | null => alerts.get(id) ?? null;
       const outbox = openOutbox(root, { channels, clock, random: systemRandom, newId, readAlert });

@@ -9,7 +9,7 @@ import { loadMonitoringPolicy } from '../../src/monitoring/policy.ts';
 import { createProcessor } from '../../src/monitoring/processor.ts';
 import { type MonitoringStore, openMonitoringStore } from '../../src/monitoring/store.ts';
 import { buildWatchTable } from '../../src/monitoring/watch-table.ts';
-import { createSeal } from '../../src/state/seal.ts';
+import { createEncryption } from '../../src/state/encryption.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
 import { createOwnerWorld, HTX, type OwnerWorld } from '../screening/owner-world.ts';
 import { policy as riskPolicy } from '../screening/world.ts';
@@ -38,7 +38,7 @@ beforeEach(async () => {
   folder = tempFolder();
   store = openMonitoringStore(
     { path: `${folder.path}/monitoring.lmdb` },
-    { clock, random: systemRandom, seal: createSeal(new Uint8Array(32), systemRandom) },
+    { clock, random: systemRandom, encryption: createEncryption(new Uint8Array(32), systemRandom) },
   );
   await store.addWallet(
     {

@@ -13,13 +13,13 @@ import {
   type MonitoringStore,
   openMonitoringStore,
 } from '../../src/monitoring/store.ts';
-import { createSeal } from '../../src/state/seal.ts';
+import { createEncryption } from '../../src/state/encryption.ts';
 import { tempFolder } from '../accounts/temp-folder.ts';
 import { type LiveState, replicatedState } from '../setup/live-state.ts';
 import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
 import { startProxy, type TcpProxy } from '../setup/tcp-proxy.ts';
 
-const seal = createSeal(new Uint8Array(32), systemRandom);
+const encryption = createEncryption(new Uint8Array(32), systemRandom);
 const FINDING: AlertDraft = {
   ruleId: 'SANCTIONS-001',
   ruleName: 'Sanctions',
@@ -54,12 +54,12 @@ interface Node {
   close(): Promise<void>;
 }
 
-async function openNode(url: string, sealedBy = seal): Promise<Node> {
+async function openNode(url: string, nodeEncryption = encryption): Promise<Node> {
   const folder = tempFolder();
   const state = replicatedState({ url }, 'watch');
   const store = openMonitoringStore(
     { path: `${folder.path}/monitoring.lmdb` },
-    { clock: systemClock, random: systemRandom, seal: sealedBy, openStore: state.openStore },
+    { clock: systemClock, random: systemRandom, encryption: nodeEncryption, openStore: state.openStore },
   );
   const told: MonitoringChange[] = [];
   const woken: Lane[] = [];
@@ -149,7 +149,7 @@ describe.skipIf(!hasRedis)('two nodes that watch', () => {
   it('know whether the secrets of the other open here', async () => {
     expect(await near.store.channels.opensHere()).toBe(true);
     expect(await far.store.channels.opensHere()).toBe(true);
-    const stranger = await openNode(server.url, createSeal(new Uint8Array(32).fill(1), systemRandom));
+    const stranger = await openNode(server.url, createEncryption(new Uint8Array(32).fill(1), systemRandom));
     expect(await stranger.store.channels.opensHere()).toBe(false);
     await stranger.close();
   });

@@ -19,7 +19,7 @@ import { type Alert, type MonitoredWallet, RULE_IDS } from '../../src/monitoring
 import { type MonitoringStore, openMonitoringStore } from '../../src/monitoring/store.ts';
 import { buildWatchTable } from '../../src/monitoring/watch-table.ts';
 import { loadPolicy } from '../../src/risk/policy.ts';
-import { createSeal } from '../../src/state/seal.ts';
+import { createEncryption } from '../../src/state/encryption.ts';
 
 const canonical = (text: string): string => parseAddress('ETH', text).canonical;
 const WALLET = canonical('0x1111111111111111111111111111111111111111');
@@ -74,7 +74,7 @@ beforeEach(async () => {
   isListed = true;
   store = openMonitoringStore(
     { path: join(folder, 'monitoring.lmdb') },
-    { clock, random: systemRandom, seal: createSeal(new Uint8Array(32), systemRandom) },
+    { clock, random: systemRandom, encryption: createEncryption(new Uint8Array(32), systemRandom) },
   );
   transfers = openTransferStore({ path: join(folder, 'transfers'), readOnly: false });
   const byKey = new Map(

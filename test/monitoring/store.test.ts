@@ -5,11 +5,11 @@ import { seededUint32, systemRandom } from '../../src/base/random.ts';
 import type { Alert, MonitoredWallet } from '../../src/monitoring/records.ts';
 import { type AlertDraft, type MonitoringStore, openMonitoringStore } from '../../src/monitoring/store.ts';
 import { buildWatchTable } from '../../src/monitoring/watch-table.ts';
-import { createSeal } from '../../src/state/seal.ts';
+import { createEncryption } from '../../src/state/encryption.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
 import { type LiveState, overLiveStates } from '../setup/live-state.ts';
 
-const seal = createSeal(new Uint8Array(32), systemRandom);
+const encryption = createEncryption(new Uint8Array(32), systemRandom);
 overLiveStates((makeState) => {
   let folder: TempFolder;
   let state: LiveState;
@@ -17,7 +17,7 @@ overLiveStates((makeState) => {
   async function open(): Promise<MonitoringStore> {
     const opened = openMonitoringStore(
       { path: `${folder.path}/monitoring.lmdb` },
-      { clock: systemClock, random: systemRandom, seal, openStore: state.openStore },
+      { clock: systemClock, random: systemRandom, encryption, openStore: state.openStore },
     );
     await state.ready();
     return opened;

@@ -18,7 +18,7 @@ import type { MonitoredWallet, WalletFilter } from '../../src/monitoring/records
 import { type MonitoringStore, openMonitoringStore } from '../../src/monitoring/store.ts';
 import { buildWatchTable } from '../../src/monitoring/watch-table.ts';
 import { loadPolicy } from '../../src/risk/policy.ts';
-import { createSeal } from '../../src/state/seal.ts';
+import { createEncryption } from '../../src/state/encryption.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -32,7 +32,7 @@ beforeEach(() => {
   folder = tempFolder();
   store = openMonitoringStore(
     { path: `${folder.path}/monitoring.lmdb` },
-    { clock, random: systemRandom, seal: createSeal(new Uint8Array(32), systemRandom) },
+    { clock, random: systemRandom, encryption: createEncryption(new Uint8Array(32), systemRandom) },
   );
 });
 afterEach(async () => {

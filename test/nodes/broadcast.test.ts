@@ -2,14 +2,15 @@
 import { EventEmitter } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { silentLogger as log } from '../../src/base/log.ts';
-import { openAnnouncements } from '../../src/nodes/broadcast.ts';
+import { openBroadcast } from '../../src/nodes/broadcast.ts';
 import { openRedis, parseRedisUrl, type RedisStore } from '../../src/state/redis.ts';
 import { hasRedis, startRedis, startRedisCluster } from '../setup/redis.ts';
+import { sleep } from '../support/wait.ts';
 
 describe.skipIf(!hasRedis).each([
   ['one server', startRedis],
   ['a cluster', startRedisCluster],
-] as const)('announcements over %s', (_, start) => {
+] as const)('broadcasts over %s', (_, start) => {
   let servers: Awaited<ReturnType<typeof start>>;
   let stores: RedisStore[];
   beforeAll(async () => {
@@ -21,22 +22,22 @@ describe.skipIf(!hasRedis).each([
     await servers.stop();
   });
 
-  it('reach every other node, and not the one that tells', async () => {
+  it('reach every other node, but not the sender', async () => {
     const heard: string[] = [];
-    const nodes = stores.map((redis, i) => openAnnouncements({ nodeId: `n${i}` }, { redis, log }));
-    for (const [i, node] of nodes.entries()) node.hear((word) => heard.push(`${i} ${word}`));
+    const nodes = stores.map((redis, i) => openBroadcast({ nodeId: `n${i}` }, { redis, log }));
+    for (const [i, node] of nodes.entries()) node.subscribe((message) => heard.push(`${i} ${message}`));
     await expect
       .poll(async () => {
         heard.length = 0;
-        await nodes[1]?.tell('labels');
-        await new Promise((resolve) => setTimeout(resolve, 50));
+        await nodes[1]?.publish('labels');
+        await sleep(50);
         return [...heard].sort();
       })
       .toEqual(['0 labels', '2 labels']);
   });
 });
 
-describe('an announcement', () => {
+describe('a broadcast', () => {
   const world = () => {
     const said: string[] = [];
     const replies = { publish: async () => 1 as unknown, subscribe: async () => 1 as unknown };
@@ -53,35 +54,34 @@ describe('an announcement', () => {
       },
     } as unknown as RedisStore;
     const note = (_fields: object, text: string): void => void said.push(text);
-    const open = () =>
-      openAnnouncements({ nodeId: 'me' }, { redis, log: { ...log, debug: note } as typeof log });
+    const open = () => openBroadcast({ nodeId: 'me' }, { redis, log: { ...log, debug: note } as typeof log });
     return { open, said, replies, hearing };
   };
 
-  it('was sent when it resolves, and never rejects', async () => {
+  it('resolves after it was sent, and never rejects', async () => {
     const { open, said, replies } = world();
     const node = open();
     let arrive = () => {};
     replies.publish = () => new Promise((resolve) => (arrive = () => resolve(1)));
-    let isTold = false;
-    const telling = node.tell('labels').then(() => (isTold = true));
+    let isPublished = false;
+    const publishing = node.publish('labels').then(() => (isPublished = true));
     await new Promise((resolve) => setImmediate(resolve));
-    expect([isTold, said]).toEqual([false, ['nodes:announcements me labels']]);
+    expect([isPublished, said]).toEqual([false, ['nodes:announcements me labels']]);
     arrive();
-    await telling;
+    await publishing;
     replies.publish = () => Promise.reject(new Error('away'));
-    await node.tell('labels');
-    expect(said.at(-1)).toContain('find out by themselves');
+    await node.publish('labels');
+    expect(said.at(-1)).toContain('read the change by polling');
   });
 
-  it('is heard from others until its listener leaves, and though nobody is heard at the start', async () => {
+  it('is received from other nodes until it is unsubscribed, even if the first subscription fails', async () => {
     const { open, said, replies, hearing } = world();
     replies.subscribe = () => Promise.reject(new Error('away'));
     const node = open();
     await new Promise((resolve) => setImmediate(resolve));
-    expect(said).toEqual(['The other nodes are not heard yet.']);
+    expect(said).toEqual(['subscription to broadcasts failed, retrying']);
     const heard: string[] = [];
-    const leave = node.hear((word) => heard.push(word));
+    const leave = node.subscribe((message) => heard.push(message));
     for (const text of ['me labels', 'other labels', 'other']) hearing.emit('message', '', text);
     expect(heard).toEqual(['labels', '']);
     leave();

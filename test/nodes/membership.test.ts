@@ -1,11 +1,11 @@
-/** The roster against a real server: live nodes, nodes that left, and nodes that went silent. */
+/** membership against a real server: live nodes, nodes that left, and nodes that went silent. */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { silentLogger as log } from '../../src/base/log.ts';
-import { joinRoster } from '../../src/nodes/membership.ts';
+import { joinMembership } from '../../src/nodes/membership.ts';
 import { openRedis, parseRedisUrl, type RedisStore } from '../../src/state/redis.ts';
 import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
 
-describe.skipIf(!hasRedis)('the roster', () => {
+describe.skipIf(!hasRedis)('cluster membership', () => {
   let server: RedisServer;
   let redis: RedisStore;
   beforeAll(async () => {
@@ -16,38 +16,41 @@ describe.skipIf(!hasRedis)('the roster', () => {
     await redis.close();
     await server.stop();
   });
-  const join = (nodeId: string, beatMs = 100) =>
-    joinRoster<{ readonly n: string }>({ nodeId, facts: { n: nodeId }, beatMs }, { redis, log });
+  const join = (nodeId: string, heartbeatMs = 100) =>
+    joinMembership<{ readonly n: string }>({ nodeId, facts: { n: nodeId }, heartbeatMs }, { redis, log });
 
-  it('tells every node of the others, and forgets who left or fell silent, but remembers that they were there', async () => {
+  it('lists live nodes on every node, and lists those that left or fell silent as gone', async () => {
     const one = await join('one');
     const two = await join('two');
-    const silent = await joinRoster<{ readonly n: string }>(
-      { nodeId: 'silent', facts: { n: 'silent' }, beatMs: 3_600_000 },
+    const silent = await joinMembership<{ readonly n: string }>(
+      { nodeId: 'silent', facts: { n: 'silent' }, heartbeatMs: 3_600_000 },
       { redis, log },
     );
     const ids = (nodes: readonly { readonly id: string }[]): string => nodes.map(({ id }) => id).join();
     expect(silent.live().map(({ facts }) => facts.n)).toContain('two');
     await expect.poll(() => ids(one.live())).toBe('one,silent,two');
     await two.leave();
-    await one.beat();
+    await one.heartbeat();
     expect(ids(one.live())).toBe('one,silent');
     expect(ids(one.gone())).toContain('two');
     await expect.poll(() => ids(one.live())).toBe('one');
     expect(ids(one.gone())).toBe('silent,two');
-    await silent.beat();
+    await silent.heartbeat();
     await expect.poll(() => ids(one.live())).toBe('one,silent');
     await Promise.all([one.leave(), silent.leave()]);
   });
 
-  it('remembers of many that were alike the last alone, and none that another one replaced', async () => {
+  it('keeps only the last of many gone nodes with the same facts, and none that was replaced', async () => {
     const facts = { n: 'worker' };
     const watcher = await join('watcher');
     for (let start = 0; start < 20; start++) {
-      const node = await joinRoster({ nodeId: `start-${start}`, facts, beatMs: 100 }, { redis, log });
+      const node = await joinMembership(
+        { nodeId: `start-${start}`, facts, heartbeatMs: 100 },
+        { redis, log },
+      );
       await node.leave();
     }
-    await watcher.beat();
+    await watcher.heartbeat();
     expect(watcher.gone().filter((node) => node.facts.n === 'worker')).toMatchObject([
       { id: 'start-19', facts },
     ]);
@@ -58,37 +61,37 @@ describe.skipIf(!hasRedis)('the roster', () => {
         .filter((id) => id.startsWith('start-')),
     ).toEqual(['start-19']);
     // `start-19` joins again, and is itself removed after another node with the same facts joins and it leaves.
-    const back = await joinRoster({ nodeId: 'start-19', facts, beatMs: 100 }, { redis, log });
-    await watcher.beat();
+    const back = await joinMembership({ nodeId: 'start-19', facts, heartbeatMs: 100 }, { redis, log });
+    await watcher.heartbeat();
     expect(watcher.live().map(({ id }) => id)).toContain('start-19');
-    const next = await joinRoster({ nodeId: 'start-20', facts, beatMs: 100 }, { redis, log });
+    const next = await joinMembership({ nodeId: 'start-20', facts, heartbeatMs: 100 }, { redis, log });
     await back.leave();
-    await watcher.beat();
+    await watcher.heartbeat();
     expect(watcher.gone().filter((node) => node.facts.n === 'worker')).toEqual([]);
     await Promise.all([next.leave(), watcher.leave()]);
   });
 
-  it('does not miss a node that never did anything', async () => {
+  it('does not list an expired node as gone', async () => {
     const [one, refused] = [await join('one'), await join('refused', 3_600_000)];
-    await refused.forget();
-    await one.beat();
+    await refused.expire();
+    await one.heartbeat();
     expect(one.live()).toMatchObject([{ id: 'one' }]);
     expect(one.gone().map(({ id }) => id)).not.toContain('refused');
     await one.leave();
   });
 
-  it('is not misled by the end of a node that Redis has forgotten', async () => {
+  it('ignores the leave of a node that is no longer in Redis', async () => {
     const [one, other] = [await join('one'), await join('other', 3_600_000)];
     server.run('flushall');
     await other.leave();
-    await one.beat();
+    await one.heartbeat();
     expect(one.live()).toMatchObject([{ id: 'one', facts: { n: 'one' } }]);
     expect(one.gone()).toEqual([]);
     await one.leave();
   });
 });
 
-it('counts a node as gone after four beats, goes on when one fails, and says nothing after its end', async () => {
+it('counts a node as gone after four missed heartbeats, continues after a failure, and stops after leave', async () => {
   vi.useFakeTimers();
   try {
     const said: string[] = [];
@@ -103,26 +106,26 @@ it('counts a node as gone after four beats, goes on when one fails, and says not
       },
     } as unknown as RedisStore;
     reply.now = nodes(0, 3_999, 4_000, 86_000_000);
-    const roster = await joinRoster({ nodeId: 'n9', facts: { n: 0 } }, { redis, log });
-    expect(roster.live()).toEqual([
+    const membership = await joinMembership({ nodeId: 'n9', facts: { n: 0 } }, { redis, log });
+    expect(membership.live()).toEqual([
       { id: 'n8', facts: { n: 1 }, silentMs: 3_999 },
       { id: 'n9', facts: { n: 0 }, silentMs: 0 },
     ]);
-    expect(roster.gone().map(({ id }) => id)).toEqual(['n6', 'n7']);
+    expect(membership.gone().map(({ id }) => id)).toEqual(['n6', 'n7']);
     reply.now = new Error('away');
     await vi.advanceTimersByTimeAsync(2_000);
-    expect([said.length, roster.live().length]).toEqual([3, 2]);
-    await expect(roster.beat()).rejects.toThrow('away');
+    expect([said.length, membership.live().length]).toEqual([3, 2]);
+    await expect(membership.heartbeat()).rejects.toThrow('away');
     reply.now = nodes(0);
     await vi.advanceTimersByTimeAsync(1_000);
-    expect([roster.live().length, roster.gone()]).toEqual([1, []]);
+    expect([membership.live().length, membership.gone()]).toEqual([1, []]);
     reply.now = new Error('away');
-    await roster.leave();
-    await roster.forget();
+    await membership.leave();
+    await membership.expire();
     const spoken = said.length;
     await vi.advanceTimersByTimeAsync(10_000);
     expect(said.length).toBe(spoken);
-    expect(said.slice(-2)).toEqual(['roster_leave', 'roster_forget']);
+    expect(said.slice(-2)).toEqual(['membership_leave', 'membership_expire']);
   } finally {
     vi.useRealTimers();
   }

@@ -7,8 +7,8 @@ const refused = (environment: Readonly<Record<string, string>>, names: string): 
   expect(() => loadConfig(environment)).toThrow(names);
 };
 
-describe('settings of snapshots that travel', () => {
-  it('are off unless named', () => {
+describe('settings of snapshot replication', () => {
+  it('are off by default', () => {
     expect(snapshots({})).toEqual({
       listen: null,
       secret: null,
@@ -18,7 +18,7 @@ describe('settings of snapshots that travel', () => {
     });
   });
 
-  it('name a publisher, a listener and a store', () => {
+  it('accept a publisher, a listener and a store', () => {
     expect(snapshots({ ASSAY_SNAPSHOT_FROM: 'http://node-a:8090' }).from).toEqual({
       kind: 'http',
       url: 'http://node-a:8090/',
@@ -37,7 +37,7 @@ describe('settings of snapshots that travel', () => {
     expect(snapshots({ ...named, ASSAY_SNAPSHOT_FROM: url }).from).toEqual({ kind: 's3', place });
   });
 
-  it('need a secret beyond loopback, and credentials for a store', () => {
+  it('require a secret beyond loopback, and credentials for a store', () => {
     refused({ ASSAY_SNAPSHOT_LISTEN: '0.0.0.0:8090' }, 'ASSAY_CLUSTER_SECRET');
     const secret = { ASSAY_CLUSTER_SECRET: 'sixteen characters'.replace(' ', '-') };
     expect(snapshots({ ...secret, ASSAY_SNAPSHOT_LISTEN: '0.0.0.0:8090' }).listen?.port).toBe(8090);
@@ -61,7 +61,7 @@ describe('settings of snapshots that travel', () => {
     ['ASSAY_SNAPSHOT_BEHIND_MAX_SECONDS', '-1'],
   ])('refuse %s=%s', (variable, text) => refused({ ...S3, [variable]: text }, variable));
 
-  it('never repeat a secret', () => {
+  it('never print a secret', () => {
     for (const [variable, text] of [
       ['ASSAY_CLUSTER_SECRET', 'hush hush'],
       ['ASSAY_S3_SECRET_ACCESS_KEY', 'hush hush'],

@@ -4,10 +4,10 @@ import { parseAddress } from '../../src/chains/address/parse.ts';
 import { snapshotsFolderOf } from '../../src/labels/build-index.ts';
 import { openSnapshotSet } from '../../src/labels/index/snapshot-set.ts';
 import {
-  startTravelling,
-  type TravelEvent,
-  type Travelling,
-  type TravelSettings,
+  type ReplicationEvent,
+  type ReplicationSettings,
+  type Replicator,
+  startReplication,
 } from '../../src/replication/follow.ts';
 import { tooFarBehind } from '../../src/replication/replication.ts';
 import { S3_KEY, type S3Server, startS3Server } from '../setup/s3-server.ts';
@@ -16,7 +16,7 @@ import { ADDRESS, makeWorld, NOW, type Node, type World } from './world.ts';
 let world: World;
 let a: Node;
 let b: Node;
-const running: Travelling[] = [];
+const running: Replicator[] = [];
 beforeEach(() => {
   world = makeWorld();
   a = world.node('a');
@@ -28,14 +28,14 @@ afterEach(async () => {
 });
 
 interface Started {
-  readonly events: TravelEvent[];
-  readonly travelling: Travelling;
+  readonly events: ReplicationEvent[];
+  readonly replicator: Replicator;
   readonly url: string;
 }
 
-async function start(node: Node, settings: Partial<TravelSettings>, jitter = 0.5): Promise<Started> {
-  const events: TravelEvent[] = [];
-  const travelling = await startTravelling(
+async function start(node: Node, settings: Partial<ReplicationSettings>, jitter = 0.5): Promise<Started> {
+  const events: ReplicationEvent[] = [];
+  const replicator = await startReplication(
     {
       dataDir: node.dataDir,
       secret: 'a secret of the cluster',
@@ -47,9 +47,9 @@ async function start(node: Node, settings: Partial<TravelSettings>, jitter = 0.5
     { clock: node.clock, log: silentLogger, jitter: () => jitter },
     (event) => events.push(event),
   );
-  running.push(travelling);
+  running.push(replicator);
   const started = events.find((event) => event.type === 'started');
-  return { events, travelling, url: started?.type === 'started' ? (started.url ?? '') : '' };
+  return { events, replicator, url: started?.type === 'started' ? (started.url ?? '') : '' };
 }
 
 const lastState = ({ events }: Started) => {
@@ -61,7 +61,7 @@ const LISTEN = { host: '127.0.0.1', port: 0 };
 const LONG = { timeout: 60_000, interval: 20 };
 
 describe('nodes', () => {
-  it('swap while they are asked, without one failed answer', async () => {
+  it('swap releases under load without a failed response', async () => {
     await a.build({ [ADDRESS(1)]: 'version-0', [ADDRESS(2)]: 'steady' });
     const { url } = await start(a, { listen: LISTEN });
     const pulling = await start(b, { from: { kind: 'http', url } });
@@ -102,7 +102,7 @@ describe('nodes', () => {
     expect(lastState(pulling)?.served?.release).toBe(lastState(pulling)?.published?.release);
   });
 
-  it('pass on what they pulled', async () => {
+  it('publish releases that they pulled', async () => {
     await a.build({ [ADDRESS(1)]: 'one' });
     const first = await start(a, { listen: LISTEN });
     const middle = await start(b, { from: { kind: 'http', url: first.url }, listen: LISTEN });
@@ -114,7 +114,7 @@ describe('nodes', () => {
     expect(lastState(last)?.published?.release).toBe(lastState(middle)?.published?.release);
   });
 
-  it('meet at an object store', async () => {
+  it('replicate through an object store', async () => {
     const server: S3Server = await startS3Server('assay-bucket');
     try {
       const place = {
@@ -136,7 +136,7 @@ describe('nodes', () => {
         LONG,
       );
       // An announcement triggers a check at once.
-      pulling.travelling.look();
+      pulling.replicator.look();
       await vi.waitFor(() => expect(b.answers().entityOf(ADDRESS(1))).toBe('two'), LONG);
     } finally {
       await Promise.all(running.splice(0).map((one) => one.stop()));
@@ -144,14 +144,14 @@ describe('nodes', () => {
     }
   });
 
-  it('say that they are behind, keep what they have, and catch up', async () => {
+  it('report that they are behind, keep their release, and catch up', async () => {
     await a.build({ [ADDRESS(1)]: 'one' });
     const first = await start(a, { listen: LISTEN });
     const port = Number(new URL(first.url).port);
     const pulling = await start(b, { from: { kind: 'http', url: first.url } });
     await vi.waitFor(() => expect(lastState(pulling)?.served).not.toBeNull(), LONG);
-    await first.travelling.stop();
-    await vi.waitFor(() => expect(lastState(pulling)?.error).toContain('does not answer'), LONG);
+    await first.replicator.stop();
+    await vi.waitFor(() => expect(lastState(pulling)?.error).toContain('does not respond'), LONG);
     const away = lastState(pulling);
     expect(tooFarBehind(away, NOW + 5_000, 10)).toBeNull();
     expect(tooFarBehind(away, NOW + 11_000, 10)).toContain('could not be followed since 2026-11-21T12:00');
@@ -166,7 +166,7 @@ describe('nodes', () => {
     );
   });
 
-  it('of another secret get nothing', async () => {
+  it('with another secret get nothing', async () => {
     await a.build({ [ADDRESS(1)]: 'one' });
     const { url } = await start(a, { listen: LISTEN });
     const pulling = await start(b, { from: { kind: 'http', url }, secret: 'another secret of another' });
@@ -176,7 +176,7 @@ describe('nodes', () => {
     expect(tooFarBehind(lastState(pulling), NOW + 11_000, 10)).toContain('could not be followed');
   });
 
-  it('refuse a port that is taken', async () => {
+  it('reject a port that is in use', async () => {
     const { url } = await start(a, { listen: LISTEN });
     const port = Number(new URL(url).port);
     await expect(start(b, { listen: { host: '127.0.0.1', port } })).rejects.toMatchObject({

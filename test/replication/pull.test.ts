@@ -9,7 +9,7 @@ import {
   makeRelease,
   openRelease,
   type Release,
-  sealRelease,
+  signRelease,
 } from '../../src/replication/release.ts';
 import { type ReleaseSource, SourceFault } from '../../src/replication/source.ts';
 import { ADDRESS, makeWorld, type Node, type World } from './world.ts';
@@ -41,7 +41,7 @@ function sourceOf(
   const reads: { path: string; from: number }[] = [];
   return {
     name: 'test',
-    lookMs: 1,
+    pollMs: 1,
     reads,
     latest: async () =>
       publisher.current === null
@@ -66,7 +66,7 @@ const current = (publisher: Publisher): Release => {
 };
 
 describe('a node that pulls', () => {
-  it('answers as the publisher does: labels, list dates, names, registers', async () => {
+  it('returns the same data as the publisher: labels, list dates, names, registers', async () => {
     const version = await a.build({ [ADDRESS(1)]: 'one' });
     a.checked('2026-11-21T08:00:00.000Z');
     await a.buildNames();
@@ -86,7 +86,7 @@ describe('a node that pulls', () => {
     expect(b.registers().join()).toContain('Hash Blockchain');
   });
 
-  it('fetches only what changed, and leaves the rest in force', async () => {
+  it('fetches only changed files, and keeps the others in force', async () => {
     await a.build({ [ADDRESS(1)]: 'one' });
     a.checked('2026-11-21T08:00:00.000Z');
     await a.importRegister('First Limited');
@@ -113,7 +113,7 @@ describe('a node that pulls', () => {
     expect(current(again).id).toBe(current(publisher).id);
   });
 
-  it('goes on where the connection broke, also in another process', async () => {
+  it('resumes after a broken connection, also in another process', async () => {
     await a.build({ [ADDRESS(1)]: 'one' });
     const publisher = publisherOf(a);
     await publisher.capture();
@@ -149,7 +149,7 @@ describe('a node that pulls', () => {
     expect(readdirSync(join(b.dataDir, 'travel', 'pulled', 'partial'))).toEqual([]);
   });
 
-  it('refuses a flipped byte, twice, and keeps what is in force', async () => {
+  it('rejects a flipped byte twice, and keeps the release in force', async () => {
     await a.build({ [ADDRESS(1)]: 'one' });
     const publisher = publisherOf(a);
     await publisher.capture();
@@ -178,7 +178,7 @@ describe('a node that pulls', () => {
     expect(b.answers().entityOf(ADDRESS(1))).toBe('two');
   });
 
-  it('takes not a byte more than was named, and gives up on a source that only fails', async () => {
+  it('reads no more bytes than announced, and fails if its source only fails', async () => {
     await a.build({ [ADDRESS(1)]: 'one' });
     const publisher = publisherOf(a);
     await publisher.capture();
@@ -223,7 +223,7 @@ describe('a node that pulls', () => {
 });
 
 describe('a publisher', () => {
-  it('publishes nothing before there is a snapshot, and nothing in the midst of a refresh', async () => {
+  it('publishes nothing before the first snapshot or during a refresh', async () => {
     const publisher = publisherOf(a);
     expect(await publisher.capture()).toBe(false);
     await a.build({ [ADDRESS(1)]: 'one' });
@@ -236,7 +236,7 @@ describe('a publisher', () => {
     expect(await publisher.capture()).toBe(false);
   });
 
-  it('has its releases again after a restart', async () => {
+  it('restores its releases after a restart', async () => {
     await a.build({ [ADDRESS(1)]: 'one' });
     const publisher = publisherOf(a);
     await publisher.capture();
@@ -271,20 +271,20 @@ describe('an envelope', () => {
   const refused = (bytes: Uint8Array, why: RegExp, used: typeof keys | null = null): void =>
     expect(() => openRelease(bytes, used, 'there')).toThrow(why);
 
-  it('is opened where it was signed with the same secret', async () => {
+  it('is accepted if it was signed with the same secret', async () => {
     const release = await made();
-    expect(openRelease(sealRelease(release, keys), keys, 'there')).toEqual(release);
-    refused(sealRelease(release, clusterKeys('another secret')), /not signed/, keys);
-    refused(sealRelease(release, null), /not signed/, keys);
+    expect(openRelease(signRelease(release, keys), keys, 'there')).toEqual(release);
+    refused(signRelease(release, clusterKeys('another secret')), /not signed/, keys);
+    refused(signRelease(release, null), /not signed/, keys);
     // Readers present another key than the one that signs.
     expect(keys.reader).not.toBe(keys.signing.toString('hex'));
   });
 
-  it('is refused where it names what may not travel, or is not what its id says', async () => {
+  it('is rejected if it names a path that is not replicated, or does not match its id', async () => {
     const release = await made();
     const [first] = release.files;
     const withFile = (file: object): Buffer =>
-      sealRelease({ ...release, files: [...release.files, { ...first, ...file }] } as Release, null);
+      signRelease({ ...release, files: [...release.files, { ...first, ...file }] } as Release, null);
     for (const path of [
       '../keys.mdb',
       'labels/../../x',
@@ -300,16 +300,16 @@ describe('an envelope', () => {
     refused(withFile({ path: 'names/index/x', sha256: 'zz' }), /damaged/);
     refused(withFile({}), /damaged/);
     refused(withFile({ path: 'names/index/x' }), /its own id/);
-    refused(sealRelease({ ...release, format: 2 }, null), /format 2/);
-    refused(Buffer.from('<html>'), /no release/);
+    refused(signRelease({ ...release, format: 2 }, null), /format 2/);
+    refused(Buffer.from('<html>'), /not a release/);
     refused(Buffer.alloc(5 << 20), /larger/);
   });
 
-  it('of a layout that this version does not read leaves all as it is', async () => {
+  it('with an unknown format changes nothing', async () => {
     const release = await made();
     const newer = makeRelease({ ...release, formats: { labels: 999, names: null } });
     const puller = pullerOf(b);
     const source = sourceOf(publisherOf(a));
-    expect(() => puller.read(sealRelease(newer, null), source)).toThrow(/format 999/);
+    expect(() => puller.read(signRelease(newer, null), source)).toThrow(/format 999/);
   });
 });

@@ -26,7 +26,7 @@ import type { Delivery, MonitoredWallet } from '../../src/monitoring/records.ts'
 import { type MonitoringStore, openMonitoringStore } from '../../src/monitoring/store.ts';
 import { buildWatchTable } from '../../src/monitoring/watch-table.ts';
 import { loadPolicy } from '../../src/risk/policy.ts';
-import { createSeal } from '../../src/state/seal.ts';
+import { createEncryption } from '../../src/state/encryption.ts';
 
 const SCENARIOS = 1_000;
 const STEPS = 11;
@@ -90,7 +90,7 @@ async function runScenario(seed: number): Promise<{ alerts: number; deliveries: 
   let nowMs = Date.UTC(2026, 0, 5, 9);
   const clock: Clock = { now: () => nowMs, monotonic: () => nowMs };
   const random: Random = { bytes: (count) => Uint8Array.from({ length: count }, () => below(256)) };
-  const seal = createSeal(new Uint8Array(32), random);
+  const encryption = createEncryption(new Uint8Array(32), random);
   const folder = mkdtempSync(join(ROOM, 'assay-sim-'));
   let isLate = false;
 
@@ -184,7 +184,7 @@ async function runScenario(seed: number): Promise<{ alerts: number; deliveries: 
     courier: ReturnType<typeof createCourier>;
     recheck: () => Promise<unknown>;
   } => {
-    const store = openMonitoringStore({ path: join(folder, 'm.lmdb') }, { clock, random, seal });
+    const store = openMonitoringStore({ path: join(folder, 'm.lmdb') }, { clock, random, encryption });
     const processor = createProcessor({
       store,
       policy,

@@ -15,6 +15,7 @@ import { openRedis, parseRedisUrl, type RedisStore } from '../../src/state/redis
 import { openReplicatedStore } from '../../src/state/replicated-store.ts';
 import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
 import { startProxy, type TcpProxy } from '../setup/tcp-proxy.ts';
+import { sleep } from '../support/wait.ts';
 
 const SEEDS = process.env.ASSAY_TEST_LONG === '1' ? Array.from({ length: 20 }, (_, at) => at + 1) : [1, 2];
 const NODES = 3;
@@ -28,9 +29,7 @@ interface Node {
   readonly told: Map<string, number>;
 }
 
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
-describe.skipIf(!hasRedis)('a replicated store in the hands of fate', () => {
+describe.skipIf(!hasRedis)('a replicated store under seeded faults', () => {
   let server: RedisServer;
   beforeAll(async () => {
     // If a server flushed only once a second, it could lose up to two seconds of acknowledged writes when it is killed.

@@ -28,9 +28,9 @@ import { loadMonitoringPolicy } from '../../src/monitoring/policy.ts';
 import { createProcessor, type Processor } from '../../src/monitoring/processor.ts';
 import { type MonitoringStore, openMonitoringStore } from '../../src/monitoring/store.ts';
 import { loadPolicy } from '../../src/risk/policy.ts';
+import { createEncryption } from '../../src/state/encryption.ts';
 import { openInstallation } from '../../src/state/installation-record.ts';
 import { createEmbeddedLeases, type Leases } from '../../src/state/leases.ts';
-import { createSeal } from '../../src/state/seal.ts';
 import { requireSound } from '../../src/state/sound-file.ts';
 import { isStorageFull } from '../../src/state/storage.ts';
 import type { Life } from './virtual-disk.ts';
@@ -127,10 +127,10 @@ export async function startProcess(
     const snapshots = openSnapshotSet(snapshotsFolder, { log });
     opened.snapshots = snapshots;
 
-    const seal = createSeal(new Uint8Array(32), random);
+    const encryption = createEncryption(new Uint8Array(32), random);
     const monitoring = openMonitoringStore(
       { path: join(folder, 'monitoring', 'monitoring.lmdb') },
-      { clock, random, seal },
+      { clock, random, encryption },
     );
     const processor = createProcessor({
       store: monitoring,

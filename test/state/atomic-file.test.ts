@@ -11,7 +11,7 @@ describe('a JSON file', () => {
   afterAll(() => folder.remove());
   const value = { name: 'Zürich', rows: [{ n: 1 }, { n: -0.5 }], left: undefined, none: null, 7: 'seven' };
 
-  it('is read as it was written, whatever its form', () => {
+  it('is read as it was written, whatever its shape', () => {
     for (const each of [value, {}, [1, { a: 2 }], 42, null, { crc: 'own' }]) {
       writeJsonAtomically(path, each);
       expect(readJson(path)).toEqual(JSON.parse(JSON.stringify(each)));
@@ -24,7 +24,7 @@ describe('a JSON file', () => {
     expect(readJson(path)).toMatchObject({ name: 'Zürich', more: true });
   });
 
-  it('is refused with its name, whatever bit is flipped, also in the name of the checksum', () => {
+  it('is rejected with its path if any bit is flipped', () => {
     writeJsonAtomically(path, value);
     const bytes = readFileSync(path);
     for (let bit = 0; bit < bytes.length * 8; bit++) {
@@ -40,7 +40,7 @@ describe('a JSON file', () => {
     }
   });
 
-  it('is refused wherever it is cut', () => {
+  it('is rejected if it is truncated anywhere', () => {
     writeJsonAtomically(path, value);
     const bytes = readFileSync(path);
     // The last byte ends the line.
@@ -50,7 +50,7 @@ describe('a JSON file', () => {
     }
   });
 
-  it('of an earlier version has no checksum, and is read', () => {
+  it('is read without a checksum if an earlier version wrote it', () => {
     writeFileSync(path, '{"format":1}\n');
     expect(readJson(path)).toEqual({ format: 1 });
   });

@@ -25,7 +25,7 @@ import { openTransferStore } from '../../src/graph/store.ts';
 import { currentSnapshot } from '../../src/labels/index/folder.ts';
 import { buildNameIndex } from '../../src/names/index/build.ts';
 import { openEnvironment } from '../../src/state/lmdb.ts';
-import { isSealed, readSealed } from '../../src/state/page-sums.ts';
+import { isAsRecorded, readRecordedState } from '../../src/state/page-sums.ts';
 import { verifyFile } from '../../src/state/sound-file.ts';
 import { tempFolder } from '../accounts/temp-folder.ts';
 import { build, key, template, writeSegment } from '../labels/index/world.ts';
@@ -159,7 +159,7 @@ function expectNoOtherAnswer(kind: Kind, data: string): 'refused' | 'as before' 
 }
 
 describe.each(KINDS)('the store of %s', (kind) => {
-  it('is refused with both sizes wherever it is cut', () => {
+  it('is rejected with both sizes if it is truncated anywhere', () => {
     const data = copy();
     const file = join(data, FILES[kind]);
     const { size } = statSync(file);
@@ -177,7 +177,7 @@ describe.each(KINDS)('the store of %s', (kind) => {
     }
   });
 
-  it('answers from a compacted copy as before, and refuses one that is cut or changed', async () => {
+  it('reads a compacted copy, and rejects one that is truncated or changed', async () => {
     const data = copy();
     const file = join(data, FILES[kind]);
     const root = openEnvironment(join(sound, FILES[kind]), { readOnly: true, maxDbs: 32 });
@@ -222,7 +222,7 @@ describe.each(KINDS)('the store of %s', (kind) => {
     expect(outcomes.slice(0, 4)).toEqual(['refused', 'refused', 'refused', 'refused']);
   });
 
-  it('answers as before or is refused, whatever bytes are flipped, zeroed or cut', () => {
+  it('returns the same data or is rejected, whatever bytes are flipped, zeroed or cut', () => {
     const random = seededUint32(20_261_122 + KINDS.indexOf(kind));
     const below = (bound: number): number => random() % bound;
     const outcomes: string[] = [];
@@ -252,7 +252,7 @@ describe.each(KINDS)('the store of %s', (kind) => {
     expect(outcomes).toContain('refused');
   });
 
-  it('never ends a process by a signal if its checksums are gone as well', () => {
+  it('never ends a process by a signal if its checksums are missing', () => {
     const random = seededUint32(7 + KINDS.indexOf(kind));
     for (let round = 0; round < 8; round++) {
       const data = copy();
@@ -299,14 +299,14 @@ describe('a store that is not closed in order', () => {
   it('starts after a kill, and has checksums of all pages again', async () => {
     const data = await killed();
     const file = join(data, FILES.ledger);
-    const before = readSealed(file);
-    expect(before !== null && isSealed(file, before)).toBe(false);
+    const before = readRecordedState(file);
+    expect(before !== null && isAsRecorded(file, before)).toBe(false);
     expect(probe('ledger', data)).toMatchObject({ signal: null, status: 0 });
     expect(verifyFile(file)).toMatchObject({ formOnly: 0 });
   });
 
-  it('is refused after a kill if a page of before it has changed', async () => {
-    const sealed = readSealed(join(sound, FILES.ledger));
+  it('is rejected after a kill if an older page has changed', async () => {
+    const recorded = readRecordedState(join(sound, FILES.ledger));
     const balances = JSON.parse(probe('ledger', await killed()).out).read.slice(1);
     const random = seededUint32(99);
     const outcomes: string[] = [];
@@ -316,7 +316,7 @@ describe('a store that is not closed in order', () => {
       const bytes = readFileSync(file);
       const page = 2 + (random() % (bytes.length / PAGE - 2));
       // Pages that the killed process wrote have no checksum; only their form can be checked.
-      if (Number(bytes.readBigUInt64LE(page * PAGE + 8)) > (sealed?.transaction ?? 0)) continue;
+      if (Number(bytes.readBigUInt64LE(page * PAGE + 8)) > (recorded?.transaction ?? 0)) continue;
       const at = page * PAGE + (random() % PAGE);
       bytes[at] = (bytes[at] as number) ^ 1;
       writeFileSync(file, bytes);
@@ -328,7 +328,7 @@ describe('a store that is not closed in order', () => {
     expect(outcomes).toContain('refused');
   });
 
-  it('is never refused while another process writes to it', async () => {
+  it('is never rejected while another process writes to it', async () => {
     const data = copy();
     const file = join(data, FILES.ledger);
     const child = withLedger(

@@ -96,7 +96,7 @@ describe.skipIf(!hasRedis)('a replica that was damaged', () => {
     return 'refused';
   }
 
-  it('answers what Redis holds or is refused, whatever bytes are flipped, zeroed or cut', async () => {
+  it('returns the data of Redis or is rejected, whatever bytes are flipped, zeroed or cut', async () => {
     const random = seededUint32(20_261_122);
     const below = (bound: number): number => random() % bound;
     const outcomes: string[] = [];
@@ -128,7 +128,7 @@ describe.skipIf(!hasRedis)('a replica that was damaged', () => {
     }
   });
 
-  it('is copied from Redis again once it is removed, as its refusal says', async () => {
+  it('is copied from Redis again once it is removed, as its error says', async () => {
     truncateSync(replica, 3 * PAGE);
     expect(await expectNoOtherAnswer()).toBe('refused');
     rmSync(replica);

@@ -49,7 +49,7 @@ async function holder(path: string): Promise<{ readonly pid: number; kill(): Pro
 
 const files = (): string[] => readdirSync(folder).filter((name) => name.includes('lock'));
 
-it('is refused with process, host and time, and free once it is released', async () => {
+it('rejects a second holder with process, host and time, until it is released', async () => {
   const first = await lockFolder(folder, 'FOLDER');
   await expect(lockFolder(folder, 'FOLDER')).rejects.toMatchObject({
     code: 'STORE_BUSY',
@@ -65,7 +65,7 @@ it('is refused with process, host and time, and free once it is released', async
   (await lockFolder(folder, 'FOLDER')).release();
 });
 
-it('of a process that was killed is taken over, by one of those that try', async () => {
+it('of a killed process is taken over by one process', async () => {
   const dead = await holder(folder);
   await expect(lockFolder(folder, 'FOLDER')).rejects.toThrow(`process ${dead.pid} on host`);
   await dead.kill();
@@ -79,7 +79,7 @@ it('of a process that was killed is taken over, by one of those that try', async
   expect(files()).toEqual([]);
 });
 
-it('of a dead process whose number another one has is taken over', async () => {
+it('of a dead process is taken over if another process has its number', async () => {
   const dead = await holder(folder);
   await dead.kill();
   const path = join(folder, 'server-lock');
@@ -89,7 +89,7 @@ it('of a dead process whose number another one has is taken over', async () => {
   (await lockFolder(folder, 'FOLDER')).release();
 });
 
-it('is one for all paths to a folder, however long', async () => {
+it('is the same for all paths to a folder, however long', async () => {
   const deep = join(folder, 'x'.repeat(100), 'y'.repeat(100));
   mkdirSync(deep, { recursive: true });
   symlinkSync(deep, join(folder, 'other'));
@@ -98,7 +98,7 @@ it('is one for all paths to a folder, however long', async () => {
   await living.kill();
 });
 
-it('of another machine holds while that machine shows that it lives, and is free afterwards', async () => {
+it('of another machine holds while that machine sends heartbeats', async () => {
   const elsewhere = {
     pid: 7,
     host: 'elsewhere',
@@ -129,7 +129,7 @@ it('of this machine before it was restarted is free at once', async () => {
   (await lockFolder(folder, 'FOLDER')).release();
 });
 
-it('names the setting of a folder that is not there', async () => {
+it('names the setting of a missing folder', async () => {
   await expect(lockFolder(join(folder, 'nope'), 'FOLDER')).rejects.toMatchObject({
     code: 'INVALID_CONFIG',
     message: expect.stringMatching(/^FOLDER: '.+' cannot be locked: ENOENT/),

@@ -6,9 +6,10 @@ import { silentLogger } from '../../src/base/log.ts';
 import { isLeaseLive, takeLease } from '../../src/state/file-lease.ts';
 import { type EmbeddedStore, openLiveStore } from '../../src/state/live-store.ts';
 import { openEnvironment } from '../../src/state/lmdb.ts';
-import { type Refusal, refusedNow } from '../../src/state/storage.ts';
+import { refusedNow, type WriteRefusal } from '../../src/state/storage.ts';
 import { watchStorage } from '../../src/state/storage-watch.ts';
 import { type SmallDisk, smallDisk, smallDiskRefusal } from '../setup/small-disk.ts';
+import { sleep } from '../support/wait.ts';
 
 const LARGE = 'x'.repeat(200_000);
 
@@ -20,20 +21,21 @@ for (const kind of ['tmpfs', 'ext4'] as const) {
       let disk: SmallDisk;
       const unhandled: unknown[] = [];
       const note = (reason: unknown): void => void unhandled.push(reason);
-      const refused = (): readonly Refusal[] => refusedNow().filter(({ path }) => path.startsWith(disk.path));
+      const refused = (): readonly WriteRefusal[] =>
+        refusedNow().filter(({ path }) => path.startsWith(disk.path));
       beforeEach(() => {
         disk = smallDisk(kind, 8);
         process.on('unhandledRejection', note);
       });
       afterEach(async () => {
         // Unhandled rejections are reported one turn later.
-        await new Promise((resolve) => setTimeout(resolve, 50));
+        await sleep(50);
         process.off('unhandledRejection', note);
         disk.remove();
         expect(unhandled.splice(0)).toEqual([]);
       });
 
-      it('refuses to be made, and leaves nothing that a later start would not accept', async () => {
+      it('is not created, and leaves no partial file', async () => {
         const path = join(disk.path, 'a', 'a.mdb');
         disk.fill();
         expect(() => openLiveStore(path, 1)).toThrow(expect.objectContaining({ code: 'STORAGE_FULL' }));
@@ -95,7 +97,7 @@ for (const kind of ['tmpfs', 'ext4'] as const) {
           await store.root.close();
         });
 
-      it('refuses a removal that needs new pages, and changes nothing', async () => {
+      it('rejects a removal that needs new pages, and changes nothing', async () => {
         const { root, meta } = openLiveStore(join(disk.path, 'a.mdb'), 1);
         await root.transaction(() => {
           for (let number = 0; number < 2_000; number++) meta.putSync(`k${number}`, number);
@@ -110,7 +112,7 @@ for (const kind of ['tmpfs', 'ext4'] as const) {
         await root.close();
       });
 
-      it('lets a thrown error of the work through as it is', async () => {
+      it('passes on an error of the callback unchanged', async () => {
         const { root } = openLiveStore(join(disk.path, 'a.mdb'), 1);
         disk.fill();
         const own = new Error('own');
@@ -137,7 +139,7 @@ for (const kind of ['tmpfs', 'ext4'] as const) {
         await root.close();
       });
 
-      it('is known to refuse writes before the first one, and to take them again', async () => {
+      it('is reported as full before the first write, and as writable afterwards', async () => {
         const watch = watchStorage([disk.path], { log: silentLogger });
         await watch.look();
         expect(refused()).toEqual([]);

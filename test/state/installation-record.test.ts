@@ -6,8 +6,8 @@ import { systemClock } from '../../src/base/clock.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import {
   acceptLoss,
-  type Installation,
   missingStores,
+  type OpenInstallation,
   openInstallation,
   readInstallation,
 } from '../../src/state/installation-record.ts';
@@ -19,7 +19,7 @@ const LEDGER = 'accounts/ledger.mdb';
 
 describe('the record of an installation', () => {
   const folders: { remove(): void }[] = [];
-  const open = (dataDir: string, isShared = false): Installation =>
+  const open = (dataDir: string, isShared = false): OpenInstallation =>
     openInstallation({ dataDir, isShared }, deps);
   function newFolder(): string {
     const folder = tempFolder();
@@ -39,7 +39,7 @@ describe('the record of an installation', () => {
     for (const folder of folders.splice(0)) folder.remove();
   });
 
-  it('names each store in the moment in which it is made, and keeps its id', async () => {
+  it('lists each store when it is created, and keeps its id', async () => {
     const dataDir = newFolder();
     const installation = open(dataDir);
     expect(installation.record).toMatchObject({
@@ -62,7 +62,7 @@ describe('the record of an installation', () => {
     again.close();
   });
 
-  it('is made from what lies in a folder of an earlier version', async () => {
+  it('is created from the stores in a folder of an earlier version', async () => {
     const dataDir = await withStores();
     rmSync(join(dataDir, 'installation.json'));
     const installation = open(dataDir);
@@ -88,24 +88,24 @@ describe('the record of an installation', () => {
     installation.close();
   });
 
-  it('does not miss what a Redis holds', async () => {
+  it('does not report stores in Redis as missing', async () => {
     const dataDir = await withStores();
     rmSync(join(dataDir, LEDGER));
     open(dataDir, true).close();
     expect(() => open(dataDir)).toThrow(/is missing/);
   });
 
-  it('gives up no store that is there, and none that it does not name', async () => {
+  it('accepts the loss of a missing store that the record lists only', async () => {
     const dataDir = await withStores();
-    expect(() => acceptLoss(dataDir, LEDGER)).toThrow(/is there\. Move it away first/);
+    expect(() => acceptLoss(dataDir, LEDGER)).toThrow(/exists\. Move it away first/);
     expect(() => acceptLoss(dataDir, 'accounts/people.mdb')).toThrow(
-      /names no store 'accounts\/people\.mdb'/,
+      /lists no store 'accounts\/people\.mdb'/,
     );
     expect(existsSync(join(dataDir, LEDGER))).toBe(true);
   });
 
   it.each(['', '{', '[]', '{"format":1,"id":"x","stores":[{"path":"../../etc"}]}'])(
-    'is refused if it reads %j',
+    'is rejected if it contains %j',
     (text) => {
       const dataDir = newFolder();
       mkdirSync(dataDir, { recursive: true });

@@ -13,10 +13,10 @@ import {
   startRedis,
   startRedisCluster,
 } from '../setup/redis.ts';
+import { sleep } from '../support/wait.ts';
 
 /** Long enough that no lease is lost if a machine stops for a second. */
 const LEASE_MS = 3_000;
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 /** A clock of a stopped machine: the clock goes on, and no code of the lease holder runs. */
 const stoppedClock = (): Clock & { stoppedMs: number } => ({
   stoppedMs: 0,
@@ -32,7 +32,7 @@ describe('embedded leases', () => {
     return { one: leases, other: leases };
   });
 
-  it('lets work begin at once, and anew when it fails, until it is not wanted', async () => {
+  it('starts work at once, and again after a failure, until it is aborted', async () => {
     const leases = createEmbeddedLeases();
     const wanted = new AbortController();
     let begun = 0;
@@ -57,7 +57,7 @@ function redisLeases(
     );
   leasesConform(() => ({ one: leasesOf(open().stores[0]), other: leasesOf(open().stores[1]) }));
 
-  it('gives every holder a greater number than the one before', async () => {
+  it('gives every holder a greater fencing token', async () => {
     const [one, other] = [leasesOf(open().stores[0]), leasesOf(open().stores[1])];
     let before = 0;
     for (const leases of [one, other, other, one]) {
@@ -69,7 +69,7 @@ function redisLeases(
       await held?.release();
     }
   });
-  it('says who holds it since when, and from whom it was taken over', async () => {
+  it('reports the holder, its time, and the previous holder', async () => {
     const [one, other] = [leasesOf(open().stores[0]), leasesOf(open().stores[1])];
     const stateOf = async (leases: Leases) => {
       await leases.look(['shown']);
@@ -96,7 +96,7 @@ function redisLeases(
     expect(again?.previous).toBeNull();
     await again?.release();
   });
-  it('logs a take-over once, and as a warning if its holder was gone', async () => {
+  it('logs a take-over once, as a warning if the holder did not release', async () => {
     const clock = stoppedClock();
     const [one, other] = [leasesOf(open().stores[0], clock), leasesOf(open().stores[1])];
     const lines: unknown[] = [];
@@ -113,10 +113,10 @@ function redisLeases(
     };
     await underLease({ store: 'store', name: 'passed', work }, wanted.signal, { leases: other, log: logged });
     expect(lines).toEqual([
-      ['warn', { lease: 'passed', from: expect.stringMatching(/^node/) }, 'This node took a lease over.'],
+      ['warn', { lease: 'passed', from: expect.stringMatching(/^node/) }, 'lease taken over'],
     ]);
   });
-  it('lives on while its holder renews it', async () => {
+  it('stays held while its holder renews it', async () => {
     const [one, other] = [leasesOf(open().stores[0]), leasesOf(open().stores[1])];
     const held = await one.take('store', 'long');
     for (let looks = 0; looks < 6; looks++) {
@@ -126,7 +126,7 @@ function redisLeases(
     expect(held?.isHeld()).toBe(true);
     await held?.release();
   });
-  it('passes to another once its holder was stopped, who knows it before it does anything', async () => {
+  it('passes to another node if its holder is stopped, and the holder detects the loss', async () => {
     const clock = stoppedClock();
     const [one, other] = [leasesOf(open().stores[0], clock), leasesOf(open().stores[1])];
     const held = await one.take('store', 'stopped');
@@ -150,7 +150,7 @@ describe.skipIf(!hasRedis)('leases in one Redis server', () => {
   });
   redisLeases(() => ({ server: () => server, stores }));
 
-  it('is lost by its holder, by its own clock, while no server answers', async () => {
+  it('is lost by the clock of its holder while no server responds', async () => {
     const leases = createRedisLeases(
       { nodeId: 'alone', leaseMs: LEASE_MS },
       { redis: stores[0] as RedisStore, clock: systemClock, log },
@@ -172,7 +172,7 @@ describe.skipIf(!hasRedis)('leases in one Redis server', () => {
     server.thaw();
     await expect.poll(() => leases.take('store', 'silence').catch(() => null)).not.toBeNull();
   });
-  it('tells its work that it was taken by another', async () => {
+  it('aborts its work if another node has taken it', async () => {
     const leases = createRedisLeases(
       { nodeId: 'robbed', leaseMs: LEASE_MS },
       { redis: stores[0] as RedisStore, clock: systemClock, log },
@@ -199,7 +199,7 @@ describe.skipIf(!hasRedis)('leases in one Redis server', () => {
   });
 });
 
-describe.skipIf(!hasRedis)('leases in a cluster', () => {
+describe.skipIf(!hasRedis)('leases in a Redis Cluster', () => {
   let cluster: RedisCluster;
   let stores: RedisStore[];
   beforeAll(async () => {
@@ -212,7 +212,7 @@ describe.skipIf(!hasRedis)('leases in a cluster', () => {
   });
   redisLeases(() => ({ server: () => cluster.masterOf('assay:{store}:lease:x'), stores }));
 
-  it('gives out no number twice when its master dies', async () => {
+  it('issues no fencing token twice if its master dies', async () => {
     const [one, other] = ['a', 'b'].map((nodeId, i) =>
       createRedisLeases(
         { nodeId, leaseMs: LEASE_MS },
@@ -271,7 +271,7 @@ describe('a lease in Redis', () => {
     return { leases, said, state, replies };
   }
 
-  it('is used for five sixths of its life, counted from before each question', async () => {
+  it('is used for five sixths of its life, counted from before each request', async () => {
     const { leases, said, replies } = world();
     const held = await leases.take('s', 'l');
     expect(held).toMatchObject({ name: 'l', fence: { name: 'l', token: 7 }, previous: null });
@@ -295,7 +295,7 @@ describe('a lease in Redis', () => {
     expect(await leases.take('s', 'l')).not.toBeNull();
   });
 
-  it('is lost if another holds it or its store cannot be used, and not by an answer that fails', async () => {
+  it('is lost if another node holds it or its store is unusable, but not by a failed request', async () => {
     const { leases, said, state, replies } = world();
     const held = await leases.take('s', 'l');
     replies.lease_renew = () => Promise.reject(new Error('away'));
@@ -313,7 +313,7 @@ describe('a lease in Redis', () => {
     expect([await leases.take('s', 'l'), said]).toEqual([null, []]);
   });
 
-  it('is taken once by a process, and asked for again after a refusal or a fault', async () => {
+  it('is taken once by a process, and requested again after a refusal or a fault', async () => {
     const { leases, said, replies } = world();
     const [first, second] = await Promise.all([leases.take('s', 'l'), leases.take('s', 'l')]);
     expect([first === null, second, said]).toEqual([false, null, ['take s:lease:l']]);
@@ -335,7 +335,7 @@ describe('a lease in Redis', () => {
     expect(await leases.take('s', 'l')).not.toBeNull();
   });
 
-  it('says from whom it was taken, and lists those of all nodes by name', async () => {
+  it('reports the previous holder, and lists the leases of all nodes by name', async () => {
     const { leases, replies } = world();
     const previousOf = async (name: string, before: string) => {
       replies.lease_take = async () => [9, before];

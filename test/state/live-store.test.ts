@@ -15,7 +15,7 @@ beforeEach(() => {
 afterEach(() => folder.remove());
 
 describe('a live store', () => {
-  it('opens while another process makes it: its first database is there, and its version is not', async () => {
+  it('opens while another process creates it and has not written the version yet', async () => {
     const other = openEnvironment(path, { noSubdir: true, maxDbs: 8 });
     other.openDB({ name: 'meta', encoding: 'json' });
     await other.close();
@@ -24,14 +24,14 @@ describe('a live store', () => {
     await store.root.close();
   });
 
-  it('refuses a store that holds data and no version, and leaves it as it is', async () => {
+  it('rejects a store with data and no version, and does not change it', async () => {
     const other = openEnvironment(path, { noSubdir: true, maxDbs: 8 });
     await other.openDB({ name: 'meta', encoding: 'json' }).put('something', 1);
     await other.close();
     expect(() => openLiveStore(path, 3)).toThrow(expect.objectContaining({ code: 'STORE_VERSION' }));
   });
 
-  it('is not there yet for a reader of its file while the file is empty', () => {
+  it('does not exist for a reader while its file is empty', () => {
     writeFileSync(path, '');
     expect(openLiveFile({ path, formatVersion: 3 })).toBeNull();
   });

@@ -21,7 +21,7 @@ import {
 const log = createLogger({ level: 'silent' });
 
 describe('the URL of Redis', () => {
-  it('names one server, with what it asks for', () => {
+  it('names one server with its credentials, database and prefix', () => {
     expect(parseRedisUrl('rediss://ann:p%40ss:w@cache.example:7000/3?prefix=as.say')).toEqual({
       kind: 'single',
       nodes: [{ host: 'cache.example', port: 7000 }],
@@ -33,7 +33,7 @@ describe('the URL of Redis', () => {
       prefix: 'as.say',
     });
   });
-  it('names several, as a cluster or behind Sentinels', () => {
+  it('names several servers of a Redis Cluster, or several Sentinels', () => {
     expect(parseRedisUrl('redis+cluster://a:1,[::1]:2,c')).toMatchObject({
       kind: 'cluster',
       nodes: [
@@ -64,7 +64,7 @@ describe('the URL of Redis', () => {
     'redis://a?colour=red',
     'redis://a?prefix={x}',
     'redis://',
-  ])('refuses %s without repeating a password', (url) => {
+  ])('rejects %s without repeating a password', (url) => {
     const error = (() => {
       try {
         return parseRedisUrl(url) as unknown;
@@ -77,7 +77,7 @@ describe('the URL of Redis', () => {
   });
 });
 
-it('takes ports, databases and prefixes up to their bounds', () => {
+it('accepts ports, databases and prefixes up to their bounds', () => {
   const isTaken = (url: string): boolean => {
     try {
       return parseRedisUrl(url).kind !== undefined;
@@ -133,7 +133,7 @@ describe.skipIf(!hasRedis)('one server', () => {
     expect(redis.roundTrips - before).toBe(2);
     expect(server.run('get', 'assay:{a}:n')).toBe('5');
   });
-  it('says NOT_READY while the server is away, and goes on when it is back', async () => {
+  it('rejects with NOT_READY while the server is away, and continues when it returns', async () => {
     const count = redis.script('count', COUNT);
     await count([redis.key('b', 'n')], [1]);
     await server.kill();
@@ -141,13 +141,13 @@ describe.skipIf(!hasRedis)('one server', () => {
     await server.restart();
     await expect.poll(() => count([redis.key('c', 'n')], [1]).catch(() => 0)).toBeGreaterThan(0);
   });
-  it('says NOT_READY where the server does not answer in time', async () => {
+  it('rejects with NOT_READY if the server does not respond in time', async () => {
     const count = redis.script('count', COUNT);
     server.freeze();
     await expect(count([redis.key('d', 'n')], [1])).rejects.toMatchObject({ code: 'NOT_READY' });
     server.thaw();
   });
-  it('tells why a server refuses a command, and nothing of what it was to write', async () => {
+  it('reports why a server rejects a command, without the data', async () => {
     server.run('config', 'set', 'maxmemory', '1');
     const put = redis.script('put', "return redis.call('SET', KEYS[1], ARGV[1])");
     const refusals = await Promise.allSettled([
@@ -161,11 +161,11 @@ describe.skipIf(!hasRedis)('one server', () => {
       expect(inspect(reason, { showHidden: true, depth: 9 })).not.toContain('secret');
     }
   });
-  it('says at the start what is wrong with its place, and which setting names it', async () => {
+  it('reports at startup the setting and the reason if Redis cannot be used', async () => {
     const said = async (url: string): Promise<string> => {
       const store = openRedis(parseRedisUrl(url), { log });
       try {
-        return await store.checkThere('ASSAY_REDIS_URL').then(
+        return await store.checkReachable('ASSAY_REDIS_URL').then(
           () => 'nothing',
           (error: unknown) => `${(error as { code: string }).code} ${messageOf(error)}`,
         );
@@ -177,11 +177,11 @@ describe.skipIf(!hasRedis)('one server', () => {
     expect(await said(server.url)).toBe('nothing');
     expect(await said(`${server.url}/3`)).toBe('nothing');
     expect(await said(`${server.url}/99`)).toBe(
-      `INVALID_CONFIG ASSAY_REDIS_URL: no Redis can be used at ${where}: ERR DB index is out of range.`,
+      `INVALID_CONFIG ASSAY_REDIS_URL: Redis cannot be used at ${where}: ERR DB index is out of range.`,
     );
     const away = await freePort();
     expect(await said(`redis://127.0.0.1:${away}`)).toMatch(
-      new RegExp(`^NOT_READY ASSAY_REDIS_URL: no Redis can be used at 127.0.0.1:${away}: .*ECONNREFUSED`),
+      new RegExp(`^NOT_READY ASSAY_REDIS_URL: Redis cannot be used at 127.0.0.1:${away}: .*ECONNREFUSED`),
     );
     expect(await said(`redis+cluster://${where}`)).toMatch(/^NOT_READY ASSAY_REDIS_URL: .*cluster support/);
     server.run('config', 'set', 'requirepass', 'pw');
@@ -192,24 +192,24 @@ describe.skipIf(!hasRedis)('one server', () => {
       server.run('-a', 'pw', 'config', 'set', 'requirepass', '');
     }
   }, 60_000);
-  it('accepts a server that keeps what it is told', async () => {
-    await expect(redis.checkKeeps()).resolves.toBeUndefined();
+  it('accepts a server that keeps its data', async () => {
+    await expect(redis.checkDurability()).resolves.toBeUndefined();
   });
-  it('refuses one that evicts, or keeps nothing on disk', async () => {
+  it('rejects a server that evicts keys, or stores nothing on disk', async () => {
     server.run('config', 'set', 'maxmemory', '100mb');
     server.run('config', 'set', 'maxmemory-policy', 'allkeys-lru');
-    await expect(redis.checkKeeps()).rejects.toMatchObject({
+    await expect(redis.checkDurability()).rejects.toMatchObject({
       code: 'INVALID_CONFIG',
       message: expect.stringContaining('noeviction'),
     });
     server.run('config', 'set', 'maxmemory-policy', 'noeviction');
     server.run('config', 'set', 'appendonly', 'no');
-    await expect(redis.checkKeeps()).rejects.toMatchObject({
+    await expect(redis.checkDurability()).rejects.toMatchObject({
       code: 'INVALID_CONFIG',
       message: expect.stringContaining('appendonly'),
     });
     server.run('config', 'set', 'save', '3600 1');
-    await expect(redis.checkKeeps()).resolves.toBeUndefined();
+    await expect(redis.checkDurability()).resolves.toBeUndefined();
   });
 });
 
@@ -233,7 +233,7 @@ describe.skipIf(!hasRedis)('a server behind TLS and a password', () => {
       import { openRedis, parseRedisUrl } from ${JSON.stringify(new URL('../../dist/src/state/redis.js', import.meta.url).href)};
       const log = { debug() {}, info() {}, warn() {}, error() {} };
       const redis = openRedis(parseRedisUrl(process.env.URL_OF_REDIS), { log });
-      await redis.checkKeeps().then(() => console.log('kept'), (error) => console.log(error.code));
+      await redis.checkDurability().then(() => console.log('kept'), (error) => console.log(error.code));
       process.exit();`;
     const env = { ...process.env, URL_OF_REDIS: url, NODE_EXTRA_CA_CERTS: trusted };
     return execFileSync(process.execPath, ['--input-type=module', '-e', program], {
@@ -242,7 +242,7 @@ describe.skipIf(!hasRedis)('a server behind TLS and a password', () => {
     }).trim();
   }
 
-  it('is spoken to where its certificate is trusted and the password is right, and nowhere else', () => {
+  it('is used only if its certificate is trusted and the password is right', () => {
     expect(ask(`rediss://:p%40ss%3Aword@localhost:${port}`, certificate)).toBe('kept');
     expect(ask(`rediss://:p%40ss%3Aword@localhost:${port}`, '')).toBe('NOT_READY');
     expect(ask(`rediss://:wrong@localhost:${port}`, certificate)).not.toBe('kept');
@@ -250,7 +250,7 @@ describe.skipIf(!hasRedis)('a server behind TLS and a password', () => {
   });
 });
 
-describe.skipIf(!hasRedis)('a cluster', () => {
+describe.skipIf(!hasRedis)('a Redis Cluster', () => {
   let cluster: RedisCluster;
   let redis: RedisStore;
   beforeAll(async () => {
@@ -262,15 +262,15 @@ describe.skipIf(!hasRedis)('a cluster', () => {
     await cluster.stop();
   });
 
-  it('runs scripts on whichever node has the slot', async () => {
+  it('runs scripts on the node that has the slot', async () => {
     const count = redis.script('count', COUNT);
     const counted = await Promise.all(
       Array.from({ length: 20 }, (_, account) => count([redis.key(`account${account}`, 'n')], [account + 1])),
     );
     expect(counted).toEqual(Array.from({ length: 20 }, (_, account) => account + 1));
-    await redis.checkKeeps();
+    await redis.checkDurability();
   });
-  it('acknowledges a safe script when its replicas have it, text or bytes', async () => {
+  it('acknowledges a safe script once its replicas have it', async () => {
     const safe = openRedis(parseRedisUrl(cluster.url), { log }, { replicas: 1 });
     const key = safe.key('safe', 'n');
     expect(await safe.script('safe_count', COUNT, { safe: true })([key], [4])).toBe(4);
@@ -287,7 +287,7 @@ describe.skipIf(!hasRedis)('a cluster', () => {
     });
     await two.close();
   });
-  it('finds the slots that hold a name, on every server, and no other', async () => {
+  it('finds exactly the slots that hold a name, on all servers', async () => {
     const own = openRedis(parseRedisUrl(`${cluster.url}?prefix=found`), { log });
     const slots = Array.from({ length: 30 }, (_, account) => `account-${account}`);
     for (const slot of slots) await own.connection.set(own.key(slot, 'log'), '1');
@@ -301,7 +301,7 @@ describe.skipIf(!hasRedis)('a cluster', () => {
     expect(found.sort()).toEqual(slots.sort());
     await own.close();
   });
-  it('runs a safe script after its server forgot it, and while one lags lets one try and refuses the others', async () => {
+  it('sends the text of an unknown safe script, and allows one call at a time while a replica lags', async () => {
     const safe = openRedis(parseRedisUrl(cluster.url), { log }, { replicas: 1 });
     const key = safe.key('forgotten', 'n');
     const count = safe.script('safe_count', COUNT, { safe: true });
@@ -323,7 +323,7 @@ describe.skipIf(!hasRedis)('a cluster', () => {
     await expect.poll(() => count([key], [0]).catch(messageOf)).toBe(4);
     await safe.close();
   });
-  it('goes on when a master is killed and its replica takes over', async () => {
+  it('continues when a master is killed and its replica takes over', async () => {
     const count = redis.script('count', COUNT);
     const key = redis.key('moved', 'n');
     await count([key], [1]);
@@ -352,11 +352,11 @@ describe.skipIf(!hasRedis)('a master behind a Sentinel', () => {
     await Promise.all(servers.map((server) => server.stop()));
   });
 
-  it('is followed to its replacement, which has what was acknowledged', async () => {
+  it('is followed to its replacement, which has the acknowledged writes', async () => {
     const safe = openRedis(parseRedisUrl(sentinel.url), { log }, { replicas: 1 });
     const count = safe.script('count', COUNT, { safe: true });
     const key = safe.key('a', 'n');
-    await safe.checkKeeps();
+    await safe.checkDurability();
     await expect.poll(() => count([key], [0]).catch(messageOf)).toBe(0);
     for (let number = 1; number <= 20; number++) expect(await count([key], [1])).toBe(number);
     const [master, replica] = servers;

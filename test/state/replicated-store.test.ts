@@ -16,12 +16,8 @@ import {
 import { type Key, keyToBytes } from '../../src/state/lmdb.ts';
 import { openRedis, parseRedisUrl, type RedisStore } from '../../src/state/redis.ts';
 import type { Installation } from '../../src/state/redis-installation.ts';
-import {
-  isOwnRecord,
-  openReplicatedStore,
-  replicaPath,
-  replicaState,
-} from '../../src/state/replicated-store.ts';
+import { isOwnRecord } from '../../src/state/replica/replica-file.ts';
+import { openReplicatedStore, replicaPath, replicaState } from '../../src/state/replicated-store.ts';
 import { liveStoreConformance } from '../conformance/live-store.ts';
 import {
   hasRedis,
@@ -31,6 +27,7 @@ import {
   startRedisCluster,
 } from '../setup/redis.ts';
 import { startProxy, type TcpProxy } from '../setup/tcp-proxy.ts';
+import { sleep } from '../support/wait.ts';
 
 liveStoreConformance('LMDB', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'assay-live-'));
@@ -149,7 +146,7 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     };
   });
 
-  it('shows on one node what another wrote, and tells of it once', async () => {
+  it('applies the writes of another node, and notifies listeners once', async () => {
     const [a, b] = await twoNodes();
     await a.counts.put('x', 1);
     await a.counts.remove('x');
@@ -163,12 +160,12 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     expect([a.store.version(), b.store.version()]).toEqual([3, 3]);
   });
 
-  it('gives all transactions of all nodes one order', async () => {
+  it('runs the transactions of all nodes in one order', async () => {
     const pair = await twoNodes();
     const results = await Promise.all(
       Array.from({ length: 60 }, async (_, index) => {
         // Some in the same turn, some later.
-        await new Promise((resolve) => setTimeout(resolve, index % 6));
+        await sleep(index % 6);
         return Promise.all(pair.map((one) => one.add('n')));
       }),
     );
@@ -176,7 +173,7 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     await expect.poll(() => pair.map((one) => one.all())).toEqual([{ n: 120 }, { n: 120 }]);
   });
 
-  it('refuses what a transaction decided upon what is no longer so', async () => {
+  it('runs a transaction again if its data changed meanwhile', async () => {
     const [a, b] = await twoNodes();
     const claim = (one: Node, who: number) =>
       one.store.root.transaction(() => {
@@ -192,7 +189,7 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     expect(await claim(b, 3)).toBe(true);
   });
 
-  it('writes once what it sends again because the reply was lost', async () => {
+  it('executes a write once if it is sent again after a lost reply', async () => {
     const near = node();
     const { far, proxy } = await nodeBehindProxy();
     proxy.mute();
@@ -205,7 +202,7 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     expect(far.told).toHaveLength(1);
   });
 
-  it('tells who writes that it is not known what became of it, while nothing answers', async () => {
+  it('rejects a write with an unknown outcome if Redis does not respond in time', async () => {
     const near = node();
     const { far, proxy } = await nodeBehindProxy();
     await far.add('n');
@@ -222,7 +219,7 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     expect(await far.add('n')).toBe(n + 1);
   });
 
-  it('does nothing twice of what went together, whoever of them waited first', async () => {
+  it('executes no transaction of a group twice if the outcome is unknown', async () => {
     const near = node();
     let aheadMs = 0;
     const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + aheadMs };
@@ -263,7 +260,7 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     },
   );
 
-  it('knocks at a Redis that is away less and less often, and hears of it soon when it is back', async () => {
+  it('reconnects with back-off, and follows soon after Redis returns', async () => {
     const near = node();
     const proxy = await startProxy(server.port);
     proxies.push(proxy);
@@ -284,7 +281,7 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     following.connection.disconnect();
     const ofItsOwn = proxy.connections;
     proxy.cut();
-    await new Promise((resolve) => setTimeout(resolve, 4_000));
+    await sleep(4_000);
     const knocked = proxy.connections - ofItsOwn;
     expect(knocked).toBeGreaterThan(2);
     expect(knocked).toBeLessThan(14);
@@ -292,13 +289,13 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     await near.add('n');
     await expect.poll(() => [store.isCurrent(), store.version()]).toEqual([true, 1]);
     proxy.cut();
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    await sleep(1_000);
     // Closing waits for nothing that it does not need.
     await store.root.close();
     await following.close();
   });
 
-  it('copies everything into a fresh folder, whether the stream reaches back or not', async () => {
+  it('fills a new replica by the stream or by a copy', async () => {
     const a = node();
     for (const key of ['x', 'y', 'z']) await a.add(key);
     await a.counts.remove('y');
@@ -316,7 +313,7 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     await expect.poll(() => [a, early, late].map((one) => one.all().x)).toEqual([4, 4, 4]);
   });
 
-  it('holds the same bytes on all nodes, by the stream, by a copy, and by a copy over what was there', async () => {
+  it('holds the same bytes on all nodes, by the stream, by a copy, and by a copy over old data', async () => {
     const next = seededUint32(8);
     const below = (count: number): number => next() % count;
     const text = (): string => Array.from({ length: below(12) }, () => 'abcé~'[below(5)]).join('') || 'x';
@@ -369,7 +366,7 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     expect(dump(again)).toEqual(dump(a));
   });
 
-  it('goes on with an old folder from where it stood, and tells what it missed', async () => {
+  it('continues an old replica from its position, and reports the missed writes', async () => {
     const a = node();
     const folder = newFolder();
     for (const isTrimmed of [false, true]) {
@@ -393,7 +390,7 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     }
   });
 
-  it('gives up a history that Redis has lost the end of', async () => {
+  it('discards a history of which Redis has lost the end', async () => {
     const [a, b] = await twoNodes();
     await a.add('kept');
     const parts = ['head', 'data', 'stream'];
@@ -422,17 +419,17 @@ describe.skipIf(!hasRedis)('one Redis', () => {
       .toEqual(Array.from({ length: 3 }, () => ({ kept: 1, new: 1, newer: 1 })));
   });
 
-  it('keeps what it has where Redis has lost the store, and refuses to go on', async () => {
+  it('keeps its replica and rejects writes if Redis has lost the store', async () => {
     const a = node();
     await a.add('n');
     server.run('del', keyOf('head'), keyOf('data'), keyOf('stream'));
     await expect.poll(() => a.store.isCurrent()).toBe(false);
-    expect(() => a.store.requireCurrent()).toThrow(/has no store/);
+    expect(() => a.store.requireCurrent()).toThrow(/no longer has the store/);
     await expect(a.add('n')).rejects.toMatchObject({ code: 'NOT_READY' });
     expect(a.all()).toEqual({ n: 1 });
   });
 
-  it('is closed soon, though nothing answers and something waits', async () => {
+  it('closes soon if Redis does not respond and a transaction waits', async () => {
     const { far, proxy } = await nodeBehindProxy();
     proxy.cut();
     const adding = far.add('n');
@@ -441,7 +438,7 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     await expect(far.add('n')).rejects.toMatchObject({ code: 'NOT_READY' });
   });
 
-  it('refuses a store of another format', async () => {
+  it('rejects a store of another format version', async () => {
     const a = node();
     await a.add('n');
     const redis = openRedis(parseRedisUrl(server.url), { log: silentLogger });
@@ -452,7 +449,7 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     await redis.close();
   });
 
-  it('refuses a write whose lease another took, and lets the others pass', async () => {
+  it('rejects only the writes under a lease that another node has taken', async () => {
     const a = node();
     await a.store.ready();
     server.run('set', keyOf('fence:listener:ETH'), '5');
@@ -464,7 +461,7 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     expect(a.all()).toEqual({ held: 5, n: 1 });
   });
 
-  it('says that a server without memory takes no write, and goes on when it has some', async () => {
+  it('rejects writes while the server is out of memory', async () => {
     const one = node();
     await one.add('n');
     server.run('config', 'set', 'maxmemory', '1');
@@ -475,7 +472,7 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     expect(one.store.isCurrent()).toBe(true);
   });
 
-  it('refuses a transaction that is larger than Redis should take at once', async () => {
+  it('rejects a transaction over the size limit', async () => {
     const a = node();
     const chunks: LiveDatabase<Buffer, string> = a.store.root.openDB({ name: 'chunks', encoding: 'binary' });
     const large = Buffer.alloc(12 * 1024 * 1024, 1);
@@ -518,7 +515,7 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     scope: id,
   });
 
-  it('reads nothing before it has heard from Redis, and writes nothing outside of a transaction', async () => {
+  it('rejects reads before the first synchronisation, and writes outside of a transaction', async () => {
     const a = node();
     expect(() => a.counts.get('n')).toThrow(/has not heard from Redis/);
     for (const read of ['getRange', 'getKeys', 'getKeysCount', 'getStats'] as const)
@@ -532,7 +529,7 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     expect(await a.store.root.transaction(() => a.counts.get('n') ?? 'none')).toBe('none');
   });
 
-  it('says what is wrong with the store in Redis, until it is right again', async () => {
+  it('reports the fault of the store in Redis until it is repaired', async () => {
     const a = node();
     await a.add('n');
     const heads = server.run('hget', keyOf('head'), 'format');
@@ -554,7 +551,7 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     expect(a.all()).toEqual({ n: 2 });
   });
 
-  it('removes what is left of the copies of processes that are gone, and no other file', async () => {
+  it('removes only the copy files of processes that have ended', async () => {
     const folder = newFolder();
     const files = ['s.mdb.copy-999999999', 's.mdb.copy-1', 's.mdb.copy-x', 't.mdb.copy-999999999', 's.mdb.1'];
     for (const file of files) writeFileSync(join(folder, file), '');
@@ -568,7 +565,7 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     expect(existsSync(join(folder, `s.mdb.copy-${process.pid}`))).toBe(false);
   });
 
-  it('belongs to the installation that it followed first', async () => {
+  it('rejects another installation than the first one', async () => {
     const folder = newFolder();
     // As the command that founds an installation writes it.
     server.run('hset', keyOf('head'), 'installation', 'one');
@@ -594,7 +591,7 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     await one.redis.close();
   });
 
-  it('has no state before anything was written to it', async () => {
+  it('has no state before the first write', async () => {
     const folder = newFolder();
     const { open, redis } = openWith(folder);
     const store = open();
@@ -608,7 +605,7 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     expect(isOwnRecord('~replica', keyToBytes('x'))).toBe(true);
   });
 
-  it('holds so many transactions that wait, and refuses the next', async () => {
+  it('rejects a transaction with OVERLOADED if the queue is full', async () => {
     const { far, proxy } = await nodeBehindProxy();
     proxy.mute();
     const waiting = Array.from({ length: LIMITS.replicaWaitingMax }, () =>
@@ -620,7 +617,7 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     expect(await far.add('n')).toBe(1);
   });
 
-  it('says once that it is not followed for three seconds, and once that it is again', async () => {
+  it('logs once that stores cannot be followed for three seconds, and once the end of it', async () => {
     const proxy = await startProxy(server.port);
     proxies.push(proxy);
     const near = openRedis(parseRedisUrl(server.url), { log: silentLogger });
@@ -642,18 +639,16 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     await expect.poll(() => store.isCurrent()).toBe(false);
     expect(logged).toEqual([]);
     aheadMs += 3_000;
-    await expect.poll(() => logged).toEqual(['Stores are not followed at the moment.']);
+    await expect.poll(() => logged).toEqual(['stores cannot be followed']);
     proxy.heal();
-    await expect
-      .poll(() => logged)
-      .toEqual(['Stores are not followed at the moment.', 'All stores are followed again.']);
+    await expect.poll(() => logged).toEqual(['stores cannot be followed', 'following stores again']);
     await store.root.close();
     await following.close();
     await near.close();
   });
 });
 
-describe.skipIf(!hasRedis)('a cluster with replicas', () => {
+describe.skipIf(!hasRedis)('a Redis Cluster with replicas', () => {
   let cluster: RedisCluster;
   const folder = mkdtempSync(join(tmpdir(), 'assay-replica-'));
   const nodes: Node[] = [];
@@ -671,7 +666,7 @@ describe.skipIf(!hasRedis)('a cluster with replicas', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('acknowledges nothing that no replica has, though all nodes can read it', async () => {
+  it('acknowledges no write that no replica has, even if all nodes can read it', async () => {
     const [a, b] = nodes as [Node, Node];
     const replicas = cluster.nodes.filter((server) => server.run('role').startsWith('slave'));
     for (const replica of replicas) replica.freeze();
@@ -695,7 +690,7 @@ describe.skipIf(!hasRedis)('a cluster with replicas', () => {
             () => false,
           );
           if (isDone) acknowledged.add(key);
-          await new Promise((resolve) => setTimeout(resolve, 5));
+          await sleep(5);
         }
       });
       await expect.poll(() => acknowledged.size).toBeGreaterThan(50);

@@ -8,6 +8,7 @@ import { AssayError, messageOf } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Logger } from '../../base/log.ts';
 import { checkOutboundUrl, createOutboundAgent, type OutboundPolicy } from '../../base/outbound.ts';
+import { sleep } from '../../base/retry.ts';
 import type { ChainId } from '../registry.ts';
 
 export interface PriceServerOptions {
@@ -125,7 +126,7 @@ export function openPriceServer(options: PriceServerOptions, deps: PriceServerDe
       }
       const free = (sent[0] as number) + MINUTE_MS;
       if (free > until) return false;
-      await new Promise((resolve) => setTimeout(resolve, free - now + 1));
+      await sleep(free - now + 1);
       if (closing.signal.aborted) return false;
     }
   }

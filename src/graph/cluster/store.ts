@@ -16,8 +16,9 @@ import { CHAINS, type ChainId } from '../../chains/registry.ts';
 import type { UtxoTransaction } from '../../chains/utxo-transaction.ts';
 import { readJson, writeJsonAtomically } from '../../state/atomic-file.ts';
 import { PRIVATE_FOLDER } from '../../state/data-folder.ts';
+import { wrongFormat } from '../../state/format-version.ts';
 import { type Database, openEnvironment, type RootDatabase } from '../../state/lmdb.ts';
-import { sealFile } from '../../state/sound-file.ts';
+import { recordFileSums } from '../../state/sound-file.ts';
 import {
   CLUSTER_HEURISTICS,
   type ClusterHeuristic,
@@ -140,10 +141,7 @@ function readPointer(folder: string): ClusterBuild | null {
     throw new AssayError('STORE_CORRUPT', `${path} cannot be read. Run 'assay cluster' again.`, { cause });
   }
   if (build.format === FORMAT) return build;
-  throw new AssayError(
-    'STORE_VERSION',
-    `${path} has format ${String(build.format)}; this version of Assay knows format ${FORMAT}. Run 'assay cluster' again.`,
-  );
+  throw wrongFormat(path, build.format, FORMAT, "Run 'assay cluster' again.");
 }
 
 /** Concatenates the keys of one part, each with a length of 16 bits in front, which a unified address of ZEC needs. */
@@ -205,7 +203,7 @@ export async function buildClusters(
     const written = await writeClusters(forest.clusters(), environment, signal);
     await environment.root.flushed;
     await environment.root.close();
-    sealFile(path);
+    recordFileSums(path);
     const pointer: ClusterBuild = {
       format: FORMAT,
       chain,

@@ -135,7 +135,7 @@ export class PushSession {
   /** Kvrocks persists its data. A Redis server must be checked. */
   async checkServers(): Promise<void> {
     const info = await this.redis.guard(this.redis.connection.info('server'));
-    if (!/^kvrocks_version:/m.test(info)) await this.redis.checkKeeps();
+    if (!/^kvrocks_version:/m.test(info)) await this.redis.checkDurability();
   }
 
   /** Allows one push of a chain at a time, so that two do not take over from each other forever. The fence separates even those. */

@@ -3,11 +3,13 @@
  * other. A failing receiver gets one attempt at a time. Within a receiver, the first attempts of a wallet are sent in the order of
  * its alerts, each after the previous one was attempted. Retries keep no order and block nothing.
  */
+
 import type { Clock } from '../../base/clock.ts';
 import { AssayError, messageOf } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Logger } from '../../base/log.ts';
-import { createEmbeddedLeases, type HeldLease, type Leases, pause, underLease } from '../../state/leases.ts';
+import { sleep } from '../../base/retry.ts';
+import { createEmbeddedLeases, type HeldLease, type Leases, underLease } from '../../state/leases.ts';
 import { isStorageFull } from '../../state/storage.ts';
 import type { ChannelKind, Delivery } from '../records.ts';
 import { channelOf, type Lane, type LmdbOutbox, type Waiting } from './outbox-lmdb.ts';
@@ -116,7 +118,7 @@ export function createCourier(deps: CourierDeps): Courier {
         return;
       } catch (error) {
         if (!isStorageFull(error) || leased === null || leased.aborted) throw error;
-        await pause(UNWRITTEN_PAUSE_MS, leased);
+        await sleep(UNWRITTEN_PAUSE_MS, leased);
       }
     }
   }
@@ -216,7 +218,7 @@ export function createCourier(deps: CourierDeps): Courier {
           isClosing = false;
         },
       );
-      await pause(TICK_MS, signal);
+      await sleep(TICK_MS, signal);
     }
     await Promise.all(running);
     held = null;

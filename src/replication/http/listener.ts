@@ -19,7 +19,7 @@ export interface ListenerOptions {
   readonly keys: ClusterKeys | null;
 }
 
-export interface Listener {
+export interface SnapshotListener {
   /** `http://host:port/` */
   readonly url: string;
   /** Must be called after a new release was published: answers all long polls. */
@@ -43,13 +43,13 @@ const HEADERS_MS = 10_000;
 export async function listenForNodes(
   { host, port, keys }: ListenerOptions,
   { publisher, log }: { readonly publisher: Publisher; readonly log: Logger },
-): Promise<Listener> {
+): Promise<SnapshotListener> {
   const waiting = new Set<() => void>();
 
   const server = createServer((request, response) => {
     answer(request, response).catch((error: unknown) => {
       // A node that disconnected in the middle of a file requests the rest later.
-      log.debug({ reason: messageOf(error) }, 'snapshot: an answer was not taken to its end');
+      log.debug({ reason: messageOf(error) }, 'snapshot response aborted');
       response.destroy();
     });
   });
@@ -60,24 +60,25 @@ export async function listenForNodes(
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = (request.url ?? '/').split('?')[0] as string;
-    if (path === '/health') return say(response, 200, 'ok');
+    if (path === '/health') return sendText(response, 200, 'ok');
     if (keys !== null && !isSameSecret(request.headers.authorization ?? '', `Bearer ${keys.reader}`))
-      return say(response, 401, 'The secret of the cluster is missing or another.');
-    if (request.method !== 'GET' && request.method !== 'HEAD') return say(response, 405, 'GET or HEAD.');
+      return sendText(response, 401, 'The cluster secret is missing or wrong.');
+    if (request.method !== 'GET' && request.method !== 'HEAD')
+      return sendText(response, 405, 'Method not allowed: use GET or HEAD.');
     if (path === LATEST_PATH) return answerLatest(request, response);
     const sha256 = FILE.exec(path)?.[1];
-    if (sha256 === undefined) return say(response, 404, 'There is nothing of this name.');
+    if (sha256 === undefined) return sendText(response, 404, 'Not found.');
     return answerFile(publisher.blobs.path(sha256), sha256, request, response);
   }
 
   async function answerLatest(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const known = request.headers['if-none-match'];
-    const isNews = (): boolean => publisher.current !== null && `"${publisher.current.release.id}"` !== known;
-    if (!isNews()) await news(waitOf(request), request);
+    const tag = request.headers['if-none-match'];
+    const isNew = (): boolean => publisher.current !== null && `"${publisher.current.release.id}"` !== tag;
+    if (!isNew()) await nextRelease(waitOf(request), request);
     const { current } = publisher;
-    if (current === null) return say(response, 503, 'Nothing was published yet.');
+    if (current === null) return sendText(response, 503, 'No release has been published yet.');
     const etag = `"${current.release.id}"`;
-    if (etag === known) {
+    if (etag === tag) {
       response.writeHead(304, { etag }).end();
       return;
     }
@@ -92,7 +93,7 @@ export async function listenForNodes(
   }
 
   /** Waits until the next publication, the timeout, or the end of the connection. */
-  function news(waitMs: number, request: IncomingMessage): Promise<void> {
+  function nextRelease(waitMs: number, request: IncomingMessage): Promise<void> {
     if (waitMs === 0) return Promise.resolve();
     return new Promise((resolve) => {
       const done = (): void => {
@@ -153,24 +154,24 @@ async function answerFile(
   response: ServerResponse,
 ): Promise<void> {
   const size = statSync(path, { throwIfNoEntry: false })?.size;
-  if (size === undefined) return say(response, 404, 'This file is not of a release that is kept.');
+  if (size === undefined) return sendText(response, 404, 'This file does not belong to a kept release.');
   const headers = {
     'content-type': 'application/octet-stream',
     'accept-ranges': 'bytes',
     'cache-control': 'private, immutable, max-age=31536000',
     etag: `"${sha256}"`,
   };
-  const asked = RANGE.exec(request.headers.range ?? '');
-  const from = asked === null ? 0 : Number(asked[1]);
-  const to = Math.min(Number(asked?.[2] ?? size - 1), size - 1);
-  if (asked !== null && (from >= size || to < from)) {
+  const range = RANGE.exec(request.headers.range ?? '');
+  const from = range === null ? 0 : Number(range[1]);
+  const to = Math.min(Number(range?.[2] ?? size - 1), size - 1);
+  if (range !== null && (from >= size || to < from)) {
     response.writeHead(416, { ...headers, 'content-range': `bytes */${size}` }).end();
     return;
   }
-  response.writeHead(asked === null ? 200 : 206, {
+  response.writeHead(range === null ? 200 : 206, {
     ...headers,
     'content-length': size === 0 ? 0 : to - from + 1,
-    ...(asked === null ? {} : { 'content-range': `bytes ${from}-${to}/${size}` }),
+    ...(range === null ? {} : { 'content-range': `bytes ${from}-${to}/${size}` }),
   });
   if (request.method === 'HEAD' || size === 0) {
     response.end();
@@ -182,7 +183,7 @@ async function answerFile(
   );
 }
 
-function say(response: ServerResponse, status: number, text: string): void {
+function sendText(response: ServerResponse, status: number, text: string): void {
   const body = Buffer.from(`${text}\n`);
   response
     .writeHead(status, { 'content-type': 'text/plain; charset=utf-8', 'content-length': body.length })

@@ -14,7 +14,7 @@ export interface HttpSourceOptions {
 }
 
 /** A publisher normally supports long polling; this is the polling interval if the request returns early. */
-const LOOK_MS = 2_000;
+const POLL_MS = 2_000;
 
 /** Opens a publishing node as a source of releases. */
 export function openHttpSource({ url: text, keys }: HttpSourceOptions): ReleaseSource {
@@ -32,7 +32,7 @@ export function openHttpSource({ url: text, keys }: HttpSourceOptions): ReleaseS
   });
   const name = `${base.origin}${root}`;
 
-  async function ask(
+  async function send(
     url: URL,
     headers: Readonly<Record<string, string>>,
     signal: AbortSignal,
@@ -54,21 +54,22 @@ export function openHttpSource({ url: text, keys }: HttpSourceOptions): ReleaseS
     }
   }
 
-  function refused({ statusCode, body }: Dispatcher.ResponseData, what: string): Error {
+  function refused({ statusCode, body }: Dispatcher.ResponseData, subject: string): Error {
     discard(body);
-    const text = `${name}: ${what}: HTTP ${statusCode}`;
+    const text = `${name}: ${subject}: HTTP ${statusCode}`;
     if (statusCode === 429 || statusCode >= 500) return new SourceFault(text);
-    const hint = statusCode === 401 ? ' (ASSAY_CLUSTER_SECRET is missing here or another there)' : '';
+    const hint =
+      statusCode === 401 ? ' (ASSAY_CLUSTER_SECRET is missing, or differs from that of the publisher)' : '';
     return new AssayError('SOURCE_UNAVAILABLE', `${text}${hint}.`);
   }
 
   return {
     name,
-    lookMs: LOOK_MS,
+    pollMs: POLL_MS,
     async latest(tag, waitMs, signal): Promise<Latest> {
       let response: Dispatcher.ResponseData;
       try {
-        response = await ask(
+        response = await send(
           at(LATEST_PATH),
           {
             accept: 'application/json',
@@ -92,14 +93,14 @@ export function openHttpSource({ url: text, keys }: HttpSourceOptions): ReleaseS
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof SourceFault)) throw error;
-        throw new AssayError('SOURCE_UNAVAILABLE', `${name} does not answer: ${error.message}.`, {
+        throw new AssayError('SOURCE_UNAVAILABLE', `${name} does not respond: ${error.message}.`, {
           cause: error,
         });
       }
     },
     async read(file, from, signal) {
       const url = at(`${FILES_PATH}${file.sha256}`);
-      const response = await ask(url, from === 0 ? {} : { range: `bytes=${from}-` }, signal);
+      const response = await send(url, from === 0 ? {} : { range: `bytes=${from}-` }, signal);
       requireFrom(response, from, () => refused(response, file.path));
       return faulty(response.body, signal);
     },
@@ -117,14 +118,14 @@ export function requireFrom(response: Dispatcher.ResponseData, from: number, ref
   if (statusCode !== (from === 0 ? 200 : 206)) {
     if (statusCode === 200) {
       discard(body);
-      throw new AssayError('SOURCE_UNAVAILABLE', 'The server gives whole files only, and no rest of one.');
+      throw new AssayError('SOURCE_UNAVAILABLE', 'The server does not support range requests.');
     }
     throw refused();
   }
   const range = headers['content-range'];
   if (from > 0 && !String(range).startsWith(`bytes ${from}-`)) {
     discard(body);
-    throw new SourceFault(`asked for bytes from ${from} on, and ${String(range).slice(0, 60)} came`);
+    throw new SourceFault(`requested bytes from ${from} on, received ${String(range).slice(0, 60)}`);
   }
 }
 
@@ -149,7 +150,7 @@ export async function bodyUpTo(body: AsyncIterable<unknown>, bytesMax: number): 
   try {
     for await (const chunk of body) {
       bytes += (chunk as Uint8Array).length;
-      if (bytes > bytesMax) throw new SourceFault(`the answer is larger than ${bytesMax} bytes`);
+      if (bytes > bytesMax) throw new SourceFault(`the response is larger than ${bytesMax} bytes`);
       chunks.push(chunk as Uint8Array);
     }
   } catch (cause) {

@@ -27,13 +27,13 @@ export interface S3Client {
   /** `s3://bucket/prefix` */
   readonly name: string;
   /** Sends one request and returns the response, whatever its status. Throws SourceFault if there is no response. */
-  send(asked: S3Request): Promise<Dispatcher.ResponseData>;
+  send(request: S3Request): Promise<Dispatcher.ResponseData>;
   /** Sends one request and reads the whole, small response. */
-  ask(asked: S3Request): Promise<S3Answer>;
+  request(request: S3Request): Promise<S3Response>;
   close(): Promise<void>;
 }
 
-export interface S3Answer {
+export interface S3Response {
   readonly status: number;
   readonly headers: Dispatcher.ResponseData['headers'];
   readonly text: string;
@@ -107,9 +107,9 @@ export function openS3(place: S3Place, { clock }: { readonly clock: Clock }): S3
   return {
     name: `s3://${bucket}${prefix === '' ? '' : `/${prefix}`}`,
     send,
-    async ask(asked) {
-      const { statusCode, headers, body } = await send(asked);
-      if (asked.method === 'HEAD') {
+    async request(request) {
+      const { statusCode, headers, body } = await send(request);
+      if (request.method === 'HEAD') {
         discard(body);
         return { status: statusCode, headers, text: '', code: '' };
       }

@@ -10,78 +10,23 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, rmSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { AssayError, messageOf } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Logger } from '../../base/log.ts';
+import { sleep } from '../../base/retry.ts';
 import { readJson, writeJsonAtomically } from '../../state/atomic-file.ts';
 import { PRIVATE_FOLDER } from '../../state/data-folder.ts';
-import { discard, faulty, requireFrom } from '../http/source.ts';
 import type { Published, Publisher } from '../publish.ts';
 import type { ReleaseFile } from '../release.ts';
-import { type Latest, type ReleaseSource, SourceFault } from '../source.ts';
-import { elementOf, type S3Answer, type S3Client, type S3Request } from './client.ts';
+import { SourceFault } from '../source.ts';
+import { elementOf, type S3Client, type S3Request, type S3Response } from './client.ts';
+import { errorOf, fileKey, LATEST } from './source.ts';
 
-const LATEST = 'latest.json';
 const HISTORY = 'history.json';
-const fileKey = (sha256: string): string => `files/${sha256}`;
 const releaseKey = (id: string): string => `releases/${id}.json`;
 
-/** One poll is a GET that returns 304: 17,000 a day. */
-const LOOK_MS = 5_000;
+/** Delays before the second, third, … attempt of a request. */
 const RETRY_WAITS_MS = [500, 2_000, 8_000] as const;
-
-const isPassing = (status: number): boolean => status === 429 || status >= 500;
-
-/** Converts an error response: to SourceFault if it may be temporary, otherwise to an error that the operator must handle. */
-function refusal(name: string, what: string, status: number, code = ''): Error {
-  const text = `${name}: ${what}: HTTP ${status}${code === '' ? '' : ` ${code}`}`;
-  return isPassing(status) ? new SourceFault(text) : new AssayError('SOURCE_UNAVAILABLE', `${text}.`);
-}
-
-// --- reading ------------------------------------------------------------------------------------------------------------
-
-/** Opens an object store as a source of releases. */
-export function openS3Source(client: S3Client): ReleaseSource {
-  return {
-    name: client.name,
-    lookMs: LOOK_MS,
-    async latest(tag, _waitMs, signal): Promise<Latest> {
-      try {
-        const headers = tag === null ? {} : { 'if-none-match': tag };
-        const answer = await client.ask({ method: 'GET', key: LATEST, headers, signal });
-        if (answer.status === 304) return { state: 'unchanged' };
-        if (answer.status === 404) return { state: 'none' };
-        if (answer.status !== 200)
-          throw refusal(client.name, 'the newest release', answer.status, answer.code);
-        const { etag } = answer.headers;
-        return {
-          state: 'new',
-          envelope: Buffer.from(answer.text),
-          tag: typeof etag === 'string' ? etag : null,
-        };
-      } catch (error) {
-        signal.throwIfAborted();
-        if (!(error instanceof SourceFault)) throw error;
-        throw new AssayError('SOURCE_UNAVAILABLE', `${client.name} does not answer: ${error.message}.`, {
-          cause: error,
-        });
-      }
-    },
-    async read(file, from, signal) {
-      const headers = from === 0 ? {} : { range: `bytes=${from}-` };
-      const response = await client.send({ method: 'GET', key: fileKey(file.sha256), headers, signal });
-      requireFrom(response, from, () => {
-        discard(response.body);
-        return refusal(client.name, file.path, response.statusCode);
-      });
-      return faulty(response.body, signal);
-    },
-    close: () => client.close(),
-  };
-}
-
-// --- writing ------------------------------------------------------------------------------------------------------------
 
 export interface UploadProgress {
   readonly path: string;
@@ -110,7 +55,7 @@ export interface ReleaseStore {
 }
 
 /** A release in the history. */
-interface HistoryRow {
+interface ReleaseHistoryRow {
   readonly id: string;
   readonly files: readonly string[];
 }
@@ -123,44 +68,107 @@ interface Unfinished {
 }
 
 /** Opens an object store for uploads of releases. */
-export function openReleaseStore(
+export const openReleaseStore = (
   client: S3Client,
   options: UploadOptions,
   { log }: { readonly log: Logger },
-): ReleaseStore {
-  const { folder, onProgress, retryWaitsMs = RETRY_WAITS_MS } = options;
-  const { partBytes = LIMITS.uploadPartBytes, kept = LIMITS.releasesKeptInStore } = options;
+): ReleaseStore => new S3ReleaseStore(client, options, log);
 
-  /** Sends a request, with retries; throws if the status of the response is not in `fine`. */
-  async function ask(asked: S3Request, what: string, fine: readonly number[] = [200]): Promise<S3Answer> {
+class S3ReleaseStore implements ReleaseStore {
+  readonly #client: S3Client;
+  readonly #log: Logger;
+  readonly #options: UploadOptions & Required<Pick<UploadOptions, 'retryWaitsMs' | 'partBytes' | 'kept'>>;
+
+  constructor(client: S3Client, options: UploadOptions, log: Logger) {
+    this.#client = client;
+    this.#log = log;
+    this.#options = {
+      retryWaitsMs: RETRY_WAITS_MS,
+      partBytes: LIMITS.uploadPartBytes,
+      kept: LIMITS.releasesKeptInStore,
+      ...options,
+    };
+  }
+
+  async put(
+    { release, envelope }: Published,
+    blobs: Publisher['blobs'],
+    signal: AbortSignal,
+  ): Promise<{ readonly bytes: number }> {
+    const { folder, kept, onProgress } = this.#options;
+    mkdirSync(folder, PRIVATE_FOLDER);
+    const before = await this.#history(signal);
+    const present = new Set(before[0]?.files);
+    const missing: ReleaseFile[] = [];
+    for (const file of new Map(release.files.map((one) => [one.sha256, one])).values()) {
+      // The files of the newest release exist: no cleanup removes them.
+      if (!present.has(file.sha256) && !(await this.#holds(file, signal))) missing.push(file);
+    }
+    const totalBytes = missing.reduce((sum, file) => sum + file.bytes, 0);
+    let doneBytes = 0;
+    for (const file of missing) {
+      await this.#upload(file, blobs.path(file.sha256), signal, (bytes) =>
+        onProgress?.({ path: file.path, bytes: doneBytes + bytes, totalBytes }),
+      );
+      doneBytes += file.bytes;
+    }
+    const json = { 'content-type': 'application/json' };
+    const put = (key: string, body: Uint8Array): Promise<S3Response> =>
+      this.#request({ method: 'PUT', key, headers: json, body, signal }, key);
+    await put(releaseKey(release.id), envelope);
+    const row: ReleaseHistoryRow = { id: release.id, files: release.files.map((file) => file.sha256) };
+    const rows = [row, ...before.filter(({ id }) => id !== release.id)];
+    // Written before the pointer, so that the next cleanup knows every release that a node may be reading.
+    await put(HISTORY, Buffer.from(JSON.stringify(rows.slice(0, kept))));
+    await put(LATEST, envelope);
+    const stay = new Set(rows.slice(0, kept).flatMap(({ files }) => files));
+    for (const old of rows.slice(kept)) {
+      const gone = [releaseKey(old.id), ...old.files.filter((name) => !stay.has(name)).map(fileKey)];
+      for (const key of new Set(gone))
+        await this.#request({ method: 'DELETE', key, signal }, key, [200, 204, 404]);
+    }
+    return { bytes: totalBytes };
+  }
+
+  /** Sends a request, with retries; throws if the status of the response is not in `allowed`. */
+  async #request(
+    request: S3Request,
+    subject: string,
+    allowed: readonly number[] = [200],
+  ): Promise<S3Response> {
     for (let attempt = 0; ; attempt++) {
       try {
-        const answer = await client.ask(asked);
-        if (fine.includes(answer.status) && answer.code === '') return answer;
+        const response = await this.#client.request(request);
+        if (allowed.includes(response.status) && response.code === '') return response;
         // CompleteMultipartUpload may return status 200 with an error in the body.
-        const status = answer.status === 200 ? 500 : answer.status;
-        if (status === 404 && fine.includes(404)) return answer;
-        throw refusal(client.name, what, status, answer.code);
+        const status = response.status === 200 ? 500 : response.status;
+        if (status === 404 && allowed.includes(404)) return response;
+        throw errorOf(this.#client.name, subject, status, response.code);
       } catch (error) {
-        asked.signal.throwIfAborted();
+        request.signal.throwIfAborted();
         if (!(error instanceof SourceFault)) throw error;
-        const wait = retryWaitsMs[attempt];
+        const wait = this.#options.retryWaitsMs[attempt];
         if (wait === undefined)
-          throw new AssayError('SOURCE_UNAVAILABLE', `${client.name}: ${what}: ${error.message}.`, {
+          throw new AssayError('SOURCE_UNAVAILABLE', `${this.#client.name}: ${subject}: ${error.message}.`, {
             cause: error,
           });
-        log.debug({ what, reason: messageOf(error) }, 'upload: trying again');
-        await pause(wait, undefined, { signal: asked.signal });
+        this.#log.debug({ object: subject, reason: messageOf(error) }, 'upload failed, retrying');
+        await sleep(wait, request.signal);
+        request.signal.throwIfAborted();
       }
     }
   }
 
-  async function holds({ sha256, bytes, path }: ReleaseFile, signal: AbortSignal): Promise<boolean> {
-    const { status, headers } = await ask({ method: 'HEAD', key: fileKey(sha256), signal }, path, [200, 404]);
+  async #holds({ sha256, bytes, path }: ReleaseFile, signal: AbortSignal): Promise<boolean> {
+    const { status, headers } = await this.#request(
+      { method: 'HEAD', key: fileKey(sha256), signal },
+      path,
+      [200, 404],
+    );
     return status === 200 && Number(headers['content-length']) === bytes;
   }
 
-  async function upload(
+  async #upload(
     file: ReleaseFile,
     from: string,
     signal: AbortSignal,
@@ -168,40 +176,45 @@ export function openReleaseStore(
   ): Promise<void> {
     const handle = await open(from, 'r');
     try {
-      if (file.bytes > partBytes) return await uploadParts(file, handle, signal, progress);
+      if (file.bytes > this.#options.partBytes)
+        return await this.#uploadParts(file, handle, signal, progress);
       const body = await slice(handle, 0, file.bytes);
-      await ask({ method: 'PUT', key: fileKey(file.sha256), body, signal }, file.path);
+      await this.#request({ method: 'PUT', key: fileKey(file.sha256), body, signal }, file.path);
       progress(file.bytes);
     } finally {
       await handle.close();
     }
   }
 
-  async function uploadParts(
+  async #uploadParts(
     file: ReleaseFile,
     handle: FileHandle,
     signal: AbortSignal,
     progress: (bytes: number) => void,
   ): Promise<void> {
+    const { folder, partBytes } = this.#options;
     const key = fileKey(file.sha256);
-    const notePath = join(folder, `${file.sha256}.json`);
-    const note = (state: Unfinished): void => writeJsonAtomically(notePath, state);
-    let state = readNote(notePath, partBytes);
+    const statePath = join(folder, `${file.sha256}.json`);
+    const save = (state: Unfinished): void => writeJsonAtomically(statePath, state);
+    let state = readUnfinished(statePath, partBytes);
     // The store may have deleted the parts meanwhile (a lifecycle rule, another store): start the upload again.
     for (let attempt = 0; ; attempt++) {
       if (state === null) {
-        const begun = await ask(
+        const started = await this.#request(
           { method: 'POST', key, query: { uploads: '' }, body: NO_BYTES, signal },
           file.path,
         );
-        const uploadId = elementOf(begun.text, 'UploadId');
+        const uploadId = elementOf(started.text, 'UploadId');
         if (uploadId === '')
-          throw new AssayError('SOURCE_UNAVAILABLE', `${client.name}: ${file.path}: no upload was begun.`);
+          throw new AssayError(
+            'SOURCE_UNAVAILABLE',
+            `${this.#client.name}: ${file.path}: the store did not start an upload.`,
+          );
         state = { uploadId, partBytes, etags: [] };
-        note(state);
+        save(state);
       }
       try {
-        await finish(file, key, handle, state, note, signal, progress);
+        await this.#finish(file, key, handle, state, save, signal, progress);
         break;
       } catch (error) {
         const isGone = error instanceof AssayError && error.message.includes('NoSuchUpload');
@@ -209,25 +222,26 @@ export function openReleaseStore(
         state = null;
       }
     }
-    rmSync(notePath, { force: true });
+    rmSync(statePath, { force: true });
   }
 
-  async function finish(
+  async #finish(
     file: ReleaseFile,
     key: string,
     handle: FileHandle,
     { uploadId, etags: before }: Unfinished,
-    note: (state: Unfinished) => void,
+    save: (state: Unfinished) => void,
     signal: AbortSignal,
     progress: (bytes: number) => void,
   ): Promise<void> {
+    const { partBytes } = this.#options;
     const etags = [...before];
     for (let from = etags.length * partBytes; from < file.bytes; from += partBytes) {
       const body = await slice(handle, from, Math.min(partBytes, file.bytes - from));
       const query = { partNumber: String(etags.length + 1), uploadId };
-      const { headers } = await ask({ method: 'PUT', key, query, body, signal }, file.path);
+      const { headers } = await this.#request({ method: 'PUT', key, query, body, signal }, file.path);
       etags.push(String(headers.etag ?? ''));
-      note({ uploadId, partBytes, etags });
+      save({ uploadId, partBytes, etags });
       progress(from + body.length);
     }
     const parts = etags
@@ -236,51 +250,22 @@ export function openReleaseStore(
     const body = Buffer.from(
       `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${parts}</CompleteMultipartUpload>`,
     );
-    await ask({ method: 'POST', key, query: { uploadId }, body, signal }, file.path);
-    if (!(await holds(file, signal)))
-      throw new AssayError('SOURCE_UNAVAILABLE', `${client.name}: ${file.path} has another size there.`);
+    await this.#request({ method: 'POST', key, query: { uploadId }, body, signal }, file.path);
+    if (!(await this.#holds(file, signal)))
+      throw new AssayError(
+        'SOURCE_UNAVAILABLE',
+        `${this.#client.name}: ${file.path} has another size in the store.`,
+      );
   }
 
-  async function history(signal: AbortSignal): Promise<readonly HistoryRow[]> {
-    const { status, text } = await ask({ method: 'GET', key: HISTORY, signal }, HISTORY, [200, 404]);
+  async #history(signal: AbortSignal): Promise<readonly ReleaseHistoryRow[]> {
+    const { status, text } = await this.#request(
+      { method: 'GET', key: HISTORY, signal },
+      HISTORY,
+      [200, 404],
+    );
     return status === 404 ? [] : readHistory(text);
   }
-
-  return {
-    async put({ release, envelope }, blobs, signal) {
-      mkdirSync(folder, PRIVATE_FOLDER);
-      const before = await history(signal);
-      const there = new Set(before[0]?.files);
-      const missing: ReleaseFile[] = [];
-      for (const file of new Map(release.files.map((one) => [one.sha256, one])).values()) {
-        // The files of the newest release exist: no cleanup removes them.
-        if (!there.has(file.sha256) && !(await holds(file, signal))) missing.push(file);
-      }
-      const totalBytes = missing.reduce((sum, file) => sum + file.bytes, 0);
-      let doneBytes = 0;
-      for (const file of missing) {
-        await upload(file, blobs.path(file.sha256), signal, (bytes) =>
-          onProgress?.({ path: file.path, bytes: doneBytes + bytes, totalBytes }),
-        );
-        doneBytes += file.bytes;
-      }
-      const json = { 'content-type': 'application/json' };
-      const put = (key: string, body: Uint8Array): Promise<S3Answer> =>
-        ask({ method: 'PUT', key, headers: json, body, signal }, key);
-      await put(releaseKey(release.id), envelope);
-      const row: HistoryRow = { id: release.id, files: release.files.map((file) => file.sha256) };
-      const rows = [row, ...before.filter(({ id }) => id !== release.id)];
-      // Written before the pointer, so that the next cleanup knows every release that a node may be reading.
-      await put(HISTORY, Buffer.from(JSON.stringify(rows.slice(0, kept))));
-      await put(LATEST, envelope);
-      const stay = new Set(rows.slice(0, kept).flatMap(({ files }) => files));
-      for (const old of rows.slice(kept)) {
-        const gone = [releaseKey(old.id), ...old.files.filter((name) => !stay.has(name)).map(fileKey)];
-        for (const key of new Set(gone)) await ask({ method: 'DELETE', key, signal }, key, [200, 204, 404]);
-      }
-      return { bytes: totalBytes };
-    },
-  };
 }
 
 const NO_BYTES = new Uint8Array(0);
@@ -292,17 +277,16 @@ async function slice(handle: FileHandle, from: number, length: number): Promise<
   const bytes = Buffer.allocUnsafe(length);
   for (let at = 0; at < length; ) {
     const { bytesRead } = await handle.read(bytes, at, length - at, from + at);
-    if (bytesRead === 0)
-      throw new AssayError('STORE_CORRUPT', 'A file of the release is shorter than it was.');
+    if (bytesRead === 0) throw new AssayError('STORE_CORRUPT', 'A file of the release was truncated.');
     at += bytesRead;
   }
   return bytes;
 }
 
-function readNote(path: string, partBytes: number): Unfinished | null {
+function readUnfinished(path: string, partBytes: number): Unfinished | null {
   try {
-    const found = readJson(path) as Unfinished;
-    return found.partBytes === partBytes ? found : null;
+    const state = readJson(path) as Unfinished;
+    return state.partBytes === partBytes ? state : null;
   } catch {
     // Missing or unreadable: the upload starts again, and the store deletes the old parts by its own rules.
     return null;
@@ -312,11 +296,11 @@ function readNote(path: string, partBytes: number): Unfinished | null {
 const NAME = /^[0-9a-f]{32,64}$/;
 
 /** Names in the history become keys to delete, so only valid names are accepted. */
-function readHistory(text: string): readonly HistoryRow[] {
-  let rows: readonly Partial<HistoryRow>[];
+function readHistory(text: string): readonly ReleaseHistoryRow[] {
+  let rows: readonly Partial<ReleaseHistoryRow>[];
   try {
-    const found: unknown = JSON.parse(text);
-    rows = Array.isArray(found) ? found : [];
+    const parsed: unknown = JSON.parse(text);
+    rows = Array.isArray(parsed) ? parsed : [];
   } catch {
     rows = [];
   }

@@ -2,7 +2,7 @@ import { createServer, type RequestListener, request, type Server } from 'node:h
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentLogger } from '../../../src/base/log.ts';
-import { type Listener, listenForNodes } from '../../../src/replication/http/listener.ts';
+import { listenForNodes, type SnapshotListener } from '../../../src/replication/http/listener.ts';
 import { openHttpSource } from '../../../src/replication/http/source.ts';
 import { openPublisher, type Published, type Publisher } from '../../../src/replication/publish.ts';
 import { openPuller, type Pulled } from '../../../src/replication/pull.ts';
@@ -17,7 +17,7 @@ let world: World;
 let a: Node;
 let b: Node;
 let publisher: Publisher;
-let listener: Listener;
+let listener: SnapshotListener;
 const closing: (() => Promise<unknown>)[] = [];
 beforeEach(async () => {
   world = makeWorld();
@@ -81,7 +81,7 @@ const get = (path: string, headers: Readonly<Record<string, string>> = {}): Prom
   fetch(new URL(path, listener.url), { headers: { authorization: `Bearer ${KEYS.reader}`, ...headers } });
 
 describe('the listener', () => {
-  it('tells nothing without the secret of the cluster', async () => {
+  it('returns nothing without the cluster secret', async () => {
     const { release } = await publish({ [ADDRESS(1)]: 'one' });
     const file = `/snapshot/files/${release.files[0]?.sha256}`;
     for (const authorization of ['', 'Bearer x', `Bearer ${KEYS.reader}0`, 'Bearer a secret of the cluster'])
@@ -91,7 +91,7 @@ describe('the listener', () => {
     await expect(sourceOf(listener.url, null).latest(null, 0, never)).rejects.toThrow('ASSAY_CLUSTER_SECRET');
   });
 
-  it('serves files of releases with ranges, and nothing else of the disk', async () => {
+  it('serves files of releases with ranges, and no other files', async () => {
     const { release } = await publish({ [ADDRESS(1)]: 'one' });
     const { sha256, bytes } = release.files.find(({ path }) => path === 'labels/labels.mdb') ?? {
       sha256: '',
@@ -120,7 +120,7 @@ describe('the listener', () => {
     expect((await fetch(new URL('/snapshot', listener.url), { method: 'POST' })).status).toBe(401);
   });
 
-  it('answers a question for news when there are some', async () => {
+  it('answers a long poll when a release is published', async () => {
     const source = sourceOf(listener.url);
     expect(await source.latest(null, 0, never)).toEqual({ state: 'none' });
     const first = source.latest(null, 20_000, never);
@@ -135,7 +135,7 @@ describe('the listener', () => {
 });
 
 describe('a pull over HTTP', () => {
-  it('swaps to what is published, and again', async () => {
+  it('swaps to each published release', async () => {
     const source = sourceOf(`${listener.url}`);
     await publish({ [ADDRESS(1)]: 'one' });
     expect((await pull(source)).swapped).toBe(true);
@@ -146,7 +146,7 @@ describe('a pull over HTTP', () => {
     expect(b.answers().entityOf(ADDRESS(1))).toBe('two');
   });
 
-  it('goes on with ranges where connections are cut', async () => {
+  it('resumes with ranges if connections are cut', async () => {
     const { release } = await publish({ [ADDRESS(1)]: 'one' });
     const ranges: string[] = [];
     const url = await inFront((pass) => (incoming, outgoing) => {
@@ -169,7 +169,7 @@ describe('a pull over HTTP', () => {
     expect(b.answers().entityOf(ADDRESS(1))).toBe('one');
   });
 
-  it('refuses bytes that somebody on the way changed, and a release that somebody else signed', async () => {
+  it('rejects changed bytes, and a release with another signature', async () => {
     await publish({ [ADDRESS(1)]: 'one' });
     const changed = await inFront((pass) => (incoming, outgoing) => {
       if (incoming.url?.includes('/files/') !== true) return pass(incoming, outgoing);
@@ -188,9 +188,9 @@ describe('a pull over HTTP', () => {
     expect(() => b.answers()).toThrow('No label index');
   });
 
-  it('never reads an answer without end, nor one of another kind', async () => {
+  it('rejects an endless response, and one of another kind', async () => {
     const page = await inFront(() => (_incoming, outgoing) => void outgoing.end('<html>maintenance</html>'));
-    await expect(pull(sourceOf(page))).rejects.toThrow('is no release');
+    await expect(pull(sourceOf(page))).rejects.toThrow('is not a release');
     const endless = await inFront(() => (_incoming, outgoing) => {
       const chunk = Buffer.alloc(1 << 20, 0x61);
       const pump = (): void => {

@@ -6,9 +6,9 @@ import { silentLogger } from '../../../src/base/log.ts';
 import { openPublisher, type Published, type Publisher } from '../../../src/replication/publish.ts';
 import { openPuller } from '../../../src/replication/pull.ts';
 import { openS3, type S3Client } from '../../../src/replication/s3/client.ts';
+import { openS3Source } from '../../../src/replication/s3/source.ts';
 import {
   openReleaseStore,
-  openS3Source,
   type ReleaseStore,
   type UploadOptions,
 } from '../../../src/replication/s3/store.ts';
@@ -90,7 +90,7 @@ const puts = (): string[] =>
   server.requests.filter((line) => line.startsWith('PUT ')).map((line) => line.split('/').at(-1) as string);
 
 describe('an object store', () => {
-  it('carries a release from one node to another, the pointer last', async () => {
+  it('replicates a release, and writes the pointer last', async () => {
     expect(await openS3Source(client).latest(null, 0, never)).toEqual({ state: 'none' });
     await publish({ [ADDRESS(1)]: 'one' }, storeOf());
     expect(puts().at(-1)).toBe('latest.json');
@@ -99,7 +99,7 @@ describe('an object store', () => {
     expect(b.answers().dataVersion).toBe(a.answers().dataVersion);
   });
 
-  it('is sent what it lacks, and nothing twice', async () => {
+  it('receives each missing file once', async () => {
     const store = storeOf();
     const publisher = await publish({ [ADDRESS(1)]: 'one' }, store);
     server.requests.length = 0;
@@ -113,7 +113,7 @@ describe('an object store', () => {
     expect((await storeOf().put(current(publisher), publisher.blobs, never)).bytes).toBe(0);
   });
 
-  it('takes large files in parts, and goes on with them after a stop', async () => {
+  it('receives large files in parts, and resumes after a stop', async () => {
     const partBytes = 5 * 1024 * 1024;
     // Enough labels for a file of more than two parts.
     const labels = Object.fromEntries(
@@ -142,7 +142,7 @@ describe('an object store', () => {
     expect(readdirSync(join(a.dataDir, 'travel', 'uploads'))).toEqual([]);
   });
 
-  it('may be slow, cut answers and fail now and then', async () => {
+  it('may be slow, cut responses and fail temporarily', async () => {
     let asked = 0;
     server.fault = () => (asked++ % 3 === 0 ? { status: 503 } : null);
     await publish({ [ADDRESS(1)]: 'one' }, storeOf());
@@ -156,7 +156,7 @@ describe('an object store', () => {
     });
   });
 
-  it('refuses another key, and the error tells no secret', async () => {
+  it('rejects another key, and the error contains no secret', async () => {
     const other = openS3(place('another+secret'), { clock: systemClock });
     try {
       const failure = openS3Source(other).latest(null, 0, never);
@@ -169,7 +169,7 @@ describe('an object store', () => {
     }
   });
 
-  it('keeps a few releases, and lets go of files that none of them names', async () => {
+  it('keeps a few releases, and deletes files of no kept release', async () => {
     const store = storeOf({ kept: 2 });
     const first = await publish({ [ADDRESS(1)]: 'one' }, store);
     const oldest = current(first).release;

@@ -1,32 +1,25 @@
-/**
- * The Redis scripts of a replicated store. Each script is one atomic step. Redis holds four keys for each store: `head` (format, version,
- * last id, bytes of the stream, installation id), `data` (a hash with one field per record), `stream` (the latest write sets, entry
- * `<version>-1`), and, for each writer, the id of its last write set.
- */
-
-/** The format of a store while replica-fill.ts fills it. It is not the format of any node, so no node reads or writes the store. */
-export const FILLING = 'filling';
-
-/**
- * Appends a write set to the stream, or only reads the state if the write set is empty.
- *
- * KEYS: head, data, stream, writer, and one key per fence. ARGV: format, version, id of the last write set, id of this write set, maximum
- * bytes of a reply, maximum entries of the stream, maximum bytes of the stream, lifetime of `writer` in ms, the write set (empty: read
- * only), installation id (empty: none), and one token per fence. Replies:
- * - `appended`: the write set is the next version, appended now or by an earlier call with a lost reply;
- * - `same`: there was nothing to write, and no other write has happened;
- * - `behind`, entries: other nodes wrote meanwhile; entries are (version, id, previous id, write set), the oldest first;
- * - `ahead`: Redis never had this version, or has already trimmed it: the caller must copy the whole store;
- * - `fenced`, n: a newer holder has passed the n-th fence;
- * - `lost`: Redis no longer has this store of this installation;
- * - `other`, i: the store belongs to the installation i;
- * - `format`, f: the store has the format f.
- */
-export const APPEND = `
+-- Appends a write set to the stream, or only reads the state if the write set is empty.
+--
+-- A replicated store has four keys: `head` (format, version, last id, bytes of the stream, installation id), `data` (a hash with one
+-- field per record), `stream` (the latest write sets, entry `<version>-1`), and, for each writer, the id of its last write set.
+--
+-- KEYS: head, data, stream, writer, and one key per fence.
+-- ARGV: format, version, id of the last write set, id of this write set, maximum bytes of a reply, maximum entries of the stream,
+-- maximum bytes of the stream, lifetime of `writer` in ms, the write set (empty: read only), installation id (empty: none), and one
+-- token per fence.
+-- Replies:
+-- - `appended`: the write set is the next version, appended now or by an earlier call with a lost reply;
+-- - `same`: there was nothing to write, and no other write has happened;
+-- - `behind`, entries: other nodes wrote meanwhile; entries are (version, id, previous id, write set), the oldest first;
+-- - `ahead`: Redis never had this version, or has already trimmed it: the caller must copy the whole store;
+-- - `fenced`, n: a newer holder has passed the n-th fence;
+-- - `lost`: Redis no longer has this store of this installation;
+-- - `other`, i: the store belongs to the installation i;
+-- - `format`, f: the store has the format f.
 local format, version, last, id = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local installation = ARGV[10]
 local head = redis.call('HMGET', KEYS[1], 'format', 'version', 'last', 'bytes', 'installation')
-if head[1] == '${FILLING}' then return {'format', head[1]} end
+if head[1] == 'filling' then return {'format', head[1]} end
 if (head[5] or '') ~= installation then
   if head[5] then return {'other', head[5]} end
   return {'lost'}
@@ -89,13 +82,4 @@ while length > 1 and (length > tonumber(ARGV[6]) or bytes > tonumber(ARGV[7])) d
 end
 redis.call('HSET', KEYS[1], 'format', format, 'version', number, 'last', id, 'bytes', string.format('%.0f', bytes))
 redis.call('SET', KEYS[4], id, 'PX', ARGV[8])
-return {'appended'}`;
-
-/**
- * Reads one page of the data. KEYS: data. ARGV: cursor, count. Replies with the run id of the server, the next cursor, and fields and
- * values in turn. A cursor is valid on one server only: if the run id changes, the caller must start the copy again.
- */
-export const COPY_PAGE = `
-local server = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
-local page = redis.call('HSCAN', KEYS[1], ARGV[1], 'COUNT', ARGV[2])
-return {server, page[1], page[2]}`;
+return {'appended'}

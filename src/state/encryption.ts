@@ -24,28 +24,28 @@ const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-export interface Seal {
+export interface Encryption {
   /**
    * Encrypts a secret.
    *
    * @param context - purpose of the secret, authenticated with it: a text moved to another place cannot be decrypted
    */
-  seal(secret: string, context: string): string;
+  encrypt(secret: string, context: string): string;
   /** Decrypts a secret. Throws STORE_CORRUPT if the text was changed, or was encrypted with another key or context. */
-  open(sealed: string, context: string): string;
+  decrypt(encrypted: string, context: string): string;
 }
 
-/** Creates a `Seal` with a key of 32 bytes. */
-export function createSeal(key: Uint8Array, random: Random): Seal {
+/** Creates a `Encryption` with a key of 32 bytes. */
+export function createEncryption(key: Uint8Array, random: Random): Encryption {
   return {
-    seal(secret, context) {
+    encrypt(secret, context) {
       const nonce = random.bytes(NONCE_BYTES);
       const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(context, 'utf8'));
       const body = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final()]);
       return Buffer.concat([nonce, body, cipher.getAuthTag()]).toString('base64');
     },
-    open(sealed, context) {
-      const bytes = Buffer.from(sealed, 'base64');
+    decrypt(encrypted, context) {
+      const bytes = Buffer.from(encrypted, 'base64');
       try {
         const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES), {
           authTagLength: TAG_BYTES,
@@ -57,7 +57,7 @@ export function createSeal(key: Uint8Array, random: Random): Seal {
       } catch (cause) {
         throw new AssayError(
           'STORE_CORRUPT',
-          'A stored secret does not open with the key of this installation.',
+          'A stored secret cannot be decrypted with the key of this installation.',
           {
             cause,
           },
@@ -67,7 +67,7 @@ export function createSeal(key: Uint8Array, random: Random): Seal {
   };
 }
 
-export interface SealPlace {
+export interface EncryptionOptions {
   readonly path: string;
   /**
    * Secret that all nodes of a cluster share: the key is derived from it, so that each node can decrypt the secrets of the others. An
@@ -83,7 +83,7 @@ export interface SealPlace {
  *
  * @throws STORE_CORRUPT if the file is not a key: a new key could not decrypt the existing secrets
  */
-export function openSeal(options: SealPlace, deps: { readonly random: Random }): Seal {
+export function openEncryption(options: EncryptionOptions, deps: { readonly random: Random }): Encryption {
   const { path, clusterSecret = null, scope = '' } = options;
   const read = (): Buffer | null => {
     try {
@@ -101,9 +101,9 @@ export function openSeal(options: SealPlace, deps: { readonly random: Random }):
   if (key.length !== KEY_BYTES)
     throw new AssayError(
       'STORE_CORRUPT',
-      `${path} is not a key of ${KEY_BYTES} bytes. It was left as it is.`,
+      `${path} is not a key of ${KEY_BYTES} bytes. The file was not changed.`,
     );
-  return createSeal(key, deps.random);
+  return createEncryption(key, deps.random);
 }
 
 function makeKey(path: string, fresh: Uint8Array, read: () => Buffer | null): Buffer {

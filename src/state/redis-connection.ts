@@ -1,0 +1,101 @@
+/** Connections to Redis: single server, Sentinel or Redis Cluster. The only importer of ioredis. */
+import { createRequire } from 'node:module';
+import type { Cluster, Redis, RedisOptions } from 'ioredis';
+import { AssayError, messageOf } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
+import type { RedisPlace } from './redis-url.ts';
+
+/** The ioredis client, for the few commands that are not scripts, and for BullMQ. */
+export type RedisConnection = Redis | Cluster;
+/** The client of one server. */
+export type RedisServer = Redis;
+
+/**
+ * The purpose of a connection. `commands`: a command has the time of an API request; `blocking`: commands that wait or subscribe;
+ * `bullmq`: waits forever; `following`: connects once and ends with its server.
+ */
+export type Purpose = 'commands' | 'blocking' | 'bullmq' | 'following';
+
+/** Redis Cluster moves slots and fails over during commands: the settings that the ioredis documentation recommends. */
+const CLUSTER_RETRIES = {
+  maxRedirections: 64,
+  retryDelayOnFailover: 150,
+  retryDelayOnClusterDown: 150,
+} as const;
+const RECONNECT_MS_MAX = 1_000;
+
+/** Delay before a reconnect, in milliseconds; null if the connection must not reconnect. */
+const retryOf =
+  (purpose: Purpose) =>
+  (attempt: number): number | null =>
+    purpose === 'following' ? null : Math.min(attempt * 50, RECONNECT_MS_MAX);
+
+function serverOptions(place: RedisPlace, purpose: Purpose): RedisOptions {
+  return {
+    ...(place.username === null ? {} : { username: place.username }),
+    ...(place.password === null ? {} : { password: place.password }),
+    ...(place.tls ? { tls: {} } : {}),
+    db: place.database,
+    connectTimeout: LIMITS.redisConnectMs,
+    retryStrategy: retryOf(purpose),
+    // A command that fails over has the time of an API request; BullMQ and blocking commands wait forever.
+    ...(purpose === 'commands'
+      ? { commandTimeout: LIMITS.redisCommandMs, maxRetriesPerRequest: 3 }
+      : { maxRetriesPerRequest: null }),
+  };
+}
+
+/** Loaded when a connection is opened, so that a program without Redis does not pay for it. */
+const ioredis = (): typeof import('ioredis') => createRequire(import.meta.url)('ioredis');
+
+/** Opens a connection. */
+export function connect(place: RedisPlace, purpose: Purpose): RedisConnection {
+  const options = serverOptions(place, purpose);
+  const { Cluster, Redis } = ioredis();
+  if (place.kind === 'cluster')
+    return new Cluster([...place.nodes], {
+      ...CLUSTER_RETRIES,
+      clusterRetryStrategy: retryOf(purpose),
+      redisOptions: options,
+    });
+  if (place.kind === 'sentinel')
+    return new Redis({
+      ...options,
+      sentinels: [...place.nodes],
+      name: place.master,
+      ...(place.password === null ? {} : { sentinelPassword: place.password }),
+      ...(place.tls ? { enableTLSForSentinelMode: true, sentinelTLS: {} } : {}),
+    });
+  const [node] = place.nodes;
+  if (node === undefined) throw new Error('A Redis URL without a server was parsed.');
+  return new Redis({ ...options, ...node });
+}
+
+/** Returns the masters of a Redis Cluster, or the single server. */
+export const serversOf = (connection: RedisConnection): readonly RedisServer[] =>
+  connection.isCluster ? (connection as Cluster).nodes('master') : [connection as Redis];
+
+/** Returns the error for a lost connection. */
+export const notReady = (cause: unknown): AssayError =>
+  new AssayError('NOT_READY', 'Redis cannot be reached at the moment. Try again.', {
+    cause,
+    retryAfterSeconds: 1,
+  });
+
+/** True for error replies of a working server that rejects the command: these are bugs in Assay, and a retry does not help. */
+export const isErrorReply = (error: unknown): boolean =>
+  error instanceof Error &&
+  error.name === 'ReplyError' &&
+  !/^(CLUSTERDOWN|MOVED|ASK|TRYAGAIN|LOADING|READONLY|MASTERDOWN|NOREPLICAS|MISCONF)/.test(error.message);
+
+/** Returns the reason of a lost connection. Redis Cluster reports only that it is unreachable; the cause is in the error of the last node. */
+export function reasonOf(error: unknown): string {
+  const { lastNodeError } = error as { lastNodeError?: unknown };
+  return messageOf(lastNodeError instanceof Error ? lastNodeError : error);
+}
+
+/** Removes the command from an error reply, because it contains the data to write, which must not appear in a log. */
+export function withoutCommand(error: unknown): unknown {
+  if (error instanceof Error) Reflect.deleteProperty(error, 'command');
+  return error;
+}
