@@ -1,6 +1,6 @@
 /**
- * Steps on holds whose outcome is unknown, because Redis did not reply: each is repeated until Redis replies again. `undo` returns the
- * credits of a charge whose request failed; `release` only frees a hold.
+ * Steps on holds with an unknown outcome, because Redis did not reply: each is repeated until Redis replies again. `undo` returns the
+ * credits of a charge of a failed request; `release` only frees a hold.
  */
 import { messageOf } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
