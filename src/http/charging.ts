@@ -16,14 +16,16 @@ import type { Call } from './call.ts';
 import type { HttpDeps } from './ports.ts';
 import type { Route } from './routes.ts';
 
-/** Work of an operation that costs credits. */
-export interface ChargedWork {
+/** Work of an operation that costs credits. `Body` is the type of its validated request body. */
+export interface ChargedWork<Body> {
   /** Credits for this body, reserved before the work begins. Default: the credits of the route. */
-  readonly cost?: (body: unknown) => number;
+  readonly cost?: (body: Body) => number;
+  /** Parts of the ledger reference after the operation: the addresses and the chain. Empty parts are left out. */
+  readonly subjects?: (body: Body) => readonly string[];
   /** The result of the work is the whole response, an object without an envelope. */
   readonly bare?: true;
   /** Does the work and returns the JSON text of `data`. It may lower `call.credits` if the work turns out to be worth less. */
-  readonly answer: (call: Call, body: unknown) => Promise<Uint8Array>;
+  readonly answer: (call: Call, body: Body) => Promise<Uint8Array>;
 }
 
 export interface Charging {
@@ -39,12 +41,12 @@ export interface Charging {
    * @param readBody - parses and validates the body
    * @throws CREDITS_EXHAUSTED and the errors of the steps
    */
-  answer(
+  answer<Body>(
     call: Call,
     route: Route,
     bytes: Uint8Array,
-    readBody: (bytes: Uint8Array) => unknown,
-    work: ChargedWork,
+    readBody: (bytes: Uint8Array) => Body,
+    work: ChargedWork<Body>,
   ): Promise<Uint8Array>;
   /** Refunds the charge of a request if its response could not be sent. */
   refund(call: Call): void;
@@ -53,16 +55,9 @@ export interface Charging {
 /** Header line of a response that was stored for an earlier request. */
 export const REPLAYED = '\r\nIdempotency-Replayed: true';
 
-const text = (value: unknown): string => (typeof value === 'string' ? value : '');
-
-/** Returns the ledger reference of a charge: operation, subjects and chain. */
-export function referenceOf(route: Route, body: unknown): string {
-  const { address, walletAddress, from, to, chain } = body as Readonly<Record<string, unknown>>;
-  const subjects = [text(address) || text(walletAddress), text(from), text(to)];
-  return [route.path.slice(1), ...subjects, text(chain).toUpperCase()]
-    .filter((part) => part !== '')
-    .join(' ');
-}
+/** Returns the ledger reference of a charge: the operation, then its subjects. */
+export const referenceOf = ({ path }: Pick<Route, 'path'>, subjects: readonly string[]): string =>
+  [path.slice(1), ...subjects].filter((part) => part !== '').join(' ');
 
 /** Puts `data` into the envelope, with the balance after the charge. */
 function envelopeOf(data: Uint8Array, remaining: number, ignored: readonly string[] | null): Uint8Array {
@@ -90,11 +85,11 @@ export function createCharging({ access, log, admit }: ChargingDeps): Charging {
   const idempotency = createIdempotency();
 
   /** Gate → work → commit. The reservation is released in every case. */
-  async function charged(
+  async function charged<Body>(
     call: Call,
     route: Route,
-    body: unknown,
-    work: ChargedWork,
+    body: Body,
+    work: ChargedWork<Body>,
     keep: Charge['keep'],
   ): Promise<IdempotentAnswer> {
     call.credits = work.cost?.(body) ?? route.credits;
@@ -113,7 +108,7 @@ export function createCharging({ access, log, admit }: ChargingDeps): Charging {
       const done = await ledger.commit(reservation, {
         type: route.chargeType,
         amount: call.credits,
-        reference: referenceOf(route, body),
+        reference: referenceOf(route, work.subjects?.(body) ?? []),
         answer: (remaining) =>
           work.bare ? bareOf(data, call.ignored) : envelopeOf(data, remaining, call.ignored),
         ...(keep === undefined ? {} : { keep }),

@@ -14,7 +14,7 @@ import { asStorageFull } from '../state/storage.ts';
 import { Call } from './call.ts';
 import { type ChargedWork, createCharging } from './charging.ts';
 import { renderError } from './errors.ts';
-import { type BodyOutline, compileBodyCheck, outlineBody, parseJson, unknownFields } from './json-body.ts';
+import { type BodyOutline, outlineBody, parseJson, type ReadBody, unknownFields } from './json-body.ts';
 import { CLIENT_GONE, type HttpMetrics } from './metrics.ts';
 import type { HttpDeps } from './ports.ts';
 import type { ClientOrigin } from './proxies.ts';
@@ -49,19 +49,19 @@ export interface LargeAnswer {
  * @param source - input of the data: the parsed body of the request, data made elsewhere, or null
  * @returns the offset after the written text, or -1 if it does not fit
  */
-type WriteData = (call: Call, out: Buffer, offset: number, source: unknown) => number;
+type WriteData<Source> = (call: Call, out: Buffer, offset: number, source: Source) => number;
 
-/** The work of an operation, by the input that it needs. */
-export type Work =
+/** The work of an operation, by the input that it needs. `Body` is the type of its validated request body. */
+export type Work<Body = unknown> =
   | { readonly kind: 'page'; readonly answer: (call: Call) => Page | Promise<Page> }
   /** Answered synchronously, from the path and the query. */
-  | { readonly kind: 'lookup'; readonly write: WriteData }
+  | { readonly kind: 'lookup'; readonly write: WriteData<null> }
   /** Answered synchronously, from a body that matches the schema. */
-  | { readonly kind: 'body'; readonly write: WriteData }
+  | { readonly kind: 'body'; readonly read: ReadBody<Body>; readonly write: WriteData<Body> }
   /** Answered asynchronously, from the path and the query. */
   | { readonly kind: 'query'; readonly answer: (call: Call) => Promise<Uint8Array> }
   /** Answered asynchronously, from a body that matches the schema. Only this kind of work can cost credits. */
-  | ({ readonly kind: 'task' } & ChargedWork)
+  | ({ readonly kind: 'task'; readonly read: ReadBody<Body> } & ChargedWork<Body>)
   /** Answered for as long as the client stays connected. `open` starts the stream; it is called synchronously or not at all. */
   | { readonly kind: 'stream'; readonly follow: (call: Call, open: () => EventStream) => void }
   /** Receives a body of any size while it arrives. Path, query and headers stay readable. */
@@ -82,7 +82,7 @@ export interface Pipeline {
    *
    * @param position - row of the route in the metrics
    */
-  handlerFor(route: Route, position: number, work: Work): Handler;
+  handlerFor<Body>(route: Route, position: number, work: Work<Body>): Handler;
   /**
    * Returns the handler of requests that match no route.
    *
@@ -124,8 +124,7 @@ function createScratch(bytes: number): Buffer {
 }
 
 /** Copies data that was made elsewhere into the shared buffer: a new buffer per response would burden the garbage collector. */
-const copyData: WriteData = (_call, out, offset, data) => {
-  const bytes = data as Uint8Array;
+const copyData: WriteData<Uint8Array> = (_call, out, offset, bytes) => {
   if (offset + bytes.length > out.length) return -1;
   out.set(bytes, offset);
   return offset + bytes.length;
@@ -252,7 +251,7 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
   }
 
   /** Responds with the envelope around the output of `write`. */
-  function writeAnswer(call: Call, position: number, write: WriteData, source: unknown): void {
+  function writeAnswer<Source>(call: Call, position: number, write: WriteData<Source>, source: Source): void {
     let end = write(call, scratch, OPENING.length, source);
     while (end < 0 || end + ENVELOPE_END_BYTES_MAX > scratch.length) {
       if (scratch.length >= LIMITS.answerBytesMax)
@@ -317,8 +316,8 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
    */
   function identify(call: Call, route: Route): void {
     const isCounted = route.rateClass !== null;
-    if (route.visitor !== null) {
-      const visit = admitVisitor(call.exchange, route.visitor, () => callerOf(call));
+    if (route.principal !== null) {
+      const visit = admitVisitor(call.exchange, route.principal, () => callerOf(call));
       call.visit = visit;
       if (isCounted)
         call.subject = visit.key?.id ?? visit.accountId ?? `address ${clientUnit(visit.actor.from)}`;
@@ -500,7 +499,7 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
     };
   }
 
-  function lookupHandler(route: Route, position: number, write: WriteData): Handler {
+  function lookupHandler(route: Route, position: number, write: WriteData<null>): Handler {
     const noteUnknown = unknownQuery(route);
     return (exchange) => {
       const call = begin(exchange);
@@ -526,6 +525,7 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
       (route.body as { properties?: Readonly<Record<string, unknown>> } | null)?.properties ?? {};
     const known = new Set(Object.keys(fields));
     const noteUnknown = unknownQuery(route);
+    const needsHead = route.parameters.some(({ in: place }) => place !== 'path');
 
     const onBody = (call: Call, body: Uint8Array | null): void => {
       try {
@@ -550,6 +550,7 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
         identifySender(call, route);
         noteUnknown(call);
         if (route.credits > 0) charging.prepare(call);
+        if (needsHead) exchange.keep();
         exchange.readBody(LIMITS.bodyBytesMax, (body) => onBody(call, body));
       } catch (error) {
         failCounted(call, position, route, error);
@@ -558,29 +559,26 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
   }
 
   /** Reads a body that must match the schema of its route. */
-  function schemaHandler(
+  function schemaHandler<Body>(
     route: Route,
     position: number,
-    answer: (call: Call, body: unknown) => void,
+    read: ReadBody<Body>,
+    answer: (call: Call, body: Body) => void,
   ): Handler {
-    if (route.body === null) throw new Error(`The table gives ${route.path} no schema for its body.`);
-    const check = compileBodyCheck(route.body);
     return bodyHandler(route, position, (call, bytes) => {
-      const body = parseJson(bytes);
-      check(body);
+      const body = read(parseJson(bytes));
       onceIn(call, route, position, UNIT_OF_BODY, () => answer(call, body));
     });
   }
 
   /** Reads a body that must match the schema of its route, works, and charges before it replies. */
-  function chargedHandler(route: Route, position: number, work: ChargedWork): Handler {
-    if (route.body === null) throw new Error(`The table gives ${route.path} no schema for its body.`);
-    const check = compileBodyCheck(route.body);
-    const readBody = (bytes: Uint8Array): unknown => {
-      const body = parseJson(bytes);
-      check(body);
-      return body;
-    };
+  function chargedHandler<Body>(
+    route: Route,
+    position: number,
+    read: ReadBody<Body>,
+    work: ChargedWork<Body>,
+  ): Handler {
+    const readBody = (bytes: Uint8Array): Body => read(parseJson(bytes));
     return bodyHandler(route, position, (call, bytes) => {
       charging
         .answer(call, route, bytes, readBody, work)
@@ -715,14 +713,14 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
         case 'lookup':
           return lookupHandler(route, position, work.write);
         case 'body':
-          return schemaHandler(route, position, (call, body) =>
+          return schemaHandler(route, position, work.read, (call, body) =>
             writeAnswer(call, position, work.write, body),
           );
         case 'query':
           return queryHandler(route, position, work.answer);
         case 'task':
-          if (route.credits > 0) return chargedHandler(route, position, work);
-          return schemaHandler(route, position, (call, body) =>
+          if (route.credits > 0) return chargedHandler(route, position, work.read, work);
+          return schemaHandler(route, position, work.read, (call, body) =>
             answerLater(call, route, position, work.answer(call, body)),
           );
         case 'stream':

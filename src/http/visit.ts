@@ -8,8 +8,7 @@ import type { People, Session } from '../accounts/people.ts';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { ClientOrigin } from './proxies.ts';
-import { decodeParameter } from './query.ts';
-import type { Visitor } from './routes.ts';
+import type { PrincipalKind } from './routes.ts';
 import type { Exchange } from './server.ts';
 
 /** The client of such an operation. It is created while the request headers can be read. */
@@ -24,10 +23,6 @@ export interface Visit {
   readonly key: KeyRecord | null;
   /** Whether the client connected by TLS. */
   readonly isSecure: boolean;
-  /** Values of the pattern's `{…}` parameters, decoded. */
-  readonly params: readonly string[];
-  /** The Stripe-Signature header. */
-  readonly signature: string;
 }
 
 export interface VisitDeps {
@@ -62,7 +57,7 @@ const noSession = (): AssayError =>
  *
  * @throws UNAUTHENTICATED; FORBIDDEN if a page of another host requests a change
  */
-export type AdmitVisitor = (exchange: Exchange, visitor: Visitor, verifyKey: () => KeyRecord) => Visit;
+export type AdmitVisitor = (exchange: Exchange, visitor: PrincipalKind, verifyKey: () => KeyRecord) => Visit;
 
 /** Creates the authentication of the account operations. */
 export function createVisits(deps: VisitDeps): AdmitVisitor {
@@ -89,8 +84,6 @@ export function createVisits(deps: VisitDeps): AdmitVisitor {
     const from = deps.origin.address(exchange);
     const known = {
       isSecure: deps.origin.isSecure(exchange),
-      params: exchange.params.map((param) => decodeParameter(param, 'id')),
-      signature: exchange.header('stripe-signature'),
     };
     const byKey = visitor === 'session or key' && exchange.header('authorization') !== '';
     if (byKey) {
