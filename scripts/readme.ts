@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { projectRoot } from '../src/base/paths.ts';
 import { SETTINGS } from '../src/config/config.ts';
+import { OPERATIONS } from '../src/http/operations/index.ts';
 import { routesMarkdown } from '../src/http/routes.ts';
 
 /** Settings with a machine-dependent default, which is described in words. */
@@ -28,7 +29,7 @@ function withSection(text: string, name: string, content: string): string {
 
 /** Returns the README with both tables up to date. */
 export function readmeOf(text: string): string {
-  return withSection(withSection(text, 'settings', settingsMarkdown()), 'routes', routesMarkdown());
+  return withSection(withSection(text, 'settings', settingsMarkdown()), 'routes', routesMarkdown(OPERATIONS));
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -29,8 +29,8 @@ import { type ExposureKeeping, startExposureKeeping } from '../exposure/start.ts
 import { chainsWithTransfers, exposureStatus } from '../exposure/status.ts';
 import { clustersFolderOf } from '../graph/cluster/store.ts';
 import { createHttpApp } from '../http/http-app.ts';
+import { OPERATIONS } from '../http/operations/index.ts';
 import type { HttpApp, UseCases } from '../http/ports.ts';
-import { ROUTES } from '../http/routes.ts';
 import { createLocalChunks, type LocalChunks } from '../jobs/bulk/local-chunks.ts';
 import { hasBulkJobs, type OpenBulkJobs, openBulkJobs } from '../jobs/bulk/open.ts';
 import type { JobPurse } from '../jobs/bulk/purse.ts';
@@ -75,7 +75,7 @@ import { resolveNames } from '../screening/ens-names.ts';
 import type { ExposureReader } from '../screening/exposure-port.ts';
 import { createKyt } from '../screening/kyt.ts';
 import { createLabelSet, createLabelSetWriter } from '../screening/label-set.ts';
-import { withHistory } from '../screening/on-demand.ts';
+import { historyFacts } from '../screening/on-demand.ts';
 import { createOracleWriter } from '../screening/oracle.ts';
 import { createSanctionsCheckWriter } from '../screening/sanctions-check.ts';
 import { createScreening } from '../screening/screen.ts';
@@ -419,7 +419,7 @@ export function openParts(config: Config, version: string): Parts {
   const monitoringAtHand = once<Monitoring>(
     () =>
       openedMonitoring(async (request) => {
-        const screened = createScreening(screeningDeps(), assessor())(await readLive(request));
+        const screened = createScreening(screeningDeps(), assessor())(request, await readLive(request));
         return Buffer.from(JSON.stringify(screened));
       }),
     (part) => part.close(),
@@ -427,11 +427,11 @@ export function openParts(config: Config, version: string): Parts {
 
   /** Use cases over the transfers that this node stores. */
   const graphHere = (pool: WorkerPool): GraphUseCases => ({
-    screening: async (request) => pool.run('screening', await readLive(request)),
+    screening: async (request) => pool.run('screening', { request, facts: await readLive(request) }),
     async kyt(asked) {
       const { request, resolved } = await resolveNames(asked, chainParts.names());
-      const parties = { ...asked.resolved, ...resolved };
-      return pool.run('kyt', { ...(await withHistory(request, onDemand())), resolved: parties });
+      const facts = { ...(await historyFacts(request, onDemand())), resolved };
+      return pool.run('kyt', { request, facts });
     },
     trace: (request) => pool.run('trace', request),
   });
@@ -793,7 +793,7 @@ export function openParts(config: Config, version: string): Parts {
 
 /** Bills jobs at the prices of single requests, under the name of the job: quota units for addresses, or credits for each request. */
 export function jobPurse(access: () => Access): JobPurse {
-  const creditsOf = (path: string): number => ROUTES.find((route) => route.path === path)?.credits ?? 0;
+  const creditsOf = (path: string): number => OPERATIONS.find((one) => one.path === path)?.credits ?? 0;
   return {
     priceOf: (kind) =>
       kind === 'labels' || kind === 'sanctions'

@@ -108,15 +108,15 @@ export function addScreenCommand(program: Command, terminal: Terminal, parts: ()
     .option('--max-hops <n>', 'how far money is followed through addresses nobody knows, 1 to 5', '3')
     .option('--json', 'answer as JSON')
     .action(async (chain: string, address: string, options: ScreenOptions) => {
-      const request = await parts().readLive({
+      const request = {
         chain,
         address,
         jurisdiction: options.jurisdiction,
         maxHops: wholeNumber('--max-hops', options.maxHops, 1, 5),
         ...(options.asOf === undefined ? {} : { asOf: options.asOf }),
         ...(options.taint === undefined ? {} : { taint: options.taint }),
-      });
-      const screening = parts().screening()(request);
+      };
+      const screening = parts().screening()(request, await parts().readLive(request));
       answer(terminal, options.json ?? false, screening, (data) =>
         screeningLines(data, options, staleAdviceLines(data.reasons, parts)),
       );
