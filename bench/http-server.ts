@@ -124,8 +124,8 @@ async function serve(settings: BenchServerSettings): Promise<void> {
           clock: systemClock,
         }).answerBytes,
         bulk: (body) => pool.run('bulk-labels', body),
-        screening: (request) => pool.run('screening', request),
-        kyt: (request) => pool.run('kyt', request),
+        screening: (request) => pool.run('screening', { request, facts: {} }),
+        kyt: (request) => pool.run('kyt', { request, facts: {} }),
         trace: (request) => pool.run('trace', request),
         names: {
           screen: (requests) => pool.run('names', requests),

@@ -11,6 +11,7 @@ import { commandModules } from '../src/cli/commands.ts';
 import type { Terminal } from '../src/cli/context.ts';
 import { createProgram } from '../src/cli/program.ts';
 import { SETTING_SUBJECTS, type SettingSubject } from '../src/config/settings.ts';
+import { OPERATIONS } from '../src/http/operations/index.ts';
 import { routesMarkdown } from '../src/http/routes.ts';
 import { errorsPage } from './errors-page.ts';
 
@@ -43,7 +44,7 @@ const apiPage = (): string =>
     '# API',
     GENERATED,
     'A running server has the complete reference: `GET /docs` for people, `GET /openapi.json` (OpenAPI 3.1) for programs. Every operation of the version is below `/api/v1`. Errors are described in [errors](errors.md).',
-    routesMarkdown(),
+    routesMarkdown(OPERATIONS),
   ].join('\n\n');
 
 /** A terminal that prints nothing: help texts are read from the program directly. */

@@ -18,9 +18,10 @@ import { readGraphStores, withRemoteChains } from '../graph/remote/transfers.ts'
 import { openTransferStore, type TransferStore } from '../graph/store.ts';
 import type { TransferReader } from '../graph/transfers.ts';
 import { type OutputsStore, openOutputsStore } from '../graph/utxo/outputs-store.ts';
-import { withBalances } from '../screening/balances.ts';
+import { balanceFacts } from '../screening/balances.ts';
 import { openFetchedStore } from '../screening/fetched-store.ts';
-import { createOnDemand, type OnDemand, withHistory } from '../screening/on-demand.ts';
+import { createOnDemand, historyFacts, type OnDemand } from '../screening/on-demand.ts';
+import type { ScreeningFacts, ScreeningRequest } from '../screening/screen.ts';
 import { createPriceServices } from './price-services.ts';
 
 const MINUTE_MS = 60_000;
@@ -148,14 +149,12 @@ export function createChainServices(config: Config, { once, clock, log }: ChainS
   }
 
   /** Adds the balances and the history of the address, which are read from the chain concurrently and within the budget. */
-  async function readLive<Request extends { readonly chain: string; readonly address: string }>(
-    request: Request,
-  ): Promise<Request> {
-    const [held, past] = await Promise.all([
-      withBalances(request, onDemand(), log),
-      withHistory(request, onDemand()),
+  async function readLive(request: ScreeningRequest): Promise<ScreeningFacts> {
+    const [balances, history] = await Promise.all([
+      balanceFacts(request, onDemand(), log),
+      historyFacts(request, onDemand()),
     ]);
-    return { ...held, ...past };
+    return { ...balances, ...history };
   }
 
   return {

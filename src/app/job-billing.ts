@@ -1,12 +1,12 @@
 /** Bills bulk jobs. */
 import type { Access } from '../accounts/access.ts';
 import { quotaExhausted } from '../accounts/quota.ts';
-import { ROUTES } from '../http/routes.ts';
+import { OPERATIONS } from '../http/operations/index.ts';
 import type { JobPurse } from '../jobs/bulk/purse.ts';
 
 /** Bills jobs at the prices of single requests, under the name of the job: quota units for addresses, or credits for each request. */
 export function jobPurse(access: () => Access): JobPurse {
-  const creditsOf = (path: string): number => ROUTES.find((route) => route.path === path)?.credits ?? 0;
+  const creditsOf = (path: string): number => OPERATIONS.find((one) => one.path === path)?.credits ?? 0;
   return {
     priceOf: (kind) =>
       kind === 'labels' || kind === 'sanctions'

@@ -23,7 +23,7 @@ import type { Role } from '../nodes/roles.ts';
 import { openReplication, type Replication } from '../replication/replication.ts';
 import { resolveNames } from '../screening/ens-names.ts';
 import { createLabelSetWriter } from '../screening/label-set.ts';
-import { withHistory } from '../screening/on-demand.ts';
+import { historyFacts } from '../screening/on-demand.ts';
 import { createOracleWriter } from '../screening/oracle.ts';
 import { createSanctionsCheckWriter } from '../screening/sanctions-check.ts';
 import { requireSound } from '../state/sound-file.ts';
@@ -223,11 +223,11 @@ export class Server {
   #graphOfThisNode(pool: WorkerPool): GraphUseCases {
     const { chains } = this.#deps;
     return {
-      screening: async (request) => pool.run('screening', await chains.readLive(request)),
+      screening: async (request) => pool.run('screening', { request, facts: await chains.readLive(request) }),
       async kyt(query) {
         const { request, resolved } = await resolveNames(query, chains.names());
-        const parties = { ...query.resolved, ...resolved };
-        return pool.run('kyt', { ...(await withHistory(request, chains.onDemand())), resolved: parties });
+        const facts = { ...(await historyFacts(request, chains.onDemand())), resolved };
+        return pool.run('kyt', { request, facts });
       },
       trace: (request) => pool.run('trace', request),
     };

@@ -154,7 +154,10 @@ export function createServices(config: Config, version: string): Services {
   const monitoring = once<Monitoring>(
     () =>
       monitoringOf(config, groups, async (request) => {
-        const screened = createScreening(screeningDeps(), assessor())(await chains.readLive(request));
+        const screened = createScreening(screeningDeps(), assessor())(
+          request,
+          await chains.readLive(request),
+        );
         return Buffer.from(JSON.stringify(screened));
       }),
     (service) => service.close(),

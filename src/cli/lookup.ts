@@ -112,15 +112,15 @@ export function addScreenCommand(program: Command, terminal: Terminal, services:
     .option('--max-hops <n>', 'hops through addresses without a label, 1 to 5', '3')
     .option('--json', 'answer as JSON')
     .action(async (chain: string, address: string, options: ScreenOptions) => {
-      const request = await services().readLive({
+      const request = {
         chain,
         address,
         jurisdiction: options.jurisdiction,
         maxHops: wholeNumber('--max-hops', options.maxHops, 1, 5),
         ...(options.asOf === undefined ? {} : { asOf: options.asOf }),
         ...(options.taint === undefined ? {} : { taint: options.taint }),
-      });
-      const screening = services().screening()(request);
+      };
+      const screening = services().screening()(request, await services().readLive(request));
       answer(terminal, options.json ?? false, screening, (data) =>
         screeningLines(data, options, staleAdviceLines(data.reasons, services)),
       );

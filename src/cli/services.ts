@@ -29,7 +29,7 @@ import type { ReplicationDeps, ReplicationSettings } from '../replication/follow
 import type { BulkFileDeps } from '../screening/bulk-file.ts';
 import type { KytQuery } from '../screening/kyt.ts';
 import type { LabelSetQuery } from '../screening/label-set.ts';
-import type { ScreeningQuery } from '../screening/screen.ts';
+import type { ScreeningFacts, ScreeningQuery, ScreeningRequest } from '../screening/screen.ts';
 import type { TraceQuery } from '../screening/trace.ts';
 
 export interface Served {
@@ -171,10 +171,8 @@ export interface Services extends ImportDeps {
   chains(): ChainAdapters;
   /** Adds live blocks to the transfer store. */
   liveIngest(): LiveIngest;
-  /** Adds the live chain data of its address to a request, within the time budget of the settings. */
-  readLive<Request extends { readonly chain: string; readonly address: string }>(
-    request: Request,
-  ): Promise<Request>;
+  /** Reads the live chain data of the address of a request, within the time budget of the settings. */
+  readLive(request: ScreeningRequest): Promise<ScreeningFacts>;
   screening(): ScreeningQuery;
   kyt(): KytQuery;
   trace(): TraceQuery;

@@ -1,5 +1,6 @@
-/** `/docs`: the table of operations as one HTML page without external resources. */
-import { API_BASE, admissionOf, ROUTES, type Route } from './routes.ts';
+/** `/docs`: the list of operations as one HTML page without external resources. */
+import { admissionOf, type Route, shownPath } from './routes.ts';
+import { exampleOf } from './schema-example.ts';
 
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 const escapeHtml = (text: string): string => text.replace(/[&<>"]/g, (sign) => ESCAPES[sign] ?? sign);
@@ -19,27 +20,40 @@ td, th { text-align: left; padding: .25rem .75rem .25rem 0; border-bottom: 1px s
 export const DOCS_HEADERS =
   "\r\nContent-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'\r\nX-Content-Type-Options: nosniff";
 
-const placeOf = (route: Route): string => (route.stands === 'api' ? `${API_BASE}${route.path}` : route.path);
+/** Returns a value as it is written in a shell between single quotes. */
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
+/** Returns a curl command that the operation accepts, with the examples of its schemas. */
 function curlOf(route: Route): string {
-  const example: Readonly<Record<string, string>> = {
-    chain: 'ETH',
-    address: '0x28c6c06298d514db089934071355e5743bf21d60',
-    ...(route.upload === undefined ? {} : { kind: 'labels', format: 'csv' }),
+  const example = (name: string): string => {
+    const parameter = route.parameters.find((one) => one.name === name);
+    return encodeURIComponent(parameter === undefined ? name : String(exampleOf(parameter.schema)));
   };
   const query = route.parameters
-    .filter((parameter) => parameter.in === 'query')
-    .map((parameter) => `${parameter.name}=${example[parameter.name] ?? ''}`)
+    .filter((parameter) => parameter.in === 'query' && parameter.required)
+    .map(({ name }) => `${name}=${example(name)}`)
     .join('&');
-  const path = placeOf(route).replace(/\{(\w+)\}/g, (_whole, name: string) => example[name] ?? name);
+  const path = shownPath(route).replace(/\{(\w+)\}/g, (_whole, name: string) => example(name));
   const url = `http://127.0.0.1:8080${path}${query === '' ? '' : `?${query}`}`;
-  const key = route.permission === null ? '' : " -H 'Authorization: Bearer <API key>'";
-  const body =
-    route.body === null
-      ? ''
-      : ` -d '${JSON.stringify(route.handler === 'screenBulk' ? { chain: example.chain, addresses: [example.address] } : example)}'`;
-  const file = route.upload === undefined ? '' : ' --data-binary @addresses.csv';
-  return `curl -s '${url}'${key}${body}${file}`;
+  const needsKey = route.permission !== null || route.principal === 'session or key';
+  const parts = [
+    'curl -s',
+    ...(route.method === 'GET' || (route.method === 'POST' && route.body !== null)
+      ? []
+      : [`-X ${route.method}`]),
+    quoted(url),
+    ...(needsKey ? ["-H 'Authorization: Bearer <API key>'"] : []),
+    ...(route.principal === 'session'
+      ? ["-H 'Cookie: assay_session=<session>'", "-H 'Origin: http://127.0.0.1:8080'"]
+      : []),
+    ...(route.body === null
+      ? []
+      : [`-d ${quoted(JSON.stringify(route.examples[0]?.body ?? exampleOf(route.body)))}`]),
+    ...(route.upload === null
+      ? []
+      : [`-H 'Content-Type: ${route.upload.at(-1)}'`, '--data-binary @addresses.csv']),
+  ];
+  return parts.join(' ');
 }
 
 function sectionOf(route: Route): string {
@@ -48,14 +62,14 @@ function sectionOf(route: Route): string {
     ['Rate limit', route.rateClass ?? 'none'],
     [
       'Monthly quota',
-      route.takes?.quota ?? (route.quota ? `${route.quota.meter}, one per ${route.quota.per}` : 'none'),
+      route.charges?.quota ?? (route.quota ? `${route.quota.meter}, one per ${route.quota.per}` : 'none'),
     ],
-    ['Credits', route.takes?.credits ?? String(route.credits)],
+    ['Credits', route.charges?.credits ?? String(route.credits)],
     ...route.parameters.map(
       (parameter) =>
         [
           `${parameter.name} (${parameter.in}${parameter.required ? '' : ', optional'})`,
-          parameter.about,
+          parameter.description,
         ] as const,
     ),
   ];
@@ -65,31 +79,33 @@ function sectionOf(route: Route): string {
   const schema = (title: string, value: unknown): string =>
     `<details><summary>${title}</summary><pre>${escapeHtml(JSON.stringify(value, null, 2))}</pre></details>`;
   return [
-    `<h2 id="${route.handler}"><span class="method">${route.method}</span> <code>${escapeHtml(placeOf(route))}</code></h2>`,
+    `<h2 id="${route.id}"><span class="method">${route.method}</span> <code>${escapeHtml(shownPath(route))}</code></h2>`,
     `<p>${escapeHtml(route.summary)}. ${escapeHtml(route.description)}</p>`,
     `<table>${rows}</table>`,
     `<pre>${escapeHtml(curlOf(route))}</pre>`,
     route.body === null ? '' : schema('Schema of the body', route.body),
-    typeof route.answer === 'string' ? '' : schema('Schema of the answer', route.answer),
+    typeof route.response === 'string' ? '' : schema('Schema of the response', route.response),
   ].join('\n');
 }
 
 /** Returns the HTML of `/docs`. */
-export function docsPage(version: string): string {
-  const links = ROUTES.map(
-    (route) =>
-      `<li><a href="#${route.handler}"><code>${route.method} ${escapeHtml(placeOf(route))}</code></a> ${escapeHtml(route.summary)}</li>`,
-  ).join('\n');
+export function docsPage(version: string, operations: readonly Route[]): string {
+  const links = operations
+    .map(
+      (route) =>
+        `<li><a href="#${route.id}"><code>${route.method} ${escapeHtml(shownPath(route))}</code></a> ${escapeHtml(route.summary)}</li>`,
+    )
+    .join('\n');
   return `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Assay ${escapeHtml(version)}</title><style>${STYLE}</style></head>
 <body>
 <h1>Assay ${escapeHtml(version)}</h1>
-<p>Send <code>Authorization: Bearer &lt;API key&gt;</code>. A success is <code>{"success":true,"data":…}</code>, an error <code>{"error":"…"}</code>. The same as a document: <a href="/openapi.json">/openapi.json</a>.</p>
+<p>Send <code>Authorization: Bearer &lt;API key&gt;</code>. A success is <code>{"success":true,"data":…}</code>, an error <code>{"error":"…"}</code>. The same as an OpenAPI document: <a href="/openapi.json">/openapi.json</a>.</p>
 <ul>
 ${links}
 </ul>
-${ROUTES.map(sectionOf).join('\n')}
+${operations.map(sectionOf).join('\n')}
 </body>
 </html>
 `;

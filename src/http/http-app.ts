@@ -1,75 +1,42 @@
-/** Assembles the front end: the table of routes, the pipeline and the chosen server. */
+/** Assembles the front end: the list of operations, the pipeline and the chosen server. */
 import { LIMITS } from '../base/limits.ts';
 import { DOCS_HEADERS, docsPage } from './docs-page.ts';
-import {
-  changePasswordWork,
-  forgotPasswordWork,
-  loginWork,
-  logoutWork,
-  registerWork,
-  resetPasswordWork,
-  sessionWork,
-  verifyEmailWork,
-} from './handlers/auth.ts';
-import { cancelJobWork, jobResultWork, listJobsWork, oneJobWork, sendJobWork } from './handlers/jobs.ts';
-import { createKeyWork, listKeysWork, revokeKeyWork, toggleKeyWork } from './handlers/keys.ts';
-import { kytWork } from './handlers/kyt.ts';
-import {
-  entityWork,
-  labelsWork,
-  oracleWork,
-  sanctionsCheckWork,
-  screenBulkWork,
-  screenWork,
-} from './handlers/labels.ts';
-import {
-  addWalletWork,
-  alertStreamWork,
-  changeWalletWork,
-  channelsWork,
-  deliveriesWork,
-  listAlertsWork,
-  listWalletsWork,
-  moveAlertWork,
-  oneWalletWork,
-  removeWalletWork,
-  replayDeliveryWork,
-  setChannelsWork,
-  testWalletWork,
-  walletAlertsWork,
-  walletTransactionsWork,
-  webhookSecretWork,
-} from './handlers/monitoring.ts';
-import { clearedListWork, clearWork, namesWork, unclearWork } from './handlers/names.ts';
-import { stripeWork } from './handlers/payments.ts';
-import { exchangeStatusWork } from './handlers/registers.ts';
-import { screeningWork } from './handlers/screening.ts';
-import { documentWork, healthWork, metricsWork, readyWork } from './handlers/service.ts';
-import { traceWork } from './handlers/trace.ts';
-import { usageWork } from './handlers/usage.ts';
 import { openApiDocument } from './openapi.ts';
+import type { Operation, Page, Services } from './operation.ts';
+import { OPERATIONS } from './operations/index.ts';
 import { createHttpMetrics } from './pipeline/metrics.ts';
 import { createPipeline } from './pipeline/pipeline.ts';
 import { createRequestIds } from './pipeline/request-id.ts';
-import type { Work } from './pipeline/work.ts';
 import type { HttpApp, HttpDeps, HttpOptions } from './ports.ts';
-import { type HandlerName, patternsOf, ROUTES } from './routes.ts';
+import { patternsOf } from './routes.ts';
 import { chooseServer } from './server/choose.ts';
 import { createClientOrigin } from './server/client-origin.ts';
 import type { Handler, HttpServer } from './server/port.ts';
 import { createRouter } from './server/router.ts';
 
-/** Operations that every node serves, whatever its roles. */
-const HEALTH: ReadonlySet<HandlerName> = new Set(['health', 'ready', 'metrics']);
-
-/** Metrics row, after the rows of the table, that counts requests which match no route. */
-const UNKNOWN_ROUTE = ROUTES.length;
+/**
+ * Returns a page that does not change during the life of the process.
+ *
+ * @param lines - additional header lines, each preceded by its line break
+ */
+const documentPage = (contentType: string, text: string, lines = ''): Page => ({
+  status: 200,
+  contentType,
+  lines: `\r\nCache-Control: max-age=300${lines}`,
+  body: Buffer.from(text),
+});
 
 /** Creates the HTTP front end. It does not listen yet. */
-export function createHttpApp(options: HttpOptions, deps: HttpDeps): HttpApp {
+export function createHttpApp(
+  options: HttpOptions,
+  deps: HttpDeps,
+  operations: readonly Operation[] = OPERATIONS,
+): HttpApp {
   let server: HttpServer | null = null;
+  // The row after those of the operations counts requests that match none.
+  const unknownRow = operations.length;
   const metrics = createHttpMetrics({
-    routes: [...ROUTES.map((route) => `${route.method} ${route.path}`), 'unknown'],
+    routes: [...operations.map(({ method, path }) => `${method} ${path}`), 'unknown'],
     gauges: [
       ...deps.gauges,
       {
@@ -93,75 +60,29 @@ export function createHttpApp(options: HttpOptions, deps: HttpDeps): HttpApp {
       origin: createClientOrigin({ trustedProxies: options.trustedProxies, tls: options.tls !== null }),
     },
   );
-  const works: Readonly<Record<HandlerName, Work>> = {
-    health: healthWork(deps),
-    ready: readyWork(deps),
-    metrics: metricsWork(metrics),
-    openapi: documentWork('application/json', JSON.stringify(openApiDocument(options.version))),
-    docs: documentWork('text/html; charset=utf-8', docsPage(options.version), DOCS_HEADERS),
-    entity: entityWork(deps),
-    labels: labelsWork(deps),
-    screen: screenWork(deps),
-    screenBulk: screenBulkWork(deps),
-    sanctionsCheck: sanctionsCheckWork(deps),
-    oracle: oracleWork(deps),
-    exchangeStatus: exchangeStatusWork(deps),
-    screening: screeningWork(deps),
-    kyt: kytWork(deps),
-    trace: traceWork(deps),
-    names: namesWork(deps),
-    clear: clearWork(deps),
-    clearedList: clearedListWork(deps),
-    unclear: unclearWork(deps),
-    usage: usageWork(deps),
-    register: registerWork(deps),
-    verifyEmail: verifyEmailWork(deps),
-    login: loginWork(deps),
-    logout: logoutWork(deps),
-    session: sessionWork(),
-    changePassword: changePasswordWork(deps),
-    forgotPassword: forgotPasswordWork(deps),
-    resetPassword: resetPasswordWork(deps),
-    listKeys: listKeysWork(deps),
-    createKey: createKeyWork(deps),
-    toggleKey: toggleKeyWork(deps),
-    revokeKey: revokeKeyWork(deps),
-    stripeEvent: stripeWork(deps),
-    addWallet: addWalletWork(deps),
-    listWallets: listWalletsWork(deps),
-    oneWallet: oneWalletWork(deps),
-    changeWallet: changeWalletWork(deps),
-    removeWallet: removeWalletWork(deps),
-    walletAlerts: walletAlertsWork(deps),
-    walletTransactions: walletTransactionsWork(deps),
-    testWallet: testWalletWork(deps),
-    listAlerts: listAlertsWork(deps),
-    moveAlert: moveAlertWork(deps),
-    channels: channelsWork(deps),
-    setChannels: setChannelsWork(deps),
-    webhookSecret: webhookSecretWork(deps),
-    deliveries: deliveriesWork(deps),
-    replayDelivery: replayDeliveryWork(deps),
-    alertStream: alertStreamWork(deps),
-    sendJob: sendJobWork(deps),
-    listJobs: listJobsWork(deps),
-    oneJob: oneJobWork(deps),
-    jobResult: jobResultWork(deps),
-    cancelJob: cancelJobWork(deps),
+  const { version } = options;
+  const services: Services = {
+    ...deps,
+    metrics,
+    documents: {
+      openApi: documentPage('application/json', JSON.stringify(openApiDocument(version, operations))),
+      docs: documentPage('text/html; charset=utf-8', docsPage(version, operations), DOCS_HEADERS),
+    },
   };
   const router = createRouter<Handler>(
-    ROUTES.flatMap((route, position) => {
-      if (options.operations === 'health' && !HEALTH.has(route.handler)) return [];
-      const value = pipeline.handlerFor(route, position, works[route.handler]);
-      return patternsOf(route).map((pattern) => ({ method: route.method, pattern, value }));
+    operations.flatMap((operation, position) => {
+      const { method, nodes } = operation;
+      if (options.operations === 'health' && nodes !== 'all') return [];
+      const value = operation.bind(services, (work) => pipeline.handlerFor(operation, position, work));
+      return patternsOf(operation).map((pattern) => ({ method, pattern, value }));
     }),
   );
 
   return {
     async listen() {
       const createServer = await chooseServer(options.backend, deps.log);
-      const streams = ROUTES.filter(({ handler }) => works[handler].kind === 'stream').flatMap(patternsOf);
-      const fallback = pipeline.fallback(UNKNOWN_ROUTE);
+      const streams = operations.filter(({ kind }) => kind === 'stream').flatMap(patternsOf);
+      const fallback = pipeline.fallback(unknownRow);
       server = createServer(options, { router, fallback, streams, log: deps.log });
       const port = await server.listen();
       const host = options.host.includes(':') ? `[${options.host}]` : options.host;

@@ -1,222 +1,290 @@
-/** The OpenAPI 3.1 document, generated from the table of routes and the schemas that validate requests. */
+/** The OpenAPI 3.1 document, generated from the list of operations and the schemas that validate requests. */
 import type { TSchema } from 'typebox';
 import { LIMITS } from '../base/limits.ts';
-import { API_BASE, type Parameter, permissionsOf, ROUTES, type Route } from './routes.ts';
-import * as auth from './schemas/auth.ts';
-import * as common from './schemas/common.ts';
-import * as jobs from './schemas/jobs.ts';
-import * as keys from './schemas/keys.ts';
-import * as kyt from './schemas/kyt.ts';
-import * as labels from './schemas/labels.ts';
-import * as registers from './schemas/registers.ts';
-import * as screening from './schemas/screening.ts';
-import * as service from './schemas/service.ts';
-import * as trace from './schemas/trace.ts';
-import * as usage from './schemas/usage.ts';
+import { API_BASE, type Parameter, permissionsOf, type Route, TAGS } from './routes.ts';
+import { exampleOf } from './schema-example.ts';
+import { ErrorBody, Problem, text } from './schemas/common.ts';
 
 type JsonObject = { [name: string]: unknown };
 
-/** Schemas listed in `components` under their own name. Each use of one becomes a reference. */
-const COMPONENTS: Readonly<Record<string, TSchema>> = {
-  ChainId: common.ChainIdSchema,
-  Category: common.CategorySchema,
-  Label: common.Label,
-  Coverage: common.Coverage,
-  Reason: common.Reason,
-  SanctionsEntry: common.SanctionsEntry,
-  SanctionsDetail: common.SanctionsDetail,
-  EntityLabelSet: common.EntityLabelSet,
-  SanctionsCheck: common.SanctionsCheck,
-  OracleVerdict: common.OracleVerdict,
-  BulkResult: labels.BulkResult,
-  ScoreFactor: screening.ScoreFactor,
-  ScreeningResult: screening.ScreeningResult,
-  KytResult: kyt.KytResult,
-  TraceNode: trace.TraceNode,
-  TraceEdge: trace.TraceEdge,
-  TraceResult: trace.TraceResult,
-  ReadyData: service.ReadyData,
-  ExchangeRegistration: registers.ExchangeRegistration,
-  ExchangeStatusData: registers.ExchangeStatusData,
-  UsageEntry: usage.UsageEntry,
-  UsageRecord: usage.UsageRecord,
-  AccountView: auth.AccountView,
-  SessionData: auth.SessionData,
-  KeyView: keys.KeyView,
-  Job: jobs.Job,
-  Error: common.ErrorBody,
-  Problem: common.Problem,
-};
-
-const nameOf = new Map<unknown, string>(Object.entries(COMPONENTS).map(([name, schema]) => [schema, name]));
-
-/** Converts a schema to plain JSON with references to the components. `whole` itself is written out. */
-function plain(value: unknown, whole: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  const name = nameOf.get(value);
-  if (name !== undefined && value !== whole) return { $ref: `#/components/schemas/${name}` };
-  if (Array.isArray(value)) return value.map((item) => plain(item, whole));
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plain(item, whole)]));
-}
-
-const schemaJson = (schema: TSchema): unknown => plain(schema, null);
-
-const jsonContent = (schema: TSchema): JsonObject => ({ 'application/json': { schema: schemaJson(schema) } });
-
-const ERROR_CONTENT: JsonObject = {
-  'application/json': { schema: { $ref: '#/components/schemas/Error' } },
-  'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } },
-};
-
-const REQUEST_ID = { 'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' } };
-
-const RATE_HEADERS = {
-  'X-RateLimit-Limit': { $ref: '#/components/headers/X-RateLimit-Limit' },
-  'X-RateLimit-Remaining': { $ref: '#/components/headers/X-RateLimit-Remaining' },
-  'X-RateLimit-Reset': { $ref: '#/components/headers/X-RateLimit-Reset' },
-};
-
 const whole = (description: string): JsonObject => ({ description, schema: { type: 'integer' } });
+const words = (description: string): JsonObject => ({ description, schema: { type: 'string' } });
 
-const HEADERS: JsonObject = {
-  'X-Request-Id': {
-    description: 'Names the request; the client’s own X-Request-Id where it sent a sane one.',
-    schema: { type: 'string' },
-  },
+/** All headers of responses. */
+const HEADERS: Readonly<Record<string, JsonObject>> = {
+  'X-Request-Id': words('Identifies the request: the client’s own X-Request-Id if it is valid.'),
   'X-RateLimit-Limit': whole('Requests allowed in any 60 seconds.'),
   'X-RateLimit-Remaining': whole('Requests left now.'),
-  'X-RateLimit-Reset': whole('Epoch second at which more are allowed again.'),
-  'X-Quota-Remaining': {
-    description: 'Calls left this month, or `unlimited`.',
-    schema: { type: 'string' },
-  },
+  'X-RateLimit-Reset': whole('Epoch second at which more requests are allowed.'),
+  'X-Quota-Remaining': words('Calls left this month, or `unlimited`.'),
+  'X-Error-Code': words('Code of the error.'),
+  'WWW-Authenticate': words('`Bearer`.'),
+  'Retry-After': whole('Seconds after which the request can be sent again.'),
+  'Idempotency-Replayed': words(
+    '`true` if the response was stored for an earlier request with the same key.',
+  ),
+  ETag: words('Version of the response.'),
+  'Cache-Control': words('How caches may store the response.'),
+  'Content-Range': words('The bytes of the response, and the length of the whole.'),
+  'Accept-Ranges': words('`bytes`.'),
+  'Content-Disposition': words('File name of the result.'),
+  'X-Result-Complete': words('`true` if the job has ended; `false` if more lines will follow.'),
+  'Set-Cookie': words('The session cookie.'),
 };
+
+const RATE_HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const;
 
 const IDEMPOTENCY_KEY: Parameter = {
   name: 'Idempotency-Key',
   in: 'header',
   required: false,
-  schema: common.text(),
-  about:
-    'Printable ASCII, at most 255 characters. For 24 hours the same key and body is answered with the same answer, with `Idempotency-Replayed: true`, and charged once; another body is 400.',
+  schema: text(),
+  description:
+    'Printable ASCII, at most 255 characters. For 24 hours, a request with the same key and body gets the same response, with `Idempotency-Replayed: true`, and is charged once; another body is rejected with 400.',
 };
 
-const UNAUTHENTICATED_VISITOR = 'No session, a wrong password or signature, or a key that is not valid.';
+const LIMITED =
+  'Rate limit exceeded, or too much work is waiting. `Retry-After` is the time until the next attempt.';
 
-/** Derives the errors of an operation from its row. */
-function errorsOf(route: Route): readonly (readonly [status: number, about: string])[] {
-  const { visitor } = route;
-  const limited = route.rateClass !== null;
+/** Derives the errors of an operation from its columns. */
+function errorsOf(route: Route): readonly (readonly [status: number, description: string])[] {
+  const { permission, principal, parameters, body } = route;
+  const permissions = permissionsOf(route);
   const rows: readonly (readonly [boolean, number, string])[] = [
-    [route.permission !== null || visitor !== null, 400, 'Invalid or missing parameters.'],
-    [route.permission !== null, 401, 'Missing, invalid or revoked API key.'],
-    [visitor !== null, 401, UNAUTHENTICATED_VISITOR],
+    [parameters.length > 0 || body !== null || route.upload !== null, 400, 'Invalid or missing parameters.'],
+    [permission !== null, 401, 'Missing, invalid or revoked API key.'],
+    [
+      principal !== null && principal !== 'anyone',
+      401,
+      'No session, an invalid signature, or an invalid API key.',
+    ],
+    [principal === 'anyone', 401, 'Wrong email, password or token.'],
     [route.quota !== null, 402, 'Monthly quota exhausted.'],
-    [route.credits > 0, 402, 'Credits exhausted: says how many are left and when free ones come.'],
+    [route.credits > 0, 402, 'Insufficient credits: the error has the balance and the date of new credits.'],
+    [permissions.length > 0, 403, `The key lacks the permission ${permissions.join(' or ')}.`],
     [
-      permissionsOf(route).length > 0,
+      principal !== null,
       403,
-      `The key lacks the permission ${permissionsOf(route).join(' or ')}.`,
+      'Registration is closed, the Origin is another host, or the key lacks a permission that it would grant.',
     ],
-    [
-      visitor !== null,
-      403,
-      'Registration is closed, the page that asks is of another host, or the key lacks what it would grant.',
-    ],
-    [visitor !== null, 404, 'There is none of this id in the account, or the operation is not set up.'],
-    [limited, 429, 'Rate limit exceeded, or too much work is waiting. `Retry-After` says when to come back.'],
+    [principal !== null, 404, 'The account has no record of this id, or the operation is not set up.'],
+    [route.rateClass !== null, 429, LIMITED],
     [true, 500, 'Internal server error.'],
   ];
-  return rows.filter(([applies]) => applies).map(([, status, about]) => [status, about]);
+  return rows.filter(([applies]) => applies).map(([, status, description]) => [status, description]);
 }
 
-function responsesOf(route: Route): JsonObject {
-  const limited = route.rateClass !== null ? RATE_HEADERS : {};
-  const own =
-    route.handler === 'oracle'
-      ? { 'X-Quota-Remaining': { $ref: '#/components/headers/X-Quota-Remaining' } }
-      : {};
-  const content =
-    typeof route.answer === 'string' ? { [route.answer]: { schema: {} } } : jsonContent(route.answer);
-  const responses: JsonObject = {
-    200: { description: 'Success.', headers: { ...REQUEST_ID, ...limited, ...own }, content },
-  };
-  for (const [status, { about, schema }] of Object.entries(route.otherAnswers)) {
-    responses[status] = {
-      description: about,
-      headers: { ...REQUEST_ID, ...limited },
-      ...(schema === null ? {} : { content: jsonContent(schema) }),
-    };
-  }
-  for (const [status, about] of errorsOf(route)) {
-    const headers = status === 401 ? REQUEST_ID : { ...REQUEST_ID, ...limited };
-    responses[status] = { description: about, headers, content: ERROR_CONTENT };
-  }
-  return responses;
-}
-
-/** The parameters of the row, and Idempotency-Key if the operation is charged. */
+/** The parameters of the operation, and Idempotency-Key if it is charged. */
 const parametersOf = (route: Route): readonly Parameter[] =>
-  route.credits > 0 || route.takes !== undefined ? [...route.parameters, IDEMPOTENCY_KEY] : route.parameters;
+  isCharged(route) ? [...route.parameters, IDEMPOTENCY_KEY] : route.parameters;
+
+const isCharged = ({ credits, charges }: Route): boolean => credits > 0 || charges !== null;
 
 function keyWords(route: Route): string {
-  const { permission, visitor } = route;
-  if (visitor === 'session') return 'Needs a session.';
-  if (visitor === 'session or key') return 'Needs a session or an API key.';
-  if (visitor === 'signature') return 'Signed with the secret of the webhook.';
+  const { permission, principal } = route;
+  if (principal === 'session') return 'Needs a session.';
+  if (principal === 'session or key') return 'Needs a session or an API key.';
+  if (principal === 'signature') return 'Signed with the secret of the webhook.';
   if (permission === null) return 'No key.';
   return permission === 'any' ? 'Any key.' : `Permission \`${permissionsOf(route).join('` or `')}\`.`;
 }
 
 /** Only the difference from the document's default security, which is an API key. */
-function securityOf({ permission, visitor }: Route): JsonObject {
-  if (visitor === 'session') return { security: [{ session: [] }] };
-  if (visitor === 'session or key') return { security: [{ session: [] }, { apiKey: [] }] };
+function securityOf({ permission, principal }: Route): JsonObject {
+  if (principal === 'session') return { security: [{ session: [] }] };
+  if (principal === 'session or key') return { security: [{ session: [] }, { apiKey: [] }] };
   return permission === null ? { security: [] } : {};
 }
 
-function bodyOf({ body, upload }: Route): JsonObject {
-  if (upload !== undefined) {
-    const content = Object.fromEntries(upload.map((type) => [type, { schema: {} }]));
-    return { requestBody: { required: true, content } };
-  }
-  return body === null ? {} : { requestBody: { required: true, content: jsonContent(body) } };
-}
-
-function operationOf(route: Route): JsonObject {
+function descriptionOf(route: Route): string {
+  const { quota, credits } = route;
   const costs = [
     keyWords(route),
-    route.quota === null
+    quota === null
       ? ''
-      : `Counts against the monthly ${route.quota.meter} quota, one ${route.quota.per === 'address' ? 'an address' : 'a request'}.`,
-    route.credits === 0 ? '' : `Costs ${route.credits} credit${route.credits === 1 ? '' : 's'}.`,
+      : `Counts against the monthly ${quota.meter} quota, one ${quota.per === 'address' ? 'an address' : 'a request'}.`,
+    credits === 0 ? '' : `Costs ${credits} credit${credits === 1 ? '' : 's'}.`,
     'An error is never charged.',
   ];
-  return {
-    operationId: route.handler,
-    summary: route.summary,
-    description: [route.description, ...costs].filter((part) => part !== '').join(' '),
-    ...securityOf(route),
-    parameters: parametersOf(route).map((parameter) => ({
-      name: parameter.name,
-      in: parameter.in,
-      required: parameter.required,
-      description: parameter.about,
-      schema: parameter.in === 'header' ? { type: 'string' } : schemaJson(parameter.schema),
-    })),
-    ...bodyOf(route),
-    responses: responsesOf(route),
-  };
+  return [route.description, ...costs].filter((part) => part !== '').join(' ');
+}
+
+/** Collects the schemas that have a title while it writes the document: each use of one becomes a reference. */
+class Components {
+  readonly #schemas = new Map<string, { readonly source: object; readonly text: unknown }>();
+
+  /** @throws if two different schemas have the same title */
+  json(value: unknown): unknown {
+    if (typeof value !== 'object' || value === null) return value;
+    if (Array.isArray(value)) return value.map((item) => this.json(item));
+    const title = 'title' in value && 'type' in value ? value.title : undefined;
+    const named =
+      typeof title === 'string' ? title : 'enum' in value && 'title' in value ? value.title : undefined;
+    if (typeof named !== 'string') return this.#plain(value);
+    const known = this.#schemas.get(named);
+    if (known === undefined) {
+      this.#schemas.set(named, { source: value, text: null });
+      this.#schemas.set(named, { source: value, text: this.#plain(value) });
+    } else if (known.source !== value && JSON.stringify(known.source) !== JSON.stringify(value)) {
+      throw new Error(`Two different schemas have the title ${named}.`);
+    }
+    return { $ref: `#/components/schemas/${named}` };
+  }
+
+  #plain(value: object): JsonObject {
+    return Object.fromEntries(
+      Object.entries(value).flatMap(([key, item]) =>
+        key === 'title' && typeof item === 'string' ? [] : [[key, this.json(item)]],
+      ),
+    );
+  }
+
+  /** Returns the collected schemas, sorted by name. */
+  schemas(): JsonObject {
+    const entries = [...this.#schemas].map(([name, { text: schema }]) => [name, schema] as const);
+    return Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  }
+}
+
+const headersOf = (names: readonly string[]): JsonObject =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+
+/** Writes the operations of one document. */
+class OperationWriter {
+  readonly #components: Components;
+
+  constructor(components: Components) {
+    this.#components = components;
+  }
+
+  #content(schema: TSchema, examples: readonly (readonly [summary: string, value: unknown])[]): JsonObject {
+    const named = examples.map(([summary, value], at) => [`example${at + 1}`, { summary, value }]);
+    return {
+      'application/json': {
+        schema: this.#components.json(schema),
+        ...(examples.length === 0 ? {} : { examples: Object.fromEntries(named) }),
+      },
+    };
+  }
+
+  /** Examples of the whole response: those of the operation, else one that is made from the schema. */
+  #responseExamples(route: Route, schema: TSchema): readonly (readonly [string, unknown])[] {
+    const made = exampleOf(schema);
+    const given = route.examples.filter(({ data }) => data !== undefined);
+    if (given.length === 0 || typeof made !== 'object') return [[route.summary, made]];
+    return given.map(({ summary, data }) => [summary, { ...made, data }]);
+  }
+
+  #responses(route: Route): JsonObject {
+    const limited = route.rateClass === null ? [] : RATE_HEADERS;
+    const common = ['X-Request-Id', ...limited];
+    const success = [
+      ...common,
+      ...route.responseHeaders,
+      ...(isCharged(route) ? ['Idempotency-Replayed'] : []),
+    ];
+    const { response } = route;
+    const responses: JsonObject = {
+      200: {
+        description: 'Success.',
+        headers: headersOf(success),
+        content:
+          typeof response === 'string'
+            ? { [response]: { schema: {} } }
+            : this.#content(response, this.#responseExamples(route, response)),
+      },
+    };
+    for (const [status, description] of errorsOf(route)) {
+      const extra = status === 401 ? ['WWW-Authenticate'] : status === 429 ? ['Retry-After'] : [];
+      const limits = status === 401 && route.principal === null ? [] : limited;
+      responses[status] = {
+        description,
+        headers: headersOf(['X-Request-Id', ...limits, 'X-Error-Code', ...extra]),
+        content: this.#errorContent(),
+      };
+    }
+    for (const [status, { description, schema }] of Object.entries(route.statuses)) {
+      const isError = Number(status) >= 400;
+      const content =
+        schema === ErrorBody
+          ? this.#errorContent()
+          : schema === null
+            ? null
+            : this.#content(schema, [[description, exampleOf(schema)]]);
+      const large =
+        Number(status) === 206 && typeof response === 'string' ? { [response]: { schema: {} } } : content;
+      responses[status] = {
+        description,
+        headers: headersOf(
+          isError ? [...common, ...(schema === ErrorBody ? ['X-Error-Code'] : [])] : success,
+        ),
+        ...(large === null ? {} : { content: large }),
+      };
+    }
+    return responses;
+  }
+
+  #errorContent(): JsonObject {
+    return {
+      'application/json': { schema: this.#components.json(ErrorBody) },
+      'application/problem+json': { schema: this.#components.json(Problem) },
+    };
+  }
+
+  #body(route: Route): JsonObject {
+    const { body, upload, examples } = route;
+    if (upload !== null) {
+      const content = Object.fromEntries(upload.map((type) => [type, { schema: {} }]));
+      return { requestBody: { required: true, content } };
+    }
+    if (body === null) return {};
+    const given = examples.flatMap(({ summary, body: value }) =>
+      value === undefined ? [] : [[summary, value] as const],
+    );
+    const shown = given.length > 0 ? given : [[route.summary, exampleOf(body)] as const];
+    return { requestBody: { required: true, content: this.#content(body, shown) } };
+  }
+
+  #parameter({ name, in: place, required, description, schema }: Parameter): JsonObject {
+    const { description: _, ...shape }: JsonObject = { ...schema };
+    const isList = shape.type === 'array';
+    return {
+      name,
+      in: place,
+      required,
+      description,
+      ...(isList ? { style: 'form', explode: false } : {}),
+      schema: this.#components.json(shape),
+    };
+  }
+
+  operation(route: Route): JsonObject {
+    return {
+      operationId: route.id,
+      tags: [route.tag],
+      summary: route.summary,
+      description: descriptionOf(route),
+      ...securityOf(route),
+      parameters: parametersOf(route).map((parameter) => this.#parameter(parameter)),
+      ...this.#body(route),
+      responses: this.#responses(route),
+    };
+  }
 }
 
 /** Returns the whole document as a value that can be serialised to JSON. */
-export function openApiDocument(version: string): JsonObject {
+export function openApiDocument(version: string, operations: readonly Route[]): JsonObject {
+  const components = new Components();
+  const writer = new OperationWriter(components);
   const paths: { [path: string]: JsonObject } = {};
-  for (const route of ROUTES) {
-    const item = paths[route.path] ?? (route.stands === 'root' ? { servers: [{ url: '/' }] } : {});
-    paths[route.path] = { ...item, [route.method.toLowerCase()]: operationOf(route) };
+  for (const route of operations) {
+    const item = paths[route.path] ?? (route.mount === 'root' ? { servers: [{ url: '/' }] } : {});
+    paths[route.path] = { ...item, [route.method.toLowerCase()]: writer.operation(route) };
   }
-  const schemas = Object.entries(COMPONENTS).map(([name, schema]) => [name, plain(schema, schema)]);
+  const used = new Set(operations.map(({ tag }) => tag));
+  const tags = Object.entries(TAGS).flatMap(([name, description]) =>
+    [...used].some((tag) => tag === name) ? [{ name, description }] : [],
+  );
   return {
     openapi: '3.1.0',
     info: {
@@ -226,9 +294,10 @@ export function openApiDocument(version: string): JsonObject {
     },
     servers: [{ url: API_BASE }],
     security: [{ apiKey: [] }],
+    tags,
     paths,
     components: {
-      schemas: Object.fromEntries(schemas),
+      schemas: components.schemas(),
       headers: HEADERS,
       securitySchemes: {
         apiKey: { type: 'http', scheme: 'bearer', description: 'Authorization: Bearer assay_live_…' },

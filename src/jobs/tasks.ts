@@ -27,9 +27,9 @@ import { createAssessor } from '../screening/assess.ts';
 import { type BulkAnswer, createBulk } from '../screening/bulk.ts';
 import type { ScreeningDeps } from '../screening/deps.ts';
 import { type ExposureReader, unreadExposures } from '../screening/exposure-port.ts';
-import { createKyt, type KytRequest } from '../screening/kyt.ts';
+import { createKyt, type KytFacts, type KytRequest } from '../screening/kyt.ts';
 import { createSanctionsCheckWriter } from '../screening/sanctions-check.ts';
-import { createScreening, type ScreeningRequest } from '../screening/screen.ts';
+import { createScreening, type ScreeningFacts, type ScreeningRequest } from '../screening/screen.ts';
 import { createTrace, type TraceRequest, type TraceResult } from '../screening/trace.ts';
 import { createChunkWork } from './bulk/chunk-work.ts';
 import type { ChunkDone, ChunkTask } from './chunks.ts';
@@ -63,8 +63,14 @@ export interface WorkerSettings {
 /** Message and result of every task. */
 export interface Tasks {
   readonly 'bulk-labels': { readonly message: Uint8Array; readonly result: BulkAnswer };
-  readonly screening: { readonly message: ScreeningRequest; readonly result: Uint8Array };
-  readonly kyt: { readonly message: KytRequest; readonly result: Uint8Array };
+  readonly screening: {
+    readonly message: { readonly request: ScreeningRequest; readonly facts: ScreeningFacts };
+    readonly result: Uint8Array;
+  };
+  readonly kyt: {
+    readonly message: { readonly request: KytRequest; readonly facts: KytFacts };
+    readonly result: Uint8Array;
+  };
   readonly trace: { readonly message: TraceRequest; readonly result: TraceResult };
   readonly scrypt: { readonly message: ScryptRequest; readonly result: Uint8Array };
   readonly names: { readonly message: readonly NameRequest[]; readonly result: Uint8Array };
@@ -93,8 +99,8 @@ export function createTasks(
   const trace = createTrace(deps, assessor);
   return {
     'bulk-labels': createBulk({ ...deps, exposures }),
-    screening: (request) => bytesOf(screen(request)),
-    kyt: (request) => bytesOf(kyt(request)),
+    screening: ({ request, facts }) => bytesOf(screen(request, facts)),
+    kyt: ({ request, facts }) => bytesOf(kyt(request, facts)),
     trace(request) {
       const { answer, isKnown } = trace(request);
       return { data: bytesOf(answer), isKnown };

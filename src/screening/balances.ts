@@ -29,21 +29,19 @@ export interface BalanceSource {
  * Reads balances before the screening goes to a worker, because other machines answer. If the source fails, the answer has no
  * balances but is still given. The same holds for an invalid address: the screening rejects it with its own error.
  */
-export async function withBalances<
-  Request extends { readonly chain: string; readonly address: string; readonly asOf?: string },
->(
-  request: Request,
+export async function balanceFacts(
+  request: { readonly chain: string; readonly address: string; readonly asOf?: string },
   source: BalanceSource | null,
   log: Logger,
-): Promise<Request & { readonly balances?: BalanceReport }> {
+): Promise<{ readonly balances?: BalanceReport }> {
   // A balance is a current value, so an answer as of an earlier day has none.
-  if (source === null || request.asOf !== undefined) return request;
+  if (source === null || request.asOf !== undefined) return {};
   try {
     const { chain, canonical } = parseSubject(request.chain, request.address);
-    return { ...request, balances: await source.balancesOf(chain, canonical) };
+    return { balances: await source.balancesOf(chain, canonical) };
   } catch (error) {
     log.warn({ reason: messageOf(error) }, 'a screening went without balances');
-    return request;
+    return {};
   }
 }
 

@@ -181,6 +181,9 @@ interface ParsedBody {
   readonly items: readonly { readonly address: string; readonly chain: string | null }[];
 }
 
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
 function optionalText(value: unknown, field: string): string | null {
   if (value === undefined) return null;
   if (typeof value === 'string') return value;
@@ -199,9 +202,8 @@ function parseBody(bytes: Uint8Array): ParsedBody {
   } catch (cause) {
     throw new AssayError('INVALID_JSON', 'The request body is not valid JSON.', { field: 'body', cause });
   }
-  if (typeof body !== 'object' || body === null || Array.isArray(body))
-    throw invalid('body', 'a JSON object');
-  const { addresses, chain, verdict } = body as { addresses?: unknown; chain?: unknown; verdict?: unknown };
+  if (!isObject(body)) throw invalid('body', 'a JSON object');
+  const { addresses, chain, verdict } = body;
   if (verdict !== undefined && typeof verdict !== 'boolean') throw invalid('verdict', 'true or false');
   const bound = `an array of 1 to ${LIMITS.bulkAddressesMax} addresses`;
   if (!Array.isArray(addresses) || addresses.length < 1 || addresses.length > LIMITS.bulkAddressesMax)
@@ -209,11 +211,9 @@ function parseBody(bytes: Uint8Array): ParsedBody {
   const items = addresses.map((item: unknown, index) => {
     if (typeof item === 'string') return { address: item, chain: null };
     const field = `addresses[${index}]`;
-    if (typeof item !== 'object' || item === null || Array.isArray(item))
-      throw invalid(field, 'a string or an object with the field address');
-    const row = item as { address?: unknown; chain?: unknown };
-    if (typeof row.address !== 'string') throw invalid(`${field}.address`, 'a string');
-    return { address: row.address, chain: optionalText(row.chain, `${field}.chain`) };
+    if (!isObject(item)) throw invalid(field, 'a string or an object with the field address');
+    if (typeof item.address !== 'string') throw invalid(`${field}.address`, 'a string');
+    return { address: item.address, chain: optionalText(item.chain, `${field}.chain`) };
   });
   return { chain: optionalText(chain, 'chain'), items, verdict: verdict === true };
 }

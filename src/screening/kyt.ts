@@ -11,13 +11,13 @@ import type { ExposureEvidence } from '../risk/score.ts';
 import type { CoverageEntry, FlowTotal, KytAnswer, KytFlag, KytParty, Reason } from './answers.ts';
 import type { Assessment, Assessor } from './assess.ts';
 import { summaryOf, UNATTRIBUTED } from './attribution.ts';
+import { DIRECTION_CHOICES, DIRECTION_DEFAULT, EXPOSURE_HOPS } from './choices.ts';
 import { isDealtSince } from './counterparties.ts';
 import type { ScreeningDeps } from './deps.ts';
 import { isUnfollowed } from './exposure-join.ts';
 import { flowTotal } from './flow-totals.ts';
 import { readWord } from './options.ts';
 import { isInForce, isSuspectedOwner } from './sanctions-detail.ts';
-import { EXPOSURE_HOPS } from './screen.ts';
 import { parseSubject } from './subject.ts';
 
 export interface KytRequest {
@@ -30,13 +30,17 @@ export interface KytRequest {
   readonly to?: string;
   /** Direction of the single address: `in`, `out` or `both` (default). */
   readonly direction?: string;
-  /** Names that were resolved before. */
+}
+
+/** Facts that the server reads before the check. A client never sends them. */
+export interface KytFacts {
+  /** Names in the request, which has their addresses instead, and these addresses. */
   readonly resolved?: Readonly<Record<string, string>>;
   /** Coverage of the parties' own histories in the store (on-demand.ts). */
   readonly history?: CoverageEntry;
 }
 
-export type KytQuery = (request: KytRequest) => KytAnswer;
+export type KytQuery = (request: KytRequest, facts?: KytFacts) => KytAnswer;
 
 const BOTH: readonly Direction[] = ['in', 'out'];
 const DIRECTIONS: Readonly<Record<'in' | 'out' | 'both', readonly Direction[]>> = {
@@ -191,7 +195,7 @@ export function createKyt(deps: ScreeningDeps, { assess, workspace }: Assessor):
     assessments: readonly [Assessment, ...Assessment[]],
     points: number,
     flags: readonly KytFlag[],
-    request: KytRequest,
+    facts: KytFacts,
     rest: Rest,
   ): KytAnswer {
     const [first] = assessments;
@@ -206,12 +210,12 @@ export function createKyt(deps: ScreeningDeps, { assess, workspace }: Assessor):
       ...rest,
       flags: flags.slice(0, LIMITS.screeningListMax),
       reasons: reasonsOf(assessments),
-      resolved: request.resolved ?? {},
+      resolved: facts.resolved ?? {},
       assessed: assessments.some((one) => one.assessed),
       coverage: {
         ...first.coverage,
         graph: { ...first.coverage.graph, unpricedAssets: unpricedAssetsOf(assessments) },
-        history: request.history ?? first.coverage.history,
+        history: facts.history ?? first.coverage.history,
       },
       dataVersion: first.reader.meta.dataVersion,
       policyVersion: policy.version,
@@ -219,13 +223,13 @@ export function createKyt(deps: ScreeningDeps, { assess, workspace }: Assessor):
     };
   }
 
-  return (request) => {
+  return (request, facts = {}) => {
     const parties = partiesOf(request);
-    const direction = readWord('direction', request.direction, ['in', 'out', 'both'], 'both');
+    const direction = readWord('direction', request.direction, DIRECTION_CHOICES, DIRECTION_DEFAULT);
     if (parties.kind === 'single') {
       const one = assessed(request.chain, parties.address, 'address', DIRECTIONS[direction]);
       const flags = flagsOfParty('address', one, deps);
-      return answer([one], one.judged.riskScore, flags, request, { address: partyOf(one), direction });
+      return answer([one], one.judged.riskScore, flags, facts, { address: partyOf(one), direction });
     }
     const from = assessed(request.chain, parties.from, 'from', BOTH);
     const to = assessed(request.chain, parties.to, 'to', BOTH);
@@ -235,7 +239,7 @@ export function createKyt(deps: ScreeningDeps, { assess, workspace }: Assessor):
     );
     const points = Math.max(from.judged.riskScore, to.judged.riskScore, link.riskScore);
     const flags = [...flagsOfParty('from', from, deps), ...flagsOfParty('to', to, deps)];
-    return answer([from, to], points, flags, request, {
+    return answer([from, to], points, flags, facts, {
       from: partyOf(from),
       to: partyOf(to),
       link: {

@@ -330,18 +330,16 @@ const STATUSES = ['NONE', 'PARTIAL', 'COMPLETE'] as const;
  * Reads the histories of the addresses in a request before it goes to a worker. An invalid address is skipped: the screening
  * rejects it with its own error.
  */
-export async function withHistory<
-  Request extends {
+export async function historyFacts(
+  request: {
     readonly chain: string;
     readonly address?: string;
     readonly from?: string;
     readonly to?: string;
   },
->(
-  request: Request,
   source: Pick<OnDemand, 'historyOf'> | null,
-): Promise<Request & { readonly history?: CoverageEntry }> {
-  if (source === null) return request;
+): Promise<{ readonly history?: CoverageEntry }> {
+  if (source === null) return {};
   const texts = [request.address, request.from, request.to].filter((text) => text !== undefined);
   const read = await Promise.all(
     texts.map((text) => {
@@ -350,12 +348,12 @@ export async function withHistory<
     }),
   );
   const [first, ...others] = read;
-  if (first === undefined) return request;
+  if (first === undefined) return {};
   const history = others.reduce(
     (least, one) => (STATUSES.indexOf(one.status) < STATUSES.indexOf(least.status) ? one : least),
     first,
   );
-  return { ...request, history };
+  return { history };
 }
 
 function subjectOrNull(chain: string, address: string): Subject | null {

@@ -2,13 +2,14 @@
 import { isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import { isCountryCode } from '../risk/jurisdictions.ts';
+import { JURISDICTION_DEFAULT } from './choices.ts';
 
 const refuse = (field: string, sentence: string): AssayError =>
   new AssayError('INVALID_REQUEST', `${field}: ${sentence}`, { field });
 
 /** Reads `jurisdiction`: ISO 3166-1 alpha-2 in any letter case; default CH. */
 export function readJurisdiction(text: string | undefined): string {
-  const code = (text ?? 'CH').toUpperCase();
+  const code = (text ?? JURISDICTION_DEFAULT).toUpperCase();
   if (isCountryCode(code)) return code;
   throw refuse(
     'jurisdiction',

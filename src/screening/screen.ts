@@ -11,6 +11,7 @@ import type { CoverageEntry, ScreeningAnswer } from './answers.ts';
 import type { Assessment, Assessor } from './assess.ts';
 import { summaryOf } from './attribution.ts';
 import { type BalanceReport, balanceCoverage, balanceSections } from './balances.ts';
+import { EXPOSURE_HOPS, TAINT_CHOICES, TAINT_DEFAULT } from './choices.ts';
 import {
   bridgeActivity,
   flaggedTransactions,
@@ -35,7 +36,7 @@ import { readAsOf, readJurisdiction, readWhole, readWord } from './options.ts';
 import { weakestPrice } from './price-shown.ts';
 import { type Spoofing, spoofingOf } from './spoofable.ts';
 import { hasChecksum, parseSubject, shownAsset } from './subject.ts';
-import { TAINT_CHOICES, taintMethods, taintSection } from './taint.ts';
+import { taintMethods, taintSection } from './taint.ts';
 
 export interface ScreeningRequest {
   readonly chain: string;
@@ -48,16 +49,17 @@ export interface ScreeningRequest {
   readonly maxHops?: number;
   /** poison, haircut (default), fifo, lifo, tiho or all; on account chains poison, haircut or all. */
   readonly taint?: string;
-  /** Balances that were read before (balances.ts). */
+}
+
+/** Facts that the server reads from live sources before the screening. A client never sends them. */
+export interface ScreeningFacts {
+  /** Balances of the address (balances.ts). */
   readonly balances?: BalanceReport;
   /** Coverage of the address's own history in the store (on-demand.ts). */
   readonly history?: CoverageEntry;
 }
 
-export type ScreeningQuery = (request: ScreeningRequest) => ScreeningAnswer;
-
-/** Bounds and default of `maxHops`, from the decisions. */
-export const EXPOSURE_HOPS = { min: 1, max: 5, standard: 3 } as const;
+export type ScreeningQuery = (request: ScreeningRequest, facts?: ScreeningFacts) => ScreeningAnswer;
 
 const NO_CLUSTER: ScreeningAnswer['clusterAnalysis'] = {
   clusterId: null,
@@ -155,18 +157,18 @@ export function createScreening(
   { assess, workspace, transfersOf }: Assessor,
 ): ScreeningQuery {
   const taintDeps = { ...deps, workspace, taint: createTaintReader(deps) };
-  return (request) => {
+  return (request, facts = {}) => {
     const subject = parseSubject(request.chain, request.address);
     const jurisdiction = readJurisdiction(request.jurisdiction);
     const asOf = readAsOf(request.asOf, deps.clock.now());
     const maxHops = readWhole('maxHops', request.maxHops, EXPOSURE_HOPS);
-    const choice = readWord('taint', request.taint, TAINT_CHOICES, 'haircut');
+    const choice = readWord('taint', request.taint, TAINT_CHOICES, TAINT_DEFAULT);
     const methods = taintMethods(subject.chain, choice);
     const assessment = assess({ subject, asOf, maxHops, directions: ['in', 'out'] });
     const { judged, labels, primary, sanctionsCheck, assessed, totals, sides, reader } = assessment;
     const sanctioned = sanctionsCheck.isSanctioned;
     // A balance is a current value, and a cluster is made of all transfers: neither is known for an earlier day.
-    const balances = asOf === null ? request.balances : undefined;
+    const balances = asOf === null ? facts.balances : undefined;
     const day = asOf ?? isoTime(deps.clock.now()).slice(0, 10);
     const home = primary?.entity.jurisdiction ?? null;
     const flows = fundFlowJurisdictions(sides);
@@ -215,7 +217,7 @@ export function createScreening(
       coverage: {
         ...assessment.coverage,
         balances: balanceCoverage(balances),
-        history: request.history ?? assessment.coverage.history,
+        history: facts.history ?? assessment.coverage.history,
       },
       dataVersion: reader.meta.dataVersion,
       screenedAt: isoTime(deps.clock.now()),

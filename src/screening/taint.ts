@@ -23,12 +23,12 @@ import {
   type DerivedReading,
   datedValues,
 } from './attribution.ts';
+import type { TAINT_CHOICES } from './choices.ts';
 import { percent, twoDecimals } from './counterparties.ts';
 import { categoryShares, type FollowedSide } from './exposures.ts';
 
 /** One rule, or all rules that the chain allows. */
-export type TaintChoice = TaintMethod | 'all';
-export const TAINT_CHOICES: readonly TaintChoice[] = [...TAINT_METHODS, 'all'];
+export type TaintChoice = (typeof TAINT_CHOICES)[number];
 
 /** Rules that do not need a history of single coins. */
 const ACCOUNT_METHODS: readonly TaintMethod[] = ['poison', 'haircut'];

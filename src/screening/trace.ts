@@ -7,6 +7,7 @@ import { type FoundPath, findPaths } from '../graph/kernels/path.ts';
 import type { WalkDirection } from '../graph/kernels/stops.ts';
 import type { TraceAnswer, TracePath } from './answers.ts';
 import type { Assessor, Place, Reading } from './assess.ts';
+import { DIRECTION_CHOICES, DIRECTION_DEFAULT, PATH_DEPTH, TRACE_HOPS } from './choices.ts';
 import { crossingsOf } from './crossings.ts';
 import type { ScreeningDeps } from './deps.ts';
 import { readWhole, readWord } from './options.ts';
@@ -43,12 +44,6 @@ export interface TraceResult {
 }
 
 export type TraceQuery = (request: TraceRequest) => TraceReport;
-
-/** Bounds and defaults of `hops` and `maxDepth`, from the specification and the decisions. */
-export const TRACE_HOPS = { min: 1, max: 3, standard: 1 } as const;
-export const PATH_DEPTH = { min: 1, max: 7, standard: 3 } as const;
-
-const WALK_DIRECTIONS: readonly WalkDirection[] = ['in', 'out', 'both'];
 
 type PathFields = Pick<TraceAnswer, 'found' | 'target' | 'paths' | 'truncated'>;
 
@@ -128,7 +123,7 @@ export function createTrace(deps: ScreeningDeps, assessor: Assessor): TraceQuery
       throw new AssayError('INVALID_REQUEST', 'targetAddress: is the start itself.', {
         field: 'targetAddress',
       });
-    const direction = readWord('direction', request.direction, WALK_DIRECTIONS, 'both');
+    const direction = readWord('direction', request.direction, DIRECTION_CHOICES, DIRECTION_DEFAULT);
     const hops = readWhole('hops', request.hops, TRACE_HOPS);
     const maxDepth = readWhole('maxDepth', request.maxDepth, PATH_DEPTH);
     const reading = assessor.read(subject, null);

@@ -6,7 +6,8 @@ import { openKeyStore } from '../../src/accounts/keys-lmdb.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
-import { API_BASE, ROUTES } from '../../src/http/routes.ts';
+import { OPERATIONS } from '../../src/http/operations/index.ts';
+import { API_BASE } from '../../src/http/routes.ts';
 import { EXCHANGE, openWorld, type World } from '../http/world.ts';
 import { tempFolder } from './temp-folder.ts';
 
@@ -189,7 +190,9 @@ describe.each(['uws', 'node'] as const)('users over HTTP on %s', (backend) => {
   });
 
   // Monitoring and jobs are tested on stores of their own, in test/http/monitoring.test.ts and jobs.test.ts.
-  const withId = ROUTES.filter(({ path }) => path.includes('{id}') && !/^\/(monitoring|jobs)\//.test(path));
+  const withId = OPERATIONS.filter(
+    ({ path }) => path.includes('{id}') && !/^\/(monitoring|jobs)\//.test(path),
+  );
 
   it.each(withId.map((route) => [`${route.method} ${route.path}`, route] as const))(
     '%s with an id of another account returns 404 and changes nothing',
@@ -200,10 +203,10 @@ describe.each(['uws', 'node'] as const)('users over HTTP on %s', (backend) => {
         route.body === null
           ? {}
           : { body: { permission: 'entity', enabled: false, status: 'RESOLVED', name: 'x' } };
-      const byKey = route.visitor === null || route.visitor === 'session or key';
+      const byKey = route.principal === null || route.principal === 'session or key';
       const ways: Asked[] = [
         ...(byKey ? [{ key: ann().apiKey }] : []),
-        ...(route.visitor === null ? [] : [{ cookie: ann().cookie }]),
+        ...(route.principal === null ? [] : [{ cookie: ann().cookie }]),
       ];
       for (const way of ways) {
         const answer = await ask(route.method, path, { ...way, ...body });

@@ -4,7 +4,7 @@ import { LOCAL_ACCOUNT } from '../../src/accounts/keys.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import type { UseCases } from '../../src/http/ports.ts';
 import { createTasks } from '../../src/jobs/tasks.ts';
-import { type BalanceSource, withBalances } from '../../src/screening/balances.ts';
+import { type BalanceSource, balanceFacts } from '../../src/screening/balances.ts';
 import { type NameResolver, resolveNames } from '../../src/screening/ens-names.ts';
 import { createWorld, type World as Graph, WALLETS } from '../screening/world.ts';
 import { openWorld, type World } from './world.ts';
@@ -53,10 +53,11 @@ function useCases(resolver: NameResolver | null): Partial<UseCases> {
     throw new Error('names are not screened here');
   });
   return {
-    screening: async (request) => tasks.screening(await withBalances(request, balances, silentLogger)),
+    screening: async (request) =>
+      tasks.screening({ request, facts: await balanceFacts(request, balances, silentLogger) }),
     async kyt(asked) {
       const { request, resolved } = await resolveNames(asked, resolver);
-      return tasks.kyt({ ...request, resolved });
+      return tasks.kyt({ request, facts: { resolved } });
     },
     trace: async (request) => tasks.trace(request),
   };

@@ -131,7 +131,7 @@ describe.each(FRONT_ENDS)('bulk jobs on %s, behind a gate that answers %s', (bac
     const wrong = await send(from, 'kind=labels&chain=eth&verdict=yes', bodyOf(1));
     expect([wrong.status, await wrong.json()]).toMatchObject([
       400,
-      { error: 'verdict: must be one of true, false (got "yes").' },
+      { error: 'verdict: must be one of true, false.' },
     ]);
   });
 
@@ -186,13 +186,7 @@ describe.each(FRONT_ENDS)('bulk jobs on %s, behind a gate that answers %s', (bac
       ['kind=magic', bodyOf(2), NDJSON, 400, /^kind: must be one of labels, sanctions, screening, kyt/],
       ['kind=labels&kind=kyt', bodyOf(2), NDJSON, 400, /^kind: must be given only once/],
       ['kind=labels&chain=nope', bodyOf(2), NDJSON, 400, /^chain: must be one of .*\(got "nope"\)/],
-      [
-        'kind=labels&format=xml',
-        bodyOf(2),
-        NDJSON,
-        400,
-        /^format: must be one of ndjson, csv \(got "xml"\)\./,
-      ],
+      ['kind=labels&format=xml', bodyOf(2), NDJSON, 400, /^format: must be one of ndjson, csv\./],
       ['kind=labels', bodyOf(2), 'text/plain', 400, /^format: must be one of .* Content-Type/],
       ['kind=labels', '', NDJSON, 400, /^body: holds no line/],
       ['kind=labels', bodyOf(13), NDJSON, 402, /quota has 12 units left/],

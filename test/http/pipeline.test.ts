@@ -3,11 +3,12 @@ import type { Admission, GateRequest } from '../../src/accounts/gate.ts';
 import { AssayError, ERRORS } from '../../src/base/errors.ts';
 import { LIMITS } from '../../src/base/limits.ts';
 import type { Logger } from '../../src/base/log.ts';
+import { OPERATIONS } from '../../src/http/operations/index.ts';
 import { createHttpMetrics } from '../../src/http/pipeline/metrics.ts';
 import { createPipeline } from '../../src/http/pipeline/pipeline.ts';
 import type { Work } from '../../src/http/pipeline/work.ts';
 import type { CallerAccess } from '../../src/http/ports.ts';
-import { ROUTES, type Route } from '../../src/http/routes.ts';
+import type { Route } from '../../src/http/routes.ts';
 import type { ByteSource, Exchange } from '../../src/http/server/port.ts';
 import { RawClient } from './raw-client.ts';
 import { EXCHANGE, openWorld, SANCTIONED, UNKNOWN, type World } from './world.ts';
@@ -420,11 +421,12 @@ describe('the pipeline', () => {
     retryAfterSeconds: 0,
     countedSecond: 7,
   };
-  const route = (handler: string): Route => {
-    const found = ROUTES.find((one) => one.handler === handler);
-    if (found === undefined) throw new Error(`There is no ${handler}.`);
+  const route = (id: string): Route => {
+    const found = OPERATIONS.find((one) => one.id === id);
+    if (found === undefined) throw new Error(`There is no ${id}.`);
     return found;
   };
+  const read = (value: unknown) => value;
   const turn = () => new Promise((resolve) => setImmediate(resolve));
 
   /** A pipeline over accounts and a server that record their calls. */
@@ -636,7 +638,7 @@ describe('the pipeline', () => {
   it('counts an invalid body once, and prefers the refusal of the gate unless the permission is missing', async () => {
     const { send, said, admission, asked } = world();
     const screen = route('screening');
-    const work: Work = { kind: 'task', answer: async () => Buffer.from('{}') };
+    const work: Work = { kind: 'task', read, answer: async () => Buffer.from('{}') };
     const [bad] = await send(screen, work, { body: '{' });
     expect([bad?.status, asked.length]).toEqual([400, 1]);
     expect(bad?.headers).toContain('X-RateLimit-Remaining: 9');
@@ -660,6 +662,7 @@ describe('the pipeline', () => {
     const screen = { ...route('screening'), credits: 3 };
     const work: Work = {
       kind: 'task',
+      read,
       async answer(call) {
         said.push(`work ${call.credits}`);
         call.credits = 2;
@@ -693,7 +696,7 @@ describe('the pipeline', () => {
   it('replays a stored response without work, and refuses another body', async () => {
     const { send, said, admission } = world();
     const screen = route('screening');
-    const work: Work = { kind: 'task', answer: async () => Buffer.from('{}') };
+    const work: Work = { kind: 'task', read, answer: async () => Buffer.from('{}') };
     const { hashBody } = await import('../../src/accounts/idempotency.ts');
     admission.next = {
       storedAnswer: { body: Buffer.from('"kept"'), bodyHash: hashBody(Buffer.from(body)) } as never,
@@ -736,9 +739,9 @@ describe('the pipeline', () => {
     const works: readonly (readonly [Route, Work | null])[] = [
       [route('health'), { kind: 'page', answer: never }],
       [entity, { kind: 'lookup', write: never }],
-      [route('screen'), { kind: 'body', write: never }],
+      [route('screen'), { kind: 'body', read, write: never }],
       [route('usage'), { kind: 'query', answer: never }],
-      [route('screening'), { kind: 'task', answer: never }],
+      [route('screening'), { kind: 'task', read, answer: never }],
       [route('alertStream'), { kind: 'stream', follow: never }],
       [route('sendJob'), { kind: 'upload', bytesMax: 1, open: never }],
       [route('jobResult'), { kind: 'file', open: never }],
@@ -755,7 +758,7 @@ describe('the pipeline', () => {
   it('counts a task without credits, and charges nothing', async () => {
     const { send, said, asked } = world();
     const free = { ...route('screening'), credits: 0 };
-    const [answer] = await send(free, { kind: 'task', answer: async () => Buffer.from('7') }, { body });
+    const [answer] = await send(free, { kind: 'task', read, answer: async () => Buffer.from('7') }, { body });
     expect([answer?.body.startsWith('{"success":true,"data":7'), answer?.body.includes('credits')]).toEqual([
       true,
       false,
@@ -763,7 +766,7 @@ describe('the pipeline', () => {
     expect([said, asked.map(({ credits }) => credits)]).toEqual([[], [null]]);
     // The operation ignores the Idempotency-Key, so an invalid one does no harm.
     const headers = { 'idempotency-key': 'not printable: é' };
-    const work: Work = { kind: 'task', answer: async () => Buffer.from('7') };
+    const work: Work = { kind: 'task', read, answer: async () => Buffer.from('7') };
     expect((await send(free, work, { body, headers }))[0]?.status).toBe(200);
     expect((await send(route('screening'), work, { body, headers }))[0]?.status).toBe(400);
   });

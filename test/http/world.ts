@@ -9,7 +9,7 @@ import { type Logger, silentLogger } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { parseChainId } from '../../src/chains/registry.ts';
 import { createHttpApp } from '../../src/http/http-app.ts';
-import { compileBodyCheck, parseJson } from '../../src/http/pipeline/json-body.ts';
+import { compileBody, parseJson } from '../../src/http/pipeline/json-body.ts';
 import type { HttpApp, HttpOptions, Readiness, UseCases } from '../../src/http/ports.ts';
 import { BulkBody } from '../../src/http/schemas/labels.ts';
 import type { SanctionsEntry } from '../../src/labels/label.ts';
@@ -321,7 +321,7 @@ const exchangeStatus = (name: string): ExchangeStatus => ({
   registersNotRead: [],
 });
 
-const checkBulk = compileBodyCheck(BulkBody);
+const readBulk = compileBody(BulkBody);
 
 function worldUseCases(): UseCases {
   return {
@@ -338,12 +338,7 @@ function worldUseCases(): UseCases {
     oracle: (chain, address, quota, out, offset) =>
       written(oracleAnswer(subjectOf(chain, address), quota), out, offset),
     async bulk(body) {
-      const value = parseJson(body);
-      checkBulk(value);
-      const { addresses, chain = 'ETH' } = value as {
-        addresses: readonly (string | { address: string; chain?: string })[];
-        chain?: string;
-      };
+      const { addresses, chain = 'ETH' } = readBulk(parseJson(body));
       const results = addresses.map((item) => {
         const address = typeof item === 'string' ? item : item.address;
         try {
@@ -369,7 +364,7 @@ function worldUseCases(): UseCases {
     async screening({ chain, address, jurisdiction = 'CH' }) {
       return bytesOf(screeningAnswer(subjectOf(chain, address), jurisdiction));
     },
-    async kyt({ chain, address, from, to, direction = 'both', resolved = {} }) {
+    async kyt({ chain, address, from, to, direction = 'both' }) {
       const party = (text: string) => {
         const subject = subjectOf(chain, text);
         return { address: subject.address, entity: null, sanctioned: subject.address === SANCTIONED };
@@ -391,7 +386,7 @@ function worldUseCases(): UseCases {
         ...parties,
         flags: sanctioned ? [sanctionedFlag] : [],
         reasons: [],
-        resolved,
+        resolved: {},
         assessed: true,
         coverage,
         dataVersion: DATA_VERSION,

@@ -90,7 +90,7 @@ function writeElsewhere(...indexes: readonly number[]): void {
 /** Queries all threads at once and returns the distinct transaction counts of the address. */
 async function transactionsOf(index: number): Promise<readonly (number | null)[]> {
   const asked = Array.from({ length: QUESTIONS }, () =>
-    pool.run('screening', { chain: 'ETH', address: address(index) }),
+    pool.run('screening', { request: { chain: 'ETH', address: address(index) }, facts: {} }),
   );
   const answers = await Promise.all(asked);
   return [

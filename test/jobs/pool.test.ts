@@ -85,12 +85,16 @@ describe('the worker pool', () => {
   });
 
   it('answers a screening with the bytes of its data', async () => {
-    const json = await start().run('screening', { address: EXCHANGE, chain: 'ETH', jurisdiction: 'CH' });
+    const json = await start().run('screening', {
+      request: { address: EXCHANGE, chain: 'ETH', jurisdiction: 'CH' },
+      facts: {},
+    });
     expect(JSON.parse(text(json))).toMatchObject({ address: EXCHANGE, chain: 'ETH' });
   });
 
   it('gives the error that the task threw', async () => {
-    await expect(start().run('screening', { address: 'x', chain: 'ETH' })).rejects.toMatchObject({
+    const invalid = { request: { address: 'x', chain: 'ETH' }, facts: {} };
+    await expect(start().run('screening', invalid)).rejects.toMatchObject({
       name: 'AssayError',
       code: 'INVALID_ADDRESS',
       field: 'address',

@@ -1,6 +1,6 @@
 /** GET /exchange-status from socket to register file, on both servers. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { compileBodyCheck } from '../../src/http/pipeline/json-body.ts';
+import { compileBody } from '../../src/http/pipeline/json-body.ts';
 import { ExchangeStatusData } from '../../src/http/schemas/registers.ts';
 import type { ExchangeStatus } from '../../src/registers/exchange-status.ts';
 import { openWorld, type World } from '../http/world.ts';
@@ -27,7 +27,7 @@ describe.each(['uws', 'node'] as const)('GET /exchange-status on %s', (backend) 
   });
   const ask = (query: string, asking = key): Promise<Response> =>
     fetch(`${world.url}/api/v1/exchange-status${query}`, { headers: { Authorization: `Bearer ${asking}` } });
-  const checkData = compileBodyCheck(ExchangeStatusData);
+  const checkData = compileBody(ExchangeStatusData);
 
   it('answers the registrations of an exchange in several countries, each with its source, as described', async () => {
     const response = await ask('?name=Kraken');

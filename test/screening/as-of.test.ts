@@ -132,8 +132,8 @@ describe('a screening as of a day', () => {
       asOf: '2026-11-21T00:00:00.000Z',
       chains: [{ chain: 'ETH' as const, balance: 5, balanceUsd: 10 }],
     };
-    expect(screen(LATE, { balances }).balance).toBe(5);
-    expect(screen(LATE, { balances, asOf: '2026-01-31' })).toMatchObject({
+    expect(screening({ chain: 'ETH', address: LATE }, { balances }).balance).toBe(5);
+    expect(screening({ chain: 'ETH', address: LATE, asOf: '2026-01-31' }, { balances })).toMatchObject({
       balance: null,
       balanceUsd: null,
       crossChainBalances: {},

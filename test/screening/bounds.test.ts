@@ -4,7 +4,7 @@ import { silentLogger } from '../../src/base/log.ts';
 import type { Label, SanctionsEntry } from '../../src/labels/label.ts';
 import { copyInto, evmHeadInto, headInto, integerInto, textInto } from '../../src/screening/answer-bytes.ts';
 import { coverageAsOf, endOfDayMs, labelsAsOf } from '../../src/screening/as-of.ts';
-import { balanceCoverage, balanceSections, withBalances } from '../../src/screening/balances.ts';
+import { balanceCoverage, balanceFacts, balanceSections } from '../../src/screening/balances.ts';
 import { beforeDesignationReason, earlierDealings } from '../../src/screening/before-designation.ts';
 import { createLabelContext, NOT_READ } from '../../src/screening/context.ts';
 import { flowTotal, netTotal } from '../../src/screening/flow-totals.ts';
@@ -418,14 +418,14 @@ describe('balances and totals', () => {
     ]);
     const request = { chain: 'eth', address: `0x${'ab'.repeat(20)}` };
     const source = { balancesOf: async () => report };
-    expect(await withBalances(request, source, silentLogger)).toEqual({ ...request, balances: report });
+    expect(await balanceFacts(request, source, silentLogger)).toEqual({ balances: report });
     for (const without of [
-      await withBalances(request, null, silentLogger),
-      await withBalances(request, { balancesOf: () => Promise.reject(new Error('no')) }, silentLogger),
+      await balanceFacts(request, null, silentLogger),
+      await balanceFacts(request, { balancesOf: () => Promise.reject(new Error('no')) }, silentLogger),
     ])
-      expect(without).toEqual(request);
+      expect(without).toEqual({});
     const asOf = { ...request, asOf: '2024-01-01' };
-    expect(await withBalances(asOf, source, silentLogger)).toEqual(asOf);
+    expect(await balanceFacts(asOf, source, silentLogger)).toEqual({});
   });
 
   const names = (status: string) =>

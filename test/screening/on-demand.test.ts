@@ -13,7 +13,7 @@ import type { Transfer } from '../../src/chains/transfer.ts';
 import type { UtxoTransaction } from '../../src/chains/utxo-transaction.ts';
 import { openTransferStore, type TransferStore } from '../../src/graph/store.ts';
 import { type FetchedStore, openFetchedStore } from '../../src/screening/fetched-store.ts';
-import { createOnDemand, type OnDemand, withHistory } from '../../src/screening/on-demand.ts';
+import { createOnDemand, historyFacts, type OnDemand } from '../../src/screening/on-demand.ts';
 
 const ADDRESS = parseAddress('ETH', '0x00000000219ab540356cbb839cbe05303d7705fa').canonical;
 const { key } = parseAddress('ETH', ADDRESS);
@@ -361,9 +361,9 @@ describe('on-demand reading', () => {
 
   it('the histories of both parties are read for a pair, and the lesser known decides', async () => {
     chain.transfers = [transfer(1)];
-    const request = await withHistory({ chain: 'eth', from: OTHER.toLowerCase(), to: ADDRESS }, source);
-    expect(request.history).toMatchObject({ status: 'COMPLETE' });
-    const wrong = await withHistory({ chain: 'ETH', from: 'nonsense', to: ADDRESS }, source);
+    const facts = await historyFacts({ chain: 'eth', from: OTHER.toLowerCase(), to: ADDRESS }, source);
+    expect(facts.history).toMatchObject({ status: 'COMPLETE' });
+    const wrong = await historyFacts({ chain: 'ETH', from: 'nonsense', to: ADDRESS }, source);
     expect(wrong.history).toMatchObject({ status: 'NONE' });
   });
 });

@@ -105,8 +105,8 @@ export class Admitter {
    */
   authenticate(call: Call, route: Route): void {
     const isCounted = route.rateClass !== null;
-    if (route.visitor !== null) {
-      const principal = this.#authenticatePrincipal(call.exchange, route.visitor, () =>
+    if (route.principal !== null) {
+      const principal = this.#authenticatePrincipal(call.exchange, route.principal, () =>
         this.#verifyKey(call),
       );
       call.principal = principal;

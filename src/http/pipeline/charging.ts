@@ -22,16 +22,9 @@ import type { ChargedWork } from './work.ts';
 /** Header line of a response that was stored for an earlier request. */
 export const REPLAYED = '\r\nIdempotency-Replayed: true';
 
-const text = (value: unknown): string => (typeof value === 'string' ? value : '');
-
-/** Returns the ledger reference of a charge: operation, subjects and chain. */
-export function referenceOf(route: Route, body: unknown): string {
-  const { address, walletAddress, from, to, chain } = body as Readonly<Record<string, unknown>>;
-  const subjects = [text(address) || text(walletAddress), text(from), text(to)];
-  return [route.path.slice(1), ...subjects, text(chain).toUpperCase()]
-    .filter((part) => part !== '')
-    .join(' ');
-}
+/** Returns the ledger reference of a charge: the operation, then its subjects. */
+export const referenceOf = ({ path }: Pick<Route, 'path'>, subjects: readonly string[]): string =>
+  [path.slice(1), ...subjects].filter((part) => part !== '').join(' ');
 
 export interface ChargingDeps extends Pick<HttpDeps, 'access' | 'log'> {
   readonly admitter: Admitter;
@@ -68,12 +61,12 @@ export class Charging {
    * @param parse - parses and validates the body
    * @throws CREDITS_EXHAUSTED and the errors of the steps
    */
-  async respond(
+  async respond<Body>(
     call: Call,
     route: Route,
     bytes: Uint8Array,
-    parse: (bytes: Uint8Array) => unknown,
-    work: ChargedWork,
+    parse: (bytes: Uint8Array) => Body,
+    work: ChargedWork<Body>,
   ): Promise<Uint8Array> {
     const body = parse(bytes);
     const slot = call.answerSlot;
@@ -105,11 +98,11 @@ export class Charging {
   }
 
   /** Gate → work → commit. The reservation is released in every case. */
-  async #charge(
+  async #charge<Body>(
     call: Call,
     route: Route,
-    body: unknown,
-    work: ChargedWork,
+    body: Body,
+    work: ChargedWork<Body>,
     keep: Charge['keep'],
   ): Promise<IdempotentAnswer> {
     call.credits = work.cost?.(body) ?? route.credits;
@@ -128,7 +121,7 @@ export class Charging {
       const done = await ledger.commit(reservation, {
         type: route.chargeType,
         amount: call.credits,
-        reference: referenceOf(route, body),
+        reference: referenceOf(route, work.subjects?.(body) ?? []),
         answer: (remaining) =>
           work.bare ? withIgnored(data, call.ignored) : chargedEnvelope(data, remaining, call.ignored),
         ...(keep === undefined ? {} : { keep }),

@@ -2,7 +2,7 @@
  * JSON bodies. Request bodies are untrusted: depth, syntax and schema are checked in this order, and each error names the field.
  */
 import { isUtf8 } from 'node:buffer';
-import type { TSchema } from 'typebox';
+import type { Static, TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
@@ -158,20 +158,56 @@ function faultToError(fault: SchemaFault, properties: Readonly<Record<string, Pa
 }
 
 /**
- * Compiles the schema of an object into a check. Fields that are not in the schema are allowed.
+ * Validates a parsed value and returns it with the type of its schema.
  *
- * @returns a function that throws INVALID_REQUEST for the first error
+ * @throws INVALID_REQUEST for the first error
  */
-export function compileBodyCheck(schema: TSchema): (value: unknown) => void {
+export type ReadBody<Body> = (value: unknown) => Body;
+
+interface ObjectShape {
+  readonly properties?: Readonly<Record<string, ObjectShape & Params>>;
+  readonly items?: ObjectShape;
+}
+
+/** Removes the fields that the schema does not have, so that a client cannot pass more than its schema says to a use case. */
+function removeUnknown(value: unknown, { properties, items }: ObjectShape): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (Array.isArray(value)) {
+    if (items !== undefined) for (const item of value) removeUnknown(item, items);
+  } else if (properties !== undefined) {
+    for (const [field, inner] of Object.entries(value)) {
+      const schema = Object.hasOwn(properties, field) ? properties[field] : undefined;
+      if (schema === undefined) Reflect.deleteProperty(value, field);
+      else removeUnknown(inner, schema);
+    }
+  }
+}
+
+/**
+ * Compiles the schema of an object into a function that validates values. Fields that are not in the schema are allowed, and are
+ * removed from the value.
+ */
+export function compileBody<Schema extends TSchema>(schema: Schema): ReadBody<Static<Schema>> {
   const validator = Compile(schema);
-  const properties = (schema as { properties?: Readonly<Record<string, Params>> }).properties ?? {};
+  const shape: ObjectShape = schema;
+  const properties = shape.properties ?? {};
   return (value) => {
-    if (validator.Check(value)) return;
+    if (validator.Check(value)) {
+      removeUnknown(value, shape);
+      return value;
+    }
     const [fault] = validator.Errors(value) as readonly SchemaFault[];
     if (!fault)
       throw new AssayError('INVALID_REQUEST', 'The request body does not have the documented format.');
     throw faultToError(fault, properties);
   };
+}
+
+/** Turns the errors of a validated set of parameters into the error of the first one. */
+export function parameterFault(faults: readonly unknown[], properties: object): AssayError {
+  const [fault] = faults as readonly SchemaFault[];
+  if (!fault) return new AssayError('INVALID_REQUEST', 'A parameter is not of the documented form.');
+  return faultToError(fault, properties as Readonly<Record<string, Params>>);
 }
 
 /** Returns the fields of a body that are not in its schema: at most `bodyFieldsMax`, each cut to 64 characters. */

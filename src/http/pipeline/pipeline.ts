@@ -14,7 +14,7 @@ import { receiveUpload } from '../server/uploads.ts';
 import { Admitter, type RouteEndpoint } from './admit.ts';
 import { Call } from './call.ts';
 import { Charging } from './charging.ts';
-import { type BodyOutline, compileBodyCheck, outlineBody, parseJson, unknownFields } from './json-body.ts';
+import { type BodyOutline, outlineBody, parseJson, type ReadBody, unknownFields } from './json-body.ts';
 import type { HttpMetrics } from './metrics.ts';
 import { queryNames } from './query.ts';
 import { Responder } from './reply.ts';
@@ -54,18 +54,6 @@ function unknownQuery(route: Route): (call: Call) => void {
   };
 }
 
-/** Returns a function that parses a body and validates it against the schema of its route. */
-function bodyParser(route: Route): (bytes: Uint8Array) => unknown {
-  if (route.body === null)
-    throw new Error(`${route.method} ${route.path}: the route has no schema of its body.`);
-  const check = compileBodyCheck(route.body);
-  return (bytes) => {
-    const body = parseJson(bytes);
-    check(body);
-    return body;
-  };
-}
-
 /** Creates the handlers of requests. */
 export class Pipeline {
   readonly #publicHost: string | null;
@@ -94,7 +82,7 @@ export class Pipeline {
    *
    * @param metricsRow - row of the route in the metrics
    */
-  handlerFor(route: Route, metricsRow: number, work: Work): Handler {
+  handlerFor<Body>(route: Route, metricsRow: number, work: Work<Body>): Handler {
     if (route.credits > 0 && work.kind !== 'task')
       throw new Error(
         `${route.method} ${route.path}: work of the kind '${work.kind}' cannot be charged for.`,
@@ -106,14 +94,14 @@ export class Pipeline {
       case 'lookup':
         return this.#lookupHandler(endpoint, work);
       case 'body':
-        return this.#schemaHandler(endpoint, (call, body) =>
+        return this.#schemaHandler(endpoint, work.read, (call, body) =>
           this.#responder.sendData(call, endpoint, work.write, body),
         );
       case 'query':
         return this.#queryHandler(endpoint, work);
       case 'task':
-        if (route.credits > 0) return this.#chargedHandler(endpoint, work);
-        return this.#schemaHandler(endpoint, (call, body) =>
+        if (route.credits > 0) return this.#chargedHandler(endpoint, work.read, work);
+        return this.#schemaHandler(endpoint, work.read, (call, body) =>
           this.#responder.sendAsync(call, endpoint, work.answer(call, body)),
         );
       case 'stream':
@@ -258,6 +246,7 @@ export class Pipeline {
       (route.body as { properties?: Readonly<Record<string, unknown>> } | null)?.properties ?? {};
     const known = new Set(Object.keys(fields));
     const noteUnknown = unknownQuery(route);
+    const needsHead = route.parameters.some(({ in: place }) => place !== 'path');
     const fail = (call: Call, error: unknown): void => this.#admitter.failCounted(call, endpoint, error);
 
     const onBody = (call: Call, body: Uint8Array | null): void => {
@@ -282,23 +271,27 @@ export class Pipeline {
       this.#admitter.authenticateBeforeBody(call, route);
       noteUnknown(call);
       if (route.credits > 0) this.#charging.prepare(call);
+      if (needsHead) call.exchange.keep();
       call.exchange.readBody(LIMITS.bodyBytesMax, (body) => onBody(call, body));
     };
     return this.#handler(endpoint, run, fail);
   }
 
   /** Reads a body that must match the schema of its route. */
-  #schemaHandler(endpoint: RouteEndpoint, respond: (call: Call, body: unknown) => void): Handler {
-    const parse = bodyParser(endpoint.route);
+  #schemaHandler<Body>(
+    endpoint: RouteEndpoint,
+    read: ReadBody<Body>,
+    respond: (call: Call, body: Body) => void,
+  ): Handler {
     return this.#bodyHandler(endpoint, (call, bytes) => {
-      this.#admitter.whenAdmitted(call, endpoint, 1, false, respond, parse(bytes));
+      this.#admitter.whenAdmitted(call, endpoint, 1, false, respond, read(parseJson(bytes)));
     });
   }
 
   /** Reads a body that must match the schema of its route, works, and charges before it replies. */
-  #chargedHandler(endpoint: RouteEndpoint, work: ChargedWork): Handler {
+  #chargedHandler<Body>(endpoint: RouteEndpoint, read: ReadBody<Body>, work: ChargedWork<Body>): Handler {
     const { route } = endpoint;
-    const parse = bodyParser(route);
+    const parse = (bytes: Uint8Array): Body => read(parseJson(bytes));
     return this.#bodyHandler(endpoint, (call, bytes) => {
       this.#charging
         .respond(call, route, bytes, parse, work)

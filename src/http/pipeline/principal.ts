@@ -7,10 +7,9 @@ import type { KeyRecord } from '../../accounts/keys.ts';
 import type { People, Session } from '../../accounts/people.ts';
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
-import type { Visitor } from '../routes.ts';
+import type { PrincipalKind } from '../routes.ts';
 import type { ClientOrigin } from '../server/client-origin.ts';
 import type { Exchange } from '../server/port.ts';
-import { decodeParameter } from './query.ts';
 
 /** The client of such an operation. It is created while the request headers can be read. */
 export interface Principal {
@@ -24,10 +23,6 @@ export interface Principal {
   readonly key: KeyRecord | null;
   /** Whether the client connected by TLS. */
   readonly isSecure: boolean;
-  /** Values of the pattern's `{…}` parameters, decoded. */
-  readonly params: readonly string[];
-  /** The Stripe-Signature header. */
-  readonly signature: string;
 }
 
 export interface PrincipalDeps {
@@ -64,7 +59,7 @@ const noSession = (): AssayError =>
  */
 export type AuthenticatePrincipal = (
   exchange: Exchange,
-  required: Visitor,
+  required: PrincipalKind,
   verifyKey: () => KeyRecord,
 ) => Principal;
 
@@ -93,8 +88,6 @@ export function createPrincipalAuthenticator(deps: PrincipalDeps): AuthenticateP
     const from = deps.origin.address(exchange);
     const common = {
       isSecure: deps.origin.isSecure(exchange),
-      params: exchange.params.map((param) => decodeParameter(param, 'id')),
-      signature: exchange.header('stripe-signature'),
     };
     const byKey = required === 'session or key' && exchange.header('authorization') !== '';
     if (byKey) {

@@ -2,9 +2,6 @@
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 
-/** Characters of a value that an error quotes. */
-const QUOTED_MAX = 32;
-
 /**
  * Decodes one path segment or query value.
  *
@@ -65,61 +62,17 @@ export function queryValue(query: string, name: string): string | undefined {
 }
 
 /**
- * Returns the value of a required query parameter.
+ * Returns the parts of a query parameter that is a list with commas; undefined if it is absent. Each part, not the whole list, is
+ * limited in length.
  *
- * @throws INVALID_REQUEST if it is absent or empty
+ * @throws INVALID_REQUEST
  */
-export function requiredQueryValue(query: string, name: string): string {
-  const value = queryValue(query, name);
-  if (value === undefined || value === '')
-    throw new AssayError('INVALID_REQUEST', `${name} is required.`, { field: name });
-  return value;
+export function queryList(query: string, name: string): readonly string[] | undefined {
+  const raw = query.split('&').find((pair) => pair.startsWith(`${name}=`));
+  if (raw === undefined) return undefined;
+  return raw
+    .slice(name.length + 1)
+    .replaceAll(/%2c/gi, ',')
+    .split(',')
+    .map((part) => decodeParameter(part, name).trim());
 }
-
-/**
- * Returns a whole number from the query, or `fallback` if it is absent.
- *
- * @throws INVALID_REQUEST with the bounds
- */
-export function wholeNumber(
-  query: string,
-  name: string,
-  fallback: number,
-  least: number,
-  most: number,
-): number {
-  const text = queryValue(query, name);
-  if (text === undefined) return fallback;
-  const value = Number(text);
-  if (/^\d{1,15}$/.test(text) && value >= least && value <= most) return value;
-  throw new AssayError('INVALID_REQUEST', `${name}: must be a whole number from ${least} to ${most}.`, {
-    field: name,
-  });
-}
-
-/**
- * Returns `text` if it is one of `words`.
- *
- * @throws INVALID_REQUEST with the list of words
- */
-export function oneOf<T extends string>(field: string, text: string, words: readonly T[]): T {
-  const found = words.find((word) => word === text);
-  if (found !== undefined) return found;
-  throw new AssayError(
-    'INVALID_REQUEST',
-    `${field}: must be one of ${words.join(', ')} (got "${text.slice(0, QUOTED_MAX)}").`,
-    { field },
-  );
-}
-
-/** Default number of rows of a page. */
-export const PAGE_DEFAULT = 50;
-
-/** Returns the page that the query asks for by `limit` and `offset`. */
-export const pageOf = (
-  query: string,
-  limitMax: number,
-): { readonly limit: number; readonly offset: number } => ({
-  limit: wholeNumber(query, 'limit', PAGE_DEFAULT, 1, limitMax),
-  offset: wholeNumber(query, 'offset', 0, 0, Number.MAX_SAFE_INTEGER),
-});

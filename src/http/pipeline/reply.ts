@@ -29,8 +29,7 @@ function createResponseBuffer(bytes: number): Buffer {
 }
 
 /** Copies data that was made elsewhere into the shared buffer: a new buffer per response would burden the garbage collector. */
-const copyData: WriteData = (_call, out, offset, data) => {
-  const bytes = data as Uint8Array;
+const copyData: WriteData<Uint8Array> = (_call, out, offset, bytes) => {
   if (offset + bytes.length > out.length) return -1;
   out.set(bytes, offset);
   return offset + bytes.length;
@@ -83,7 +82,7 @@ export class Responder {
    *
    * @throws INTERNAL if the response is larger than LIMITS.answerBytesMax
    */
-  sendData(call: Call, endpoint: Endpoint, write: WriteData, source: unknown): void {
+  sendData<Source>(call: Call, endpoint: Endpoint, write: WriteData<Source>, source: Source): void {
     let buffer = this.#buffer;
     let end = write(call, buffer, ENVELOPE_START.length, source);
     while (end < 0 || end + ENVELOPE_END_BYTES_MAX > buffer.length) {

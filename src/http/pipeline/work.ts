@@ -2,7 +2,7 @@
 import type { ByteSource, EventStream } from '../server/port.ts';
 import type { Upload } from '../server/uploads.ts';
 import type { Call } from './call.ts';
-import type { BodyOutline } from './json-body.ts';
+import type { BodyOutline, ReadBody } from './json-body.ts';
 
 /** Async response data: owned bytes, or a pooled buffer that is released after it has been copied. */
 export type AsyncData = Uint8Array | { readonly json: Uint8Array; readonly release?: () => void };
@@ -29,29 +29,31 @@ export interface LargeResponse {
  * @param source - input of the data: the parsed body of the request, data made elsewhere, or null
  * @returns the offset after the written text, or -1 if it does not fit
  */
-export type WriteData = (call: Call, out: Buffer, offset: number, source: unknown) => number;
+export type WriteData<Source> = (call: Call, out: Buffer, offset: number, source: Source) => number;
 
-/** Work of an operation that costs credits. */
-export interface ChargedWork {
+/** Work of an operation that costs credits. `Body` is the type of its validated request body. */
+export interface ChargedWork<Body> {
   /** Credits for this body, reserved before the work begins. Default: the credits of the route. */
-  readonly cost?: (body: unknown) => number;
+  readonly cost?: (body: Body) => number;
+  /** Parts of the ledger reference after the operation: the addresses and the chain. Empty parts are left out. */
+  readonly subjects?: (body: Body) => readonly string[];
   /** The result of the work is the whole response, an object without an envelope. */
   readonly bare?: true;
   /** Does the work and returns the JSON text of `data`. It may lower `call.credits` if the work turns out to be worth less. */
-  readonly answer: (call: Call, body: unknown) => Promise<Uint8Array>;
+  readonly answer: (call: Call, body: Body) => Promise<Uint8Array>;
 }
 
-/** The work of an operation, by the input that it needs. */
-export type Work =
+/** The work of an operation, by the input that it needs. `Body` is the type of its validated request body. */
+export type Work<Body = unknown> =
   | { readonly kind: 'page'; readonly answer: (call: Call) => Page | Promise<Page> }
   /** Answered synchronously, from the path and the query. */
-  | { readonly kind: 'lookup'; readonly write: WriteData }
+  | { readonly kind: 'lookup'; readonly write: WriteData<null> }
   /** Answered synchronously, from a body that matches the schema. */
-  | { readonly kind: 'body'; readonly write: WriteData }
+  | { readonly kind: 'body'; readonly read: ReadBody<Body>; readonly write: WriteData<Body> }
   /** Answered asynchronously, from the path and the query. */
   | { readonly kind: 'query'; readonly answer: (call: Call) => Promise<Uint8Array> }
   /** Answered asynchronously, from a body that matches the schema. Only this kind of work can cost credits. */
-  | ({ readonly kind: 'task' } & ChargedWork)
+  | ({ readonly kind: 'task'; readonly read: ReadBody<Body> } & ChargedWork<Body>)
   /** Answered for as long as the client stays connected. `open` starts the stream; it is called synchronously or not at all. */
   | { readonly kind: 'stream'; readonly follow: (call: Call, open: () => EventStream) => void }
   /** Receives a body of any size while it arrives. Path, query and headers stay readable. */

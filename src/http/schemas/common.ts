@@ -1,59 +1,115 @@
 /**
  * Schemas shared by several endpoints. They validate requests and are the components of the OpenAPI document, under the same names.
  */
-import { type TSchema, Type } from 'typebox';
+import {
+  type TArray,
+  type TBoolean,
+  type TEnum,
+  type TInteger,
+  type TNull,
+  type TNumber,
+  type TSchema,
+  type TSchemaOptions,
+  type TString,
+  type TUnion,
+  Type,
+} from 'typebox';
 import { LIMITS } from '../../base/limits.ts';
 import { CHAINS } from '../../chains/registry.ts';
 import { EVIDENCE_CLASSES } from '../../labels/evidence-class.ts';
 import { CATEGORIES, THREAT_LEVELS } from '../../labels/taxonomy.ts';
 import { REASON_CODES } from '../../screening/answers.ts';
 
-export const oneOf = (values: readonly string[], description?: string): TSchema =>
-  Type.Enum([...values], description === undefined ? {} : { description });
+export const oneOf = <Values extends string[]>(
+  values: readonly [...Values],
+  description?: string,
+  options: TSchemaOptions = {},
+): TEnum<Values> => Type.Enum(values, description === undefined ? options : { description, ...options });
 
-export const nullable = (schema: TSchema, description?: string): TSchema =>
+export const nullable = <Schema extends TSchema>(
+  schema: Schema,
+  description?: string,
+): TUnion<[Schema, TNull]> =>
   Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
 
-export const text = (description?: string): TSchema =>
+export const text = (description?: string): TString =>
   Type.String(description === undefined ? {} : { description });
-export const number = (description?: string): TSchema =>
+/** A point in time, ISO 8601 in UTC. */
+export const time = (description?: string): TString =>
+  Type.String({ format: 'date-time', ...(description === undefined ? {} : { description }) });
+export const number = (description?: string): TNumber =>
   Type.Number(description === undefined ? {} : { description });
-export const count = (description?: string): TSchema =>
+export const count = (description?: string): TInteger =>
   Type.Integer(description === undefined ? { minimum: 0 } : { minimum: 0, description });
-export const flag = (description?: string): TSchema =>
+export const flag = (description?: string): TBoolean =>
   Type.Boolean(description === undefined ? {} : { description });
-export const listOf = (schema: TSchema, description?: string): TSchema =>
+export const listOf = <Item extends TSchema>(schema: Item, description?: string): TArray<Item> =>
   Type.Array(schema, description === undefined ? {} : { description });
 
 export const ChainIdSchema = oneOf(
   CHAINS.map((chain) => chain.id),
   'Chain identifier, in upper case in every answer.',
+  { title: 'ChainId' },
 );
 
 /** A chain as a client may write it. Not an enumeration, because any letter case is allowed. */
-export const ChainText = Type.String({
-  minLength: 1,
-  maxLength: 32,
-  description: 'Chain identifier, in any letter case.',
-  examples: ['ETH'],
+export const chainText = (
+  description = 'Chain identifier, in any letter case.',
+  options: TSchemaOptions = {},
+): TString => Type.String({ minLength: 1, maxLength: 32, description, examples: ['ETH'], ...options });
+
+export const ChainText = chainText();
+
+export const addressText = (description = 'Address, in any form that is valid for the chain.'): TString =>
+  Type.String({
+    minLength: 1,
+    maxLength: LIMITS.addressTextMax,
+    description,
+    examples: ['0x28c6c06298d514db089934071355e5743bf21d60'],
+  });
+
+export const AddressText = addressText();
+
+/** Id of a record of the caller's account, in a path. */
+export const idText = (description: string): TString =>
+  Type.String({ minLength: 1, maxLength: 64, description });
+
+/** Default number of rows of a page. */
+export const PAGE_DEFAULT = 50;
+
+/** The `limit` parameter of a paged list. */
+export const pageLimit = (maximum: number, standard = PAGE_DEFAULT): TInteger =>
+  Type.Integer({
+    minimum: 1,
+    maximum,
+    default: standard,
+    description: `Rows of a page. Default ${standard}.`,
+  });
+
+/** The parameters of a list that is paged by `limit` and `offset`. */
+export const paging = (maximum: number, standard = PAGE_DEFAULT) => ({
+  limit: pageLimit(maximum, standard),
+  offset: Type.Integer({ minimum: 0, default: 0, description: 'Rows that are skipped. Default 0.' }),
 });
 
-export const AddressText = Type.String({
-  minLength: 1,
-  maxLength: LIMITS.addressTextMax,
-  description: 'Address, in any form that is valid for the chain.',
-  examples: ['0x28c6c06298d514db089934071355e5743bf21d60'],
+export const CategorySchema = oneOf(CATEGORIES, 'What the entity is.', { title: 'Category' });
+export const ExposureCategorySchema = oneOf([...CATEGORIES, 'UNKNOWN'], undefined, {
+  title: 'ExposureCategory',
 });
-
-export const CategorySchema = oneOf(CATEGORIES, 'What the entity is.');
-export const ExposureCategorySchema = oneOf([...CATEGORIES, 'UNKNOWN']);
-export const ThreatLevelSchema = oneOf(THREAT_LEVELS);
-export const SeveritySchema = oneOf(['LOW', 'MEDIUM', 'HIGH', 'CRITICAL']);
-export const RiskLevelSchema = oneOf(['LOW', 'MEDIUM', 'HIGH', 'CRITICAL']);
-export const SanctionsListSchema = oneOf(['OFAC_SDN', 'OFAC_CONS', 'EU', 'UN', 'UK', 'CH', 'OTHER']);
+export const ThreatLevelSchema = oneOf(THREAT_LEVELS, undefined, { title: 'ThreatLevel' });
+export const SeveritySchema = oneOf(['LOW', 'MEDIUM', 'HIGH', 'CRITICAL'], undefined, { title: 'Severity' });
+export const RiskLevelSchema = oneOf(['LOW', 'MEDIUM', 'HIGH', 'CRITICAL'], undefined, {
+  title: 'RiskLevel',
+});
+export const SanctionsListSchema = oneOf(
+  ['OFAC_SDN', 'OFAC_CONS', 'EU', 'UN', 'UK', 'CH', 'OTHER'],
+  undefined,
+  { title: 'SanctionsList' },
+);
 export const EvidenceClassSchema = oneOf(
   EVIDENCE_CLASSES,
   'How the label came to be known. list: an authority names the address. published: a named publisher attributes it. structural: reproducible from the chain. inferred: a model, or a source that names no evidence. Only list and published labels make a verdict CRITICAL.',
+  { title: 'EvidenceClass' },
 );
 export const DataVersion = text('Names the label snapshot that answered.');
 
@@ -81,19 +137,22 @@ export const Label = Type.Object(
       Type.Literal(true, { description: 'Made for load tests; absent on real labels.' }),
     ),
   },
-  { description: 'What one source knows of an address.' },
+  { title: 'Label', description: 'What one source knows of an address.' },
 );
 
-export const CoverageEntry = Type.Object({
-  status: oneOf(['COMPLETE', 'PARTIAL', 'NONE']),
-  asOf: nullable(Type.String()),
-  unpricedAssets: Type.Optional(
-    Type.Array(Type.String(), {
-      description:
-        'Of `graph` in screening and KYT: assets that are evidence and moved without a USD value; their shares are by amount.',
-    }),
-  ),
-});
+export const CoverageEntry = Type.Object(
+  {
+    status: oneOf(['COMPLETE', 'PARTIAL', 'NONE']),
+    asOf: nullable(Type.String()),
+    unpricedAssets: Type.Optional(
+      Type.Array(Type.String(), {
+        description:
+          'Of `graph` in screening and KYT: assets that are evidence and moved without a USD value; their shares are by amount.',
+      }),
+    ),
+  },
+  { title: 'CoverageEntry' },
+);
 
 export const Coverage = Type.Object(
   {
@@ -103,7 +162,10 @@ export const Coverage = Type.Object(
     history: CoverageEntry,
     sanctions: CoverageEntry,
   },
-  { description: 'How much of the world the answer rests on. NONE: not read, so nothing is known from it.' },
+  {
+    title: 'Coverage',
+    description: 'How much of the world the answer rests on. NONE: not read, so nothing is known from it.',
+  },
 );
 
 export const Reason = Type.Object(
@@ -115,37 +177,40 @@ export const Reason = Type.Object(
     source: nullable(Type.String()),
     verified: flag(),
   },
-  { description: 'Why a verdict is what it is, or what qualifies an answer.' },
+  { title: 'Reason', description: 'Why a verdict is what it is, or what qualifies an answer.' },
 );
 
-export const SanctionsEntry = Type.Object({
-  list: SanctionsListSchema,
-  authority: text(),
-  program: nullable(Type.String()),
-  entityName: text(),
-  entityId: text(),
-  listedAt: nullable(Type.String()),
-  listedAtBasis: oneOf(
-    ['PARTY', 'WALLET'],
-    'The date that `listedAt` is. PARTY: when the list designated the party. WALLET: when the wallet first appeared in the files that were imported.',
-  ),
-  delistedAt: nullable(Type.String(), 'Set: history, not in force.'),
-  sourceUrl: text(),
-  matchType: oneOf(['DIRECT', 'OWNER', 'CLUSTER']),
-  attribution: Type.Optional(
-    Type.Object(
-      {
-        source: text('Source of the label.'),
-        confidence: Type.Number({ minimum: 0, maximum: 1, description: 'Confidence of this one label.' }),
-        date: nullable(Type.String(), 'Date of the label, else of its dataset.'),
-      },
-      {
-        description:
-          'Of OWNER entries: the label that attributes the address to the designated party. Below a confidence of 0.8 the entry does not make the address sanctioned.',
-      },
+export const SanctionsEntry = Type.Object(
+  {
+    list: SanctionsListSchema,
+    authority: text(),
+    program: nullable(Type.String()),
+    entityName: text(),
+    entityId: text(),
+    listedAt: nullable(Type.String()),
+    listedAtBasis: oneOf(
+      ['PARTY', 'WALLET'],
+      'The date that `listedAt` is. PARTY: when the list designated the party. WALLET: when the wallet first appeared in the files that were imported.',
     ),
-  ),
-});
+    delistedAt: nullable(Type.String(), 'Set: history, not in force.'),
+    sourceUrl: text(),
+    matchType: oneOf(['DIRECT', 'OWNER', 'CLUSTER']),
+    attribution: Type.Optional(
+      Type.Object(
+        {
+          source: text('Source of the label.'),
+          confidence: Type.Number({ minimum: 0, maximum: 1, description: 'Confidence of this one label.' }),
+          date: nullable(Type.String(), 'Date of the label, else of its dataset.'),
+        },
+        {
+          description:
+            'Of OWNER entries: the label that attributes the address to the designated party. Below a confidence of 0.8 the entry does not make the address sanctioned.',
+        },
+      ),
+    ),
+  },
+  { title: 'SanctionsEntry' },
+);
 
 const sanctionsDetailFields = {
   isSanctioned: flag(
@@ -156,7 +221,7 @@ const sanctionsDetailFields = {
   dataAsOf: nullable(Type.String(), 'Oldest last check of the lists that are loaded.'),
 };
 
-export const SanctionsDetail = Type.Object(sanctionsDetailFields);
+export const SanctionsDetail = Type.Object(sanctionsDetailFields, { title: 'SanctionsDetail' });
 
 /** Fields of one address, also in responses about several addresses. */
 export const labelSetFields = {
@@ -177,64 +242,77 @@ export const labelSetBasis = {
 
 export const EntityLabelSet = Type.Object(
   { ...labelSetFields, ...labelSetBasis },
-  { description: 'All labels of one address.' },
+  { title: 'EntityLabelSet', description: 'All labels of one address.' },
 );
 
-export const SanctionsCheck = Type.Object({
-  address: text(),
-  chain: ChainIdSchema,
-  sanctioned: flag('True for direct matches only.'),
-  lists: sanctionsDetailFields.lists,
-  agreementCount: sanctionsDetailFields.agreementCount,
-  dataAsOf: sanctionsDetailFields.dataAsOf,
-  freshness: Type.Record(
-    Type.String(),
-    Type.Object({ publishedAt: nullable(Type.String()), checkedAt: nullable(Type.String()) }),
-    { description: 'Publication and last successful check of each list.' },
-  ),
-  coverage: Coverage,
-  assessed: flag(),
-  reasons: listOf(Reason),
-  dataVersion: DataVersion,
-});
+export const SanctionsCheck = Type.Object(
+  {
+    address: text(),
+    chain: ChainIdSchema,
+    sanctioned: flag('True for direct matches only.'),
+    lists: sanctionsDetailFields.lists,
+    agreementCount: sanctionsDetailFields.agreementCount,
+    dataAsOf: sanctionsDetailFields.dataAsOf,
+    freshness: Type.Record(
+      Type.String(),
+      Type.Object({ publishedAt: nullable(Type.String()), checkedAt: nullable(Type.String()) }),
+      { description: 'Publication and last successful check of each list.' },
+    ),
+    coverage: Coverage,
+    assessed: flag(),
+    reasons: listOf(Reason),
+    dataVersion: DataVersion,
+  },
+  { title: 'SanctionsCheck' },
+);
 
-export const EntitySummary = Type.Object({
-  name: text(),
-  category: CategorySchema,
-  threatLevel: ThreatLevelSchema,
-});
+export const EntitySummary = Type.Object(
+  {
+    name: text(),
+    category: CategorySchema,
+    threatLevel: ThreatLevelSchema,
+  },
+  { title: 'EntitySummary' },
+);
 
-export const Quota = Type.Object({
-  limit: nullable(Type.Integer(), 'Calls a month; null is unlimited.'),
-  remaining: nullable(Type.Integer()),
-  resetAt: text('First instant of the next month, UTC.'),
-});
+export const Quota = Type.Object(
+  {
+    limit: nullable(Type.Integer(), 'Calls a month; null is unlimited.'),
+    remaining: nullable(Type.Integer()),
+    resetAt: text('First instant of the next month, UTC.'),
+  },
+  { title: 'QuotaState' },
+);
 
-export const OracleVerdict = Type.Object({
-  address: text(),
-  chain: ChainIdSchema,
-  verdict: oneOf(['safe', 'warning', 'danger']),
-  score: Type.Integer({ minimum: 0, maximum: 100 }),
-  riskLevel: RiskLevelSchema,
-  sanctioned: flag(),
-  reasons: listOf(Reason),
-  entity: nullable(EntitySummary, 'The owner of the address; null if no label names one.'),
-  coverage: Coverage,
-  assessed: flag(),
-  exposureAsOf: nullable(
-    text(),
-    'When the exposure in this answer was last up to date; null if the chain has no stored transfers, or no index of them. An entry that waits to be computed again keeps its last verdict.',
-  ),
-  dataVersion: DataVersion,
-  policyVersion: text(),
-  evaluatedAt: text(),
-  ttlSeconds: count('How long the verdict may be relied on.'),
-  quota: Quota,
-});
+export const OracleVerdict = Type.Object(
+  {
+    address: text(),
+    chain: ChainIdSchema,
+    verdict: oneOf(['safe', 'warning', 'danger']),
+    score: Type.Integer({ minimum: 0, maximum: 100 }),
+    riskLevel: RiskLevelSchema,
+    sanctioned: flag(),
+    reasons: listOf(Reason),
+    entity: nullable(EntitySummary, 'The owner of the address; null if no label names one.'),
+    coverage: Coverage,
+    assessed: flag(),
+    exposureAsOf: nullable(
+      text(),
+      'When the exposure in this answer was last up to date; null if the chain has no stored transfers, or no index of them. An entry that waits to be computed again keeps its last verdict.',
+    ),
+    dataVersion: DataVersion,
+    policyVersion: text(),
+    evaluatedAt: text(),
+    ttlSeconds: count('How long the verdict may be relied on.'),
+    quota: Quota,
+  },
+  { title: 'OracleVerdict' },
+);
 
 export const ErrorBody = Type.Object(
   { error: text('A sentence that names the field and the bound it broke.') },
   {
+    title: 'ErrorBody',
     description: 'Every error. With `Accept: application/problem+json` the same as RFC 9457 problem details.',
   },
 );
@@ -249,7 +327,7 @@ export const Problem = Type.Object(
     code: text(),
     field: Type.Optional(Type.String()),
   },
-  { description: 'Problem details (RFC 9457).' },
+  { title: 'Problem', description: 'Problem details (RFC 9457).' },
 );
 
 export const Ignored = Type.Array(Type.String(), {

@@ -3,14 +3,11 @@ import { Type } from 'typebox';
 import { JOB_FORMATS, JOB_KINDS, JOB_STATES } from '../../jobs/bulk-jobs.ts';
 import { ChainIdSchema, count, listOf, nullable, number, oneOf, text } from './common.ts';
 
-export const JobKindSchema = oneOf(JOB_KINDS, 'What is asked of every line.');
-export const JobFormatSchema = oneOf(JOB_FORMATS);
-
 export const Job = Type.Object(
   {
     id: text(),
-    kind: JobKindSchema,
-    format: JobFormatSchema,
+    kind: oneOf(JOB_KINDS, 'The question that is asked about every line.'),
+    format: oneOf(JOB_FORMATS),
     chain: nullable(ChainIdSchema, 'Of lines that name none.'),
     verdict: Type.Boolean({ description: 'Each label set has the verdict of the oracle.' }),
     state: oneOf(JOB_STATES),
@@ -32,14 +29,17 @@ export const Job = Type.Object(
     }),
     error: nullable(Type.String(), 'Why a FAILED job ended.'),
   },
-  { description: 'A bulk job.' },
+  { title: 'Job', description: 'A bulk job.' },
 );
 
-export const OneJob = Type.Object({ job: Job });
+export const OneJob = Type.Object({ job: Job }, { title: 'OneJob' });
 
-export const JobList = Type.Object({
-  jobs: listOf(Job, 'Newest first.'),
-  total: count(),
-  limit: count(),
-  offset: count(),
-});
+export const JobList = Type.Object(
+  {
+    jobs: listOf(Job, 'Newest first.'),
+    total: count(),
+    limit: count(),
+    offset: count(),
+  },
+  { title: 'JobList' },
+);

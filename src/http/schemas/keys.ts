@@ -2,9 +2,9 @@
 import { Type } from 'typebox';
 import { PERMISSIONS } from '../../accounts/keys.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { flag, listOf, nullable, oneOf, text } from './common.ts';
+import { listOf, nullable, oneOf, text, time } from './common.ts';
 
-const PermissionSchema = oneOf(PERMISSIONS);
+export const PermissionSchema = oneOf(PERMISSIONS);
 
 export const KeyView = Type.Object(
   {
@@ -14,28 +14,29 @@ export const KeyView = Type.Object(
     last4: text('Last four characters of the key.'),
     permissions: listOf(PermissionSchema),
     status: oneOf(['ACTIVE', 'REVOKED']),
-    createdAt: text(),
-    lastUsedAt: nullable(Type.String(), 'Up to a minute old.'),
-    revokedAt: nullable(Type.String()),
+    createdAt: time(),
+    lastUsedAt: nullable(time(), 'Up to a minute old.'),
+    revokedAt: nullable(time()),
   },
-  { description: 'What is known of an API key. The key itself is known to its owner alone.' },
+  { title: 'KeyView', description: 'An API key without its secret.' },
 );
 
-export const KeyBody = Type.Object({
-  name: Type.String({ minLength: 1, maxLength: LIMITS.keyNameMax, description: 'What the key is for.' }),
-  permissions: Type.Optional(
-    Type.Array(PermissionSchema, {
-      maxItems: PERMISSIONS.length,
-      description: 'All six where left out; those of the caller where an API key asks.',
-    }),
-  ),
-});
+export const KeyBody = Type.Object(
+  {
+    name: Type.String({ minLength: 1, maxLength: LIMITS.keyNameMax, description: 'Purpose of the key.' }),
+    permissions: Type.Optional(
+      Type.Array(PermissionSchema, {
+        maxItems: PERMISSIONS.length,
+        description: 'Default: all permissions, or those of the API key that sends the request.',
+      }),
+    ),
+  },
+  { title: 'KeyBody' },
+);
 
-export const ToggleBody = Type.Object({
-  permission: PermissionSchema,
-  enabled: flag('Whether the key is to have it.'),
-});
-
-export const KeyList = Type.Object({ keys: listOf(KeyView, 'Oldest first.') });
-export const OneKey = Type.Object({ key: KeyView });
-export const NewKey = Type.Object({ key: KeyView, apiKey: text('The full key, shown this once.') });
+export const KeyList = Type.Object({ keys: listOf(KeyView, 'Oldest first.') }, { title: 'KeyList' });
+export const OneKey = Type.Object({ key: KeyView }, { title: 'OneKey' });
+export const NewKey = Type.Object(
+  { key: KeyView, apiKey: text('The full key, shown only once.') },
+  { title: 'NewKey' },
+);

@@ -1,5 +1,6 @@
 /** Schemas of POST /kyt. */
 import { Type } from 'typebox';
+import { DIRECTION_CHOICES, DIRECTION_DEFAULT } from '../../screening/choices.ts';
 import {
   AddressText,
   ChainIdSchema,
@@ -21,24 +22,26 @@ import {
 } from './common.ts';
 import { FlowTotal, money } from './screening.ts';
 
-const direction = oneOf(['in', 'out', 'both']);
+const direction = oneOf(DIRECTION_CHOICES);
 
-export const KytBody = Type.Object({
-  address: Type.Optional(AddressText),
-  from: Type.Optional(AddressText),
-  to: Type.Optional(AddressText),
-  chain: ChainText,
-  direction: Type.Optional(
-    Type.Enum(['in', 'out', 'both'], {
-      default: 'both',
-      description: 'Of a single address: what it received (in), sent (out), or both.',
-    }),
-  ),
-});
+export const KytBody = Type.Object(
+  {
+    address: Type.Optional(AddressText),
+    from: Type.Optional(AddressText),
+    to: Type.Optional(AddressText),
+    chain: ChainText,
+    direction: Type.Optional(
+      oneOf(DIRECTION_CHOICES, 'Of a single address: received funds (in), sent funds (out), or both.', {
+        default: DIRECTION_DEFAULT,
+      }),
+    ),
+  },
+  { title: 'KytBody' },
+);
 
 const Party = Type.Object(
   { address: text(), entity: nullable(EntitySummary), sanctioned: flag() },
-  { description: 'A party of the check.' },
+  { title: 'KytParty', description: 'A party of the check.' },
 );
 
 const Flag = Type.Object(
@@ -55,7 +58,7 @@ const Flag = Type.Object(
     hops: count(),
     message: text(),
   },
-  { description: 'What compliance should look at.' },
+  { title: 'KytFlag', description: 'What compliance should look at.' },
 );
 
 const Link = Type.Object(
@@ -64,7 +67,7 @@ const Link = Type.Object(
     sent: nullable(FlowTotal, 'What `from` is known to have sent to `to`.'),
     returned: nullable(FlowTotal, 'What came back.'),
   },
-  { description: 'What moved between the parties.' },
+  { title: 'KytLink', description: 'What moved between the parties.' },
 );
 
 export const KytResult = Type.Object(
@@ -89,5 +92,5 @@ export const KytResult = Type.Object(
     policyVersion: text(),
     checkedAt: text(),
   },
-  { description: 'Risk of a transfer: `from` and `to` of a pair, or `address` alone.' },
+  { title: 'KytResult', description: 'Risk of a transfer: `from` and `to` of a pair, or `address` alone.' },
 );

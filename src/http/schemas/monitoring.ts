@@ -5,6 +5,7 @@ import {
   ALERT_FREQUENCIES,
   ALERT_STATUSES,
   ALERT_THRESHOLDS,
+  type Delivery,
   MONITORING_CHAINS,
   RULE_IDS,
   SEVERITIES,
@@ -27,7 +28,7 @@ import {
 
 const MonitoringChainSchema = oneOf(MONITORING_CHAINS);
 const RuleIdSchema = oneOf(RULE_IDS);
-const StatusSchema = oneOf(ALERT_STATUSES);
+export const AlertStatusSchema = oneOf(ALERT_STATUSES);
 const LabelText = Type.String({ minLength: 1, maxLength: LIMITS.walletLabelCharsMax });
 const NotesText = Type.String({ maxLength: LIMITS.walletNotesCharsMax });
 const UrlText = Type.String({
@@ -47,14 +48,17 @@ const settings = {
   ),
 };
 
-export const WalletBody = Type.Object({
-  walletAddress: AddressText,
-  chain: ChainText,
-  label: Type.Optional(LabelText),
-  ...settings,
-  customWebhookUrl: Type.Optional(UrlText),
-  notes: Type.Optional(NotesText),
-});
+export const WalletBody = Type.Object(
+  {
+    walletAddress: AddressText,
+    chain: ChainText,
+    label: Type.Optional(LabelText),
+    ...settings,
+    customWebhookUrl: Type.Optional(UrlText),
+    notes: Type.Optional(NotesText),
+  },
+  { title: 'WalletBody' },
+);
 
 export const WalletPatch = Type.Object(
   {
@@ -65,7 +69,7 @@ export const WalletPatch = Type.Object(
     customWebhookUrl: Type.Optional(nullable(UrlText, 'Null removes it.')),
     notes: Type.Optional(nullable(NotesText)),
   },
-  { minProperties: 1 },
+  { title: 'WalletPatch', minProperties: 1 },
 );
 
 const wallet = {
@@ -94,17 +98,26 @@ const wallet = {
   updatedAt: text(),
   deletedAt: nullable(Type.String()),
 };
-export const MonitoredWalletSchema = Type.Object(wallet, { description: 'A watched address.' });
-export const OneWallet = Type.Object({ wallet: MonitoredWalletSchema });
-export const WalletDetail = Type.Object({
-  wallet: Type.Object({ ...wallet, alertCount: count(), transactionCount: count() }),
+export const MonitoredWalletSchema = Type.Object(wallet, {
+  title: 'MonitoredWallet',
+  description: 'A watched address.',
 });
-export const WalletList = Type.Object({
-  wallets: listOf(MonitoredWalletSchema, 'Oldest first.'),
-  total: count('Of all pages.'),
-  limit: count(),
-  offset: count(),
-});
+export const OneWallet = Type.Object({ wallet: MonitoredWalletSchema }, { title: 'OneWallet' });
+export const WalletDetail = Type.Object(
+  {
+    wallet: Type.Object({ ...wallet, alertCount: count(), transactionCount: count() }),
+  },
+  { title: 'WalletDetail' },
+);
+export const WalletList = Type.Object(
+  {
+    wallets: listOf(MonitoredWalletSchema, 'Oldest first.'),
+    total: count('Of all pages.'),
+    limit: count(),
+    offset: count(),
+  },
+  { title: 'WalletList' },
+);
 
 const EntitySchema = nullable(
   Type.Object({ name: text(), category: CategorySchema, threatLevel: text() }),
@@ -121,7 +134,7 @@ export const AlertSchema = Type.Object(
       chain: MonitoringChainSchema,
       label: nullable(Type.String()),
     }),
-    status: StatusSchema,
+    status: AlertStatusSchema,
     severity: SeveritySchema,
     ruleId: RuleIdSchema,
     ruleName: text(),
@@ -151,106 +164,136 @@ export const AlertSchema = Type.Object(
       Type.Object({
         at: text(),
         kind: oneOf(['CREATED', 'STATUS', 'FINAL', 'REORGED']),
-        status: StatusSchema,
+        status: AlertStatusSchema,
         by: nullable(Type.String(), 'Id of the key that moved the status.'),
       }),
     ),
   },
-  { description: 'What a rule found.' },
+  { title: 'Alert', description: 'What a rule found.' },
 );
-export const OneAlert = Type.Object({ alert: AlertSchema });
-export const AlertList = Type.Object({
-  alerts: listOf(AlertSchema, 'Newest first.'),
-  total: count(),
-  limit: count(),
-  offset: count(),
-  newest: count(
-    'Sequence that this page begins at or below; `upTo` with it keeps further pages from shifting.',
-  ),
-});
-export const AlertPatch = Type.Object({ status: StatusSchema });
+export const OneAlert = Type.Object({ alert: AlertSchema }, { title: 'OneAlert' });
+export const AlertList = Type.Object(
+  {
+    alerts: listOf(AlertSchema, 'Newest first.'),
+    total: count(),
+    limit: count(),
+    offset: count(),
+    newest: count(
+      'Sequence that this page begins at or below; `upTo` with it keeps further pages from shifting.',
+    ),
+  },
+  { title: 'AlertList' },
+);
 
-export const TransactionList = Type.Object({
-  transactions: listOf(
-    Type.Object({
-      id: text(),
-      walletId: text(),
-      hash: text(),
-      blockNumber: count(),
-      timestamp: text(),
-      direction: oneOf(['in', 'out']),
-      counterparty: Type.Object({
-        address: nullable(Type.String()),
-        entity: EntitySchema,
-        category: nullable(CategorySchema),
-      }),
-      asset: text(),
-      amount: text('Native units, decimal.'),
-      amountUsd: nullable(Type.Number()),
-      riskScore: nullable(Type.Integer(), 'Of the counterparty; null where nobody knows it.'),
-      riskLevel: nullable(RiskLevelSchema),
-      spoofable: flag('Anybody can forge the transfer: it raises nothing above LOW.'),
-      alertIds: listOf(Type.String()),
-      reorged: flag(),
-      confirmations: nullable(Type.Integer({ minimum: 0 })),
-    }),
-    'Newest first.',
-  ),
-  total: count(),
-  limit: count(),
-  offset: count(),
-});
-
-export const ChannelsBody = Type.Object({
-  email: Type.Optional(
-    nullable(Type.String({ maxLength: LIMITS.emailCharsMax, pattern: '^[^\\s@<>,;"]+@[^\\s@<>,;"]+$' })),
-  ),
-  slackWebhookUrl: Type.Optional(nullable(UrlText, 'An incoming webhook of Slack.')),
-  telegram: Type.Optional(
-    nullable(
+export const TransactionList = Type.Object(
+  {
+    transactions: listOf(
       Type.Object({
-        botToken: Type.String({ pattern: '^\\d{1,20}:[A-Za-z0-9_-]{1,100}$' }),
-        chatId: Type.String({ pattern: '^(-?\\d{1,20}|@[A-Za-z0-9_]{1,64})$' }),
+        id: text(),
+        walletId: text(),
+        hash: text(),
+        blockNumber: count(),
+        timestamp: text(),
+        direction: oneOf(['in', 'out']),
+        counterparty: Type.Object({
+          address: nullable(Type.String()),
+          entity: EntitySchema,
+          category: nullable(CategorySchema),
+        }),
+        asset: text(),
+        amount: text('Native units, decimal.'),
+        amountUsd: nullable(Type.Number()),
+        riskScore: nullable(Type.Integer(), 'Of the counterparty; null where nobody knows it.'),
+        riskLevel: nullable(RiskLevelSchema),
+        spoofable: flag('Anybody can forge the transfer: it raises nothing above LOW.'),
+        alertIds: listOf(Type.String()),
+        reorged: flag(),
+        confirmations: nullable(Type.Integer({ minimum: 0 })),
+      }),
+      'Newest first.',
+    ),
+    total: count(),
+    limit: count(),
+    offset: count(),
+  },
+  { title: 'TransactionList' },
+);
+
+export const ChannelsBody = Type.Object(
+  {
+    email: Type.Optional(
+      nullable(Type.String({ maxLength: LIMITS.emailCharsMax, pattern: '^[^\\s@<>,;"]+@[^\\s@<>,;"]+$' })),
+    ),
+    slackWebhookUrl: Type.Optional(nullable(UrlText, 'An incoming webhook of Slack.')),
+    telegram: Type.Optional(
+      nullable(
+        Type.Object({
+          botToken: Type.String({ pattern: '^\\d{1,20}:[A-Za-z0-9_-]{1,100}$' }),
+          chatId: Type.String({ pattern: '^(-?\\d{1,20}|@[A-Za-z0-9_]{1,64})$' }),
+        }),
+      ),
+    ),
+  },
+  { title: 'ChannelsBody' },
+);
+export const ChannelsAnswer = Type.Object(
+  {
+    channels: Type.Object({
+      email: nullable(Type.String()),
+      slackWebhookUrl: nullable(Type.String(), 'Masked.'),
+      telegram: nullable(Type.Object({ botToken: text('Masked.'), chatId: text() })),
+    }),
+  },
+  { title: 'ChannelsAnswer' },
+);
+export const WebhookSecret = Type.Object(
+  {
+    secret: text('whsec_…, shown this once.'),
+    previousUntil: nullable(Type.String(), 'The secret before signs beside it until then.'),
+  },
+  { title: 'WebhookSecret' },
+);
+
+export const DELIVERY_STATUSES = [
+  'PENDING',
+  'DELIVERED',
+  'FAILED',
+  'CANCELLED',
+] as const satisfies readonly Delivery['status'][];
+
+export const DeliverySchema = Type.Object(
+  {
+    id: text('The webhook-id of every attempt.'),
+    walletId: nullable(Type.String()),
+    alertId: nullable(Type.String()),
+    channel: oneOf(['webhook', 'email', 'slack', 'telegram']),
+    event: oneOf(['alert.created', 'alert.updated', 'digest', 'test']),
+    target: text(),
+    status: oneOf(DELIVERY_STATUSES),
+    attempts: listOf(
+      Type.Object({
+        at: text(),
+        durationMs: number(),
+        responseStatus: nullable(Type.Integer()),
+        error: nullable(Type.String()),
       }),
     ),
-  ),
-});
-export const ChannelsAnswer = Type.Object({
-  channels: Type.Object({
-    email: nullable(Type.String()),
-    slackWebhookUrl: nullable(Type.String(), 'Masked.'),
-    telegram: nullable(Type.Object({ botToken: text('Masked.'), chatId: text() })),
-  }),
-});
-export const WebhookSecret = Type.Object({
-  secret: text('whsec_…, shown this once.'),
-  previousUntil: nullable(Type.String(), 'The secret before signs beside it until then.'),
-});
-
-const DeliverySchema = Type.Object({
-  id: text('The webhook-id of every attempt.'),
-  walletId: nullable(Type.String()),
-  alertId: nullable(Type.String()),
-  channel: oneOf(['webhook', 'email', 'slack', 'telegram']),
-  event: oneOf(['alert.created', 'alert.updated', 'digest', 'test']),
-  target: text(),
-  status: oneOf(['PENDING', 'DELIVERED', 'FAILED', 'CANCELLED']),
-  attempts: listOf(
-    Type.Object({
-      at: text(),
-      durationMs: number(),
-      responseStatus: nullable(Type.Integer()),
-      error: nullable(Type.String()),
-    }),
-  ),
-  createdAt: text(),
-  nextAttemptAt: nullable(Type.String()),
-});
-export const DeliveryList = Type.Object({
-  deliveries: listOf(DeliverySchema, 'Newest first.'),
-  nextCursor: nullable(Type.String(), 'Continues behind the last one.'),
-});
-export const OneDelivery = Type.Object({ delivery: DeliverySchema });
-export const TestDeliveries = Type.Object({ deliveries: listOf(DeliverySchema) });
-export const SeverityFilter = oneOf(SEVERITIES);
-export const AlertStatusFilter = StatusSchema;
+    createdAt: text(),
+    nextAttemptAt: nullable(Type.String()),
+  },
+  { title: 'Delivery' },
+);
+export const DeliveryList = Type.Object(
+  {
+    deliveries: listOf(DeliverySchema, 'Newest first.'),
+    nextCursor: nullable(Type.String(), 'Continues behind the last one.'),
+  },
+  { title: 'DeliveryList' },
+);
+export const OneDelivery = Type.Object({ delivery: DeliverySchema }, { title: 'OneDelivery' });
+export const TestDeliveries = Type.Object(
+  { deliveries: listOf(DeliverySchema) },
+  { title: 'TestDeliveries' },
+);
+export const SeverityFilter = oneOf(SEVERITIES, 'Only alerts of this severity.');
+export const AlertStatusFilter = oneOf(ALERT_STATUSES, 'Only alerts in this state.');

@@ -29,21 +29,27 @@ const evidence = {
   schema: Type.Optional(oneOf(['Person', 'Organization', 'Vessel'], 'What the name is the name of.')),
 };
 
-export const NamesBody = Type.Object({
-  names: Type.Array(Type.Object({ name: NameText, ...evidence }), {
-    minItems: 1,
-    maxItems: LIMITS.screenedNamesMax,
-    description: 'Each costs 1 credit.',
-  }),
-});
+export const NamesBody = Type.Object(
+  {
+    names: Type.Array(Type.Object({ name: NameText, ...evidence }), {
+      minItems: 1,
+      maxItems: LIMITS.screenedNamesMax,
+      description: 'Each costs 1 credit.',
+    }),
+  },
+  { title: 'NamesBody' },
+);
 
-export const NameReasonSchema = Type.Object({
-  kind: text('What met what: exact, spelling, initial, missing, birthDate, …'),
-  asked: nullable(Type.String(), 'The part of the asked name.'),
-  listed: nullable(Type.String(), 'The part of the listed name, or the listed fact.'),
-  similarity: nullable(Type.Number(), '0 to 1.'),
-  message: text(),
-});
+export const NameReasonSchema = Type.Object(
+  {
+    kind: text('What met what: exact, spelling, initial, missing, birthDate, …'),
+    asked: nullable(Type.String(), 'The part of the asked name.'),
+    listed: nullable(Type.String(), 'The part of the listed name, or the listed fact.'),
+    similarity: nullable(Type.Number(), '0 to 1.'),
+    message: text(),
+  },
+  { title: 'NameReason' },
+);
 
 export const TopMatch = Type.Object(
   {
@@ -69,75 +75,93 @@ export const TopMatch = Type.Object(
     cleared: flag('This account has cleared the match, and the entity is what it was then.'),
     entityVersion: text('Changes with the entity.'),
   },
-  { description: 'One listed entity; the best of its names.' },
+  { title: 'TopMatch', description: 'One listed entity; the best of its names.' },
 );
 
-const TypeCoverageSchema = Type.Object({
-  status: oneOf(['COMPLETE', 'PARTIAL', 'NONE']),
-  asOf: nullable(Type.String(), 'The oldest check of the lists that are loaded.'),
-  lists: listOf(
-    Type.Object({
-      list: text(),
-      publishedAt: text(),
-      checkedAt: text(),
-      parties: count(),
-      stale: flag('Last checked longer ago than the maximum age.'),
-      verified: flag(),
+const TypeCoverageSchema = Type.Object(
+  {
+    status: oneOf(['COMPLETE', 'PARTIAL', 'NONE']),
+    asOf: nullable(Type.String(), 'The oldest check of the lists that are loaded.'),
+    lists: listOf(
+      Type.Object({
+        list: text(),
+        publishedAt: text(),
+        checkedAt: text(),
+        parties: count(),
+        stale: flag('Last checked longer ago than the maximum age.'),
+        verified: flag(),
+      }),
+    ),
+    missing: listOf(Type.String(), 'Official lists that were never loaded.'),
+  },
+  { title: 'NameListCoverage' },
+);
+
+export const NamesResult = Type.Object(
+  {
+    results: listOf(
+      Type.Object({
+        name: text('As sent.'),
+        topMatches: listOf(
+          TopMatch,
+          `Best first, at most ${LIMITS.nameMatchesPerListType} of each list type.`,
+        ),
+        totalMatches: count(),
+      }),
+      'In the order of the request.',
+    ),
+    creditsUsed: count('One for each name that was screened.'),
+    coverage: Type.Object({
+      sanctions: TypeCoverageSchema,
+      pep: TypeCoverageSchema,
+      adverse_media: TypeCoverageSchema,
     }),
-  ),
-  missing: listOf(Type.String(), 'Official lists that were never loaded.'),
-});
+    reasons: listOf(
+      Type.Object({
+        code: oneOf(['STALE_OR_MISSING_DATA']),
+        severity: oneOf(['MEDIUM']),
+        listType: ListTypeSchema,
+        message: text(),
+      }),
+      'What qualifies the answer: no match is no clean name where lists are missing or old.',
+    ),
+    dataVersion: text('Names the index that answered.'),
+    ignored: listOf(Type.String(), 'Fields of the body that the operation does not know.'),
+  },
+  { title: 'NamesResult' },
+);
 
-export const NamesResult = Type.Object({
-  results: listOf(
-    Type.Object({
-      name: text('As sent.'),
-      topMatches: listOf(TopMatch, `Best first, at most ${LIMITS.nameMatchesPerListType} of each list type.`),
-      totalMatches: count(),
-    }),
-    'In the order of the request.',
-  ),
-  creditsUsed: count('One for each name that was screened.'),
-  coverage: Type.Object({
-    sanctions: TypeCoverageSchema,
-    pep: TypeCoverageSchema,
-    adverse_media: TypeCoverageSchema,
-  }),
-  reasons: listOf(
-    Type.Object({
-      code: oneOf(['STALE_OR_MISSING_DATA']),
-      severity: oneOf(['MEDIUM']),
-      listType: ListTypeSchema,
-      message: text(),
-    }),
-    'What qualifies the answer: no match is no clean name where lists are missing or old.',
-  ),
-  dataVersion: text('Names the index that answered.'),
-  ignored: listOf(Type.String(), 'Fields of the body that the operation does not know.'),
-});
+export const ClearBody = Type.Object(
+  {
+    name: NameText,
+    ...evidence,
+    source: Type.String({ minLength: 1, maxLength: 200, description: 'Id of the list, as in the match.' }),
+    entityId: Type.String({ minLength: 1, maxLength: 500, description: 'As in the match.' }),
+    note: Type.Optional(Type.String({ maxLength: 1_000, description: 'Why it is not the same.' })),
+  },
+  { title: 'ClearBody' },
+);
 
-export const ClearBody = Type.Object({
-  name: NameText,
-  ...evidence,
-  source: Type.String({ minLength: 1, maxLength: 200, description: 'Id of the list, as in the match.' }),
-  entityId: Type.String({ minLength: 1, maxLength: 500, description: 'As in the match.' }),
-  note: Type.Optional(Type.String({ maxLength: 1_000, description: 'Why it is not the same.' })),
-});
+export const ClearedMatchSchema = Type.Object(
+  {
+    id: text(),
+    name: text('As it was screened.'),
+    source: text(),
+    entityId: text(),
+    entityName: text(),
+    entityVersion: text('The match counts as cleared while the entity has this version.'),
+    note: nullable(Type.String()),
+    clearedAt: text(),
+  },
+  { title: 'ClearedMatch' },
+);
 
-export const ClearedMatchSchema = Type.Object({
-  id: text(),
-  name: text('As it was screened.'),
-  source: text(),
-  entityId: text(),
-  entityName: text(),
-  entityVersion: text('The match counts as cleared while the entity has this version.'),
-  note: nullable(Type.String()),
-  clearedAt: text(),
-});
+export const ClearedAnswer = Type.Object({ cleared: ClearedMatchSchema }, { title: 'ClearedAnswer' });
 
-export const ClearedAnswer = Type.Object({ cleared: ClearedMatchSchema });
-
-export const ClearedListAnswer = Type.Object({
-  cleared: listOf(ClearedMatchSchema),
-  nextCursor: nullable(Type.String(), 'Pass it as `cursor` for what follows; null at the end.'),
-});
+export const ClearedListAnswer = Type.Object(
+  {
+    cleared: listOf(ClearedMatchSchema),
+    nextCursor: nullable(Type.String(), 'Pass it as `cursor` for what follows; null at the end.'),
+  },
+  { title: 'ClearedListAnswer' },
+);

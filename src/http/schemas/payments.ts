@@ -17,11 +17,14 @@ export const StripeEvent = Type.Object(
     pending_webhooks: Type.Optional(Type.Unknown()),
     request: Type.Optional(Type.Unknown()),
   },
-  { description: 'An event of Stripe, as it signs and sends it.' },
+  { title: 'StripeEvent', description: 'An event of Stripe, as it signs and sends it.' },
 );
 
-export const PaymentOutcome = Type.Object({
-  outcome: oneOf(['booked', 'repeated', 'ignored'], 'What the event did to the ledger.'),
-  accountId: nullable(Type.String()),
-  entryId: nullable(Type.String()),
-});
+export const PaymentOutcome = Type.Object(
+  {
+    outcome: oneOf(['booked', 'repeated', 'ignored'], 'What the event did to the ledger.'),
+    accountId: nullable(Type.String()),
+    entryId: nullable(Type.String()),
+  },
+  { title: 'PaymentOutcome' },
+);

@@ -32,7 +32,7 @@ export const RegistrationHistory = Type.Object(
     services,
     passportedTo,
   },
-  { description: 'What one or more files in a row said of a registration.' },
+  { title: 'RegistrationHistory', description: 'What one or more files in a row said of a registration.' },
 );
 
 export const ExchangeRegistration = Type.Object(
@@ -62,7 +62,7 @@ export const ExchangeRegistration = Type.Object(
     note: nullable(Type.String()),
     history: listOf(RegistrationHistory, 'Oldest first; empty for a shipped fact.'),
   },
-  { description: 'One registration of one legal entity.' },
+  { title: 'ExchangeRegistration', description: 'One registration of one legal entity.' },
 );
 
 export const ExchangeDesignation = Type.Object(
@@ -82,6 +82,7 @@ export const ExchangeDesignation = Type.Object(
     verified: flag('Compared with the file of the publisher.'),
   },
   {
+    title: 'ExchangeDesignation',
     description:
       'A designation by a sanctions list. basis: link means that the list was not imported, and the facts are those of data/entity-parties.json.',
   },
@@ -145,5 +146,8 @@ export const ExchangeStatusData = Type.Object(
       'Registers of which no file was read: that they are not mentioned says nothing.',
     ),
   },
-  { description: 'Where an exchange is registered, and which registers say so.' },
+  {
+    title: 'ExchangeStatusData',
+    description: 'Where an exchange is registered, and which registers say so.',
+  },
 );

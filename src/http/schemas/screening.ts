@@ -2,6 +2,12 @@
 import { Type } from 'typebox';
 import { PRICE_STATUSES } from '../../chains/assets.ts';
 import {
+  EXPOSURE_HOPS,
+  JURISDICTION_DEFAULT,
+  TAINT_CHOICES,
+  TAINT_DEFAULT,
+} from '../../screening/choices.ts';
+import {
   AddressText,
   CategorySchema,
   ChainIdSchema,
@@ -26,55 +32,62 @@ import {
   text,
 } from './common.ts';
 
-export const ScreeningBody = Type.Object({
-  address: AddressText,
-  chain: ChainText,
-  jurisdiction: Type.Optional(
-    Type.String({
-      pattern: '^[A-Za-z]{2}$',
-      default: 'CH',
-      description: 'a country code of two letters (ISO 3166-1 alpha-2)',
-    }),
-  ),
-  asOf: Type.Optional(
-    Type.String({
-      pattern: '^\\d{4}-\\d{2}-\\d{2}$',
-      description:
-        'an ISO date such as 2026-01-31, not in the future: labels, sanctions lists and transfers as known at the end of that day (UTC)',
-    }),
-  ),
-  taint: Type.Optional(
-    Type.Enum(['poison', 'haircut', 'fifo', 'lifo', 'tiho', 'all'], {
-      default: 'haircut',
-      description: 'rule by which money is told apart; on account chains poison, haircut or all',
-    }),
-  ),
-  maxHops: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: 5,
-      default: 3,
-      description: 'how far money is followed through addresses nobody knows',
-    }),
-  ),
-});
+export const ScreeningBody = Type.Object(
+  {
+    address: AddressText,
+    chain: ChainText,
+    jurisdiction: Type.Optional(
+      Type.String({
+        pattern: '^[A-Za-z]{2}$',
+        default: JURISDICTION_DEFAULT,
+        description: 'a country code of two letters (ISO 3166-1 alpha-2)',
+      }),
+    ),
+    asOf: Type.Optional(
+      Type.String({
+        pattern: '^\\d{4}-\\d{2}-\\d{2}$',
+        description:
+          'an ISO date such as 2026-01-31, not in the future: labels, sanctions lists and transfers as known at the end of that day (UTC)',
+      }),
+    ),
+    taint: Type.Optional(
+      oneOf(
+        TAINT_CHOICES,
+        'Rule by which tainted funds are traced; on account chains poison, haircut or all.',
+        { default: TAINT_DEFAULT },
+      ),
+    ),
+    maxHops: Type.Optional(
+      Type.Integer({
+        minimum: EXPOSURE_HOPS.min,
+        maximum: EXPOSURE_HOPS.max,
+        default: EXPOSURE_HOPS.standard,
+        description: 'Hops for which funds are followed through addresses without a label.',
+      }),
+    ),
+  },
+  { title: 'ScreeningBody' },
+);
 
-export const money = (description?: string): ReturnType<typeof nullable> =>
+export const money = (description?: string) =>
   nullable(Type.Number(), description ?? 'USD; null where nothing is priced.');
 
 const direction = oneOf(['in', 'out']);
 
-const ConflictingLabel = Type.Object({
-  name: text('Name of the entity.'),
-  entityId: text(),
-  category: CategorySchema,
-  threatLevel: ThreatLevelSchema,
-  source: text(),
-  class: EvidenceClassSchema,
-  confidence: Type.Number({ minimum: 0, maximum: 1 }),
-  date: nullable(Type.String(), 'ISO date when the source last stood by the label.'),
-  sourceUrl: nullable(Type.String()),
-});
+const ConflictingLabel = Type.Object(
+  {
+    name: text('Name of the entity.'),
+    entityId: text(),
+    category: CategorySchema,
+    threatLevel: ThreatLevelSchema,
+    source: text(),
+    class: EvidenceClassSchema,
+    confidence: Type.Number({ minimum: 0, maximum: 1 }),
+    date: nullable(Type.String(), 'ISO date when the source last stood by the label.'),
+    sourceUrl: nullable(Type.String()),
+  },
+  { title: 'ConflictingLabel' },
+);
 
 export const LabelConflict = Type.Object(
   {
@@ -88,7 +101,7 @@ export const LabelConflict = Type.Object(
     isSettled: flag('The other label is not about the holder of the address, and does not score.'),
     message: text(),
   },
-  { description: 'Two labels of an address that contradict each other.' },
+  { title: 'LabelConflict', description: 'Two labels of an address that contradict each other.' },
 );
 
 const priceStatus = oneOf(
@@ -126,54 +139,69 @@ export const ScoreFactor = Type.Object(
     severity: oneOf(['LOW', 'MEDIUM', 'HIGH', 'CRITICAL'], 'As of the reason and the flag about the same.'),
     evidence: listOf(Type.String(), 'Of exposures: entities, greatest value first.'),
   },
-  { description: 'A part of the score. All points add up to the score before its cap at 100.' },
+  {
+    title: 'ScoreFactor',
+    description: 'A part of the score. All points add up to the score before its cap at 100.',
+  },
 );
 
-const Exposure = Type.Object({
-  category: ExposureCategorySchema,
-  entity: nullable(EntitySummary),
-  direction,
-  type: oneOf(['DIRECT', 'INDIRECT']),
-  percentage: number('Of all priced value of the direction, or of `asset` if that has no price.'),
-  asset: nullable(Type.String(), 'The asset without a price that the percentage is of; null for USD.'),
-  priceStatus,
-  priceDate,
-  class: nullable(EvidenceClassSchema, 'How the label of the other side came to be known; null for UNKNOWN.'),
-  valueUsd: money(),
-  hops: count(),
-  txCount: count(),
-  unpricedTxCount: count(),
-});
+const Exposure = Type.Object(
+  {
+    category: ExposureCategorySchema,
+    entity: nullable(EntitySummary),
+    direction,
+    type: oneOf(['DIRECT', 'INDIRECT']),
+    percentage: number('Of all priced value of the direction, or of `asset` if that has no price.'),
+    asset: nullable(Type.String(), 'The asset without a price that the percentage is of; null for USD.'),
+    priceStatus,
+    priceDate,
+    class: nullable(
+      EvidenceClassSchema,
+      'How the label of the other side came to be known; null for UNKNOWN.',
+    ),
+    valueUsd: money(),
+    hops: count(),
+    txCount: count(),
+    unpricedTxCount: count(),
+  },
+  { title: 'Exposure' },
+);
 
-const TopCounterparty = Type.Object({
-  address: text(),
-  entity: nullable(EntitySummary),
-  category: ExposureCategorySchema,
-  threatLevel: nullable(ThreatLevelSchema),
-  sanctioned: flag(),
-  direction,
-  txCount: count(),
-  valueUsd: money(),
-  percentage: number(),
-  firstSeen: text(),
-  lastSeen: text(),
-});
+const TopCounterparty = Type.Object(
+  {
+    address: text(),
+    entity: nullable(EntitySummary),
+    category: ExposureCategorySchema,
+    threatLevel: nullable(ThreatLevelSchema),
+    sanctioned: flag(),
+    direction,
+    txCount: count(),
+    valueUsd: money(),
+    percentage: number(),
+    firstSeen: text(),
+    lastSeen: text(),
+  },
+  { title: 'TopCounterparty' },
+);
 
-const FlaggedTransaction = Type.Object({
-  hash: text(),
-  timestamp: text(),
-  direction,
-  counterparty: text(),
-  entity: nullable(EntitySummary),
-  category: ExposureCategorySchema,
-  severity: SeveritySchema,
-  asset: text(),
-  amount: text('Smallest unit, decimal.'),
-  valueUsd: money(),
-  priceStatus,
-  priceDate,
-  reason: text(),
-});
+const FlaggedTransaction = Type.Object(
+  {
+    hash: text(),
+    timestamp: text(),
+    direction,
+    counterparty: text(),
+    entity: nullable(EntitySummary),
+    category: ExposureCategorySchema,
+    severity: SeveritySchema,
+    asset: text(),
+    amount: text('Smallest unit, decimal.'),
+    valueUsd: money(),
+    priceStatus,
+    priceDate,
+    reason: text(),
+  },
+  { title: 'FlaggedTransaction' },
+);
 
 const SpoofableTransfer = Type.Object(
   {
@@ -201,43 +229,56 @@ const SpoofableTransfer = Type.Object(
     callsAsset: nullable(Type.Boolean(), "The transaction calls the token's contract."),
     decodes: nullable(Type.Boolean(), 'The call decodes to this transfer.'),
   },
-  { description: 'A transfer that anybody could have forged. It never scores.' },
+  { title: 'SpoofableTransfer', description: 'A transfer that anybody could have forged. It never scores.' },
 );
 
-const AssetTotal = Type.Object({
-  asset: text(),
-  isEvidence: flag(
-    'False for tokens that no curated list knows: their transfers can be forged and count nowhere.',
-  ),
-  priceStatus,
-  priceDate,
-  amount: text('Smallest unit, decimal.'),
-  decimals: nullable(Type.Integer()),
-  valueUsd: money(),
-  txCount: count(),
-});
+const AssetTotal = Type.Object(
+  {
+    asset: text(),
+    isEvidence: flag(
+      'False for tokens that no curated list knows: their transfers can be forged and count nowhere.',
+    ),
+    priceStatus,
+    priceDate,
+    amount: text('Smallest unit, decimal.'),
+    decimals: nullable(Type.Integer()),
+    valueUsd: money(),
+    txCount: count(),
+  },
+  { title: 'AssetTotal' },
+);
 
-export const FlowTotal = Type.Object({ valueUsd: money(), txCount: count(), byAsset: listOf(AssetTotal) });
+export const FlowTotal = Type.Object(
+  { valueUsd: money(), txCount: count(), byAsset: listOf(AssetTotal) },
+  { title: 'FlowTotal' },
+);
 
-const DailyTotal = Type.Object({
-  date: text(),
-  inUsd: money(),
-  outUsd: money(),
-  inTxCount: count(),
-  outTxCount: count(),
-});
+const DailyTotal = Type.Object(
+  {
+    date: text(),
+    inUsd: money(),
+    outUsd: money(),
+    inTxCount: count(),
+    outTxCount: count(),
+  },
+  { title: 'DailyTotal' },
+);
 
-const StoppedFlow = Type.Object({
-  address: text(),
-  reason: oneOf(['MAX_DEGREE', 'BUDGET', 'UNPRICED']),
-  direction,
-  asset: nullable(
-    Type.String({
-      description: 'The asset without a price that this is a part of; null for all that is weighed together.',
-    }),
-  ),
-  percentage: number('Of the value of the direction, or of what moved of the asset.'),
-});
+const StoppedFlow = Type.Object(
+  {
+    address: text(),
+    reason: oneOf(['MAX_DEGREE', 'BUDGET', 'UNPRICED']),
+    direction,
+    asset: nullable(
+      Type.String({
+        description:
+          'The asset without a price that this is a part of; null for all that is weighed together.',
+      }),
+    ),
+    percentage: number('Of the value of the direction, or of what moved of the asset.'),
+  },
+  { title: 'StoppedFlow' },
+);
 
 const percentages = Type.Record(Type.String(), Type.Number(), {
   description: 'Category → percentage of the value; adds up to 100 where value moved.',
@@ -247,23 +288,26 @@ const overlapping = Type.Record(Type.String(), Type.Number(), {
   description: 'Category → percentage. Under poison and TIHO shares overlap.',
 });
 
-const Taint = Type.Object({
-  basis: oneOf(
-    ['OUTPUTS', 'ACCOUNTS'],
-    'Whether single outputs were followed, or the flow between addresses.',
-  ),
-  methods: listOf(
-    Type.Object({
-      method: oneOf(['poison', 'haircut', 'fifo', 'lifo', 'tiho']),
-      received: overlapping,
-      unspent: nullable(overlapping),
-      minedPercentage: nullable(Type.Number()),
-      unexploredPercentage: nullable(Type.Number()),
-      outputs: nullable(Type.Integer()),
-      isTruncated: flag('A budget ended the search before all origins were found.'),
-    }),
-  ),
-});
+const Taint = Type.Object(
+  {
+    basis: oneOf(
+      ['OUTPUTS', 'ACCOUNTS'],
+      'Whether single outputs were followed, or the flow between addresses.',
+    ),
+    methods: listOf(
+      Type.Object({
+        method: oneOf(['poison', 'haircut', 'fifo', 'lifo', 'tiho']),
+        received: overlapping,
+        unspent: nullable(overlapping),
+        minedPercentage: nullable(Type.Number()),
+        unexploredPercentage: nullable(Type.Number()),
+        outputs: nullable(Type.Integer()),
+        isTruncated: flag('A budget ended the search before all origins were found.'),
+      }),
+    ),
+  },
+  { title: 'Taint' },
+);
 
 const factSource = {
   sourceUrl: text(),
@@ -273,55 +317,61 @@ const factSource = {
   validUntil: nullable(Type.String(), 'Last day on which the fact holds; null: no end is known.'),
 };
 
-const LegalInterpretation = Type.Object({
-  jurisdiction: text(),
-  standard: oneOf(['NATIONAL', 'FATF'], 'FATF: no law of the country is known here.'),
-  regulator: nullable(Type.String()),
-  framework: listOf(Type.String()),
-  assessment: text(),
-  recommendedAction: text(),
-  obligations: listOf(Type.String()),
-  reportingTo: nullable(Type.String()),
-  sanctionsAuthority: nullable(Type.String()),
-  travelRule: nullable(
-    Type.Object({
-      threshold: nullable(Type.Number(), 'Null: from the first unit.'),
-      currency: text(),
-      law: text(),
-      note: nullable(Type.String()),
-    }),
-  ),
-  sources: listOf(
-    Type.Object({
-      fact: text(),
-      ...factSource,
-    }),
-    'Facts that are not in force on the day say so, and are not part of `framework` and `obligations`.',
-  ),
-  version: nullable(Type.String()),
-  disclaimer: text(),
-});
+const LegalInterpretation = Type.Object(
+  {
+    jurisdiction: text(),
+    standard: oneOf(['NATIONAL', 'FATF'], 'FATF: no law of the country is known here.'),
+    regulator: nullable(Type.String()),
+    framework: listOf(Type.String()),
+    assessment: text(),
+    recommendedAction: text(),
+    obligations: listOf(Type.String()),
+    reportingTo: nullable(Type.String()),
+    sanctionsAuthority: nullable(Type.String()),
+    travelRule: nullable(
+      Type.Object({
+        threshold: nullable(Type.Number(), 'Null: from the first unit.'),
+        currency: text(),
+        law: text(),
+        note: nullable(Type.String()),
+      }),
+    ),
+    sources: listOf(
+      Type.Object({
+        fact: text(),
+        ...factSource,
+      }),
+      'Facts that are not in force on the day say so, and are not part of `framework` and `obligations`.',
+    ),
+    version: nullable(Type.String()),
+    disclaimer: text(),
+  },
+  { title: 'LegalInterpretation' },
+);
 
 const countryList = oneOf(['FATF_BLACK', 'FATF_GREY', 'SANCTIONED']);
 
-const GeographicRisk = Type.Object({
-  jurisdictions: listOf(Type.String(), 'The own country first, then by value.'),
-  highRisk: listOf(Type.String(), 'Those on a list of countries.'),
-  listed: listOf(
-    Type.Object({
-      jurisdiction: text(),
-      list: countryList,
-      listName: text(),
-      percentage: number(),
-      ...factSource,
-    }),
-  ),
-  territories: listOf(
-    Type.Object({ name: text(), within: text(), list: countryList, ...factSource }),
-    'Listed parts of these countries.',
-  ),
-  score: nullable(Type.Integer(), '0 to 100.'),
-});
+const GeographicRisk = Type.Object(
+  {
+    jurisdictions: listOf(Type.String(), 'The own country first, then by value.'),
+    highRisk: listOf(Type.String(), 'Those on a list of countries.'),
+    listed: listOf(
+      Type.Object({
+        jurisdiction: text(),
+        list: countryList,
+        listName: text(),
+        percentage: number(),
+        ...factSource,
+      }),
+    ),
+    territories: listOf(
+      Type.Object({ name: text(), within: text(), list: countryList, ...factSource }),
+      'Listed parts of these countries.',
+    ),
+    score: nullable(Type.Integer(), '0 to 100.'),
+  },
+  { title: 'GeographicRisk' },
+);
 
 export const ScreeningResult = Type.Object(
   {
@@ -415,5 +465,8 @@ export const ScreeningResult = Type.Object(
     dataVersion: DataVersion,
     screenedAt: text(),
   },
-  { description: 'Risk of one address. Every section is always there; `coverage` says what it rests on.' },
+  {
+    title: 'ScreeningResult',
+    description: 'Risk of one address. Every section is always there; `coverage` says what it rests on.',
+  },
 );

@@ -2,101 +2,96 @@
 import { Type } from 'typebox';
 import { count, flag, listOf, nullable, oneOf, text } from './common.ts';
 
-export const Health = Type.Object({
-  success: Type.Literal(true),
-  status: Type.Literal('ok'),
-  ts: text('ISO 8601 UTC.'),
-});
-
 const RELEASE = {
   release: text('Names the content: labels, names, registers and the state of the lists.'),
   dataVersion: text(),
   publishedAt: text('ISO 8601 UTC.'),
 };
 
-export const ReadyData = Type.Object({
-  ready: flag(),
-  reasons: listOf(Type.String(), 'Why not; empty where ready.'),
-  snapshot: nullable(
-    Type.Object({
-      dataVersion: text(),
-      builtAt: text(),
-      addresses: count(),
-      labels: count('Real labels.'),
-      syntheticLabels: count('Made for load tests; never part of `labels`.'),
-    }),
-  ),
-  lists: listOf(
-    Type.Object({
-      list: text(),
-      publishedAt: nullable(Type.String()),
-      checkedAt: nullable(Type.String()),
-      checkedBy: nullable(
-        oneOf(['DOWNLOAD', 'IMPORT', 'ATTESTATION']),
-        'DOWNLOAD: fetched from the publisher. IMPORT: a file imported by hand, which proves its own publication only. ATTESTATION: an operator stated the date.',
+export const ReadyData = Type.Object(
+  {
+    ready: flag(),
+    reasons: listOf(Type.String(), 'Why not; empty where ready.'),
+    snapshot: nullable(
+      Type.Object({
+        dataVersion: text(),
+        builtAt: text(),
+        addresses: count(),
+        labels: count('Real labels.'),
+        syntheticLabels: count('Made for load tests; never part of `labels`.'),
+      }),
+    ),
+    lists: listOf(
+      Type.Object({
+        list: text(),
+        publishedAt: nullable(Type.String()),
+        checkedAt: nullable(Type.String()),
+        checkedBy: nullable(
+          oneOf(['DOWNLOAD', 'IMPORT', 'ATTESTATION']),
+          'DOWNLOAD: fetched from the publisher. IMPORT: a file imported by hand, which proves its own publication only. ATTESTATION: an operator stated the date.',
+        ),
+        stale: flag('Never loaded, or last checked longer ago than the maximum age.'),
+      }),
+    ),
+    pulledFrom: Type.Optional(
+      Type.Object(
+        {
+          from: text('Publishing node or object store.'),
+          published: nullable(Type.Object(RELEASE)),
+          served: nullable(Type.Object({ ...RELEASE, installedAt: text('ISO 8601 UTC.') })),
+          behindSince: nullable(Type.String()),
+          lookedAt: nullable(Type.String()),
+          error: nullable(Type.String()),
+          errorSince: nullable(Type.String()),
+        },
+        {
+          description:
+            'Of a node that pulls its labels: the newest release that was seen at the publisher, the one that is served, since when they differ (null: they do not), when the publisher last answered, and what goes wrong since when.',
+        },
       ),
-      stale: flag('Never loaded, or last checked longer ago than the maximum age.'),
-    }),
-  ),
-  pulledFrom: Type.Optional(
-    Type.Object(
-      {
-        from: text('Publishing node or object store.'),
-        published: nullable(Type.Object(RELEASE)),
-        served: nullable(Type.Object({ ...RELEASE, installedAt: text('ISO 8601 UTC.') })),
-        behindSince: nullable(Type.String()),
-        lookedAt: nullable(Type.String()),
-        error: nullable(Type.String()),
-        errorSince: nullable(Type.String()),
-      },
-      {
-        description:
-          'Of a node that pulls its labels: the newest release that was seen at the publisher, the one that is served, since when they differ (null: they do not), when the publisher last answered, and what goes wrong since when.',
-      },
     ),
-  ),
-  degraded: Type.Optional(
-    listOf(
-      Type.Object({
-        path: text('Store or folder that cannot be written.'),
-        reason: text(),
-        since: text('ISO 8601 UTC.'),
-      }),
-      'What refuses writes, as a full disk does. Reads are answered; writes answer 500 with the code STORAGE_FULL. Left out if all is written.',
+    degraded: Type.Optional(
+      listOf(
+        Type.Object({
+          path: text('Store or folder that cannot be written.'),
+          reason: text(),
+          since: text('ISO 8601 UTC.'),
+        }),
+        'What refuses writes, as a full disk does. Reads are answered; writes answer 500 with the code STORAGE_FULL. Left out if all is written.',
+      ),
     ),
-  ),
-  monitoring: Type.Optional(
-    listOf(
-      Type.Object({
-        chain: text(),
-        state: text(
-          'FOLLOWING; WAITING after a fault; STANDBY: another node follows it; UNREACHABLE: no node is configured.',
-        ),
-        height: nullable(Type.Integer()),
-        blockTime: nullable(Type.String()),
-      }),
-      'Chains on which a wallet is watched; left out where nothing is. Does not make the server unready.',
+    monitoring: Type.Optional(
+      listOf(
+        Type.Object({
+          chain: text(),
+          state: text(
+            'FOLLOWING; WAITING after a fault; STANDBY: another node follows it; UNREACHABLE: no node is configured.',
+          ),
+          height: nullable(Type.Integer()),
+          blockTime: nullable(Type.String()),
+        }),
+        'Chains on which a wallet is watched; left out where nothing is. Does not make the server unready.',
+      ),
     ),
-  ),
-  leases: Type.Optional(
-    listOf(
-      Type.Object({
-        lease: text(
-          'The work that one node does at a time: `delivery`, `scheduler`, `recheck`, `listener:<CHAIN>`, `refresh:<CHAIN>`.',
-        ),
-        holder: nullable(
-          Type.String({ description: 'Names a node, as its log does; null while no node holds it.' }),
-        ),
-        here: flag('Whether that is the node that answers.'),
-        since: nullable(Type.String()),
-      }),
-      'Who of many nodes does what only one may do; left out on a machine that is alone. Up to two seconds old.',
+    leases: Type.Optional(
+      listOf(
+        Type.Object({
+          lease: text(
+            'The work that one node does at a time: `delivery`, `scheduler`, `recheck`, `listener:<CHAIN>`, `refresh:<CHAIN>`.',
+          ),
+          holder: nullable(
+            Type.String({ description: 'Names a node, as its log does; null while no node holds it.' }),
+          ),
+          here: flag('Whether that is the node that answers.'),
+          since: nullable(Type.String()),
+        }),
+        'Who of many nodes does what only one may do; left out on a machine that is alone. Up to two seconds old.',
+      ),
     ),
-  ),
-});
+  },
+  { title: 'ReadyData' },
+);
 
-export const Ready = Type.Object({ success: Type.Literal(true), data: ReadyData });
+export const Ready = Type.Object({ success: Type.Literal(true), data: ReadyData }, { title: 'Ready' });
 
-export const NotReady = Type.Object({ error: text(), data: ReadyData });
-
-export const ReadyFor = oneOf(['reads', 'writes']);
+export const NotReady = Type.Object({ error: text(), data: ReadyData }, { title: 'NotReady' });

@@ -1,5 +1,6 @@
 /** Schemas of POST /trace. */
 import { Type } from 'typebox';
+import { DIRECTION_CHOICES, DIRECTION_DEFAULT, PATH_DEPTH, TRACE_HOPS } from '../../screening/choices.ts';
 import {
   AddressText,
   ChainIdSchema,
@@ -19,46 +20,53 @@ import {
 } from './common.ts';
 import { money } from './screening.ts';
 
-export const TraceBody = Type.Object({
-  address: AddressText,
-  chain: ChainText,
-  direction: Type.Optional(
-    Type.Enum(['in', 'out', 'both'], {
-      default: 'both',
-      description: 'Where the money came from (in), where it went (out), or both.',
-    }),
-  ),
-  hops: Type.Optional(Type.Integer({ minimum: 1, maximum: 3, default: 1 })),
-  targetAddress: Type.Optional(AddressText),
-  maxDepth: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: 7,
-      default: 3,
-      description: 'Path mode: the most hops between the two addresses.',
-    }),
-  ),
-  timeRespecting: Type.Optional(
-    Type.Boolean({
-      default: false,
-      description: 'Path mode: only ways that money can have taken in the order of time.',
-    }),
-  ),
-  crossChain: Type.Optional(
-    Type.Boolean({ default: false, description: 'Follow deposits to bridges on the chain they lead to.' }),
-  ),
-});
+export const TraceBody = Type.Object(
+  {
+    address: AddressText,
+    chain: ChainText,
+    direction: Type.Optional(
+      oneOf(DIRECTION_CHOICES, 'Origins of the funds (in), their destinations (out), or both.', {
+        default: DIRECTION_DEFAULT,
+      }),
+    ),
+    hops: Type.Optional(
+      Type.Integer({ minimum: TRACE_HOPS.min, maximum: TRACE_HOPS.max, default: TRACE_HOPS.standard }),
+    ),
+    targetAddress: Type.Optional(AddressText),
+    maxDepth: Type.Optional(
+      Type.Integer({
+        minimum: PATH_DEPTH.min,
+        maximum: PATH_DEPTH.max,
+        default: PATH_DEPTH.standard,
+        description: 'Path mode: the most hops between the two addresses.',
+      }),
+    ),
+    timeRespecting: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description: 'Path mode: only paths that funds can have taken in the order of time.',
+      }),
+    ),
+    crossChain: Type.Optional(
+      Type.Boolean({ default: false, description: 'Follow deposits to bridges on the chain they lead to.' }),
+    ),
+  },
+  { title: 'TraceBody' },
+);
 
-export const TraceNode = Type.Object({
-  address: text(),
-  label: nullable(Type.String(), 'Name of the entity; null where nobody knows the address.'),
-  category: ExposureCategorySchema,
-  riskLevel: RiskLevelSchema,
-  entity: nullable(EntitySummary),
-  threatLevel: nullable(ThreatLevelSchema),
-  depth: count('Hops from the start.'),
-  sanctioned: flag(),
-});
+export const TraceNode = Type.Object(
+  {
+    address: text(),
+    label: nullable(Type.String(), 'Name of the entity; null where nobody knows the address.'),
+    category: ExposureCategorySchema,
+    riskLevel: RiskLevelSchema,
+    entity: nullable(EntitySummary),
+    threatLevel: nullable(ThreatLevelSchema),
+    depth: count('Hops from the start.'),
+    sanctioned: flag(),
+  },
+  { title: 'TraceNode' },
+);
 
 export const TraceEdge = Type.Object(
   {
@@ -72,7 +80,7 @@ export const TraceEdge = Type.Object(
     firstSeen: text(),
     lastSeen: text(),
   },
-  { description: 'What moved of one asset from one address to another.' },
+  { title: 'TraceEdge', description: 'What moved of one asset from one address to another.' },
 );
 
 const graphFields = {
@@ -85,12 +93,15 @@ const graphFields = {
   ),
 };
 
-const Path = Type.Object({
-  addresses: listOf(Type.String()),
-  edges: listOf(TraceEdge),
-  hops: count(),
-  bottleneckUsd: money('USD of the thinnest step; null where a step is unpriced.'),
-});
+const Path = Type.Object(
+  {
+    addresses: listOf(Type.String()),
+    edges: listOf(TraceEdge),
+    hops: count(),
+    bottleneckUsd: money('USD of the thinnest step; null where a step is unpriced.'),
+  },
+  { title: 'TracePath' },
+);
 
 const Crossing = Type.Object(
   {
@@ -107,6 +118,7 @@ const Crossing = Type.Object(
     graph: nullable(Type.Object(graphFields)),
   },
   {
+    title: 'BridgeCrossing',
     description:
       'A bridge that was met, and the trace on the chain it leads to where the holder is known there.',
   },
@@ -116,7 +128,7 @@ export const TraceResult = Type.Object(
   {
     address: text(),
     chain: ChainIdSchema,
-    direction: oneOf(['in', 'out', 'both']),
+    direction: oneOf(DIRECTION_CHOICES),
     ...graphFields,
     found: Type.Optional(flag('Path mode: the target was reached.')),
     target: Type.Optional(text()),
@@ -128,5 +140,5 @@ export const TraceResult = Type.Object(
     dataVersion: DataVersion,
     tracedAt: text(),
   },
-  { description: 'Where money came from and went.' },
+  { title: 'TraceResult', description: 'Where money came from and went.' },
 );

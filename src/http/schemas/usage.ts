@@ -14,16 +14,13 @@ export const UsageEntry = Type.Object(
     reference: nullable(Type.String(), 'Of a charge: the operation, the address and the chain.'),
     createdAt: text('ISO 8601 UTC.'),
   },
-  { description: 'One entry of the ledger.' },
+  { title: 'UsageEntry', description: 'One entry of the ledger.' },
 );
 
-const ByType = Type.Object(
-  Object.fromEntries(LEDGER_TYPES.map((type) => [type, Type.Integer()])) as Record<
-    string,
-    ReturnType<typeof Type.Integer>
-  >,
-  { description: 'Credits by type, negative where taken.' },
-);
+const ByType = Type.Object(Object.fromEntries(LEDGER_TYPES.map((type) => [type, Type.Integer()])), {
+  title: 'CreditsByType',
+  description: 'Credits by type, negative if deducted.',
+});
 
 export const UsageRecord = Type.Object(
   {
@@ -48,5 +45,5 @@ export const UsageRecord = Type.Object(
       { description: 'What the balance is made of.' },
     ),
   },
-  { description: 'Balance and ledger of the account.' },
+  { title: 'UsageRecord', description: 'Balance and ledger of the account.' },
 );

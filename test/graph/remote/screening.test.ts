@@ -81,14 +81,17 @@ describe.skipIf(!hasRedis)('screening over a graph in a cluster', () => {
   it('screens as over the store at hand', () => {
     for (const address of subjects) {
       const request = { chain: 'ETH', address, maxHops: 4 };
-      expect(text(there.screening(request))).toBe(text(here.screening(request)));
+      expect(text(there.screening({ request, facts: {} }))).toBe(
+        text(here.screening({ request, facts: {} })),
+      );
     }
   });
 
   it('checks, traces and finds paths as over the store at hand', () => {
     for (const [at, address] of subjects.entries()) {
       if (at % 2 === 1) continue;
-      const check = { chain: 'ETH', from: address, to: subjects[(at + 7) % subjects.length] as string };
+      const request = { chain: 'ETH', from: address, to: subjects[(at + 7) % subjects.length] as string };
+      const check = { request, facts: {} };
       expect(text(there.kyt(check))).toBe(text(here.kyt(check)));
       for (const more of [
         { hops: at % 8 === 0 ? 3 : 2 },

@@ -1,0 +1,316 @@
+/**
+ * One endpoint as one value. `operation({…})` takes its facts, its schemas and its work; routing, validation, permissions, limits,
+ * OpenAPI, /docs, the table in the README and the metrics are derived from the list in operations/index.ts. Files of operations
+ * import the parts of the front end that they need from here.
+ */
+import { type Static, type TNull, type TObject, type TProperties, type TSchema, Type } from 'typebox';
+import type { KeyRecord } from '../accounts/keys.ts';
+import type { Awaitable } from '../base/awaitable.ts';
+import { AssayError } from '../base/errors.ts';
+import { headerReader, isRequired, pathReader, queryReader, shapeOf } from './parameters.ts';
+import type { Call } from './pipeline/call.ts';
+import { type BodyOutline, compileBody, jsonBytes } from './pipeline/json-body.ts';
+import type { HttpMetrics } from './pipeline/metrics.ts';
+import type { Principal } from './pipeline/principal.ts';
+import type { AsyncData, LargeResponse, Page, Work } from './pipeline/work.ts';
+import type { HttpDeps } from './ports.ts';
+import type { OperationExample, Parameter, Route, StatusRow } from './routes.ts';
+import { bodyEnvelope, chargedEnvelope, envelope } from './schemas/common.ts';
+import type { EventStream } from './server/port.ts';
+import type { Upload } from './server/uploads.ts';
+
+export { callerOf } from './pipeline/call.ts';
+export { REPLAYED } from './pipeline/charging.ts';
+export { jsonBytes } from './pipeline/json-body.ts';
+export { sessionCookie } from './pipeline/principal.ts';
+export { openFileParts } from './server/file-parts.ts';
+export { mayAnswerRange, rangeOf } from './server/ranges.ts';
+export type { Call, Page };
+
+/** The services that operations use. */
+export interface Services extends HttpDeps {
+  readonly metrics: Pick<HttpMetrics, 'contentType' | 'scrape'>;
+  /** Documents that do not change during the life of the process. */
+  readonly documents: { readonly openApi: Page; readonly docs: Page };
+}
+
+/** A validated request. */
+export interface Input<Body, Path, Query, Header> {
+  readonly services: Services;
+  /** Headers of the response, the client, and the charge of the request. */
+  readonly call: Call;
+  /** Fields that the schema does not have are removed. Null if the operation has no body. */
+  readonly body: Body;
+  readonly path: Path;
+  readonly query: Query;
+  readonly header: Header;
+}
+
+type ValueOf<Properties extends TProperties> = Static<TObject<Properties>>;
+
+type RouteColumns = Pick<Route, 'id' | 'tag' | 'method' | 'path' | 'summary' | 'description'> &
+  Partial<
+    Pick<
+      Route,
+      | 'mount'
+      | 'nodes'
+      | 'permission'
+      | 'principal'
+      | 'rateClass'
+      | 'quota'
+      | 'credits'
+      | 'chargeType'
+      | 'charges'
+      | 'responseHeaders'
+    >
+  >;
+
+/** The work of an operation. Exactly one of these fields is given. */
+interface Behaviour<Body, In> {
+  /** Returns `data`: a value, or the bytes of its JSON text. Only this kind of work can cost credits. */
+  readonly run?: (input: In) => Awaitable<object>;
+  /**
+   * Writes the JSON text of `data` into `out`, synchronously: for hot operations.
+   *
+   * @returns the offset after the written text, or -1 if it does not fit
+   */
+  readonly write?: (input: In, out: Buffer, offset: number) => number;
+  /** Returns a whole response without an envelope. */
+  readonly page?: (input: In) => Awaitable<Page>;
+  /** Responds for as long as the client stays connected. `open` starts the stream. */
+  readonly follow?: (input: In, open: () => EventStream) => void;
+  /** Receives a body of any size while it arrives. */
+  readonly upload?: {
+    readonly types: readonly string[];
+    readonly bytesMax: number;
+    readonly open: (input: In) => Promise<Upload>;
+  };
+  /** Returns bytes that are read at the pace of the client. */
+  readonly file?: (input: In) => Promise<LargeResponse>;
+  /** Takes the bytes of a body that is parsed elsewhere, and returns the bytes of `data`. */
+  readonly bytes?: {
+    /** Returns the quota units of the body. Throws if the body asks for too many. */
+    readonly units: (outline: BodyOutline, body: Uint8Array) => number;
+    readonly run: (input: Omit<In, 'body'>, body: Uint8Array) => Promise<AsyncData>;
+  };
+  /** Credits of this body, reserved before the work begins. Default: `credits`. */
+  readonly cost?: (body: Body) => number;
+  /** Parts of the ledger reference after the operation: the addresses and the chain. */
+  readonly subjects?: (body: Body) => readonly string[];
+}
+
+export interface OperationSpec<
+  Body extends TSchema,
+  Path extends TProperties,
+  Query extends TProperties,
+  Header extends TProperties,
+> extends RouteColumns,
+    Behaviour<Static<Body>, Input<Static<Body>, ValueOf<Path>, ValueOf<Query>, ValueOf<Header>>> {
+  readonly body?: Body;
+  /** Schemas of the `{name}` segments of the path. */
+  readonly pathParameters?: Path;
+  /** Schemas of the query parameters. One that is neither optional nor has a default is required. */
+  readonly query?: Query;
+  /** Schemas of the request headers, by their names. */
+  readonly header?: Header;
+  /** Schema of `data`, or the media type of a response that is not JSON. */
+  readonly response: TSchema | string;
+  /** `data` is the whole response. Default: it is in the envelope. A page never has an envelope. */
+  readonly bare?: true;
+  readonly statuses?: Readonly<Record<number, StatusRow>>;
+  readonly examples?: readonly OperationExample[];
+}
+
+export interface Operation extends Route {
+  readonly kind: Work<never>['kind'];
+  /** Passes the work over the services to `use`, which is generic because every body has its own type. */
+  bind<Result>(services: Services, use: <Body>(work: Work<Body>) => Result): Result;
+}
+
+/** Columns that most operations leave out: no key, no limit, no charge. */
+const DEFAULTS = {
+  mount: 'api',
+  nodes: 'api',
+  permission: null,
+  principal: null,
+  rateClass: null,
+  quota: null,
+  credits: 0,
+  chargeType: 'DEDUCTION',
+  charges: null,
+  responseHeaders: [],
+} as const satisfies Partial<Route>;
+
+const parametersIn = (place: Parameter['in'], properties: TProperties): readonly Parameter[] =>
+  Object.entries(properties).map(([name, schema]) => ({
+    name,
+    in: place,
+    required: isRequired(schema),
+    schema,
+    description: shapeOf(schema).description ?? '',
+  }));
+
+const bytesOf = (value: object): Uint8Array => (value instanceof Uint8Array ? value : jsonBytes(value));
+
+type NoParameters = Record<never, never>;
+
+/**
+ * Declares an operation.
+ *
+ * @throws if the facts contradict each other
+ */
+export function operation<
+  Body extends TSchema = TNull,
+  Path extends TProperties = NoParameters,
+  Query extends TProperties = NoParameters,
+  Header extends TProperties = NoParameters,
+>(spec: OperationSpec<Body, Path, Query, Header>): Operation {
+  const { run, write, page, follow, upload, file, bytes, cost, subjects, bare, ...facts } = spec;
+  const { body = null, pathParameters, query, header, response, statuses, examples, ...columns } = facts;
+  type Call0 = Input<Static<Body>, ValueOf<Path>, ValueOf<Query>, ValueOf<Header>>;
+  const row = { ...DEFAULTS, ...columns };
+  const place = `${row.method} ${row.path}`;
+  const kinds = { run, write, page, follow, upload, file, bytes };
+  const [kind, another] = Object.entries(kinds).filter(([, value]) => value !== undefined);
+  if (kind === undefined || another !== undefined)
+    throw new Error(`${place} needs exactly one kind of work.`);
+  if (row.credits > 0 && (run === undefined || body === null))
+    throw new Error(`${place} costs credits, so it needs a body and \`run\`.`);
+
+  function wrapped(): TSchema | string {
+    if (typeof response === 'string' || bare || page !== undefined) return response;
+    if (row.credits > 0) return chargedEnvelope(response);
+    return body === null ? envelope(response) : bodyEnvelope(response);
+  }
+
+  // The type parameters have these defaults if the specification leaves the schemas out.
+  const bodySchema = (body ?? Type.Null()) as Body;
+  const readPath = pathReader(row.path, (pathParameters ?? {}) as Path);
+  const readQuery = queryReader((query ?? {}) as Query);
+  const readHeader = headerReader((header ?? {}) as Header);
+
+  function workOver(services: Services): Work<Static<Body>> {
+    const read = compileBody(bodySchema);
+    const inputOf = (call: Call, value: Static<Body>): Call0 => ({
+      services,
+      call,
+      body: value,
+      path: readPath(call.exchange),
+      query: readQuery(call.exchange),
+      header: readHeader(call.exchange),
+    });
+    if (bytes !== undefined) {
+      const { units } = bytes;
+      return {
+        kind: 'bytes',
+        units,
+        answer: async (call, raw) =>
+          bytes.run(
+            {
+              services,
+              call,
+              path: readPath(call.exchange),
+              query: readQuery(call.exchange),
+              header: readHeader(call.exchange),
+            },
+            raw,
+          ),
+      };
+    }
+    if (body !== null) {
+      if (write !== undefined)
+        return {
+          kind: 'body',
+          read,
+          write: (call, out, offset, value) => write(inputOf(call, value), out, offset),
+        };
+      if (run !== undefined)
+        return {
+          kind: 'task',
+          read,
+          ...(cost === undefined ? {} : { cost }),
+          ...(subjects === undefined ? {} : { subjects }),
+          ...(bare ? { bare } : {}),
+          answer: async (call, value) => bytesOf(await run(inputOf(call, value))),
+        };
+      throw new Error(`${place} has a body, so its work must be \`run\`, \`write\` or \`bytes\`.`);
+    }
+    const none = read(null);
+    if (write !== undefined)
+      return { kind: 'lookup', write: (call, out, offset) => write(inputOf(call, none), out, offset) };
+    if (run !== undefined)
+      return { kind: 'query', answer: async (call) => bytesOf(await run(inputOf(call, none))) };
+    if (page !== undefined) return { kind: 'page', answer: (call) => page(inputOf(call, none)) };
+    if (follow !== undefined)
+      return { kind: 'stream', follow: (call, open) => follow(inputOf(call, none), open) };
+    if (file !== undefined) return { kind: 'file', open: async (call) => file(inputOf(call, none)) };
+    if (upload !== undefined) {
+      const { bytesMax, open } = upload;
+      return { kind: 'upload', bytesMax, open: async (call) => open(inputOf(call, none)) };
+    }
+    throw new Error(`${place} has no work.`);
+  }
+
+  const KINDS = {
+    run: body === null ? 'query' : 'task',
+    write: body === null ? 'lookup' : 'body',
+    page: 'page',
+    follow: 'stream',
+    upload: 'upload',
+    file: 'file',
+    bytes: 'bytes',
+  } as const;
+  return {
+    ...row,
+    kind: KINDS[kind[0] as keyof typeof KINDS],
+    body,
+    upload: upload?.types ?? null,
+    parameters: [
+      ...parametersIn('path', pathParameters ?? {}),
+      ...parametersIn('query', query ?? {}),
+      ...parametersIn('header', header ?? {}),
+    ],
+    response: wrapped(),
+    statuses: statuses ?? {},
+    examples: examples ?? [],
+    bind: (services, use) => use(workOver(services)),
+  };
+}
+
+/**
+ * Returns the authenticated client of an account operation.
+ *
+ * @throws INTERNAL if the call has none
+ */
+export function principalOf(call: Call): Principal {
+  if (call.principal === null)
+    throw new AssayError('INTERNAL', 'An operation of people was reached without a principal.');
+  return call.principal;
+}
+
+/**
+ * Returns the account of an authenticated client.
+ *
+ * @throws INTERNAL if it has none
+ */
+export function accountOf({ accountId }: Principal): string {
+  if (accountId === null)
+    throw new AssayError('INTERNAL', 'An operation of an account was reached without one.');
+  return accountId;
+}
+
+/** Header line of responses that no cache may store. */
+export const NO_STORE = '\r\nCache-Control: no-store';
+
+/**
+ * Copies bytes that were made elsewhere into the output of `write`.
+ *
+ * @returns the offset after them, or -1 if they do not fit
+ */
+export function copyInto(out: Buffer, offset: number, data: Uint8Array): number {
+  if (offset + data.length > out.length) return -1;
+  out.set(data, offset);
+  return offset + data.length;
+}
+
+export type { KeyRecord, Principal };

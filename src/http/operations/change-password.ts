@@ -1,0 +1,32 @@
+/** `POST /auth/password`. */
+import { Type } from 'typebox';
+import { accountOf, operation, principalOf } from '../operation.ts';
+import { CurrentPassword, NewPassword, SessionData } from '../schemas/auth.ts';
+import { sessionResponse } from './support/sessions.ts';
+
+export const changePassword = operation({
+  id: 'changePassword',
+  tag: 'Account',
+  method: 'POST',
+  path: '/auth/password',
+  principal: 'session',
+  rateClass: 'keys',
+  body: Type.Object(
+    { currentPassword: CurrentPassword, newPassword: NewPassword },
+    { title: 'ChangePasswordBody' },
+  ),
+  response: SessionData,
+  responseHeaders: ['Set-Cookie', 'Cache-Control'],
+  summary: 'Change the password',
+  description: 'Ends all sessions of the account and begins a new one.',
+  async run({ services: { access }, call, body }) {
+    const principal = principalOf(call);
+    const { currentPassword, newPassword } = body;
+    return sessionResponse(
+      call,
+      await access
+        .people()
+        .changePassword(accountOf(principal), currentPassword, newPassword, principal.actor.from),
+    );
+  },
+});

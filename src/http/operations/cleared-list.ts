@@ -1,0 +1,28 @@
+/** `GET /namescreen/cleared`. */
+import { Type } from 'typebox';
+import { LIMITS } from '../../base/limits.ts';
+import { callerOf, operation } from '../operation.ts';
+import { pageLimit } from '../schemas/common.ts';
+import { ClearedListAnswer } from '../schemas/names.ts';
+import { clearedView } from './support/names.ts';
+
+export const clearedList = operation({
+  id: 'clearedList',
+  tag: 'Names',
+  method: 'GET',
+  path: '/namescreen/cleared',
+  permission: 'screening',
+  rateClass: 'names',
+  query: {
+    name: Type.Optional(Type.String({ description: 'Only matches of this name.' })),
+    limit: pageLimit(LIMITS.clearedPageMax, LIMITS.clearedPageDefault),
+    cursor: Type.Optional(Type.String({ description: 'The `nextCursor` of the previous page.' })),
+  },
+  response: ClearedListAnswer,
+  summary: 'Cleared matches of the account',
+  description: 'In the order of their ids.',
+  async run({ services, call, query }) {
+    const page = services.useCases.names.cleared().list(callerOf(call).accountId, query);
+    return { cleared: page.cleared.map(clearedView), nextCursor: page.nextCursor };
+  },
+});

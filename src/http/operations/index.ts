@@ -1,0 +1,113 @@
+/** The list of all operations, in the order of the documentation. */
+import type { Operation } from '../operation.ts';
+import { addWallet } from './add-wallet.ts';
+import { alertStream } from './alert-stream.ts';
+import { cancelJob } from './cancel-job.ts';
+import { changePassword } from './change-password.ts';
+import { changeWallet } from './change-wallet.ts';
+import { channels } from './channels.ts';
+import { clear } from './clear.ts';
+import { clearedList } from './cleared-list.ts';
+import { createKey } from './create-key.ts';
+import { deliveries } from './deliveries.ts';
+import { docs } from './docs.ts';
+import { entity } from './entity.ts';
+import { exchangeStatus } from './exchange-status.ts';
+import { forgotPassword } from './forgot-password.ts';
+import { health } from './health.ts';
+import { jobResult } from './job-result.ts';
+import { kyt } from './kyt.ts';
+import { labels } from './labels.ts';
+import { listAlerts } from './list-alerts.ts';
+import { listJobs } from './list-jobs.ts';
+import { listKeys } from './list-keys.ts';
+import { listWallets } from './list-wallets.ts';
+import { login } from './login.ts';
+import { logout } from './logout.ts';
+import { metrics } from './metrics.ts';
+import { moveAlert } from './move-alert.ts';
+import { names } from './names.ts';
+import { oneJob } from './one-job.ts';
+import { oneWallet } from './one-wallet.ts';
+import { openapi } from './openapi.ts';
+import { oracle } from './oracle.ts';
+import { ready } from './ready.ts';
+import { register } from './register.ts';
+import { removeWallet } from './remove-wallet.ts';
+import { replayDelivery } from './replay-delivery.ts';
+import { resetPassword } from './reset-password.ts';
+import { revokeKey } from './revoke-key.ts';
+import { sanctionsCheck } from './sanctions-check.ts';
+import { screen } from './screen.ts';
+import { screenBulk } from './screen-bulk.ts';
+import { screening } from './screening.ts';
+import { sendJob } from './send-job.ts';
+import { session } from './session.ts';
+import { setChannels } from './set-channels.ts';
+import { stripeEvent } from './stripe-event.ts';
+import { testWallet } from './test-wallet.ts';
+import { toggleKey } from './toggle-key.ts';
+import { trace } from './trace.ts';
+import { unclear } from './unclear.ts';
+import { usage } from './usage.ts';
+import { verifyEmail } from './verify-email.ts';
+import { walletAlerts } from './wallet-alerts.ts';
+import { walletTransactions } from './wallet-transactions.ts';
+import { webhookSecret } from './webhook-secret.ts';
+
+export const OPERATIONS: readonly Operation[] = [
+  health,
+  ready,
+  metrics,
+  openapi,
+  docs,
+  entity,
+  exchangeStatus,
+  labels,
+  screen,
+  screenBulk,
+  sanctionsCheck,
+  oracle,
+  screening,
+  kyt,
+  trace,
+  usage,
+  names,
+  clear,
+  clearedList,
+  unclear,
+  register,
+  verifyEmail,
+  login,
+  logout,
+  session,
+  changePassword,
+  forgotPassword,
+  resetPassword,
+  listKeys,
+  createKey,
+  toggleKey,
+  revokeKey,
+  stripeEvent,
+  addWallet,
+  listWallets,
+  oneWallet,
+  changeWallet,
+  removeWallet,
+  walletAlerts,
+  walletTransactions,
+  testWallet,
+  listAlerts,
+  moveAlert,
+  channels,
+  setChannels,
+  webhookSecret,
+  deliveries,
+  replayDelivery,
+  alertStream,
+  sendJob,
+  listJobs,
+  oneJob,
+  jobResult,
+  cancelJob,
+];

@@ -1,0 +1,48 @@
+/** `GET /address/{chain}/{address}/labels`. */
+import { Type } from 'typebox';
+import { operation } from '../operation.ts';
+import { addressText, chainText, EntityLabelSet } from '../schemas/common.ts';
+
+/** Seconds for which a client may use its cached copy of a label set (specification decisions). */
+const MAX_AGE_SECONDS = 300;
+
+/** Whether an If-None-Match header contains the tag, by weak comparison (RFC 9110, section 13.1.2). */
+function namesTag(header: string, tag: string): boolean {
+  return header.split(',').some((one) => {
+    const trimmed = one.trim();
+    return trimmed === '*' || trimmed === tag || trimmed === tag.slice(2);
+  });
+}
+
+export const labels = operation({
+  id: 'labels',
+  tag: 'Labels',
+  method: 'GET',
+  path: '/address/{chain}/{address}/labels',
+  permission: 'intel',
+  rateClass: 'intel',
+  quota: { meter: 'intel', per: 'request' },
+  pathParameters: { chain: chainText('Chain of the address.'), address: addressText('The address.') },
+  header: {
+    'If-None-Match': Type.Optional(
+      Type.String({
+        description:
+          'ETag of an earlier response. If it is still valid, the response is 304 and costs no quota.',
+      }),
+    ),
+  },
+  response: EntityLabelSet,
+  responseHeaders: ['ETag', 'Cache-Control'],
+  statuses: { 304: { description: 'The earlier response is still valid.', schema: null } },
+  summary: 'Raw labels, cacheable',
+  description: 'The same data as POST /screen, with ETag and Cache-Control.',
+  write({ services, call, path, header }, out, offset) {
+    const { useCases } = services;
+    const end = useCases.labelSet(path.chain, path.address, out, offset);
+    const tag = `W/"${useCases.labelSetVersion()}"`;
+    call.lines = `\r\nETag: ${tag}\r\nCache-Control: private, max-age=${MAX_AGE_SECONDS}`;
+    const known = header['If-None-Match'];
+    call.notModified = known !== undefined && namesTag(known, tag);
+    return end;
+  },
+});

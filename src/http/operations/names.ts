@@ -1,0 +1,40 @@
+/** `POST /namescreen/bulk`. The pool does the matching. */
+import { LIMITS } from '../../base/limits.ts';
+import type { ClearedMatch } from '../../names/cleared.ts';
+import type { NameQuery } from '../../names/name.ts';
+import { callerOf, operation } from '../operation.ts';
+import { NamesBody, NamesResult } from '../schemas/names.ts';
+import { nameQuery } from './support/names.ts';
+
+const queriesOf = (names: readonly NameQuery[]): readonly NameQuery[] =>
+  names.map((one, at) => nameQuery(one, `names[${at}].`));
+
+const entityOf = ({ list, entityId, entityVersion }: ClearedMatch) => ({ list, entityId, entityVersion });
+
+export const names = operation({
+  id: 'names',
+  tag: 'Names',
+  method: 'POST',
+  path: '/namescreen/bulk',
+  permission: 'screening',
+  rateClass: 'names',
+  credits: 1,
+  body: NamesBody,
+  response: NamesResult,
+  bare: true,
+  summary: `Screen up to ${LIMITS.screenedNamesMax} names, 1 credit each`,
+  description:
+    'Sanctions lists, politically exposed persons and adverse media, with the reasons for every match. The response has no envelope. One invalid name rejects the request; the error has its position.',
+  // An invalid name rejects the request before any credits are reserved.
+  cost: ({ names: list }) => queriesOf(list).length,
+  run({ services: { useCases }, call, body }) {
+    const { accountId } = callerOf(call);
+    const cleared = useCases.names.cleared();
+    return useCases.names.screen(
+      queriesOf(body.names).map((query) => ({
+        ...query,
+        cleared: cleared.of(accountId, query.name).map(entityOf),
+      })),
+    );
+  },
+});

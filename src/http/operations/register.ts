@@ -1,0 +1,23 @@
+/** `POST /auth/register`. */
+import { Type } from 'typebox';
+import { operation, principalOf } from '../operation.ts';
+import { Done, Email, NewPassword } from '../schemas/auth.ts';
+import { DONE } from './support/sessions.ts';
+
+export const register = operation({
+  id: 'register',
+  tag: 'Account',
+  method: 'POST',
+  path: '/auth/register',
+  principal: 'anyone',
+  rateClass: 'keys',
+  body: Type.Object({ email: Email, password: NewPassword }, { title: 'RegisterBody' }),
+  response: Done,
+  summary: 'Register',
+  description:
+    'Closed unless the installation opens it. Sends an email with a token; the response is the same whether or not the address has an account.',
+  async run({ services: { access }, call, body }) {
+    await access.people().register(body.email, body.password, principalOf(call).actor.from);
+    return DONE;
+  },
+});

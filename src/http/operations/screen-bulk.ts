@@ -1,0 +1,36 @@
+/** `POST /screen/bulk`: the body is parsed by the pool. */
+import { LIMITS } from '../../base/limits.ts';
+import { countBulkAddresses } from '../../screening/bulk.ts';
+import { operation } from '../operation.ts';
+import { BulkBody, BulkResult } from '../schemas/labels.ts';
+
+export const screenBulk = operation({
+  id: 'screenBulk',
+  tag: 'Labels',
+  method: 'POST',
+  path: '/screen/bulk',
+  permission: 'intel',
+  rateClass: 'intel',
+  quota: { meter: 'intel', per: 'address' },
+  body: BulkBody,
+  response: BulkResult,
+  summary: `Raw labels of up to ${LIMITS.bulkAddressesMax} addresses`,
+  description:
+    'In the order of the request. An invalid address has its error in its place and does not fail the other addresses.',
+  bytes: {
+    units({ elements }, body) {
+      if (elements >= 1 && elements <= LIMITS.bulkAddressesMax) return elements;
+      // The outline counts the elements of every array; the body itself is parsed only to report the exact error.
+      return countBulkAddresses(body);
+    },
+    async run({ services: { useCases, access }, call }, body) {
+      const answer = await useCases.bulk(body);
+      const unused = call.quotaTaken - answer.answered;
+      if (unused > 0 && call.caller) {
+        access.quota.give(call.caller.accountId, 'intel', unused);
+        call.quotaTaken = answer.answered;
+      }
+      return answer;
+    },
+  },
+});

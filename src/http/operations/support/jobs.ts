@@ -1,0 +1,57 @@
+/** Parts of the operations on bulk jobs. Every id is looked up together with the account of the key. */
+import type { KeyRecord, Permission } from '../../../accounts/keys.ts';
+import { AssayError } from '../../../base/errors.ts';
+import type { JobKind, JobView } from '../../../jobs/bulk-jobs.ts';
+import { type Call, callerOf, type Services } from '../../operation.ts';
+import { ErrorBody, idText } from '../../schemas/common.ts';
+
+/** Columns of all operations on jobs. */
+export const JOBS = {
+  tag: 'Jobs',
+  permission: ['intel', 'screening', 'kyt'],
+  rateClass: 'intel',
+} as const;
+
+export const jobPath = { id: idText('Id of a job of the account.') };
+
+export const NO_JOB = {
+  404: { description: 'There is no job of this id in the account.', schema: ErrorBody },
+} as const;
+
+/** Permissions for each kind of bulk job: the same as for a single request for one of its lines. One of several is enough. */
+const JOB_PERMISSIONS: Readonly<Record<JobKind, readonly Permission[]>> = {
+  labels: ['intel'],
+  sanctions: ['intel'],
+  screening: ['screening'],
+  kyt: ['kyt', 'screening'],
+};
+
+/** Whether the key may see this kind of job. */
+export const maySee = ({ permissions }: KeyRecord, kind: JobKind): boolean =>
+  JOB_PERMISSIONS[kind].some((one) => permissions.includes(one));
+
+/** @throws FORBIDDEN if the key lacks the permission for this kind of job */
+export function checkPermission(caller: KeyRecord, kind: JobKind): void {
+  if (maySee(caller, kind)) return;
+  const names = JOB_PERMISSIONS[kind].join("' or '");
+  throw new AssayError('FORBIDDEN', `kind: a job of '${kind}' needs a key with the permission '${names}'.`, {
+    field: 'kind',
+  });
+}
+
+/** Returns the error of an id that the account does not have. */
+export const noSuchJob = (): AssayError =>
+  new AssayError('NOT_FOUND', 'id: there is no job of this id in the account.', { field: 'id' });
+
+/**
+ * Returns a job of the caller's account.
+ *
+ * @throws NOT_FOUND; FORBIDDEN if the key may not see this kind of job
+ */
+export async function jobOf({ useCases }: Services, call: Call, id: string): Promise<JobView> {
+  const caller = callerOf(call);
+  const job = await useCases.jobs().get(caller.accountId, id);
+  if (job === null) throw noSuchJob();
+  checkPermission(caller, job.kind);
+  return job;
+}

@@ -1,0 +1,68 @@
+/** Parts of the monitoring operations. Every id is looked up together with the account of the key. */
+import { Type } from 'typebox';
+import { LIMITS } from '../../../base/limits.ts';
+import { alertAnswer, walletAnswer } from '../../../monitoring/answers.ts';
+import type { Alert, MonitoredWallet, Severity } from '../../../monitoring/records.ts';
+import type { AlertQuery } from '../../../monitoring/service.ts';
+import { type Call, callerOf, type Services } from '../../operation.ts';
+import { ErrorBody, idText, paging } from '../../schemas/common.ts';
+import { AlertStatusFilter, SeverityFilter } from '../../schemas/monitoring.ts';
+
+/** Columns of all monitoring operations. */
+export const MONITORING = {
+  tag: 'Monitoring',
+  permission: 'monitoring',
+  rateClass: 'monitoring',
+} as const;
+
+/** Status of operations on a record that the account may not have. */
+export const NOT_FOUND = {
+  404: { description: 'The account has no record of this id.', schema: ErrorBody },
+} as const;
+
+export const walletPath = { id: idText('Id of a wallet of the account.') };
+
+/** Filters and pages of lists of alerts. */
+export const alertFilters = {
+  status: Type.Optional(AlertStatusFilter),
+  severity: Type.Optional(SeverityFilter),
+  ...paging(LIMITS.monitoringPageMax),
+  upTo: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      description: 'Only alerts up to this sequence: `newest` of the first page.',
+    }),
+  ),
+};
+
+interface AlertFilters {
+  readonly status?: Alert['status'];
+  readonly severity?: Severity;
+  readonly upTo?: number;
+  readonly limit: number;
+  readonly offset: number;
+}
+
+/** Returns `data` of a list of alerts. */
+export function alertsPage(
+  { services, call, query }: { services: Services; call: Call; query: AlertFilters },
+  wallets: Pick<AlertQuery, 'walletId' | 'walletAddresses'>,
+): object {
+  const { limit, offset, status, severity, upTo } = query;
+  const filter = {
+    ...wallets,
+    ...(status === undefined ? {} : { status }),
+    ...(severity === undefined ? {} : { severity }),
+    ...(upTo === undefined ? {} : { upTo }),
+  };
+  const page = { limit, offset };
+  const service = services.useCases.monitoring();
+  const { alerts, total, newest } = service.alerts(callerOf(call).accountId, filter, page);
+  return { alerts: alerts.map(alertAnswer), total, ...page, newest };
+}
+
+/** Returns `data` of a single wallet, with the counts of its alerts and transactions. */
+export function walletDetail({ useCases }: Services, wallet: MonitoredWallet): object {
+  const counts = useCases.monitoring().store.counts(wallet.accountId, wallet.id);
+  return { wallet: { ...walletAnswer(wallet), ...counts } };
+}

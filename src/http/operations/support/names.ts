@@ -1,0 +1,47 @@
+/** Queries of names, and cleared matches as responses show them. */
+import { AssayError } from '../../../base/errors.ts';
+import type { ClearedMatch } from '../../../names/cleared.ts';
+import type { NameQuery } from '../../../names/name.ts';
+import { requireName } from '../../../names/screen-names.ts';
+
+/** Checks that a partial date exists: `1972-13` has the form of a date but is not one. */
+function requireDate(text: string | null, field: string): string | null {
+  const [year, month = '01', day = '01'] = (text ?? '').split('-');
+  const at = `${year}-${month}-${day}`;
+  const time = Date.parse(`${at}T00:00:00Z`);
+  if (!Number.isNaN(time) && new Date(time).toISOString().startsWith(at)) return text;
+  throw new AssayError(
+    'INVALID_REQUEST',
+    `${field}: must be an ISO date, or a part of one such as 1972-05.`,
+    { field },
+  );
+}
+
+/**
+ * Validates a name query and copies its fields.
+ *
+ * @param prefix - prefix of the fields in errors
+ * @throws INVALID_REQUEST with the field
+ */
+export function nameQuery(query: NameQuery, prefix: string): NameQuery {
+  requireName(query.name, `${prefix}name`);
+  const { name, birthDate, countries, schema } = query;
+  return {
+    name,
+    ...(birthDate === undefined ? {} : { birthDate: requireDate(birthDate, `${prefix}birthDate`) }),
+    ...(countries === undefined ? {} : { countries: countries.map((country) => country.toUpperCase()) }),
+    ...(schema === undefined ? {} : { schema }),
+  };
+}
+
+/** Returns a cleared match as responses show it: the list is called `source`. */
+export const clearedView = ({
+  id,
+  name,
+  list,
+  entityId,
+  entityName,
+  entityVersion,
+  note,
+  clearedAt,
+}: ClearedMatch) => ({ id, name, source: list, entityId, entityName, entityVersion, note, clearedAt });

@@ -1,0 +1,27 @@
+/** `POST /trace`. */
+import { operation } from '../operation.ts';
+import { TraceBody, TraceResult } from '../schemas/trace.ts';
+
+/** Specification: credits of a trace, and of a trace in path mode, whatever its depth. */
+const CREDITS = { graph: 5, path: 10 } as const;
+
+export const trace = operation({
+  id: 'trace',
+  tag: 'Screening',
+  method: 'POST',
+  path: '/trace',
+  permission: 'screening',
+  rateClass: 'trace',
+  credits: CREDITS.graph,
+  body: TraceBody,
+  response: TraceResult,
+  summary: 'Trace funds',
+  description: `Origins and destinations of funds, up to three hops; with targetAddress the paths to it, for ${CREDITS.path} credits. Nothing is charged if no transfer of the address is known.`,
+  cost: ({ targetAddress }) => (targetAddress === undefined ? CREDITS.graph : CREDITS.path),
+  subjects: ({ address, chain }) => [address, chain.toUpperCase()],
+  async run({ services, call, body }) {
+    const { data, isKnown } = await services.useCases.trace(body);
+    if (!isKnown) call.credits = 0;
+    return data;
+  },
+});
