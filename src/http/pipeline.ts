@@ -14,7 +14,14 @@ import { asStorageFull } from '../state/storage.ts';
 import { Call } from './call.ts';
 import { type ChargedWork, createCharging } from './charging.ts';
 import { renderError } from './errors.ts';
-import { type BodyOutline, outlineBody, parseJson, type ReadBody, unknownFields } from './json-body.ts';
+import {
+  type BodyOutline,
+  fieldsOf,
+  outlineBody,
+  parseJson,
+  type ReadBody,
+  unknownFields,
+} from './json-body.ts';
 import { CLIENT_GONE, type HttpMetrics } from './metrics.ts';
 import type { HttpDeps } from './ports.ts';
 import type { ClientOrigin } from './proxies.ts';
@@ -521,9 +528,7 @@ export function createPipeline(options: PipelineOptions, deps: PipelineDeps): Pi
     position: number,
     answer: (call: Call, body: Uint8Array, outline: BodyOutline) => void,
   ): Handler {
-    const fields =
-      (route.body as { properties?: Readonly<Record<string, unknown>> } | null)?.properties ?? {};
-    const known = new Set(Object.keys(fields));
+    const known = fieldsOf(route.body);
     const noteUnknown = unknownQuery(route);
     const needsHead = route.parameters.some(({ in: place }) => place !== 'path');
 

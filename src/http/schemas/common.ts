@@ -331,8 +331,9 @@ export const Problem = Type.Object(
 );
 
 export const Ignored = Type.Array(Type.String(), {
+  examples: [[]],
   description:
-    'Fields of the body and query parameters that the operation does not know, so that a misspelt option is seen.',
+    'Unknown fields of the body and unknown query parameters, so that a misspelt option is noticed.',
 });
 
 /** Returns the envelope of a successful response. */
