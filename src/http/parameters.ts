@@ -26,8 +26,37 @@ export type ParameterReader<Properties extends TProperties> = (
 
 interface Column {
   readonly name: string;
+  /** Name of a header in lower case, as servers report it. */
+  readonly key: string;
+  /** Index of a path segment among the parameters of the pattern. */
+  readonly position: number;
   readonly shape: ParameterShape;
   readonly isRequired: boolean;
+  readonly isText: boolean;
+  /** Lengths, in UTF-16 units, between which a text is certainly valid; outside them the validator decides. */
+  readonly surelyFrom: number;
+  readonly surelyTo: number;
+}
+
+/** Keywords of texts that a length alone does not decide. */
+const UNSURE = ['pattern', 'enum', 'format', 'anyOf', 'const'] as const;
+
+function columnOf(name: string, schema: TSchema, position: number): Column {
+  const shape = shapeOf(schema);
+  const { type, minLength = 0, maxLength = Number.POSITIVE_INFINITY } = shape;
+  const isText = type === 'string';
+  // A character is one or more units, so `maxLength` units are never too many characters.
+  const isSure = isText && minLength <= 1 && UNSURE.every((keyword) => !Object.hasOwn(schema, keyword));
+  return {
+    name,
+    key: name.toLowerCase(),
+    position,
+    shape,
+    isRequired: isRequired(schema),
+    isText,
+    surelyFrom: isSure ? minLength : Number.POSITIVE_INFINITY,
+    surelyTo: maxLength,
+  };
 }
 
 /** A parameter is required if it is neither optional nor has a default. */
@@ -59,53 +88,79 @@ function converted(text: string, { name, shape }: Column): string | number | boo
     if (text === 'false') return false;
     throw refuse(name, 'must be one of true, false.');
   }
-  const { minLength, maxLength } = shape;
-  if (minLength !== undefined && maxLength !== undefined && text.length > maxLength)
-    throw refuse(name, `must have ${minLength} to ${maxLength} characters.`);
   return text;
 }
 
 /**
  * Creates a reader that finds each value by `textOf`.
  *
+ * @param names - the parameters of a path in the order of its segments
  * @param textOf - returns the decoded text of a parameter, its parts if it is a list, or undefined if it is absent
  */
 function createReader<Properties extends TProperties>(
   properties: Properties,
   textOf: (exchange: Exchange, column: Column) => string | readonly string[] | undefined,
+  names: readonly string[] = [],
 ): ParameterReader<Properties> {
-  const columns = Object.entries(properties).map(
-    ([name, schema]): Column => ({ name, shape: shapeOf(schema), isRequired: isRequired(schema) }),
+  const columns = Object.entries(properties).map(([name, schema]) =>
+    columnOf(name, schema, names.indexOf(name)),
   );
   const schema = Type.Object(properties);
-  // Compiled by the first request: most commands start no server, and most operations are not used in every process.
+  // Compiled by the first request that needs it: most commands start no server.
   const compile = () => Compile(schema);
   let validator: ReturnType<typeof compile> | null = null;
-  const valid = (values: unknown): Static<TObject<Properties>> => {
+  /** @param isSure - the conversion of the values has already proved that they are valid */
+  function isValid(values: unknown, isSure: boolean): values is Static<TObject<Properties>> {
+    if (isSure) return true;
     validator ??= compile();
-    if (validator.Check(values)) return values;
-    throw parameterFault(validator.Errors(values), properties);
-  };
+    return validator.Check(values);
+  }
+  const fault = (values: unknown): AssayError => parameterFault(compile().Errors(values), properties);
   if (columns.length === 0) {
-    let none: Static<TObject<Properties>> | null = null;
-    return () => {
-      none ??= valid({});
-      return none;
-    };
+    const none = {};
+    if (!isValid(none, true)) throw fault(none);
+    return () => none;
   }
   return (exchange) => {
     const values: Record<string, unknown> = {};
+    let isSure = true;
     for (const column of columns) {
-      const { name, shape } = column;
+      const { name } = column;
       const value = textOf(exchange, column);
       if (column.isRequired && (value === undefined || value === ''))
         throw new AssayError('INVALID_REQUEST', `${name} is required.`, { field: name });
       if (value === undefined) {
-        if (shape.default !== undefined) values[name] = shape.default;
-      } else values[name] = typeof value === 'string' ? converted(value, column) : value;
+        if (column.shape.default !== undefined) values[name] = column.shape.default;
+      } else if (typeof value !== 'string') {
+        isSure = false;
+        values[name] = value;
+      } else if (column.isText) {
+        if (value.length < column.surelyFrom || value.length > column.surelyTo) isSure = false;
+        values[name] = value;
+      } else {
+        // The validator checks words of enumerations; numbers and flags are checked by their conversion.
+        const result = converted(value, column);
+        if (typeof result === 'string') isSure = false;
+        values[name] = result;
+      }
     }
-    return valid(values);
+    if (isValid(values, isSure)) return values;
+    throw lengthFault(values, columns) ?? fault(values);
   };
+}
+
+/** Returns the error of a text that is too long, with both bounds. */
+function lengthFault(
+  values: Readonly<Record<string, unknown>>,
+  columns: readonly Column[],
+): AssayError | null {
+  for (const { name, shape } of columns) {
+    const { minLength, maxLength } = shape;
+    const value = values[name];
+    if (typeof value === 'string' && minLength !== undefined && maxLength !== undefined)
+      if (value.length > maxLength) return refuse(name, `must have ${minLength} to ${maxLength} characters.`);
+  }
+  return null;
 }
 
 /**
@@ -120,9 +175,10 @@ export function pathReader<Properties extends TProperties>(
   const names = [...pattern.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
   if (names.toSorted().join() !== Object.keys(properties).toSorted().join())
     throw new Error(`${pattern}: the path parameters and their schemas differ.`);
-  const positions = new Map(names.map((name, position) => [name, position]));
-  return createReader(properties, ({ params }, { name }) =>
-    decodeParameter(params[positions.get(name) ?? 0] ?? '', name),
+  return createReader(
+    properties,
+    ({ params }, { name, position }) => decodeParameter(params[position] ?? '', name),
+    names,
   );
 }
 
@@ -138,4 +194,4 @@ export const queryReader = <Properties extends TProperties>(
 export const headerReader = <Properties extends TProperties>(
   properties: Properties,
 ): ParameterReader<Properties> =>
-  createReader(properties, (exchange, { name }) => exchange.header(name.toLowerCase()) || undefined);
+  createReader(properties, (exchange, { key }) => exchange.header(key) || undefined);

@@ -8,15 +8,33 @@ import { OPERATIONS } from '../../src/http/operations/index.ts';
 import { patternsOf, routesMarkdown } from '../../src/http/routes.ts';
 import { EXCHANGE, openWorld, SANCTIONED, UNKNOWN, type World } from './world.ts';
 
+type Content = Readonly<
+  Record<
+    string,
+    { readonly schema: object; readonly examples?: Readonly<Record<string, { readonly value: unknown }>> }
+  >
+>;
 interface Operation {
   readonly operationId: string;
+  readonly tags: readonly string[];
+  readonly summary: string;
+  readonly description: string;
+  readonly parameters: readonly { readonly name: string; readonly description: string }[];
+  readonly requestBody?: { readonly content: Content };
   readonly responses: Readonly<
-    Record<string, { readonly content?: Readonly<Record<string, { readonly schema: object }>> }>
+    Record<
+      string,
+      { readonly content?: Content; readonly headers?: Readonly<Record<string, { readonly $ref: string }>> }
+    >
   >;
 }
 interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, object>> };
+  readonly tags: readonly { readonly name: string }[];
+  readonly components: {
+    readonly schemas: Readonly<Record<string, object>>;
+    readonly headers: Readonly<Record<string, object>>;
+  };
 }
 
 /** Allows only the fields that the document names, so that a response with an undocumented field fails. */
@@ -61,7 +79,55 @@ describe('the OpenAPI document', () => {
       expect(text, `${name} is used`).toContain(`"#/components/schemas/${name}"`);
   });
 
-  it('contains every operation of the table, and no other', () => {
+  const operations = Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item)
+      .filter(([method]) => method !== 'servers')
+      .map(([method, operation]) => ({ place: [path, method], operation })),
+  );
+
+  it('gives an example of every JSON body and success, which matches its schema', () => {
+    const ajv = new Ajv2020({ strict: false, validateFormats: false });
+    ajv.addSchema({ $id: 'doc', ...document });
+    let examples = 0;
+    const check = (content: Content | undefined, ...place: readonly string[]) => {
+      const json = content?.['application/json'];
+      if (json === undefined) return;
+      const pointer = [...place, 'content', 'application/json', 'schema']
+        .map((part) => `/${encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))}`)
+        .join('');
+      const validate = ajv.compile({ $ref: `doc#${pointer}` });
+      const values = Object.values(json.examples ?? {});
+      const isFree = Object.keys(json.schema).length === 0;
+      if (!isFree && (!place.includes('responses') || place.includes('200')))
+        expect(values.length, place.join(' ')).toBeGreaterThan(0);
+      for (const { value } of values) {
+        examples++;
+        expect(validate(value), `${place.join(' ')}: ${JSON.stringify(validate.errors)}`).toBe(true);
+      }
+    };
+    for (const { place, operation } of operations) {
+      check(operation.requestBody?.content, 'paths', ...place, 'requestBody');
+      for (const [status, response] of Object.entries(operation.responses))
+        check(response.content, 'paths', ...place, 'responses', status);
+    }
+    expect(examples).toBeGreaterThan(60);
+  });
+
+  it('describes every operation, parameter and header, and names no schema like a global of JavaScript', () => {
+    const tags = new Set(document.tags.map(({ name }) => name));
+    for (const { place, operation } of operations) {
+      expect(operation.tags.length, place.join(' ')).toBe(1);
+      expect(tags).toContain(operation.tags[0]);
+      expect(operation.operationId).toMatch(/^[a-z][A-Za-z]+$/);
+      for (const { name, description } of operation.parameters)
+        expect(description, `${place.join(' ')} ${name}`).not.toBe('');
+      for (const { headers = {} } of Object.values(operation.responses))
+        for (const name of Object.keys(headers)) expect(document.components.headers).toHaveProperty(name);
+    }
+    expect(Object.keys(document.components.schemas).filter((name) => name in globalThis)).toEqual([]);
+  });
+
+  it('contains every operation of the list, and no other', () => {
     const described = Object.values(document.paths).flatMap((item) =>
       Object.values(item).flatMap((operation) => operation.operationId ?? []),
     );

@@ -9,6 +9,7 @@ import { type Logger, silentLogger } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { parseChainId } from '../../src/chains/registry.ts';
 import { createHttpApp } from '../../src/http/http-app.ts';
+import type { Operation } from '../../src/http/operation.ts';
 import { compileBody, parseJson } from '../../src/http/pipeline/json-body.ts';
 import type { HttpApp, HttpOptions, Readiness, UseCases } from '../../src/http/ports.ts';
 import { BulkBody } from '../../src/http/schemas/labels.ts';
@@ -425,6 +426,8 @@ export interface World {
 }
 
 export interface WorldOptions extends Partial<HttpOptions> {
+  /** Default: the operations of the program. */
+  readonly list?: readonly Operation[];
   readonly backend: 'uws' | 'node';
   readonly useCases?: Partial<UseCases>;
   readonly readiness?: Readiness;
@@ -477,6 +480,7 @@ export async function openWorld(options: WorldOptions): Promise<World> {
         },
       gauges: [{ name: 'assay_test_gauge', help: 'A gauge of another room.', value: () => 7 }],
     },
+    options.list,
   );
   const { port, url } = await app.listen();
   return {

@@ -12,6 +12,7 @@ export const changeWallet = operation({
   body: WalletPatch,
   response: WalletDetail,
   statuses: NOT_FOUND,
+  examples: [{ summary: 'Pause a wallet', body: { status: 'PAUSED' } }],
   summary: 'Change, pause, resume or restore a wallet',
   description:
     'A paused wallet gets no alerts, also not later for the time of the pause. Null removes a text or the URL.',

@@ -12,6 +12,17 @@ export const kyt = operation({
   credits: 1,
   body: KytBody,
   response: KytResult,
+  examples: [
+    {
+      summary: 'A sender and a receiver',
+      body: {
+        chain: 'ETH',
+        from: '0x098b716b8aaf21512996dc57eb0615e2383e2f96',
+        to: '0x28c6c06298d514db089934071355e5743bf21d60',
+      },
+    },
+    { summary: 'One address', body: { chain: 'ETH', address: 'vitalik.eth', direction: 'in' } },
+  ],
   summary: 'Check a transfer',
   description:
     'BLOCK, REVIEW or ALLOW for a sender and a receiver, or for one address, with the flags that say why. Names that end in .eth are resolved.',

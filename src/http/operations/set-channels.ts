@@ -11,6 +11,12 @@ export const setChannels = operation({
   path: '/monitoring/channels',
   body: ChannelsBody,
   response: ChannelsAnswer,
+  examples: [
+    {
+      summary: 'Send emails, and none to Slack',
+      body: { email: 'compliance@example.org', slackWebhookUrl: null },
+    },
+  ],
   summary: 'Set channels of the account',
   description: 'Null removes a channel; a channel that is left out is not changed.',
   async run({ services, call, body }) {

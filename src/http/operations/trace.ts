@@ -15,6 +15,17 @@ export const trace = operation({
   credits: CREDITS.graph,
   body: TraceBody,
   response: TraceResult,
+  examples: [
+    {
+      summary: 'Destinations of funds, two hops',
+      body: {
+        chain: 'ETH',
+        address: '0x098b716b8aaf21512996dc57eb0615e2383e2f96',
+        direction: 'out',
+        hops: 2,
+      },
+    },
+  ],
   summary: 'Trace funds',
   description: `Origins and destinations of funds, up to three hops; with targetAddress the paths to it, for ${CREDITS.path} credits. Nothing is charged if no transfer of the address is known.`,
   cost: ({ targetAddress }) => (targetAddress === undefined ? CREDITS.graph : CREDITS.path),

@@ -169,6 +169,10 @@ interface ObjectShape {
   readonly items?: ObjectShape;
 }
 
+/** Returns the names of the fields of an object schema; empty if there is none. */
+export const fieldsOf = (schema: ObjectShape | null): ReadonlySet<string> =>
+  new Set(Object.keys(schema?.properties ?? {}));
+
 /** Removes the fields that the schema does not have, so that a client cannot pass more than its schema says to a use case. */
 function removeUnknown(value: unknown, { properties, items }: ObjectShape): void {
   if (typeof value !== 'object' || value === null) return;

@@ -14,7 +14,14 @@ import { receiveUpload } from '../server/uploads.ts';
 import { Admitter, type RouteEndpoint } from './admit.ts';
 import { Call } from './call.ts';
 import { Charging } from './charging.ts';
-import { type BodyOutline, outlineBody, parseJson, type ReadBody, unknownFields } from './json-body.ts';
+import {
+  type BodyOutline,
+  fieldsOf,
+  outlineBody,
+  parseJson,
+  type ReadBody,
+  unknownFields,
+} from './json-body.ts';
 import type { HttpMetrics } from './metrics.ts';
 import { queryNames } from './query.ts';
 import { Responder } from './reply.ts';
@@ -242,9 +249,7 @@ export class Pipeline {
     respond: (call: Call, body: Uint8Array, outline: BodyOutline) => void,
   ): Handler {
     const { route } = endpoint;
-    const fields =
-      (route.body as { properties?: Readonly<Record<string, unknown>> } | null)?.properties ?? {};
-    const known = new Set(Object.keys(fields));
+    const known = fieldsOf(route.body);
     const noteUnknown = unknownQuery(route);
     const needsHead = route.parameters.some(({ in: place }) => place !== 'path');
     const fail = (call: Call, error: unknown): void => this.#admitter.failCounted(call, endpoint, error);

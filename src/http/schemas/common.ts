@@ -92,7 +92,7 @@ export const paging = (maximum: number, standard = PAGE_DEFAULT) => ({
   offset: Type.Integer({ minimum: 0, default: 0, description: 'Rows that are skipped. Default 0.' }),
 });
 
-export const CategorySchema = oneOf(CATEGORIES, 'What the entity is.', { title: 'Category' });
+export const CategorySchema = oneOf(CATEGORIES, 'Category of the entity.', { title: 'Category' });
 export const ExposureCategorySchema = oneOf([...CATEGORIES, 'UNKNOWN'], undefined, {
   title: 'ExposureCategory',
 });
@@ -108,10 +108,10 @@ export const SanctionsListSchema = oneOf(
 );
 export const EvidenceClassSchema = oneOf(
   EVIDENCE_CLASSES,
-  'How the label came to be known. list: an authority names the address. published: a named publisher attributes it. structural: reproducible from the chain. inferred: a model, or a source that names no evidence. Only list and published labels make a verdict CRITICAL.',
+  'Evidence of the label. list: an authority names the address. published: a named publisher attributes it. structural: reproducible from the chain. inferred: a model, or a source that names no evidence. Only list and published labels make a verdict CRITICAL.',
   { title: 'EvidenceClass' },
 );
-export const DataVersion = text('Names the label snapshot that answered.');
+export const DataVersion = text('Version of the label snapshot of this response.');
 
 export const Label = Type.Object(
   {
@@ -125,19 +125,19 @@ export const Label = Type.Object(
     entityId: text(),
     jurisdiction: nullable(Type.String(), 'ISO 3166-1 alpha-2.'),
     url: nullable(Type.String()),
-    sourceUrl: nullable(Type.String(), 'Where the label can be read.'),
+    sourceUrl: nullable(Type.String(), 'Page on which the label is published.'),
     firstSeen: nullable(Type.String()),
     lastSeen: nullable(Type.String()),
     verified: flag('False: ships with the product and was not checked against a publisher’s file.'),
     chain: oneOf(
       [...CHAINS.map((chain) => chain.id), 'EVM'],
-      'Chain the label holds on; EVM for the whole family.',
+      'Chain of the label; EVM for the whole family.',
     ),
     synthetic: Type.Optional(
       Type.Literal(true, { description: 'Made for load tests; absent on real labels.' }),
     ),
   },
-  { title: 'Label', description: 'What one source knows of an address.' },
+  { title: 'Label', description: 'A label of an address from one source.' },
 );
 
 export const CoverageEntry = Type.Object(
@@ -164,7 +164,7 @@ export const Coverage = Type.Object(
   },
   {
     title: 'Coverage',
-    description: 'How much of the world the answer rests on. NONE: not read, so nothing is known from it.',
+    description: 'Completeness of the data behind the response. NONE: not read.',
   },
 );
 
@@ -177,7 +177,7 @@ export const Reason = Type.Object(
     source: nullable(Type.String()),
     verified: flag(),
   },
-  { title: 'Reason', description: 'Why a verdict is what it is, or what qualifies an answer.' },
+  { title: 'Reason', description: 'A reason of a verdict, or a qualification of a response.' },
 );
 
 export const SanctionsEntry = Type.Object(
@@ -190,9 +190,9 @@ export const SanctionsEntry = Type.Object(
     listedAt: nullable(Type.String()),
     listedAtBasis: oneOf(
       ['PARTY', 'WALLET'],
-      'The date that `listedAt` is. PARTY: when the list designated the party. WALLET: when the wallet first appeared in the files that were imported.',
+      'Meaning of `listedAt`. PARTY: when the list designated the party. WALLET: when the wallet first appeared in the files that were imported.',
     ),
-    delistedAt: nullable(Type.String(), 'Set: history, not in force.'),
+    delistedAt: nullable(Type.String(), 'If set, the entry is no longer in force.'),
     sourceUrl: text(),
     matchType: oneOf(['DIRECT', 'OWNER', 'CLUSTER']),
     attribution: Type.Optional(
@@ -230,7 +230,7 @@ export const labelSetFields = {
   labels: listOf(Label, 'The primary entity first.'),
   sanctioned: flag(),
   sanctionsDetail: nullable(SanctionsDetail, 'Null when not sanctioned.'),
-  assessed: flag('False: nothing at all is known of the address.'),
+  assessed: flag('False if nothing is known about the address.'),
 };
 
 /** Fields that state the basis of a response about labels. */
@@ -298,7 +298,7 @@ export const OracleVerdict = Type.Object(
     assessed: flag(),
     exposureAsOf: nullable(
       text(),
-      'When the exposure in this answer was last up to date; null if the chain has no stored transfers, or no index of them. An entry that waits to be computed again keeps its last verdict.',
+      'Time at which the exposure of this response was last up to date; null if the chain has no stored transfers, or no index of them. An entry that waits for its next computation keeps its last verdict.',
     ),
     dataVersion: DataVersion,
     policyVersion: text(),
@@ -310,10 +310,10 @@ export const OracleVerdict = Type.Object(
 );
 
 export const ErrorBody = Type.Object(
-  { error: text('A sentence that names the field and the bound it broke.') },
+  { error: text('A sentence with the field, the problem and the allowed values.') },
   {
     title: 'ErrorBody',
-    description: 'Every error. With `Accept: application/problem+json` the same as RFC 9457 problem details.',
+    description: 'An error. With `Accept: application/problem+json`, errors are RFC 9457 problem details.',
   },
 );
 
@@ -331,8 +331,9 @@ export const Problem = Type.Object(
 );
 
 export const Ignored = Type.Array(Type.String(), {
+  examples: [[]],
   description:
-    'Fields of the body and query parameters that the operation does not know, so that a misspelt option is seen.',
+    'Unknown fields of the body and unknown query parameters, so that a misspelt option is noticed.',
 });
 
 /** Returns the envelope of a successful response. */

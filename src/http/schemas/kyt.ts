@@ -58,16 +58,16 @@ const Flag = Type.Object(
     hops: count(),
     message: text(),
   },
-  { title: 'KytFlag', description: 'What compliance should look at.' },
+  { title: 'KytFlag', description: 'A finding for compliance.' },
 );
 
 const Link = Type.Object(
   {
     riskScore: Type.Integer({ minimum: 0, maximum: 100 }),
-    sent: nullable(FlowTotal, 'What `from` is known to have sent to `to`.'),
-    returned: nullable(FlowTotal, 'What came back.'),
+    sent: nullable(FlowTotal, 'Known transfers from `from` to `to`.'),
+    returned: nullable(FlowTotal, 'Known transfers in the other direction.'),
   },
-  { title: 'KytLink', description: 'What moved between the parties.' },
+  { title: 'KytLink', description: 'Transfers between the parties.' },
 );
 
 export const KytResult = Type.Object(
@@ -84,7 +84,7 @@ export const KytResult = Type.Object(
     flags: listOf(Flag),
     reasons: listOf(Reason),
     resolved: Type.Record(Type.String(), Type.String(), {
-      description: 'Names that were given in place of addresses, and what they resolved to.',
+      description: 'Names in the request, and the addresses that they resolved to.',
     }),
     assessed: flag(),
     coverage: Coverage,

@@ -36,7 +36,7 @@ export const BulkBody = Type.Object(
 
 export const BulkError = Type.Object(
   { address: text('As sent.'), error: text() },
-  { title: 'BulkError', description: 'In the place of an item that is no address. It costs no quota.' },
+  { title: 'BulkError', description: 'In the place of an invalid item. It costs no quota.' },
 );
 
 export const BulkItem = Type.Object(

@@ -39,9 +39,11 @@ const UrlText = Type.String({
 
 /** Settings that both the registration and the change of a wallet accept. */
 const settings = {
-  alertThreshold: Type.Optional(oneOf(ALERT_THRESHOLDS, 'What is sent; every alert is stored. Default all.')),
+  alertThreshold: Type.Optional(
+    oneOf(ALERT_THRESHOLDS, 'Alerts that are sent; every alert is stored. Default all.'),
+  ),
   alertFrequency: Type.Optional(
-    oneOf(ALERT_FREQUENCIES, 'daily: one digest a day (UTC) in place of each. Default realtime.'),
+    oneOf(ALERT_FREQUENCIES, 'daily: one digest a day (UTC) instead of single messages. Default realtime.'),
   ),
   enabledRules: Type.Optional(
     Type.Array(RuleIdSchema, { maxItems: RULE_IDS.length * 2, description: 'Default: all rules.' }),
@@ -64,7 +66,7 @@ export const WalletPatch = Type.Object(
   {
     label: Type.Optional(nullable(LabelText)),
     status: Type.Optional(oneOf(['ACTIVE', 'PAUSED'])),
-    action: Type.Optional(oneOf(['restore'], 'Brings a deleted wallet back, ACTIVE.')),
+    action: Type.Optional(oneOf(['restore'], 'Restores a deleted wallet with the status ACTIVE.')),
     ...settings,
     customWebhookUrl: Type.Optional(nullable(UrlText, 'Null removes it.')),
     notes: Type.Optional(nullable(NotesText)),
@@ -85,7 +87,7 @@ const wallet = {
   riskLevel: nullable(RiskLevelSchema),
   assessed: Type.Boolean({
     description:
-      'False if neither a label nor a transfer of the address was known: then its score says nothing.',
+      'False if neither a label nor a transfer of the address was known: its score then has no meaning.',
   }),
   screenedAt: text('Time of the last screening, ISO 8601 UTC.'),
   coverage: nullable(Coverage, 'Of the last screening; null if an earlier version of the program made it.'),
@@ -121,7 +123,7 @@ export const WalletList = Type.Object(
 
 const EntitySchema = nullable(
   Type.Object({ name: text(), category: CategorySchema, threatLevel: text() }),
-  'Null where no label names it.',
+  'Null if no label names the address.',
 );
 
 export const AlertSchema = Type.Object(
@@ -155,7 +157,7 @@ export const AlertSchema = Type.Object(
         amountUsd: nullable(Type.Number()),
         timestamp: text(),
       }),
-      'Null where a list changed, and no transfer was made.',
+      'Null if the alert is about a change of a list.',
     ),
     createdAt: text(),
     updatedAt: text(),
@@ -165,11 +167,11 @@ export const AlertSchema = Type.Object(
         at: text(),
         kind: oneOf(['CREATED', 'STATUS', 'FINAL', 'REORGED']),
         status: AlertStatusSchema,
-        by: nullable(Type.String(), 'Id of the key that moved the status.'),
+        by: nullable(Type.String(), 'Id of the key that changed the status.'),
       }),
     ),
   },
-  { title: 'Alert', description: 'What a rule found.' },
+  { title: 'Alert', description: 'A finding of a rule.' },
 );
 export const OneAlert = Type.Object({ alert: AlertSchema }, { title: 'OneAlert' });
 export const AlertList = Type.Object(
@@ -203,9 +205,9 @@ export const TransactionList = Type.Object(
         asset: text(),
         amount: text('Native units, decimal.'),
         amountUsd: nullable(Type.Number()),
-        riskScore: nullable(Type.Integer(), 'Of the counterparty; null where nobody knows it.'),
+        riskScore: nullable(Type.Integer(), 'Of the counterparty; null if it has no label.'),
         riskLevel: nullable(RiskLevelSchema),
-        spoofable: flag('Anybody can forge the transfer: it raises nothing above LOW.'),
+        spoofable: flag('The transfer can be forged: its alerts are at most LOW.'),
         alertIds: listOf(Type.String()),
         reorged: flag(),
         confirmations: nullable(Type.Integer({ minimum: 0 })),
@@ -248,8 +250,8 @@ export const ChannelsAnswer = Type.Object(
 );
 export const WebhookSecret = Type.Object(
   {
-    secret: text('whsec_…, shown this once.'),
-    previousUntil: nullable(Type.String(), 'The secret before signs beside it until then.'),
+    secret: text('whsec_…, shown only once.'),
+    previousUntil: nullable(Type.String(), 'Until then, messages are also signed with the previous secret.'),
   },
   { title: 'WebhookSecret' },
 );
@@ -286,7 +288,7 @@ export const DeliverySchema = Type.Object(
 export const DeliveryList = Type.Object(
   {
     deliveries: listOf(DeliverySchema, 'Newest first.'),
-    nextCursor: nullable(Type.String(), 'Continues behind the last one.'),
+    nextCursor: nullable(Type.String(), 'Pass it as `cursor` for the next page; null at the end.'),
   },
   { title: 'DeliveryList' },
 );

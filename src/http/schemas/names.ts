@@ -26,7 +26,7 @@ const evidence = {
       description: 'Nationality, residence or seat: ISO 3166-1 alpha-2.',
     }),
   ),
-  schema: Type.Optional(oneOf(['Person', 'Organization', 'Vessel'], 'What the name is the name of.')),
+  schema: Type.Optional(oneOf(['Person', 'Organization', 'Vessel'], 'Type of the named party.')),
 };
 
 export const NamesBody = Type.Object(
@@ -42,7 +42,7 @@ export const NamesBody = Type.Object(
 
 export const NameReasonSchema = Type.Object(
   {
-    kind: text('What met what: exact, spelling, initial, missing, birthDate, …'),
+    kind: text('Kind of the comparison: exact, spelling, initial, missing, birthDate, …'),
     asked: nullable(Type.String(), 'The part of the asked name.'),
     listed: nullable(Type.String(), 'The part of the listed name, or the listed fact.'),
     similarity: nullable(Type.Number(), '0 to 1.'),
@@ -59,8 +59,8 @@ export const TopMatch = Type.Object(
     listType: ListTypeSchema,
     entityId: text('The publisher’s id of the entity.'),
     schema: oneOf(['Person', 'Organization', 'Vessel', 'Aircraft', 'Unknown']),
-    matchedName: text('The name of the entity that met the asked one.'),
-    weakAlias: flag('The publisher calls the matched name weak.'),
+    matchedName: text('The name of the entity that matches the name of the request.'),
+    weakAlias: flag('The publisher marks the matched name as weak.'),
     countries: listOf(Type.String()),
     birthDate: nullable(Type.String(), 'ISO date or a part of one.'),
     birthDates: listOf(Type.String()),
@@ -69,10 +69,10 @@ export const TopMatch = Type.Object(
     sourceUrl: nullable(Type.String()),
     explanation: listOf(
       NameReasonSchema,
-      'Which part of the name met which, and what else moved the confidence.',
+      'Matching parts of the names, and other influences on the confidence.',
     ),
     verified: flag('False: ships with the product and was not checked against a publisher’s file.'),
-    cleared: flag('This account has cleared the match, and the entity is what it was then.'),
+    cleared: flag('The account has cleared the match, and the entity has not changed since.'),
     entityVersion: text('Changes with the entity.'),
   },
   { title: 'TopMatch', description: 'One listed entity; the best of its names.' },
@@ -123,10 +123,10 @@ export const NamesResult = Type.Object(
         listType: ListTypeSchema,
         message: text(),
       }),
-      'What qualifies the answer: no match is no clean name where lists are missing or old.',
+      'Qualifications: if lists are missing or old, a name without a match is not proven to be clean.',
     ),
-    dataVersion: text('Names the index that answered.'),
-    ignored: listOf(Type.String(), 'Fields of the body that the operation does not know.'),
+    dataVersion: text('Version of the index of this response.'),
+    ignored: listOf(Type.String(), 'Unknown fields of the body.'),
   },
   { title: 'NamesResult' },
 );
@@ -137,7 +137,9 @@ export const ClearBody = Type.Object(
     ...evidence,
     source: Type.String({ minLength: 1, maxLength: 200, description: 'Id of the list, as in the match.' }),
     entityId: Type.String({ minLength: 1, maxLength: 500, description: 'As in the match.' }),
-    note: Type.Optional(Type.String({ maxLength: 1_000, description: 'Why it is not the same.' })),
+    note: Type.Optional(
+      Type.String({ maxLength: 1_000, description: 'Reason why the entity is another one.' }),
+    ),
   },
   { title: 'ClearBody' },
 );
@@ -145,7 +147,7 @@ export const ClearBody = Type.Object(
 export const ClearedMatchSchema = Type.Object(
   {
     id: text(),
-    name: text('As it was screened.'),
+    name: text('The name as it was screened.'),
     source: text(),
     entityId: text(),
     entityName: text(),
@@ -161,7 +163,7 @@ export const ClearedAnswer = Type.Object({ cleared: ClearedMatchSchema }, { titl
 export const ClearedListAnswer = Type.Object(
   {
     cleared: listOf(ClearedMatchSchema),
-    nextCursor: nullable(Type.String(), 'Pass it as `cursor` for what follows; null at the end.'),
+    nextCursor: nullable(Type.String(), 'Pass it as `cursor` for the next page; null at the end.'),
   },
   { title: 'ClearedListAnswer' },
 );

@@ -17,12 +17,12 @@ export const StripeEvent = Type.Object(
     pending_webhooks: Type.Optional(Type.Unknown()),
     request: Type.Optional(Type.Unknown()),
   },
-  { title: 'StripeEvent', description: 'An event of Stripe, as it signs and sends it.' },
+  { title: 'StripeEvent', description: 'A signed event of Stripe.' },
 );
 
 export const PaymentOutcome = Type.Object(
   {
-    outcome: oneOf(['booked', 'repeated', 'ignored'], 'What the event did to the ledger.'),
+    outcome: oneOf(['booked', 'repeated', 'ignored'], 'Effect of the event on the ledger.'),
     accountId: nullable(Type.String()),
     entryId: nullable(Type.String()),
   },

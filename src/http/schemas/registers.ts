@@ -32,7 +32,7 @@ export const RegistrationHistory = Type.Object(
     services,
     passportedTo,
   },
-  { title: 'RegistrationHistory', description: 'What one or more files in a row said of a registration.' },
+  { title: 'RegistrationHistory', description: 'State of a registration in one or more consecutive files.' },
 );
 
 export const ExchangeRegistration = Type.Object(
@@ -40,7 +40,7 @@ export const ExchangeRegistration = Type.Object(
     jurisdiction: country,
     authority: text(),
     status: Status,
-    registrationId: nullable(Type.String(), 'The register’s own number; null where it gives none.'),
+    registrationId: nullable(Type.String(), 'The register’s own number; null if it has none.'),
     registeredAs: text('The legal category, in the register’s own words.'),
     legalName: text(),
     lei: nullable(Type.String()),
@@ -73,7 +73,7 @@ export const ExchangeDesignation = Type.Object(
     entityId: text('Id of the entry on the list.'),
     program: nullable(Type.String()),
     listedAt: nullable(Type.String()),
-    delistedAt: nullable(Type.String(), 'Set: history, not in force.'),
+    delistedAt: nullable(Type.String(), 'If set, the entry is no longer in force.'),
     assetFreeze: nullable(Type.Boolean(), 'Null: neither the list nor the link says.'),
     measures: listOf(Type.String(), "In the list's own words."),
     sourceUrl: text(),
@@ -93,11 +93,11 @@ export const ExchangeStatusData = Type.Object(
     exchange: text(),
     matched: Type.Object({
       by: oneOf(['NAME', 'ALIAS', 'LEGAL_NAME', 'DOMAIN', 'LEI']),
-      value: text('The name that was met.'),
-      exact: flag('False: the name was misspelt, or had a word too many.'),
+      value: text('The name that matched.'),
+      exact: flag('False if the name was misspelt or had an additional word.'),
       similarity: Type.Number({ minimum: 0, maximum: 1 }),
     }),
-    entityId: nullable(Type.String(), 'The entity of the labels; null where no label names it.'),
+    entityId: nullable(Type.String(), 'The entity of the labels; null if there is none.'),
     aliases: listOf(Type.String()),
     legalEntities: listOf(
       Type.Object({
@@ -127,10 +127,10 @@ export const ExchangeStatusData = Type.Object(
     jurisdiction: nullable(Type.String(), 'The filter as it was understood.'),
     registrations: listOf(ExchangeRegistration, 'Warnings first, then what is in force.'),
     totalRegistrations: count(),
-    restrictedJurisdictions: listOf(Type.String(), 'Where the exchange says itself that it does not serve.'),
+    restrictedJurisdictions: listOf(Type.String(), 'Jurisdictions that the exchange itself excludes.'),
     restrictions: nullable(
       Type.Object({ sourceUrl: text(), asOf: text(), verified: flag() }),
-      'Where and when it says so; null where nothing sure is known.',
+      'Source and date of the exclusions; null if they are not known.',
     ),
     registersChecked: listOf(
       Type.Object({
@@ -143,11 +143,11 @@ export const ExchangeStatusData = Type.Object(
     ),
     registersNotRead: listOf(
       Type.String(),
-      'Registers of which no file was read: that they are not mentioned says nothing.',
+      'Registers of which no file was read; their registrations are unknown.',
     ),
   },
   {
     title: 'ExchangeStatusData',
-    description: 'Where an exchange is registered, and which registers say so.',
+    description: 'Registrations of an exchange and their registers.',
   },
 );

@@ -70,7 +70,7 @@ export const ScreeningBody = Type.Object(
 );
 
 export const money = (description?: string) =>
-  nullable(Type.Number(), description ?? 'USD; null where nothing is priced.');
+  nullable(Type.Number(), description ?? 'USD; null if nothing has a price.');
 
 const direction = oneOf(['in', 'out']);
 
@@ -83,7 +83,7 @@ const ConflictingLabel = Type.Object(
     source: text(),
     class: EvidenceClassSchema,
     confidence: Type.Number({ minimum: 0, maximum: 1 }),
-    date: nullable(Type.String(), 'ISO date when the source last stood by the label.'),
+    date: nullable(Type.String(), 'ISO date at which the source last confirmed the label.'),
     sourceUrl: nullable(Type.String()),
   },
   { title: 'ConflictingLabel' },
@@ -91,7 +91,7 @@ const ConflictingLabel = Type.Object(
 
 export const LabelConflict = Type.Object(
   {
-    fields: listOf(oneOf(['category', 'threatLevel', 'entity']), 'What the two labels disagree about.'),
+    fields: listOf(oneOf(['category', 'threatLevel', 'entity']), 'Fields in which the two labels differ.'),
     labels: listOf(ConflictingLabel, 'The label that was taken, then the other one.'),
     decided: ConflictingLabel,
     decidedBy: oneOf(
@@ -229,14 +229,14 @@ const SpoofableTransfer = Type.Object(
     callsAsset: nullable(Type.Boolean(), "The transaction calls the token's contract."),
     decodes: nullable(Type.Boolean(), 'The call decodes to this transfer.'),
   },
-  { title: 'SpoofableTransfer', description: 'A transfer that anybody could have forged. It never scores.' },
+  { title: 'SpoofableTransfer', description: 'A transfer that can be forged. It never affects the score.' },
 );
 
 const AssetTotal = Type.Object(
   {
     asset: text(),
     isEvidence: flag(
-      'False for tokens that no curated list knows: their transfers can be forged and count nowhere.',
+      'False for tokens that no curated list knows: their transfers can be forged and are not counted.',
     ),
     priceStatus,
     priceDate,
@@ -281,7 +281,7 @@ const StoppedFlow = Type.Object(
 );
 
 const percentages = Type.Record(Type.String(), Type.Number(), {
-  description: 'Category → percentage of the value; adds up to 100 where value moved.',
+  description: 'Category → percentage of the value; adds up to 100 if value moved.',
 });
 
 const overlapping = Type.Record(Type.String(), Type.Number(), {
@@ -409,7 +409,7 @@ export const ScreeningResult = Type.Object(
     exposureReceiving: percentages,
     exposures: listOf(Exposure),
     taint: Taint,
-    stoppedAt: listOf(StoppedFlow, 'Where money could not be followed to its end.'),
+    stoppedAt: listOf(StoppedFlow, 'Addresses at which funds could not be followed further.'),
     clusterAnalysis: Type.Object({
       clusterId: nullable(Type.String()),
       size: nullable(Type.Integer()),
@@ -449,8 +449,8 @@ export const ScreeningResult = Type.Object(
       txCount: count(),
     }),
     darknetExposure: Type.Object({
-      direct: money('USD; null where no transfer is known or none is priced.'),
-      indirect: money('The same through addresses nobody knows.'),
+      direct: money('USD; null if no transfer is known or none has a price.'),
+      indirect: money('The same through addresses without a label.'),
       percentage: nullable(Type.Number(), 'Of all value that moved.'),
       markets: listOf(Type.String()),
     }),
@@ -467,6 +467,7 @@ export const ScreeningResult = Type.Object(
   },
   {
     title: 'ScreeningResult',
-    description: 'Risk of one address. Every section is always there; `coverage` says what it rests on.',
+    description:
+      'Risk of one address. Every section is always present; `coverage` has the completeness of its data.',
   },
 );

@@ -11,7 +11,7 @@ const RELEASE = {
 export const ReadyData = Type.Object(
   {
     ready: flag(),
-    reasons: listOf(Type.String(), 'Why not; empty where ready.'),
+    reasons: listOf(Type.String(), 'Reasons why the service is not ready; empty if it is.'),
     snapshot: nullable(
       Type.Object({
         dataVersion: text(),
@@ -57,7 +57,7 @@ export const ReadyData = Type.Object(
           reason: text(),
           since: text('ISO 8601 UTC.'),
         }),
-        'What refuses writes, as a full disk does. Reads are answered; writes answer 500 with the code STORAGE_FULL. Left out if all is written.',
+        'Stores that refuse writes, for example because the disk is full. Reads work; writes respond with 500 and the code STORAGE_FULL. Omitted if there are none.',
       ),
     ),
     monitoring: Type.Optional(
@@ -70,7 +70,7 @@ export const ReadyData = Type.Object(
           height: nullable(Type.Integer()),
           blockTime: nullable(Type.String()),
         }),
-        'Chains on which a wallet is watched; left out where nothing is. Does not make the server unready.',
+        'Chains on which wallets are watched. Omitted if there are none. They do not affect readiness.',
       ),
     ),
     leases: Type.Optional(
@@ -80,12 +80,12 @@ export const ReadyData = Type.Object(
             'The work that one node does at a time: `delivery`, `scheduler`, `recheck`, `listener:<CHAIN>`, `refresh:<CHAIN>`.',
           ),
           holder: nullable(
-            Type.String({ description: 'Names a node, as its log does; null while no node holds it.' }),
+            Type.String({ description: 'Name of the node, as in its log; null if no node holds it.' }),
           ),
-          here: flag('Whether that is the node that answers.'),
+          here: flag('Whether the node of this response holds it.'),
           since: nullable(Type.String()),
         }),
-        'Who of many nodes does what only one may do; left out on a machine that is alone. Up to two seconds old.',
+        'Holders of the work that one node at a time does. Omitted on a standalone node. Up to two seconds old.',
       ),
     ),
   },

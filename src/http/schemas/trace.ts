@@ -57,7 +57,7 @@ export const TraceBody = Type.Object(
 export const TraceNode = Type.Object(
   {
     address: text(),
-    label: nullable(Type.String(), 'Name of the entity; null where nobody knows the address.'),
+    label: nullable(Type.String(), 'Name of the entity; null if the address has no label.'),
     category: ExposureCategorySchema,
     riskLevel: RiskLevelSchema,
     entity: nullable(EntitySummary),
@@ -73,14 +73,14 @@ export const TraceEdge = Type.Object(
     from: text(),
     to: text(),
     asset: text(),
-    value: text('Native units, decimal; the smallest unit where `decimals` is null.'),
+    value: text('Native units, decimal; the smallest unit if `decimals` is null.'),
     decimals: nullable(Type.Integer()),
     valueUsd: money(),
     txCount: count(),
     firstSeen: text(),
     lastSeen: text(),
   },
-  { title: 'TraceEdge', description: 'What moved of one asset from one address to another.' },
+  { title: 'TraceEdge', description: 'Transfers of one asset from one address to another.' },
 );
 
 const graphFields = {
@@ -89,7 +89,7 @@ const graphFields = {
   stats: Type.Object({ totalNodes: count(), totalEdges: count(), maxDepthReached: count() }),
   stoppedAt: listOf(
     Type.Object({ address: text(), reason: oneOf(['SERVICE', 'MAX_DEGREE', 'BUDGET', 'DEPTH']) }),
-    'Where the trace did not go on, and why.',
+    'Addresses at which the trace ended, and the reasons.',
   ),
 };
 
@@ -98,7 +98,7 @@ const Path = Type.Object(
     addresses: listOf(Type.String()),
     edges: listOf(TraceEdge),
     hops: count(),
-    bottleneckUsd: money('USD of the thinnest step; null where a step is unpriced.'),
+    bottleneckUsd: money('USD of the thinnest step; null if a step has no price.'),
   },
   { title: 'TracePath' },
 );
@@ -107,7 +107,7 @@ const Crossing = Type.Object(
   {
     bridge: EntitySummary,
     bridgeAddress: text(),
-    address: text('Who used the bridge.'),
+    address: text('Address that used the bridge.'),
     direction: oneOf(['in', 'out']),
     valueUsd: money(),
     txCount: count(),
@@ -120,7 +120,7 @@ const Crossing = Type.Object(
   {
     title: 'BridgeCrossing',
     description:
-      'A bridge that was met, and the trace on the chain it leads to where the holder is known there.',
+      'A bridge on the path, and the trace on the chain that it leads to if the holder is known there.',
   },
 );
 
@@ -133,12 +133,12 @@ export const TraceResult = Type.Object(
     found: Type.Optional(flag('Path mode: the target was reached.')),
     target: Type.Optional(text()),
     paths: Type.Optional(listOf(Path, 'Path mode: fewest hops first, then the greatest bottleneck.')),
-    truncated: Type.Optional(flag('Path mode: a budget ran out, there may be more paths.')),
+    truncated: Type.Optional(flag('Path mode: a limit was reached, and there may be more paths.')),
     crossChain: Type.Optional(listOf(Crossing)),
     coverage: Coverage,
     assessed: flag('False: no transfer of the start is known; nothing is charged then.'),
     dataVersion: DataVersion,
     tracedAt: text(),
   },
-  { title: 'TraceResult', description: 'Where money came from and went.' },
+  { title: 'TraceResult', description: 'Origins and destinations of funds.' },
 );

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { LEDGER_TYPES } from '../../accounts/credits.ts';
 import { count, listOf, nullable, oneOf, text } from './common.ts';
 
-const LedgerTypeSchema = oneOf(LEDGER_TYPES, 'What the entry is.');
+const LedgerTypeSchema = oneOf(LEDGER_TYPES, 'Type of the entry.');
 
 export const UsageEntry = Type.Object(
   {
@@ -26,7 +26,7 @@ export const UsageRecord = Type.Object(
   {
     balance: Type.Integer({ description: 'Credits now.' }),
     history: listOf(UsageEntry, 'Newest first.'),
-    nextCursor: nullable(Type.String(), 'Give it as `cursor` for the entries behind these; null at the end.'),
+    nextCursor: nullable(Type.String(), 'Pass it as `cursor` for the next page; null at the end.'),
     totals: Type.Object({
       byType: ByType,
       byDay: listOf(
@@ -42,7 +42,7 @@ export const UsageRecord = Type.Object(
         held: count('Held by requests that run now.'),
         renewsAt: text('When free credits are renewed.'),
       },
-      { description: 'What the balance is made of.' },
+      { description: 'Parts of the balance.' },
     ),
   },
   { title: 'UsageRecord', description: 'Balance and ledger of the account.' },
