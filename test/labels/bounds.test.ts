@@ -548,9 +548,7 @@ describe('a segment', () => {
     change('templates', (bytes) => Buffer.concat([bytes, Buffer.from('{}\n')]));
     expect(texts).toThrow('holds 3 templates where its header says 2');
     edit('"format":1', '"format":2');
-    expect(() => readSegment(path())).toThrow(
-      'has format version 2; this version of Assay reads format version 1',
-    );
+    expect(() => readSegment(path())).toThrow('is of format 2; this version reads 1');
     change('templates', () => Buffer.from('x\n'));
     expect(() => readSegment(path())).toThrow('has no readable header');
     expect(() => readSegment(join(folder.path, 'none'))).toThrow('No label segment at');

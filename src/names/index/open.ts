@@ -2,7 +2,6 @@
 import { join } from 'node:path';
 import { AssayError } from '../../base/errors.ts';
 import { hasFinishedSize } from '../../state/finished-size.ts';
-import { wrongFormat } from '../../state/format-version.ts';
 import type { RootDatabase } from '../../state/lmdb.ts';
 import { openMappedFile } from '../../state/mapped-file.ts';
 import { Meetings } from '../compare.ts';
@@ -124,8 +123,12 @@ class MappedNames implements NameIndex {
     const bytes = environment.getBinary(Buffer.from('meta'));
     if (!bytes) throw new AssayError('STORE_CORRUPT', `${file} holds no index of names.`);
     const meta = JSON.parse(bytes.toString('utf8')) as StoredNameMeta;
-    if (meta.formatVersion !== FORMAT_VERSION)
-      throw wrongFormat(file, meta.formatVersion, FORMAT_VERSION, "Run 'assay index build'.");
+    if (meta.formatVersion !== FORMAT_VERSION) {
+      throw new AssayError(
+        'STORE_VERSION',
+        `${file} is of format ${meta.formatVersion}; this version reads ${FORMAT_VERSION}. Run 'assay index build'.`,
+      );
+    }
     const values = {} as Record<ValueName, Uint8Array>;
     for (const name of VALUES) {
       const view = environment.getBinaryFast(Buffer.from(name));
