@@ -58,7 +58,7 @@ import { type ClearedStore, openClearedStore } from '../names/cleared.ts';
 import { buildNameIndex } from '../names/index/build.ts';
 import { openNameIndex } from '../names/index/open.ts';
 import { namesFolderOf, openNameStore } from '../names/lists.ts';
-import { ensurePepSeed, importNameFiles, importOfficialNames } from '../names/lists-import.ts';
+import { ensurePepSeed, importNameFiles, receiveOfficialNames } from '../names/lists-import.ts';
 import { createNameScreening } from '../names/screen-names.ts';
 import type { Role } from '../nodes/roles.ts';
 import { createExchangeStatuses, type ExchangeStatuses } from '../registers/exchange-status.ts';
@@ -293,7 +293,7 @@ export function openParts(config: Config, version: string): Parts {
     rules,
     clock,
     log,
-    onLists: (read) => importOfficialNames(read, nameDeps),
+    receiveLists: (files) => receiveOfficialNames(files, nameDeps),
   };
 
   const indexer: NameIndexer = {

@@ -5,12 +5,13 @@ import type { PriceSyncReport } from '../chains/prices/daily.ts';
 import { ensureShipped } from '../labels/build-index.ts';
 import {
   parseRefreshSource,
-  REFRESH_SOURCES,
   type RefreshReport,
   refreshLists,
+  refreshSources,
   type SourceRefresh,
 } from '../labels/refresh.ts';
 import { type RegisterRefresh, refreshRegisters } from '../registers/import.ts';
+import { downloadable, REGISTER_SOURCES } from '../sources/index.ts';
 import { answer, type Terminal } from './context.ts';
 import { importLines } from './import.ts';
 import type { Parts } from './parts.ts';
@@ -60,6 +61,9 @@ const reportLines = (report: SyncReport): readonly string[] => [
   report.rebuilt ? `Published snapshot ${report.dataVersion}.` : 'No new snapshot was needed.',
 ];
 
+/** Sources that are not label sources: registers, and prices. */
+const OTHER_SOURCES: readonly string[] = [...downloadable(REGISTER_SOURCES).map(({ id }) => id), 'prices'];
+
 /** Adds `assay sync`. */
 export function addSyncCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
   program
@@ -69,7 +73,7 @@ export function addSyncCommand(program: Command, terminal: Terminal, parts: () =
     )
     .argument(
       '[source...]',
-      `${[...REFRESH_SOURCES, 'esma', 'prices'].join(', ')} (default: all that are configured)`,
+      `${[...refreshSources(), ...OTHER_SOURCES].join(', ')} (default: all that are configured)`,
     )
     .option('--from <url>', 'a mirror: file names are appended to this URL')
     .option('--force', 'accept files and lists that look implausible')
@@ -120,10 +124,10 @@ export function addSyncCommand(program: Command, terminal: Terminal, parts: () =
         const from = options.from === undefined ? (opened.syncFrom ?? undefined) : mirrorFrom(options.from);
         // As at the start of a server: a snapshot of the lists alone would have no exchanges and no bridges.
         await ensureShipped(opened);
-        const listTexts = sourceTexts.filter((text) => !['esma', 'prices'].includes(text.toLowerCase()));
+        const listTexts = sourceTexts.filter((text) => !OTHER_SOURCES.includes(text.toLowerCase()));
         const lists = await refreshLists(
           {
-            ...(all ? {} : { sources: listTexts.map(parseRefreshSource) }),
+            ...(all ? {} : { sources: listTexts.map((text) => parseRefreshSource(text, OTHER_SOURCES)) }),
             from,
             force: options.force ?? false,
             snapshotsFolder: opened.snapshotsFolder,

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { AssayError } from '../base/errors.ts';
 import { shippedData } from '../base/paths.ts';
 import type { ChainFamily } from '../chains/registry.ts';
-import type { SanctionsList } from '../sources/records.ts';
+import type { SanctionsList } from '../sources/index.ts';
 import { CATEGORIES, type Category, THREAT_LEVELS, type ThreatLevel } from './taxonomy.ts';
 
 export interface CategoryRow {

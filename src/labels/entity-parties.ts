@@ -8,7 +8,8 @@ import { basename } from 'node:path';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { shippedData } from '../base/paths.ts';
-import type { SanctionsList } from '../sources/records.ts';
+import type { SanctionsList } from '../sources/index.ts';
+import { LISTS } from '../sources/lists.ts';
 
 /** One entity of labels that is one party of a list. */
 export interface EntityPartyLink {
@@ -48,9 +49,6 @@ export interface EntityParties {
   /** Returns the link of a party, by either of its ids; null if the party has no link. */
   ofParty(list: SanctionsList, entry: string, reference?: string | null): EntityPartyLink | null;
 }
-
-/** Lists with parties that can be linked. */
-export const LINKED_LISTS = ['OFAC_SDN', 'OFAC_CONS', 'EU', 'UN', 'UK', 'CH'] as const;
 
 const ENTITY_ID = /^[a-z0-9][a-z0-9:._-]{0,63}$/;
 const ISO_DATE = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$/;
@@ -185,8 +183,8 @@ function readLink(row: unknown, place: string, from: EntityPartyLink['from']): E
 
   const entity = text('entity');
   if (!ENTITY_ID.test(entity)) refuse('entity', "must be the id of an entity, such as 'htx'.");
-  const list = LINKED_LISTS.find((one) => one === row.list);
-  if (list === undefined) return refuse('list', `must be one of ${LINKED_LISTS.join(', ')}.`);
+  const list = LISTS.ids.find((one) => one === row.list);
+  if (list === undefined) return refuse('list', `must be one of ${LISTS.ids.join(', ')}.`);
   const sourceUrl = text('sourceUrl');
   if (!/^https?:\/\/\S+$/.test(sourceUrl)) refuse('sourceUrl', 'must be a URL that begins with http.');
   const measures = row.measures ?? [];

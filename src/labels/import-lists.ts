@@ -4,7 +4,8 @@
  */
 import { join } from 'node:path';
 import { isoTime } from '../base/clock.ts';
-import type { DesignatedParty, FileHeader, SanctionsList } from '../sources/records.ts';
+import type { SanctionsList } from '../sources/index.ts';
+import type { DesignatedParty, FileHeader } from '../sources/records.ts';
 import { requireAfterPublication } from './attest.ts';
 import { type ListCheck, type ListCheckMethod, readListChecks } from './freshness.ts';
 import { type Reading, readRecords } from './import-reading.ts';
@@ -27,7 +28,7 @@ import {
 
 /** One file of a publisher during reading: a zip can hold several. */
 interface ListUnit {
-  header: FileHeader | null;
+  header: FileHeader<SanctionsList> | null;
   readonly lists: Map<
     SanctionsList,
     { readonly parties: Set<string>; readonly entries: ObservedEntry[]; readonly details: ObservedParty[] }
@@ -96,7 +97,7 @@ async function readUnits(reading: Reading, units: ListUnit[]): Promise<void> {
   );
 }
 
-function addParty(reading: Reading, party: DesignatedParty, unit: ListUnit): void {
+function addParty(reading: Reading, party: DesignatedParty<SanctionsList>, unit: ListUnit): void {
   let said = unit.lists.get(party.list);
   if (!said) {
     said = { parties: new Set(), entries: [], details: [] };

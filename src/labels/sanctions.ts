@@ -4,7 +4,8 @@
  */
 import { AssayError } from '../base/errors.ts';
 import type { ChainId } from '../chains/registry.ts';
-import type { PartySchema, SanctionsList } from '../sources/records.ts';
+import type { SanctionsList } from '../sources/index.ts';
+import type { PartySchema } from '../sources/records.ts';
 
 /** One imported file of a list. */
 export interface ListFile {

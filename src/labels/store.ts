@@ -12,7 +12,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { AssayError } from '../base/errors.ts';
-import type { SanctionsList } from '../sources/records.ts';
+import type { SanctionsList } from '../sources/index.ts';
 import { readJson, syncFolder, writeJsonAtomically } from '../state/atomic-file.ts';
 import { PRIVATE_FOLDER } from '../state/data-folder.ts';
 import { type ListChecks, writeListChecks } from './freshness.ts';

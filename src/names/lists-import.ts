@@ -7,20 +7,22 @@ import { basename } from 'node:path';
 import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import { chReader } from '../sources/ch/read.ts';
-import { euReader } from '../sources/eu/read.ts';
+import {
+  NAME_SOURCES,
+  type NameSourceId,
+  readerOf,
+  type SanctionsList,
+  SOURCES,
+  sourceById,
+} from '../sources/index.ts';
+import { LISTS, type ListCatalogue, listCatalogue } from '../sources/lists.ts';
 import type { NamedReader } from '../sources/named-party.ts';
-import { ofacReader } from '../sources/ofac/read.ts';
 import { listParts, openBytes } from '../sources/open.ts';
-import { openSanctionsReader } from '../sources/opensanctions/read.ts';
-import { peopleReader } from '../sources/people/read.ts';
 import { pepSeedFiles, pepSeedReader } from '../sources/people/seed.ts';
-import type { DesignatedParty, SanctionsList, SourceReader } from '../sources/records.ts';
-import { ukReader } from '../sources/uk/read.ts';
-import { unReader } from '../sources/un/read.ts';
+import type { DesignatedParty, SourceRecord } from '../sources/records.ts';
+import type { Source } from '../sources/source.ts';
 import type { ListWriter, NameListRow, NameStore } from './lists.ts';
 import type { NameEntity, NameListType } from './name.ts';
-import { readShipped } from './vocabulary.ts';
 
 export interface NameImportDeps {
   readonly names: NameStore;
@@ -30,111 +32,141 @@ export interface NameImportDeps {
 
 // --- the official sanctions lists ---------------------------------------------------------------------------------------
 
-const OFFICIAL: Readonly<Record<string, SourceReader>> = {
-  ofac: ofacReader,
-  un: unReader,
-  eu: euReader,
-  uk: ukReader,
-  ch: chReader,
-};
-
-/** Files of sanctions lists that the label store has imported just now or before. */
+/** Files of sanctions lists that the label store reads. */
 export interface OfficialFiles {
   readonly source: string;
   readonly files: readonly string[];
   /** Hash of the content of the files. */
   readonly contentHash: string;
+}
+
+/** The result of the label store for the same files: which lists they hold. */
+export interface OfficialLists {
   readonly lists: readonly { readonly list: SanctionsList; readonly publishedAt: string }[];
   /** ISO time at which the files were fetched from their publisher; null for files of unknown age. */
   readonly checkedAt: string | null;
 }
 
 /**
- * Imports every party of the lists for which the files are the newest.
- *
- * @throws INVALID_FILE if a file is unreadable.
+ * Receives the records of one reading of sanctions lists and writes the parties of each list. `finish` puts the lists in force for
+ * which the files are the newest; `abort` removes everything else.
  */
-export async function importOfficialNames(read: OfficialFiles, deps: NameImportDeps): Promise<void> {
-  const reader = OFFICIAL[read.source];
-  if (reader === undefined) return;
-  const { names, clock, log } = deps;
-  const wanted = new Map<
-    SanctionsList,
-    { publishedAt: string; writer: ListWriter | null; rejected: number }
-  >();
-  for (const { list, publishedAt } of read.lists) {
-    const known = names.row(list);
-    if (known !== null && Date.parse(publishedAt) < Date.parse(known.publishedAt)) continue;
-    if (known?.contentHash === read.contentHash) names.confirm(list, read.checkedAt ?? publishedAt);
-    else wanted.set(list, { publishedAt, writer: null, rejected: 0 });
+class OfficialNames {
+  readonly #files: OfficialFiles;
+  readonly #sources: readonly Source[];
+  readonly #lists: ListCatalogue;
+  readonly #deps: NameImportDeps;
+  /** Null: the name store has the list with the same content, so its parties are not written again. */
+  readonly #writers = new Map<SanctionsList, ListWriter | null>();
+  #layout = '';
+  #rejected = 0;
+  #hasRecords = false;
+
+  constructor(files: OfficialFiles, deps: NameImportDeps, sources: readonly Source[]) {
+    this.#files = files;
+    this.#deps = deps;
+    this.#sources = sources;
+    this.#lists = sources === SOURCES ? LISTS : listCatalogue(sources);
   }
-  if (wanted.size === 0) return;
-  let layout = '';
-  let rejected = 0;
-  try {
-    for await (const record of reader(read.files)) {
-      if (record.type === 'header') layout = record.layout;
-      else if (record.type === 'reject') rejected++;
-      else if (record.type === 'party') {
-        const target = wanted.get(record.list);
-        if (target === undefined) continue;
-        target.writer ??= await names.write(record.list);
-        await target.writer.add(entityOfParty(record));
+
+  async take(record: SourceRecord<SanctionsList>): Promise<void> {
+    this.#hasRecords = true;
+    if (record.type === 'header') this.#layout = record.layout;
+    else if (record.type === 'reject') this.#rejected++;
+    else if (record.type === 'party') {
+      let writer = this.#writers.get(record.list);
+      if (writer === undefined) {
+        writer = this.#isKnown(record.list) ? null : await this.#deps.names.write(record.list);
+        this.#writers.set(record.list, writer);
       }
+      await writer?.add(this.#entityOf(record));
     }
-    for (const [list, { publishedAt, writer }] of wanted) {
-      // The labels' own check accepts a list without parties only if it is forced.
-      const row = await (writer ?? (await names.write(list))).finish({
-        list,
-        listType: 'sanctions',
-        source: read.source,
-        layout,
-        publishedAt,
-        checkedAt: read.checkedAt ?? publishedAt,
-        importedAt: isoTime(clock.now()),
-        contentHash: read.contentHash,
-        rejected,
-        verified: true,
-      });
-      log.debug({ list, parties: row.parties, delisted: row.delisted }, 'names imported');
+  }
+
+  async finish({ lists, checkedAt }: OfficialLists): Promise<void> {
+    const { names } = this.#deps;
+    const wanted = new Map<SanctionsList, string>();
+    for (const { list, publishedAt } of lists) {
+      const row = names.row(list);
+      if (row !== null && Date.parse(publishedAt) < Date.parse(row.publishedAt)) continue;
+      if (this.#isKnown(list)) names.confirm(list, checkedAt ?? publishedAt);
+      else wanted.set(list, publishedAt);
     }
-  } finally {
-    for (const { writer } of wanted.values()) await writer?.abort();
+    if (wanted.size === 0) return;
+    if (!this.#hasRecords) await this.#read();
+    for (const [list, publishedAt] of wanted) await this.#putInForce(list, publishedAt, checkedAt);
+  }
+
+  async abort(): Promise<void> {
+    for (const writer of this.#writers.values()) await writer?.abort();
+  }
+
+  #isKnown(list: SanctionsList): boolean {
+    return this.#deps.names.row(list)?.contentHash === this.#files.contentHash;
+  }
+
+  /** Reads the files: the label store has their content from an earlier import, but the name store lacks a list of them. */
+  async #read(): Promise<void> {
+    const { source, files } = this.#files;
+    const read = await readerOf(source, undefined, this.#sources);
+    for await (const record of read(files)) await this.take(record);
+  }
+
+  async #putInForce(list: SanctionsList, publishedAt: string, checkedAt: string | null): Promise<void> {
+    const { names, clock, log } = this.#deps;
+    const { source, contentHash } = this.#files;
+    // The label store accepts a list without parties only if the import is forced.
+    const writer = this.#writers.get(list) ?? (await names.write(list));
+    this.#writers.set(list, writer);
+    const row = await writer.finish({
+      list,
+      listType: 'sanctions',
+      source,
+      layout: this.#layout,
+      publishedAt,
+      checkedAt: checkedAt ?? publishedAt,
+      importedAt: isoTime(clock.now()),
+      contentHash,
+      rejected: this.#rejected,
+      verified: true,
+    });
+    log.debug({ list, parties: row.parties, delisted: row.delisted }, 'names imported');
+  }
+
+  #entityOf(party: DesignatedParty<SanctionsList>): NameEntity {
+    return {
+      entityId: party.entityId,
+      list: party.list,
+      listType: 'sanctions',
+      schema: party.schema,
+      names: party.names,
+      birthDates: party.birthDates,
+      countries: party.countries,
+      programs: party.programs,
+      listedAt: party.listedAt,
+      delistedAt: party.delistedAt,
+      sourceUrl: this.#lists.partyUrl(party.list, party.entityId),
+    };
   }
 }
 
-const entityOfParty = (party: DesignatedParty): NameEntity => ({
-  entityId: party.entityId,
-  list: party.list,
-  listType: 'sanctions',
-  schema: party.schema,
-  names: party.names,
-  birthDates: party.birthDates,
-  countries: party.countries,
-  programs: party.programs,
-  listedAt: party.listedAt,
-  delistedAt: party.delistedAt,
-  sourceUrl: partyUrl(party.list, party.entityId),
-});
-
-let partyUrls: Readonly<Record<string, string>> | undefined;
-
-/** Returns a URL at which people can read an entry of a list. */
-function partyUrl(list: SanctionsList, entityId: string): string | null {
-  partyUrls ??= readShipped<{ partyUrls: Record<string, string> }>('sources.json').partyUrls;
-  return partyUrls[list]?.replace('{id}', encodeURIComponent(entityId)) ?? null;
-}
+/**
+ * Starts to receive the parties of sanctions list files, in the same pass in which the label store reads them.
+ *
+ * @returns The receiver; null if the source does not feed names.
+ */
+export const receiveOfficialNames = (
+  files: OfficialFiles,
+  deps: NameImportDeps,
+  sources: readonly Source[] = SOURCES,
+): OfficialNames | null =>
+  sourceById(files.source, sources).feeds.includes('names') ? new OfficialNames(files, deps, sources) : null;
 
 // --- PEP, adverse media, own lists --------------------------------------------------------------------------------------
 
-/** Sources of names other than official sanctions lists, as `assay import` calls them. */
-export const NAME_SOURCES = ['opensanctions', 'people'] as const;
-
-export type NameSourceId = (typeof NAME_SOURCES)[number];
-
 /** Parses the id of a source of names; returns null if it is not one. */
 export const parseNameSource = (text: string): NameSourceId | null =>
-  NAME_SOURCES.find((id) => id === text.toLowerCase()) ?? null;
+  NAME_SOURCES.find(({ id }) => id === text.toLowerCase())?.id ?? null;
 
 export interface NameImportRequest {
   readonly source: NameSourceId;
@@ -199,13 +231,14 @@ export async function importNameFiles(
       },
     );
   }
+  const described = NAME_SOURCES.find(({ id }) => id === source);
+  if (described === undefined) throw new Error(`There is no source of names '${source}'.`);
   const reports: NameImportReport[] = [];
   for (const file of files) {
     const name = slugOf(
       dataset ?? basename(file).replace(/(\.(csv|ndjson|jsonl?|ftm|txt|gz|zip|simple|targets))+$/i, ''),
     );
-    const reader =
-      source === 'people' ? peopleReader : openSanctionsReader({ dataset: dataset ?? basename(file) });
+    const reader = await described.read({ dataset: dataset ?? basename(file) });
     reports.push(await importDataset({ ...request, name, files: [file], reader, verified: true }, deps));
   }
   return reports;

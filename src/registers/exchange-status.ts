@@ -7,7 +7,7 @@ import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
-import type { SanctionsList } from '../sources/records.ts';
+import type { SanctionsList } from '../sources/index.ts';
 import type { RegistrationStatus } from '../sources/registers/registration.ts';
 import { hostOf, readLei } from '../sources/registers/registration.ts';
 import {

@@ -78,7 +78,9 @@ export function findWallets(text: string): FoundWallet[] {
  * looks like a wallet if it is `0x` and 30 to 50 hexadecimal digits, or if the text is about crypto-assets. This makes a misprint in
  * the list visible.
  */
-export function* withUnreadableWallets(record: SourceRecord): Generator<SourceRecord, void, undefined> {
+export function* withUnreadableWallets<List extends string>(
+  record: SourceRecord<List>,
+): Generator<SourceRecord<List>, void, undefined> {
   yield record;
   if (record.type !== 'party' || record.remarks === null) return;
   const seen = new Set<string>();

@@ -1,10 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import {
-  type Attestation,
-  attestLists,
-  parseAttestableList,
-  parseCheckDate,
-} from '../../src/labels/attest.ts';
+import { type Attestation, attestLists, parseCheckDate, parseList } from '../../src/labels/attest.ts';
 import { freshnessOf, readListChecks, writeListChecks } from '../../src/labels/freshness.ts';
 import { makeWorld, NOW, type World } from './world.ts';
 
@@ -93,8 +88,8 @@ describe('an attested check', () => {
   });
 
   it('names the lists that exist', () => {
-    expect(parseAttestableList('ofac_cons')).toBe('OFAC_CONS');
-    expect(() => parseAttestableList('US')).toThrow(/must be one of OFAC_SDN, OFAC_CONS, EU, UN, UK, CH/);
+    expect(parseList('ofac_cons')).toBe('OFAC_CONS');
+    expect(() => parseList('US')).toThrow(/must be one of OFAC_SDN, OFAC_CONS, EU, UN, UK, CH/);
   });
 
   it('reads a time with its zone', () => {

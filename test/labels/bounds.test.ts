@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LIMITS } from '../../src/base/limits.ts';
 import { silentLogger } from '../../src/base/log.ts';
-import { parseAttestableList, parseCheckDate, requireAfterPublication } from '../../src/labels/attest.ts';
+import { parseCheckDate, parseList, requireAfterPublication } from '../../src/labels/attest.ts';
 import { loadTaxonomy } from '../../src/labels/categories.ts';
 import { loadCurrencies } from '../../src/labels/currencies.ts';
 import { loadEntityAliases, slugOf } from '../../src/labels/entities.ts';
@@ -154,8 +154,8 @@ describe('an attested check', () => {
     expect(() => requireAfterPublication('2026-11-19T23:59:59.000Z', of)).toThrow(
       'before the publication of the EU list',
     );
-    expect(parseAttestableList('eu')).toBe('EU');
-    expect(() => parseAttestableList('UKX')).toThrow("got 'UKX'");
+    expect(parseList('eu')).toBe('EU');
+    expect(() => parseList('UKX')).toThrow("got 'UKX'");
   });
 });
 

@@ -5,12 +5,13 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openClearedStore } from '../../src/names/cleared.ts';
 import { isOneEdit, jaroWinkler, weighedEdits } from '../../src/names/edits.ts';
 import { joinsOf, keysOf, wholeKey } from '../../src/names/index/keys.ts';
-import { coverageOf, OFFICIAL_LISTS, reasonsOf } from '../../src/names/lists-coverage.ts';
+import { coverageOf, reasonsOf } from '../../src/names/lists-coverage.ts';
 import { FingerprintWriter, openFingerprints, versionOf } from '../../src/names/lists-fingerprints.ts';
 import type { NameEntity } from '../../src/names/name.ts';
 import { type NamePart, parseName } from '../../src/names/parse.ts';
 import { LEAST_SIMILARITY, meet, NO_MEETING } from '../../src/names/similarity.ts';
 import { fold, skeleton, unvocalised } from '../../src/names/sound.ts';
+import { LISTS } from '../../src/sources/lists.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
 
 let folder: TempFolder;
@@ -239,7 +240,7 @@ describe('the coverage of names', () => {
       parties: 1,
       verified: true,
     }) as never;
-  const official = OFFICIAL_LISTS.map((list) => row(list));
+  const official = LISTS.required.map((list) => row(list));
   const week = 7 * 86_400_000;
 
   it('is complete with every official list, none older than the greatest age', () => {

@@ -7,6 +7,7 @@ import { CHAINS } from '../../chains/registry.ts';
 import { EVIDENCE_CLASSES } from '../../labels/evidence-class.ts';
 import { CATEGORIES, THREAT_LEVELS } from '../../labels/taxonomy.ts';
 import { REASON_CODES } from '../../screening/answers.ts';
+import { LISTS } from '../../sources/lists.ts';
 
 export const oneOf = (values: readonly string[], description?: string): TSchema =>
   Type.Enum([...values], description === undefined ? {} : { description });
@@ -50,7 +51,7 @@ export const ExposureCategorySchema = oneOf([...CATEGORIES, 'UNKNOWN']);
 export const ThreatLevelSchema = oneOf(THREAT_LEVELS);
 export const SeveritySchema = oneOf(['LOW', 'MEDIUM', 'HIGH', 'CRITICAL']);
 export const RiskLevelSchema = oneOf(['LOW', 'MEDIUM', 'HIGH', 'CRITICAL']);
-export const SanctionsListSchema = oneOf(['OFAC_SDN', 'OFAC_CONS', 'EU', 'UN', 'UK', 'CH', 'OTHER']);
+export const SanctionsListSchema = oneOf([...LISTS.ids, 'OTHER']);
 export const EvidenceClassSchema = oneOf(
   EVIDENCE_CLASSES,
   'How the label came to be known. list: an authority names the address. published: a named publisher attributes it. structural: reproducible from the chain. inferred: a model, or a source that names no evidence. Only list and published labels make a verdict CRITICAL.',

@@ -15,7 +15,7 @@ import type {
   SourceRecord,
 } from '../records.ts';
 import { readWholeTable, type TableRow } from '../rows.ts';
-import { digitalCurrency, listOfPrograms } from './lists.ts';
+import { digitalCurrency, listOfPrograms, type OfacList } from './lists.ts';
 
 export type LegacyKind = 'sdn' | 'add' | 'alt' | 'sdn_comments';
 
@@ -52,7 +52,7 @@ export function legacyKind(head: string): LegacyKind | null {
 /** Yields the header, a notice for each missing table, and the parties. Throws INVALID_FILE. */
 export async function* readLegacy(
   tables: ReadonlyMap<LegacyKind, SourcePart>,
-): AsyncGenerator<SourceRecord, void, undefined> {
+): AsyncGenerator<SourceRecord<OfacList>, void, undefined> {
   const main = tables.get('sdn');
   if (!main) {
     const given = [...tables.values()].map((part) => part.name).join(', ');

@@ -55,9 +55,6 @@ let now: number;
 const source = (...names: string[]): PublisherSource => ({
   id: 'test',
   files: names.map((name) => ({ name, url: `https://publisher.example/${name}` })),
-  authority: 'Test Publisher',
-  homepage: 'https://publisher.example',
-  licence: 'none',
 });
 
 async function fetchAll(
