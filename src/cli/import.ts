@@ -6,8 +6,9 @@ import { importFiles } from '../labels/import.ts';
 import type { DatasetReport, ImportReport } from '../labels/import-report.ts';
 import { type NameImportReport, parseNameSource } from '../names/lists-import.ts';
 import { importRegisters, isRegisterSource } from '../registers/import.ts';
-import { NAME_SOURCES, parseSource, REGISTER_SOURCES, SOURCES } from '../sources/index.ts';
+import { importIds, NAME_SOURCES, parseSource, REGISTER_SOURCES, SOURCES } from '../sources/index.ts';
 import { LISTS } from '../sources/lists.ts';
+import type { Source } from '../sources/source.ts';
 import { answer, type Terminal, table } from './context.ts';
 import { auditAttestation } from './lists.ts';
 import type { Parts } from './parts.ts';
@@ -120,12 +121,17 @@ async function attestedCheck(
   };
 }
 
-/** Adds `assay import`. */
-export function addImportCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+/** Adds `assay import` for these sources of labels, and for all sources of names and registers. */
+export function addImportCommand(
+  program: Command,
+  terminal: Terminal,
+  parts: () => Parts,
+  sources: readonly Source[] = SOURCES,
+): void {
   program
     .command('import')
     .description("read files of a publisher's format into the store of labels (then: index build)")
-    .argument('<source>', [...SOURCES.map(({ id }) => id), ...OTHER_SOURCES].join(', '))
+    .argument('<source>', importIds(sources).join(', '))
     .argument('<file...>', 'plain, .gz or .zip; files that belong together (the legacy CSV set) in one call')
     .option('--published <date>', 'publication date of a list whose file does not say it (YYYY-MM-DD)')
     .option(
@@ -190,7 +196,7 @@ export function addImportCommand(program: Command, terminal: Terminal, parts: ()
           }
           const report: ImportReport = await importFiles(
             {
-              source: parseSource(sourceText, OTHER_SOURCES),
+              source: parseSource(sourceText, OTHER_SOURCES, sources),
               files,
               force: options.force ?? false,
               ...(options.published === undefined ? {} : { published: options.published }),

@@ -7,11 +7,11 @@ import {
   parseRefreshSource,
   type RefreshReport,
   refreshLists,
-  refreshSources,
   type SourceRefresh,
 } from '../labels/refresh.ts';
 import { type RegisterRefresh, refreshRegisters } from '../registers/import.ts';
-import { downloadable, REGISTER_SOURCES } from '../sources/index.ts';
+import { downloadable, REGISTER_SOURCES, SOURCES, syncIds } from '../sources/index.ts';
+import type { Source } from '../sources/source.ts';
 import { answer, type Terminal } from './context.ts';
 import { importLines } from './import.ts';
 import type { Parts } from './parts.ts';
@@ -64,8 +64,13 @@ const reportLines = (report: SyncReport): readonly string[] => [
 /** Sources that are not label sources: registers, and prices. */
 const OTHER_SOURCES: readonly string[] = [...downloadable(REGISTER_SOURCES).map(({ id }) => id), 'prices'];
 
-/** Adds `assay sync`. */
-export function addSyncCommand(program: Command, terminal: Terminal, parts: () => Parts): void {
+/** Adds `assay sync` for these sources of labels, and for registers and prices. */
+export function addSyncCommand(
+  program: Command,
+  terminal: Terminal,
+  parts: () => Parts,
+  sources: readonly Source[] = SOURCES,
+): void {
   program
     .command('sync')
     .description(
@@ -73,7 +78,7 @@ export function addSyncCommand(program: Command, terminal: Terminal, parts: () =
     )
     .argument(
       '[source...]',
-      `${[...refreshSources(), ...OTHER_SOURCES].join(', ')} (default: all that are configured)`,
+      `${[...syncIds(sources), 'prices'].join(', ')} (default: all that are configured)`,
     )
     .option('--from <url>', 'a mirror: file names are appended to this URL')
     .option('--force', 'accept files and lists that look implausible')
@@ -127,7 +132,9 @@ export function addSyncCommand(program: Command, terminal: Terminal, parts: () =
         const listTexts = sourceTexts.filter((text) => !OTHER_SOURCES.includes(text.toLowerCase()));
         const lists = await refreshLists(
           {
-            ...(all ? {} : { sources: listTexts.map((text) => parseRefreshSource(text, OTHER_SOURCES)) }),
+            ...(all
+              ? {}
+              : { sources: listTexts.map((text) => parseRefreshSource(text, OTHER_SOURCES, sources)) }),
             from,
             force: options.force ?? false,
             snapshotsFolder: opened.snapshotsFolder,

@@ -116,7 +116,11 @@ export function writeListChecks(labelsFolder: string, changes: ListChecks): void
 }
 
 /** Opens a reader of the store's freshness. It is synchronous and answers from memory between looks at the file. */
-export function openFreshness(options: { readonly labelsFolder: string }): FreshnessReader {
+export function openFreshness(options: {
+  readonly labelsFolder: string;
+  /** The sanctions lists that exist. Default: LISTS. */
+  readonly lists?: ListCatalogue;
+}): FreshnessReader {
   const path = freshnessPath(options.labelsFolder);
   let checks: ListChecks = {};
   let stamp = '';
@@ -135,7 +139,7 @@ export function openFreshness(options: { readonly labelsFolder: string }): Fresh
   return {
     listFreshness(now, maxAgeDays) {
       look(now);
-      return freshnessOf(checks, now, maxAgeDays);
+      return freshnessOf(checks, now, maxAgeDays, options.lists);
     },
   };
 }

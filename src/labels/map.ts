@@ -50,17 +50,20 @@ function fingerprintOfRules(sources: readonly Source[]): string {
  * @param options.ownEntityParties Path of the operator's own links between entities and listed parties.
  * @param sources The sources whose sanctions lists exist.
  */
-export const loadRulebook = (
+export function loadRulebook(
   options: { readonly ownEntityParties?: string | null } = {},
   sources: readonly Source[] = SOURCES,
-): Rulebook => ({
-  fingerprint: fingerprintOfRules(sources),
-  taxonomy: loadTaxonomy(),
-  currencies: loadCurrencies(),
-  entities: loadEntityAliases(),
-  sources: loadSourceTable(shippedData('sources.json'), sources),
-  parties: () => loadEntityParties({ own: options.ownEntityParties ?? null }),
-});
+): Rulebook {
+  const table = loadSourceTable(shippedData('sources.json'), sources);
+  return {
+    fingerprint: fingerprintOfRules(sources),
+    taxonomy: loadTaxonomy(),
+    currencies: loadCurrencies(),
+    entities: loadEntityAliases(),
+    sources: table,
+    parties: () => loadEntityParties({ own: options.ownEntityParties ?? null, lists: table.lists.ids }),
+  };
+}
 
 /** When a label counts: always, only until a sanctions list has been loaded, or only after it has been loaded. */
 export type When = 'always' | { readonly unless: SanctionsList } | { readonly once: SanctionsList };

@@ -98,6 +98,14 @@ export const downloadable = <Described extends { readonly files: readonly unknow
   sources: readonly Described[],
 ): readonly Described[] => sources.filter(({ files }) => files.length > 0);
 
+/** Returns the arguments of `assay import`. */
+export const importIds = (sources: readonly Source[] = SOURCES): readonly string[] =>
+  [...sources, ...NAME_SOURCES, ...REGISTER_SOURCES].map(({ id }) => id);
+
+/** Returns the arguments of `assay sync` that download files. */
+export const syncIds = (sources: readonly Source[] = SOURCES): readonly string[] =>
+  downloadable([...sources, ...REGISTER_SOURCES]).map(({ id }) => id);
+
 /**
  * Splits files of one import into groups that are read, and counted as published, together.
  *

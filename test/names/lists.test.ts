@@ -6,15 +6,13 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { type NameStore, openNameStore } from '../../src/names/lists.ts';
+import { ensurePepSeed, importNameFiles, type NameImportDeps } from '../../src/names/lists-import.ts';
+import type { NameEntity } from '../../src/names/name.ts';
 import {
-  ensurePepSeed,
-  importNameFiles,
-  type NameImportDeps,
   type OfficialFiles,
   type OfficialLists,
   receiveOfficialNames,
-} from '../../src/names/lists-import.ts';
-import type { NameEntity } from '../../src/names/name.ts';
+} from '../../src/names/official-import.ts';
 import { describeWithSharedData, sharedData } from '../setup/shared-data.ts';
 import { FTM_LINES } from '../sources/opensanctions/samples.ts';
 
