@@ -31,14 +31,14 @@ export function parseList(text: string, { ids }: Pick<ListCatalogue, 'ids'> = LI
  * @param text - ISO date (2026-11-22) or time.
  * @param now - Milliseconds since the epoch.
  * @returns The ISO date, or the ISO time in UTC.
- * @throws INVALID_REQUEST if it is neither, or if it lies in the future.
+ * @throws INVALID_REQUEST if it is neither, or if it is in the future.
  */
 export function parseCheckDate(text: string, now: number): string {
   const refuse = (reason: string): AssayError =>
     new AssayError('INVALID_REQUEST', `checked: '${text.slice(0, 40)}' ${reason}`, { field: 'checked' });
   const date = /^\d{4}-\d{2}-\d{2}/.test(text) ? normalPublication(text) : null;
   if (date?.slice(0, 10) !== text.slice(0, 10)) throw refuse('is not a date such as 2026-11-22.');
-  if (Date.parse(date) > now) throw refuse(`lies in the future; it is ${isoTime(now)} now.`);
+  if (Date.parse(date) > now) throw refuse(`is in the future; it is ${isoTime(now)} now.`);
   return date;
 }
 

@@ -149,8 +149,8 @@ function checkFile(file: CategoriesFile, rows: ReadonlyMap<Category, CategoryRow
   for (const id of CATEGORIES) if (!rows.has(id)) refuse(`category ${id} has no row`);
   for (const row of file.categories) {
     if (!isCategory(row.id)) refuse(`'${String(row.id)}' is not a category`);
-    if (!isThreatLevel(row.threatLevel)) refuse(`threatLevel of ${row.id} is not one`);
-    if (!(row.weight >= 0 && row.weight <= 100)) refuse(`weight of ${row.id} is not 0 to 100`);
+    if (!isThreatLevel(row.threatLevel)) refuse(`threatLevel of ${row.id} is not a threat level`);
+    if (!(row.weight >= 0 && row.weight <= 100)) refuse(`weight of ${row.id} must be 0 to 100`);
   }
   const named = [...Object.values(file.words), ...file.combinations, ...file.names];
   for (const row of named)

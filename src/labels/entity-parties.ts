@@ -169,7 +169,8 @@ function readLink(
   };
   if (!isFields(row))
     throw new AssayError('INVALID_FILE', `${place}: must be an object.`, { field: 'links' });
-  for (const name of Object.keys(row)) if (!FIELDS.has(name)) refuse(name, 'is not a field of a link.');
+  for (const name of Object.keys(row))
+    if (!FIELDS.has(name)) refuse(name, 'is not a field of a link; remove it.');
 
   const text = (field: string): string => {
     const value = row[field];

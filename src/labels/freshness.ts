@@ -103,7 +103,7 @@ export function readListChecks(labelsFolder: string): ListChecks {
   if (file.format !== FORMAT) {
     throw new AssayError(
       'STORE_VERSION',
-      `${path} has format ${String(file.format)}; this version of Assay knows format ${FORMAT}.`,
+      `${path} has format ${String(file.format)}; this version of Assay supports format ${FORMAT}.`,
     );
   }
   return file.lists;

@@ -170,7 +170,7 @@ async function refreshSource(
 /**
  * Reads a downloaded file to the end, as the import will.
  *
- * @throws INVALID_FILE if it holds no record.
+ * @throws INVALID_FILE if it has no records.
  */
 async function requireRecords(
   source: SourceId,
@@ -182,7 +182,7 @@ async function requireRecords(
   for await (const record of read([path])) {
     if (record.type === 'party' || record.type === 'address') records++;
   }
-  if (records === 0) throw new AssayError('INVALID_FILE', 'it holds no record.', { field: 'file' });
+  if (records === 0) throw new AssayError('INVALID_FILE', 'it has no records.', { field: 'file' });
 }
 
 export interface RefreshingOptions {
@@ -246,11 +246,11 @@ export function startRefreshing(options: RefreshingOptions, deps: RefreshingDeps
         ...(report.buildError === null ? {} : { buildError: report.buildError }),
         seconds: seconds(),
       };
-      if (failed.length > 0 || report.buildError !== null) log.warn(line, 'lists refreshed in part');
+      if (failed.length > 0 || report.buildError !== null) log.warn(line, 'lists partly refreshed');
       else log.info(line, 'lists refreshed');
     } catch (error) {
       if (stopping.signal.aborted) return;
-      log.warn({ reason: messageOf(error), seconds: seconds() }, 'lists could not be refreshed');
+      log.warn({ reason: messageOf(error), seconds: seconds() }, 'refresh of lists failed');
     }
   }
 
@@ -324,7 +324,7 @@ function lowerPriority(pid: number, log: Logger): void {
     setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
   } catch (error) {
     // The child may have ended already, or the system may not allow it; the lower priority is optional.
-    log.debug({ reason: messageOf(error) }, 'the refresh keeps its priority');
+    log.debug({ reason: messageOf(error) }, 'refresh priority not lowered');
   }
 }
 

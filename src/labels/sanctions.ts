@@ -178,11 +178,11 @@ function checkPlausible(state: ListState, file: ReadList): void {
   const refuse = (why: string): never => {
     throw new AssayError(
       'IMPLAUSIBLE_LIST',
-      `The ${file.list} list of ${file.publishedAt} ${why}. If that is really so, import it with --force.`,
+      `The ${file.list} list of ${file.publishedAt} ${why}. If that is correct, import it with --force.`,
       { field: 'file' },
     );
   };
-  if (file.parties.size === 0) refuse('holds no party at all');
+  if (file.parties.size === 0) refuse('has no party');
   if (state.newestAt === null || comparePublications(file.publishedAt, state.newestAt) <= 0) return;
   const gone = state.parties.filter((party) => !file.parties.has(party)).length;
   if (gone * 2 > state.parties.length) {
@@ -332,18 +332,22 @@ export function publicationOf(said: {
   if (text === null) {
     throw new AssayError(
       'INVALID_FILE',
-      `${said.names.join(', ')}: nothing says when this list was published; pass --published YYYY-MM-DD.`,
+      `${said.names.join(', ')}: the publication date is unknown; pass --published YYYY-MM-DD.`,
       { field: 'published' },
     );
   }
   const published = normalPublication(text);
   if (published === null) {
-    throw new AssayError('INVALID_FILE', `published: '${text.slice(0, 40)}' is not a date like 2025-03-21.`, {
-      field: 'published',
-    });
+    throw new AssayError(
+      'INVALID_FILE',
+      `published: '${text.slice(0, 40)}' is not a date such as 2025-03-21.`,
+      {
+        field: 'published',
+      },
+    );
   }
   if (Date.parse(published) > said.now + AHEAD_MS_MAX) {
-    throw new AssayError('INVALID_FILE', `published: ${published} lies in the future.`, {
+    throw new AssayError('INVALID_FILE', `published: ${published} is in the future.`, {
       field: 'published',
     });
   }

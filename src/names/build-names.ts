@@ -85,7 +85,10 @@ export async function buildNames(
   const root = indexFolderOf(names);
   const rows = listsThatCount(names.rows());
   if (rows.length === 0) {
-    throw new AssayError('NOT_READY', "No list of names was loaded yet. Run 'assay sync' or 'assay import'.");
+    throw new AssayError(
+      'NOT_READY',
+      "No list of names has been imported. Run 'assay sync' or 'assay import'.",
+    );
   }
   const revision = createHash('sha256').update(`${LAYOUT} ${names.revision()}`).digest('hex');
   const current = currentNames(root);
@@ -232,7 +235,7 @@ export function openNamesSet(deps: NamesSetDeps): NamesSet {
     const path = currentNames(root);
     const from = path === null ? null : readBuiltFrom(path);
     if (path === null || from === null) {
-      throw new AssayError('NOT_READY', "No index of names was built yet. Run 'assay index build'.");
+      throw new AssayError('NOT_READY', "There is no index of names. Run 'assay index build'.");
     }
     const index = indexer.open(path);
     const checks = followChecks(names, from.lists);

@@ -95,7 +95,7 @@ export function reasonsOf(coverage: NamesCoverage): readonly NameReason[] {
 
 function sentenceOf(listType: NameListType, { lists, missing }: TypeCoverage): string {
   if (lists.length === 0)
-    return `No list of the type ${listType} is loaded: nothing was screened against it.`;
+    return `No list of type ${listType} is loaded, so names were not screened against any.`;
   const stale = lists
     .filter((one) => one.stale)
     .map((one) => `${one.list} (checked ${one.checkedAt.slice(0, 10)})`);
@@ -104,6 +104,6 @@ function sentenceOf(listType: NameListType, { lists, missing }: TypeCoverage): s
     ...(stale.length > 0 ? [`too old: ${stale.join(', ')}`] : []),
   ];
   if (parts.length === 0)
-    return `Only a part of what is known of the type ${listType} is loaded: ${lists.map((one) => one.list).join(', ')}.`;
-  return `Lists of the type ${listType} are ${parts.join('; ')}.`;
+    return `Only part of the lists of type ${listType} is loaded: ${lists.map((one) => one.list).join(', ')}.`;
+  return `Lists of type ${listType} are ${parts.join('; ')}.`;
 }

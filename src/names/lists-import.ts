@@ -81,7 +81,7 @@ export async function importNameFiles(
   if (published !== undefined && Number.isNaN(Date.parse(published))) {
     throw new AssayError(
       'INVALID_REQUEST',
-      `published: '${published.slice(0, 40)}' is not a date like 2026-11-21.`,
+      `published: '${published.slice(0, 40)}' is not a date such as 2026-11-21.`,
       {
         field: 'published',
       },
@@ -217,7 +217,7 @@ function requirePlausible(
   if (now === 0) {
     throw new AssayError(
       'INVALID_FILE',
-      'file: it holds no person or organisation that would be screened by name.',
+      'file: it has no person or organisation that can be screened by name.',
       { field: 'file' },
     );
   }
@@ -226,7 +226,7 @@ function requirePlausible(
   if (now >= before / 2) return;
   throw new AssayError(
     'IMPLAUSIBLE_LIST',
-    `The file has ${now} parties where the one before had ${before}; pass --force if that is right.`,
+    `The file has ${now} parties, the previous one had ${before}. If that is correct, pass --force.`,
     { field: 'force' },
   );
 }

@@ -155,8 +155,8 @@ function faultOf(name: string): string | null {
   if (name.trim() === '') return 'is empty';
   if (name.length > LIMITS.screenedNameCharsMax)
     return `must have at most ${LIMITS.screenedNameCharsMax} characters`;
-  if (/\p{Cc}/u.test(name)) return 'holds a control character';
+  if (/\p{Cc}/u.test(name)) return 'contains a control character';
   if (/\p{Cs}/u.test(name)) return 'is not valid Unicode';
-  if (!/[\p{L}\p{N}]/u.test(name)) return 'holds no letter and no digit';
+  if (!/[\p{L}\p{N}]/u.test(name)) return 'must contain a letter or a digit';
   return null;
 }

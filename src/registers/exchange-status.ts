@@ -239,7 +239,7 @@ export function createExchangeStatuses(deps: {
         if (current === null) throw error;
         // Retried only after the next import: the broken data does not change before that.
         stamp = from;
-        log.error({ reason: messageOf(error) }, 'registers could not be read; the former state answers');
+        log.error({ reason: messageOf(error) }, 'registers could not be read, using the previous state');
       } finally {
         refreshing = false;
       }
@@ -292,7 +292,7 @@ function find(directory: Directory, text: string): Found {
   const nearest = near.map((hit) => `'${hit.name.text}'`).join(', ');
   throw new AssayError(
     'NOT_FOUND',
-    `name: no exchange called '${name.slice(0, 80)}' is known.${nearest === '' ? '' : ` Nearest names: ${nearest}.`}`,
+    `name: unknown exchange '${name.slice(0, 80)}'.${nearest === '' ? '' : ` Nearest names: ${nearest}.`}`,
     { field: 'name' },
   );
 }
@@ -342,7 +342,7 @@ function registrationAnswer(
   }
   const { details, spans, register, source, asOf } = one;
   const last = spans.at(-1);
-  if (last === undefined) throw new Error(`${details.legalName} stands on ${register} without a status.`);
+  if (last === undefined) throw new Error(`${details.legalName} is on ${register} without a status.`);
   return {
     jurisdiction: details.jurisdiction,
     authority: details.authority,

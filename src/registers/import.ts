@@ -127,7 +127,7 @@ export async function importRegisters(
       if (asOf === null) {
         throw new AssayError(
           'INVALID_REQUEST',
-          `published: ${header.file} does not say of which day it is. Name the day with --published YYYY-MM-DD.`,
+          `published: ${header.file} does not state its date. Pass the date with --published YYYY-MM-DD.`,
           { field: 'published' },
         );
       }
@@ -176,7 +176,7 @@ function requirePlausible(before: RegisterState, after: RegisterState, file: str
   if (was < IMPLAUSIBLE_FROM || is * 2 >= was) return;
   throw new AssayError(
     'IMPLAUSIBLE_LIST',
-    `${file}: would leave ${is} of ${was} firms on ${after.register}. If that is right, import it with --force.`,
+    `${file}: would leave ${is} of ${was} firms on ${after.register}. If that is correct, import it with --force.`,
     { field: 'file' },
   );
 }

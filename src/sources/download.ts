@@ -173,7 +173,7 @@ function parseMirror(text: string): URL {
   if (!URL.canParse(text)) return refuse('is not a URL');
   const url = new URL(text);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') refuse('is not an http or https URL');
-  if (url.username !== '' || url.password !== '') refuse('must not carry credentials');
+  if (url.username !== '' || url.password !== '') refuse('must not contain credentials');
   if (!url.pathname.endsWith('/')) url.pathname += '/';
   url.search = '';
   url.hash = '';
@@ -238,7 +238,7 @@ class FileFetch {
         if (passing && wait !== undefined) {
           deps.log.debug(
             { source: sourceId, file: file.name, reason: messageOf(error) },
-            'download: trying again',
+            'download failed, retrying',
           );
           await pause(wait, options.signal);
           continue;
@@ -267,7 +267,7 @@ class FileFetch {
     const { bounds, options, deps } = this.context;
     const deadline = new AbortController();
     const timer = setTimeout(() => {
-      deadline.abort(new DownloadFault(`took longer than ${bounds.totalMs / 1000} s in all.`, false));
+      deadline.abort(new DownloadFault(`took longer than ${bounds.totalMs / 1000} s in total.`, false));
     }, bounds.totalMs);
     const signal = options.signal ? AbortSignal.any([options.signal, deadline.signal]) : deadline.signal;
     const partial = join(options.folder, `${PARTIAL}${process.pid}-${attempts++}`);
@@ -276,10 +276,13 @@ class FileFetch {
       if (response.statusCode === 304) {
         discard(response);
         if (known === null)
-          throw new DownloadFault('the server says "not modified" of a file never fetched.', false);
+          throw new DownloadFault(
+            'the server answered "not modified" for a file that was never downloaded.',
+            false,
+          );
         const state = { ...known, checkedAt: isoTime(deps.clock.now()) };
         await this.writeState(state);
-        return this.result('unchanged', 'The publisher says it has not changed.', state);
+        return this.result('unchanged', 'Not modified since the last download.', state);
       }
       await mkdir(partial);
       const fetched = join(partial, this.context.file.name);
@@ -386,7 +389,7 @@ class FileFetch {
       await this.checkPlausible(received, fetched, known);
       if (deps.parse) {
         await deps.parse(fetched, file).catch((error: unknown) => {
-          throw new DownloadFault(`it does not parse: ${messageOf(error)}`, false);
+          throw new DownloadFault(`it cannot be parsed: ${messageOf(error)}`, false);
         });
       }
       options.signal?.throwIfAborted();
@@ -404,7 +407,7 @@ class FileFetch {
       throw new DownloadFault(why, false);
     };
     if (received.bytes === 0) refuse('the file is empty.');
-    if (await looksLikeWebPage(fetched)) refuse('the server sent a web page in place of the file.');
+    if (await looksLikeWebPage(fetched)) refuse('the server sent a web page instead of the file.');
     const least = known && this.context.options.force !== true ? known.bytes / 2 : 0;
     if (known && received.bytes < least) {
       refuse(

@@ -91,7 +91,7 @@ export function* withUnreadableWallets<List extends string>(
     if (!hasTheLook || detectChains(candidate).length > 0) continue;
     yield {
       type: 'reject',
-      reason: 'Has the look of a wallet address, but is valid on no supported chain.',
+      reason: 'Looks like a wallet address, but is not valid on any supported chain.',
       text: candidate.slice(0, 500),
       provenance: record.provenance,
     };

@@ -19,7 +19,7 @@ export interface SanctionsListRow<List extends string = string, Group extends st
   readonly authority: string;
   /** Whether a clean verdict requires the list: it is then reported as missing until it has been imported. */
   readonly required: boolean;
-  /** Page at which people can read an entry; `{id}` stands for the id of the entry. */
+  /** Page at which people can read an entry; `{id}` is replaced by the id of the entry. */
   readonly partyUrl: string;
   /**
    * Entries that freeze assets. `all` and `stated`: what an entry states decides; if it states nothing, `all` means that it
@@ -45,7 +45,7 @@ export interface ReadContext {
   readonly mapping: OwnMapping | undefined;
 }
 
-/** What every descriptor states; the optional facts have defaults. */
+/** The facts that every descriptor states; the optional facts have defaults. */
 export interface FactsDefinition<Id extends string> {
   /** Argument of `assay import` and `assay sync`. */
   readonly id: Id;

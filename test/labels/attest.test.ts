@@ -64,7 +64,7 @@ describe('an attested check', () => {
 
   it.each([
     ['a list that was never loaded', ['CH', 'EU'] as const, '2026-11-20', /CH was never loaded/],
-    ['a date in the future', ['EU'] as const, '2026-11-22', /lies in the future/],
+    ['a date in the future', ['EU'] as const, '2026-11-22', /is in the future/],
     ['a date before the publication that is loaded', ['EU'] as const, '2026-09-30', /before the publication/],
     ['no date', ['EU'] as const, 'yesterday', /not a date/],
     ['a day that does not exist', ['EU'] as const, '2026-02-30', /not a date/],

@@ -497,7 +497,7 @@ describe('the folder of snapshots', () => {
     }
     writeFileSync(join(folder.path, 'CURRENT'), `snapshot-1-${version}\n`);
     expect(currentSnapshot(folder.path)).toBe(join(folder.path, `snapshot-1-${version}`));
-    expect(() => leaseCurrent(folder.path)).toThrow('names a snapshot that is not there');
+    expect(() => leaseCurrent(folder.path)).toThrow('names a snapshot that does not exist');
     for (const name of [`snapshot-x-${version}`, `snapshot-1-${version.slice(1)}`, `snapshot-1-${version}-x`])
       expect(() => dataVersionOf(`/x/${name}`), name).toThrow('data version');
   });
@@ -546,9 +546,9 @@ describe('a segment', () => {
     edit('hot wallet', 'cold wallet');
     expect(texts).toThrow('does not have the checksum that was written with it');
     change('templates', (bytes) => Buffer.concat([bytes, Buffer.from('{}\n')]));
-    expect(texts).toThrow('holds 3 templates where its header says 2');
+    expect(texts).toThrow('has 3 templates, but its header states 2');
     edit('"format":1', '"format":2');
-    expect(() => readSegment(path())).toThrow('is of format 2; this version reads 1');
+    expect(() => readSegment(path())).toThrow('has format 2; this version of Assay supports format 1');
     change('templates', () => Buffer.from('x\n'));
     expect(() => readSegment(path())).toThrow('has no readable header');
     expect(() => readSegment(join(folder.path, 'none'))).toThrow('No label segment at');

@@ -269,7 +269,7 @@ describe('the coverage of names', () => {
       coverageOf([row('opensanctions:x', 'pep')], NOW, 7).pep.status,
     ]).toEqual(['PARTIAL', 'PARTIAL', 'COMPLETE']);
     const [pep, media] = reasonsOf(coverage).map(({ message }) => message);
-    expect(pep).toContain('Only a part of what is known of the type pep is loaded: seed');
+    expect(pep).toContain('Only part of the lists of type pep is loaded: seed');
     expect(media).toContain('too old: opensanctions:x (checked 2026-11-13)');
     expect(reasonsOf(coverageOf([row('EU')], NOW, 7))[0]?.message).toContain(
       'not loaded: OFAC_SDN, OFAC_CONS, UN, UK, CH',
@@ -369,7 +369,7 @@ describe('cleared matches', () => {
       nextCursor: null,
     });
     expect(() => store.list('a', { limit: 1, name: 'c', cursor: ofName.nextCursor! })).toThrow(
-      'not of a page',
+      'not a cursor returned for this name',
     );
     await expect(store.remove('b', one.id)).rejects.toThrow('no cleared match');
     expect((await store.remove('a', two.id)).entityId).toBe('2');

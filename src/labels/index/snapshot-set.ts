@@ -50,7 +50,7 @@ export function openSnapshotSet(root: string, deps: SnapshotSetDeps): SnapshotSe
     const seen = publicationMark(root);
     const leased = leaseCurrent(root);
     if (!leased) {
-      throw new AssayError('NOT_READY', `No label index was built yet in ${root}. Run 'assay index build'.`);
+      throw new AssayError('NOT_READY', `There is no label index in ${root}. Run 'assay index build'.`);
     }
     try {
       const { reader, close } = openSnapshotClosable(leased.path);

@@ -256,7 +256,7 @@ async function* readJsonLines(part: SourcePart): AsyncGenerator<SourceRecord<'EU
     } catch (error) {
       throw new AssayError(
         'INVALID_FILE',
-        `${part.name}, line ${line}: not a JSON object; is the file cut?`,
+        `${part.name}, line ${line}: not a JSON object; the file may be truncated.`,
         {
           field: 'file',
           cause: error,

@@ -159,7 +159,7 @@ async function* readTargets(path: string, dataset: string, tally: Tally): AsyncG
       const missing = REQUIRED.filter((name) => !columns.includes(name));
       if (missing.length > 0) throw layoutError(file, `the header lacks ${missing.join(', ')}.`);
     } else if (row.cells.length !== header.length) {
-      yield rejectRow(file, row, `The row has ${row.cells.length} cells in place of ${header.length}.`);
+      yield rejectRow(file, row, `The row has ${row.cells.length} cells; expected ${header.length}.`);
     } else {
       const columns = header;
       const cell = (name: string): string => row.cells[columns.indexOf(name)] ?? '';

@@ -127,10 +127,14 @@ function parseObject(text: string, file: string, line: number): Json {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new AssayError('INVALID_FILE', `${file}, line ${line}: not a JSON object; is the file cut?`, {
-      field: 'file',
-      cause: error,
-    });
+    throw new AssayError(
+      'INVALID_FILE',
+      `${file}, line ${line}: not a JSON object; the file may be truncated.`,
+      {
+        field: 'file',
+        cause: error,
+      },
+    );
   }
   return isObject(value) ? value : {};
 }

@@ -284,7 +284,7 @@ describe('a hostile or broken publisher', () => {
     const failed = await fetchOne({}, { parse });
     expect(failed).toMatchObject({
       status: 'failed',
-      reason: 'it does not parse: list.xml: line 3 is broken.',
+      reason: 'it cannot be parsed: list.xml: line 3 is broken.',
     });
     expect(parsed).toEqual(['<more/>\n']);
     expect(copy().equals(LIST)).toBe(true);
