@@ -96,7 +96,7 @@ export const normalWord = (word: string): string =>
     .toLowerCase()
     .replace(/[\s/-]+/g, '_');
 
-const NOTHING_SAID: WordRow = { category: 'OTHER', strength: 0 };
+const NO_MEANING: WordRow = { category: 'OTHER', strength: 0 };
 
 /**
  * Reads and validates data/categories.json.
@@ -112,13 +112,13 @@ export function loadTaxonomy(path: string = shippedData('categories.json')): Tax
 
   const of = (category: Category): CategoryRow => rows.get(category) as CategoryRow;
 
-  function strongest(said: readonly string[], family: ChainFamily | null): WordRow {
-    const set = new Set(said);
-    let best = NOTHING_SAID;
+  function strongest(candidates: readonly string[], family: ChainFamily | null): WordRow {
+    const set = new Set(candidates);
+    let best = NO_MEANING;
     for (const row of file.combinations) {
       if (row.all.every((word) => set.has(word))) best = { category: row.category, strength: 2 };
     }
-    for (const word of said) {
+    for (const word of candidates) {
       const row = words.get(word);
       if (row && row.strength > best.strength) best = row;
     }
@@ -131,9 +131,9 @@ export function loadTaxonomy(path: string = shippedData('categories.json')): Tax
     rows: CATEGORIES.map(of),
     knows: (word) => words.has(normalWord(word)),
     classify(printed, name, family) {
-      const said = printed.map(normalWord);
-      const unknown = said.filter((word) => !words.has(word));
-      const best = strongest(said, family);
+      const normal = printed.map(normalWord);
+      const unknown = normal.filter((word) => !words.has(word));
+      const best = strongest(normal, family);
       const named = names.find((row) => best.strength <= row.over && row.test.test(name));
       if (!named) return { category: best.category, strength: best.strength, copyOf: null, unknown };
       const strength: Strength = best.strength === 3 ? 3 : 2;

@@ -76,7 +76,7 @@ const DAY_MS = 86_400_000;
 /** A publisher dates its file by the day of its own time zone. A date further ahead was written before the clock was set back. */
 const AHEAD_MAX_MS = DAY_MS;
 /** Minimum time between two looks at the file: a refresh is visible within a second, and a request costs no system call. */
-const LOOK_AGAIN_MS = 1_000;
+const READ_AGAIN_MS = 1_000;
 
 interface FreshnessFile {
   readonly format: number;
@@ -124,11 +124,11 @@ export function openFreshness(options: {
   const path = freshnessPath(options.labelsFolder);
   let checks: ListChecks = {};
   let stamp = '';
-  let lookedAt = Number.NEGATIVE_INFINITY;
+  let readAt = Number.NEGATIVE_INFINITY;
 
-  function look(now: number): void {
-    if (Math.abs(now - lookedAt) < LOOK_AGAIN_MS) return;
-    lookedAt = now;
+  function readAgain(now: number): void {
+    if (Math.abs(now - readAt) < READ_AGAIN_MS) return;
+    readAt = now;
     const found = statSync(path, { throwIfNoEntry: false });
     const seen = found ? `${found.ino}:${found.mtimeMs}:${found.size}` : '';
     if (seen === stamp) return;
@@ -138,7 +138,7 @@ export function openFreshness(options: {
 
   return {
     listFreshness(now, maxAgeDays) {
-      look(now);
+      readAgain(now);
       return freshnessOf(checks, now, maxAgeDays, options.lists);
     },
   };

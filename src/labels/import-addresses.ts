@@ -4,7 +4,7 @@ import { isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import type { AttributedAddress, FileHeader } from '../sources/records.ts';
 import { slugOf } from './entities.ts';
-import { type Reading, readRecords, tellProgress } from './import-reading.ts';
+import { type Reading, readRecords, reportProgress } from './import-reading.ts';
 import { type DatasetReport, datasetReport } from './import-report.ts';
 import { dayFromIso } from './index/days.ts';
 import { importOwnCsv, isPlainCsv } from './own-import.ts';
@@ -89,7 +89,7 @@ async function readPlainCsv(reading: Reading, staged: Staged): Promise<FileHeade
       ...(mapping ? { mapping } : {}),
       latestDay: latestDay(reading),
       ...(signal ? { signal } : {}),
-      onProgress: (records) => tellProgress({ ...reading, records }),
+      onProgress: (records) => reportProgress({ ...reading, records }),
     },
     {
       segment: staged.segments.of('always'),

@@ -10,7 +10,7 @@ import type { RejectsWriter } from './rejects.ts';
 import type { StoreWriter } from './store.ts';
 
 /** Records between two checks of the signal and calls of `onProgress`. */
-const LOOK_EVERY = 4_096;
+const CHECK_EVERY = 4_096;
 
 /** Files that are imported together: all or none. */
 export interface Reading {
@@ -43,7 +43,7 @@ export const startReading = (
 });
 
 /** Reports progress. */
-export function tellProgress({ request, names, records, rejected }: Reading): void {
+export function reportProgress({ request, names, records, rejected }: Reading): void {
   request.onProgress?.({ source: request.source, file: names.join(', '), records, rejected });
 }
 
@@ -60,8 +60,8 @@ export async function readRecords(
   const { source, mapping, signal } = reading.request;
   const { receiver } = reading;
   const read = await readerOf(source, mapping, reading.deps.sources);
-  const look = (): void => {
-    tellProgress(reading);
+  const checkpoint = (): void => {
+    reportProgress(reading);
     signal?.throwIfAborted();
   };
   for await (const record of read(reading.files)) {
@@ -73,7 +73,7 @@ export async function readRecords(
       if (record.type !== 'header') reading.records++;
       visit(record);
     }
-    if ((reading.records + reading.rejected) % LOOK_EVERY === 0) look();
+    if ((reading.records + reading.rejected) % CHECK_EVERY === 0) checkpoint();
   }
-  look();
+  checkpoint();
 }

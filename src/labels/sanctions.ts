@@ -320,19 +320,19 @@ export function normalPublication(text: string): string | null {
  *
  * @throws INVALID_FILE if none of these is known, or the date is in the future.
  */
-export function publicationOf(said: {
+export function publicationOf(facts: {
   readonly inside: string | null;
   readonly option: string | null;
   readonly names: readonly string[];
   readonly lastModified: string | null;
   readonly now: number;
 }): string {
-  const named = said.names.map(dateInName).find((date) => date !== null) ?? null;
-  const text = said.inside ?? said.option ?? named ?? said.lastModified;
+  const named = facts.names.map(dateInName).find((date) => date !== null) ?? null;
+  const text = facts.inside ?? facts.option ?? named ?? facts.lastModified;
   if (text === null) {
     throw new AssayError(
       'INVALID_FILE',
-      `${said.names.join(', ')}: the publication date is unknown; pass --published YYYY-MM-DD.`,
+      `${facts.names.join(', ')}: the publication date is unknown; pass --published YYYY-MM-DD.`,
       { field: 'published' },
     );
   }
@@ -346,7 +346,7 @@ export function publicationOf(said: {
       },
     );
   }
-  if (Date.parse(published) > said.now + AHEAD_MS_MAX) {
+  if (Date.parse(published) > facts.now + AHEAD_MS_MAX) {
     throw new AssayError('INVALID_FILE', `published: ${published} is in the future.`, {
       field: 'published',
     });

@@ -44,10 +44,10 @@ export interface SourceTable {
   /** Returns the maximum confidence of all labels of a group together, 0 to 1. */
   groupConfidenceMax(group: string): number;
   /**
-   * Returns the confidence of a record of `source` that prints `said`: a
+   * Returns the confidence of a record of `source` that prints `stated`: a
    * word of the table, or a number from 0 to 1; null if it is neither.
    */
-  confidence(source: string, said: string | null): number | null;
+  confidence(source: string, stated: string | null): number | null;
   /** Confidence of a sanctions entry that is no longer in force. */
   readonly historyConfidence: number;
   /** The sanctions lists of the sources. */
@@ -76,7 +76,7 @@ interface SourcesFile {
 }
 
 /** Confidence if neither the record nor the table states one. */
-const CONFIDENCE_UNSAID = 0.5;
+const DEFAULT_CONFIDENCE = 0.5;
 
 /** Maximum number of pages with a cached group: publishers have few pages, and a label index shares their texts. */
 const PAGES_KEPT_MAX = 10_000;
@@ -177,11 +177,11 @@ export function loadSourceTable(
       return isOrigin || row?.collection === true ? group : own;
     },
     groupConfidenceMax: (group) => limits.get(group) ?? 1,
-    confidence(source, said) {
-      if (said === null || said.trim() === '') return rows.get(source)?.confidence ?? CONFIDENCE_UNSAID;
-      const word = file.confidenceWords[said.trim().toLowerCase()];
+    confidence(source, stated) {
+      if (stated === null || stated.trim() === '') return rows.get(source)?.confidence ?? DEFAULT_CONFIDENCE;
+      const word = file.confidenceWords[stated.trim().toLowerCase()];
       if (word !== undefined) return word;
-      const number = Number(said);
+      const number = Number(stated);
       return number >= 0 && number <= 1 ? number : null;
     },
     historyConfidence: file.historyConfidence,

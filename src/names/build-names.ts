@@ -222,16 +222,16 @@ export interface NamesSetDeps extends Pick<BuildNamesDeps, 'names' | 'log'> {
 export function openNamesSet(deps: NamesSetDeps): NamesSet {
   const { names, indexer, log } = deps;
   const root = indexFolderOf(names);
-  let held: PublishedNames | null = null;
+  let published: PublishedNames | null = null;
   let mark = '';
 
-  const look = (): string => {
+  const stampNow = (): string => {
     const found = statSync(join(root, CURRENT), { bigint: true, throwIfNoEntry: false });
     return found ? `${found.ino}.${found.mtimeNs}.${found.ctimeNs}` : '';
   };
 
   function open(): PublishedNames {
-    const seen = look();
+    const seen = stampNow();
     const path = currentNames(root);
     const from = path === null ? null : readBuiltFrom(path);
     if (path === null || from === null) {
@@ -246,25 +246,25 @@ export function openNamesSet(deps: NamesSetDeps): NamesSet {
 
   return {
     get current() {
-      held ??= open();
-      return held;
+      published ??= open();
+      return published;
     },
     refresh() {
-      if (held === null || look() === mark) return false;
+      if (published === null || stampNow() === mark) return false;
       try {
-        const before: PublishedNames = held;
-        held = open();
+        const before: PublishedNames = published;
+        published = open();
         before.index.close();
         return true;
       } catch (error) {
         log.error({ root, reason: messageOf(error) }, 'newer index of names not opened');
-        mark = look();
+        mark = stampNow();
         return false;
       }
     },
     close() {
-      held?.index.close();
-      held = null;
+      published?.index.close();
+      published = null;
     },
   };
 }

@@ -62,7 +62,7 @@ export interface NameImportReport {
 /** Number of rejected rows in a report; further rows are only counted. */
 const REJECTS_SHOWN = 20;
 /** Records between two checks of the signal and calls of `onProgress`. */
-const LOOK_EVERY = 4_096;
+const CHECK_EVERY = 4_096;
 
 /**
  * Imports files of one source; each file is imported completely or not at all.
@@ -151,7 +151,7 @@ async function importDataset(request: DatasetRequest, deps: NameImportDeps): Pro
   let header = { publishedAt: null as string | null, layout: '', passedOver: 0 };
   try {
     for await (const record of reader(files)) {
-      if (++records % LOOK_EVERY === 0) {
+      if (++records % CHECK_EVERY === 0) {
         signal?.throwIfAborted();
         onProgress?.({ file: files.map((file) => basename(file)).join(', '), records });
       }

@@ -158,12 +158,12 @@ export function createExchangeStatuses(deps: {
   const { store, log, clock } = deps;
   const today = (): string => isoTime(clock.now()).slice(0, 10);
   const designationsNow = deps.designations ?? (() => NO_DESIGNATIONS);
-  let keptFor: readonly EntityDesignation[] = NO_DESIGNATIONS;
+  let cachedFor: readonly EntityDesignation[] = NO_DESIGNATIONS;
   let shipped: Parameters<typeof buildDirectory>[0] | null = null;
   let current: Directory | null = null;
   let stamp = '';
   let refreshing = false;
-  let kept = new Map<string, Buffer>();
+  let cache = new Map<string, Buffer>();
 
   function steps(): Generator<void, Directory> {
     if (shipped === null) {
@@ -176,7 +176,7 @@ export function createExchangeStatuses(deps: {
   function publish(directory: Directory, from: string): Directory {
     current = directory;
     stamp = from;
-    kept = new Map();
+    cache = new Map();
     return directory;
   }
 
@@ -209,15 +209,15 @@ export function createExchangeStatuses(deps: {
     answerBytes(name, jurisdiction) {
       const directory = now();
       const designations = designationsNow();
-      if (designations !== keptFor) kept = new Map();
-      keptFor = designations;
+      if (designations !== cachedFor) cache = new Map();
+      cachedFor = designations;
       // The day is part of the key, because registrations end on a day.
       const key = `${today()}\n${jurisdiction ?? ''}\n${name}`;
-      const known = kept.get(key);
+      const known = cache.get(key);
       if (known !== undefined) return known;
       const bytes = Buffer.from(JSON.stringify(answer(name, jurisdiction)));
-      if (kept.size >= LIMITS.exchangeAnswersKept) kept.clear();
-      if (directory === current) kept.set(key, bytes);
+      if (cache.size >= LIMITS.exchangeAnswersKept) cache.clear();
+      if (directory === current) cache.set(key, bytes);
       return bytes;
     },
     async refresh() {

@@ -108,7 +108,7 @@ export async function* readWholeTable(
       else {
         broken = {
           type: 'reject',
-          reason: `The row has ${cells.length} cells; expected ${columns}.`,
+          reason: `Expected ${columns} cells, found ${cells.length}.`,
           text: cells.join(options.delimiter).slice(0, 500),
           provenance: { file, line },
         };

@@ -533,7 +533,7 @@ describe('a segment', () => {
     expect([records(true), records(false)]).toEqual([2, 2]);
     change('records', flipped);
     expect(records(false)).toBe(2);
-    expect(() => records(true)).toThrow('does not have the checksum that was written with it');
+    expect(() => records(true)).toThrow('does not match its checksum');
     change('records', (bytes) => bytes.subarray(0, -1));
     expect(() => records(false)).toThrow('ends before its 2 records do');
   });
@@ -544,7 +544,7 @@ describe('a segment', () => {
     const edit = (from: string, to: string): void =>
       change('templates', (bytes) => Buffer.from(bytes.toString().replace(from, to)));
     edit('hot wallet', 'cold wallet');
-    expect(texts).toThrow('does not have the checksum that was written with it');
+    expect(texts).toThrow('does not match its checksum');
     change('templates', (bytes) => Buffer.concat([bytes, Buffer.from('{}\n')]));
     expect(texts).toThrow('has 3 templates, but its header states 2');
     edit('"format":1', '"format":2');

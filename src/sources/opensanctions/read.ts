@@ -238,8 +238,8 @@ function namesOf(
   ];
   const found = new Map<string, PartyName>();
   for (const [texts, kind, isWeak] of kinds) {
-    for (const said of texts) {
-      const text = said.trim().slice(0, LIMITS.listedNameCharsMax);
+    for (const printed of texts) {
+      const text = printed.trim().slice(0, LIMITS.listedNameCharsMax);
       if (text === '' || found.has(text) || found.size >= LIMITS.listedNamesMax) continue;
       found.set(text, { text, kind, weak: isWeak, script: null });
     }

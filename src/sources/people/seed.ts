@@ -48,8 +48,8 @@ function readFact(text: string, provenance: Provenance): { party: NamedParty; as
     throw new FieldFault('line', 'is not an object');
   const row = value as Readonly<Record<string, unknown>>;
   const textOf = (field: string): string => {
-    const said = row[field];
-    const read = typeof said === 'string' ? readText(field, said) : null;
+    const cell = row[field];
+    const read = typeof cell === 'string' ? readText(field, cell) : null;
     if (read === null) throw new FieldFault(field, 'must be a text that is not empty');
     return read;
   };
