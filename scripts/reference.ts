@@ -13,6 +13,7 @@ import { createProgram } from '../src/cli/program.ts';
 import { SETTING_SUBJECTS, type SettingSubject } from '../src/config/settings.ts';
 import { OPERATIONS } from '../src/http/operations/index.ts';
 import { routesMarkdown } from '../src/http/routes.ts';
+import { sourcesMarkdown } from '../src/sources/table.ts';
 import { errorsPage } from './errors-page.ts';
 
 /** Settings whose default depends on the machine. Their descriptions contain it in words. */
@@ -45,6 +46,14 @@ const apiPage = (): string =>
     GENERATED,
     'A running server has the complete reference: `GET /docs` for people, `GET /openapi.json` (OpenAPI 3.1) for programs. Every operation of the version is below `/api/v1`. Errors are described in [errors](errors.md).',
     routesMarkdown(OPERATIONS),
+  ].join('\n\n');
+
+const sourcesPage = (): string =>
+  [
+    '# Sources',
+    GENERATED,
+    'The arguments of `assay import`; those with a download are also arguments of `assay sync`. A clean verdict requires every sanctions list of the table.',
+    sourcesMarkdown(),
   ].join('\n\n');
 
 /** A terminal that prints nothing: help texts are read from the program directly. */
@@ -93,6 +102,7 @@ export const referencePages = (): ReadonlyMap<string, string> =>
       'cli.md': cliPage(),
       'endpoint-layouts.md': endpointLayoutsMarkdown(),
       'errors.md': errorsPage(),
+      'sources.md': sourcesPage(),
     }).map(([name, text]) => [name, `${text.trimEnd()}\n`]),
   );
 

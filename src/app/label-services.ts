@@ -22,7 +22,8 @@ import {
 import { buildNameIndex } from '../names/index/build.ts';
 import { openNameIndex } from '../names/index/open.ts';
 import { namesFolderOf, openNameStore } from '../names/lists.ts';
-import { ensurePepSeed, importNameFiles, importOfficialNames } from '../names/lists-import.ts';
+import { ensurePepSeed, importNameFiles } from '../names/lists-import.ts';
+import { receiveOfficialNames } from '../names/official-import.ts';
 import { createNameScreening } from '../names/screen-names.ts';
 import { createExchangeStatuses, type ExchangeStatuses } from '../registers/exchange-status.ts';
 import { openRegisterStore } from '../registers/store.ts';
@@ -84,7 +85,7 @@ export function createLabelServices(config: Config, { once, clock, log }: LabelS
     rules,
     clock,
     log,
-    onLists: (read) => importOfficialNames(read, nameDeps),
+    receiveLists: (files) => receiveOfficialNames(files, nameDeps),
   };
   const indexer: NameIndexer = {
     build: (entities, folder) => buildNameIndex(entities, folder, { clock }),

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { isoTime } from '../base/clock.ts';
 import { type Designation, designationsOf } from '../labels/designations.ts';
-import { type EntityPartyLink, LINKED_LISTS } from '../labels/entity-parties.ts';
+import type { EntityPartyLink } from '../labels/entity-parties.ts';
 import {
   type DesignatedOrganisation,
   labelledEntities,
@@ -12,7 +12,8 @@ import {
 import type { ListedParty } from '../labels/sanctions.ts';
 import { loadExchanges, loadRegisterFacts } from '../registers/catalogue.ts';
 import { foldName, foldWithoutForm } from '../registers/name-index.ts';
-import type { SanctionsList } from '../sources/records.ts';
+import type { SanctionsList } from '../sources/index.ts';
+import { LISTS } from '../sources/lists.ts';
 import { answer, type Terminal, table } from './context.ts';
 import type { Services } from './services.ts';
 
@@ -91,9 +92,9 @@ async function designatedOrganisations({
 }: Services): Promise<DesignatedOrganisation[]> {
   const found: DesignatedOrganisation[] = [];
   for (const row of nameStore.rows()) {
-    const list = LINKED_LISTS.find((one) => one === row.list);
-    // Entries of OFAC_CONS freeze no assets, so a link to one would not change a verdict.
-    if (list === undefined || list === 'OFAC_CONS') continue;
+    const list = LISTS.ids.find((one) => one === row.list);
+    // If no entry of a list freezes assets, a link to one would not change a verdict.
+    if (list === undefined || LISTS.assetFreeze(list) === 'none') continue;
     const details = new Map<string, ListedParty>(
       store.listState(list).details.map((party) => [party.entityId, party]),
     );

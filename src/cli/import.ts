@@ -1,12 +1,14 @@
 /** `assay import <source> <file…>`: reads files of publishers into the store of labels. */
 import type { Command } from 'commander';
 import { AssayError } from '../base/errors.ts';
-import { ATTESTABLE_LISTS, parseCheckDate } from '../labels/attest.ts';
+import { parseCheckDate } from '../labels/attest.ts';
 import { importFiles } from '../labels/import.ts';
 import type { DatasetReport, ImportReport } from '../labels/import-report.ts';
-import { IMPORT_SOURCES, parseImportSource } from '../labels/import-sources.ts';
-import { NAME_SOURCES, type NameImportReport, parseNameSource } from '../names/lists-import.ts';
-import { importRegisters, isRegisterSource, REGISTER_SOURCES } from '../registers/import.ts';
+import { type NameImportReport, parseNameSource } from '../names/lists-import.ts';
+import { importRegisters, isRegisterSource } from '../registers/import.ts';
+import { importIds, NAME_SOURCES, parseSource, REGISTER_SOURCES, SOURCES } from '../sources/index.ts';
+import { LISTS } from '../sources/lists.ts';
+import type { Source } from '../sources/source.ts';
 import { answer, type Terminal, table } from './context.ts';
 import { auditAttestation } from './lists.ts';
 import { createProgress } from './progress.ts';
@@ -27,7 +29,7 @@ function mappingFrom(text: string): Record<string, string> {
 }
 
 /** Sources that are not imported into the store of labels. */
-const OTHER_SOURCES = [...NAME_SOURCES, ...REGISTER_SOURCES];
+const OTHER_SOURCES = [...NAME_SOURCES, ...REGISTER_SOURCES].map(({ id }) => id);
 
 const HEAD = ['DATASET', 'STATUS', 'PUBLISHED', 'RECORDS', 'LABELS', 'REJECTED', 'REJECTS FILE'];
 
@@ -112,19 +114,24 @@ async function attestedCheck(
       for (const { list, publishedAt, newestAt } of datasets.flatMap((dataset) => dataset.lists)) {
         // An older file adds only history: the check does not apply to the newest file.
         if (publishedAt !== newestAt) continue;
-        const known = ATTESTABLE_LISTS.find((one) => one === list);
+        const known = LISTS.ids.find((one) => one === list);
         if (known !== undefined) await write({ list: known, checkedAt });
       }
     },
   };
 }
 
-/** Adds `assay import`. */
-export function addImportCommand(program: Command, terminal: Terminal, services: () => Services): void {
+/** Adds `assay import` for these sources of labels, and for all sources of names and registers. */
+export function addImportCommand(
+  program: Command,
+  terminal: Terminal,
+  services: () => Services,
+  sources: readonly Source[] = SOURCES,
+): void {
   program
     .command('import')
     .description('import files of a publisher into the label store (then run: index build)')
-    .argument('<source>', [...IMPORT_SOURCES, ...OTHER_SOURCES].join(', '))
+    .argument('<source>', importIds(sources).join(', '))
     .argument('<file...>', 'plain, .gz or .zip; files that belong together (the legacy CSV set) in one call')
     .option('--published <date>', 'publication date of a list whose file does not contain it (YYYY-MM-DD)')
     .option(
@@ -192,7 +199,7 @@ export function addImportCommand(program: Command, terminal: Terminal, services:
           }
           const report: ImportReport = await importFiles(
             {
-              source: parseImportSource(sourceText, OTHER_SOURCES),
+              source: parseSource(sourceText, OTHER_SOURCES, sources),
               files,
               force: options.force ?? false,
               ...(options.published === undefined ? {} : { published: options.published }),

@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander';
 import { OPERATOR } from '../accounts/audit.ts';
 import { AssayError } from '../base/errors.ts';
-import { ATTESTABLE_LISTS, type Attestation, attestLists, parseAttestableList } from '../labels/attest.ts';
+import { type Attestation, attestLists, parseList } from '../labels/attest.ts';
 import {
   freshnessOf,
   type ListCheckMethod,
@@ -11,6 +11,7 @@ import {
   staleListAdvice,
 } from '../labels/freshness.ts';
 import type { Reason } from '../screening/answers.ts';
+import { LISTS } from '../sources/lists.ts';
 import { answer, type Terminal, table } from './context.ts';
 import type { Services } from './services.ts';
 
@@ -61,7 +62,7 @@ function listsReport(services: Services): ListsReport {
   const maxAgeDays = services.bulkDeps.listMaxAgeDays;
   const checks = readListChecks(services.store.folder);
   const { staleLists } = freshnessOf(checks, services.clock.now(), maxAgeDays);
-  const lists = ATTESTABLE_LISTS.map((list): ListState => {
+  const lists = LISTS.ids.map((list): ListState => {
     const check = checks[list];
     return {
       list,
@@ -133,7 +134,7 @@ export function addListsCommand(program: Command, terminal: Terminal, services: 
   lists
     .command('attest')
     .description('attest that a publisher had nothing newer on a date (needs no network)')
-    .argument('<list...>', ATTESTABLE_LISTS.join(', '))
+    .argument('<list...>', LISTS.ids.join(', '))
     .addOption(
       new Option('--checked <date>', 'date or time (UTC) of the check (YYYY-MM-DD)').makeOptionMandatory(),
     )
@@ -142,7 +143,7 @@ export function addListsCommand(program: Command, terminal: Terminal, services: 
     .action(async (names: string[], options: { checked: string; by?: string; json?: boolean }) => {
       const opened = services();
       opened.requireBuilder();
-      const wanted = names.map(parseAttestableList);
+      const wanted = names.map((name) => parseList(name));
       await attestLists(wanted, options.checked, {
         store: opened.store,
         clock: opened.clock,

@@ -5,12 +5,13 @@ import type { PriceSyncReport } from '../chains/prices/daily.ts';
 import { ensureShipped } from '../labels/build-index.ts';
 import {
   parseRefreshSource,
-  REFRESH_SOURCES,
   type RefreshReport,
   refreshLists,
   type SourceRefresh,
 } from '../labels/refresh.ts';
 import { type RegisterRefresh, refreshRegisters } from '../registers/import.ts';
+import { downloadable, REGISTER_SOURCES, SOURCES, syncIds } from '../sources/index.ts';
+import type { Source } from '../sources/source.ts';
 import { answer, type Terminal } from './context.ts';
 import { importLines } from './import.ts';
 import { createProgress } from './progress.ts';
@@ -60,8 +61,16 @@ const reportLines = (report: SyncReport): readonly string[] => [
   report.rebuilt ? `Published snapshot ${report.dataVersion}.` : 'No new snapshot was needed.',
 ];
 
-/** Adds `assay sync`. */
-export function addSyncCommand(program: Command, terminal: Terminal, services: () => Services): void {
+/** Sources that are not label sources: registers, and prices. */
+const OTHER_SOURCES: readonly string[] = [...downloadable(REGISTER_SOURCES).map(({ id }) => id), 'prices'];
+
+/** Adds `assay sync` for these sources of labels, and for registers and prices. */
+export function addSyncCommand(
+  program: Command,
+  terminal: Terminal,
+  services: () => Services,
+  sources: readonly Source[] = SOURCES,
+): void {
   program
     .command('sync')
     .description(
@@ -69,7 +78,7 @@ export function addSyncCommand(program: Command, terminal: Terminal, services: (
     )
     .argument(
       '[source...]',
-      `${[...REFRESH_SOURCES, 'esma', 'prices'].join(', ')} (default: all that are configured)`,
+      `${[...syncIds(sources), 'prices'].join(', ')} (default: all that are configured)`,
     )
     .option('--from <url>', 'a mirror: file names are appended to this URL')
     .option('--force', 'accept files and lists that look implausible')
@@ -120,10 +129,12 @@ export function addSyncCommand(program: Command, terminal: Terminal, services: (
         const from = options.from === undefined ? (opened.syncFrom ?? undefined) : mirrorFrom(options.from);
         // As at the start of a server: a snapshot of the lists alone would have no exchanges and no bridges.
         await ensureShipped(opened);
-        const listTexts = sourceTexts.filter((text) => !['esma', 'prices'].includes(text.toLowerCase()));
+        const listTexts = sourceTexts.filter((text) => !OTHER_SOURCES.includes(text.toLowerCase()));
         const lists = await refreshLists(
           {
-            ...(all ? {} : { sources: listTexts.map(parseRefreshSource) }),
+            ...(all
+              ? {}
+              : { sources: listTexts.map((text) => parseRefreshSource(text, OTHER_SOURCES, sources)) }),
             from,
             force: options.force ?? false,
             snapshotsFolder: opened.snapshotsFolder,

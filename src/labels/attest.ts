@@ -4,34 +4,23 @@
  */
 import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
-import type { SanctionsList } from '../sources/records.ts';
+import type { ListId, SanctionsList } from '../sources/index.ts';
+import { LISTS, type ListCatalogue } from '../sources/lists.ts';
 import { type ListCheck, readListChecks } from './freshness.ts';
 import { normalPublication } from './sanctions.ts';
 import type { LabelStore } from './store.ts';
-
-/** Lists with an age, for which a check can be attested. */
-export const ATTESTABLE_LISTS = [
-  'OFAC_SDN',
-  'OFAC_CONS',
-  'EU',
-  'UN',
-  'UK',
-  'CH',
-] as const satisfies readonly SanctionsList[];
-
-export type AttestableList = (typeof ATTESTABLE_LISTS)[number];
 
 /**
  * Reads the name of a list in any letter case.
  *
  * @throws INVALID_REQUEST naming the lists that exist.
  */
-export function parseAttestableList(text: string): AttestableList {
-  const found = ATTESTABLE_LISTS.find((list) => list === text.toUpperCase());
+export function parseList(text: string, { ids }: Pick<ListCatalogue, 'ids'> = LISTS): ListId {
+  const found = ids.find((list) => list === text.toUpperCase());
   if (found !== undefined) return found;
   throw new AssayError(
     'INVALID_REQUEST',
-    `list: must be one of ${ATTESTABLE_LISTS.join(', ')} (got '${text.slice(0, 32)}').`,
+    `list: must be one of ${ids.join(', ')} (got '${text.slice(0, 32)}').`,
     { field: 'list' },
   );
 }
@@ -42,14 +31,14 @@ export function parseAttestableList(text: string): AttestableList {
  * @param text - ISO date (2026-11-22) or time.
  * @param now - Milliseconds since the epoch.
  * @returns The ISO date, or the ISO time in UTC.
- * @throws INVALID_REQUEST if it is neither, or if it lies in the future.
+ * @throws INVALID_REQUEST if it is neither, or if it is in the future.
  */
 export function parseCheckDate(text: string, now: number): string {
   const refuse = (reason: string): AssayError =>
     new AssayError('INVALID_REQUEST', `checked: '${text.slice(0, 40)}' ${reason}`, { field: 'checked' });
   const date = /^\d{4}-\d{2}-\d{2}/.test(text) ? normalPublication(text) : null;
   if (date?.slice(0, 10) !== text.slice(0, 10)) throw refuse('is not a date such as 2026-11-22.');
-  if (Date.parse(date) > now) throw refuse(`lies in the future; it is ${isoTime(now)} now.`);
+  if (Date.parse(date) > now) throw refuse(`is in the future; it is ${isoTime(now)} now.`);
   return date;
 }
 
@@ -71,7 +60,7 @@ export function requireAfterPublication(
 }
 
 export interface Attestation {
-  readonly list: AttestableList;
+  readonly list: ListId;
   /** ISO date or time. */
   readonly checkedAt: string;
 }
@@ -82,7 +71,7 @@ export interface AttestDeps {
   /** Makes the attestation durable in the audit log. It runs before the check counts. */
   readonly audit: (attestation: Attestation) => Promise<void>;
   /** Records the same check for the names of the list. */
-  readonly confirmNames: (list: AttestableList, checkedAt: string) => void;
+  readonly confirmNames: (list: ListId, checkedAt: string) => void;
 }
 
 /**
@@ -94,7 +83,7 @@ export interface AttestDeps {
  * @throws INVALID_REQUEST if a list was never loaded or the date cannot be right; STORE_BUSY while an import runs.
  */
 export async function attestLists(
-  lists: readonly AttestableList[],
+  lists: readonly ListId[],
   checkedText: string,
   { store, clock, audit, confirmNames }: AttestDeps,
 ): Promise<Readonly<Record<string, ListCheck>>> {

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { AssayError } from '../base/errors.ts';
 import { shippedData } from '../base/paths.ts';
 import type { ChainFamily } from '../chains/registry.ts';
-import type { SanctionsList } from '../sources/records.ts';
+import type { SanctionsList } from '../sources/index.ts';
 import { CATEGORIES, type Category, THREAT_LEVELS, type ThreatLevel } from './taxonomy.ts';
 
 export interface CategoryRow {
@@ -96,7 +96,7 @@ export const normalWord = (word: string): string =>
     .toLowerCase()
     .replace(/[\s/-]+/g, '_');
 
-const NOTHING_SAID: WordRow = { category: 'OTHER', strength: 0 };
+const NO_MEANING: WordRow = { category: 'OTHER', strength: 0 };
 
 /**
  * Reads and validates data/categories.json.
@@ -112,13 +112,13 @@ export function loadTaxonomy(path: string = shippedData('categories.json')): Tax
 
   const of = (category: Category): CategoryRow => rows.get(category) as CategoryRow;
 
-  function strongest(said: readonly string[], family: ChainFamily | null): WordRow {
-    const set = new Set(said);
-    let best = NOTHING_SAID;
+  function strongest(candidates: readonly string[], family: ChainFamily | null): WordRow {
+    const set = new Set(candidates);
+    let best = NO_MEANING;
     for (const row of file.combinations) {
       if (row.all.every((word) => set.has(word))) best = { category: row.category, strength: 2 };
     }
-    for (const word of said) {
+    for (const word of candidates) {
       const row = words.get(word);
       if (row && row.strength > best.strength) best = row;
     }
@@ -131,9 +131,9 @@ export function loadTaxonomy(path: string = shippedData('categories.json')): Tax
     rows: CATEGORIES.map(of),
     knows: (word) => words.has(normalWord(word)),
     classify(printed, name, family) {
-      const said = printed.map(normalWord);
-      const unknown = said.filter((word) => !words.has(word));
-      const best = strongest(said, family);
+      const normal = printed.map(normalWord);
+      const unknown = normal.filter((word) => !words.has(word));
+      const best = strongest(normal, family);
       const named = names.find((row) => best.strength <= row.over && row.test.test(name));
       if (!named) return { category: best.category, strength: best.strength, copyOf: null, unknown };
       const strength: Strength = best.strength === 3 ? 3 : 2;
@@ -149,8 +149,8 @@ function checkFile(file: CategoriesFile, rows: ReadonlyMap<Category, CategoryRow
   for (const id of CATEGORIES) if (!rows.has(id)) refuse(`category ${id} has no row`);
   for (const row of file.categories) {
     if (!isCategory(row.id)) refuse(`'${String(row.id)}' is not a category`);
-    if (!isThreatLevel(row.threatLevel)) refuse(`threatLevel of ${row.id} is not one`);
-    if (!(row.weight >= 0 && row.weight <= 100)) refuse(`weight of ${row.id} is not 0 to 100`);
+    if (!isThreatLevel(row.threatLevel)) refuse(`threatLevel of ${row.id} is not a threat level`);
+    if (!(row.weight >= 0 && row.weight <= 100)) refuse(`weight of ${row.id} must be 0 to 100`);
   }
   const named = [...Object.values(file.words), ...file.combinations, ...file.names];
   for (const row of named)

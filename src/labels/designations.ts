@@ -3,7 +3,8 @@
  * these entities carry because of them. The join happens when a snapshot is built: look-ups, including bulk look-ups, cost no more
  * than before, and a list that is imported after the labels counts from the next build.
  */
-import type { SanctionsList } from '../sources/records.ts';
+import type { SanctionsList } from '../sources/index.ts';
+import type { SanctionsListRow } from '../sources/source.ts';
 import type { EntityParties, EntityPartyLink } from './entity-parties.ts';
 import { isDerived } from './evidence-class.ts';
 import { templateFromText, templateToText } from './index/template-text.ts';
@@ -38,18 +39,6 @@ export interface Designation {
 
 /** By entity id. */
 export type Designations = ReadonlyMap<string, readonly Designation[]>;
-
-/**
- * Whether every entry of a list freezes assets. UK entries state it one by one; OFAC_CONS restricts securities, correspondent
- * accounts and the like, and blocks no assets.
- */
-const FREEZES_ASSETS: Readonly<Partial<Record<SanctionsList, boolean>>> = {
-  OFAC_SDN: true,
-  OFAC_CONS: false,
-  EU: true,
-  UN: true,
-  CH: true,
-};
 
 /**
  * Returns the designations of all linked entities.
@@ -106,7 +95,7 @@ function designationOf(
       listedAt: link.listedAt,
       delistedAt: link.delistedAt,
       sourceUrl: link.sourceUrl,
-      assetFreeze: freezes(list, link.assetFreeze),
+      assetFreeze: freezes(sources.lists.assetFreeze(list), link.assetFreeze),
       measures: link.measures,
       basis: 'link',
     };
@@ -120,7 +109,7 @@ function designationOf(
     listedAt: details.listedAt ?? link.listedAt,
     delistedAt: delistedAt(state, party),
     sourceUrl: sources.partyUrl(list, entityId),
-    assetFreeze: freezes(list, details.assetFreeze),
+    assetFreeze: freezes(sources.lists.assetFreeze(list), details.assetFreeze),
     measures: details.measures,
     basis: 'list',
   };
@@ -134,8 +123,10 @@ const hasNewestParties = ({ files, newestAt }: ListState): boolean =>
 /**
  * Returns whether an entry freezes assets according to its file, or else according to the whole list; null if neither states it.
  */
-const freezes = (list: SanctionsList, said: boolean | null): boolean | null =>
-  list === 'OFAC_CONS' ? false : (said ?? FREEZES_ASSETS[list] ?? null);
+function freezes(rule: SanctionsListRow['assetFreeze'], stated: boolean | null): boolean | null {
+  if (rule === 'none') return false;
+  return stated ?? (rule === 'all' ? true : null);
+}
 
 /**
  * Returns a function that adds the entries of its entity's designations to the canonical text of a template.

@@ -8,7 +8,8 @@ import { basename } from 'node:path';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { shippedData } from '../base/paths.ts';
-import type { SanctionsList } from '../sources/records.ts';
+import type { ListId, SanctionsList } from '../sources/index.ts';
+import { LISTS } from '../sources/lists.ts';
 
 /** One entity of labels that is one party of a list. */
 export interface EntityPartyLink {
@@ -49,9 +50,6 @@ export interface EntityParties {
   ofParty(list: SanctionsList, entry: string, reference?: string | null): EntityPartyLink | null;
 }
 
-/** Lists with parties that can be linked. */
-export const LINKED_LISTS = ['OFAC_SDN', 'OFAC_CONS', 'EU', 'UN', 'UK', 'CH'] as const;
-
 const ENTITY_ID = /^[a-z0-9][a-z0-9:._-]{0,63}$/;
 const ISO_DATE = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$/;
 const FIELDS = new Set([
@@ -83,14 +81,20 @@ type Fields = Readonly<Record<string, unknown>>;
  *
  * @param options.own Path of the operator's file; a row replaces the shipped row of the same entity, list and entry.
  * @param options.shipped Path of the shipped file.
+ * @param options.lists Ids of the lists with parties that can be linked.
  * @returns The links that count.
  * @throws INVALID_FILE naming the file, the row and the field.
  */
 export function loadEntityParties(
-  options: { readonly own?: string | null; readonly shipped?: string } = {},
+  options: {
+    readonly own?: string | null;
+    readonly shipped?: string;
+    readonly lists?: readonly ListId[];
+  } = {},
 ): EntityParties {
-  const rows = readLinks(options.shipped ?? shippedData('entity-parties.json'), 'shipped');
-  if (options.own) rows.push(...readLinks(options.own, 'own'));
+  const { lists = LISTS.ids } = options;
+  const rows = readLinks(options.shipped ?? shippedData('entity-parties.json'), 'shipped', lists);
+  if (options.own) rows.push(...readLinks(options.own, 'own', lists));
   const merged = new Map<string, EntityPartyLink>();
   for (const link of rows) merged.set(`${link.entity}\n${link.list}\n${link.entry}`, link);
   return entityParties([...merged.values()].filter(({ linked }) => linked));
@@ -126,7 +130,7 @@ export function entityParties(rows: readonly EntityPartyLink[]): EntityParties {
 
 const idOf = ({ entity, list, entry }: EntityPartyLink): string => `${entity} ${list} ${entry}`;
 
-function readLinks(path: string, from: EntityPartyLink['from']): EntityPartyLink[] {
+function readLinks(path: string, from: EntityPartyLink['from'], lists: readonly ListId[]): EntityPartyLink[] {
   const file = basename(path);
   let content: unknown;
   try {
@@ -148,19 +152,25 @@ function readLinks(path: string, from: EntityPartyLink['from']): EntityPartyLink
       { field: 'links' },
     );
   }
-  return rows.map((row, at) => readLink(row, `${file}: links[${at}]`, from));
+  return rows.map((row, at) => readLink(row, `${file}: links[${at}]`, from, lists));
 }
 
 const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-function readLink(row: unknown, place: string, from: EntityPartyLink['from']): EntityPartyLink {
+function readLink(
+  row: unknown,
+  place: string,
+  from: EntityPartyLink['from'],
+  lists: readonly ListId[],
+): EntityPartyLink {
   const refuse = (field: string, rule: string): never => {
     throw new AssayError('INVALID_FILE', `${place}.${field}: ${rule}`, { field });
   };
   if (!isFields(row))
     throw new AssayError('INVALID_FILE', `${place}: must be an object.`, { field: 'links' });
-  for (const name of Object.keys(row)) if (!FIELDS.has(name)) refuse(name, 'is not a field of a link.');
+  for (const name of Object.keys(row))
+    if (!FIELDS.has(name)) refuse(name, 'is not a field of a link; remove it.');
 
   const text = (field: string): string => {
     const value = row[field];
@@ -185,8 +195,8 @@ function readLink(row: unknown, place: string, from: EntityPartyLink['from']): E
 
   const entity = text('entity');
   if (!ENTITY_ID.test(entity)) refuse('entity', "must be the id of an entity, such as 'htx'.");
-  const list = LINKED_LISTS.find((one) => one === row.list);
-  if (list === undefined) return refuse('list', `must be one of ${LINKED_LISTS.join(', ')}.`);
+  const list = lists.find((one) => one === row.list);
+  if (list === undefined) return refuse('list', `must be one of ${lists.join(', ')}.`);
   const sourceUrl = text('sourceUrl');
   if (!/^https?:\/\/\S+$/.test(sourceUrl)) refuse('sourceUrl', 'must be a URL that begins with http.');
   const measures = row.measures ?? [];

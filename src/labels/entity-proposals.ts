@@ -3,7 +3,7 @@
  * names do not prove the same party, and nothing here applies a proposal.
  */
 import { LIMITS } from '../base/limits.ts';
-import type { SanctionsList } from '../sources/records.ts';
+import type { SanctionsList } from '../sources/index.ts';
 import type { EntityParties, EntityPartyLink } from './entity-parties.ts';
 import { readSegment, SEGMENT_RECORD_WORDS } from './index/segment.ts';
 import { SLOT_WORDS } from './index/slot.ts';

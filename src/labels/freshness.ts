@@ -5,21 +5,9 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { AssayError } from '../base/errors.ts';
-import type { SanctionsList } from '../sources/records.ts';
+import type { ListGroup, SanctionsList } from '../sources/index.ts';
+import { LISTS, type ListCatalogue } from '../sources/lists.ts';
 import { readJson, writeJsonAtomically } from '../state/atomic-file.ts';
-
-/** The five groups of lists that a clean verdict requires, and the lists of each group. */
-export const LIST_GROUPS = {
-  US: ['OFAC_SDN', 'OFAC_CONS'],
-  EU: ['EU'],
-  UN: ['UN'],
-  UK: ['UK'],
-  CH: ['CH'],
-} as const satisfies Record<string, readonly SanctionsList[]>;
-
-export type ListGroup = keyof typeof LIST_GROUPS;
-
-export const LIST_GROUP_NAMES = Object.keys(LIST_GROUPS) as readonly ListGroup[];
 
 /** The last check of one list. */
 export interface ListCheck {
@@ -66,7 +54,7 @@ export interface GroupFreshness {
 }
 
 export interface ListFreshness {
-  /** True if all five groups are fresh, which a clean verdict requires. */
+  /** True if every group with required lists is fresh, which a clean verdict requires. */
   readonly complete: boolean;
   /** Groups that are missing or too old, for STALE_OR_MISSING_DATA. */
   readonly stale: readonly ListGroup[];
@@ -79,7 +67,7 @@ export interface ListFreshness {
 }
 
 export interface FreshnessReader {
-  /** Returns the state of the five groups at `now` (milliseconds since the epoch). */
+  /** Returns the state of the groups of lists at `now` (milliseconds since the epoch). */
   listFreshness(now: number, maxAgeDays: number): ListFreshness;
 }
 
@@ -88,7 +76,7 @@ const DAY_MS = 86_400_000;
 /** A publisher dates its file by the day of its own time zone. A date further ahead was written before the clock was set back. */
 const AHEAD_MAX_MS = DAY_MS;
 /** Minimum time between two looks at the file: a refresh is visible within a second, and a request costs no system call. */
-const LOOK_AGAIN_MS = 1_000;
+const READ_AGAIN_MS = 1_000;
 
 interface FreshnessFile {
   readonly format: number;
@@ -115,7 +103,7 @@ export function readListChecks(labelsFolder: string): ListChecks {
   if (file.format !== FORMAT) {
     throw new AssayError(
       'STORE_VERSION',
-      `${path} has format ${String(file.format)}; this version of Assay knows format ${FORMAT}.`,
+      `${path} has format ${String(file.format)}; this version of Assay supports format ${FORMAT}.`,
     );
   }
   return file.lists;
@@ -128,15 +116,19 @@ export function writeListChecks(labelsFolder: string, changes: ListChecks): void
 }
 
 /** Opens a reader of the store's freshness. It is synchronous and answers from memory between looks at the file. */
-export function openFreshness(options: { readonly labelsFolder: string }): FreshnessReader {
+export function openFreshness(options: {
+  readonly labelsFolder: string;
+  /** The sanctions lists that exist. Default: LISTS. */
+  readonly lists?: ListCatalogue;
+}): FreshnessReader {
   const path = freshnessPath(options.labelsFolder);
   let checks: ListChecks = {};
   let stamp = '';
-  let lookedAt = Number.NEGATIVE_INFINITY;
+  let readAt = Number.NEGATIVE_INFINITY;
 
-  function look(now: number): void {
-    if (Math.abs(now - lookedAt) < LOOK_AGAIN_MS) return;
-    lookedAt = now;
+  function readAgain(now: number): void {
+    if (Math.abs(now - readAt) < READ_AGAIN_MS) return;
+    readAt = now;
     const found = statSync(path, { throwIfNoEntry: false });
     const seen = found ? `${found.ino}:${found.mtimeMs}:${found.size}` : '';
     if (seen === stamp) return;
@@ -146,8 +138,8 @@ export function openFreshness(options: { readonly labelsFolder: string }): Fresh
 
   return {
     listFreshness(now, maxAgeDays) {
-      look(now);
-      return freshnessOf(checks, now, maxAgeDays);
+      readAgain(now);
+      return freshnessOf(checks, now, maxAgeDays, options.lists);
     },
   };
 }
@@ -162,11 +154,16 @@ const earliest = (times: readonly string[]): string | null =>
  * Computes the freshness of the lists at `now`. Pure.
  *
  * @param now Milliseconds since the epoch.
+ * @param catalogue The lists that exist; a required list without a check is reported as missing.
  */
-export function freshnessOf(checks: ListChecks, now: number, maxAgeDays: number): ListFreshness {
+export function freshnessOf(
+  checks: ListChecks,
+  now: number,
+  maxAgeDays: number,
+  catalogue: Pick<ListCatalogue, 'groups'> = LISTS,
+): ListFreshness {
   const groups = {} as Record<ListGroup, GroupFreshness>;
-  for (const group of LIST_GROUP_NAMES) {
-    const lists: readonly SanctionsList[] = LIST_GROUPS[group];
+  for (const { group, lists } of catalogue.groups) {
     const known = lists.map((list) => checks[list]).filter((check) => check !== undefined);
     const loaded = known.length === lists.length;
     groups[group] = {
@@ -179,7 +176,7 @@ export function freshnessOf(checks: ListChecks, now: number, maxAgeDays: number)
       records: known.reduce((sum, check) => sum + check.records, 0),
     };
   }
-  const stale = LIST_GROUP_NAMES.filter((group) => !groups[group].fresh);
+  const stale = catalogue.groups.map(({ group }) => group).filter((group) => !groups[group].fresh);
   const staleLists = stale.flatMap((group) =>
     groups[group].lists.flatMap((list): readonly StaleList[] => {
       const checkedAt = checks[list]?.checkedAt ?? null;
@@ -200,27 +197,21 @@ function isRecent(checkedAt: string | null, now: number, maxAgeDays: number): bo
   return ageMs <= maxAgeDays * DAY_MS && ageMs >= -AHEAD_MAX_MS;
 }
 
-/** The source with the lists of a group: the argument of `assay sync` and `assay import`. */
-const GROUP_SOURCES = {
-  US: 'ofac',
-  EU: 'eu',
-  UN: 'un',
-  UK: 'uk',
-  CH: 'ch',
-} as const satisfies Record<ListGroup, string>;
+type SourceOfList = Pick<ListCatalogue, 'sourceOf'>;
 
-/** Returns the sources of these lists without duplicates, in the order of the groups. */
-export const sourcesOfLists = (stale: readonly StaleList[]): readonly string[] => [
-  ...new Set(stale.map(({ group }) => GROUP_SOURCES[group])),
-];
+/** Returns the sources of these lists without duplicates, in the order of the lists. */
+export const sourcesOfLists = (
+  stale: readonly StaleList[],
+  { sourceOf }: SourceOfList = LISTS,
+): readonly string[] => [...new Set(stale.flatMap(({ list }) => sourceOf(list) ?? []))];
 
 /**
  * Returns the commands that bring lists up to date, as one sentence.
  *
  * @param stale - Lists that are missing or too old; at least one.
  */
-export function staleListCommands(stale: readonly StaleList[]): string {
-  const sources = sourcesOfLists(stale).join(' ');
+export function staleListCommands(stale: readonly StaleList[], catalogue: SourceOfList = LISTS): string {
+  const sources = sourcesOfLists(stale, catalogue).join(' ');
   return (
     `Run \`assay sync ${sources}\`; without a network run \`assay import SOURCE FILE --checked DATE\`, or ` +
     '`assay lists attest LIST --checked DATE` if nothing newer was published.'
@@ -233,9 +224,12 @@ export function staleListCommands(stale: readonly StaleList[]): string {
  * @param stale - Lists that are missing or too old.
  * @returns One sentence per list.
  */
-export const staleListAdvice = (stale: readonly StaleList[]): readonly string[] =>
-  stale.map(({ list, group, checkedAt }) => {
-    const source = GROUP_SOURCES[group];
+export const staleListAdvice = (
+  stale: readonly StaleList[],
+  catalogue: SourceOfList = LISTS,
+): readonly string[] =>
+  stale.map(({ list, checkedAt }) => {
+    const source = catalogue.sourceOf(list);
     if (checkedAt === null) {
       return (
         `The ${list} sanctions list was never loaded. Run \`assay sync ${source}\`; without a network run ` +

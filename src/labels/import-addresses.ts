@@ -4,7 +4,7 @@ import { isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import type { AttributedAddress, FileHeader } from '../sources/records.ts';
 import { slugOf } from './entities.ts';
-import { type Reading, readRecords, tellProgress } from './import-reading.ts';
+import { type Reading, readRecords, reportProgress } from './import-reading.ts';
 import { type DatasetReport, datasetReport } from './import-report.ts';
 import { dayFromIso } from './index/days.ts';
 import { importOwnCsv, isPlainCsv } from './own-import.ts';
@@ -65,7 +65,7 @@ async function readAny(reading: Reading, staged: Staged): Promise<FileHeader> {
       else {
         reading.rejected++;
         rejects.add(
-          'A party of a sanctions list in a source that is none.',
+          'A party of a sanctions list in a source that has no sanctions lists.',
           record.entityId,
           record.provenance,
         );
@@ -89,7 +89,7 @@ async function readPlainCsv(reading: Reading, staged: Staged): Promise<FileHeade
       ...(mapping ? { mapping } : {}),
       latestDay: latestDay(reading),
       ...(signal ? { signal } : {}),
-      onProgress: (records) => tellProgress({ ...reading, records }),
+      onProgress: (records) => reportProgress({ ...reading, records }),
     },
     {
       segment: staged.segments.of('always'),
@@ -165,7 +165,7 @@ function requireLabels(
   if (!replaced?.segments.some((segment) => segment.labels > 0)) return;
   throw new AssayError(
     'INVALID_FILE',
-    `file: ${reading.names.join(', ')} gives not one label, and ${rejects.count} of its rows were rejected; is it a file of the source '${source}'? The dataset '${dataset}' stays as it was (--force replaces it all the same).`,
+    `file: ${reading.names.join(', ')} has no usable label, and ${rejects.count} of its rows were rejected; is it a file of the source '${source}'? The dataset '${dataset}' stays as it was (--force replaces it all the same).`,
     { field: 'file' },
   );
 }

@@ -4,7 +4,8 @@
  */
 import { join } from 'node:path';
 import { isoTime } from '../base/clock.ts';
-import type { DesignatedParty, FileHeader, SanctionsList } from '../sources/records.ts';
+import type { SanctionsList } from '../sources/index.ts';
+import type { DesignatedParty, FileHeader } from '../sources/records.ts';
 import { requireAfterPublication } from './attest.ts';
 import { type ListCheck, type ListCheckMethod, readListChecks } from './freshness.ts';
 import { type Reading, readRecords } from './import-reading.ts';
@@ -27,7 +28,7 @@ import {
 
 /** One file of a publisher during reading: a zip can hold several. */
 interface ListUnit {
-  header: FileHeader | null;
+  header: FileHeader<SanctionsList> | null;
   readonly lists: Map<
     SanctionsList,
     { readonly parties: Set<string>; readonly entries: ObservedEntry[]; readonly details: ObservedParty[] }
@@ -96,15 +97,15 @@ async function readUnits(reading: Reading, units: ListUnit[]): Promise<void> {
   );
 }
 
-function addParty(reading: Reading, party: DesignatedParty, unit: ListUnit): void {
-  let said = unit.lists.get(party.list);
-  if (!said) {
-    said = { parties: new Set(), entries: [], details: [] };
-    unit.lists.set(party.list, said);
+function addParty(reading: Reading, party: DesignatedParty<SanctionsList>, unit: ListUnit): void {
+  let observed = unit.lists.get(party.list);
+  if (!observed) {
+    observed = { parties: new Set(), entries: [], details: [] };
+    unit.lists.set(party.list, observed);
   }
   unit.records++;
-  if (party.delistedAt === null) said.parties.add(party.entityId);
-  if (canOwnAddresses(party)) said.details.push({ entityId: party.entityId, details: detailsOf(party) });
+  if (party.delistedAt === null) observed.parties.add(party.entityId);
+  if (canOwnAddresses(party)) observed.details.push({ entityId: party.entityId, details: detailsOf(party) });
   for (const listed of party.addresses) {
     // The currency word may be unknown: the address alone decides then, because a sanctioned wallet must not be lost.
     const resolved = reading.mapper.resolve(listed.address, listed.currency, false);
@@ -115,7 +116,7 @@ function addParty(reading: Reading, party: DesignatedParty, unit: ListUnit): voi
       continue;
     }
     const { chain, canonical, key } = resolved.parsed;
-    said.entries.push({
+    observed.entries.push({
       entityId: party.entityId,
       key: Buffer.from(key).toString('hex'),
       chain,
@@ -173,16 +174,16 @@ function applyUnits(reading: Reading, units: readonly ListUnit[]): readonly Data
       now: clock.now(),
     });
     for (const list of new Set([...header.lists, ...unit.lists.keys()])) {
-      const said = unit.lists.get(list);
+      const observed = unit.lists.get(list);
       const file: ReadList = {
         list,
         publishedAt,
         contentHash: at === 0 ? contentHash : `${contentHash}-${at}`,
         layout: header.layout,
         whole: header.lists.includes(list),
-        parties: said?.parties ?? new Set(),
-        entries: joinEntries(said?.entries ?? []),
-        details: said?.details ?? [],
+        parties: observed?.parties ?? new Set(),
+        entries: joinEntries(observed?.entries ?? []),
+        details: observed?.details ?? [],
       };
       const state = withFile(states.get(list) ?? store.listState(list), file, { force });
       states.set(list, state);

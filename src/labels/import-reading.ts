@@ -2,15 +2,15 @@
  * One reading of files that belong together: the shared counters
  * of both kinds of imports, and the loop over the records.
  */
+import { readerOf, type SanctionsList } from '../sources/index.ts';
 import type { SourceRecord } from '../sources/records.ts';
-import type { ImportDeps, ImportRequest } from './import-report.ts';
-import { readerOf } from './import-sources.ts';
+import type { ImportDeps, ImportRequest, ListReceiver } from './import-report.ts';
 import { createMapper, type Mapper } from './map.ts';
 import type { RejectsWriter } from './rejects.ts';
 import type { StoreWriter } from './store.ts';
 
 /** Records between two checks of the signal and calls of `onProgress`. */
-const LOOK_EVERY = 4_096;
+const CHECK_EVERY = 4_096;
 
 /** Files that are imported together: all or none. */
 export interface Reading {
@@ -23,21 +23,27 @@ export interface Reading {
   readonly writer: StoreWriter;
   readonly deps: ImportDeps;
   readonly mapper: Mapper;
+  /** Receives every record too; null if nothing else needs them. */
+  readonly receiver: ListReceiver | null;
   /** Records of the publisher so far, without rejects. */
   records: number;
   rejected: number;
 }
 
 /** Starts a reading with new counters and a new mapper. */
-export const startReading = (of: Omit<Reading, 'mapper' | 'records' | 'rejected'>): Reading => ({
+export const startReading = (
+  of: Omit<Reading, 'mapper' | 'receiver' | 'records' | 'rejected'>,
+  receiver: ListReceiver | null = null,
+): Reading => ({
   ...of,
+  receiver,
   mapper: createMapper(of.deps.rules),
   records: 0,
   rejected: 0,
 });
 
 /** Reports progress. */
-export function tellProgress({ request, names, records, rejected }: Reading): void {
+export function reportProgress({ request, names, records, rejected }: Reading): void {
   request.onProgress?.({ source: request.source, file: names.join(', '), records, rejected });
 }
 
@@ -48,15 +54,18 @@ export function tellProgress({ request, names, records, rejected }: Reading): vo
  */
 export async function readRecords(
   reading: Reading,
-  visit: (record: Exclude<SourceRecord, { type: 'reject' }>) => void,
+  visit: (record: Exclude<SourceRecord<SanctionsList>, { type: 'reject' }>) => void,
   reject: RejectsWriter['add'],
 ): Promise<void> {
   const { source, mapping, signal } = reading.request;
-  const look = (): void => {
-    tellProgress(reading);
+  const { receiver } = reading;
+  const read = await readerOf(source, mapping, reading.deps.sources);
+  const checkpoint = (): void => {
+    reportProgress(reading);
     signal?.throwIfAborted();
   };
-  for await (const record of readerOf(source, mapping)(reading.files)) {
+  for await (const record of read(reading.files)) {
+    if (receiver !== null) await receiver.take(record);
     if (record.type === 'reject') {
       reading.rejected++;
       reject(record.reason, record.text, record.provenance);
@@ -64,7 +73,7 @@ export async function readRecords(
       if (record.type !== 'header') reading.records++;
       visit(record);
     }
-    if ((reading.records + reading.rejected) % LOOK_EVERY === 0) look();
+    if ((reading.records + reading.rejected) % CHECK_EVERY === 0) checkpoint();
   }
-  look();
+  checkpoint();
 }

@@ -1,14 +1,15 @@
 /** Requests, dependencies and reports of imports. */
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
+import type { SanctionsList, SourceId } from '../sources/index.ts';
 import type { OwnMapping } from '../sources/own/columns.ts';
-import type { SanctionsList } from '../sources/records.ts';
-import type { ImportSourceId } from './import-sources.ts';
+import type { SourceRecord } from '../sources/records.ts';
+import type { Source } from '../sources/source.ts';
 import type { Rulebook } from './map.ts';
 import type { DatasetRow, LabelStore } from './store.ts';
 
 export interface ImportProgress {
-  readonly source: ImportSourceId;
+  readonly source: SourceId;
   /** Name of the file that is being read. */
   readonly file: string;
   readonly records: number;
@@ -16,7 +17,7 @@ export interface ImportProgress {
 }
 
 export interface ImportRequest {
-  readonly source: ImportSourceId;
+  readonly source: SourceId;
   readonly files: readonly string[];
   /** Publication date of a list if its file does not state it: ISO date. */
   readonly published?: string;
@@ -44,19 +45,34 @@ export interface ImportDeps {
   readonly rules: Rulebook;
   readonly clock: Clock;
   readonly log: Logger;
-  /**
-   * Called after the wallets of sanctions list files are in the store, while its lock is still held, so that other readers can
-   * import the same files.
-   */
-  readonly onLists?: (read: ListsRead) => Promise<void>;
+  /** The sources that exist. Default: SOURCES. */
+  readonly sources?: readonly Source[];
+  /** Starts a receiver for the records of one reading of sanctions lists, so that one parse feeds labels and names. */
+  readonly receiveLists?: (files: ListFiles) => ListReceiver | null;
+}
+
+/** Files of sanctions lists that are read together. */
+export interface ListFiles {
+  readonly source: SourceId;
+  readonly files: readonly string[];
+  /** Hash of the content of the files. */
+  readonly contentHash: string;
+}
+
+/** Receives the records of one reading of sanctions lists. All calls are made while the lock of the label store is held. */
+export interface ListReceiver {
+  /** Takes the next record. No record arrives if the label store has the content of the files already. */
+  take(record: SourceRecord<SanctionsList>): Promise<void>;
+  /** Puts the records in force. Called once, after the wallets of the files are in the label store. */
+  finish(read: ListsRead): Promise<void>;
+  /** Discards what is not in force. Called last, also after `finish`. */
+  abort(): Promise<void>;
 }
 
 /** Files of sanctions lists that were imported now or before. */
 export interface ListsRead {
-  readonly source: ImportSourceId;
-  readonly files: readonly string[];
-  readonly contentHash: string;
   readonly lists: readonly Pick<ListChange, 'list' | 'publishedAt'>[];
+  /** ISO time at which the files were fetched from their publisher; null for files of unknown age. */
   readonly checkedAt: string | null;
 }
 
@@ -91,7 +107,7 @@ export interface DatasetReport {
 }
 
 export interface ImportReport {
-  readonly source: ImportSourceId;
+  readonly source: SourceId;
   readonly datasets: readonly DatasetReport[];
   /** Whether the store now holds anything that an earlier snapshot does not. */
   readonly changed: boolean;

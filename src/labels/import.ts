@@ -6,12 +6,12 @@ import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { AssayError } from '../base/errors.ts';
+import { groupFiles } from '../sources/index.ts';
 import { listParts, openBytes } from '../sources/open.ts';
 import { importAddresses } from './import-addresses.ts';
 import { importLists } from './import-lists.ts';
 import { startReading } from './import-reading.ts';
 import type { DatasetReport, ImportDeps, ImportReport, ImportRequest } from './import-report.ts';
-import { groupFiles } from './import-sources.ts';
 import type { StoreWriter } from './store.ts';
 
 /**
@@ -29,7 +29,7 @@ export async function importFiles(request: ImportRequest, deps: ImportDeps): Pro
   return deps.store.locked(async (writer) => {
     const before = deps.store.revision();
     const datasets: DatasetReport[] = [];
-    for (const files of await groupFiles(request.source, request.files))
+    for (const files of await groupFiles(request.source, request.files, deps.sources))
       datasets.push(...(await importGroup(request, files, writer, deps)));
     return { source: request.source, datasets, changed: deps.store.revision() !== before };
   });
@@ -45,16 +45,18 @@ async function importGroup(
   const { source, mapping } = request;
   const contentHash = await contentHashOf(files, mapping ? JSON.stringify(mapping) : '');
   const names = files.map((file) => basename(file));
-  const reading = startReading({ request, files, names, contentHash, writer, deps });
   const ofSource = deps.rules.sources.of(source)?.lists ?? [];
-  if (ofSource.length === 0) return [await importAddresses(reading)];
-  const reports = await importLists(reading, ofSource);
-  const lists = reports.flatMap((report) => report.lists);
-  if (lists.length > 0) {
-    const checkedAt = request.checkedAt ?? null;
-    await deps.onLists?.({ source, files, contentHash, lists, checkedAt });
+  const input = { request, files, names, contentHash, writer, deps };
+  if (ofSource.length === 0) return [await importAddresses(startReading(input))];
+  const receiver = deps.receiveLists?.({ source, files, contentHash }) ?? null;
+  try {
+    const reports = await importLists(startReading(input, receiver), ofSource);
+    const lists = reports.flatMap((report) => report.lists);
+    if (lists.length > 0) await receiver?.finish({ lists, checkedAt: request.checkedAt ?? null });
+    return reports;
+  } finally {
+    await receiver?.abort();
   }
-  return reports;
 }
 
 function requireFile(path: string): void {

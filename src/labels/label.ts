@@ -1,6 +1,6 @@
 /** The label record: the facts about an address, their source, and the confidence in them. */
 import type { ChainId } from '../chains/registry.ts';
-import type { SanctionsList } from '../sources/records.ts';
+import type { SanctionsList } from '../sources/index.ts';
 import type { EvidenceClass } from './evidence-class.ts';
 import type { Category, ThreatLevel } from './taxonomy.ts';
 

@@ -9,13 +9,15 @@ import { shippedData } from '../base/paths.ts';
 import { AddressError, type AddressKey, type ParsedAddress } from '../chains/address/address.ts';
 import { detectChains, parseAddress } from '../chains/address/parse.ts';
 import { type ChainFamily, type ChainId, chainOf, isEvm } from '../chains/registry.ts';
-import type { AttributedAddress, SanctionsList, StatedSanction } from '../sources/records.ts';
+import { type SanctionsList, SOURCES } from '../sources/index.ts';
+import type { AttributedAddress, StatedSanction } from '../sources/records.ts';
+import type { Source } from '../sources/source.ts';
 import { isCategory, isThreatLevel, loadTaxonomy, type Taxonomy, threatOrder } from './categories.ts';
 import { type Currencies, type CurrencyHint, loadCurrencies } from './currencies.ts';
 import { type EntityAliases, loadEntityAliases, slugOf } from './entities.ts';
 import { type EntityParties, loadEntityParties } from './entity-parties.ts';
 import type { Entity, LabelScope, LabelTemplate, SanctionsEntry } from './label.ts';
-import { loadSourceTable, type SourceTable } from './source-table.ts';
+import { listSourceRows, loadSourceTable, type SourceTable } from './source-table.ts';
 import type { Category, ThreatLevel } from './taxonomy.ts';
 
 /** The rules and reference data that mapping uses. */
@@ -35,9 +37,10 @@ const MAPPING_VERSION = 1;
 
 const RULE_FILES = ['categories.json', 'currencies.json', 'entity-aliases.json', 'sources.json'];
 
-function fingerprintOfRules(): string {
+function fingerprintOfRules(sources: readonly Source[]): string {
   const hash = createHash('sha256').update(`mapping ${MAPPING_VERSION}\n`);
   for (const name of RULE_FILES) hash.update(readFileSync(shippedData(name))).update('\n');
+  hash.update(JSON.stringify([listSourceRows(sources), sources.map(({ lists }) => lists)]));
   return hash.digest('hex');
 }
 
@@ -45,15 +48,22 @@ function fingerprintOfRules(): string {
  * Reads the rules that ship in data/.
  *
  * @param options.ownEntityParties Path of the operator's own links between entities and listed parties.
+ * @param sources The sources whose sanctions lists exist.
  */
-export const loadRulebook = (options: { readonly ownEntityParties?: string | null } = {}): Rulebook => ({
-  fingerprint: fingerprintOfRules(),
-  taxonomy: loadTaxonomy(),
-  currencies: loadCurrencies(),
-  entities: loadEntityAliases(),
-  sources: loadSourceTable(),
-  parties: () => loadEntityParties({ own: options.ownEntityParties ?? null }),
-});
+export function loadRulebook(
+  options: { readonly ownEntityParties?: string | null } = {},
+  sources: readonly Source[] = SOURCES,
+): Rulebook {
+  const table = loadSourceTable(shippedData('sources.json'), sources);
+  return {
+    fingerprint: fingerprintOfRules(sources),
+    taxonomy: loadTaxonomy(),
+    currencies: loadCurrencies(),
+    entities: loadEntityAliases(),
+    sources: table,
+    parties: () => loadEntityParties({ own: options.ownEntityParties ?? null, lists: table.lists.ids }),
+  };
+}
 
 /** When a label counts: always, only until a sanctions list has been loaded, or only after it has been loaded. */
 export type When = 'always' | { readonly unless: SanctionsList } | { readonly once: SanctionsList };
@@ -108,13 +118,40 @@ const TEMPLATES_KEPT_MAX = 100_000;
 const OWNER_AND_ROLE = /^([^:]{2,40}): (.{1,80})$/;
 
 /** Creates a mapper. It caches the labels that it has made. */
-export function createMapper(rules: Rulebook): Mapper {
-  const { taxonomy, currencies, entities, sources } = rules;
-  let labels = new Map<string, MappedAddress['labels']>();
+export const createMapper = (rules: Rulebook): Mapper => new RuleMapper(rules);
 
-  function resolve(address: string, currency: string | null, strict: boolean): ResolvedAddress | Refused {
+/** The statement of a record about an address. */
+interface Statement {
+  readonly ok: true;
+  readonly category: Category;
+  readonly threatLevel: ThreatLevel;
+  readonly confidence: number;
+  /** The entity, if it is a known one. */
+  readonly known: Entity | null;
+  readonly copyOf: SanctionsList | null;
+  readonly contract: boolean;
+  /** The list of the sanction that the record states; null if it states none. */
+  readonly sanctionedBy: SanctionsList | null;
+}
+
+class RuleMapper implements Mapper {
+  readonly #taxonomy: Taxonomy;
+  readonly #currencies: Currencies;
+  readonly #entities: EntityAliases;
+  readonly #sources: SourceTable;
+  /** Labels by the facts that decide them. */
+  #labels = new Map<string, MappedAddress['labels']>();
+
+  constructor({ taxonomy, currencies, entities, sources }: Rulebook) {
+    this.#taxonomy = taxonomy;
+    this.#currencies = currencies;
+    this.#entities = entities;
+    this.#sources = sources;
+  }
+
+  resolve(address: string, currency: string | null, strict: boolean): ResolvedAddress | Refused {
     const text = address.trim();
-    const hint = currencies.hintOf(currency);
+    const hint = this.#currencies.hintOf(currency);
     if (hint.kind === 'elsewhere') return refuse(`${hint.name} is not one of the supported chains.`);
     if (hint.kind === 'unknown' && strict) return refuse(`'${hint.word}' is not a known chain or currency.`);
     let fault = 'It is not an address of any supported chain.';
@@ -123,16 +160,48 @@ export function createMapper(rules: Rulebook): Mapper {
       if (typeof parsed !== 'string') return { ok: true, parsed, hint };
       fault = parsed;
     }
-    const chain = chainByForm(text, hint);
+    const chain = this.#chainByForm(text, hint);
     if (chain === null) return refuse(hint.kind === 'evm-elsewhere' ? elsewhere(hint.name) : fault);
     if (chain === 'ambiguous')
-      return refuse('The address can belong to several chains, and nothing says which.');
+      return refuse('The address is valid on several chains, and the record does not name one.');
     const parsed = tryParse(chain, text);
     return typeof parsed === 'string' ? refuse(parsed) : { ok: true, parsed, hint };
   }
 
+  map(source: string, record: AttributedAddress): MappedAddress | Refused {
+    const resolved = this.resolve(record.address, record.currency, true);
+    if (!resolved.ok) return resolved;
+    const { parsed, hint } = resolved;
+    const statement = this.#statementOf(source, record, parsed.chain);
+    if (!statement.ok) return statement;
+    if (isZero(parsed.key) && !(source === 'seed' && statement.category === 'BURN')) {
+      return refuse('The zero address has no owner.');
+    }
+    const scope = scopeOf(record.isContract, statement, parsed.chain, hint);
+    if (typeof scope !== 'string') return scope;
+    return {
+      ok: true,
+      key: parsed.key,
+      labels: this.#labelsOf(source, record, statement, scope),
+      firstSeen: record.firstSeen,
+      lastSeen: record.lastSeen,
+    };
+  }
+
+  labelsOn(
+    source: string,
+    record: AttributedAddress,
+    chain: ChainId,
+  ): { readonly ok: true; readonly labels: MappedAddress['labels'] } | Refused {
+    const statement = this.#statementOf(source, record, chain);
+    if (!statement.ok) return statement;
+    const scope = scopeOf(record.isContract, statement, chain, { kind: 'chain', chain });
+    if (typeof scope !== 'string') return scope;
+    return { ok: true, labels: this.#labelsOf(source, record, statement, scope) };
+  }
+
   /** Returns the chain according to the form of the address alone; null if no chain has this form, 'ambiguous' if several could. */
-  function chainByForm(text: string, hint: CurrencyHint): ChainId | 'ambiguous' | null {
+  #chainByForm(text: string, hint: CurrencyHint): ChainId | 'ambiguous' | null {
     const detected = detectChains(text);
     const chains = hint.kind === 'evm-elsewhere' ? detected.filter(isEvm) : detected;
     const first = chains[0];
@@ -141,69 +210,31 @@ export function createMapper(rules: Rulebook): Mapper {
     if (families.size > 1) return 'ambiguous';
     return families.has('evm')
       ? first
-      : (currencies.preferred(chains) ?? (chains.length === 1 ? first : 'ambiguous'));
+      : (this.#currencies.preferred(chains) ?? (chains.length === 1 ? first : 'ambiguous'));
   }
 
-  function map(source: string, record: AttributedAddress): MappedAddress | Refused {
-    const resolved = resolve(record.address, record.currency, true);
-    if (!resolved.ok) return resolved;
-    const { parsed, hint } = resolved;
-    const said = saying(source, record, parsed.chain);
-    if (!said.ok) return said;
-    if (isZero(parsed.key) && !(source === 'seed' && said.category === 'BURN')) {
-      return refuse('The zero address belongs to nobody.');
-    }
-    const scope = scopeOf(record.isContract, said, parsed.chain, hint);
-    if (typeof scope !== 'string') return scope;
-    return {
-      ok: true,
-      key: parsed.key,
-      labels: labelsOf(source, record, said, scope),
-      firstSeen: record.firstSeen,
-      lastSeen: record.lastSeen,
-    };
-  }
-
-  function labelsOn(
-    source: string,
-    record: AttributedAddress,
-    chain: ChainId,
-  ): { readonly ok: true; readonly labels: MappedAddress['labels'] } | Refused {
-    const said = saying(source, record, chain);
-    if (!said.ok) return said;
-    const scope = scopeOf(record.isContract, said, chain, { kind: 'chain', chain });
-    return typeof scope === 'string' ? { ok: true, labels: labelsOf(source, record, said, scope) } : scope;
-  }
-
-  interface Saying {
-    readonly ok: true;
-    readonly category: Category;
-    readonly threatLevel: ThreatLevel;
-    readonly confidence: number;
-    readonly known: Entity | null;
-    readonly copyOf: SanctionsList | null;
-    readonly contract: boolean;
-  }
-
-  /** Reads the record's statement about the address: category, threat, confidence, and the entity if it is a known one. */
-  function saying(source: string, record: AttributedAddress, chain: ChainId): Saying | Refused {
-    const confidence = sources.confidence(source, record.confidence);
+  /** Reads the record's statement about the address, or why it cannot be used. */
+  #statementOf(source: string, record: AttributedAddress, chain: ChainId): Statement | Refused {
+    const confidence = this.#sources.confidence(source, record.confidence);
     if (confidence === null)
-      return refuse(`confidence: '${record.confidence}' is neither a known word nor 0 to 1.`);
-    const outright = record.category ?? null;
-    if (outright !== null && !isCategory(outright))
-      return refuse(`category: '${outright}' is not a category.`);
+      return refuse(`confidence: must be a known word or a number from 0 to 1 (got '${record.confidence}').`);
+    const direct = record.category ?? null;
+    if (direct !== null && !isCategory(direct)) return refuse(`category: '${direct}' is not a category.`);
     const threat = record.threatLevel ?? null;
-    if (threat !== null && !isThreatLevel(threat)) return refuse(`threat level: '${threat}' is not one.`);
+    if (threat !== null && !isThreatLevel(threat))
+      return refuse(`threat level: '${threat}' is not a threat level.`);
+    const list = record.sanctions?.list ?? null;
+    if (list !== null && !this.#sources.lists.has(list))
+      return refuse(`sanctions list: '${list}' is not a sanctions list.`);
     const words =
-      outright === null
-        ? taxonomy.classify(record.concepts, record.actorName, chainOf(chain).family)
-        : { category: outright, strength: 3, copyOf: null };
+      direct === null
+        ? this.#taxonomy.classify(record.concepts, record.actorName, chainOf(chain).family)
+        : { category: direct, strength: 3, copyOf: null };
     const stated = words.category;
-    const known = knownEntity(record, stated);
+    const known = this.#knownEntity(record, stated);
     // A word as general as "service" is less specific than the category of the known entity.
     const category = words.strength < 2 && known ? known.category : stated;
-    const row = taxonomy.of(category);
+    const row = this.#taxonomy.of(category);
     return {
       ok: true,
       category,
@@ -212,43 +243,48 @@ export function createMapper(rules: Rulebook): Mapper {
       known,
       copyOf: words.copyOf,
       contract: row.contract,
+      sanctionedBy: list,
     };
   }
 
-  const isHarmful = (category: Category): boolean =>
-    threatOrder(taxonomy.of(category).threatLevel) >= threatOrder('HIGH');
-
-  /** A scam that calls itself Binance is not Binance: if the category is harmful, only the publisher's id identifies the entity. */
-  function knownEntity(record: AttributedAddress, category: Category): Entity | null {
-    const byId = record.actorId === null ? null : entities.byName(record.actorId);
-    if (byId || isHarmful(category)) return byId;
-    const owner = OWNER_AND_ROLE.exec(record.actorName)?.[1];
-    return entities.byName(record.actorName) ?? (owner === undefined ? null : entities.byName(owner));
+  #isHarmful(category: Category): boolean {
+    return threatOrder(this.#taxonomy.of(category).threatLevel) >= threatOrder('HIGH');
   }
 
-  function entityOf(record: AttributedAddress, said: Saying): Entity {
-    if (said.known) return said.known;
+  /** A scam that calls itself Binance is not Binance: if the category is harmful, only the publisher's id identifies the entity. */
+  #knownEntity(record: AttributedAddress, category: Category): Entity | null {
+    const byId = record.actorId === null ? null : this.#entities.byName(record.actorId);
+    if (byId || this.#isHarmful(category)) return byId;
+    const owner = OWNER_AND_ROLE.exec(record.actorName)?.[1];
+    return (
+      this.#entities.byName(record.actorName) ?? (owner === undefined ? null : this.#entities.byName(owner))
+    );
+  }
+
+  #entityOf(record: AttributedAddress, statement: Statement): Entity {
+    if (statement.known) return statement.known;
     const name = record.actorName.trim();
-    const facts = { category: said.category, jurisdiction: record.jurisdiction, url: record.url };
+    const { category } = statement;
+    const facts = { category, jurisdiction: record.jurisdiction, url: record.url };
     if (record.actorId !== null) return { id: idOf(record.actorId), name, ...facts };
-    if (isHarmful(said.category)) return { id: `${slugOf(said.category)}:${slugOf(name)}`, name, ...facts };
+    if (this.#isHarmful(category)) return { id: `${slugOf(category)}:${slugOf(name)}`, name, ...facts };
     const owner = OWNER_AND_ROLE.exec(name)?.[1];
     return { id: slugOf(owner ?? name), name: owner ?? name, ...facts };
   }
 
-  function labelsOf(
+  #labelsOf(
     source: string,
     record: AttributedAddress,
-    said: Saying,
+    statement: Statement,
     scope: LabelScope,
   ): MappedAddress['labels'] {
     const recipe = JSON.stringify([
       source,
       record.actorId,
       record.actorName,
-      said.category,
-      said.threatLevel,
-      said.confidence,
+      statement.category,
+      statement.threatLevel,
+      statement.confidence,
       scope,
       record.jurisdiction,
       record.url,
@@ -256,28 +292,28 @@ export function createMapper(rules: Rulebook): Mapper {
       record.tags,
       record.verified,
       record.sanctions,
-      said.copyOf,
+      statement.copyOf,
     ]);
-    const made = labels.get(recipe);
-    if (made) return made;
-    const entity = entityOf(record, said);
+    const cached = this.#labels.get(recipe);
+    if (cached) return cached;
+    const entity = this.#entityOf(record, statement);
     const template: LabelTemplate = {
       entity,
       scope,
-      category: said.category,
-      threatLevel: said.threatLevel,
+      category: statement.category,
+      threatLevel: statement.threatLevel,
       source,
       sourceUrl: record.sourceUrl ?? null,
       tags: tagsOf(record, entity),
-      confidence: said.confidence,
+      confidence: statement.confidence,
       sanctions: [],
       verified: record.verified,
       synthetic: false,
     };
-    const fresh = conditional(template, record, said.copyOf);
-    if (labels.size >= TEMPLATES_KEPT_MAX) labels = new Map();
-    labels.set(recipe, fresh);
-    return fresh;
+    const labels = this.#conditional(template, record, statement);
+    if (this.#labels.size >= TEMPLATES_KEPT_MAX) this.#labels = new Map();
+    this.#labels.set(recipe, labels);
+    return labels;
   }
 
   /**
@@ -285,51 +321,52 @@ export function createMapper(rules: Rulebook): Mapper {
    * only the rest of the shipped fact remains. A sanction that has ended always counts as
    * history: the oldest list file of an installation may be younger than its end.
    */
-  function conditional(
+  #conditional(
     template: LabelTemplate,
     record: AttributedAddress,
-    copyOf: SanctionsList | null,
+    { copyOf, sanctionedBy }: Statement,
   ): MappedAddress['labels'] {
     if (copyOf !== null) return [{ when: { unless: copyOf }, template }];
     const stated = record.sanctions ?? null;
-    if (stated === null) return [{ when: 'always', template }];
-    const sanctioned = { ...template, sanctions: [entryOf(stated, record, template)] };
-    if (stated.list === 'OTHER' || stated.delistedAt !== null)
+    if (stated === null || sanctionedBy === null) return [{ when: 'always', template }];
+    const sanctioned = { ...template, sanctions: [this.#entryOf(stated, sanctionedBy, record, template)] };
+    if (sanctionedBy === 'OTHER' || stated.delistedAt !== null)
       return [{ when: 'always', template: sanctioned }];
-    const until = { when: { unless: stated.list }, template: sanctioned } as const;
+    const until = { when: { unless: sanctionedBy }, template: sanctioned } as const;
     if (template.category === 'SANCTIONED_ENTITY') return [until];
-    return [until, { when: { once: stated.list }, template }];
+    return [until, { when: { once: sanctionedBy }, template }];
   }
 
-  const entryOf = (
+  #entryOf(
     stated: StatedSanction,
+    list: SanctionsList,
     record: AttributedAddress,
     template: LabelTemplate,
-  ): SanctionsEntry => ({
-    list: stated.list,
-    authority: sources.authority(stated.list),
-    program: stated.program,
-    entityName: record.actorName,
-    entityId: stated.entityId,
-    listedAt: stated.listedAt,
-    listedAtBasis: 'PARTY',
-    delistedAt: stated.delistedAt,
-    sourceUrl: template.sourceUrl ?? sources.partyUrl(stated.list, stated.entityId),
-    matchType: 'DIRECT',
-  });
-
-  return { resolve, map, labelsOn };
+  ): SanctionsEntry {
+    return {
+      list,
+      authority: this.#sources.authority(list),
+      program: stated.program,
+      entityName: record.actorName,
+      entityId: stated.entityId,
+      listedAt: stated.listedAt,
+      listedAtBasis: 'PARTY',
+      delistedAt: stated.delistedAt,
+      sourceUrl: template.sourceUrl ?? this.#sources.partyUrl(list, stated.entityId),
+      matchType: 'DIRECT',
+    };
+  }
 }
 
 /** Returns the chains on which a label applies: every EVM chain for an account, its own chain for a contract. */
 function scopeOf(
   isContract: boolean | null,
-  said: { readonly contract: boolean },
+  statement: { readonly contract: boolean },
   chain: ChainId,
   hint: CurrencyHint,
 ): LabelScope | Refused {
   if (!isEvm(chain)) return chain;
-  const contract = isContract ?? said.contract;
+  const contract = isContract ?? statement.contract;
   if (!contract) return 'EVM';
   if (hint.kind === 'evm-elsewhere')
     return refuse(`A contract of ${hint.name}, which is not one of the supported chains.`);

@@ -10,69 +10,46 @@ import type { Clock } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
-import { chSource } from '../sources/ch/download.ts';
 import {
   type DownloadBounds,
   type DownloadProgress,
   downloadSource,
   type FileDownload,
 } from '../sources/download.ts';
-import { euSource } from '../sources/eu/download.ts';
-import { graphsenseSource } from '../sources/graphsense/download.ts';
-import { ofacSource } from '../sources/ofac/download.ts';
-import { poolsSource } from '../sources/pools/download.ts';
-import type { PublisherSource } from '../sources/publisher.ts';
-import { scamsSource } from '../sources/scams/download.ts';
-import { ukSource } from '../sources/uk/download.ts';
-import { unSource } from '../sources/un/download.ts';
+import { downloadable, parseSource, readerOf, SOURCES, type SourceId, sourceById } from '../sources/index.ts';
+import type { Source } from '../sources/source.ts';
 import { asStorageFull } from '../state/storage.ts';
 import { buildLabelIndex } from './build-index.ts';
 import { importFiles } from './import.ts';
 import type { DatasetReport, ImportDeps, ImportProgress } from './import-report.ts';
-import { type ImportSourceId, readerOf } from './import-sources.ts';
 import type { BuildProgress } from './index/build-types.ts';
 import { REFRESH_LOCK } from './store.ts';
 import { withLock } from './store-lock.ts';
 
-/** Sources that can be downloaded, the sanctions lists first. */
-const PUBLISHERS = {
-  ofac: ofacSource,
-  un: unSource,
-  eu: euSource,
-  uk: ukSource,
-  ch: chSource,
-  graphsense: graphsenseSource,
-  pools: poolsSource,
-  scams: scamsSource,
-} as const satisfies Partial<Record<ImportSourceId, PublisherSource>>;
-
-export type RefreshSourceId = keyof typeof PUBLISHERS;
-
-export const REFRESH_SOURCES = Object.keys(PUBLISHERS) as readonly RefreshSourceId[];
+/** Returns the ids of the sources that can be downloaded, those with sanctions lists first. */
+export const refreshSources = (sources: readonly Source[] = SOURCES): readonly SourceId[] =>
+  downloadable(sources).map(({ id }) => id as SourceId);
 
 /**
  * Parses the id of a source that can be downloaded.
  *
+ * @param others - Ids that the caller downloads by other means; the error lists them too.
  * @throws INVALID_REQUEST with the list of sources if no source has this id.
  */
-export function parseRefreshSource(text: string): RefreshSourceId {
-  const found = REFRESH_SOURCES.find((id) => id === text.toLowerCase());
-  if (found) return found;
-  throw new AssayError(
-    'INVALID_REQUEST',
-    `source: '${text.slice(0, 32)}' cannot be downloaded. Sources: ${REFRESH_SOURCES.join(', ')}.`,
-    { field: 'source' },
-  );
-}
+export const parseRefreshSource = (
+  text: string,
+  others: readonly string[] = [],
+  sources: readonly Source[] = SOURCES,
+): SourceId => parseSource(text, others, downloadable(sources));
 
 export type RefreshProgress =
-  | { readonly step: 'download'; readonly source: RefreshSourceId; readonly progress: DownloadProgress }
-  | { readonly step: 'import'; readonly source: RefreshSourceId; readonly progress: ImportProgress }
+  | { readonly step: 'download'; readonly source: SourceId; readonly progress: DownloadProgress }
+  | { readonly step: 'import'; readonly source: SourceId; readonly progress: ImportProgress }
   | { readonly step: 'build'; readonly progress: BuildProgress };
 
 export interface RefreshOptions {
-  /** Default: all. */
-  readonly sources?: readonly RefreshSourceId[];
+  /** Default: all that can be downloaded. */
+  readonly sources?: readonly SourceId[];
   /** URL of a mirror: file names are appended to it. */
   readonly from?: string | undefined;
   /** Accept files and lists that look implausible. */
@@ -84,7 +61,7 @@ export interface RefreshOptions {
 }
 
 export interface SourceRefresh {
-  readonly source: RefreshSourceId;
+  readonly source: SourceId;
   /** Whether the publisher confirmed or replaced every file, and every file was imported. */
   readonly ok: boolean;
   readonly downloads: readonly FileDownload[];
@@ -111,7 +88,7 @@ export async function refreshLists(options: RefreshOptions, deps: ImportDeps): P
   const lock = join(deps.store.folder, REFRESH_LOCK);
   return withLock(lock, { waitMs: 0 }, async () => {
     const sources: SourceRefresh[] = [];
-    for (const source of options.sources ?? REFRESH_SOURCES) {
+    for (const source of options.sources ?? refreshSources(deps.sources)) {
       options.signal?.throwIfAborted();
       sources.push(await refreshSource(source, options, deps));
     }
@@ -142,7 +119,7 @@ async function rebuild(options: RefreshOptions, deps: ImportDeps): Promise<Omit<
 }
 
 async function refreshSource(
-  source: RefreshSourceId,
+  source: SourceId,
   options: RefreshOptions,
   deps: ImportDeps,
 ): Promise<SourceRefresh> {
@@ -150,7 +127,7 @@ async function refreshSource(
   const imports: DatasetReport[] = [];
   const errors: string[] = [];
   const downloads = await downloadSource(
-    PUBLISHERS[source],
+    sourceById(source, deps.sources),
     {
       folder: join(deps.store.folder, 'downloads', source),
       force,
@@ -159,7 +136,7 @@ async function refreshSource(
       ...(bounds ? { bounds } : {}),
       ...(onProgress ? { onProgress: (progress) => onProgress({ step: 'download', source, progress }) } : {}),
     },
-    { clock: deps.clock, log: deps.log, parse: (path) => requireRecords(source, path) },
+    { clock: deps.clock, log: deps.log, parse: (path) => requireRecords(source, path, deps.sources) },
   );
   for (const file of downloads) {
     signal?.throwIfAborted();
@@ -193,14 +170,19 @@ async function refreshSource(
 /**
  * Reads a downloaded file to the end, as the import will.
  *
- * @throws INVALID_FILE if it holds no record.
+ * @throws INVALID_FILE if it has no records.
  */
-async function requireRecords(source: RefreshSourceId, path: string): Promise<void> {
+async function requireRecords(
+  source: SourceId,
+  path: string,
+  sources: readonly Source[] | undefined,
+): Promise<void> {
   let records = 0;
-  for await (const record of readerOf(source, undefined)([path])) {
+  const read = await readerOf(source, undefined, sources);
+  for await (const record of read([path])) {
     if (record.type === 'party' || record.type === 'address') records++;
   }
-  if (records === 0) throw new AssayError('INVALID_FILE', 'it holds no record.', { field: 'file' });
+  if (records === 0) throw new AssayError('INVALID_FILE', 'it has no records.', { field: 'file' });
 }
 
 export interface RefreshingOptions {
@@ -264,11 +246,11 @@ export function startRefreshing(options: RefreshingOptions, deps: RefreshingDeps
         ...(report.buildError === null ? {} : { buildError: report.buildError }),
         seconds: seconds(),
       };
-      if (failed.length > 0 || report.buildError !== null) log.warn(line, 'lists refreshed in part');
+      if (failed.length > 0 || report.buildError !== null) log.warn(line, 'lists partly refreshed');
       else log.info(line, 'lists refreshed');
     } catch (error) {
       if (stopping.signal.aborted) return;
-      log.warn({ reason: messageOf(error), seconds: seconds() }, 'lists could not be refreshed');
+      log.warn({ reason: messageOf(error), seconds: seconds() }, 'refresh of lists failed');
     }
   }
 
@@ -342,7 +324,7 @@ function lowerPriority(pid: number, log: Logger): void {
     setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
   } catch (error) {
     // The child may have ended already, or the system may not allow it; the lower priority is optional.
-    log.debug({ reason: messageOf(error) }, 'the refresh keeps its priority');
+    log.debug({ reason: messageOf(error) }, 'refresh priority not lowered');
   }
 }
 

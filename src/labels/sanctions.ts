@@ -4,7 +4,8 @@
  */
 import { AssayError } from '../base/errors.ts';
 import type { ChainId } from '../chains/registry.ts';
-import type { PartySchema, SanctionsList } from '../sources/records.ts';
+import type { SanctionsList } from '../sources/index.ts';
+import type { PartySchema } from '../sources/records.ts';
 
 /** One imported file of a list. */
 export interface ListFile {
@@ -177,11 +178,11 @@ function checkPlausible(state: ListState, file: ReadList): void {
   const refuse = (why: string): never => {
     throw new AssayError(
       'IMPLAUSIBLE_LIST',
-      `The ${file.list} list of ${file.publishedAt} ${why}. If that is really so, import it with --force.`,
+      `The ${file.list} list of ${file.publishedAt} ${why}. If that is correct, import it with --force.`,
       { field: 'file' },
     );
   };
-  if (file.parties.size === 0) refuse('holds no party at all');
+  if (file.parties.size === 0) refuse('has no party');
   if (state.newestAt === null || comparePublications(file.publishedAt, state.newestAt) <= 0) return;
   const gone = state.parties.filter((party) => !file.parties.has(party)).length;
   if (gone * 2 > state.parties.length) {
@@ -319,30 +320,34 @@ export function normalPublication(text: string): string | null {
  *
  * @throws INVALID_FILE if none of these is known, or the date is in the future.
  */
-export function publicationOf(said: {
+export function publicationOf(facts: {
   readonly inside: string | null;
   readonly option: string | null;
   readonly names: readonly string[];
   readonly lastModified: string | null;
   readonly now: number;
 }): string {
-  const named = said.names.map(dateInName).find((date) => date !== null) ?? null;
-  const text = said.inside ?? said.option ?? named ?? said.lastModified;
+  const named = facts.names.map(dateInName).find((date) => date !== null) ?? null;
+  const text = facts.inside ?? facts.option ?? named ?? facts.lastModified;
   if (text === null) {
     throw new AssayError(
       'INVALID_FILE',
-      `${said.names.join(', ')}: nothing says when this list was published; pass --published YYYY-MM-DD.`,
+      `${facts.names.join(', ')}: the publication date is unknown; pass --published YYYY-MM-DD.`,
       { field: 'published' },
     );
   }
   const published = normalPublication(text);
   if (published === null) {
-    throw new AssayError('INVALID_FILE', `published: '${text.slice(0, 40)}' is not a date like 2025-03-21.`, {
-      field: 'published',
-    });
+    throw new AssayError(
+      'INVALID_FILE',
+      `published: '${text.slice(0, 40)}' is not a date such as 2025-03-21.`,
+      {
+        field: 'published',
+      },
+    );
   }
-  if (Date.parse(published) > said.now + AHEAD_MS_MAX) {
-    throw new AssayError('INVALID_FILE', `published: ${published} lies in the future.`, {
+  if (Date.parse(published) > facts.now + AHEAD_MS_MAX) {
+    throw new AssayError('INVALID_FILE', `published: ${published} is in the future.`, {
       field: 'published',
     });
   }

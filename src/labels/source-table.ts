@@ -1,8 +1,13 @@
-/** The table of sources (data/sources.json): rank, default confidence, and the values of confidence words. */
+/**
+ * The table of sources: rank, default confidence, and the values of confidence words. Sources with sanctions lists are rows of their
+ * descriptors (src/sources/index.ts); all others are rows of data/sources.json.
+ */
 import { readFileSync } from 'node:fs';
 import { AssayError } from '../base/errors.ts';
 import { shippedData } from '../base/paths.ts';
-import type { SanctionsList } from '../sources/records.ts';
+import { type SanctionsList, SOURCES } from '../sources/index.ts';
+import { LISTS, type ListCatalogue, listCatalogue } from '../sources/lists.ts';
+import type { Source } from '../sources/source.ts';
 import { EVIDENCE_CLASSES, type EvidenceClass } from './evidence-class.ts';
 
 export interface SourceRow {
@@ -39,16 +44,18 @@ export interface SourceTable {
   /** Returns the maximum confidence of all labels of a group together, 0 to 1. */
   groupConfidenceMax(group: string): number;
   /**
-   * Returns the confidence of a record of `source` that prints `said`: a
+   * Returns the confidence of a record of `source` that prints `stated`: a
    * word of the table, or a number from 0 to 1; null if it is neither.
    */
-  confidence(source: string, said: string | null): number | null;
+  confidence(source: string, stated: string | null): number | null;
   /** Confidence of a sanctions entry that is no longer in force. */
   readonly historyConfidence: number;
+  /** The sanctions lists of the sources. */
+  readonly lists: ListCatalogue;
   authority(list: SanctionsList): string;
   /** Returns a URL at which people can read an entry of a list. */
   partyUrl(list: SanctionsList, entityId: string): string;
-  /** Returns the source that publishes a list. */
+  /** Returns the source that publishes a list; `own` if no source does. */
   sourceOf(list: SanctionsList): string;
 }
 
@@ -60,18 +67,16 @@ interface OriginRow {
 }
 
 interface SourcesFile {
-  readonly sources: readonly SourceRow[];
+  readonly sources: readonly Omit<SourceRow, 'lists'>[];
   readonly independenceGroups: Readonly<Record<string, { readonly confidenceMax: number }>>;
   readonly platforms: readonly string[];
   readonly origins: readonly OriginRow[];
   readonly confidenceWords: Readonly<Record<string, number>>;
   readonly historyConfidence: number;
-  readonly authorities: Readonly<Record<SanctionsList, string>>;
-  readonly partyUrls: Readonly<Record<SanctionsList, string>>;
 }
 
 /** Confidence if neither the record nor the table states one. */
-const CONFIDENCE_UNSAID = 0.5;
+const DEFAULT_CONFIDENCE = 0.5;
 
 /** Maximum number of pages with a cached group: publishers have few pages, and a label index shares their texts. */
 const PAGES_KEPT_MAX = 10_000;
@@ -113,14 +118,36 @@ function checkFile(file: SourcesFile, path: string): void {
       throw new AssayError('STORE_CORRUPT', `${path}: confidenceMax of ${group} must be above 0, at most 1.`);
 }
 
+/** Returns the rows of the sources with sanctions lists: an authority names the address itself. */
+export const listSourceRows = (sources: readonly Source[] = SOURCES): readonly SourceRow[] =>
+  sources
+    .filter(({ lists }) => lists.length > 0)
+    .map(({ id, name, publisher, homepage, rank, lists }) => ({
+      id,
+      name,
+      publisher,
+      url: homepage,
+      rank,
+      confidence: 1,
+      class: 'list',
+      independenceGroup: id,
+      lists: lists.map((list) => list.id as SanctionsList),
+    }));
+
 /**
- * Reads and validates data/sources.json.
+ * Reads and validates data/sources.json, and adds the sources with sanctions lists.
+ *
  * @throws STORE_CORRUPT naming the faulty row and field.
  */
-export function loadSourceTable(path: string = shippedData('sources.json')): SourceTable {
+export function loadSourceTable(
+  path: string = shippedData('sources.json'),
+  sources: readonly Source[] = SOURCES,
+): SourceTable {
   const file = JSON.parse(readFileSync(path, 'utf8')) as SourcesFile;
   checkFile(file, path);
-  const rows = new Map(file.sources.map((row) => [row.id, row]));
+  const all = [...listSourceRows(sources), ...file.sources.map((row): SourceRow => ({ ...row, lists: [] }))];
+  const rows = new Map(all.map((row) => [row.id, row]));
+  const lists = sources === SOURCES ? LISTS : listCatalogue(sources);
   const limits = new Map(
     Object.entries(file.independenceGroups).map(([group, { confidenceMax }]) => [group, confidenceMax]),
   );
@@ -139,7 +166,7 @@ export function loadSourceTable(path: string = shippedData('sources.json')): Sou
     return found;
   };
   return {
-    rows: file.sources,
+    rows: all,
     of: (source) => rows.get(source) ?? null,
     classOf: (source) => rows.get(source)?.class ?? 'inferred',
     groupOf(source, sourceUrl) {
@@ -150,17 +177,18 @@ export function loadSourceTable(path: string = shippedData('sources.json')): Sou
       return isOrigin || row?.collection === true ? group : own;
     },
     groupConfidenceMax: (group) => limits.get(group) ?? 1,
-    confidence(source, said) {
-      if (said === null || said.trim() === '') return rows.get(source)?.confidence ?? CONFIDENCE_UNSAID;
-      const word = file.confidenceWords[said.trim().toLowerCase()];
+    confidence(source, stated) {
+      if (stated === null || stated.trim() === '') return rows.get(source)?.confidence ?? DEFAULT_CONFIDENCE;
+      const word = file.confidenceWords[stated.trim().toLowerCase()];
       if (word !== undefined) return word;
-      const number = Number(said);
+      const number = Number(stated);
       return number >= 0 && number <= 1 ? number : null;
     },
     historyConfidence: file.historyConfidence,
-    authority: (list) => file.authorities[list],
-    partyUrl: (list, entityId) => file.partyUrls[list].replace('{id}', encodeURIComponent(entityId)),
-    sourceOf: (list) => file.sources.find((row) => row.lists.includes(list))?.id ?? 'own',
+    lists,
+    authority: lists.authority,
+    partyUrl: lists.partyUrl,
+    sourceOf: (list) => lists.sourceOf(list) ?? 'own',
   };
 }
 

@@ -12,7 +12,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { AssayError } from '../base/errors.ts';
-import type { SanctionsList } from '../sources/records.ts';
+import type { SanctionsList } from '../sources/index.ts';
 import { readJson, syncFolder, writeJsonAtomically } from '../state/atomic-file.ts';
 import { PRIVATE_FOLDER } from '../state/data-folder.ts';
 import { type ListChecks, writeListChecks } from './freshness.ts';
@@ -203,7 +203,7 @@ function readCatalogue(path: string): Catalogue {
     if (orphans.length === 0) return EMPTY;
     throw new AssayError(
       'STORE_CORRUPT',
-      `${path} is missing, but ${orphans.join(' and ')} beside it hold labels. Bring it back from a copy, or use another ASSAY_DATA_DIR.`,
+      `${path} is missing, but ${orphans.join(' and ')} next to it contain labels. Restore it from a backup, or use another ASSAY_DATA_DIR.`,
     );
   }
   return checkFormat(readJson(path) as Catalogue, path);
@@ -214,7 +214,7 @@ function checkFormat<T extends { readonly format: number }>(file: T, path: strin
   if (file.format === FORMAT) return file;
   throw new AssayError(
     'STORE_VERSION',
-    `${path} has format ${String(file.format)}; this version of Assay knows format ${FORMAT}. Use the version that wrote it, or another ASSAY_DATA_DIR.`,
+    `${path} has format ${String(file.format)}; this version of Assay supports format ${FORMAT}. Use the version that wrote it, or another ASSAY_DATA_DIR.`,
   );
 }
 

@@ -85,7 +85,10 @@ export async function buildNames(
   const root = indexFolderOf(names);
   const rows = listsThatCount(names.rows());
   if (rows.length === 0) {
-    throw new AssayError('NOT_READY', "No list of names was loaded yet. Run 'assay sync' or 'assay import'.");
+    throw new AssayError(
+      'NOT_READY',
+      "No list of names has been imported. Run 'assay sync' or 'assay import'.",
+    );
   }
   const revision = createHash('sha256').update(`${LAYOUT} ${names.revision()}`).digest('hex');
   const current = currentNames(root);
@@ -219,20 +222,20 @@ export interface NamesSetDeps extends Pick<BuildNamesDeps, 'names' | 'log'> {
 export function openNamesSet(deps: NamesSetDeps): NamesSet {
   const { names, indexer, log } = deps;
   const root = indexFolderOf(names);
-  let held: PublishedNames | null = null;
+  let published: PublishedNames | null = null;
   let mark = '';
 
-  const look = (): string => {
+  const stampNow = (): string => {
     const found = statSync(join(root, CURRENT), { bigint: true, throwIfNoEntry: false });
     return found ? `${found.ino}.${found.mtimeNs}.${found.ctimeNs}` : '';
   };
 
   function open(): PublishedNames {
-    const seen = look();
+    const seen = stampNow();
     const path = currentNames(root);
     const from = path === null ? null : readBuiltFrom(path);
     if (path === null || from === null) {
-      throw new AssayError('NOT_READY', "No index of names was built yet. Run 'assay index build'.");
+      throw new AssayError('NOT_READY', "There is no index of names. Run 'assay index build'.");
     }
     const index = indexer.open(path);
     const checks = followChecks(names, from.lists);
@@ -243,25 +246,25 @@ export function openNamesSet(deps: NamesSetDeps): NamesSet {
 
   return {
     get current() {
-      held ??= open();
-      return held;
+      published ??= open();
+      return published;
     },
     refresh() {
-      if (held === null || look() === mark) return false;
+      if (published === null || stampNow() === mark) return false;
       try {
-        const before: PublishedNames = held;
-        held = open();
+        const before: PublishedNames = published;
+        published = open();
         before.index.close();
         return true;
       } catch (error) {
         log.error({ root, reason: messageOf(error) }, 'newer index of names not opened');
-        mark = look();
+        mark = stampNow();
         return false;
       }
     },
     close() {
-      held?.index.close();
-      held = null;
+      published?.index.close();
+      published = null;
     },
   };
 }

@@ -106,7 +106,7 @@ export function openClearedStore(
       if (stored) return record;
       throw new AssayError(
         'INVALID_REQUEST',
-        `This account has cleared ${LIMITS.clearedMatchesMax} matches already; take back those that are no longer needed.`,
+        `This account has cleared ${LIMITS.clearedMatchesMax} matches, the maximum; delete those that are no longer needed.`,
       );
     },
     of: (accountId, name) => [...under(prefixOf(accountId) + hashOf(foldName(name)))],
@@ -115,7 +115,7 @@ export function openClearedStore(
       // Ids begin with the hash of the name.
       const ofName = name === undefined ? '' : hashOf(foldName(name));
       if (!cursor.startsWith(ofName) && cursor !== '') {
-        throw new AssayError('INVALID_REQUEST', 'cursor: is not of a page of this name.', {
+        throw new AssayError('INVALID_REQUEST', 'cursor: is not a cursor returned for this name.', {
           field: 'cursor',
         });
       }

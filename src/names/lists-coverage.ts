@@ -1,17 +1,7 @@
 /** The coverage of name screening: for each list type, which lists are loaded, how old they are, and which are missing. */
-import type { SanctionsList } from '../sources/records.ts';
+import { LISTS, type ListCatalogue } from '../sources/lists.ts';
 import type { NameListRow } from './lists.ts';
 import { NAME_LIST_TYPES, type NameListType } from './name.ts';
-
-/** The official lists that a complete response about sanctions requires. */
-export const OFFICIAL_LISTS = [
-  'OFAC_SDN',
-  'OFAC_CONS',
-  'EU',
-  'UN',
-  'UK',
-  'CH',
-] as const satisfies readonly SanctionsList[];
 
 export interface CoveredList {
   readonly list: string;
@@ -48,8 +38,14 @@ const DAY_MS = 86_400_000;
  * Computes the coverage of an index that was built from `rows`. Pure.
  *
  * @param now Milliseconds since the epoch.
+ * @param catalogue The sanctions lists that a complete response requires: those that are not loaded are reported as missing.
  */
-export function coverageOf(rows: readonly NameListRow[], now: number, maxAgeDays: number): NamesCoverage {
+export function coverageOf(
+  rows: readonly NameListRow[],
+  now: number,
+  maxAgeDays: number,
+  { required }: Pick<ListCatalogue, 'required'> = LISTS,
+): NamesCoverage {
   const coverage = {} as Record<NameListType, TypeCoverage>;
   for (const listType of NAME_LIST_TYPES) {
     const lists = rows
@@ -63,13 +59,11 @@ export function coverageOf(rows: readonly NameListRow[], now: number, maxAgeDays
         verified,
       }));
     const missing: string[] =
-      listType === 'sanctions'
-        ? OFFICIAL_LISTS.filter((list) => !lists.some((one) => one.list === list))
-        : [];
+      listType === 'sanctions' ? required.filter((list) => !lists.some((one) => one.list === list)) : [];
     // A seed or a user's own list is never complete; a publisher's whole collection is.
     const needed = lists.filter((one) =>
       listType === 'sanctions'
-        ? OFFICIAL_LISTS.some((list) => list === one.list)
+        ? required.some((list) => list === one.list)
         : one.list.startsWith('opensanctions:'),
     );
     const whole = missing.length === 0 && needed.length > 0 && needed.every((one) => !one.stale);
@@ -101,7 +95,7 @@ export function reasonsOf(coverage: NamesCoverage): readonly NameReason[] {
 
 function sentenceOf(listType: NameListType, { lists, missing }: TypeCoverage): string {
   if (lists.length === 0)
-    return `No list of the type ${listType} is loaded: nothing was screened against it.`;
+    return `No list of type ${listType} is loaded, so names were not screened against any.`;
   const stale = lists
     .filter((one) => one.stale)
     .map((one) => `${one.list} (checked ${one.checkedAt.slice(0, 10)})`);
@@ -110,6 +104,6 @@ function sentenceOf(listType: NameListType, { lists, missing }: TypeCoverage): s
     ...(stale.length > 0 ? [`too old: ${stale.join(', ')}`] : []),
   ];
   if (parts.length === 0)
-    return `Only a part of what is known of the type ${listType} is loaded: ${lists.map((one) => one.list).join(', ')}.`;
-  return `Lists of the type ${listType} are ${parts.join('; ')}.`;
+    return `Only part of the lists of type ${listType} is loaded: ${lists.map((one) => one.list).join(', ')}.`;
+  return `Lists of type ${listType} are ${parts.join('; ')}.`;
 }

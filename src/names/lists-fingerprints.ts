@@ -77,7 +77,7 @@ export function openFingerprints(folder: string): Fingerprints {
   if (pairs.length % PAIR_BYTES !== 0 || !isWritten(folder, pairs))
     throw new AssayError(
       'STORE_CORRUPT',
-      `${path} is damaged: it is not what was written. 'assay index build --force' builds it again.`,
+      `${path} is damaged: it does not match its checksum. Run 'assay index build --force' to rebuild it.`,
     );
   return {
     of(list, entityId) {

@@ -1,26 +1,18 @@
 /**
- * Imports the parties of publishers' files into the name store. Only the newest file of a list counts: an older file changes
- * nothing, and the same file again only updates the time of the check. All functions require the lock of the label store.
+ * Imports names of other lists than the official ones: politically exposed persons, adverse media, own lists, and the names that
+ * ship with Assay. All functions require the lock of the label store.
  */
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import { chReader } from '../sources/ch/read.ts';
-import { euReader } from '../sources/eu/read.ts';
+import { NAME_SOURCES, type NameSourceId } from '../sources/index.ts';
 import type { NamedReader } from '../sources/named-party.ts';
-import { ofacReader } from '../sources/ofac/read.ts';
 import { listParts, openBytes } from '../sources/open.ts';
-import { openSanctionsReader } from '../sources/opensanctions/read.ts';
-import { peopleReader } from '../sources/people/read.ts';
 import { pepSeedFiles, pepSeedReader } from '../sources/people/seed.ts';
-import type { DesignatedParty, SanctionsList, SourceReader } from '../sources/records.ts';
-import { ukReader } from '../sources/uk/read.ts';
-import { unReader } from '../sources/un/read.ts';
 import type { ListWriter, NameListRow, NameStore } from './lists.ts';
-import type { NameEntity, NameListType } from './name.ts';
-import { readShipped } from './vocabulary.ts';
+import type { NameListType } from './name.ts';
 
 export interface NameImportDeps {
   readonly names: NameStore;
@@ -28,113 +20,9 @@ export interface NameImportDeps {
   readonly log: Logger;
 }
 
-// --- the official sanctions lists ---------------------------------------------------------------------------------------
-
-const OFFICIAL: Readonly<Record<string, SourceReader>> = {
-  ofac: ofacReader,
-  un: unReader,
-  eu: euReader,
-  uk: ukReader,
-  ch: chReader,
-};
-
-/** Files of sanctions lists that the label store has imported just now or before. */
-export interface OfficialFiles {
-  readonly source: string;
-  readonly files: readonly string[];
-  /** Hash of the content of the files. */
-  readonly contentHash: string;
-  readonly lists: readonly { readonly list: SanctionsList; readonly publishedAt: string }[];
-  /** ISO time at which the files were fetched from their publisher; null for files of unknown age. */
-  readonly checkedAt: string | null;
-}
-
-/**
- * Imports every party of the lists for which the files are the newest.
- *
- * @throws INVALID_FILE if a file is unreadable.
- */
-export async function importOfficialNames(read: OfficialFiles, deps: NameImportDeps): Promise<void> {
-  const reader = OFFICIAL[read.source];
-  if (reader === undefined) return;
-  const { names, clock, log } = deps;
-  const wanted = new Map<
-    SanctionsList,
-    { publishedAt: string; writer: ListWriter | null; rejected: number }
-  >();
-  for (const { list, publishedAt } of read.lists) {
-    const known = names.row(list);
-    if (known !== null && Date.parse(publishedAt) < Date.parse(known.publishedAt)) continue;
-    if (known?.contentHash === read.contentHash) names.confirm(list, read.checkedAt ?? publishedAt);
-    else wanted.set(list, { publishedAt, writer: null, rejected: 0 });
-  }
-  if (wanted.size === 0) return;
-  let layout = '';
-  let rejected = 0;
-  try {
-    for await (const record of reader(read.files)) {
-      if (record.type === 'header') layout = record.layout;
-      else if (record.type === 'reject') rejected++;
-      else if (record.type === 'party') {
-        const target = wanted.get(record.list);
-        if (target === undefined) continue;
-        target.writer ??= await names.write(record.list);
-        await target.writer.add(entityOfParty(record));
-      }
-    }
-    for (const [list, { publishedAt, writer }] of wanted) {
-      // The labels' own check accepts a list without parties only if it is forced.
-      const row = await (writer ?? (await names.write(list))).finish({
-        list,
-        listType: 'sanctions',
-        source: read.source,
-        layout,
-        publishedAt,
-        checkedAt: read.checkedAt ?? publishedAt,
-        importedAt: isoTime(clock.now()),
-        contentHash: read.contentHash,
-        rejected,
-        verified: true,
-      });
-      log.debug({ list, parties: row.parties, delisted: row.delisted }, 'names imported');
-    }
-  } finally {
-    for (const { writer } of wanted.values()) await writer?.abort();
-  }
-}
-
-const entityOfParty = (party: DesignatedParty): NameEntity => ({
-  entityId: party.entityId,
-  list: party.list,
-  listType: 'sanctions',
-  schema: party.schema,
-  names: party.names,
-  birthDates: party.birthDates,
-  countries: party.countries,
-  programs: party.programs,
-  listedAt: party.listedAt,
-  delistedAt: party.delistedAt,
-  sourceUrl: partyUrl(party.list, party.entityId),
-});
-
-let partyUrls: Readonly<Record<string, string>> | undefined;
-
-/** Returns a URL at which people can read an entry of a list. */
-function partyUrl(list: SanctionsList, entityId: string): string | null {
-  partyUrls ??= readShipped<{ partyUrls: Record<string, string> }>('sources.json').partyUrls;
-  return partyUrls[list]?.replace('{id}', encodeURIComponent(entityId)) ?? null;
-}
-
-// --- PEP, adverse media, own lists --------------------------------------------------------------------------------------
-
-/** Sources of names other than official sanctions lists, as `assay import` calls them. */
-export const NAME_SOURCES = ['opensanctions', 'people'] as const;
-
-export type NameSourceId = (typeof NAME_SOURCES)[number];
-
 /** Parses the id of a source of names; returns null if it is not one. */
 export const parseNameSource = (text: string): NameSourceId | null =>
-  NAME_SOURCES.find((id) => id === text.toLowerCase()) ?? null;
+  NAME_SOURCES.find(({ id }) => id === text.toLowerCase())?.id ?? null;
 
 export interface NameImportRequest {
   readonly source: NameSourceId;
@@ -174,7 +62,7 @@ export interface NameImportReport {
 /** Number of rejected rows in a report; further rows are only counted. */
 const REJECTS_SHOWN = 20;
 /** Records between two checks of the signal and calls of `onProgress`. */
-const LOOK_EVERY = 4_096;
+const CHECK_EVERY = 4_096;
 
 /**
  * Imports files of one source; each file is imported completely or not at all.
@@ -193,19 +81,20 @@ export async function importNameFiles(
   if (published !== undefined && Number.isNaN(Date.parse(published))) {
     throw new AssayError(
       'INVALID_REQUEST',
-      `published: '${published.slice(0, 40)}' is not a date like 2026-11-21.`,
+      `published: '${published.slice(0, 40)}' is not a date such as 2026-11-21.`,
       {
         field: 'published',
       },
     );
   }
+  const described = NAME_SOURCES.find(({ id }) => id === source);
+  if (described === undefined) throw new Error(`There is no source of names '${source}'.`);
   const reports: NameImportReport[] = [];
   for (const file of files) {
     const name = slugOf(
       dataset ?? basename(file).replace(/(\.(csv|ndjson|jsonl?|ftm|txt|gz|zip|simple|targets))+$/i, ''),
     );
-    const reader =
-      source === 'people' ? peopleReader : openSanctionsReader({ dataset: dataset ?? basename(file) });
+    const reader = await described.read({ dataset: dataset ?? basename(file) });
     reports.push(await importDataset({ ...request, name, files: [file], reader, verified: true }, deps));
   }
   return reports;
@@ -262,7 +151,7 @@ async function importDataset(request: DatasetRequest, deps: NameImportDeps): Pro
   let header = { publishedAt: null as string | null, layout: '', passedOver: 0 };
   try {
     for await (const record of reader(files)) {
-      if (++records % LOOK_EVERY === 0) {
+      if (++records % CHECK_EVERY === 0) {
         signal?.throwIfAborted();
         onProgress?.({ file: files.map((file) => basename(file)).join(', '), records });
       }
@@ -328,7 +217,7 @@ function requirePlausible(
   if (now === 0) {
     throw new AssayError(
       'INVALID_FILE',
-      'file: it holds no person or organisation that would be screened by name.',
+      'file: it has no person or organisation that can be screened by name.',
       { field: 'file' },
     );
   }
@@ -337,7 +226,7 @@ function requirePlausible(
   if (now >= before / 2) return;
   throw new AssayError(
     'IMPLAUSIBLE_LIST',
-    `The file has ${now} parties where the one before had ${before}; pass --force if that is right.`,
+    `The file has ${now} parties, the previous one had ${before}. If that is correct, pass --force.`,
     { field: 'force' },
   );
 }

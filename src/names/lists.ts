@@ -135,7 +135,7 @@ export function openNameStore(options: { readonly folder: string }): NameStore {
     if (of.sha256 !== undefined && digest.digest('hex') !== of.sha256)
       throw new AssayError(
         'STORE_CORRUPT',
-        `${path} is damaged: it is not what was written. Import the list again, or restore the file from a backup.`,
+        `${path} is damaged: it does not match its checksum. Import the list again, or restore the file from a backup.`,
       );
   }
 
@@ -247,7 +247,7 @@ function readCatalogue(path: string): readonly NameListRow[] {
   if (catalogue.format !== FORMAT) {
     throw new AssayError(
       'STORE_VERSION',
-      `${path} has format ${String(catalogue.format)}; this version of Assay knows format ${FORMAT}.`,
+      `${path} has format ${String(catalogue.format)}; this version of Assay supports format ${FORMAT}.`,
     );
   }
   return catalogue.lists;

@@ -263,7 +263,7 @@ export function explainNames(asked: ParsedName, listed: ParsedName, judged: Judg
       asked: null,
       listed: b,
       similarity: null,
-      message: `The listed name has '${b}' besides.`,
+      message: `The listed name has '${b}' in addition.`,
     });
   }
   const positions = aligned.pairs.map((pair) => pair.right[0] as number);
@@ -273,7 +273,7 @@ export function explainNames(asked: ParsedName, listed: ParsedName, judged: Judg
       asked: null,
       listed: null,
       similarity: null,
-      message: 'The parts stand in another order.',
+      message: 'The parts are in a different order.',
     });
   }
   if (asked.forms.length > 0 && listed.forms.length > 0) {

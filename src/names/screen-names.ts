@@ -2,6 +2,7 @@
 import type { Clock } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
+import type { ListCatalogue } from '../sources/lists.ts';
 import type { PublishedNames } from './build-names.ts';
 import type { ClearedEntity } from './cleared.ts';
 import { coverageOf, type NameReason, type NamesCoverage, reasonsOf } from './lists-coverage.ts';
@@ -73,6 +74,8 @@ export interface NameScreeningDeps {
   readonly names: () => PublishedNames;
   readonly clock: Clock;
   readonly listMaxAgeDays: number;
+  /** The sanctions lists that a complete response requires. Default: LISTS. */
+  readonly lists?: Pick<ListCatalogue, 'required'>;
 }
 
 export type NameScreening = (requests: readonly NameRequest[]) => NamesAnswer;
@@ -83,7 +86,7 @@ export function createNameScreening(deps: NameScreeningDeps): NameScreening {
     const published = deps.names();
     const lists = published.lists();
     const unverified = new Set(lists.filter((row) => !row.verified).map((row) => row.list));
-    const coverage = coverageOf(lists, deps.clock.now(), deps.listMaxAgeDays);
+    const coverage = coverageOf(lists, deps.clock.now(), deps.listMaxAgeDays, deps.lists);
     return {
       results: requests.map((request) => screenOne(request, published, unverified)),
       creditsUsed: requests.length,
@@ -152,8 +155,8 @@ function faultOf(name: string): string | null {
   if (name.trim() === '') return 'is empty';
   if (name.length > LIMITS.screenedNameCharsMax)
     return `must have at most ${LIMITS.screenedNameCharsMax} characters`;
-  if (/\p{Cc}/u.test(name)) return 'holds a control character';
+  if (/\p{Cc}/u.test(name)) return 'contains a control character';
   if (/\p{Cs}/u.test(name)) return 'is not valid Unicode';
-  if (!/[\p{L}\p{N}]/u.test(name)) return 'holds no letter and no digit';
+  if (!/[\p{L}\p{N}]/u.test(name)) return 'must contain a letter or a digit';
   return null;
 }

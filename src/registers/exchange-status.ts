@@ -7,7 +7,7 @@ import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
-import type { SanctionsList } from '../sources/records.ts';
+import type { SanctionsList } from '../sources/index.ts';
 import type { RegistrationStatus } from '../sources/registers/registration.ts';
 import { hostOf, readLei } from '../sources/registers/registration.ts';
 import {
@@ -158,12 +158,12 @@ export function createExchangeStatuses(deps: {
   const { store, log, clock } = deps;
   const today = (): string => isoTime(clock.now()).slice(0, 10);
   const designationsNow = deps.designations ?? (() => NO_DESIGNATIONS);
-  let keptFor: readonly EntityDesignation[] = NO_DESIGNATIONS;
+  let cachedFor: readonly EntityDesignation[] = NO_DESIGNATIONS;
   let shipped: Parameters<typeof buildDirectory>[0] | null = null;
   let current: Directory | null = null;
   let stamp = '';
   let refreshing = false;
-  let kept = new Map<string, Buffer>();
+  let cache = new Map<string, Buffer>();
 
   function steps(): Generator<void, Directory> {
     if (shipped === null) {
@@ -176,7 +176,7 @@ export function createExchangeStatuses(deps: {
   function publish(directory: Directory, from: string): Directory {
     current = directory;
     stamp = from;
-    kept = new Map();
+    cache = new Map();
     return directory;
   }
 
@@ -209,15 +209,15 @@ export function createExchangeStatuses(deps: {
     answerBytes(name, jurisdiction) {
       const directory = now();
       const designations = designationsNow();
-      if (designations !== keptFor) kept = new Map();
-      keptFor = designations;
+      if (designations !== cachedFor) cache = new Map();
+      cachedFor = designations;
       // The day is part of the key, because registrations end on a day.
       const key = `${today()}\n${jurisdiction ?? ''}\n${name}`;
-      const known = kept.get(key);
+      const known = cache.get(key);
       if (known !== undefined) return known;
       const bytes = Buffer.from(JSON.stringify(answer(name, jurisdiction)));
-      if (kept.size >= LIMITS.exchangeAnswersKept) kept.clear();
-      if (directory === current) kept.set(key, bytes);
+      if (cache.size >= LIMITS.exchangeAnswersKept) cache.clear();
+      if (directory === current) cache.set(key, bytes);
       return bytes;
     },
     async refresh() {
@@ -239,7 +239,7 @@ export function createExchangeStatuses(deps: {
         if (current === null) throw error;
         // Retried only after the next import: the broken data does not change before that.
         stamp = from;
-        log.error({ reason: messageOf(error) }, 'registers could not be read; the former state answers');
+        log.error({ reason: messageOf(error) }, 'registers could not be read, using the previous state');
       } finally {
         refreshing = false;
       }
@@ -292,7 +292,7 @@ function find(directory: Directory, text: string): Found {
   const nearest = near.map((hit) => `'${hit.name.text}'`).join(', ');
   throw new AssayError(
     'NOT_FOUND',
-    `name: no exchange called '${name.slice(0, 80)}' is known.${nearest === '' ? '' : ` Nearest names: ${nearest}.`}`,
+    `name: unknown exchange '${name.slice(0, 80)}'.${nearest === '' ? '' : ` Nearest names: ${nearest}.`}`,
     { field: 'name' },
   );
 }
@@ -342,7 +342,7 @@ function registrationAnswer(
   }
   const { details, spans, register, source, asOf } = one;
   const last = spans.at(-1);
-  if (last === undefined) throw new Error(`${details.legalName} stands on ${register} without a status.`);
+  if (last === undefined) throw new Error(`${details.legalName} is on ${register} without a status.`);
   return {
     jurisdiction: details.jurisdiction,
     authority: details.authority,

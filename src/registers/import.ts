@@ -8,23 +8,17 @@ import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
 import { readDate } from '../sources/dates.ts';
 import { type DownloadBounds, downloadSource, type FileDownload } from '../sources/download.ts';
-import { esmaSource } from '../sources/esma/download.ts';
-import { esmaReader } from '../sources/esma/read.ts';
-import { fincenReader } from '../sources/fincen/read.ts';
+import { esma } from '../sources/esma/source.ts';
+import { REGISTER_SOURCES, type RegisterSourceId } from '../sources/index.ts';
 import { openBytes, partName } from '../sources/open.ts';
 import type { Reject } from '../sources/records.ts';
-import { registersReader } from '../sources/registers/read.ts';
 import type { RegisterHeader, RegisterReader, Registration } from '../sources/registers/registration.ts';
 import { addFile, countInForce, type RegisterState, rowsByFirm } from './history.ts';
 import type { RegisterStore } from './store.ts';
 
-/** The sources that can be imported; only ESMA can be downloaded from a plain URL. */
-export const REGISTER_SOURCES = ['esma', 'fincen', 'registers'] as const;
-export type RegisterSourceId = (typeof REGISTER_SOURCES)[number];
-
 /** Returns true if a text is the id of a source. */
 export const isRegisterSource = (text: string): text is RegisterSourceId =>
-  (REGISTER_SOURCES as readonly string[]).includes(text);
+  REGISTER_SOURCES.some(({ id }) => id === text);
 
 export interface RegisterImportOptions {
   readonly source: RegisterSourceId;
@@ -65,12 +59,12 @@ const REJECTS_LISTED = 20;
 /** Below this many firms, losing half of a register is not a sign of a truncated file. */
 const IMPLAUSIBLE_FROM = 10;
 
-const readerOf = ({ source, whole }: RegisterImportOptions): RegisterReader =>
-  source === 'esma'
-    ? esmaReader
-    : source === 'fincen'
-      ? fincenReader
-      : registersReader({ whole: whole === true });
+/** Loads the reader of a source. */
+function readerOf({ source, whole = false }: RegisterImportOptions): Promise<RegisterReader> {
+  const found = REGISTER_SOURCES.find(({ id }) => id === source);
+  if (found === undefined) throw new Error(`There is no source of registers '${source}'.`);
+  return found.read({ whole });
+}
 
 interface ReadFile {
   readonly header: RegisterHeader;
@@ -116,7 +110,7 @@ export async function importRegisters(
   options: RegisterImportOptions,
   { store, clock }: RegisterImportDeps,
 ): Promise<readonly RegisterReport[]> {
-  const reader = readerOf(options);
+  const reader = await readerOf(options);
   const published = options.published === undefined ? null : readDate(options.published);
   if (options.published !== undefined && published?.length !== 10) {
     throw new AssayError('INVALID_REQUEST', `published: '${options.published.slice(0, 32)}' is not a date.`, {
@@ -133,7 +127,7 @@ export async function importRegisters(
       if (asOf === null) {
         throw new AssayError(
           'INVALID_REQUEST',
-          `published: ${header.file} does not say of which day it is. Name the day with --published YYYY-MM-DD.`,
+          `published: ${header.file} does not state its date. Pass the date with --published YYYY-MM-DD.`,
           { field: 'published' },
         );
       }
@@ -182,7 +176,7 @@ function requirePlausible(before: RegisterState, after: RegisterState, file: str
   if (was < IMPLAUSIBLE_FROM || is * 2 >= was) return;
   throw new AssayError(
     'IMPLAUSIBLE_LIST',
-    `${file}: would leave ${is} of ${was} firms on ${after.register}. If that is right, import it with --force.`,
+    `${file}: would leave ${is} of ${was} firms on ${after.register}. If that is correct, import it with --force.`,
     { field: 'file' },
   );
 }
@@ -212,9 +206,9 @@ export async function refreshRegisters(
   const errors: string[] = [];
   const registers: RegisterReport[] = [];
   const downloads = await downloadSource(
-    esmaSource,
+    esma,
     {
-      folder: join(deps.store.folder, 'downloads', 'esma'),
+      folder: join(deps.store.folder, 'downloads', esma.id),
       force,
       ...(from === undefined ? {} : { from }),
       ...(signal ? { signal } : {}),
@@ -223,7 +217,7 @@ export async function refreshRegisters(
     {
       clock: deps.clock,
       log: deps.log,
-      parse: async (path) => void (await readFile(esmaReader, path, signal)),
+      parse: async (path) => void (await readFile(await esma.read({ whole: false }), path, signal)),
     },
   );
   for (const file of downloads) {

@@ -36,7 +36,7 @@ export function parseScope(text: string): Scope {
   }
   throw new AssayError(
     'INVALID_REQUEST',
-    `jurisdiction: '${text.slice(0, 32)}' is no country code (ISO 3166-1 alpha-2), and neither EU nor EEA.`,
+    `jurisdiction: '${text.slice(0, 32)}' must be a country code (ISO 3166-1 alpha-2), EU or EEA.`,
     { field: 'jurisdiction' },
   );
 }

@@ -184,6 +184,6 @@ function checked<T extends { readonly format: number }>(file: T, path: string): 
   if (file.format === FORMAT) return file;
   throw new AssayError(
     'STORE_VERSION',
-    `${path} has format ${String(file.format)}; this version of Assay knows format ${FORMAT}. Use the version that wrote it, or another ASSAY_DATA_DIR.`,
+    `${path} has format ${String(file.format)}; this version of Assay supports format ${FORMAT}. Use the version that wrote it, or another ASSAY_DATA_DIR.`,
   );
 }

@@ -19,7 +19,7 @@ import {
 } from '../risk/ownership.ts';
 import { type RiskLevel, type RiskPolicy, riskLevelOf } from '../risk/policy.ts';
 import { confidenceClass, isFirmLabel, isRisky, score } from '../risk/score.ts';
-import type { SanctionsList } from '../sources/records.ts';
+import type { SanctionsList } from '../sources/index.ts';
 import type { EntitySummary, ExposureCategory } from './answers.ts';
 import { labelEvidence, ownershipEvidence } from './judge.ts';
 import { unsettledLabels } from './label-conflicts.ts';

@@ -1,8 +1,9 @@
-/** GET /sanctions/check: the entries of the five list groups for one address, in force and historical. */
-import { LIST_GROUP_NAMES, LIST_GROUPS, type ListFreshness } from '../labels/freshness.ts';
+/** GET /sanctions/check: the entries of all sanctions lists for one address, in force and historical. */
+import type { ListFreshness } from '../labels/freshness.ts';
 import { NOT_LABELLED } from '../labels/index/reader.ts';
 import type { Label } from '../labels/label.ts';
-import type { SanctionsList } from '../sources/records.ts';
+import type { SanctionsList } from '../sources/index.ts';
+import { LISTS } from '../sources/lists.ts';
 import {
   type AnswerWriter,
   copyInto,
@@ -23,11 +24,9 @@ export type SanctionsCheckQuery = (chainText: string, addressText: string) => Sa
 
 function listDates(freshness: ListFreshness): Partial<Record<SanctionsList, ListDates>> {
   const dates: Partial<Record<SanctionsList, ListDates>> = {};
-  for (const group of LIST_GROUP_NAMES) {
-    for (const list of LIST_GROUPS[group]) {
-      const check = freshness.lists[list];
-      dates[list] = { publishedAt: check?.publishedAt ?? null, checkedAt: asTime(check?.checkedAt ?? null) };
-    }
+  for (const list of LISTS.ids) {
+    const check = freshness.lists[list];
+    dates[list] = { publishedAt: check?.publishedAt ?? null, checkedAt: asTime(check?.checkedAt ?? null) };
   }
   return dates;
 }

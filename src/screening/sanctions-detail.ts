@@ -1,8 +1,7 @@
 /** The sanctions entries of an address: each once, in force or historical, and the number of jurisdictions that agree. */
-import { LIST_GROUP_NAMES, LIST_GROUPS } from '../labels/freshness.ts';
 import type { Label, OwnerAttribution, SanctionsEntry } from '../labels/label.ts';
 import { countsAsSanction } from '../labels/sanction-hit.ts';
-import type { SanctionsList } from '../sources/records.ts';
+import { LISTS } from '../sources/lists.ts';
 import type { SanctionsDetail } from './answers.ts';
 
 /** Returns true if an entry is in force, now or on an ISO date: listed by then, and not yet delisted. */
@@ -23,10 +22,6 @@ export const isSanctionHit = (entry: SanctionsEntry, asOf: string | null = null)
 /** Returns true if a label attributes the address to a designated party, but not with enough confidence to make it sanctioned. */
 export const isSuspectedOwner = (entry: SanctionsEntry, asOf: string | null = null): boolean =>
   entry.matchType === 'OWNER' && !countsAsSanction(entry) && isInForce(entry, asOf);
-
-/** Returns the jurisdiction that publishes a list: two lists of one publisher count as one. */
-const publisherOf = (list: SanctionsList): string =>
-  LIST_GROUP_NAMES.find((group) => (LIST_GROUPS[group] as readonly SanctionsList[]).includes(list)) ?? list;
 
 /** Returns the identity of an entry. Entries of one identity say the same, whatever their source. */
 export const entryIdentity = (entry: SanctionsEntry): string =>
@@ -115,7 +110,7 @@ export function sanctionsDetail(
   return {
     isSanctioned: hits.length > 0,
     lists,
-    agreementCount: new Set(hits.map((entry) => publisherOf(entry.list))).size,
+    agreementCount: new Set(hits.map((entry) => LISTS.groupOf(entry.list))).size,
     dataAsOf,
   };
 }

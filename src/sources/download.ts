@@ -174,7 +174,7 @@ function parseMirror(text: string): URL {
   if (!URL.canParse(text)) return refuse('is not a URL');
   const url = new URL(text);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') refuse('is not an http or https URL');
-  if (url.username !== '' || url.password !== '') refuse('must not carry credentials');
+  if (url.username !== '' || url.password !== '') refuse('must not contain credentials');
   if (!url.pathname.endsWith('/')) url.pathname += '/';
   url.search = '';
   url.hash = '';
@@ -229,23 +229,23 @@ class FileFetch {
 
   async run(): Promise<FileDownload> {
     const { file, bounds, options, deps, sourceId } = this.context;
-    const known = await this.readState();
+    const previous = await this.readState();
     for (let attempt = 0; ; attempt++) {
       try {
-        return await this.attempt(known);
+        return await this.attempt(previous);
       } catch (error) {
         const wait = bounds.retryWaitsMs[attempt];
         const passing = error instanceof DownloadFault && error.passing && options.signal?.aborted !== true;
         if (passing && wait !== undefined) {
           deps.log.debug(
             { source: sourceId, file: file.name, reason: messageOf(error) },
-            'download: trying again',
+            'download failed, retrying',
           );
           await sleep(wait, options.signal);
           continue;
         }
         deps.log.debug({ source: sourceId, file: file.name, reason: messageOf(error) }, 'download failed');
-        return this.result('failed', messageOf(error), known);
+        return this.result('failed', messageOf(error), previous);
       }
     }
   }
@@ -264,30 +264,33 @@ class FileFetch {
   }
 
   /** Makes one attempt: the request with its redirects, the checks, and the replacement of the copy. */
-  private async attempt(known: CopyState | null): Promise<FileDownload> {
+  private async attempt(previous: CopyState | null): Promise<FileDownload> {
     const { bounds, options, deps } = this.context;
     const deadline = new AbortController();
     const timer = setTimeout(() => {
-      deadline.abort(new DownloadFault(`took longer than ${bounds.totalMs / 1000} s in all.`, false));
+      deadline.abort(new DownloadFault(`took longer than ${bounds.totalMs / 1000} s in total.`, false));
     }, bounds.totalMs);
     const signal = options.signal ? AbortSignal.any([options.signal, deadline.signal]) : deadline.signal;
     const partial = join(options.folder, `${PARTIAL}${process.pid}-${attempts++}`);
     try {
-      const response = await this.ask(known, signal);
+      const response = await this.request(previous, signal);
       if (response.statusCode === 304) {
         discard(response);
-        if (known === null)
-          throw new DownloadFault('the server says "not modified" of a file never fetched.', false);
-        const state = { ...known, checkedAt: isoTime(deps.clock.now()) };
+        if (previous === null)
+          throw new DownloadFault(
+            'the server answered "not modified" for a file that was never downloaded.',
+            false,
+          );
+        const state = { ...previous, checkedAt: isoTime(deps.clock.now()) };
         await this.writeState(state);
-        return this.result('unchanged', 'The publisher says it has not changed.', state);
+        return this.result('unchanged', 'Not modified since the last download.', state);
       }
       await mkdir(partial);
       const fetched = join(partial, this.context.file.name);
       const received = await this.receive(response, fetched, signal);
       // The checks can take long and need no network, so the time limit ends here: only the caller can abort them.
       clearTimeout(timer);
-      return await this.accept(received, fetched, known);
+      return await this.accept(received, fetched, previous);
     } catch (error) {
       if (signal.aborted) throw asFault(signal.reason);
       throw asFault(asStorageFull(error, this.path));
@@ -297,7 +300,7 @@ class FileFetch {
     }
   }
 
-  private async ask(known: CopyState | null, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+  private async request(previous: CopyState | null, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
     const { bounds, policy, agent } = this.context;
     let url = this.context.url;
     const headers: Record<string, string> = {
@@ -305,8 +308,8 @@ class FileFetch {
       accept: '*/*',
       'accept-encoding': 'gzip, identity;q=0.5',
     };
-    if (known?.etag) headers['if-none-match'] = known.etag;
-    if (known?.lastModified) headers['if-modified-since'] = known.lastModified;
+    if (previous?.etag) headers['if-none-match'] = previous.etag;
+    if (previous?.lastModified) headers['if-modified-since'] = previous.lastModified;
     for (let redirects = 0; ; redirects++) {
       checkOutboundUrl(url, policy);
       const response = await request(url, { dispatcher: agent, headers, signal });
@@ -375,19 +378,23 @@ class FileFetch {
   }
 
   /** Checks the received file, replaces the last good copy, and returns the result. */
-  private async accept(received: Received, fetched: string, known: CopyState | null): Promise<FileDownload> {
+  private async accept(
+    received: Received,
+    fetched: string,
+    previous: CopyState | null,
+  ): Promise<FileDownload> {
     const { file, options, deps } = this.context;
     const state: CopyState = {
       url: this.context.url.href,
       ...received,
       checkedAt: isoTime(deps.clock.now()),
     };
-    const same = known?.sha256 === received.sha256;
+    const same = previous?.sha256 === received.sha256;
     if (!same) {
-      await this.checkPlausible(received, fetched, known);
+      await this.checkPlausible(received, fetched, previous);
       if (deps.parse) {
         await deps.parse(fetched, file).catch((error: unknown) => {
-          throw new DownloadFault(`it does not parse: ${messageOf(error)}`, false);
+          throw new DownloadFault(`it cannot be parsed: ${messageOf(error)}`, false);
         });
       }
       options.signal?.throwIfAborted();
@@ -400,17 +407,21 @@ class FileFetch {
       : this.result('updated', `${received.bytes.toLocaleString('en')} bytes.`, state);
   }
 
-  private async checkPlausible(received: Received, fetched: string, known: CopyState | null): Promise<void> {
+  private async checkPlausible(
+    received: Received,
+    fetched: string,
+    previous: CopyState | null,
+  ): Promise<void> {
     const refuse = (why: string): never => {
       throw new DownloadFault(why, false);
     };
     if (received.bytes === 0) refuse('the file is empty.');
-    if (await looksLikeWebPage(fetched)) refuse('the server sent a web page in place of the file.');
-    const least = known && this.context.options.force !== true ? known.bytes / 2 : 0;
-    if (known && received.bytes < least) {
+    if (await looksLikeWebPage(fetched)) refuse('the server sent a web page instead of the file.');
+    const least = previous && this.context.options.force !== true ? previous.bytes / 2 : 0;
+    if (previous && received.bytes < least) {
       refuse(
         `${received.bytes.toLocaleString('en')} bytes are less than half of the last good copy ` +
-          `(${known.bytes.toLocaleString('en')}).`,
+          `(${previous.bytes.toLocaleString('en')}).`,
       );
     }
     // A compressed file contains its own checksums: decompressing it to the end detects truncation, a flipped bit and a bomb.

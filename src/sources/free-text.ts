@@ -78,7 +78,9 @@ export function findWallets(text: string): FoundWallet[] {
  * looks like a wallet if it is `0x` and 30 to 50 hexadecimal digits, or if the text is about crypto-assets. This makes a misprint in
  * the list visible.
  */
-export function* withUnreadableWallets(record: SourceRecord): Generator<SourceRecord, void, undefined> {
+export function* withUnreadableWallets<List extends string>(
+  record: SourceRecord<List>,
+): Generator<SourceRecord<List>, void, undefined> {
   yield record;
   if (record.type !== 'party' || record.remarks === null) return;
   const seen = new Set<string>();
@@ -89,7 +91,7 @@ export function* withUnreadableWallets(record: SourceRecord): Generator<SourceRe
     if (!hasTheLook || detectChains(candidate).length > 0) continue;
     yield {
       type: 'reject',
-      reason: 'Has the look of a wallet address, but is valid on no supported chain.',
+      reason: 'Looks like a wallet address, but is not valid on any supported chain.',
       text: candidate.slice(0, 500),
       provenance: record.provenance,
     };

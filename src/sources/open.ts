@@ -262,7 +262,7 @@ async function zipEntries(zip: yauzl.ZipFile, name: string): Promise<yauzl.Entry
     });
     zip.once('end', () => resolve(entries));
     zip.once('error', (error: unknown) =>
-      reject(invalidFile(name, `the archive's directory is broken (${messageOf(error)}).`, error)),
+      reject(invalidFile(name, `the archive's directory is damaged (${messageOf(error)}).`, error)),
     );
     zip.readEntry();
   });

@@ -1,4 +1,4 @@
-/** Description of a publisher and of its files. One row in the `download.ts` of each source folder. */
+/** The files that a publisher offers for download. */
 
 /** One file of a publisher, at its official and stable address. */
 export interface PublisherFile {
@@ -9,14 +9,9 @@ export interface PublisherFile {
   readonly optional?: boolean;
 }
 
+/** A source with files to download. */
 export interface PublisherSource {
   /** Source id (`ofac`, `graphsense`, …), the same as on the command line. */
   readonly id: string;
   readonly files: readonly PublisherFile[];
-  /** The publishing body's name, for people and for `SanctionsEntry.authority`. */
-  readonly authority: string;
-  /** Web page for people. */
-  readonly homepage: string;
-  /** Licence or terms of the data, in a few words. */
-  readonly licence: string;
 }

@@ -1,6 +1,7 @@
 /**
  * The neutral records that every publisher's reader yields. They contain the publisher's own words and the position in the file;
- * the code that maps them (labels, names) decides chains, categories and identities.
+ * the code that maps them (labels, names) decides chains, categories and identities. `List` is the ids of the sanctions lists that
+ * a reader can yield; the descriptor of its source declares them.
  */
 
 /** Position of a record in a publisher's file, for rejects and audits. */
@@ -10,8 +11,6 @@ export interface Provenance {
   /** 1-based line, or the number of the element if lines have no meaning (JSON). */
   readonly line: number;
 }
-
-export type SanctionsList = 'OFAC_SDN' | 'OFAC_CONS' | 'EU' | 'UN' | 'UK' | 'CH' | 'OTHER';
 
 export type PartySchema = 'Person' | 'Organization' | 'Vessel' | 'Aircraft' | 'Unknown';
 
@@ -33,9 +32,9 @@ export interface ListedAddress {
 }
 
 /** One designated party of one sanctions list, with all its names and wallets. */
-export interface DesignatedParty {
+export interface DesignatedParty<List extends string = string> {
   readonly type: 'party';
-  readonly list: SanctionsList;
+  readonly list: List;
   /** The publisher's stable id of the party (OFAC uid, EU logical id, UN dataid, UK unique id, SECO ssid). */
   readonly entityId: string;
   readonly schema: PartySchema;
@@ -99,7 +98,8 @@ export interface AttributedAddress {
 
 /** A sanction from a shipped fact; the list's own file may not have been read yet. */
 export interface StatedSanction {
-  readonly list: SanctionsList;
+  /** Id of the list, as the file states it. */
+  readonly list: string;
   /** The list's own id of the party. */
   readonly entityId: string;
   readonly program: string | null;
@@ -118,17 +118,23 @@ export interface Reject {
 }
 
 /** Facts about a whole file; a reader yields it exactly once, before or after its records. */
-export interface FileHeader {
+export interface FileHeader<List extends string = string> {
   readonly type: 'header';
   /** Lists that this file contains completely: a party of them that is absent from the file is delisted as of `publishedAt`. */
-  readonly lists: readonly SanctionsList[];
+  readonly lists: readonly List[];
   /** ISO date or time of publication, from inside the file; null if the file does not state one. */
   readonly publishedAt: string | null;
   /** The publisher's layout (`SDN_ADVANCED`, `SDN_XML`, `LEGACY_CSV`, `EU_FSF_1_1`, …). */
   readonly layout: string;
 }
 
-export type SourceRecord = FileHeader | DesignatedParty | AttributedAddress | Reject;
+export type SourceRecord<List extends string = string> =
+  | FileHeader<List>
+  | DesignatedParty<List>
+  | AttributedAddress
+  | Reject;
 
 /** A publisher's reader: streams records from one or more files that belong together, in bounded memory. */
-export type SourceReader = (files: readonly string[]) => AsyncIterable<SourceRecord>;
+export type SourceReader<List extends string = string> = (
+  files: readonly string[],
+) => AsyncIterable<SourceRecord<List>>;

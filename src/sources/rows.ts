@@ -118,7 +118,7 @@ export async function* readWholeTable(
   if (broken) {
     throw new AssayError(
       'INVALID_FILE',
-      `${file}, line ${broken.provenance.line}: the last row is not whole, so the file is cut. ${broken.reason}`,
+      `${file}, line ${broken.provenance.line}: the last row is incomplete, so the file is truncated. ${broken.reason}`,
       { field: 'file' },
     );
   }

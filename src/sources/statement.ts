@@ -24,7 +24,7 @@ export function readText(
   const trimmed = text.trim();
   if (trimmed.length > charsMax) throw new FieldFault(field, `is longer than ${charsMax} characters`);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
-  if (/[\u0000-\u001f\u007f]/.test(trimmed)) throw new FieldFault(field, 'holds a control character');
+  if (/[\u0000-\u001f\u007f]/.test(trimmed)) throw new FieldFault(field, 'contains a control character');
   return trimmed === '' ? null : trimmed;
 }
 
@@ -116,6 +116,6 @@ export function readTruth(field: string, text: string): boolean | null {
   const word = readText(field, text)?.toLowerCase();
   if (word === undefined) return null;
   const value = TRUTHS.get(word);
-  if (value === undefined) throw new FieldFault(field, `${shown(text)} is neither true nor false`);
+  if (value === undefined) throw new FieldFault(field, `${shown(text)} must be true or false`);
   return value;
 }

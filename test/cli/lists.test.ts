@@ -75,13 +75,13 @@ describe('an operator without a network', () => {
   });
 
   it.each([
-    [['lists', 'attest', 'UN', '--checked', tomorrow], 'lies in the future'],
+    [['lists', 'attest', 'UN', '--checked', tomorrow], 'is in the future'],
     [['lists', 'attest', 'US', '--checked', yesterday], 'must be one of OFAC_SDN'],
     [['lists', 'attest', 'EU', '--checked', yesterday], 'EU was never loaded'],
     [['lists', 'attest', 'UN'], '--checked'],
     [['lists', 'attest', 'UN', '--checked', yesterday, '--by', 'a\u001b[31m'], '--by'],
     [['import', 'pools', 'x.json', '--checked', yesterday], 'has no sanctions list'],
-    [['import', 'un', 'x.xml', '--checked', tomorrow], 'lies in the future'],
+    [['import', 'un', 'x.xml', '--checked', tomorrow], 'is in the future'],
     [['import', 'un', 'x.xml', '--by', 'Ann'], '--checked'],
   ])('%j fails with exit code 1 and says why', async (args, message) => {
     const outcome = await world.run(args);

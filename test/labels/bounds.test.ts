@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LIMITS } from '../../src/base/limits.ts';
 import { silentLogger } from '../../src/base/log.ts';
-import { parseAttestableList, parseCheckDate, requireAfterPublication } from '../../src/labels/attest.ts';
+import { parseCheckDate, parseList, requireAfterPublication } from '../../src/labels/attest.ts';
 import { loadTaxonomy } from '../../src/labels/categories.ts';
 import { loadCurrencies } from '../../src/labels/currencies.ts';
 import { loadEntityAliases, slugOf } from '../../src/labels/entities.ts';
@@ -154,8 +154,8 @@ describe('an attested check', () => {
     expect(() => requireAfterPublication('2026-11-19T23:59:59.000Z', of)).toThrow(
       'before the publication of the EU list',
     );
-    expect(parseAttestableList('eu')).toBe('EU');
-    expect(() => parseAttestableList('UKX')).toThrow("got 'UKX'");
+    expect(parseList('eu')).toBe('EU');
+    expect(() => parseList('UKX')).toThrow("got 'UKX'");
   });
 });
 
@@ -497,7 +497,7 @@ describe('the folder of snapshots', () => {
     }
     writeFileSync(join(folder.path, 'CURRENT'), `snapshot-1-${version}\n`);
     expect(currentSnapshot(folder.path)).toBe(join(folder.path, `snapshot-1-${version}`));
-    expect(() => leaseCurrent(folder.path)).toThrow('names a snapshot that is not there');
+    expect(() => leaseCurrent(folder.path)).toThrow('names a snapshot that does not exist');
     for (const name of [`snapshot-x-${version}`, `snapshot-1-${version.slice(1)}`, `snapshot-1-${version}-x`])
       expect(() => dataVersionOf(`/x/${name}`), name).toThrow('data version');
   });
@@ -533,7 +533,7 @@ describe('a segment', () => {
     expect([records(true), records(false)]).toEqual([2, 2]);
     change('records', flipped);
     expect(records(false)).toBe(2);
-    expect(() => records(true)).toThrow('does not have the checksum that was written with it');
+    expect(() => records(true)).toThrow('does not match its checksum');
     change('records', (bytes) => bytes.subarray(0, -1));
     expect(() => records(false)).toThrow('ends before its 2 records do');
   });
@@ -544,11 +544,11 @@ describe('a segment', () => {
     const edit = (from: string, to: string): void =>
       change('templates', (bytes) => Buffer.from(bytes.toString().replace(from, to)));
     edit('hot wallet', 'cold wallet');
-    expect(texts).toThrow('does not have the checksum that was written with it');
+    expect(texts).toThrow('does not match its checksum');
     change('templates', (bytes) => Buffer.concat([bytes, Buffer.from('{}\n')]));
-    expect(texts).toThrow('holds 3 templates where its header says 2');
+    expect(texts).toThrow('has 3 templates, but its header states 2');
     edit('"format":1', '"format":2');
-    expect(() => readSegment(path())).toThrow('is of format 2; this version reads 1');
+    expect(() => readSegment(path())).toThrow('has format 2; this version of Assay supports format 1');
     change('templates', () => Buffer.from('x\n'));
     expect(() => readSegment(path())).toThrow('has no readable header');
     expect(() => readSegment(join(folder.path, 'none'))).toThrow('No label segment at');

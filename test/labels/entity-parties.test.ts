@@ -74,7 +74,7 @@ describe('links between entities and listed parties', () => {
     [{ sourceUrl: 'javascript:alert(1)' }, 'links[0].sourceUrl: must be a URL that begins with http.'],
     [{ assetFreeze: 'yes' }, 'links[0].assetFreeze: must be true or false.'],
     [{ measures: 'Asset freeze' }, 'links[0].measures: must be at most 20 texts.'],
-    [{ lists: 'UK' }, 'links[0].lists: is not a field of a link.'],
+    [{ lists: 'UK' }, 'links[0].lists: is not a field of a link; remove it.'],
   ])('rejects %j and names the field', (change, message) => {
     expect(() => own({ ...ROW, ...change })).toThrow(expect.objectContaining({ code: 'INVALID_FILE' }));
     expect(() => own({ ...ROW, ...change })).toThrow(message);

@@ -96,7 +96,7 @@ describe('importing own labels', () => {
     const revision = world.deps.store.revision();
     const bad = `${HEADER}no address at all,ETH,Somebody,SCAM,,,\n`;
     const files = [world.file('mine.csv', bad)];
-    await expect(world.import({ source: 'own', files })).rejects.toThrow(/gives not one label/);
+    await expect(world.import({ source: 'own', files })).rejects.toThrow(/has no usable label/);
     expect(world.deps.store.revision()).toBe(revision);
     const forced = await world.import({ source: 'own', files, force: true });
     expect(forced.datasets[0]).toMatchObject({ labels: 0, rejected: 1 });

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { SnapshotSet } from '../../src/labels/index/reader.ts';
 import { delistedAt, type ListState } from '../../src/labels/sanctions.ts';
-import type { SanctionsList } from '../../src/sources/records.ts';
+import type { SanctionsList } from '../../src/sources/index.ts';
 import { describeWithSharedData, sharedData } from '../setup/shared-data.ts';
 import { makeWorld, type World } from './world.ts';
 

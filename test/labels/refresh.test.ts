@@ -2,12 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Logger } from '../../src/base/log.ts';
 import { openFreshness, readListChecks } from '../../src/labels/freshness.ts';
-import {
-  type RefreshReport,
-  type RefreshSourceId,
-  refreshLists,
-  startRefreshing,
-} from '../../src/labels/refresh.ts';
+import { type RefreshReport, refreshLists, startRefreshing } from '../../src/labels/refresh.ts';
+import type { SourceId } from '../../src/sources/index.ts';
 import { type ListServer, serve, startListServer } from '../setup/list-server.ts';
 import { makeWorld, NOW, type World } from './world.ts';
 
@@ -43,7 +39,7 @@ afterEach(async () => {
   world.end();
 });
 
-const refresh = (sources: readonly RefreshSourceId[], force = false): Promise<RefreshReport> =>
+const refresh = (sources: readonly SourceId[], force = false): Promise<RefreshReport> =>
   refreshLists(
     {
       sources,

@@ -5,12 +5,13 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openClearedStore } from '../../src/names/cleared.ts';
 import { isOneEdit, jaroWinkler, weighedEdits } from '../../src/names/edits.ts';
 import { joinsOf, keysOf, wholeKey } from '../../src/names/index/keys.ts';
-import { coverageOf, OFFICIAL_LISTS, reasonsOf } from '../../src/names/lists-coverage.ts';
+import { coverageOf, reasonsOf } from '../../src/names/lists-coverage.ts';
 import { FingerprintWriter, openFingerprints, versionOf } from '../../src/names/lists-fingerprints.ts';
 import type { NameEntity } from '../../src/names/name.ts';
 import { type NamePart, parseName } from '../../src/names/parse.ts';
 import { LEAST_SIMILARITY, meet, NO_MEETING } from '../../src/names/similarity.ts';
 import { fold, skeleton, unvocalised } from '../../src/names/sound.ts';
+import { LISTS } from '../../src/sources/lists.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
 
 let folder: TempFolder;
@@ -239,7 +240,7 @@ describe('the coverage of names', () => {
       parties: 1,
       verified: true,
     }) as never;
-  const official = OFFICIAL_LISTS.map((list) => row(list));
+  const official = LISTS.required.map((list) => row(list));
   const week = 7 * 86_400_000;
 
   it('is complete with every official list, none older than the greatest age', () => {
@@ -268,7 +269,7 @@ describe('the coverage of names', () => {
       coverageOf([row('opensanctions:x', 'pep')], NOW, 7).pep.status,
     ]).toEqual(['PARTIAL', 'PARTIAL', 'COMPLETE']);
     const [pep, media] = reasonsOf(coverage).map(({ message }) => message);
-    expect(pep).toContain('Only a part of what is known of the type pep is loaded: seed');
+    expect(pep).toContain('Only part of the lists of type pep is loaded: seed');
     expect(media).toContain('too old: opensanctions:x (checked 2026-11-13)');
     expect(reasonsOf(coverageOf([row('EU')], NOW, 7))[0]?.message).toContain(
       'not loaded: OFAC_SDN, OFAC_CONS, UN, UK, CH',
@@ -368,7 +369,7 @@ describe('cleared matches', () => {
       nextCursor: null,
     });
     expect(() => store.list('a', { limit: 1, name: 'c', cursor: ofName.nextCursor! })).toThrow(
-      'not of a page',
+      'not a cursor returned for this name',
     );
     await expect(store.remove('b', one.id)).rejects.toThrow('no cleared match');
     expect((await store.remove('a', two.id)).entityId).toBe('2');

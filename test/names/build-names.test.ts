@@ -136,7 +136,7 @@ it('builds an index of an older format anew, though no list changed', async () =
 
 it('says that there is no index yet', async () => {
   await expect(buildNames(deps)).rejects.toMatchObject({ code: 'NOT_READY' });
-  expect(() => screening()([{ name: 'A' }])).toThrow(/No index of names/);
+  expect(() => screening()([{ name: 'A' }])).toThrow(/There is no index of names/);
 });
 
 it('leaves who was taken off a list out, and the shipped heads of state once a whole list is loaded', async () => {
@@ -227,7 +227,7 @@ it('refuses what no list could match, naming where it stands', () => {
     ['a\nb', 'control character'],
     ['x'.repeat(301), 'at most 300 characters'],
     ['\ud800', 'not valid Unicode'],
-    ['--- !', 'no letter'],
+    ['--- !', 'a letter'],
   ] as const) {
     expect(() => requireName(name, 'names[3].name')).toThrow(words);
     expect(() => requireName(name, 'names[3].name')).toThrow('names[3].name');

@@ -136,7 +136,7 @@ describe('an index of names', () => {
     (await indexOf('short', PEOPLE)).close();
     const file = join(folder, 'short', 'names.mdb');
     truncateSync(file, statSync(file).size - 4096);
-    expect(() => openNameIndex(join(folder, 'short'))).toThrow('cut short');
+    expect(() => openNameIndex(join(folder, 'short'))).toThrow('truncated');
   });
 });
 

@@ -6,14 +6,13 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { type NameStore, openNameStore } from '../../src/names/lists.ts';
-import {
-  ensurePepSeed,
-  importNameFiles,
-  importOfficialNames,
-  type NameImportDeps,
-  type OfficialFiles,
-} from '../../src/names/lists-import.ts';
+import { ensurePepSeed, importNameFiles, type NameImportDeps } from '../../src/names/lists-import.ts';
 import type { NameEntity } from '../../src/names/name.ts';
+import {
+  type OfficialFiles,
+  type OfficialLists,
+  receiveOfficialNames,
+} from '../../src/names/official-import.ts';
 import { describeWithSharedData, sharedData } from '../setup/shared-data.ts';
 import { FTM_LINES } from '../sources/opensanctions/samples.ts';
 
@@ -124,13 +123,20 @@ describe('own and published lists', () => {
 });
 
 describeWithSharedData('the official lists', () => {
+  /** The label store has the files already, so the name store reads them itself. */
+  async function importOfficialNames(read: OfficialFiles & OfficialLists): Promise<void> {
+    const receiver = receiveOfficialNames(read, deps);
+    await receiver?.finish(read);
+    await receiver?.abort();
+  }
+
   const official = (
     source: string,
-    list: OfficialFiles['lists'][number]['list'],
+    list: OfficialLists['lists'][number]['list'],
     publishedAt: string,
     checkedAt: string | null,
     ...path: string[]
-  ): OfficialFiles => ({
+  ): OfficialFiles & OfficialLists => ({
     source,
     files: [sharedData(...path)],
     contentHash: `${path.join('/')}`,
@@ -141,21 +147,20 @@ describeWithSharedData('the official lists', () => {
   it('hold every party with all its names, and an older file changes nothing', async () => {
     const newer = official('ofac', 'OFAC_CONS', '2022-02-24', null, 'ofac', 'consolidated_2022-02-24.xml');
     const older = official('ofac', 'OFAC_CONS', '2022-02-22', null, 'ofac', 'consolidated_2022-02-22.xml');
-    await importOfficialNames(older, deps);
+    await importOfficialNames(older);
     const first = names.row('OFAC_CONS');
-    await importOfficialNames(newer, deps);
+    await importOfficialNames(newer);
     const second = names.row('OFAC_CONS');
     expect(second?.parties).toBeGreaterThan(first?.parties ?? Number.POSITIVE_INFINITY);
-    await importOfficialNames(older, deps);
+    await importOfficialNames(older);
     expect(names.row('OFAC_CONS')).toEqual(second);
-    await importOfficialNames({ ...newer, checkedAt: '2026-11-20T00:00:00.000Z' }, deps);
+    await importOfficialNames({ ...newer, checkedAt: '2026-11-20T00:00:00.000Z' });
     expect(names.row('OFAC_CONS')).toEqual({ ...second, checkedAt: '2026-11-20T00:00:00.000Z' });
   });
 
   it('keep original scripts, weak aliases and birth dates of the UN list', async () => {
     await importOfficialNames(
       official('un', 'UN', '2026-02-27', null, 'un', 'un_consolidated_2026-02-27.xml'),
-      deps,
     );
     const parties = await partiesOf('UN');
     expect(parties.length).toBe(730 + 273);

@@ -25,7 +25,7 @@ import { loadCountryLists } from '../../src/risk/geography.ts';
 import { loadJurisdictions } from '../../src/risk/jurisdictions.ts';
 import { loadPolicy } from '../../src/risk/policy.ts';
 import type { ScreeningDeps } from '../../src/screening/deps.ts';
-import type { SanctionsList } from '../../src/sources/records.ts';
+import type { SanctionsList } from '../../src/sources/index.ts';
 
 export const NOW = Date.parse('2026-11-21T12:00:00.000Z');
 const CHECKED = '2026-11-21T06:00:00.000Z';

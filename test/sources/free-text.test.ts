@@ -98,7 +98,7 @@ describe('misprinted wallets', () => {
     expect([...withUnreadableWallets(party(`Crypto wallets: ${TRON}, ${misprint}`))].slice(1)).toEqual([
       {
         type: 'reject',
-        reason: 'Has the look of a wallet address, but is valid on no supported chain.',
+        reason: 'Looks like a wallet address, but is not valid on any supported chain.',
         text: misprint,
         provenance: { file: 'list.xml', line: 7 },
       },

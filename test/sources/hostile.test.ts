@@ -4,10 +4,10 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { AssayError } from '../../src/base/errors.ts';
 import { seededUint32 } from '../../src/base/random.ts';
-import { chReader } from '../../src/sources/ch/read.ts';
 import { euReader } from '../../src/sources/eu/read.ts';
 import { ofacReader } from '../../src/sources/ofac/read.ts';
 import type { SourceReader } from '../../src/sources/records.ts';
+import { secoReader } from '../../src/sources/seco/read.ts';
 import { ukReader } from '../../src/sources/uk/read.ts';
 import { unReader } from '../../src/sources/un/read.ts';
 import { describeWithSharedData, sharedData } from '../setup/shared-data.ts';
@@ -39,7 +39,7 @@ const CASES: readonly (readonly [string, SourceReader, () => Buffer])[] = [
   ],
   ['eu', euReader, () => readFileSync(sharedData('eu', 'eu_fsf_1_1_excerpt.xml'))],
   ['uk', ukReader, () => readFileSync(sharedData('uk', 'uk_sanctions_list_excerpt.xml'))],
-  ['ch', chReader, () => readFileSync(sharedData('ch', 'seco_whole_list_excerpt.xml'))],
+  ['ch', secoReader, () => readFileSync(sharedData('ch', 'seco_whole_list_excerpt.xml'))],
 ];
 
 /** The result of reading: the number of parties, or the error's code. */

@@ -36,7 +36,7 @@ describe('tables', () => {
     ]);
     await expect(read('a,b\n1,2\n3')).rejects.toMatchObject({
       code: 'INVALID_FILE',
-      message: expect.stringMatching(/^t\.csv, line 3: the last row is not whole/),
+      message: expect.stringMatching(/^t\.csv, line 3: the last row is incomplete/),
     });
     await expect(read('a,b\n1,"2\n3')).rejects.toMatchObject({ code: 'INVALID_FILE' });
   });

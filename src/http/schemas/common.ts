@@ -19,6 +19,7 @@ import { CHAINS } from '../../chains/registry.ts';
 import { EVIDENCE_CLASSES } from '../../labels/evidence-class.ts';
 import { CATEGORIES, THREAT_LEVELS } from '../../labels/taxonomy.ts';
 import { REASON_CODES } from '../../screening/answers.ts';
+import { LISTS } from '../../sources/lists.ts';
 
 export const oneOf = <Values extends string[]>(
   values: readonly [...Values],
@@ -101,11 +102,7 @@ export const SeveritySchema = oneOf(['LOW', 'MEDIUM', 'HIGH', 'CRITICAL'], undef
 export const RiskLevelSchema = oneOf(['LOW', 'MEDIUM', 'HIGH', 'CRITICAL'], undefined, {
   title: 'RiskLevel',
 });
-export const SanctionsListSchema = oneOf(
-  ['OFAC_SDN', 'OFAC_CONS', 'EU', 'UN', 'UK', 'CH', 'OTHER'],
-  undefined,
-  { title: 'SanctionsList' },
-);
+export const SanctionsListSchema = oneOf([...LISTS.ids, 'OTHER'], undefined, { title: 'SanctionsList' });
 export const EvidenceClassSchema = oneOf(
   EVIDENCE_CLASSES,
   'Evidence of the label. list: an authority names the address. published: a named publisher attributes it. structural: reproducible from the chain. inferred: a model, or a source that names no evidence. Only list and published labels make a verdict CRITICAL.',

@@ -66,11 +66,11 @@ export async function buildSnapshot(options: BuildOptions, deps: BuildDeps): Pro
 async function buildInto(folder: string, options: BuildOptions, deps: BuildDeps): Promise<StoredMeta> {
   const segments = options.segments.map((ref) => readSegment(ref.path));
   const total = segments.reduce((sum, segment) => sum + segment.stats.labels, 0);
-  if (total === 0) throw new AssayError('INVALID_REQUEST', 'There are no labels to build an index of.');
+  if (total === 0) throw new AssayError('INVALID_REQUEST', 'There are no labels to build an index from.');
   if (total > LIMITS.indexLabelsMax) {
     throw new AssayError(
       'INVALID_REQUEST',
-      `An index holds at most ${LIMITS.indexLabelsMax} labels; these are ${total}.`,
+      `An index can have at most ${LIMITS.indexLabelsMax} labels (got ${total}).`,
     );
   }
   const pause: Pause = async (phase, done) => {
@@ -214,7 +214,7 @@ async function countBuckets(
         starts[bucket + 1] = (starts[bucket + 1] as number) + 1;
         const template = words[at + SLOT_WORDS] as number;
         if (template >>> 0 >= usedHere.length) {
-          throw new AssayError('STORE_CORRUPT', `${path} names a template that it does not have.`);
+          throw new AssayError('STORE_CORRUPT', `${path} refers to a template that it does not have.`);
         }
         usedHere[template] = 1;
       }

@@ -90,7 +90,7 @@ export function leaseCurrent(root: string): { path: string; lease: FileLease } |
       if (currentSnapshot(root) !== path) continue;
       throw new AssayError(
         'STORE_CORRUPT',
-        `${join(root, CURRENT)} names a snapshot that is not there: ${path}.`,
+        `${join(root, CURRENT)} names a snapshot that does not exist: ${path}.`,
       );
     }
     if (currentSnapshot(root) === path) return { path, lease };

@@ -1,7 +1,7 @@
 /** The interface of an open label snapshot. Implemented by snapshot.ts; code that only reads labels depends on this file. */
 import type { AddressKey } from '../../chains/address/address.ts';
 import type { ChainId } from '../../chains/registry.ts';
-import type { SanctionsList } from '../../sources/records.ts';
+import type { SanctionsList } from '../../sources/index.ts';
 import type { Designation } from '../designations.ts';
 import type { Label } from '../label.ts';
 

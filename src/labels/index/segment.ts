@@ -107,7 +107,7 @@ export function createSegmentWriter(path: string): SegmentWriter {
         if (id >= LIMITS.labelTemplatesMax) {
           throw new AssayError(
             'INVALID_FILE',
-            `The dataset holds more than ${LIMITS.labelTemplatesMax} different labels (address and dates aside).`,
+            `The dataset has more than ${LIMITS.labelTemplatesMax} different labels, not counting addresses and dates.`,
           );
         }
         byText.set(text, id);
@@ -237,10 +237,10 @@ function readTemplateTexts(file: string, stats: SegmentStats, path: string): str
   if (texts.length !== stats.templates)
     throw new AssayError(
       'STORE_CORRUPT',
-      `Label segment ${path} holds ${texts.length} templates where its header says ${stats.templates}.`,
+      `Label segment ${path} has ${texts.length} templates, but its header states ${stats.templates}.`,
     );
   if (stats.templatesSha256 !== undefined && digestOfLines(texts) !== stats.templatesSha256)
-    throw new AssayError('STORE_CORRUPT', `${file} does not have the checksum that was written with it.`);
+    throw new AssayError('STORE_CORRUPT', `${file} does not match its checksum.`);
   return texts;
 }
 
@@ -277,7 +277,7 @@ function parseHeader(line: string, path: string): SegmentStats {
   if (header.format !== FORMAT) {
     throw new AssayError(
       'STORE_VERSION',
-      `Label segment ${path} is of format ${header.format}; this version reads ${FORMAT}.`,
+      `Label segment ${path} has format ${header.format}; this version of Assay supports format ${FORMAT}.`,
     );
   }
   return header;
@@ -311,6 +311,6 @@ function* readRecords(
     closeSync(file);
   }
   if (digest && digest.digest('hex') !== stats.recordsSha256) {
-    throw new AssayError('STORE_CORRUPT', `${path} does not have the checksum that was written with it.`);
+    throw new AssayError('STORE_CORRUPT', `${path} does not match its checksum.`);
   }
 }

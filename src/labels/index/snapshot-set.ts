@@ -13,7 +13,7 @@ export interface SnapshotSetDeps {
   readonly log: Logger;
 }
 
-interface Held {
+interface OpenSnapshot {
   readonly close: () => Promise<void>;
   readonly lease: FileLease;
   readonly root: string;
@@ -21,18 +21,20 @@ interface Held {
 }
 
 /** Runs on the thread that created the reader, once the last reference to it is gone: its views are unreachable then. */
-function letGo(held: Held): void {
-  held
+function closeUnreachable(snapshot: OpenSnapshot): void {
+  snapshot
     .close()
     .then(() => {
-      held.lease.release();
-      removeUnheld(held.root, held.log);
+      snapshot.lease.release();
+      removeUnheld(snapshot.root, snapshot.log);
     })
-    .catch((error: unknown) => held.log.warn({ reason: messageOf(error) }, 'old label snapshot not closed'));
+    .catch((error: unknown) =>
+      snapshot.log.warn({ reason: messageOf(error) }, 'old label snapshot not closed'),
+    );
 }
 
 /** Global, so that it outlives every set: a registry that is garbage-collected runs no callbacks. */
-const unreachable = new FinalizationRegistry<Held>(letGo);
+const unreachable = new FinalizationRegistry<OpenSnapshot>(closeUnreachable);
 
 /**
  * Opens the published snapshot below `root` for this thread. Every thread opens its own set; they share the memory.
@@ -50,7 +52,7 @@ export function openSnapshotSet(root: string, deps: SnapshotSetDeps): SnapshotSe
     const seen = publicationMark(root);
     const leased = leaseCurrent(root);
     if (!leased) {
-      throw new AssayError('NOT_READY', `No label index was built yet in ${root}. Run 'assay index build'.`);
+      throw new AssayError('NOT_READY', `There is no label index in ${root}. Run 'assay index build'.`);
     }
     try {
       const { reader, close } = openSnapshotClosable(leased.path);

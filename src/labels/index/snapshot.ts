@@ -88,18 +88,18 @@ function requireWhole(path: string, file: string): void {
   if (hasFinishedSize(file, join(path, SIZE_FILE))) return;
   throw new AssayError(
     'STORE_CORRUPT',
-    `The label snapshot ${file} is missing or cut short. 'assay index build --force' builds it anew.`,
+    `The label snapshot ${file} is missing or truncated. Run 'assay index build --force' to rebuild it.`,
   );
 }
 
 function readViews(environment: RootDatabase, file: string): SnapshotViews {
   const metaBytes = environment.getBinary(VALUE_KEYS.meta);
-  if (!metaBytes) throw new AssayError('STORE_CORRUPT', `${file} holds no label snapshot.`);
+  if (!metaBytes) throw new AssayError('STORE_CORRUPT', `${file} is not a label snapshot.`);
   const meta = JSON.parse(metaBytes.toString('utf8')) as StoredMeta;
   if (meta.formatVersion !== FORMAT_VERSION) {
     throw new AssayError(
       'STORE_VERSION',
-      `${file} is of format ${meta.formatVersion}; this version reads ${FORMAT_VERSION}. Run 'assay index build'.`,
+      `${file} has format ${meta.formatVersion}; this version of Assay supports format ${FORMAT_VERSION}. Run 'assay index build'.`,
     );
   }
   const value = (key: Buffer): Uint8Array => {
@@ -118,7 +118,10 @@ function readViews(environment: RootDatabase, file: string): SnapshotViews {
     views.records.length !== addresses * RECORD_WORDS * 4 ||
     views.lookup.length !== ((1 << bucketBits) + 1 + overflowWords) * 4 + filter.bytes
   ) {
-    throw new AssayError('STORE_CORRUPT', `The values of ${file} have not the sizes that its layout names.`);
+    throw new AssayError(
+      'STORE_CORRUPT',
+      `The values of ${file} do not have the sizes that its layout states.`,
+    );
   }
   return views;
 }

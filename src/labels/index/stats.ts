@@ -21,7 +21,7 @@ export interface IndexStats {
 export async function readIndexStats(root: string): Promise<IndexStats> {
   const path = currentSnapshot(root);
   if (path === null)
-    throw new AssayError('NOT_READY', `No label index was built yet in ${root}. Run 'assay index build'.`);
+    throw new AssayError('NOT_READY', `There is no label index in ${root}. Run 'assay index build'.`);
   const { environment, views } = openViews(path);
   const { layout: _, ...meta } = views.meta;
   await environment.close();

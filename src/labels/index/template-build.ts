@@ -119,7 +119,7 @@ function buildTemplates(
   if (ids.size > LIMITS.labelTemplatesMax) {
     throw new AssayError(
       'INVALID_REQUEST',
-      `An index holds at most ${LIMITS.labelTemplatesMax} different labels (address and dates aside); these are ${ids.size}.`,
+      `An index can have at most ${LIMITS.labelTemplatesMax} different labels, not counting addresses and dates (got ${ids.size}).`,
     );
   }
   // Sorted by text, so that the result does not depend on the order of the segments.

@@ -199,8 +199,7 @@ function renderFragment(template: LabelTemplate): [prefix: string, suffix: strin
   const text = JSON.stringify(labelToJson(marked));
   const between = `"\\u0001"${BETWEEN_DAYS}"\\u0002"`;
   const cut = text.lastIndexOf(between);
-  if (cut < 0)
-    throw new AssayError('INTERNAL', 'A label is not rendered in the order its fragments are cut by.');
+  if (cut < 0) throw new AssayError('INTERNAL', 'A label is not rendered in the order of its fragments.');
   return [text.slice(0, cut), text.slice(cut + between.length)];
 }
 

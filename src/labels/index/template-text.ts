@@ -101,7 +101,7 @@ export function templateFromText(text: string): LabelTemplate {
     throw new AssayError('STORE_CORRUPT', 'A label template is not JSON.', { cause });
   }
   if (!Array.isArray(row) || row.length !== 15) {
-    throw new AssayError('STORE_CORRUPT', 'A label template has not the 15 fields it should have.');
+    throw new AssayError('STORE_CORRUPT', 'A label template does not have 15 fields.');
   }
   if (
     !categories.has(row[2]) ||
@@ -111,7 +111,7 @@ export function templateFromText(text: string): LabelTemplate {
   ) {
     throw new AssayError(
       'STORE_CORRUPT',
-      `A label template names a category, threat level or chain that this version does not know: ${text.slice(0, 200)}`,
+      `A label template has a category, threat level or chain that this version does not support: ${text.slice(0, 200)}`,
     );
   }
   return templateFromRow(row);

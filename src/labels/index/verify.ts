@@ -161,7 +161,7 @@ export async function assertSound(path: string): Promise<VerifyReport> {
   if (report.faults[0] !== undefined) {
     throw new AssayError(
       'STORE_CORRUPT',
-      `The label snapshot ${path} is damaged: ${report.faults[0]} 'assay index build --force' builds it anew.`,
+      `The label snapshot ${path} is damaged: ${report.faults[0]} Run 'assay index build --force' to rebuild it.`,
     );
   }
   return report;

@@ -79,7 +79,7 @@ export async function buildNameIndex(
       if (parts.length === 0) continue;
       const id = nameRows.length;
       if (id >= POSITIONS_MAX)
-        throw new AssayError('IMPLAUSIBLE_LIST', `An index holds ${POSITIONS_MAX} names at most.`);
+        throw new AssayError('IMPLAUSIBLE_LIST', `An index can have at most ${POSITIONS_MAX} names.`);
       seen.set(name.text, id);
       const ids = parts.map((part) => {
         const key = wordKey(part);

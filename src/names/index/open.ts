@@ -70,7 +70,7 @@ export function openNameIndex(folder: string): NameIndex {
   if (!hasFinishedSize(file, join(folder, SIZE_FILE))) {
     throw new AssayError(
       'STORE_CORRUPT',
-      `The index of names ${file} is cut short. 'assay index build --force' builds it anew.`,
+      `The index of names ${file} is truncated. Run 'assay index build --force' to rebuild it.`,
     );
   }
   return openMappedFile(
@@ -121,12 +121,12 @@ class MappedNames implements NameIndex {
   constructor(environment: RootDatabase, file: string) {
     this.environment = environment;
     const bytes = environment.getBinary(Buffer.from('meta'));
-    if (!bytes) throw new AssayError('STORE_CORRUPT', `${file} holds no index of names.`);
+    if (!bytes) throw new AssayError('STORE_CORRUPT', `${file} is not an index of names.`);
     const meta = JSON.parse(bytes.toString('utf8')) as StoredNameMeta;
     if (meta.formatVersion !== FORMAT_VERSION) {
       throw new AssayError(
         'STORE_VERSION',
-        `${file} is of format ${meta.formatVersion}; this version reads ${FORMAT_VERSION}. Run 'assay index build'.`,
+        `${file} has format ${meta.formatVersion}; this version of Assay supports format ${FORMAT_VERSION}. Run 'assay index build'.`,
       );
     }
     const values = {} as Record<ValueName, Uint8Array>;
@@ -144,7 +144,7 @@ class MappedNames implements NameIndex {
     this.names = meta.names;
     const sized = (name: ValueName, least: number): Uint8Array => {
       if (values[name].length < least)
-        throw new AssayError('STORE_CORRUPT', `The value '${name}' of ${file} is cut off.`);
+        throw new AssayError('STORE_CORRUPT', `The value '${name}' of ${file} is truncated.`);
       return values[name];
     };
     const view = (name: ValueName, at: number, length: number): Int32Array => {

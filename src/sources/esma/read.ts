@@ -196,7 +196,7 @@ function readRow(
   const legalName = cell('ae_lei_name') || cell('ae_lei_name_casp') || cell('ae_commercial_name');
   if (authority === '' || legalName === '') return reject('The authority or the name is empty.');
   const state = stateCode(cell('ae_homeMemberState')) ?? stateOf.get(authority) ?? null;
-  if (state === null) return reject('ae_homeMemberState is no country.');
+  if (state === null) return reject('ae_homeMemberState: must be a country.');
   stateOf.set(authority, state);
   const endedAt = readDate(cell('ac_authorisationEndDate'));
   const detail = layout.detail === null ? '' : cell(layout.detail);

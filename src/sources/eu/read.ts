@@ -21,11 +21,11 @@ import { childOf, childrenOf, descend, readXml, textOf, type XmlElement } from '
  * Yields the header, then the parties. XML and JSON are streamed;
  * CSV rows are grouped at the end of the file. Throws INVALID_FILE.
  */
-export const euReader: SourceReader = (files) => readEu(files);
+export const euReader: SourceReader<'EU'> = (files) => readEu(files);
 
 const HEAD_CHARS = 4_096;
 
-async function* readEu(files: readonly string[]): AsyncGenerator<SourceRecord, void, undefined> {
+async function* readEu(files: readonly string[]): AsyncGenerator<SourceRecord<'EU'>, void, undefined> {
   for (const file of files) {
     for (const part of await listParts(file)) {
       const head = await readTextHead(part, HEAD_CHARS);
@@ -60,7 +60,7 @@ const SCHEMAS: Readonly<Record<string, PartySchema>> = {
   e: 'Organization',
 };
 
-function partyOf(entity: Entity): DesignatedParty | Reject {
+function partyOf(entity: Entity): DesignatedParty<'EU'> | Reject {
   const { provenance } = entity;
   const names = entity.names.filter(({ text }) => text !== '');
   if (entity.entityId === '' || names.length === 0) {
@@ -102,7 +102,7 @@ const nameOf = (text: string, strong: boolean, language: string): PartyName => (
 const earliest = (dates: readonly (string | null)[]): string | null =>
   dates.filter((date) => date !== null).sort()[0] ?? null;
 
-async function* readFsfXml(part: SourcePart): AsyncGenerator<SourceRecord, void, undefined> {
+async function* readFsfXml(part: SourcePart): AsyncGenerator<SourceRecord<'EU'>, void, undefined> {
   const wanted = { roots: ['export'], elements: new Set(['sanctionEntity']) };
   for await (const element of readXml(part, wanted)) {
     if (element.name === 'export') {
@@ -176,7 +176,7 @@ function birthsOf(value: (name: string) => string): string[] {
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer Item)[] ? Item[] : T[K] };
 
-async function* readFsfCsv(part: SourcePart): AsyncGenerator<SourceRecord, void, undefined> {
+async function* readFsfCsv(part: SourcePart): AsyncGenerator<SourceRecord<'EU'>, void, undefined> {
   const entities = new Map<string, Mutable<Entity>>();
   const rejects: Reject[] = [];
   let publishedAt: string | null = null;
@@ -246,7 +246,7 @@ async function* readFsfCsv(part: SourcePart): AsyncGenerator<SourceRecord, void,
   }
 }
 
-async function* readJsonLines(part: SourcePart): AsyncGenerator<SourceRecord, void, undefined> {
+async function* readJsonLines(part: SourcePart): AsyncGenerator<SourceRecord<'EU'>, void, undefined> {
   yield { type: 'header', lists: ['EU'], publishedAt: null, layout: 'EU_JSON_LINES' };
   for await (const { line, text } of openLines(part)) {
     if (text.trim() === '') continue;
@@ -256,7 +256,7 @@ async function* readJsonLines(part: SourcePart): AsyncGenerator<SourceRecord, vo
     } catch (error) {
       throw new AssayError(
         'INVALID_FILE',
-        `${part.name}, line ${line}: not a JSON object; is the file cut?`,
+        `${part.name}, line ${line}: not a JSON object; the file may be truncated.`,
         {
           field: 'file',
           cause: error,

@@ -34,7 +34,7 @@ export const exchangesReader: SourceReader = async function* (files) {
 function readRow(file: string, row: CsvRow): AttributedAddress | Reject {
   const [exchange, chain, address] = row.cells.map((cell) => cell.trim());
   if (row.cells.length !== 3)
-    return rejectRow(file, row, `The row has ${row.cells.length} cells in place of 3.`);
+    return rejectRow(file, row, `The row has ${row.cells.length} cells; expected 3.`);
   if (!exchange || !chain || !address) return rejectRow(file, row, 'Exchange, chain or address is empty.');
   return {
     type: 'address',

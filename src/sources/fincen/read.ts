@@ -77,7 +77,7 @@ export const fincenReader: RegisterReader = async function* (path) {
         reason:
           cells.length === columns
             ? 'The legal name or the received date cannot be read.'
-            : `Expected ${columns} cells, found ${cells.length}.`,
+            : `The row has ${cells.length} cells; expected ${columns}.`,
         text: cells.join('\t').slice(0, 500),
         provenance,
       };

@@ -80,7 +80,7 @@ async function* learn(pack: Pack, known: Known): AsyncGenerator<Reject> {
   known.heads.push(head);
   const lastmod = dateOf(head?.lastmod);
   if (lastmod !== null && (known.newest === null || lastmod > known.newest)) known.newest = lastmod;
-  if (empty) yield rejectRow(pack.name, { line: 1, text: '' }, 'The file holds neither tags nor actors.');
+  if (empty) yield rejectRow(pack.name, { line: 1, text: '' }, 'The file has no tags and no actors.');
 }
 
 /** Adds an actor; returns the reason if it cannot be added. */
@@ -182,7 +182,7 @@ async function* itemsOf(pack: Pack): AsyncGenerator<PackPart> {
     if (whole.length > LIMITS.tagPackIrregularCharsMax) {
       throw new AssayError(
         'INVALID_FILE',
-        `${pack.name}: too large for a pack that is not a list of one block a tag.`,
+        `${pack.name}: too large: a pack of this size must have one block for each tag.`,
         { field: 'file' },
       );
     }
@@ -297,7 +297,7 @@ async function* entriesOf(bytes: AsyncIterable<Uint8Array>, name: string): Async
     await feeding;
   } catch (error) {
     if (error instanceof AssayError) throw error;
-    throw new AssayError('INVALID_FILE', `${name}: the archive is broken (${messageOf(error)}).`, {
+    throw new AssayError('INVALID_FILE', `${name}: the archive is damaged (${messageOf(error)}).`, {
       field: 'file',
       cause: error,
     });

@@ -9,11 +9,10 @@ import type {
   PartySchema,
   Provenance,
   Reject,
-  SanctionsList,
   SourceRecord,
 } from '../records.ts';
 import { childOf, childrenOf, descend, readXml, textOf, type XmlElement } from '../xml.ts';
-import { digitalCurrency } from './lists.ts';
+import { digitalCurrency, type OfacList } from './lists.ts';
 
 const SECTIONS = new Set([
   'DateOfIssue',
@@ -41,7 +40,7 @@ interface References {
 type Profile = Omit<DesignatedParty, 'list' | 'programs' | 'listedAt'>;
 
 interface Entry {
-  readonly list: SanctionsList;
+  readonly list: OfacList;
   readonly listedAt: string | null;
   readonly programs: readonly string[];
 }
@@ -71,7 +70,9 @@ const FEATURES_NOT_IN_REMARKS = new Set([...COUNTRY_FEATURES, 'Birthdate']);
  * Yields the header and the parties of one file. Parties are kept until the end of the file, which contains their lists and programmes;
  * they are a fraction of it (17,600 parties take about 60 MB). Throws INVALID_FILE.
  */
-export async function* readAdvanced(part: SourcePart): AsyncGenerator<SourceRecord, void, undefined> {
+export async function* readAdvanced(
+  part: SourcePart,
+): AsyncGenerator<SourceRecord<OfacList>, void, undefined> {
   let publishedAt: string | null = null;
   let references: References = referencesOf(undefined);
   const countryOfLocation = new Map<string, string>();
@@ -112,7 +113,7 @@ export async function* readAdvanced(part: SourcePart): AsyncGenerator<SourceReco
   // A party of the SDN list can also be on others, so the file is the list that most of its entries name.
   const all = [...entries.values()].flat();
   const sdn = all.filter((entry) => entry.list === 'OFAC_SDN').length;
-  const list: SanctionsList = sdn * 2 >= all.length ? 'OFAC_SDN' : 'OFAC_CONS';
+  const list: OfacList = sdn * 2 >= all.length ? 'OFAC_SDN' : 'OFAC_CONS';
   yield {
     type: 'header',
     lists: [list],

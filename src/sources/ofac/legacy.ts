@@ -15,7 +15,7 @@ import type {
   SourceRecord,
 } from '../records.ts';
 import { readWholeTable, type TableRow } from '../rows.ts';
-import { digitalCurrency, listOfPrograms } from './lists.ts';
+import { digitalCurrency, listOfPrograms, type OfacList } from './lists.ts';
 
 export type LegacyKind = 'sdn' | 'add' | 'alt' | 'sdn_comments';
 
@@ -52,13 +52,13 @@ export function legacyKind(head: string): LegacyKind | null {
 /** Yields the header, a notice for each missing table, and the parties. Throws INVALID_FILE. */
 export async function* readLegacy(
   tables: ReadonlyMap<LegacyKind, SourcePart>,
-): AsyncGenerator<SourceRecord, void, undefined> {
+): AsyncGenerator<SourceRecord<OfacList>, void, undefined> {
   const main = tables.get('sdn');
   if (!main) {
     const given = [...tables.values()].map((part) => part.name).join(', ');
     throw new AssayError(
       'INVALID_FILE',
-      `${given}: the legacy tables need sdn.csv, which holds the parties; it is not among the files.`,
+      `${given}: the legacy tables need sdn.csv, which contains the parties; add it to the files of this import.`,
       { field: 'file' },
     );
   }
@@ -159,7 +159,7 @@ function readParty(row: TableRow, { own, file, rejects }: PartyContext): Omit<De
     .filter((segment) => segment !== '');
   if (printed.length >= REMARK_CHARS_MAX && comments.length === 0 && !printed.endsWith('.')) {
     const cut = segments.pop() ?? '';
-    rejects.push(reject('The remark is cut here and does not go on in sdn_comments.', cut, file, row.line));
+    rejects.push(reject('The remark is cut off and is not continued in sdn_comments.', cut, file, row.line));
   }
 
   const names: PartyName[] = [{ text: cell(row, 1), kind: 'primary', weak: false, script: null }];
@@ -191,7 +191,7 @@ function readParty(row: TableRow, { own, file, rejects }: PartyContext): Omit<De
     if (wallet === null) continue;
     const [currency = '', address = ''] = wallet.split(/\s+/);
     if (address === '') {
-      rejects.push(reject('A digital currency address without an address.', segment, file, row.line));
+      rejects.push(reject('A digital currency entry without an address.', segment, file, row.line));
       continue;
     }
     addresses.push({ address, currency, provenance });

@@ -1,5 +1,8 @@
 /** Decides which of OFAC's two published lists a file is, if the file itself does not state it. */
 
+/** The two lists that OFAC publishes. */
+export type OfacList = 'OFAC_SDN' | 'OFAC_CONS';
+
 /**
  * Programmes that do not block assets on their own: an entry with only these programmes is on the consolidated (non-SDN)
  * list. SDN entries can have them in addition to a blocking programme.
@@ -15,7 +18,7 @@ const NON_SDN_PROGRAMS = new Set([
 ]);
 
 /** Returns the list of a set of entries, each given by its programmes. */
-export function listOfPrograms(entries: Iterable<readonly string[]>): 'OFAC_SDN' | 'OFAC_CONS' {
+export function listOfPrograms(entries: Iterable<readonly string[]>): OfacList {
   for (const programs of entries) {
     if (programs.length > 0 && programs.every((program) => NON_SDN_PROGRAMS.has(program))) return 'OFAC_CONS';
   }

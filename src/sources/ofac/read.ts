@@ -5,6 +5,7 @@ import { listParts, readTextHead, type SourcePart } from '../open.ts';
 import type { SourceReader, SourceRecord } from '../records.ts';
 import { readAdvanced } from './advanced.ts';
 import { type LegacyKind, legacyKind, readLegacy } from './legacy.ts';
+import type { OfacList } from './lists.ts';
 import { readSdnXml } from './sdn-xml.ts';
 
 type Layout = 'advanced' | 'sdn-xml' | LegacyKind;
@@ -17,9 +18,9 @@ const HEAD_CHARS = 8_192;
  * give one header and their joined parties. The parties of a file are yielded only
  * after its end was read, so a truncated file yields none. Throws INVALID_FILE.
  */
-export const ofacReader: SourceReader = (files) => readOfac(files);
+export const ofacReader: SourceReader<OfacList> = (files) => readOfac(files);
 
-async function* readOfac(files: readonly string[]): AsyncGenerator<SourceRecord, void, undefined> {
+async function* readOfac(files: readonly string[]): AsyncGenerator<SourceRecord<OfacList>, void, undefined> {
   const legacy = new Map<LegacyKind, SourcePart>();
   for (const file of files) {
     for (const part of await listParts(file)) {

@@ -4,7 +4,7 @@ import { readDates, readUsDate } from '../dates.ts';
 import type { SourcePart } from '../open.ts';
 import type { DesignatedParty, PartyName, PartySchema, Reject, SourceRecord } from '../records.ts';
 import { childOf, childrenOf, descend, readXml, textOf, type XmlElement } from '../xml.ts';
-import { digitalCurrency, listOfPrograms } from './lists.ts';
+import { digitalCurrency, listOfPrograms, type OfacList } from './lists.ts';
 
 const SCHEMAS: Readonly<Record<string, PartySchema>> = {
   individual: 'Person',
@@ -17,7 +17,7 @@ const SCHEMAS: Readonly<Record<string, PartySchema>> = {
  * Yields the header and the parties of one file after its end, because only all programmes together distinguish the SDN
  * list from the consolidated one. Throws INVALID_FILE.
  */
-export async function* readSdnXml(part: SourcePart): AsyncGenerator<SourceRecord, void, undefined> {
+export async function* readSdnXml(part: SourcePart): AsyncGenerator<SourceRecord<OfacList>, void, undefined> {
   let publishedAt: string | null = null;
   const parties: Omit<DesignatedParty, 'list'>[] = [];
   const rejects: Reject[] = [];

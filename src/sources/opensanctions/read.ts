@@ -159,7 +159,7 @@ async function* readTargets(path: string, dataset: string, tally: Tally): AsyncG
       const missing = REQUIRED.filter((name) => !columns.includes(name));
       if (missing.length > 0) throw layoutError(file, `the header lacks ${missing.join(', ')}.`);
     } else if (row.cells.length !== header.length) {
-      yield rejectRow(file, row, `The row has ${row.cells.length} cells in place of ${header.length}.`);
+      yield rejectRow(file, row, `The row has ${row.cells.length} cells; expected ${header.length}.`);
     } else {
       const columns = header;
       const cell = (name: string): string => row.cells[columns.indexOf(name)] ?? '';
@@ -238,8 +238,8 @@ function namesOf(
   ];
   const found = new Map<string, PartyName>();
   for (const [texts, kind, isWeak] of kinds) {
-    for (const said of texts) {
-      const text = said.trim().slice(0, LIMITS.listedNameCharsMax);
+    for (const printed of texts) {
+      const text = printed.trim().slice(0, LIMITS.listedNameCharsMax);
       if (text === '' || found.has(text) || found.size >= LIMITS.listedNamesMax) continue;
       found.set(text, { text, kind, weak: isWeak, script: null });
     }

@@ -15,8 +15,8 @@ const TOPICS: readonly { readonly pattern: RegExp; readonly listType: NamedListT
 export function listTypesOf(topics: readonly string[]): ReadonlyMap<NamedListType, readonly string[]> {
   const found = new Map<NamedListType, string[]>();
   for (const { pattern, listType } of TOPICS) {
-    const said = topics.filter((topic) => pattern.test(topic));
-    if (said.length > 0) found.set(listType, [...(found.get(listType) ?? []), ...said]);
+    const matching = topics.filter((topic) => pattern.test(topic));
+    if (matching.length > 0) found.set(listType, [...(found.get(listType) ?? []), ...matching]);
   }
   return found;
 }

@@ -53,7 +53,7 @@ export function checkMapping(mapping: OwnMapping): ReadonlyMap<string, OwnField>
     if (!FIELDS.has(plain(field))) {
       throw new AssayError(
         'INVALID_REQUEST',
-        `mapping: '${column}' is mapped to '${field}', which is not a field. Fields: ${OWN_FIELDS.join(', ')}.`,
+        `mapping: '${column}' is mapped to '${field}', which is not a field; it must be one of ${OWN_FIELDS.join(', ')}.`,
         { field: 'mapping' },
       );
     }

@@ -89,7 +89,7 @@ const ignoredSentence = (names: readonly string[]): string =>
 /** Reads one row of a CSV of own labels, on the fast or the slow path. */
 export function readOwnRow(file: string, row: CsvRow, columns: OwnColumns): AttributedAddress | Reject {
   if (row.cells.length !== columns.count) {
-    return rejectRow(file, row, `The row has ${row.cells.length} cells in place of ${columns.count}.`);
+    return rejectRow(file, row, `The row has ${row.cells.length} cells; expected ${columns.count}.`);
   }
   const texts = Object.fromEntries(
     OWN_FIELDS.map((field) => [field, row.cells[columns.index[field]] ?? '']),

@@ -58,7 +58,7 @@ export const peopleReader: NamedReader = async function* (files) {
           );
         }
       } else if (row.cells.length !== header.length) {
-        yield rejectRow(file, row, `The row has ${row.cells.length} cells in place of ${header.length}.`);
+        yield rejectRow(file, row, `The row has ${row.cells.length} cells; expected ${header.length}.`);
       } else {
         const columns = header;
         const cell = (name: PeopleColumn): string => row.cells[columns.indexOf(name)] ?? '';
@@ -100,7 +100,10 @@ function readListType(text: string): NamedListType {
   const word = (readText('list', text) ?? '').toLowerCase().replace(/[\s-]/g, '_');
   const found = NAMED_LIST_TYPES.find((listType) => listType === word);
   if (found === undefined) {
-    throw new FieldFault('list', `'${text.slice(0, 60)}' is none of ${NAMED_LIST_TYPES.join(', ')}`);
+    throw new FieldFault(
+      'list',
+      `must be one of ${NAMED_LIST_TYPES.join(', ')} (got '${text.slice(0, 60)}')`,
+    );
   }
   return found;
 }
@@ -110,7 +113,7 @@ function readSchema(text: string): PartySchema {
   if (schema === undefined) {
     throw new FieldFault(
       'schema',
-      `'${text.slice(0, 60)}' is none of person, organization, vessel, aircraft`,
+      `must be one of person, organization, vessel, aircraft (got '${text.slice(0, 60)}')`,
     );
   }
   return schema;

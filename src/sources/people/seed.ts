@@ -48,9 +48,9 @@ function readFact(text: string, provenance: Provenance): { party: NamedParty; as
     throw new FieldFault('line', 'is not an object');
   const row = value as Readonly<Record<string, unknown>>;
   const textOf = (field: string): string => {
-    const said = row[field];
-    const read = typeof said === 'string' ? readText(field, said) : null;
-    if (read === null) throw new FieldFault(field, 'is empty or no text');
+    const cell = row[field];
+    const read = typeof cell === 'string' ? readText(field, cell) : null;
+    if (read === null) throw new FieldFault(field, 'must be a text that is not empty');
     return read;
   };
   const { aliases } = row;
@@ -61,7 +61,7 @@ function readFact(text: string, provenance: Provenance): { party: NamedParty; as
     throw new FieldFault('aliases', 'must be an array of texts');
   }
   if (row.verified !== false)
-    throw new FieldFault('verified', 'must be false: nobody checked this against a register');
+    throw new FieldFault('verified', 'must be false: the shipped facts are not checked against a register');
   const country = readJurisdiction('country', textOf('country'));
   const asOf = readDate('asOf', textOf('asOf'));
   if (asOf === null || country === null) throw new FieldFault('asOf', 'is empty');

@@ -51,7 +51,7 @@ function* readPool(file: string, line: number, pool: unknown): Generator<Attribu
   }
   const { name, addresses, tags, link } = pool as Record<string, unknown>;
   if (typeof name !== 'string' || name.trim() === '') {
-    yield reject('name: the pool has none.');
+    yield reject('name: is required.');
     return;
   }
   if (!Array.isArray(addresses)) {
@@ -60,7 +60,7 @@ function* readPool(file: string, line: number, pool: unknown): Generator<Attribu
   }
   for (const address of addresses) {
     if (typeof address !== 'string' || address.trim() === '') {
-      yield reject('addresses: holds something that is not a text.');
+      yield reject('addresses: must contain only texts.');
       continue;
     }
     yield {

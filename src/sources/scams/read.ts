@@ -120,13 +120,13 @@ export const scamsReader: SourceReader = async function* (files) {
         layout = layoutOf(file, row, columns);
         seen.add(layout.id);
       } else if (row.cells.length !== columns.length) {
-        yield rejectRow(file, row, `The row has ${row.cells.length} cells in place of ${columns.length}.`);
+        yield rejectRow(file, row, `The row has ${row.cells.length} cells; expected ${columns.length}.`);
       } else {
         const cells = new Map(columns.map((column, at) => [column, (row.cells[at] as string).trim()]));
         for (const statement of layout.read(cells)) {
           if (statement.address === '') yield rejectRow(file, row, `${columns[0]}: is empty.`);
           else if (statement.actorName === '')
-            yield rejectRow(file, row, 'The row says nothing of the address.');
+            yield rejectRow(file, row, 'The row has no label for the address.');
           else yield { ...SHARED, ...statement, provenance: { file, line: row.line } };
         }
       }
@@ -155,7 +155,7 @@ function layoutOf(file: string, header: CsvRow, columns: readonly string[]): Lay
   if (layout) return layout;
   throw new AssayError(
     'INVALID_FILE',
-    `${file}: line ${header.line} is none of the known headers: ${LAYOUTS.map((one) => `'${one.columns.join()}'`).join('; ')}.`,
+    `${file}: line ${header.line} must be one of these headers: ${LAYOUTS.map((one) => `'${one.columns.join()}'`).join('; ')}.`,
     { field: 'file' },
   );
 }

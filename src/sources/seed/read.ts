@@ -5,7 +5,7 @@ import { LIMITS } from '../../base/limits.ts';
 import { shippedData } from '../../base/paths.ts';
 import { rejectRow } from '../csv.ts';
 import { openLines, partName } from '../open.ts';
-import type { AttributedAddress, SanctionsList, SourceReader, StatedSanction } from '../records.ts';
+import type { AttributedAddress, SourceReader, SourceRecord, StatedSanction } from '../records.ts';
 import {
   FieldFault,
   readConfidence,
@@ -25,15 +25,27 @@ export async function seedFiles(): Promise<string[]> {
     .map((name) => join(shippedData('seed'), name));
 }
 
-/** Yields the facts, then the header. A line that breaks the format becomes a reject. */
-export const seedReader: SourceReader = async function* (files) {
+/**
+ * Creates a reader of facts. It yields the facts, then the header; a line that breaks the format becomes a reject.
+ *
+ * @param lists - Ids of the sanctions lists that a fact can name, in addition to OTHER.
+ */
+export function seedReader(lists: readonly string[]): SourceReader {
+  const known = [...lists, 'OTHER'];
+  return (files) => readSeed(files, known);
+}
+
+async function* readSeed(
+  files: readonly string[],
+  lists: readonly string[],
+): AsyncGenerator<SourceRecord, void, undefined> {
   let newest: string | null = null;
   for (const path of files) {
     const file = partName(path);
     for await (const row of openLines(path)) {
       if (row.text.trim() === '' || row.text.startsWith('#')) continue;
       try {
-        const record = readFact(row.text, { file, line: row.line });
+        const record = readFact(row.text, lists, { file, line: row.line });
         if (record.lastSeen !== null && (newest === null || record.lastSeen > newest))
           newest = record.lastSeen;
         yield record;
@@ -44,7 +56,7 @@ export const seedReader: SourceReader = async function* (files) {
     }
   }
   yield { type: 'header', lists: [], publishedAt: newest, layout: 'SEED' };
-};
+}
 
 const FIELDS: ReadonlySet<string> = new Set([
   'chain',
@@ -64,15 +76,6 @@ const FIELDS: ReadonlySet<string> = new Set([
   'sanctions',
 ]);
 
-const LISTS: ReadonlySet<string> = new Set<SanctionsList>([
-  'OFAC_SDN',
-  'OFAC_CONS',
-  'EU',
-  'UN',
-  'UK',
-  'CH',
-  'OTHER',
-]);
 const SANCTION_FIELDS: ReadonlySet<string> = new Set([
   'list',
   'entityId',
@@ -84,7 +87,11 @@ const SANCTION_FIELDS: ReadonlySet<string> = new Set([
 type Row = Readonly<Record<string, unknown>>;
 
 /** Reads one line of the seed as a record. Throws FieldFault. */
-function readFact(text: string, provenance: AttributedAddress['provenance']): AttributedAddress {
+function readFact(
+  text: string,
+  lists: readonly string[],
+  provenance: AttributedAddress['provenance'],
+): AttributedAddress {
   if (text.length > LIMITS.labelRowCharsMax) throw new FieldFault('line', 'is too long');
   const row = readObject('line', parseJson(text));
   for (const field of Object.keys(row)) {
@@ -119,20 +126,22 @@ function readFact(text: string, provenance: AttributedAddress['provenance']): At
     lastSeen: required('date', readDate('date', raw(row, 'date'))),
     isContract: isContract ?? null,
     verified,
-    sanctions: row.sanctions === undefined || row.sanctions === null ? null : readSanction(row.sanctions),
+    sanctions:
+      row.sanctions === undefined || row.sanctions === null ? null : readSanction(row.sanctions, lists),
     provenance,
   };
 }
 
-function readSanction(value: unknown): StatedSanction {
+function readSanction(value: unknown, lists: readonly string[]): StatedSanction {
   const row = readObject('sanctions', value);
   for (const field of Object.keys(row)) {
     if (!SANCTION_FIELDS.has(field)) throw new FieldFault(`sanctions.${field}`, 'is not a field of the seed');
   }
   const list = required('sanctions.list', textOf(row, 'list'));
-  if (!LISTS.has(list)) throw new FieldFault('sanctions.list', `'${list}' is not a list`);
+  if (!lists.includes(list))
+    throw new FieldFault('sanctions.list', `must be one of ${lists.join(', ')} (got '${list}')`);
   return {
-    list: list as SanctionsList,
+    list,
     entityId: required('sanctions.entityId', textOf(row, 'entityId')),
     program: textOf(row, 'program'),
     listedAt: readDate('sanctions.listedAt', raw(row, 'listedAt')),

@@ -49,7 +49,7 @@ export function nameOf(
 }
 
 /** Converts a designation to a party, or to a reject if it has no id or no name. */
-export function partyOf(designation: Designation): DesignatedParty | Reject {
+export function partyOf(designation: Designation): DesignatedParty<'UK'> | Reject {
   const { provenance } = designation;
   const names = uniqueNames(designation.names);
   if (designation.uniqueId === '' || names.length === 0) {

@@ -16,11 +16,11 @@ import { type Designation, joinName, nameOf, partyOf } from './designation.ts';
  * Yields the header, then the parties. XML and JSON are streamed;
  * table rows are grouped at the end of the file. Throws INVALID_FILE.
  */
-export const ukReader: SourceReader = (files) => readUk(files);
+export const ukReader: SourceReader<'UK'> = (files) => readUk(files);
 
 const HEAD_CHARS = 4_096;
 
-async function* readUk(files: readonly string[]): AsyncGenerator<SourceRecord, void, undefined> {
+async function* readUk(files: readonly string[]): AsyncGenerator<SourceRecord<'UK'>, void, undefined> {
   for (const file of files) {
     for (const part of await listParts(file)) {
       const head = await readTextHead(part, HEAD_CHARS, { legacyEncoding: 'windows-1252' });
@@ -39,14 +39,14 @@ async function* readUk(files: readonly string[]): AsyncGenerator<SourceRecord, v
   }
 }
 
-const header = (publishedAt: string | null, layout: string): FileHeader => ({
+const header = (publishedAt: string | null, layout: string): FileHeader<'UK'> => ({
   type: 'header',
   lists: ['UK'],
   publishedAt,
   layout,
 });
 
-async function* readDesignationsXml(part: SourcePart): AsyncGenerator<SourceRecord, void, undefined> {
+async function* readDesignationsXml(part: SourcePart): AsyncGenerator<SourceRecord<'UK'>, void, undefined> {
   let headed = false;
   const wanted = { roots: ['Designations'], elements: new Set(['DateGenerated', 'Designation']) };
   for await (const element of readXml(part, wanted)) {
@@ -110,7 +110,7 @@ function flagOf(text: string | undefined): boolean | null {
   return word === 'true' ? true : word === 'false' ? false : null;
 }
 
-async function* readDesignationsJson(part: SourcePart): AsyncGenerator<SourceRecord, void, undefined> {
+async function* readDesignationsJson(part: SourcePart): AsyncGenerator<SourceRecord<'UK'>, void, undefined> {
   yield header(null, 'UK_JSON_LINES');
   for await (const { line, text } of openLines(part)) {
     if (text.trim() === '') continue;
@@ -127,10 +127,14 @@ function parseObject(text: string, file: string, line: number): Json {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new AssayError('INVALID_FILE', `${file}, line ${line}: not a JSON object; is the file cut?`, {
-      field: 'file',
-      cause: error,
-    });
+    throw new AssayError(
+      'INVALID_FILE',
+      `${file}, line ${line}: not a JSON object; the file may be truncated.`,
+      {
+        field: 'file',
+        cause: error,
+      },
+    );
   }
   return isObject(value) ? value : {};
 }
@@ -243,11 +247,11 @@ type Group = {
 async function* readTable(
   part: SourcePart,
   table: TableLayout,
-): AsyncGenerator<SourceRecord, void, undefined> {
+): AsyncGenerator<SourceRecord<'UK'>, void, undefined> {
   const groups = new Map<string, Group>();
   let publishedAt: string | null = null;
   let columns: ReturnType<typeof columnsOf> | null = null;
-  const rejects: SourceRecord[] = [];
+  const rejects: SourceRecord<'UK'>[] = [];
   // The line with the date is above the header row and has fewer cells.
   for await (const row of readWholeTable(part, {
     delimiter: ',',

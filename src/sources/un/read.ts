@@ -12,9 +12,9 @@ import { childrenOf, descend, readXml, textOf, type XmlElement } from '../xml.ts
 const WANTED = { roots: ['CONSOLIDATED_LIST'], elements: new Set(['INDIVIDUAL', 'ENTITY']) };
 
 /** Yields the header, then the parties as the file is read. Throws INVALID_FILE, possibly after some parties. */
-export const unReader: SourceReader = (files) => readUn(files);
+export const unReader: SourceReader<'UN'> = (files) => readUn(files);
 
-async function* readUn(files: readonly string[]): AsyncGenerator<SourceRecord, void, undefined> {
+async function* readUn(files: readonly string[]): AsyncGenerator<SourceRecord<'UN'>, void, undefined> {
   for (const file of files) {
     for (const part of await listParts(file)) {
       for await (const element of readXml(part, WANTED)) {
@@ -35,7 +35,7 @@ const joined = (parts: readonly string[]): string =>
     .filter((part) => part !== '')
     .join(' ');
 
-function readParty(element: XmlElement, file: string): SourceRecord {
+function readParty(element: XmlElement, file: string): SourceRecord<'UN'> {
   const provenance = { file, line: element.line };
   const entityId = textOf(element, 'DATAID');
   const primary = joined(
@@ -64,7 +64,7 @@ function readParty(element: XmlElement, file: string): SourceRecord {
       joined([textOf(document, 'TYPE_OF_DOCUMENT'), textOf(document, 'NUMBER'), textOf(document, 'NOTE')]),
     ),
   ].filter((text) => text !== '');
-  const party: DesignatedParty = {
+  const party: DesignatedParty<'UN'> = {
     type: 'party',
     list: 'UN',
     entityId,

@@ -172,6 +172,6 @@ describe('swapping snapshots under readers', () => {
   });
 
   it('says plainly that no index was built yet', () => {
-    expect(() => openSnapshotSet(join(folder.path, 'nothing'), deps)).toThrow(/No label index was built yet/);
+    expect(() => openSnapshotSet(join(folder.path, 'nothing'), deps)).toThrow(/There is no label index/);
   });
 });

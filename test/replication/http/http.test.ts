@@ -185,7 +185,7 @@ describe('a pull over HTTP', () => {
       );
     });
     await expect(pull(sourceOf(forged))).rejects.toThrow('not signed');
-    expect(() => b.answers()).toThrow('No label index');
+    expect(() => b.answers()).toThrow('There is no label index');
   });
 
   it('rejects an endless response, and one of another kind', async () => {

@@ -55,9 +55,6 @@ let now: number;
 const source = (...names: string[]): PublisherSource => ({
   id: 'test',
   files: names.map((name) => ({ name, url: `https://publisher.example/${name}` })),
-  authority: 'Test Publisher',
-  homepage: 'https://publisher.example',
-  licence: 'none',
 });
 
 async function fetchAll(
@@ -287,7 +284,7 @@ describe('a hostile or broken publisher', () => {
     const failed = await fetchOne({}, { parse });
     expect(failed).toMatchObject({
       status: 'failed',
-      reason: 'it does not parse: list.xml: line 3 is broken.',
+      reason: 'it cannot be parsed: list.xml: line 3 is broken.',
     });
     expect(parsed).toEqual(['<more/>\n']);
     expect(copy().equals(LIST)).toBe(true);

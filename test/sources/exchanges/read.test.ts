@@ -23,7 +23,7 @@ describe('the list of exchange wallets', () => {
     expect(addresses.map(({ address }) => address)).toEqual(['0xabc', 'Txyz']);
     expect(rejects.map(({ provenance, reason }) => [provenance.line, reason])).toEqual([
       [3, 'Exchange, chain or address is empty.'],
-      [4, 'The row has 2 cells in place of 3.'],
+      [4, 'The row has 2 cells; expected 3.'],
       [5, 'A quote is opened and never closed.'],
     ]);
   });

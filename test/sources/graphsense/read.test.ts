@@ -234,7 +234,7 @@ describe('a TagPack', () => {
 
   it('that is something else is a reject', async () => {
     const { rejects } = await read(file('x.yaml', 'name: something\n'));
-    expect(rejects[0]?.reason).toBe('The file holds neither tags nor actors.');
+    expect(rejects[0]?.reason).toBe('The file has no tags and no actors.');
   });
 
   it('does not unfold an alias bomb', async () => {

@@ -172,7 +172,7 @@ describeWithSharedData('legacy CSV tables as issued', () => {
         expect.stringContaining('alt.csv was not given'),
         expect.stringContaining('add.csv was not given'),
         expect.stringContaining('sdn_comments.csv was not given'),
-        expect.stringContaining('The remark is cut here'),
+        expect.stringContaining('The remark is cut off'),
       ]),
     );
     const wallets = walletsOf([byId(parties, '30518')]);

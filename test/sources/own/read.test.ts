@@ -132,10 +132,10 @@ describe('own labels', () => {
     ['first_seen', '01/02/2020', /^first_seen: .* is not an ISO date/],
     ['url', 'acme.example', /^url: /],
     ['jurisdiction', 'Malta', /^jurisdiction: /],
-    ['is_contract', 'maybe', /^is_contract: 'maybe' is neither true nor false/],
+    ['is_contract', 'maybe', /^is_contract: 'maybe' must be true or false/],
     ['category', 'Exch@nge', /^category: /],
     ['address', 'x'.repeat(600), /^address: is longer/],
-    ['name', 'a\u0000b', /^name: holds a control character/],
+    ['name', 'a\u0000b', /^name: contains a control character/],
   ])('with a wrong %s are rejects that name it', async (field, value, reason) => {
     const row = ROW.split(',');
     row[OWN_FIELDS.indexOf(field as never)] = value;

@@ -47,9 +47,9 @@ describe('own names', () => {
     expect(records.map((one) => (one.type === 'reject' ? one.reason : one.type))).toEqual([
       "Columns that mean nothing are ignored: 'colour'.",
       "birth_date: 'yesterday' is not a date such as 1972-05-09, 1972-05 or 1972.",
-      "list: 'friends' is none of sanctions, pep, adverse_media.",
+      "list: must be one of sanctions, pep, adverse_media (got 'friends').",
       'name: is empty.',
-      'The row has 2 cells in place of 4.',
+      'The row has 2 cells; expected 4.',
       'named',
       'header',
     ]);

@@ -61,7 +61,7 @@ describe('the lists of scams', () => {
     ]);
     expect(rejects.map(({ provenance, reason }) => [provenance.line, reason])).toEqual([
       [5, 'address: is empty.'],
-      [6, 'The row has 2 cells in place of 4.'],
+      [6, 'The row has 2 cells; expected 4.'],
     ]);
   });
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { shippedData } from '../../../src/base/paths.ts';
+import { LISTS } from '../../../src/sources/lists.ts';
 import { seedFiles, seedReader } from '../../../src/sources/seed/read.ts';
 import { readSource, temporaryFiles } from '../../setup/read-source.ts';
 
@@ -29,7 +30,7 @@ const lines = (...rows: readonly unknown[]): string =>
 describe('a seed file', () => {
   it('states a fact in full', async () => {
     const path = file('facts.ndjson', lines('# a comment', '', FACT, { ...FACT, sanctions: SANCTIONS }));
-    const { addresses, rejects, headers } = await readSource(seedReader, path);
+    const { addresses, rejects, headers } = await readSource(seedReader(LISTS.ids), path);
     expect(rejects).toEqual([]);
     expect(headers).toEqual([{ type: 'header', lists: [], publishedAt: '2026-11-21', layout: 'SEED' }]);
     expect(addresses[0]).toEqual({
@@ -66,12 +67,16 @@ describe('a seed file', () => {
     ['verified', { verified: 'yes' }, /^verified: must be true or false/],
     ['tags', { tags: 'a;b' }, /^tags: must be an array/],
     ['jurisdiction', { jurisdiction: 'USA' }, /^jurisdiction: .* two-letter/],
-    ['list', { sanctions: { ...SANCTIONS, list: 'SDN' } }, /^sanctions\.list: 'SDN' is not a list/],
+    [
+      'list',
+      { sanctions: { ...SANCTIONS, list: 'SDN' } },
+      /^sanctions\.list: must be one of OFAC_SDN, .*, OTHER \(got 'SDN'\)/,
+    ],
     ['list id', { sanctions: { list: 'UN' } }, /^sanctions\.entityId: is required/],
     ['misspelt field', { sourceURL: 'https://example.org' }, /^sourceURL: is not a field/],
   ])('with a wrong %s is a reject that names it', async (_, change, reason) => {
     const path = file('facts.ndjson', lines({ ...FACT, ...change }, FACT));
-    const { addresses, rejects } = await readSource(seedReader, path);
+    const { addresses, rejects } = await readSource(seedReader(LISTS.ids), path);
     expect(rejects).toHaveLength(1);
     expect(rejects[0]?.reason).toMatch(reason);
     expect(rejects[0]?.provenance.line).toBe(1);
@@ -79,14 +84,14 @@ describe('a seed file', () => {
   });
 
   it.each(['{', '[]', 'null', '7'])('with the line %s rejects it', async (line) => {
-    const { rejects } = await readSource(seedReader, file('facts.ndjson', line));
+    const { rejects } = await readSource(seedReader(LISTS.ids), file('facts.ndjson', line));
     expect(rejects[0]?.reason).toMatch(/^line: /);
   });
 });
 
 describe('the shipped seed', () => {
   it('has no line that breaks a rule of its README', async () => {
-    const { addresses, rejects } = await readSource(seedReader, ...(await seedFiles()));
+    const { addresses, rejects } = await readSource(seedReader(LISTS.ids), ...(await seedFiles()));
     expect(rejects).toEqual([]);
     expect(addresses.length).toBeGreaterThan(200);
   });
@@ -94,7 +99,7 @@ describe('the shipped seed', () => {
   it('is what the README shows', async () => {
     const readme = readFileSync(shippedData('seed', 'README.md'), 'utf8');
     const example = /```json\n([\s\S]*?)\n```/.exec(readme)?.[1] as string;
-    const { addresses, rejects } = await readSource(seedReader, file('example.ndjson', example));
+    const { addresses, rejects } = await readSource(seedReader(LISTS.ids), file('example.ndjson', example));
     expect(rejects).toEqual([]);
     expect(addresses).toHaveLength(1);
   });

@@ -2,6 +2,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parseAddress } from '../../../src/chains/address/parse.ts';
 import { parseChainId } from '../../../src/chains/registry.ts';
+import { LISTS } from '../../../src/sources/lists.ts';
 import { packagesFiles, packagesReader } from '../../../src/sources/packages/read.ts';
 import type { AttributedAddress } from '../../../src/sources/records.ts';
 import { seedFiles, seedReader } from '../../../src/sources/seed/read.ts';
@@ -13,7 +14,7 @@ const keyOf = (chain: string, address: string): string =>
 
 beforeAll(async () => {
   for (const [reader, files] of [
-    [seedReader, await seedFiles()],
+    [seedReader(LISTS.ids), await seedFiles()],
     [packagesReader, await packagesFiles()],
   ] as const) {
     for await (const record of reader(files)) {

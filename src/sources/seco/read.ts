@@ -12,9 +12,9 @@ const WANTED = {
 };
 
 /** Yields the header, then the parties as the file is read. Throws INVALID_FILE, possibly after some parties. */
-export const chReader: SourceReader = (files) => readCh(files);
+export const secoReader: SourceReader<'CH'> = (files) => readSeco(files);
 
-async function* readCh(files: readonly string[]): AsyncGenerator<SourceRecord, void, undefined> {
+async function* readSeco(files: readonly string[]): AsyncGenerator<SourceRecord<'CH'>, void, undefined> {
   for (const file of files) {
     for (const part of await listParts(file)) {
       const programOfSet = new Map<string, string>();
@@ -61,7 +61,7 @@ const KINDS: readonly { readonly tag: string; readonly schema: PartySchema }[] =
 ];
 const OBJECTS: Readonly<Record<string, PartySchema>> = { vessel: 'Vessel', aircraft: 'Aircraft' };
 
-function readTarget(target: XmlElement, context: TargetContext): SourceRecord {
+function readTarget(target: XmlElement, context: TargetContext): SourceRecord<'CH'> {
   const provenance = { file: context.file, line: target.line };
   const entityId = target.attributes.ssid ?? '';
   const kind = KINDS.find(({ tag }) => childrenOf(target, tag).length > 0);

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { chReader } from '../../../src/sources/ch/read.ts';
+import { secoReader } from '../../../src/sources/seco/read.ts';
 import { describeWithSharedData, sharedData } from '../../setup/shared-data.ts';
 import { collect, withFolder } from '../collect.ts';
 
 describeWithSharedData('the Swiss list as issued', () => {
   it('reads the delisted target with its date, and those in force', async () => {
     const { headers, parties, rejects } = await collect(
-      chReader,
+      secoReader,
       sharedData('ch', 'seco_whole_list_excerpt.xml'),
     );
     expect(headers).toEqual([
@@ -82,7 +82,7 @@ describe('Swiss targets', () => {
   ] as const)('reads a target %s', async (_, modifications, listedAt, delistedAt) => {
     await withFolder(async (write) => {
       const { parties } = await collect(
-        chReader,
+        secoReader,
         write('ch.xml', list(modifications.map(([type, date]) => modification(type, date)).join(''))),
       );
       expect(parties).toMatchObject([{ entityId: '1', listedAt, delistedAt }]);
@@ -91,7 +91,7 @@ describe('Swiss targets', () => {
 
   it('keeps former and weak names, countries of places, and wallets in free text', async () => {
     await withFolder(async (write) => {
-      const { parties } = await collect(chReader, write('ch.xml', list('')));
+      const { parties } = await collect(secoReader, write('ch.xml', list('')));
       expect(parties).toMatchObject([
         {
           names: [
@@ -107,9 +107,9 @@ describe('Swiss targets', () => {
 
   it('does not take a delta for the whole list, and refuses a cut one', async () => {
     await withFolder(async (write) => {
-      const { headers } = await collect(chReader, write('delta.xml', list('', 'list-type="delta"')));
+      const { headers } = await collect(secoReader, write('delta.xml', list('', 'list-type="delta"')));
       expect(headers[0]?.lists).toEqual([]);
-      await expect(collect(chReader, write('cut.xml', list('').slice(0, -10)))).rejects.toMatchObject({
+      await expect(collect(secoReader, write('cut.xml', list('').slice(0, -10)))).rejects.toMatchObject({
         code: 'INVALID_FILE',
       });
     });

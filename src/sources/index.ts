@@ -1,0 +1,133 @@
+/**
+ * The list of sources: a publisher is added by one descriptor in a folder of its own and one line here. Ids and types, commands and
+ * their help, freshness, coverage, name screening, downloads and tables are derived from this list. The order is the order in
+ * which answers name the sanctions lists.
+ */
+import { AssayError } from '../base/errors.ts';
+import { esma } from './esma/source.ts';
+import { eu } from './eu/source.ts';
+import { exchanges } from './exchanges/source.ts';
+import { fincen } from './fincen/source.ts';
+import { graphsense } from './graphsense/source.ts';
+import { ofac } from './ofac/source.ts';
+import { openSanctions } from './opensanctions/source.ts';
+import type { OwnMapping } from './own/columns.ts';
+import { own } from './own/source.ts';
+import { packages } from './packages/source.ts';
+import { people } from './people/source.ts';
+import { pools } from './pools/source.ts';
+import type { SourceReader } from './records.ts';
+import { registers } from './registers/source.ts';
+import { scams } from './scams/source.ts';
+import { seco } from './seco/source.ts';
+import { seed } from './seed/source.ts';
+import type { Source } from './source.ts';
+import { uk } from './uk/source.ts';
+import { un } from './un/source.ts';
+
+/** Sources of labels; those with sanctions lists first. */
+export const SOURCES = [
+  ofac,
+  eu,
+  un,
+  uk,
+  seco,
+  graphsense,
+  exchanges,
+  pools,
+  scams,
+  packages,
+  seed,
+  own,
+] as const;
+
+/** Sources of names only. */
+export const NAME_SOURCES = [openSanctions, people] as const;
+
+/** Sources of regulatory registers. */
+export const REGISTER_SOURCES = [esma, fincen, registers] as const;
+
+type AnySource = (typeof SOURCES)[number];
+
+export type SourceId = AnySource['id'];
+export type NameSourceId = (typeof NAME_SOURCES)[number]['id'];
+export type RegisterSourceId = (typeof REGISTER_SOURCES)[number]['id'];
+
+/** A sanctions list that a source publishes. */
+export type ListId = AnySource['lists'][number]['id'];
+
+/** A list of a sanctions entry; `OTHER` is a list that Assay does not read, named by a shipped fact. */
+export type SanctionsList = ListId | 'OTHER';
+
+/** A jurisdiction with sanctions lists. */
+export type ListGroup = AnySource['lists'][number]['group'];
+
+/**
+ * Finds the descriptor of a source.
+ *
+ * @throws Error if there is none: ids are parsed before they are used.
+ */
+export function sourceById(id: string, sources: readonly Source[] = SOURCES): Source {
+  const found = sources.find((source) => source.id === id);
+  if (found === undefined) throw new Error(`There is no source '${id}'.`);
+  return found;
+}
+
+/**
+ * Parses the id of a source in any letter case.
+ *
+ * @param others - Ids that the caller reads by other means; the error lists them too.
+ * @throws INVALID_REQUEST with the list of sources if no source has this id.
+ */
+export function parseSource(
+  text: string,
+  others: readonly string[] = [],
+  sources: readonly Source[] = SOURCES,
+): SourceId {
+  const found = sources.find(({ id }) => id === text.toLowerCase());
+  if (found) return found.id as SourceId;
+  throw new AssayError(
+    'INVALID_REQUEST',
+    `source: must be one of ${[...sources.map(({ id }) => id), ...others].join(', ')} (got '${text.slice(0, 32)}').`,
+    { field: 'source' },
+  );
+}
+
+/** Returns the sources that can be downloaded. */
+export const downloadable = <Described extends { readonly files: readonly unknown[] }>(
+  sources: readonly Described[],
+): readonly Described[] => sources.filter(({ files }) => files.length > 0);
+
+/** Returns the arguments of `assay import`. */
+export const importIds = (sources: readonly Source[] = SOURCES): readonly string[] =>
+  [...sources, ...NAME_SOURCES, ...REGISTER_SOURCES].map(({ id }) => id);
+
+/** Returns the arguments of `assay sync` that download files. */
+export const syncIds = (sources: readonly Source[] = SOURCES): readonly string[] =>
+  downloadable([...sources, ...REGISTER_SOURCES]).map(({ id }) => id);
+
+/**
+ * Splits files of one import into groups that are read, and counted as published, together.
+ *
+ * @throws INVALID_FILE if a file cannot be opened.
+ */
+export async function groupFiles(
+  id: string,
+  files: readonly string[],
+  sources: readonly Source[] = SOURCES,
+): Promise<string[][]> {
+  const { grouping } = sourceById(id, sources);
+  if (grouping === 'together') return [[...files]];
+  return grouping === 'each' ? files.map((file) => [file]) : grouping(files);
+}
+
+/** Loads the reader of a source. */
+export function readerOf(
+  id: string,
+  mapping?: OwnMapping,
+  sources: readonly Source[] = SOURCES,
+): Promise<SourceReader<SanctionsList>> {
+  const lists = sources.flatMap((source) => source.lists.map((list) => list.id));
+  // The descriptor's type allows its reader only the lists of its source.
+  return sourceById(id, sources).read({ lists, mapping }) as Promise<SourceReader<SanctionsList>>;
+}
