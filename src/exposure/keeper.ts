@@ -145,7 +145,7 @@ export function createExposureKeeper(options: KeeperOptions, deps: KeeperDeps): 
   }
 
   function follow(of: KeptChain, updater: ExposureUpdater): void {
-    if (updater.follow() === 'BEHIND') of.wanted ??= 'too many transfers are new';
+    if (updater.follow() === 'BEHIND') of.wanted ??= 'too many new transfers';
     if (updater.waiting > 0) {
       const before = clock.monotonic();
       of.computed += updater.recompute((LIMITS.exposureWorkMsASecond * TICK_MS) / 1_000);
@@ -155,8 +155,8 @@ export function createExposureKeeper(options: KeeperOptions, deps: KeeperDeps): 
     const state = updater.state();
     const left =
       (waiting * of.computedMs * 1_000) / (Math.max(1, of.computed) * LIMITS.exposureWorkMsASecond);
-    if (state.allWaitSinceMs !== null) of.wanted ??= 'a change reaches too many addresses';
-    else if (of.computed >= MEASURED_MIN && left > WAIT_MS_MAX) of.wanted ??= 'too many entries wait';
+    if (state.allWaitSinceMs !== null) of.wanted ??= 'a change affects too many addresses';
+    else if (of.computed >= MEASURED_MIN && left > WAIT_MS_MAX) of.wanted ??= 'too many pending entries';
     else if (state.computed > CHANGED_MIN + of.addresses / 4)
       of.wanted ??= 'many entries changed since the build';
   }
@@ -173,7 +173,7 @@ export function createExposureKeeper(options: KeeperOptions, deps: KeeperDeps): 
       .build(chain)
       .then(
         () => {
-          if (of.isBuildFailing) log.info({ chain }, 'exposure index build succeeded again');
+          if (of.isBuildFailing) log.info({ chain }, 'exposure index build recovered');
           of.isBuildFailing = false;
         },
         (error: unknown) => {
@@ -197,7 +197,7 @@ export function createExposureKeeper(options: KeeperOptions, deps: KeeperDeps): 
     open(of);
     if (of.current.isRefused) return;
     const { updater, inputs } = of;
-    if (updater === null || inputs === null) of.wanted ??= 'there is none';
+    if (updater === null || inputs === null) of.wanted ??= 'no index yet';
     else {
       // Until the new index is ready, new transfers are read with the new labels: their addresses are correct sooner than the others.
       if (!isSameInputs(inputs, deps.inputs(chain))) of.wanted ??= 'labels or policy changed';
@@ -210,7 +210,7 @@ export function createExposureKeeper(options: KeeperOptions, deps: KeeperDeps): 
     const reason = messageOf(error);
     // A full disk is worded by what the store was at.
     const failure = isStorageFull(error) ? 'STORAGE_FULL' : reason;
-    if (failure !== of.failure) log.error({ chain: of.chain, reason }, 'exposure index not updated');
+    if (failure !== of.failure) log.error({ chain: of.chain, reason }, 'exposure index update failed');
     of.failure = failure;
     of.retryAtMs = clock.monotonic() + FAILED_RETRY_MS;
   }
@@ -224,7 +224,7 @@ export function createExposureKeeper(options: KeeperOptions, deps: KeeperDeps): 
         if (clock.monotonic() < of.retryAtMs) continue;
         try {
           keep(of);
-          if (of.failure !== null) log.info({ chain: id }, 'exposure index updated again');
+          if (of.failure !== null) log.info({ chain: id }, 'exposure index update recovered');
           of.failure = null;
         } catch (error) {
           noteFailure(of, error);

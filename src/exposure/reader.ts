@@ -100,7 +100,9 @@ const unreachable = new FinalizationRegistry<Closing>(({ close, lease, root, log
       lease.release();
       removeUnheld(root, log);
     })
-    .catch((error: unknown) => log.warn({ reason: messageOf(error) }, 'old exposure index not closed'));
+    .catch((error: unknown) =>
+      log.warn({ reason: messageOf(error) }, 'closing previous exposure index failed'),
+    );
 });
 
 const NO_GRAPH: ExposureStatus = { state: 'NO_GRAPH', asOf: null, graphAsOf: null, isOld: false };
@@ -140,7 +142,7 @@ export function openCurrent(
       void close();
       throw new AssayError(
         'STORE_CORRUPT',
-        `The exposure index ${leased.path} is damaged. It is built again.`,
+        `The exposure index ${leased.path} is damaged. It will be rebuilt.`,
       );
     }
     const closeChanges = changes.close;
@@ -151,7 +153,7 @@ export function openCurrent(
     void changes?.close();
     leased?.lease.release();
     if (isStorageFull(error)) throw asStorageFull(error, root);
-    log.warn({ root, reason: messageOf(error) }, 'exposure index not opened');
+    log.warn({ root, reason: messageOf(error) }, 'exposure index open failed');
     return null;
   }
 }
@@ -195,11 +197,11 @@ export function followCurrent(
         if (found !== null) opened = openCurrent(root, log, { check: isChecked })?.opened ?? null;
       } catch (error) {
         // The mark stays: the next look tries again.
-        if (!isRefused) log.warn({ root, reason: messageOf(error) }, 'exposure index not opened');
+        if (!isRefused) log.warn({ root, reason: messageOf(error) }, 'exposure index open failed');
         isRefused = true;
         return true;
       }
-      if (isRefused) log.info({ root }, 'exposure index can be opened again');
+      if (isRefused) log.info({ root }, 'exposure index opened again');
       isRefused = false;
       mark = found;
       return true;

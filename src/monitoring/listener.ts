@@ -94,7 +94,7 @@ async function withPrices(
     for await (const priced of price(wanted)) worth.set(wanted[at++] as Transfer, priced);
   }
   const asked = ask().catch((error: unknown) => {
-    log.warn({ chain, error: messageOf(error) }, 'Transfers could not be priced.');
+    log.warn({ chain, error: messageOf(error) }, 'pricing transfers failed');
   });
   let timer: NodeJS.Timeout | undefined;
   await Promise.race([
@@ -128,7 +128,7 @@ export async function takeEvent(
     const height = event.ancestor?.height ?? (event.dropped.at(-1)?.height ?? 0) - 1;
     await ingest?.apply(chain, event);
     await processor.takeBack(chain, height, fence);
-    log.warn({ chain, blocks: event.dropped.length, height }, 'Blocks were taken back.');
+    log.warn({ chain, blocks: event.dropped.length, height }, 'blocks reverted');
     return { height: event.ancestor?.height ?? null, blockTimeMs: null };
   }
   const transfers = await withPrices(chain, event.block.transfers, table, deps);
@@ -215,7 +215,7 @@ export function createListener(deps: ListenerDeps): Listener {
       } catch (error) {
         if (signal.aborted) return;
         of.state = { ...of.state, state: 'WAITING', lastError: messageOf(error) };
-        log.error({ chain, error: messageOf(error) }, 'Following a chain was interrupted.');
+        log.error({ chain, error: messageOf(error) }, 'following chain interrupted');
         if (error instanceof AssayError && error.code === 'CHAIN_REORG_TOO_DEEP') {
           // The processed blocks are no longer on the chain: all of them are reverted, and the chain is read again.
           await processor.takeBack(chain, -1, lease.fence);
@@ -246,7 +246,7 @@ export function createListener(deps: ListenerDeps): Listener {
       // Without watched wallets, the checkpoint is removed, so that the next watched wallet starts at the head.
       .then(() => (table.chains.has(chain) ? undefined : store.forgetBlocks(chain)))
       .catch((error: unknown) => {
-        log.error({ chain, error: messageOf(error) }, 'The checkpoint of a chain could not be removed.');
+        log.error({ chain, error: messageOf(error) }, 'removing chain checkpoint failed');
       })
       .finally(() => leaving.delete(chain));
     leaving.set(chain, left);
@@ -269,7 +269,7 @@ export function createListener(deps: ListenerDeps): Listener {
     const of: Following = { stop, state, ended: Promise.resolve() };
     const ended = follow(chain, of, stop.signal).catch((error: unknown) => {
       of.state = { ...of.state, state: 'WAITING', lastError: messageOf(error) };
-      log.error({ chain, error: messageOf(error) }, 'Following a chain has ended.');
+      log.error({ chain, error: messageOf(error) }, 'following chain ended');
     });
     following.set(chain, Object.assign(of, { ended }));
   }

@@ -117,7 +117,7 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
     clock,
     telegramApi: TELEGRAM_API,
   });
-  const stranger = `This node has another installation.key than the first of those that share its state, so secrets of webhooks and chats do not open here, and it sends no alerts: copy ${sealPath(dataDir)} of that node to this one, and restart it.`;
+  const stranger = `The installation.key of this node differs from the key of the first node that shares its state, so webhook and chat secrets cannot be decrypted and this node sends no alerts. Copy ${sealPath(dataDir)} of that node to this node and restart it.`;
   /** Null before this node was started to send, and while it can. */
   let sendingProblem: string | null = null;
   const courier = createCourier({
@@ -138,7 +138,7 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
       });
       return height;
     } catch (error) {
-      log.warn({ chain, error: messageOf(error) }, 'The newest block of a chain is not known.');
+      log.warn({ chain, error: messageOf(error) }, 'reading newest block failed');
       return null;
     }
   }
@@ -163,11 +163,10 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
       isRecheckWanted = false;
       try {
         const counts = await processor.recheck(signal, lease.fence);
-        if (counts.counterparties > 0) log.info(counts, 'Counterparties were looked at again.');
+        if (counts.counterparties > 0) log.info(counts, 'counterparties rechecked');
       } catch (error) {
         // Progress is stored: the next change, or the next start, continues from there.
-        if (!signal.aborted)
-          log.error({ error: messageOf(error) }, 'Counterparties could not be looked at again.');
+        if (!signal.aborted) log.error({ error: messageOf(error) }, 'rechecking counterparties failed');
       }
     }
   }
@@ -188,7 +187,7 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
         if (!stopped.signal.aborted && !(await store.channels.opensHere()) && !sends) log.error(stranger);
         return;
       } catch (error) {
-        if (!isTold) log.error({ error: messageOf(error) }, 'Monitoring cannot be started yet.');
+        if (!isTold) log.error({ error: messageOf(error) }, 'monitoring cannot start yet');
         await pause(START_RETRY_MS, stopped.signal);
       }
     }
@@ -212,7 +211,7 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
     problem: () => sendingProblem,
     start(duties = { follows: true, sends: true }) {
       starting = begin(duties).catch((error: unknown) =>
-        log.error({ error: messageOf(error) }, 'Monitoring could not be started.'),
+        log.error({ error: messageOf(error) }, 'starting monitoring failed'),
       );
     },
     async close() {

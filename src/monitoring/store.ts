@@ -471,7 +471,7 @@ export function openMonitoringStore(
     if (walletIds.get([accountId, chain, walletAddress]) !== undefined)
       refuse('this account has this address on this chain already; a deleted wallet can be restored.');
     if ((walletCounts.get(accountId) ?? 0) >= walletsMax)
-      refuse(`this account may have ${walletsMax} wallets, deleted ones included.`);
+      refuse(`this account has reached its limit of ${walletsMax} wallets; deleted wallets count too.`);
   }
 
   /**
@@ -552,7 +552,8 @@ export function openMonitoringStore(
     changeTransaction(transaction) {
       const { walletId, hash, position, blockNumber, accountId } = transaction;
       const number = transactionNumbers.get([walletId, hash, position]);
-      if (number === undefined) throw new Error(`Transaction ${hash} ${position} is not one of this wallet.`);
+      if (number === undefined)
+        throw new Error(`Transaction ${hash} ${position} does not belong to this wallet.`);
       const chain = wallets.get([accountId, walletId])?.chain;
       const before = transactions.get([walletId, number]);
       if (chain !== undefined) {
@@ -778,7 +779,7 @@ export function openMonitoringStore(
           if (before !== undefined && before.hash !== block.hash)
             throw new AssayError(
               'NOT_READY',
-              `Block ${block.height} of ${chain} was read before, as another one.`,
+              `Block ${block.height} of ${chain} was already processed with a different hash.`,
             );
           return;
         }

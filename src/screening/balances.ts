@@ -42,7 +42,7 @@ export async function withBalances<
     const { chain, canonical } = parseSubject(request.chain, request.address);
     return { ...request, balances: await source.balancesOf(chain, canonical) };
   } catch (error) {
-    log.warn({ reason: messageOf(error) }, 'a screening went without balances');
+    log.warn({ reason: messageOf(error) }, 'reading balances failed');
     return request;
   }
 }

@@ -169,14 +169,14 @@ export function createOnDemand(options: OnDemandOptions, deps: OnDemandDeps): On
       } else if (isNew === 'END') reading.isEnded = true;
     } catch (error) {
       if (!closing.signal.aborted)
-        log.warn({ chain, reason: messageOf(error) }, 'a history could not be read to its end');
+        log.warn({ chain, reason: messageOf(error) }, 'reading address history failed');
     }
     const unread = reading.hasProgress ? undefined : watched.get(key);
     if (unread !== undefined && before !== null) unread.hasNews = true;
     try {
       return await remember(reading, before);
     } catch (error) {
-      log.error({ chain, reason: messageOf(error) }, 'what was fetched could not be remembered');
+      log.error({ chain, reason: messageOf(error) }, 'storing address history record failed');
       return before;
     }
   }
@@ -199,7 +199,7 @@ export function createOnDemand(options: OnDemandOptions, deps: OnDemandDeps): On
       if (cursors.has(page.nextCursor) || cursors.size >= LIMITS.historyPagesMax)
         throw new AssayError(
           'CHAIN_BAD_ANSWER',
-          `${page.source} never ends the history of ${reading.address}.`,
+          `${page.source} does not end the pages of the history of ${reading.address}.`,
         );
       cursors.add(page.nextCursor);
       cursor = page.nextCursor;
@@ -211,7 +211,7 @@ export function createOnDemand(options: OnDemandOptions, deps: OnDemandDeps): On
     const transfers = [...page.transfers, ...knownTransfers(transactions)];
     const isOwn = page.transfers.every(({ from, to }) => from === reading.address || to === reading.address);
     if (!isOwn || !transactions.every((transaction) => mayName(transaction, reading.address)))
-      throw new AssayError('CHAIN_BAD_ANSWER', `${page.source} answered transfers of another address.`);
+      throw new AssayError('CHAIN_BAD_ANSWER', `${page.source} returned transfers of another address.`);
     const worth: Transfer[] = [];
     for await (const transfer of priced(transfers, prices, call.signal)) worth.push(transfer);
     if (worth.length > 0) await ingest(worth);
@@ -290,7 +290,7 @@ export function createOnDemand(options: OnDemandOptions, deps: OnDemandDeps): On
         balanceUsd: price === null ? null : Math.round(balance * price.usd * 100) / 100,
       };
     } catch (error) {
-      log.debug({ chain, reason: messageOf(error) }, 'a balance could not be read');
+      log.debug({ chain, reason: messageOf(error) }, 'reading balance failed');
       return { chain, balance: null, balanceUsd: null };
     }
   }
@@ -304,7 +304,8 @@ export function createOnDemand(options: OnDemandOptions, deps: OnDemandDeps): On
       try {
         const { resolveName } = await chains.of('ETH');
         const answer = await resolveName?.(name, { signal: closing.signal, budgetMs });
-        if (answer === undefined || answer.note !== null) throw refuse(answer?.note ?? 'nobody knows names.');
+        if (answer === undefined || answer.note !== null)
+          throw refuse(answer?.note ?? 'the configured source does not resolve names.');
         return answer.address;
       } catch (error) {
         // See the decisions: if a name cannot be resolved, the request is at fault, whatever the reason.

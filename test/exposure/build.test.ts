@@ -347,7 +347,7 @@ describe('an exposure index', () => {
     const current = currentSnapshot(exposureFolderOf(built.indexes, 'ETH')) as string;
     expect(openMappedIndex(current).index.meta.addresses).toBe(10);
     truncateSync(join(current, 'index.mdb'), 4_096);
-    expect(() => openMappedIndex(current)).toThrow('cut short');
+    expect(() => openMappedIndex(current)).toThrow('truncated');
     const ask = createOracle({ ...built.deps, exposures: built.exposures });
     expect(ask('ETH', addressOf(1), quota).reasons.map(({ code }) => code)).toContain('GRAPH_NOT_READ');
     await built.build();

@@ -90,7 +90,7 @@ describe.skipIf(refusal !== null)('an exposure index on a full disk', () => {
     await tick();
     world.clock.at += 1_000;
     expect(codesOf(2)).not.toContain('GRAPH_NOT_READ');
-    expect(lines).toEqual(['exposure index not opened', 'exposure index can be opened again']);
+    expect(lines).toEqual(['exposure index open failed', 'exposure index opened again']);
     expect(state.builds).toBe(0);
   });
 
@@ -109,7 +109,7 @@ describe.skipIf(refusal !== null)('an exposure index on a full disk', () => {
     expect(lines).toEqual([
       'exposure index build started',
       'exposure index build failed',
-      'exposure index build succeeded again',
+      'exposure index build recovered',
     ]);
     world.clock.at += 1_000;
     expect(codesOf(2)).not.toContain('GRAPH_NOT_READ');

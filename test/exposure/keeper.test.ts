@@ -169,14 +169,14 @@ describe('the keeper of indexes', () => {
     const { time, began, errors, ends, keeper } = await keepWith([...few, paymentOf(1, 2, 'BSC')]);
     keeper.tick();
     keeper.tick();
-    expect(began).toEqual(['ETH: there is none']);
+    expect(began).toEqual(['ETH: no index yet']);
     time.ms = 40_000;
     ends[0]?.fail(new Error('no room'));
     await nextTurn();
     expect(errors).toEqual(['ETH: exposure index build failed: no room']);
     keeper.tick();
     // The other chain has no gap to keep.
-    expect(began).toEqual(['ETH: there is none', 'BSC: there is none']);
+    expect(began).toEqual(['ETH: no index yet', 'BSC: no index yet']);
     time.ms = 41_000;
     ends[1]?.done();
     await nextTurn();
@@ -185,7 +185,7 @@ describe('the keeper of indexes', () => {
     expect(began).toHaveLength(2);
     time.ms = 71_000;
     keeper.tick();
-    expect(began.slice(2)).toEqual(['BSC: there is none']);
+    expect(began.slice(2)).toEqual(['BSC: no index yet']);
     ends[2]?.done();
     await nextTurn();
     // 30 s of the second chain begin again; the first one waits twice its 40 s.
@@ -197,7 +197,7 @@ describe('the keeper of indexes', () => {
     ends[3]?.done();
     await nextTurn();
     keeper.tick();
-    expect(began.slice(3)).toEqual(['BSC: there is none']);
+    expect(began.slice(3)).toEqual(['BSC: no index yet']);
     time.ms = 120_000;
     keeper.tick();
     // A build behind one that failed is not logged before one succeeds.
@@ -221,7 +221,7 @@ describe('the keeper of indexes', () => {
     expect([began, reads < 3 * first]).toEqual([[], true]);
     rmSync(built.indexes, { recursive: true });
     tickLater(keeper, time);
-    expect(began).toEqual(['ETH: there is none']);
+    expect(began).toEqual(['ETH: no index yet']);
     await built.build();
     ends[0]?.done();
     await nextTurn();
@@ -247,9 +247,9 @@ describe('the keeper of indexes', () => {
       tickLater(keeper, time);
       expect(began).toEqual([]);
     };
-    await round('there is none');
+    await round('no index yet');
     await setState(built, { allWaitSinceMs: 1 });
-    await round('a change reaches too many addresses');
+    await round('a change affects too many addresses');
     // A quarter of the four addresses, and 10,000.
     await setState(built, { computed: 10_001 });
     tickLater(keeper, time);
@@ -258,7 +258,7 @@ describe('the keeper of indexes', () => {
     await round('many entries changed since the build');
     replaced.is = true;
     tickLater(keeper, time);
-    expect(began).toEqual(['ETH: too many transfers are new']);
+    expect(began).toEqual(['ETH: too many new transfers']);
   });
 
   it('builds an index again if what waits would take five minutes, once it has measured 50 entries', async () => {
@@ -274,7 +274,7 @@ describe('the keeper of indexes', () => {
     expect(began).toEqual([]);
     await setState(built, { waiting: 360_000 }, [50]);
     keeper.tick();
-    expect(began).toEqual(['ETH: too many entries wait']);
+    expect(began).toEqual(['ETH: too many pending entries']);
   });
 
   it('leaves out chains without transfers, and says which one cannot be kept', async () => {
@@ -294,7 +294,7 @@ describe('the keeper of indexes', () => {
     };
     keeper.tick();
     expect(asked.sort()).toEqual(['BSC', 'ETH', 'POLYGON']);
-    expect(errors).toEqual(['ETH: exposure index not updated: torn']);
-    expect(began).toEqual(['POLYGON: there is none']);
+    expect(errors).toEqual(['ETH: exposure index update failed: torn']);
+    expect(began).toEqual(['POLYGON: no index yet']);
   });
 });

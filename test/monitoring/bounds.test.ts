@@ -597,11 +597,9 @@ describe('the severity of a finding', () => {
     ]);
     const [count] = found({ velocity: velocity(10) });
     expect(count).toMatchObject({ basis: 'BEHAVIOUR', finding: { title: 'Unusually many transfers' } });
-    expect(count?.finding.message).toBe(
-      '30 transfers today, where 2 transfers a day are usual (z-score 10.0).',
-    );
+    expect(count?.finding.message).toBe('30 transfers today; 2 transfers a day is usual (z-score 10.0).');
     expect(found({ velocity: velocity(null, 'volume') })[0]?.finding).toMatchObject({
-      title: 'Unusually much value',
+      title: 'Unusually high value',
       message: 'USD 30.00 today. The wallet has not been watched for long enough to know what is usual.',
     });
   });
@@ -744,7 +742,7 @@ describe('answers', () => {
     expect(letter(message('T')).text).not.toContain('An alert has changed');
     expect(letter(message('T')).text).toContain('not final yet');
     expect(letter(message('T', { final: true })).text).toContain('NEW, final');
-    expect(letter(message('T', { reorged: true })).text).toContain('taken back');
+    expect(letter(message('T', { reorged: true })).text).toContain('reverted');
     const moved = alertAnswer(alertOf(1, { transaction })).transaction!;
     expect(letter(message('T', { transaction: moved })).text).toContain('1 ETH\n');
     expect(letter(message('T', { transaction: { ...moved, amountUsd: 0 } })).text).toContain(
@@ -893,7 +891,7 @@ describe('streams', () => {
     slow.waitingBytes = LIMITS.streamBufferBytesMax + 1;
     const end = hub.subscribe('a', 1, slow);
     expect([hub.size, ids(slow)]).toEqual([1, ['2']]);
-    expect(slow.closed).toContain('too slow');
+    expect(slow.closed).toContain('too slowly');
     end();
     expect(hub.size).toBe(1);
   });
@@ -905,7 +903,7 @@ describe('streams', () => {
     );
     hub.requireRoom('a');
     hub.subscribe('a', null, sink());
-    expect(() => hub.requireRoom('a')).toThrow('may have no more');
+    expect(() => hub.requireRoom('a')).toThrow('the maximum');
     hub.requireRoom('b');
     ends[0]!();
     hub.requireRoom('a');
@@ -1119,7 +1117,7 @@ describe('the courier', () => {
       expect(under.size).toBe(0);
       await vi.advanceTimersByTimeAsync(250);
     }
-    expect([settled, logged]).toEqual([[], ['A delivery could not be handled.']]);
+    expect([settled, logged]).toEqual([[], ['delivery attempt failed']]);
     await turns();
     put(hook(1), 'e');
     await end('d');
@@ -1231,7 +1229,7 @@ describe('the courier', () => {
     wake(hook(1));
     await end('e');
     await Promise.all([courier.stop(), vi.advanceTimersByTimeAsync(5_000)]);
-    expect(logged).toEqual(['A delivery could not be handled.']);
+    expect(logged).toEqual(['delivery attempt failed']);
   });
 
   it('says once that the digests of a day could not be made, until they could', async () => {
@@ -1240,7 +1238,7 @@ describe('the courier', () => {
     faults.closeDays.push(fault, fault, fault);
     courier.start();
     await vi.advanceTimersByTimeAsync(1_000);
-    expect(logged).toEqual(['The digests of a day could not be made.']);
+    expect(logged).toEqual(['creating daily digests failed']);
     expect(state.days).toBe(5);
     faults.closeDays.push(fault);
     await vi.advanceTimersByTimeAsync(500);
@@ -1418,7 +1416,7 @@ describe('the listener', () => {
     expect(said).toContain('back -1');
     said.length = 0;
     await vi.advanceTimersByTimeAsync(500);
-    expect(said).toEqual(['from 40', 'Following a chain was interrupted.']);
+    expect(said).toEqual(['from 40', 'following chain interrupted']);
     await listener.stop();
   });
 
@@ -1502,7 +1500,7 @@ describe('the listener', () => {
     expect(said).toEqual(['from 40']);
     lease.isHeld = true;
     await vi.advanceTimersByTimeAsync(1_000);
-    expect(said.filter((word) => /^(block|back)/.test(word))).toEqual(['block 40', 'back 39', 'back -1']);
+    expect(said.filter((word) => /^(block |back)/.test(word))).toEqual(['block 40', 'back 39', 'back -1']);
     expect(state.fences).toEqual([fence, fence, fence]);
     await listener.stop();
   });

@@ -171,7 +171,7 @@ describe('what may receive an alert', () => {
   });
 
   it('names no setting if none would allow it', () => {
-    expect(() => checkReceiverUrl('https://', 'customWebhookUrl', PUBLIC_HTTPS)).toThrow(/not a URL\.$/);
+    expect(() => checkReceiverUrl('https://', 'customWebhookUrl', PUBLIC_HTTPS)).toThrow(/must be a URL\.$/);
   });
 
   it.each([

@@ -136,7 +136,7 @@ export function createCourier(deps: CourierDeps): Courier {
     } catch (error) {
       // The delivery stays queued unchanged and is retried at the next check.
       if (!state.isBroken)
-        log.error({ delivery: waiting.id, error: messageOf(error) }, 'A delivery could not be handled.');
+        log.error({ delivery: waiting.id, error: messageOf(error) }, 'delivery attempt failed');
       state.isBroken = true;
       state.isFailing = true;
       await new Promise((resolve) => setTimeout(resolve, TICK_MS));
@@ -212,7 +212,7 @@ export function createCourier(deps: CourierDeps): Courier {
           isClosing = true;
         },
         (error: unknown) => {
-          if (isClosing) log.error({ error: messageOf(error) }, 'The digests of a day could not be made.');
+          if (isClosing) log.error({ error: messageOf(error) }, 'creating daily digests failed');
           isClosing = false;
         },
       );

@@ -469,7 +469,7 @@ export function openOutbox(root: LiveRoot, deps: OutboxDeps): LmdbOutbox {
       if (receivers.length === 0)
         throw new AssayError(
           'INVALID_REQUEST',
-          'id: this wallet has no customWebhookUrl and its account no channel: there is nobody to send to.',
+          'id: this wallet has no customWebhookUrl and its account has no channel, so there is no receiver.',
           { field: 'id' },
         );
       const { id: walletId, walletAddress, chain } = wallet;
@@ -487,7 +487,7 @@ export function openOutbox(root: LiveRoot, deps: OutboxDeps): LmdbOutbox {
     },
     list(accountId, filter, { limit, cursor }) {
       if (cursor !== undefined && !ID_SHAPE.test(cursor))
-        throw new AssayError('INVALID_REQUEST', 'cursor: it is not one that this list gave.', {
+        throw new AssayError('INVALID_REQUEST', 'cursor: not a cursor returned by this endpoint.', {
           field: 'cursor',
         });
       const page: Delivery[] = [];
