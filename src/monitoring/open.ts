@@ -12,7 +12,7 @@ import type { ChainId } from '../chains/registry.ts';
 import { createEmbeddedLeases, type HeldLease, type Leases, pause, underLease } from '../state/leases.ts';
 import type { OpenStore } from '../state/live-store.ts';
 import { openSeal } from '../state/seal.ts';
-import { createCourier } from './delivery/courier.ts';
+import { createDispatcher } from './delivery/dispatcher.ts';
 import { createSenders } from './delivery/senders.ts';
 import { createListener, type Listener, type ListenerDeps } from './listener.ts';
 import { loadMonitoringPolicy } from './policy.ts';
@@ -120,7 +120,7 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
   const stranger = `The installation.key of this node differs from the key of the first node that shares its state, so webhook and chat secrets cannot be decrypted and this node sends no alerts. Copy ${sealPath(dataDir)} of that node to this node and restart it.`;
   /** Null before this node was started to send, and while it can. */
   let sendingProblem: string | null = null;
-  const courier = createCourier({
+  const dispatcher = createDispatcher({
     ...{ outbox: store.outbox, senders, clock, log, leases },
     async obstacle() {
       sendingProblem = (await store.channels.opensHere()) ? null : stranger;
@@ -195,7 +195,7 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
   async function begin({ follows, sends }: MonitoringDuties): Promise<void> {
     await untilReadable(sends);
     if (stopped.signal.aborted) return;
-    if (sends) courier.start();
+    if (sends) dispatcher.start();
     if (!follows) return;
     listener.start();
     refreshing = refresher.run(stopped.signal);
@@ -220,7 +220,7 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
       await rechecking;
       await refreshing;
       await listener.stop();
-      await courier.stop();
+      await dispatcher.stop();
       await agent.destroy();
       await store.close();
     },

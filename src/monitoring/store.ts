@@ -11,7 +11,8 @@ import { type Fence, type LiveDatabase, type OpenStore, openLiveStore } from '..
 import type { Seal } from '../state/seal.ts';
 import { type AlertFilter, openAlertIndex } from './alert-index.ts';
 import { type ChannelStore, openChannels } from './channels.ts';
-import { type Lane, type LmdbOutbox, openOutbox } from './delivery/outbox-lmdb.ts';
+import { type LmdbOutbox, openOutbox } from './delivery/outbox-lmdb.ts';
+import type { ReceiverQueue } from './delivery/receiver-queues.ts';
 import { createIds, ID_SHAPE } from './ids.ts';
 import type {
   Alert,
@@ -396,7 +397,7 @@ export function openMonitoringStore(
   const generation = (): number => (meta.get('generation') ?? 0) + histories * GENERATIONS_OF_A_HISTORY;
 
   live.onApplied((writes) => {
-    const lanes: Lane[] = [];
+    const queues: ReceiverQueue[] = [];
     const stored = meta.get('generation') ?? 0;
     for (const { database, key, isRemoved } of writes) {
       // A key with one element is stored as that element.
@@ -408,7 +409,7 @@ export function openMonitoringStore(
         if (isOther) histories++;
         if (isOther || !isRemoved) knownGeneration = Math.min(number, stored);
       }
-      if (database === 'deliveryQueue' && !isRemoved) lanes.push(String(first));
+      if (database === 'deliveryQueue' && !isRemoved) queues.push(String(first));
       if (database === 'changes' && !isRemoved) {
         const place: [string, number] = [String(first), Number(second)];
         const row = changes.get(place);
@@ -416,7 +417,7 @@ export function openMonitoringStore(
         if (change !== null) for (const listener of listeners) listener(change);
       }
     }
-    if (lanes.length > 0) outbox.wake(lanes);
+    if (queues.length > 0) outbox.wake(queues);
   });
 
   /** Returns a change with its current record; null if the record does not exist any more. */

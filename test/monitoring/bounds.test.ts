@@ -13,9 +13,10 @@ import {
   walletText,
 } from '../../src/monitoring/answers.ts';
 import { channelsAnswer, openChannels } from '../../src/monitoring/channels.ts';
-import { createCourier } from '../../src/monitoring/delivery/courier.ts';
+import { createDispatcher } from '../../src/monitoring/delivery/dispatcher.ts';
 import { type Message, renderMessage } from '../../src/monitoring/delivery/messages.ts';
-import type { LmdbOutbox, Waiting } from '../../src/monitoring/delivery/outbox-lmdb.ts';
+import type { LmdbOutbox } from '../../src/monitoring/delivery/outbox-lmdb.ts';
+import type { Waiting } from '../../src/monitoring/delivery/receiver-queues.ts';
 import {
   ATTEMPTS_MAX,
   RETRY_WAITS_MS,
@@ -310,7 +311,7 @@ describe('a write under a lease', () => {
     const draft = { ruleId, ruleName, severity, title, message, category, riskType, final, transaction };
     await store.write((writer) => writer.raise(wallet, draft, 'cause', null));
     await store.outbox.test(wallet);
-    const waiting = () => store.outbox.lanes().flatMap((lane) => store.outbox.due(lane, START).waiting);
+    const waiting = () => store.outbox.queues().flatMap((queue) => store.outbox.due(queue, START).waiting);
     const [delivery] = waiting();
     if (delivery === undefined) throw new Error('Nothing waits.');
     let written = 0;
@@ -921,7 +922,7 @@ describe('streams', () => {
   });
 });
 
-describe('the courier', () => {
+describe('the dispatcher', () => {
   const DELIVERED: Outcome = { kind: 'DELIVERED', responseStatus: 200 };
   const RETRY: Outcome = { kind: 'RETRY', responseStatus: 500, error: 'no', retryAfterMs: null };
 
@@ -932,41 +933,41 @@ describe('the courier', () => {
     vi.useRealTimers();
   });
 
-  /** A courier over a queue in memory. Its receivers answer when the test says so. */
+  /** A dispatcher over a stored in memory. Its receivers answer when the test says so. */
   function world(leases?: Leases) {
-    const queue: Waiting[] = [];
+    const stored: Waiting[] = [];
     const under = new Map<string, (outcome: Outcome | Error) => void>();
     const sent: string[] = [];
     const settled: string[] = [];
     const logged: string[] = [];
     const faults = { settle: [] as Error[], closeDays: [] as Error[], load: [] as string[] };
     const state = { obstacle: null as string | null, days: 0, most: 0, fences: [] as (Fence | null)[] };
-    let woken: (lanes: ReadonlySet<string>) => void = () => {};
+    let woken: (queues: ReadonlySet<string>) => void = () => {};
     const outbox = {
-      lanes: () => new Set(queue.map(({ lane }) => lane)) as never,
+      queues: () => new Set(stored.map(({ queue }) => queue)) as never,
       onWake: (listener: typeof woken) => {
         woken = listener;
       },
-      due: (lane: string, nowMs: number) => {
-        const own = queue.filter((one) => one.lane === lane);
+      due: (queue: string, nowMs: number) => {
+        const own = stored.filter((one) => one.queue === queue);
         return {
           waiting: own.filter(({ dueMs }) => dueMs <= nowMs),
           nextDueMs: own.find(({ dueMs }) => dueMs > nowMs)?.dueMs ?? null,
         };
       },
-      load: ({ id, lane }: Waiting) => {
+      load: ({ id, queue }: Waiting) => {
         if (faults.load.includes(id)) {
-          queue.splice(0, queue.length, ...queue.filter((one) => one.id !== id));
+          stored.splice(0, stored.length, ...stored.filter((one) => one.id !== id));
           return null;
         }
-        return { id, channel: lane.split('/').at(-2) } as never;
+        return { id, channel: queue.split('/').at(-2) } as never;
       },
       async settle(waiting: Waiting, _attempt: unknown, outcome: Outcome, fence: Fence | null) {
         state.fences.push(fence);
         const fault = faults.settle.shift();
         if (fault !== undefined) throw fault;
         settled.push(`${waiting.id} ${outcome.kind}`);
-        queue.splice(0, queue.length, ...queue.filter(({ id }) => id !== waiting.id));
+        stored.splice(0, stored.length, ...stored.filter(({ id }) => id !== waiting.id));
       },
       async closeDays(_nowMs: number, fence: Fence | null) {
         state.fences.push(fence);
@@ -988,7 +989,7 @@ describe('the courier', () => {
       });
     };
     const note = (_fields: object, text: string): void => void logged.push(text);
-    const courier = createCourier({
+    const dispatcher = createDispatcher({
       outbox,
       senders: { webhook: send, email: send, slack: send, telegram: send },
       clock: { now: () => Date.now(), monotonic: () => performance.now() },
@@ -996,9 +997,9 @@ describe('the courier', () => {
       obstacle: async () => state.obstacle,
       ...(leases === undefined ? {} : { leases }),
     });
-    const put = (lane: string, id: string, change: Partial<Waiting> = {}): void => {
+    const put = (queue: string, id: string, change: Partial<Waiting> = {}): void => {
       const known = { accountId: 'a', walletId: null, isFirst: true, dueMs: Date.now() };
-      queue.push({ lane, id, ...known, ...change });
+      stored.push({ queue, id, ...known, ...change });
     };
     const turns = () => vi.advanceTimersByTimeAsync(0);
     const end = async (id: string, outcome: Outcome | Error = DELIVERED): Promise<void> => {
@@ -1011,15 +1012,15 @@ describe('the courier', () => {
         await turns();
       }
     };
-    const wake = (...lanes: string[]) => woken(new Set(lanes));
-    return { courier, put, sent, settled, logged, faults, state, under, turns, end, endAll, wake };
+    const wake = (...queues: string[]) => woken(new Set(queues));
+    return { dispatcher, put, sent, settled, logged, faults, state, under, turns, end, endAll, wake };
   }
   const hook = (of: number | string) => `a/webhook/${of}`;
 
   it('asks a receiver four things at once, and one at a time while it fails', async () => {
-    const { courier, put, under, turns, end, endAll } = world();
+    const { dispatcher, put, under, turns, end, endAll } = world();
     for (let at = 0; at < 9; at++) put(hook(1), `d${at}`);
-    const done = courier.runDue();
+    const done = dispatcher.runDue();
     await turns();
     expect([...under.keys()]).toEqual(['d0', 'd1', 'd2', 'd3']);
     await end('d1');
@@ -1035,13 +1036,13 @@ describe('the courier', () => {
   });
 
   it('sends first attempts of a wallet one after the other, and holds up nothing else for them', async () => {
-    const { courier, put, under, turns, end, endAll } = world();
+    const { dispatcher, put, under, turns, end, endAll } = world();
     put(hook(1), 'first', { walletId: 'w1' });
     put(hook(1), 'second', { walletId: 'w1' });
     put(hook(1), 'again', { walletId: 'w1', isFirst: false });
     put(hook(1), 'other', { walletId: 'w2' });
     put(hook(2), 'elsewhere', { walletId: 'w1' });
-    const done = courier.runDue();
+    const done = dispatcher.runDue();
     await turns();
     expect([...under.keys()]).toEqual(['first', 'again', 'other', 'elsewhere']);
     await end('again');
@@ -1053,18 +1054,18 @@ describe('the courier', () => {
   });
 
   it('bounds what is on its way, letters apart, and leaves half of it to receivers that answer', async () => {
-    const { courier, put, under, turns, endAll, state } = world();
+    const { dispatcher, put, under, turns, endAll, state } = world();
     for (let at = 0; at < 20; at++) put(`a/email/${at}`, `letter${at}`);
     put(hook(0), 'hook');
-    let done = courier.runDue();
+    let done = dispatcher.runDue();
     await turns();
-    expect(under.size).toBe(LIMITS.alertLettersInFlightMax + 1);
+    expect(under.size).toBe(LIMITS.alertEmailsInFlightMax + 1);
     await endAll();
     await done;
-    expect(state.most).toBe(LIMITS.alertLettersInFlightMax + 1);
+    expect(state.most).toBe(LIMITS.alertEmailsInFlightMax + 1);
     const half = LIMITS.deliveriesInFlightMax / 2;
     for (let at = 0; at < half + 10; at++) put(hook(at), `dead${at}`);
-    done = courier.runDue();
+    done = dispatcher.runDue();
     await turns();
     expect(under.size).toBe(half + 10);
     await endAll(RETRY);
@@ -1073,7 +1074,7 @@ describe('the courier', () => {
     // Three of each, so that the limit is reached within a receiver.
     for (let at = 0; at < half; at++)
       for (const each of ['a', 'b', 'c']) put(hook(`well${at}`), `well${at}${each}`);
-    done = courier.runDue();
+    done = dispatcher.runDue();
     await turns();
     const dead = [...under.keys()].filter((id) => id.startsWith('again'));
     expect([dead.length, under.size]).toEqual([half, LIMITS.deliveriesInFlightMax]);
@@ -1082,24 +1083,24 @@ describe('the courier', () => {
   });
 
   it('gives room that is free again to the next receiver at the next look', async () => {
-    const { courier, put, sent, end, endAll } = world();
+    const { dispatcher, put, sent, end, endAll } = world();
     for (let at = 0; at <= LIMITS.deliveriesInFlightMax; at++) put(hook(at), `d${at}`);
-    courier.start();
+    dispatcher.start();
     await vi.advanceTimersByTimeAsync(250);
     expect(sent).toHaveLength(LIMITS.deliveriesInFlightMax);
     await end('d0');
     await vi.advanceTimersByTimeAsync(250);
     expect(sent.at(-1)).toBe(`d${LIMITS.deliveriesInFlightMax}`);
     await endAll();
-    await Promise.all([courier.stop(), vi.advanceTimersByTimeAsync(1_000)]);
+    await Promise.all([dispatcher.stop(), vi.advanceTimersByTimeAsync(1_000)]);
   });
 
   it('sends nothing that was cancelled, and tries a secret that does not open here by the schedule', async () => {
-    const { courier, put, sent, settled, logged, faults, turns, end } = world();
+    const { dispatcher, put, sent, settled, logged, faults, turns, end } = world();
     put(hook(1), 'gone');
     put(hook(2), 'sealed');
     faults.load.push('gone');
-    const done = courier.runDue();
+    const done = dispatcher.runDue();
     await turns();
     await end('sealed', new AssayError('STORE_CORRUPT', 'does not open'));
     await done;
@@ -1107,9 +1108,9 @@ describe('the courier', () => {
   });
 
   it('keeps a delivery whose attempt breaks, and logs that once until one is made', async () => {
-    const { courier, put, settled, logged, under, turns, end } = world();
+    const { dispatcher, put, settled, logged, under, turns, end } = world();
     put(hook(1), 'd');
-    const done = courier.runDue();
+    const done = dispatcher.runDue();
     for (const error of [new Error('broken'), new AssayError('INTERNAL', 'broken')]) {
       await turns();
       await end('d', error);
@@ -1131,8 +1132,8 @@ describe('the courier', () => {
   });
 
   it('sends what it is woken for at once, what becomes due then, and what others stored within five seconds', async () => {
-    const { courier, put, sent, wake, end } = world();
-    courier.start();
+    const { dispatcher, put, sent, wake, end } = world();
+    dispatcher.start();
     await vi.advanceTimersByTimeAsync(0);
     put(hook(1), 'woken');
     put(hook(1), 'later', { dueMs: Date.now() + 1_000 });
@@ -1149,7 +1150,7 @@ describe('the courier', () => {
     expect(sent).not.toContain('silent');
     await vi.advanceTimersByTimeAsync(1_000);
     expect(sent).toContain('silent');
-    const stopping = courier.stop();
+    const stopping = dispatcher.stop();
     let isStopped = false;
     void stopping.then(() => (isStopped = true));
     await vi.advanceTimersByTimeAsync(1_000);
@@ -1162,9 +1163,9 @@ describe('the courier', () => {
   });
 
   it('sends nothing while something is in its way', async () => {
-    const { courier, put, sent, state, wake, endAll } = world();
+    const { dispatcher, put, sent, state, wake, endAll } = world();
     state.obstacle = 'The secrets do not open here.';
-    courier.start();
+    dispatcher.start();
     put(hook(1), 'd');
     await vi.advanceTimersByTimeAsync(2_000);
     wake(hook(1));
@@ -1180,21 +1181,21 @@ describe('the courier', () => {
     wake(hook(1));
     await vi.advanceTimersByTimeAsync(6_000);
     expect(sent).toEqual(['d']);
-    await Promise.all([courier.stop(), vi.advanceTimersByTimeAsync(1_000)]);
+    await Promise.all([dispatcher.stop(), vi.advanceTimersByTimeAsync(1_000)]);
   });
 
   it('sends nothing under a lease that has ended by the clock, though nobody has said so yet', async () => {
     const embedded = createEmbeddedLeases();
     const lease = { isHeld: true };
     const fence = { name: 'delivery', token: 7 };
-    const { courier, put, sent, state, wake, endAll } = world({
+    const { dispatcher, put, sent, state, wake, endAll } = world({
       ...embedded,
       async take(store, name) {
         const taken = await embedded.take(store, name);
         return taken && { ...taken, fence, isHeld: () => lease.isHeld };
       },
     });
-    courier.start();
+    dispatcher.start();
     await vi.advanceTimersByTimeAsync(0);
     lease.isHeld = false;
     put(hook(1), 'd');
@@ -1205,15 +1206,15 @@ describe('the courier', () => {
     await vi.advanceTimersByTimeAsync(250);
     expect(sent).toEqual(['d']);
     await endAll();
-    await Promise.all([courier.stop(), vi.advanceTimersByTimeAsync(1_000)]);
+    await Promise.all([dispatcher.stop(), vi.advanceTimersByTimeAsync(1_000)]);
     // Both digests and attempts.
     expect(new Set(state.fences)).toEqual(new Set([fence]));
     expect(state.fences.length).toBeGreaterThan(state.days);
   });
 
   it('writes down what was sent when the disk has room again, and does not send it twice', async () => {
-    const { courier, put, sent, settled, faults, logged, wake, end } = world();
-    courier.start();
+    const { dispatcher, put, sent, settled, faults, logged, wake, end } = world();
+    dispatcher.start();
     await vi.advanceTimersByTimeAsync(0);
     const full = new AssayError('STORAGE_FULL', 'The disk is full.');
     faults.settle.push(full, full);
@@ -1228,22 +1229,22 @@ describe('the courier', () => {
     put(hook(1), 'e');
     wake(hook(1));
     await end('e');
-    await Promise.all([courier.stop(), vi.advanceTimersByTimeAsync(5_000)]);
+    await Promise.all([dispatcher.stop(), vi.advanceTimersByTimeAsync(5_000)]);
     expect(logged).toEqual(['delivery attempt failed']);
   });
 
   it('says once that the digests of a day could not be made, until they could', async () => {
-    const { courier, logged, faults, state } = world();
+    const { dispatcher, logged, faults, state } = world();
     const fault = new Error('torn');
     faults.closeDays.push(fault, fault, fault);
-    courier.start();
+    dispatcher.start();
     await vi.advanceTimersByTimeAsync(1_000);
     expect(logged).toEqual(['creating daily digests failed']);
     expect(state.days).toBe(5);
     faults.closeDays.push(fault);
     await vi.advanceTimersByTimeAsync(500);
     expect(logged).toHaveLength(2);
-    await Promise.all([courier.stop(), vi.advanceTimersByTimeAsync(1_000)]);
+    await Promise.all([dispatcher.stop(), vi.advanceTimersByTimeAsync(1_000)]);
   });
 });
 

@@ -5,7 +5,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { systemRandom } from '../../src/base/random.ts';
-import type { Lane } from '../../src/monitoring/delivery/outbox-lmdb.ts';
+import type { ReceiverQueue } from '../../src/monitoring/delivery/receiver-queues.ts';
 import type { MonitoredWallet } from '../../src/monitoring/records.ts';
 import {
   type AlertDraft,
@@ -50,7 +50,7 @@ interface Node {
   readonly state: LiveState;
   readonly store: MonitoringStore;
   readonly told: MonitoringChange[];
-  readonly woken: Lane[];
+  readonly woken: ReceiverQueue[];
   close(): Promise<void>;
 }
 
@@ -62,9 +62,9 @@ async function openNode(url: string, sealedBy = seal): Promise<Node> {
     { clock: systemClock, random: systemRandom, seal: sealedBy, openStore: state.openStore },
   );
   const told: MonitoringChange[] = [];
-  const woken: Lane[] = [];
+  const woken: ReceiverQueue[] = [];
   store.onChange((change) => told.push(change));
-  store.outbox.onWake((lanes) => woken.push(...lanes));
+  store.outbox.onWake((queues) => woken.push(...queues));
   await state.ready();
   return {
     state,
@@ -131,7 +131,7 @@ describe.skipIf(!hasRedis)('two nodes that watch', () => {
     const wallet = await near.store.addWallet(draft(1), 10);
     far.woken.length = 0;
     await block(near, wallet, 1);
-    await expect.poll(() => far.woken).toEqual(near.store.outbox.lanes());
+    await expect.poll(() => far.woken).toEqual(near.store.outbox.queues());
     expect(far.store.outbox.waitingCount()).toBe(1);
   });
 
