@@ -19,7 +19,7 @@ import { loadMonitoringPolicy } from './policy.ts';
 import { createProcessor, type Processor, type ProcessorDeps } from './processor.ts';
 import { createRefresher } from './refresher.ts';
 import { createMonitoring, type MonitoringService, type MonitoringServiceDeps } from './service.ts';
-import { openMonitoringStore } from './store.ts';
+import { openMonitoringStore } from './store-lmdb.ts';
 
 export interface MonitoringOptions {
   /** Folder of all state. */

@@ -35,7 +35,7 @@ import type { Fence } from '../state/live-store.ts';
 import type { MonitoringPolicy } from './policy.ts';
 import type { CounterpartyEntity, MonitoredTransaction, MonitoringChain, RuleId } from './records.ts';
 import { type Basis, type Behind, type Evidence, evaluate, type Finding, ruleFor } from './rules.ts';
-import type { BlockWriter, KnownCounterparty, MonitoringStore } from './store.ts';
+import type { BlockWriter, MonitoringStore, StoredCounterparty } from './store.ts';
 import { addTransfer, dayOf, judgeVelocity, removeTransfer } from './velocity.ts';
 import type { Watcher, WatchTable } from './watch-table.ts';
 
@@ -57,7 +57,7 @@ export interface Processor {
   /** Stores the transfers and alerts of a block. Durable when it resolves. A block that was processed before changes nothing. */
   block(chain: MonitoringChain, block: Block, table: WatchTable, fence?: Fence | null): Promise<BlockCounts>;
   /** Reverts all blocks above `height`. */
-  takeBack(chain: MonitoringChain, height: number, fence?: Fence | null): Promise<void>;
+  revert(chain: MonitoringChain, height: number, fence?: Fence | null): Promise<void>;
   /**
    * Rechecks the recent counterparties of the wallets if the labels have changed since the last recheck. Raises alerts that say
    * that a list has changed, and removes counterparties that were last seen too long ago. An interrupted recheck continues from its
@@ -299,13 +299,13 @@ export function createProcessor(deps: ProcessorDeps): Processor {
     const stored: MonitoredTransaction =
       known === null ? writer.addTransaction(facts) : { ...known, ...facts, reorged: false };
 
-    const before = writer.past(wallet.id) ?? { sinceDay: dayOf(wallet.createdAtMs), days: [] };
+    const before = writer.baseline(wallet.id) ?? { sinceDay: dayOf(wallet.createdAtMs), days: [] };
     // Counting forgeable transfers would allow anyone to make a wallet look busy.
     const past =
       spoof === null
         ? addTransfer(before, { timestampMs: block.timestampMs, usd: amountUsd }, policy.velocity)
         : before;
-    writer.setPast(wallet.id, past);
+    writer.setBaseline(wallet.id, past);
     const evidence: Evidence = {
       direction,
       amountUsd: valueUsd,
@@ -376,7 +376,7 @@ export function createProcessor(deps: ProcessorDeps): Processor {
    * not listed any more: this raises no alert, but is stored, so that a later listing raises one.
    */
   function reassess(
-    of: KnownCounterparty,
+    of: StoredCounterparty,
     chain: MonitoringChain | undefined,
     reader: LabelReader,
   ): { readonly ruleId: RuleId | null; readonly finding: Finding | null } | null {
@@ -446,16 +446,16 @@ export function createProcessor(deps: ProcessorDeps): Processor {
       );
       return { matched: matches.length, alerts };
     },
-    takeBack: (chain, height, fence = null) =>
-      store.takeBack(
+    revert: (chain, height, fence = null) =>
+      store.revert(
         chain,
         height,
         (transaction, writer) => {
-          const past = writer.past(transaction.walletId);
+          const past = writer.baseline(transaction.walletId);
           if (past === null) return;
           const { timestampMs, amountUsd, spoofable } = transaction;
           if (spoofable === true) return;
-          writer.setPast(transaction.walletId, removeTransfer(past, { timestampMs, usd: amountUsd }));
+          writer.setBaseline(transaction.walletId, removeTransfer(past, { timestampMs, usd: amountUsd }));
         },
         fence,
       ),
@@ -473,7 +473,7 @@ export function createProcessor(deps: ProcessorDeps): Processor {
         signal.throwIfAborted();
         const page = store.counterparties({ after, limit: RECHECK_PAGE });
         const chains = new Map<string, MonitoringChain | undefined>();
-        const chainOfWallet = ({ accountId, walletId }: KnownCounterparty): MonitoringChain | undefined => {
+        const chainOfWallet = ({ accountId, walletId }: StoredCounterparty): MonitoringChain | undefined => {
           if (!chains.has(walletId)) chains.set(walletId, store.wallet(accountId, walletId)?.chain);
           return chains.get(walletId);
         };
@@ -489,7 +489,7 @@ export function createProcessor(deps: ProcessorDeps): Processor {
           let raised = 0;
           await store.write((writer) => {
             raised = 0;
-            for (const one of old) writer.forgetCounterparty(one);
+            for (const one of old) writer.removeCounterparty(one);
             for (const { of, ruleId, finding } of changed) {
               writer.noteCounterparty({ ...of, ruleId });
               const wallet = writer.wallet(of.accountId, of.walletId);

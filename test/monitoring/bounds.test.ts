@@ -30,13 +30,13 @@ import { loadMonitoringPolicy } from '../../src/monitoring/policy.ts';
 import type { Alert, Delivery, MonitoredTransaction, MonitoredWallet } from '../../src/monitoring/records.ts';
 import { openRefreshQueue, type RefreshQueue } from '../../src/monitoring/refresh-queue.ts';
 import { type Evidence, evaluate, ruleFor } from '../../src/monitoring/rules.ts';
-import { openMonitoringStore } from '../../src/monitoring/store.ts';
+import { openMonitoringStore } from '../../src/monitoring/store-lmdb.ts';
 import { createStreamHub, type StreamEvent } from '../../src/monitoring/stream.ts';
 import {
   addTransfer,
   judgeVelocity,
   removeTransfer,
-  type WalletPast,
+  type WalletBaseline,
 } from '../../src/monitoring/velocity.ts';
 import { createWalletLists } from '../../src/monitoring/wallet-lists.ts';
 import { buildWatchTable } from '../../src/monitoring/watch-table.ts';
@@ -322,7 +322,7 @@ describe('a write under a lease', () => {
     const writes: ((fence: Fence) => Promise<unknown>)[] = [
       (fence) => store.write(write, fence),
       (fence) => store.applyBlock('ETH', { height: 7, hash: 'b7' }, write, fence),
-      (fence) => store.takeBack('ETH', 1, write, fence),
+      (fence) => store.revert('ETH', 1, write, fence),
       (fence) => store.forgetBlocks('ETH', fence),
       (fence) => store.refreshed(place, screening, START + 1, fence),
       (fence) => store.putOffRefresh(place, START + 1, fence),
@@ -446,8 +446,8 @@ describe('the table of watched addresses', () => {
 describe('velocity', () => {
   const day = 86_400_000;
   const { historyDays, warmUpDays, countMin, coldCount, coldVolumeUsd, volumeMinUsd } = policy.velocity;
-  const judge = (past: WalletPast, today: number) => judgeVelocity(past, today * day, policy.velocity);
-  const one = (sinceDay: number, count: number, usd: number): WalletPast => ({
+  const judge = (past: WalletBaseline, today: number) => judgeVelocity(past, today * day, policy.velocity);
+  const one = (sinceDay: number, count: number, usd: number): WalletBaseline => ({
     sinceDay,
     days: [{ day: 100, count, usd }],
   });
@@ -478,7 +478,7 @@ describe('velocity', () => {
   });
 
   it('needs the z-score itself, and tells the stronger of two', () => {
-    const regular = (count: number, usd: number, now: { count: number; usd: number }): WalletPast => ({
+    const regular = (count: number, usd: number, now: { count: number; usd: number }): WalletBaseline => ({
       sinceDay: 0,
       days: [
         ...Array.from({ length: historyDays }, (_, at) => ({ day: 100 - historyDays + at, count, usd })),
@@ -509,7 +509,7 @@ describe('velocity', () => {
   });
 
   it('compares with the days of its history alone', () => {
-    const past: WalletPast = {
+    const past: WalletBaseline = {
       sinceDay: 0,
       days: [
         { day: 100 - historyDays - 1, count: 1_000, usd: 0 },
@@ -1313,7 +1313,7 @@ describe('the listener', () => {
           said.push(`block ${block.height}`);
           state.blocks = [...state.blocks, block];
         },
-        async takeBack(_chain: string, height: number, fence: Fence | null) {
+        async revert(_chain: string, height: number, fence: Fence | null) {
           state.fences.push(fence);
           await Promise.resolve();
           said.push(`back ${height}`);

@@ -7,7 +7,8 @@ import { walletAnswer } from '../../src/monitoring/answers.ts';
 import type { Duty } from '../../src/monitoring/listener.ts';
 import type { Monitoring, MonitoringDeps } from '../../src/monitoring/open.ts';
 import type { MonitoredWallet, MonitoringChain } from '../../src/monitoring/records.ts';
-import { type AlertDraft, FORMAT_VERSION } from '../../src/monitoring/store.ts';
+import type { AlertDraft } from '../../src/monitoring/store.ts';
+import { FORMAT_VERSION } from '../../src/monitoring/store-lmdb.ts';
 import type { RiskLevel } from '../../src/risk/policy.ts';
 import { createRedisLeases } from '../../src/state/leases-redis.ts';
 import { openLiveStore } from '../../src/state/live-store.ts';
@@ -187,7 +188,7 @@ overLiveStates((makeState) => {
     start();
     await expect.poll(() => current(wallet).riskScore, SOON).toBe(80);
     screenings.score = [0, 'LOW'];
-    await monitoring.service.store.takeBack('ETH', 0, () => {});
+    await monitoring.service.store.revert('ETH', 0, () => {});
     await expect.poll(() => current(wallet).riskScore, SOON).toBe(0);
   });
 

@@ -8,7 +8,7 @@ import {
   addTransfer,
   judgeVelocity,
   removeTransfer,
-  type WalletPast,
+  type WalletBaseline,
 } from '../../src/monitoring/velocity.ts';
 import { loadPolicy } from '../../src/risk/policy.ts';
 import { type Attribution, UNATTRIBUTED } from '../../src/screening/attribution.ts';
@@ -167,15 +167,15 @@ describe('the policy', () => {
 describe('velocity', () => {
   const day = 24 * 3_600_000;
   const at = (d: number, hour = 12): number => d * day + hour * 3_600_000;
-  const past = (perDay: (d: number) => number, days: number, usd = 100): WalletPast => {
-    let result: WalletPast = { sinceDay: 100, days: [] };
+  const past = (perDay: (d: number) => number, days: number, usd = 100): WalletBaseline => {
+    let result: WalletBaseline = { sinceDay: 100, days: [] };
     for (let d = 100; d < 100 + days; d++)
       for (let i = 0; i < perDay(d); i++)
         result = addTransfer(result, { timestampMs: at(d), usd }, policy.velocity);
     return result;
   };
-  const judge = (of: WalletPast, today: number) => judgeVelocity(of, at(today), policy.velocity);
-  const add = (of: WalletPast, d: number, count: number, usd: number): WalletPast => {
+  const judge = (of: WalletBaseline, today: number) => judgeVelocity(of, at(today), policy.velocity);
+  const add = (of: WalletBaseline, d: number, count: number, usd: number): WalletBaseline => {
     let result = of;
     for (let i = 0; i < count; i++)
       result = addTransfer(result, { timestampMs: at(d), usd }, policy.velocity);
@@ -235,7 +235,7 @@ describe('velocity', () => {
   });
 
   it('a wallet without a past is measured by fixed bounds, and says so', () => {
-    const fresh: WalletPast = { sinceDay: 129, days: [] };
+    const fresh: WalletBaseline = { sinceDay: 129, days: [] };
     expect(judge(add(fresh, 130, 150, 1), 130)).toBeNull();
     expect(judge(add(fresh, 130, 200, 1), 130)).toEqual({
       measure: 'count',

@@ -7,12 +7,8 @@ import { systemClock } from '../../src/base/clock.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import type { ReceiverQueue } from '../../src/monitoring/delivery/receiver-queues.ts';
 import type { MonitoredWallet } from '../../src/monitoring/records.ts';
-import {
-  type AlertDraft,
-  type MonitoringChange,
-  type MonitoringStore,
-  openMonitoringStore,
-} from '../../src/monitoring/store.ts';
+import type { AlertDraft, MonitoringChange, MonitoringStore } from '../../src/monitoring/store.ts';
+import { openMonitoringStore } from '../../src/monitoring/store-lmdb.ts';
 import { createSeal } from '../../src/state/seal.ts';
 import { tempFolder } from '../accounts/temp-folder.ts';
 import { type LiveState, replicatedState } from '../setup/live-state.ts';

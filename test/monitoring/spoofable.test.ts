@@ -16,7 +16,8 @@ import type { Category } from '../../src/labels/taxonomy.ts';
 import { loadMonitoringPolicy } from '../../src/monitoring/policy.ts';
 import { createProcessor, type Processor } from '../../src/monitoring/processor.ts';
 import { type Alert, type MonitoredWallet, RULE_IDS } from '../../src/monitoring/records.ts';
-import { type MonitoringStore, openMonitoringStore } from '../../src/monitoring/store.ts';
+import type { MonitoringStore } from '../../src/monitoring/store.ts';
+import { openMonitoringStore } from '../../src/monitoring/store-lmdb.ts';
 import { buildWatchTable } from '../../src/monitoring/watch-table.ts';
 import { loadPolicy } from '../../src/risk/policy.ts';
 import { createSeal } from '../../src/state/seal.ts';
@@ -260,7 +261,7 @@ describe('a watched wallet and a transfer of an unknown token', () => {
         moved(STRANGER, WALLET, { txHash: `0x${(index + 1).toString(16).padStart(64, '3')}` }),
       );
     expect(await block(...spam(300))).toEqual([]);
-    await processor.takeBack('ETH', 99);
+    await processor.revert('ETH', 99);
     // 199 real transfers are below the cold limit of 200, 200 are not.
     const real = (count: number, digit: string) =>
       Array.from({ length: count }, (_, index) =>

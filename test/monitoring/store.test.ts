@@ -3,7 +3,8 @@ import { systemClock } from '../../src/base/clock.ts';
 import { LIMITS } from '../../src/base/limits.ts';
 import { seededUint32, systemRandom } from '../../src/base/random.ts';
 import type { Alert, MonitoredWallet } from '../../src/monitoring/records.ts';
-import { type AlertDraft, type MonitoringStore, openMonitoringStore } from '../../src/monitoring/store.ts';
+import type { AlertDraft, MonitoringStore } from '../../src/monitoring/store.ts';
+import { openMonitoringStore } from '../../src/monitoring/store-lmdb.ts';
 import { buildWatchTable } from '../../src/monitoring/watch-table.ts';
 import { createSeal } from '../../src/state/seal.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
@@ -105,7 +106,7 @@ overLiveStates((makeState) => {
       );
       await store.addWallet(draft(1, { accountId: 'b' }), 2);
       await store.addWallet(draft(1, { chain: 'BSC' }), 2);
-      await expect(store.addWallet(draft(2), 2)).rejects.toThrow(/may have 2 wallets/);
+      await expect(store.addWallet(draft(2), 2)).rejects.toThrow(/limit of 2 wallets/);
       await expect(store.changeWallet('b', wallet.id, (one) => one)).rejects.toThrow(/there is no wallet/);
     });
 
@@ -207,7 +208,7 @@ overLiveStates((makeState) => {
       await block(wallet, 10, 'b10', '0xa');
       await block(wallet, 11, 'b11', '0xb');
       const taken: string[] = [];
-      await store.takeBack('ETH', 10, ({ hash }) => taken.push(hash));
+      await store.revert('ETH', 10, ({ hash }) => taken.push(hash));
       expect(taken).toEqual(['0xb']);
       expect(store.blocks('ETH')).toEqual([{ height: 10, hash: 'b10' }]);
       expect(alertsOf()).toMatchObject([{ reorged: true, final: false }, { reorged: false }]);
@@ -324,7 +325,7 @@ overLiveStates((makeState) => {
       store.onChange((change) => told.push(change.kind));
       const wallet = await store.addWallet(draft(1), 10);
       await block(wallet, 10);
-      await store.takeBack('ETH', 9, () => {});
+      await store.revert('ETH', 9, () => {});
       expect(told).toEqual(['wallet.created', 'alert.created', 'alert.updated']);
       const { changes, first, last } = store.changes('a', 1, 10);
       expect(changes.map(({ number, kind }) => [number, kind])).toEqual([

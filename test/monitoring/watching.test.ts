@@ -15,7 +15,8 @@ import { takeEvent } from '../../src/monitoring/listener.ts';
 import { loadMonitoringPolicy } from '../../src/monitoring/policy.ts';
 import { createProcessor } from '../../src/monitoring/processor.ts';
 import type { MonitoredWallet, WalletFilter } from '../../src/monitoring/records.ts';
-import { type MonitoringStore, openMonitoringStore } from '../../src/monitoring/store.ts';
+import type { MonitoringStore } from '../../src/monitoring/store.ts';
+import { openMonitoringStore } from '../../src/monitoring/store-lmdb.ts';
 import { buildWatchTable } from '../../src/monitoring/watch-table.ts';
 import { loadPolicy } from '../../src/risk/policy.ts';
 import { createSeal } from '../../src/state/seal.ts';
@@ -136,7 +137,7 @@ describe('where reading begins', () => {
     await store.addWallet(draft(1), 10, 100);
     for (const height of [101, 102, 103])
       await store.applyBlock('ETH', { height, hash: `b${height}` }, () => {});
-    await store.takeBack('ETH', -1, () => {});
+    await store.revert('ETH', -1, () => {});
     expect(store.blocks('ETH')).toEqual([]);
     expect(store.firstHeight('ETH')).toBe(101);
   });
@@ -333,7 +334,7 @@ it('keeps what a reorg can take back, and no more', async () => {
   await at(1);
   await at(2 + LIMITS.reorgBlocksMax);
   const taken: string[] = [];
-  await store.takeBack('ETH', -1, ({ hash }) => taken.push(hash));
+  await store.revert('ETH', -1, ({ hash }) => taken.push(hash));
   expect(taken).toEqual([`0x${2 + LIMITS.reorgBlocksMax}`]);
 });
 
@@ -520,7 +521,7 @@ describe('a block', () => {
       ['0x3', 'in', 20],
       ['0x4', 'out', 20],
     ]);
-    await processor().takeBack('ETH', 19);
+    await processor().revert('ETH', 19);
     await take(20, transfer(address(1), address(2), 1));
     const shown = store.transactions('a', one.id, { limit: 10, offset: 0 }).transactions;
     expect(shown.filter(({ reorged }) => !reorged).map(({ hash }) => hash)).toEqual(['0x1']);

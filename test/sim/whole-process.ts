@@ -26,7 +26,8 @@ import { createDispatcher, type Dispatcher } from '../../src/monitoring/delivery
 import type { Send } from '../../src/monitoring/delivery/senders.ts';
 import { loadMonitoringPolicy } from '../../src/monitoring/policy.ts';
 import { createProcessor, type Processor } from '../../src/monitoring/processor.ts';
-import { type MonitoringStore, openMonitoringStore } from '../../src/monitoring/store.ts';
+import type { MonitoringStore } from '../../src/monitoring/store.ts';
+import { openMonitoringStore } from '../../src/monitoring/store-lmdb.ts';
 import { loadPolicy } from '../../src/risk/policy.ts';
 import { openInstallation } from '../../src/state/installation-record.ts';
 import { createEmbeddedLeases, type Leases } from '../../src/state/leases.ts';
