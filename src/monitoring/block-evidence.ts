@@ -61,7 +61,7 @@ interface Party {
 }
 
 /** A transfer of a watched wallet with everything that is evaluated before the transaction of its block. */
-export interface Judged {
+export interface JudgedTransfer {
   readonly match: Match;
   readonly party: Party;
   readonly spoof: SpoofKind | null;
@@ -93,6 +93,7 @@ export function matchBlock(chain: MonitoringChain, block: Block, table: WatchTab
   return matches;
 }
 
+/** Reads the evidence of the transfers of one block. It reuses its buffers, so it serves one block at a time. */
 export class EvidenceReader {
   readonly #deps: EvidenceDeps;
   readonly #key = Buffer.alloc(maxKeyBytes);
@@ -113,11 +114,11 @@ export class EvidenceReader {
     block: Block,
     matches: readonly Match[],
     reader: LabelReader | null,
-  ): Judged[] {
+  ): JudgedTransfer[] {
     const { assets } = this.#deps;
     const parties = new Map<string, Party>();
     const dealings = new Map<string, RealCounterparties | null>();
-    return matches.map((match): Judged => {
+    return matches.map((match): JudgedTransfer => {
       const { transfer, direction, counterparty } = match;
       const spoof = spoofKindOf(chain, transfer, assets);
       const name = `${direction} ${spoof !== null} ${counterparty ?? ''}`;

@@ -5,6 +5,7 @@ import type { AlertDraft, BlockWriter, RecheckState, StoredCounterparty } from '
 import { findWallet, type MonitoringTables } from './tables.ts';
 import type { WalletBaseline } from './velocity.ts';
 
+/** Writes to the databases of monitoring. All methods must be called inside a transaction. */
 export class LmdbBlockWriter implements BlockWriter {
   readonly #tables: MonitoringTables;
   readonly #alerts: AlertWriter;

@@ -13,6 +13,7 @@ export interface ChangeLogDeps {
   readonly readWallet: (accountId: string, walletId: string) => MonitoredWallet | null;
 }
 
+/** Records changes, and calls listeners with those that are durable. */
 export class ChangeLog {
   readonly #deps: ChangeLogDeps;
   readonly #listeners: ((change: MonitoringChange) => void)[] = [];
@@ -77,6 +78,7 @@ export class ChangeLog {
     return { changes, first: Math.max(Math.min(1, last), last - LIMITS.changesKept + 1), last };
   }
 
+  /** Registers a listener for `notify`. */
   onChange(listener: (change: MonitoringChange) => void): void {
     this.#listeners.push(listener);
   }

@@ -8,7 +8,7 @@ import type { LabelReader } from '../labels/index/reader.ts';
 import { type Attribution, attribute, attributionAt } from '../screening/attribution.ts';
 import { nativeUnits } from '../screening/trace-graph.ts';
 import type { Fence } from '../state/live-store.ts';
-import { type EvidenceDeps, EvidenceReader, type Judged, matchBlock } from './block-evidence.ts';
+import { type EvidenceDeps, EvidenceReader, type JudgedTransfer, matchBlock } from './block-evidence.ts';
 import type { MonitoringPolicy } from './policy.ts';
 import type { CounterpartyEntity, MonitoredTransaction, MonitoringChain, RuleId } from './records.ts';
 import { type Basis, type Evidence, evaluate, type Finding, ruleFor } from './rules.ts';
@@ -79,7 +79,7 @@ class BlockProcessor implements Processor {
   #record(
     chain: MonitoringChain,
     block: Block,
-    { match, party, spoof, isDust, imitation }: Judged,
+    { match, party, spoof, isDust, imitation }: JudgedTransfer,
     writer: BlockWriter,
   ): number {
     const { watcher, transfer, direction, counterparty } = match;

@@ -10,6 +10,7 @@ import type { MonitoringTables } from './tables.ts';
 /** More wallet changes than one history of the store can ever have. */
 const GENERATIONS_OF_A_HISTORY = 2 ** 40;
 
+/** Records changes of wallets and counts their generations. */
 export class WatchLog {
   readonly #changes: MonitoringTables['watchChanges'];
   readonly #meta: LiveDatabase<number, string>;

@@ -100,6 +100,7 @@ class HistoryReading {
   }
 }
 
+/** Loads histories into the transfer store, and subscribes to the activity of the addresses that were read. */
 export class HistoryFetcher {
   readonly #options: OnDemandOptions;
   readonly #deps: OnDemandDeps;
@@ -142,6 +143,7 @@ export class HistoryFetcher {
     return Math.abs(this.#deps.clock.now() - record.fetchedAtMs) < this.#options.maxAgeMs;
   }
 
+  /** Loads the history of an address and returns its coverage: see OnDemand. Never rejects. */
   async historyOf(chain: ChainId, address: string): Promise<CoverageEntry> {
     const record = this.#deps.fetched.get(chain, address);
     const key = `${chain} ${address}`;

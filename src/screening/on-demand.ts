@@ -9,7 +9,7 @@ import { LIMITS } from '../base/limits.ts';
 import { detectChains } from '../chains/address/parse.ts';
 import { type ChainId, chainOf } from '../chains/registry.ts';
 import type { CoverageEntry } from './answers.ts';
-import type { BalanceReport, BalanceSource, HeldBalance } from './balances.ts';
+import type { BalanceReport, BalanceSource, ChainBalance } from './balances.ts';
 import { NOT_READ } from './context.ts';
 import type { NameResolver } from './ens-names.ts';
 import {
@@ -94,7 +94,7 @@ class OnDemandReader implements OnDemand {
   }
 
   /** Never rejects: if a chain fails, its balance is null. */
-  async #readBalance(chain: ChainId, address: string): Promise<HeldBalance> {
+  async #readBalance(chain: ChainId, address: string): Promise<ChainBalance> {
     const { symbol, decimals } = chainOf(chain);
     try {
       const adapter = await this.#deps.chains.of(chain);

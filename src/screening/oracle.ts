@@ -12,7 +12,7 @@ import {
   fieldsJson,
   fragment,
   integerInto,
-  newFound,
+  newLookup,
   textInto,
 } from './answer-bytes.ts';
 import type { OracleAnswer, OracleQuota, Reason, Verdict } from './answers.ts';
@@ -384,12 +384,7 @@ function judgementOf(
 /**
  * Writes the entity of a lone label. An entity that is requested twice is cached, because most answers are about few entities.
  */
-function writeEntity(
-  label: Label,
-  { ofEntity, missed }: Judgements,
-  out: Buffer,
-  offset: number,
-): number {
+function writeEntity(label: Label, { ofEntity, missed }: Judgements, out: Buffer, offset: number): number {
   const { entity, category, threatLevel } = label;
   const cached = ofEntity.get(entity);
   if (cached?.category === category && cached.threatLevel === threatLevel)
@@ -412,12 +407,7 @@ function writeJudgement(
   offset: number,
 ): number {
   const [label] = labels;
-  if (
-    label === undefined ||
-    labels.length > 1 ||
-    label.sanctions.length > 0 ||
-    isWorthReason(label, policy)
-  )
+  if (label === undefined || labels.length > 1 || label.sanctions.length > 0 || isWorthReason(label, policy))
     return copyInto(judgementOf(labels, now, shared, policy), out, offset);
   const at = copyInto(quietJudgement(label, now, shared, policy), out, offset);
   return writeEntity(label, shared, out, at);
@@ -428,8 +418,8 @@ export function createOracleWriter(deps: OracleDeps): OracleWriter {
   const contextNow = createLabelContext(deps);
   const { policy, clock } = deps;
   const viewOf = createExposureViews(deps.exposures, clock);
-  const found = newFound();
-  const writeHead = createHeadWriter(found);
+  const lookup = newLookup();
+  const writeHead = createHeadWriter(lookup);
   const writeEnd = createEndWriter(policy.oracleTtlSeconds);
   const writeExposed = createJudgementWriter();
   let context: LabelContext | null = null;
@@ -493,8 +483,8 @@ export function createOracleWriter(deps: OracleDeps): OracleWriter {
     }
     const { reader } = now;
     let at = writeHead(reader, chainText, addressText, out, offset);
-    const labels = found.handle === NOT_LABELLED ? UNLABELLED : reader.labels(found.handle, found.chain);
-    const view = viewOf(found.chain, found.key, found.keyLength);
+    const labels = lookup.handle === NOT_LABELLED ? UNLABELLED : reader.labels(lookup.handle, lookup.chain);
+    const view = viewOf(lookup.chain, lookup.key, lookup.keyLength);
     if (view.verdict !== NO_EXPOSURE) {
       at = writeExposed(judge(labels, now, view, policy), out, at);
       at =
@@ -505,7 +495,8 @@ export function createOracleWriter(deps: OracleDeps): OracleWriter {
     } else {
       const parts = rendered.get(view) ?? render(now, view);
       if (labels.length === 0) at = copyInto(parts.unknown, out, at);
-      else at = copyInto(parts.knownRest, out, writeJudgement(labels, now, parts.judgements, policy, out, at));
+      else
+        at = copyInto(parts.knownRest, out, writeJudgement(labels, now, parts.judgements, policy, out, at));
     }
     return writeEnd(clock.now(), quota, out, at);
   };

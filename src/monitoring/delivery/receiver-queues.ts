@@ -45,6 +45,7 @@ const queueOf = (accountId: string, { channel, target }: Receiver): ReceiverQueu
 /** Returns the channel of a queue. */
 export const channelOf = (queue: ReceiverQueue): string | undefined => queue.split('/').at(-2);
 
+/** The queues of all receivers, in two databases of the environment of monitoring. */
 export class ReceiverQueues {
   readonly #root: LiveRoot;
   readonly #rows: LiveDatabase<WaitingRow, QueueKey>;
