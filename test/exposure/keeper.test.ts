@@ -26,7 +26,7 @@ afterEach(async () => {
 });
 
 describe('the keeper of indexes', () => {
-  it('builds a missing index, follows new transfers, and builds again when its inputs change', async () => {
+  it('builds a missing index, follows new transfers, and rebuilds when its inputs change', async () => {
     const built = await createExposureWorld(randomTransfers(3, 20, 60), randomLabels(3, 20, 0.3));
     world = built;
     const { deps, clock, exposures } = built;
@@ -165,7 +165,7 @@ describe('the keeper of indexes', () => {
     keeper.tick();
   }
 
-  it('begins one build at a time, and the next after 30 s or twice as long as the last one took', async () => {
+  it('runs one build at a time, and the next after 30 s or twice the last duration', async () => {
     const { time, began, errors, ends, keeper } = await keepWith([...few, paymentOf(1, 2, 'BSC')]);
     keeper.tick();
     keeper.tick();
@@ -204,7 +204,7 @@ describe('the keeper of indexes', () => {
     expect([ends.length, began.slice(4)]).toEqual([5, []]);
   });
 
-  it('builds an index again that is gone, and of a store that was replaced', async () => {
+  it('rebuilds a removed index, and the index of a replaced store', async () => {
     const { built, time, began, ends, keeper } = await keepWith(few);
     await built.build();
     const { transfers } = built.deps;
@@ -229,7 +229,7 @@ describe('the keeper of indexes', () => {
     expect(began).toHaveLength(1);
   });
 
-  it('builds an index again if a change reaches all, too much is new, or too much changed since the build', async () => {
+  it('rebuilds if a change affects too many addresses, too much is new, or too much changed since the build', async () => {
     const replaced = { is: false };
     const { built, time, began, ends, keeper } = await keepWith(few);
     const { transfers } = built.deps;
@@ -261,7 +261,7 @@ describe('the keeper of indexes', () => {
     expect(began).toEqual(['ETH: too many new transfers']);
   });
 
-  it('builds an index again if what waits would take five minutes, once it has measured 50 entries', async () => {
+  it('rebuilds if pending entries would take five minutes, once 50 entries are measured', async () => {
     const pairs = Array.from({ length: 40 }, (_, at) => paymentOf(2 * at + 1, 2 * at + 2));
     const { built, time, began, keeper } = await keepWith(pairs);
     await built.build();
@@ -277,7 +277,7 @@ describe('the keeper of indexes', () => {
     expect(began).toEqual(['ETH: too many pending entries']);
   });
 
-  it('leaves out chains without transfers, and says which one cannot be kept', async () => {
+  it('skips chains without transfers, and logs which chain fails', async () => {
     const asked: ChainId[] = [];
     const { built, began, errors, keeper } = await keepWith([
       ...few,

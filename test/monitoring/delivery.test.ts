@@ -196,7 +196,7 @@ overLiveStates((makeState) => {
   const OK = () => ({ status: 204 });
 
   describe('a webhook', () => {
-    it('is signed so that the reference library of Standard Webhooks takes it, and no changed body', async () => {
+    it('has a signature that the Standard Webhooks library accepts, and rejects for a changed body', async () => {
       const world = await openIn();
       const hook = await listen(OK);
       const { secret } = await world.channels.rotateSecret('a');
@@ -219,7 +219,7 @@ overLiveStates((makeState) => {
       ]);
     });
 
-    it('is signed with the old secret too for a day after a rotation, and then no more', async () => {
+    it('is also signed with the previous secret for one day after a rotation', async () => {
       const world = await openIn();
       const hook = await listen(OK);
       const first = await world.channels.rotateSecret('a');
@@ -239,7 +239,7 @@ overLiveStates((makeState) => {
       expect(world.channels.signingSecrets('a')).toEqual([second.secret]);
     });
 
-    it('that fails is tried again by the schedule, with the same id and bytes, and fails for good after the last wait', async () => {
+    it('is retried by the schedule with the same id and bytes, and fails after the last attempt', async () => {
       const world = await openIn();
       const hook = await listen(() => ({ status: 500 }));
       await world.raise(world.wallet({ customWebhookUrl: hook.url }));
@@ -282,7 +282,7 @@ overLiveStates((makeState) => {
       expect(hook.received).toHaveLength(1);
     });
 
-    it('goes out if the clock was set back further than any wait is long', async () => {
+    it('is sent if the clock was set back further than the longest delay', async () => {
       const world = await openIn();
       const hook = await listen((_, count) => ({ status: count === 1 ? 500 : 200 }));
       await world.raise(world.wallet({ customWebhookUrl: hook.url }));
@@ -300,7 +300,7 @@ overLiveStates((makeState) => {
       expect(world.outbox.queues()).toEqual([]);
     });
 
-    it('waits as long as the receiver asks', async () => {
+    it('waits as long as the receiver requests', async () => {
       const world = await openIn();
       const hook = await listen((_, count) =>
         count === 1 ? { status: 429, headers: { 'retry-after': '3600' } } : { status: 200 },
@@ -316,7 +316,7 @@ overLiveStates((makeState) => {
       expect(world.all()[0]?.status).toBe('DELIVERED');
     });
 
-    it('whose receiver answers 410 is not called again, and the log says why, until the URL is set anew', async () => {
+    it('is not sent after a 410 response until the URL is set again, and the log says why', async () => {
       const world = await openIn();
       let isGone = true;
       const hook = await listen(() => ({ status: isGone ? 410 : 200 }));
@@ -335,7 +335,7 @@ overLiveStates((makeState) => {
       expect(hook.received).toHaveLength(2);
     });
 
-    it('goes nowhere that the guard refuses, even if it was stored', async () => {
+    it('is not sent to a URL that the outbound guard rejects, even if it is stored', async () => {
       const world = await openIn();
       await world.raise(world.wallet({ customWebhookUrl: 'https://10.0.0.1/' }));
       await world.dispatcher.runDue();
@@ -344,7 +344,7 @@ overLiveStates((makeState) => {
       ]);
     });
 
-    it('does not read an endless answer', async () => {
+    it('does not read an endless response', async () => {
       const world = await openIn();
       const server = createServer((_, response) => {
         response.writeHead(200);
@@ -368,7 +368,7 @@ overLiveStates((makeState) => {
   });
 
   describe('the order of deliveries', () => {
-    it('first attempts of a wallet keep the order of its alerts; one that fails holds up none after it', async () => {
+    it('sends first attempts of a wallet in the order of its alerts; a failing one delays no other', async () => {
       const world = await openIn();
       const hook = await listen((_, count) => ({ status: count === 1 ? 500 : 200 }));
       const wallet = world.wallet({ customWebhookUrl: hook.url });
@@ -382,7 +382,7 @@ overLiveStates((makeState) => {
       expect(world.all().every(({ status }) => status === 'DELIVERED')).toBe(true);
     });
 
-    it('a receiver that never answers holds up no other', async () => {
+    it('is not delayed by a receiver that never responds', async () => {
       const world = await openIn();
       const dead = await listen(() => null);
       const alive = await listen(OK);
@@ -395,7 +395,7 @@ overLiveStates((makeState) => {
       expect(dead.received.length).toBeLessThan(50);
     });
 
-    it('a mail server gets a bounded number of letters at once, and holds up no other receiver', async () => {
+    it('sends a bounded number of emails at once, and delays no other receiver', async () => {
       let open = 0;
       let most = 0;
       const waiting: (() => void)[] = [];
@@ -438,7 +438,7 @@ overLiveStates((makeState) => {
         expect(world.outbox.list(`mail-${n}`, {}, { limit: 1 }).deliveries[0]?.status).toBe('DELIVERED');
     });
 
-    it('a stop in the middle loses nothing: what was not sent is sent after the restart, what was sent is not', async () => {
+    it('survives a stop: unsent deliveries are sent after the restart, sent ones are not repeated', async () => {
       const world = await openIn();
       const hook = await listen(OK);
       const wallet = world.wallet({ customWebhookUrl: hook.url });
@@ -478,7 +478,7 @@ overLiveStates((makeState) => {
       expect(hook.received).toHaveLength(sent);
     });
 
-    it('daily collects the alerts of a day (UTC) into one message', async () => {
+    it('daily combines the alerts of one day (UTC) into one message', async () => {
       const world = await openIn();
       const hook = await listen(OK);
       const wallet = world.wallet({ customWebhookUrl: hook.url, alertFrequency: 'daily' });
@@ -498,7 +498,7 @@ overLiveStates((makeState) => {
       );
     });
 
-    it('the digest of a day that lies ahead, because the clock was set back, goes out at once', async () => {
+    it('sends the digest of a future day at once if the clock was set back', async () => {
       const world = await openIn();
       const hook = await listen(OK);
       await world.raise(world.wallet({ customWebhookUrl: hook.url, alertFrequency: 'daily' }));
@@ -512,7 +512,7 @@ overLiveStates((makeState) => {
       expect(hook.received).toHaveLength(1);
     });
 
-    it('a digest names so many alerts and counts the rest, and goes to a URL as long as one may be', async () => {
+    it('limits the alerts in a digest and counts the rest, for a URL of maximum length', async () => {
       const world = await openIn();
       const hook = await listen(OK);
       const long = `${hook.url}/`.padEnd(LIMITS.receiverUrlCharsMax, 'x');
@@ -529,7 +529,7 @@ overLiveStates((makeState) => {
       ]);
     });
 
-    it('what waits for a wallet that is paused is cancelled, also between two attempts', async () => {
+    it('cancels the waiting deliveries of a paused wallet, also between two attempts', async () => {
       const world = await openIn();
       const hook = await listen(() => ({ status: 500 }));
       const wallet = world.wallet({ customWebhookUrl: hook.url });
@@ -546,7 +546,7 @@ overLiveStates((makeState) => {
   });
 
   describe('the log of deliveries', () => {
-    it('is looked through a bounded way at a time: a filter that finds little says where to go on', async () => {
+    it('scans a bounded number of rows per page, and returns a cursor to continue', async () => {
       const world = await openIn();
       const rare = world.wallet({ customWebhookUrl: 'https://hooks.example.org/rare' });
       await world.raise(rare);
@@ -573,7 +573,7 @@ overLiveStates((makeState) => {
       expect(pages).toBe(3);
     });
 
-    it('is paged from the newest, filtered, and of one account alone', async () => {
+    it('is paged from the newest, filtered, and restricted to one account', async () => {
       const world = await openIn();
       const hook = await listen((_, count) => ({ status: count % 2 === 0 ? 200 : 410 }));
       const wallet = world.wallet({ customWebhookUrl: `${hook.url}/a` });
@@ -593,7 +593,7 @@ overLiveStates((makeState) => {
       expect(() => world.outbox.list('a', {}, { limit: 1, cursor: '../a' })).toThrow(/^cursor: /);
     });
 
-    it('a replay sends the same message again; another account cannot, and nothing is replayed that still waits', async () => {
+    it('replays a message, but not for another account or while it is pending', async () => {
       const world = await openIn();
       let status = 410;
       const hook = await listen(() => ({ status }));
@@ -612,7 +612,7 @@ overLiveStates((makeState) => {
       ]);
     });
 
-    it('a test message goes to every receiver of the wallet', async () => {
+    it('sends a test message to every receiver of the wallet', async () => {
       const world = await openIn();
       const hook = await listen(OK);
       const wallet = world.wallet({ customWebhookUrl: hook.url });
@@ -627,7 +627,7 @@ overLiveStates((makeState) => {
   });
 
   describe('other channels', () => {
-    it('a letter reaches a real mail server; one that refuses for good is not asked again', async () => {
+    it('sends an email to a real mail server, and does not retry a permanent rejection', async () => {
       const letters: string[] = [];
       const server = new SMTPServer({
         authOptional: true,
@@ -670,7 +670,7 @@ overLiveStates((makeState) => {
       expect(world.all()[0]).toMatchObject({ status: 'FAILED', attempts: [{ responseStatus: 550 }] });
     });
 
-    it('Slack gets its own form, with what a stranger wrote escaped; a hook that is gone ends it', async () => {
+    it('formats and escapes Slack messages, and stops if the hook does not exist', async () => {
       const world = await openIn();
       const slack = await listen((_, count) => ({ status: count === 1 ? 200 : 404, body: 'ok' }));
       await world.channels.setChannels('a', {
@@ -689,7 +689,7 @@ overLiveStates((makeState) => {
       expect(JSON.stringify(world.all())).not.toContain('T0/B0/secret');
     });
 
-    it('Telegram gets plain text, and the time it asks for', async () => {
+    it('sends plain text to Telegram, and waits as long as it requests', async () => {
       const telegram = await listen((_, count) =>
         count === 1
           ? { status: 429, body: '{"ok":false,"parameters":{"retry_after":600}}' }
@@ -715,7 +715,7 @@ overLiveStates((makeState) => {
       expect(JSON.stringify(world.all())).not.toContain('1:token');
     });
 
-    it('a channel that was removed ends what waits for it', async () => {
+    it('fails waiting deliveries of a removed channel', async () => {
       const world = await openIn();
       await world.channels.setChannels('a', {
         email: null,
@@ -732,7 +732,7 @@ overLiveStates((makeState) => {
   });
 
   describe('the schedule', () => {
-    it('waits what it says, longer where asked, never longer than a day for that', () => {
+    it('uses the listed delays, or a longer requested delay of at most one day', () => {
       expect(RETRY_WAITS_MS.map((ms) => ms / 1_000)).toEqual([
         5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400,
       ]);
