@@ -142,7 +142,13 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
       return null;
     }
   }
-  const service = createMonitoring({ ...deps, store, policy: receivers, head, onWallets: listener.nudge });
+  const service = createMonitoring({
+    ...deps,
+    store,
+    policy: receivers,
+    head,
+    onWallets: () => listener.nudge(),
+  });
   const stopped = new AbortController();
   let rechecking: Promise<void> | null = null;
   let refreshing: Promise<void> | null = null;
