@@ -382,7 +382,7 @@ describe('the lines of a job', () => {
       'must be a number',
     );
     expect(() => fieldsOf('{"address":1}', screening)).toThrow('must be a string');
-    expect(() => fieldsOf('1', shape())).toThrow('chain: is required');
+    expect(() => fieldsOf('1', shape())).toThrow('chain: it is missing');
     for (const text of ['{', '"x']) expect(() => fieldsOf(text, shape())).toThrow('not valid JSON');
     expect(() => fieldsOf('"1', shape({ format: 'csv', columns: ['address'] }))).toThrow('quotes');
   });
@@ -407,7 +407,7 @@ describe('the lines of a job', () => {
     expect(read('{"address":"1"}', shape({ chain: 'BTC' }))).toEqual(['1', 'BTC']);
     expect(read('"1"', shape({ chain: 'BTC' }))).toEqual(['1', 'BTC']);
     expect(read('1', shape({ chain: 'BTC' }))).toEqual(['1', 'BTC']);
-    expect(read('1', objects)[1]).toContain('chain: is required');
+    expect(read('1', objects)[1]).toContain('chain: it is missing');
     expect(read('{"address":"1","chain":"no"}', objects)[1]).toContain('chain');
     const rows = shape({ format: 'csv', columns: ['x', 'address', 'chain'] });
     expect([read('9, 1 ,eth', rows), read('9,1,"eth"', rows), read('"9",1,eth,more', rows)]).toEqual(
