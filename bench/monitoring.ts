@@ -17,11 +17,12 @@ import { seededUint32, systemRandom } from '../src/base/random.ts';
 import type { Block } from '../src/chains/block.ts';
 import type { Transfer } from '../src/chains/transfer.ts';
 import { alertAnswer, walletAnswer, walletText } from '../src/monitoring/answers.ts';
-import { createCourier } from '../src/monitoring/delivery/courier.ts';
+import { matchBlock } from '../src/monitoring/block-evidence.ts';
+import { createDispatcher } from '../src/monitoring/delivery/dispatcher.ts';
 import { createSenders } from '../src/monitoring/delivery/senders.ts';
-import { matchBlock } from '../src/monitoring/processor.ts';
 import { type MonitoredWallet, RULE_IDS, SEVERITIES } from '../src/monitoring/records.ts';
-import { type AlertDraft, type MonitoringStore, openMonitoringStore } from '../src/monitoring/store.ts';
+import type { AlertDraft, MonitoringStore } from '../src/monitoring/store.ts';
+import { openMonitoringStore } from '../src/monitoring/store-lmdb.ts';
 import { buildWatchTable, type WatchTable } from '../src/monitoring/watch-table.ts';
 import { createEncryption } from '../src/state/encryption.ts';
 import { newWorld } from '../test/e2e/program.ts';
@@ -350,12 +351,17 @@ async function deliveryRow(store: MonitoringStore): Promise<BenchRow> {
     clock: systemClock,
     telegramApi: 'https://api.telegram.org',
   });
-  const courier = createCourier({ outbox: store.outbox, senders, clock: systemClock, log: silentLogger });
+  const dispatcher = createDispatcher({
+    outbox: store.outbox,
+    senders,
+    clock: systemClock,
+    log: silentLogger,
+  });
   const startedMs = systemClock.monotonic();
-  await courier.runDue();
+  await dispatcher.runDue();
   const perSecond = (DELIVERIES / (systemClock.monotonic() - startedMs)) * 1_000;
   if (taken !== DELIVERIES) throw new Error(`${taken} of ${DELIVERIES} messages arrived.`);
-  await courier.stop();
+  await dispatcher.stop();
   await agent.destroy();
 
   const body = 'x'.repeat(Math.round(bytes / DELIVERIES));

@@ -18,7 +18,7 @@ import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import type { FillReport, FillRequest } from '../cli/services.ts';
 import { FORMAT_VERSION as JOBS_FORMAT } from '../jobs/bulk/job-store.ts';
-import { FORMAT_VERSION as MONITORING_FORMAT } from '../monitoring/store.ts';
+import { FORMAT_VERSION as MONITORING_FORMAT } from '../monitoring/store-lmdb.ts';
 import { FORMAT_VERSION as CLEARED_FORMAT } from '../names/cleared.ts';
 import { createRedisLeases } from '../state/leases-redis.ts';
 import { type LiveFile, openLiveFile } from '../state/live-file.ts';

@@ -492,7 +492,7 @@ export const LIMITS = {
   /** Concurrent deliveries to one receiver: more would overload a small one. */
   deliveriesPerReceiverMax: 4,
   /** Concurrent alert emails to the mail server: each has its own connection, and servers of hosting providers allow ten. */
-  alertLettersInFlightMax: 8,
+  alertEmailsInFlightMax: 8,
   /** Waiting deliveries of one receiver that are read to find the next one: those of 256 wallets. */
   deliveryScanMax: 256,
   /** Bytes that are read from the response to a delivery before the connection is closed: only the status counts. */

@@ -128,7 +128,7 @@ export async function buildExposureIndex(
   if (position === null || graph === null)
     throw new AssayError(
       'NOT_READY',
-      `No transfer of ${chain} is stored. Read some with \`assay ingest\` first.`,
+      `No transfers of ${chain} are stored. Import some with \`assay ingest\` first.`,
     );
   const { maxHops } = inputs;
   const root = exposureFolderOf(folder, chain);

@@ -53,7 +53,7 @@ export interface KeeperDeps extends Omit<ScreeningDeps, 'transfers'> {
   readonly build: (chain: ChainId) => Promise<void>;
 }
 
-interface KeptChain {
+interface ChainState {
   readonly chain: ChainId;
   readonly current: CurrentIndex;
   updater: ExposureUpdater | null;
@@ -83,16 +83,30 @@ export interface ExposureKeeper {
 
 /** Creates a keeper; `tick` opens the indexes and updates them. */
 export function createExposureKeeper(options: KeeperOptions, deps: KeeperDeps): ExposureKeeper {
-  const { clock, log, transfers } = deps;
-  const chains = new Map<ChainId, KeptChain>();
-  const assessor = createAssessor(deps);
+  return new IndexKeeper(options, deps);
+}
 
-  function kept(chain: ChainId): KeptChain {
-    let found = chains.get(chain);
-    if (found === undefined) {
-      found = {
+class IndexKeeper implements ExposureKeeper {
+  readonly #options: KeeperOptions;
+  readonly #deps: KeeperDeps;
+  readonly #chains = new Map<ChainId, ChainState>();
+  readonly #assessor: ReturnType<typeof createAssessor>;
+
+  constructor(options: KeeperOptions, deps: KeeperDeps) {
+    this.#options = options;
+    this.#deps = deps;
+    this.#assessor = createAssessor(deps);
+  }
+
+  /** Returns the state of a chain; its index is opened by the first round over it. */
+  #stateOf(chain: ChainId): ChainState {
+    let state = this.#chains.get(chain);
+    if (state === undefined) {
+      state = {
         chain,
-        current: followCurrent(exposureFolderOf(options.folder, chain), log, { check: 'each' }),
+        current: followCurrent(exposureFolderOf(this.#options.folder, chain), this.#deps.log, {
+          check: 'each',
+        }),
         updater: null,
         inputs: null,
         addresses: 0,
@@ -106,13 +120,13 @@ export function createExposureKeeper(options: KeeperOptions, deps: KeeperDeps): 
         retryAtMs: 0,
         isBuildFailing: false,
       };
-      chains.set(chain, found);
+      this.#chains.set(chain, state);
     }
-    return found;
+    return state;
   }
 
   /** Opens an index that was published since the last check. */
-  function open(of: KeptChain): void {
+  #open(of: ChainState): void {
     const { chain } = of;
     if (!of.current.look()) return;
     of.wanted = null;
@@ -125,111 +139,115 @@ export function createExposureKeeper(options: KeeperOptions, deps: KeeperDeps): 
     of.inputs = meta;
     of.addresses = meta.addresses;
     of.builtInMs = meta.builtInMs;
-    warm(chain);
+    this.#warm(chain);
     of.updater = createUpdater(chain, opened, {
-      clock,
-      transfers,
-      weighing: weighingOf(chain, deps),
-      evaluate: createWalk(chain, assessor, deps, ENTRY_HOPS),
-      passes: (graph, node) => mayPass(assessor.attributions(graph, deps.labels.current, null).of(node)),
+      clock: this.#deps.clock,
+      transfers: this.#deps.transfers,
+      weighing: weighingOf(chain, this.#deps),
+      evaluate: createWalk(chain, this.#assessor, this.#deps, ENTRY_HOPS),
+      passes: (graph, node) =>
+        mayPass(this.#assessor.attributions(graph, this.#deps.labels.current, null).of(node)),
     });
   }
 
   /** Looks up every address once, which takes a few seconds for millions: walks then find the labels of their addresses in memory. */
-  function warm(chain: ChainId): void {
-    const graph = transfers.graph(chain);
+  #warm(chain: ChainId): void {
+    const graph = this.#deps.transfers.graph(chain);
     if (graph === null) return;
-    const attributions = assessor.attributions(graph, deps.labels.current, null);
+    const attributions = this.#assessor.attributions(graph, this.#deps.labels.current, null);
     const last = Math.min(graph.nodeCount, LIMITS.attributedNodesKept);
     for (let node = 1; node <= last; node++) attributions.of(node);
   }
 
-  function follow(of: KeptChain, updater: ExposureUpdater): void {
-    if (updater.follow() === 'BEHIND') of.wanted ??= 'too many transfers are new';
+  /** Reads new transfers, recomputes pending entries for a part of the tick, and decides whether a build costs less. */
+  #follow(of: ChainState, updater: ExposureUpdater): void {
+    if (updater.follow() === 'BEHIND') of.wanted ??= 'too many new transfers';
     if (updater.waiting > 0) {
-      const before = clock.monotonic();
+      const before = this.#deps.clock.monotonic();
       of.computed += updater.recompute((LIMITS.exposureWorkMsASecond * TICK_MS) / 1_000);
-      of.computedMs += clock.monotonic() - before;
+      of.computedMs += this.#deps.clock.monotonic() - before;
     }
     const { waiting } = updater;
     const state = updater.state();
     const left =
       (waiting * of.computedMs * 1_000) / (Math.max(1, of.computed) * LIMITS.exposureWorkMsASecond);
-    if (state.allWaitSinceMs !== null) of.wanted ??= 'a change reaches too many addresses';
-    else if (of.computed >= MEASURED_MIN && left > WAIT_MS_MAX) of.wanted ??= 'too many entries wait';
+    if (state.allWaitSinceMs !== null) of.wanted ??= 'a change affects too many addresses';
+    else if (of.computed >= MEASURED_MIN && left > WAIT_MS_MAX) of.wanted ??= 'too many pending entries';
     else if (state.computed > CHANGED_MIN + of.addresses / 4)
       of.wanted ??= 'many entries changed since the build';
   }
 
-  function buildIfWanted(of: KeptChain): void {
+  /** Starts the build that is wanted, if no other build runs and the last one is long enough ago. */
+  #buildIfWanted(of: ChainState): void {
     const { wanted, chain } = of;
-    if (wanted === null || clock.monotonic() < of.notBeforeMs) return;
+    if (wanted === null || this.#deps.clock.monotonic() < of.notBeforeMs) return;
     // Builds run one at a time: each needs memory for all addresses and transfers of its chain.
-    if ([...chains.values()].some(({ isBuilding }) => isBuilding)) return;
+    if ([...this.#chains.values()].some(({ isBuilding }) => isBuilding)) return;
     of.isBuilding = true;
-    if (!of.isBuildFailing) log.info({ chain, reason: wanted }, 'exposure index build started');
-    const began = clock.monotonic();
-    deps
+    if (!of.isBuildFailing) this.#deps.log.info({ chain, reason: wanted }, 'exposure index build started');
+    const began = this.#deps.clock.monotonic();
+    this.#deps
       .build(chain)
       .then(
         () => {
-          if (of.isBuildFailing) log.info({ chain }, 'exposure index build succeeded again');
+          if (of.isBuildFailing) this.#deps.log.info({ chain }, 'exposure index build recovered');
           of.isBuildFailing = false;
         },
         (error: unknown) => {
           if (!of.isBuildFailing)
-            log.error({ chain, reason: messageOf(error) }, 'exposure index build failed');
+            this.#deps.log.error({ chain, reason: messageOf(error) }, 'exposure index build failed');
           of.isBuildFailing = true;
         },
       )
       .finally(() => {
         of.isBuilding = false;
         of.wanted = null;
-        const now = clock.monotonic();
+        const now = this.#deps.clock.monotonic();
         of.notBeforeMs = now + Math.max(BUILD_GAP_MS, BUILD_GAP_FACTOR * (now - began));
       });
   }
 
-  function keep(of: KeptChain): void {
+  /** Runs one round over a chain. */
+  #keep(of: ChainState): void {
     const { chain } = of;
-    const position = transfers.logPosition(chain);
+    const position = this.#deps.transfers.logPosition(chain);
     if (position === null || position.transfers === 0) return;
-    open(of);
+    this.#open(of);
     if (of.current.isRefused) return;
     const { updater, inputs } = of;
-    if (updater === null || inputs === null) of.wanted ??= 'there is none';
+    if (updater === null || inputs === null) of.wanted ??= 'no index yet';
     else {
       // Until the new index is ready, new transfers are read with the new labels: their addresses are correct sooner than the others.
-      if (!isSameInputs(inputs, deps.inputs(chain))) of.wanted ??= 'labels or policy changed';
-      follow(of, updater);
+      if (!isSameInputs(inputs, this.#deps.inputs(chain))) of.wanted ??= 'labels or policy changed';
+      this.#follow(of, updater);
     }
-    buildIfWanted(of);
+    this.#buildIfWanted(of);
   }
 
-  function noteFailure(of: KeptChain, error: unknown): void {
+  /** Logs a failure once, and delays the next round over the chain. */
+  #noteFailure(of: ChainState, error: unknown): void {
     const reason = messageOf(error);
     // A full disk is worded by what the store was at.
     const failure = isStorageFull(error) ? 'STORAGE_FULL' : reason;
-    if (failure !== of.failure) log.error({ chain: of.chain, reason }, 'exposure index not updated');
+    if (failure !== of.failure)
+      this.#deps.log.error({ chain: of.chain, reason }, 'exposure index update failed');
     of.failure = failure;
-    of.retryAtMs = clock.monotonic() + FAILED_RETRY_MS;
+    of.retryAtMs = this.#deps.clock.monotonic() + FAILED_RETRY_MS;
   }
 
-  return {
-    tick() {
-      deps.labels.refresh();
-      for (const { id } of CHAINS) {
-        if (!existsSync(join(options.transfersFolder, `${id.toLowerCase()}.mdb`))) continue;
-        const of = kept(id);
-        if (clock.monotonic() < of.retryAtMs) continue;
-        try {
-          keep(of);
-          if (of.failure !== null) log.info({ chain: id }, 'exposure index updated again');
-          of.failure = null;
-        } catch (error) {
-          noteFailure(of, error);
-        }
+  tick(): void {
+    this.#deps.labels.refresh();
+    for (const { id } of CHAINS) {
+      if (!existsSync(join(this.#options.transfersFolder, `${id.toLowerCase()}.mdb`))) continue;
+      const of = this.#stateOf(id);
+      if (this.#deps.clock.monotonic() < of.retryAtMs) continue;
+      try {
+        this.#keep(of);
+        if (of.failure !== null) this.#deps.log.info({ chain: id }, 'exposure index update recovered');
+        of.failure = null;
+      } catch (error) {
+        this.#noteFailure(of, error);
       }
-    },
-  };
+    }
+  }
 }

@@ -108,7 +108,7 @@ export interface OpenedIndex {
 export function openMappedIndex(folder: string): OpenedIndex {
   const file = join(folder, INDEX_FILE);
   if (!hasFinishedSize(file, join(folder, SIZE_FILE)))
-    throw new AssayError('STORE_CORRUPT', `The exposure index ${file} is missing or cut short.`);
+    throw new AssayError('STORE_CORRUPT', `The exposure index ${file} is missing or truncated.`);
   return openMappedFile(file, 'The exposure index', MAP_BYTES, (environment) => ({
     index: viewOf(environment, file),
     close: () => environment.close(),
@@ -117,20 +117,17 @@ export function openMappedIndex(folder: string): OpenedIndex {
 
 function viewOf(environment: RootDatabase, file: string): MappedIndex {
   const bytes = environment.getBinary(VALUE_KEYS.meta);
-  if (!bytes) throw new AssayError('STORE_CORRUPT', `${file} holds no exposure index.`);
+  if (!bytes) throw new AssayError('STORE_CORRUPT', `${file} is not an exposure index.`);
   const meta = JSON.parse(bytes.toString('utf8')) as IndexMeta;
   if (meta.formatVersion !== FORMAT_VERSION || meta.categories.join() !== RECORD_CATEGORIES.join())
     throw new AssayError(
       'STORE_VERSION',
-      `${file} is of format ${meta.formatVersion}; this version reads ${FORMAT_VERSION}. It is built again.`,
+      `${file} has format version ${meta.formatVersion}; this release reads version ${FORMAT_VERSION}. The index will be rebuilt.`,
     );
   const value = (key: Buffer, length: number): Buffer => {
     const view = environment.getBinaryFast(key);
     if (view?.length !== length)
-      throw new AssayError(
-        'STORE_CORRUPT',
-        `The values of ${file} do not have the sizes that its meta names.`,
-      );
+      throw new AssayError('STORE_CORRUPT', `The array sizes of ${file} do not match its metadata.`);
     // lmdb-js returns small values in one shared buffer, which the next read overwrites; large values are views of the memory map.
     const isMapped = (view.buffer as { isSharedMap?: boolean }).isSharedMap === true;
     return isMapped && view.byteOffset % 4 === 0 ? view : copyOf(view, length);

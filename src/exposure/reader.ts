@@ -71,7 +71,7 @@ interface Opened {
   readonly changes: Changes;
 }
 
-interface Held {
+interface ServedChain {
   readonly current: CurrentIndex;
   /** Null if the index that is open is of other transfers than those that are stored. */
   opened: Opened | null;
@@ -100,7 +100,9 @@ const unreachable = new FinalizationRegistry<Closing>(({ close, lease, root, log
       lease.release();
       removeUnheld(root, log);
     })
-    .catch((error: unknown) => log.warn({ reason: messageOf(error) }, 'old exposure index not closed'));
+    .catch((error: unknown) =>
+      log.warn({ reason: messageOf(error) }, 'closing previous exposure index failed'),
+    );
 });
 
 const NO_GRAPH: ExposureStatus = { state: 'NO_GRAPH', asOf: null, graphAsOf: null, isOld: false };
@@ -140,7 +142,7 @@ export function openCurrent(
       void close();
       throw new AssayError(
         'STORE_CORRUPT',
-        `The exposure index ${leased.path} is damaged. It is built again.`,
+        `The exposure index ${leased.path} is damaged. It will be rebuilt.`,
       );
     }
     const closeChanges = changes.close;
@@ -151,7 +153,7 @@ export function openCurrent(
     void changes?.close();
     leased?.lease.release();
     if (isStorageFull(error)) throw asStorageFull(error, root);
-    log.warn({ root, reason: messageOf(error) }, 'exposure index not opened');
+    log.warn({ root, reason: messageOf(error) }, 'exposure index open failed');
     return null;
   }
 }
@@ -195,11 +197,11 @@ export function followCurrent(
         if (found !== null) opened = openCurrent(root, log, { check: isChecked })?.opened ?? null;
       } catch (error) {
         // The mark stays: the next look tries again.
-        if (!isRefused) log.warn({ root, reason: messageOf(error) }, 'exposure index not opened');
+        if (!isRefused) log.warn({ root, reason: messageOf(error) }, 'exposure index open failed');
         isRefused = true;
         return true;
       }
-      if (isRefused) log.info({ root }, 'exposure index can be opened again');
+      if (isRefused) log.info({ root }, 'exposure index opened again');
       isRefused = false;
       mark = found;
       return true;
@@ -210,42 +212,42 @@ export function followCurrent(
 /** Creates a reader of the indexes below `folder`. A broken index, or one with an unknown format, counts as missing. */
 export function createExposureReader(folder: string, deps: ExposureReaderDeps): ExposureReader {
   const { clock, log } = deps;
-  const chains = new Map<ChainId, Held>();
+  const chains = new Map<ChainId, ServedChain>();
   let verdict: ExposureVerdict = NO_EXPOSURE;
   let place: { readonly index: MappedIndex; readonly entry: number } | null = null;
   let waitsSinceMs = 0;
   let statusFound = NO_GRAPH;
 
-  function look(chain: ChainId, held: Held, nowMs: number): void {
-    held.lookedAtMs = nowMs;
+  function look(chain: ChainId, served: ServedChain, nowMs: number): void {
+    served.lookedAtMs = nowMs;
     const position = deps.position(chain);
     if (position === null || position.transfers === 0) {
-      held.status = NO_GRAPH;
+      served.status = NO_GRAPH;
       return;
     }
-    if (held.current.look()) held.currentMs = 0;
-    const { opened } = held.current;
+    if (served.current.look()) served.currentMs = 0;
+    const { opened } = served.current;
     const graphAsOf = deps.coverage(chain).asOf;
     if (opened === null || opened.index.meta.position.store !== position.store) {
-      held.opened = null;
-      held.status = { state: 'NOT_READ', asOf: null, graphAsOf, isOld: false };
+      served.opened = null;
+      served.status = { state: 'NOT_READ', asOf: null, graphAsOf, isOld: false };
       return;
     }
-    held.opened = opened;
+    served.opened = opened;
     const { meta } = opened.index;
     opened.changes.root.resetReadTxn();
-    held.state = opened.changes.state();
-    held.changed = held.state === null ? null : opened.changes.changedNodes();
-    const processed = held.state?.position ?? meta.position;
-    held.isBehind = !isSamePosition(processed, position);
-    const isCurrent = !held.isBehind && isSameInputs(meta, deps.inputs(chain));
-    if (isCurrent) held.currentMs = nowMs;
+    served.state = opened.changes.state();
+    served.changed = served.state === null ? null : opened.changes.changedNodes();
+    const processed = served.state?.position ?? meta.position;
+    served.isBehind = !isSamePosition(processed, position);
+    const isCurrent = !served.isBehind && isSameInputs(meta, deps.inputs(chain));
+    if (isCurrent) served.currentMs = nowMs;
     // A reader that has never seen the index up to date uses the time of its writer.
-    else if (held.currentMs === 0) held.currentMs = held.state?.processedAtMs ?? meta.asOfMs;
-    const asOfMs = Math.min(held.currentMs, held.state?.allWaitSinceMs ?? Number.POSITIVE_INFINITY);
+    else if (served.currentMs === 0) served.currentMs = served.state?.processedAtMs ?? meta.asOfMs;
+    const asOfMs = Math.min(served.currentMs, served.state?.allWaitSinceMs ?? Number.POSITIVE_INFINITY);
     const asOf = isoTime(Math.floor(asOfMs / SECOND_MS) * SECOND_MS);
     const isOld = nowMs - asOfMs > LIMITS.exposureWaitMsMax;
-    const { status } = held;
+    const { status } = served;
     if (
       status.state === 'READY' &&
       status.asOf === asOf &&
@@ -253,13 +255,13 @@ export function createExposureReader(folder: string, deps: ExposureReaderDeps): 
       status.isOld === isOld
     )
       return;
-    held.status = { state: 'READY', asOf, graphAsOf, isOld };
+    served.status = { state: 'READY', asOf, graphAsOf, isOld };
   }
 
-  function heldOf(chain: ChainId): Held {
-    let held = chains.get(chain);
-    if (held === undefined) {
-      held = {
+  function servedOf(chain: ChainId): ServedChain {
+    let served = chains.get(chain);
+    if (served === undefined) {
+      served = {
         current: followCurrent(exposureFolderOf(folder, chain), log, { check: 'first' }),
         opened: null,
         lookedAtMs: 0,
@@ -269,11 +271,12 @@ export function createExposureReader(folder: string, deps: ExposureReaderDeps): 
         currentMs: 0,
         status: NO_GRAPH,
       };
-      chains.set(chain, held);
+      chains.set(chain, served);
     }
     const nowMs = clock.now();
-    if (held.lookedAtMs === 0 || Math.abs(nowMs - held.lookedAtMs) >= LOOK_AGAIN_MS) look(chain, held, nowMs);
-    return held;
+    if (served.lookedAtMs === 0 || Math.abs(nowMs - served.lookedAtMs) >= LOOK_AGAIN_MS)
+      look(chain, served, nowMs);
+    return served;
   }
 
   /** Returns the changed entry of a node, if it has one. */
@@ -292,7 +295,7 @@ export function createExposureReader(folder: string, deps: ExposureReaderDeps): 
 
   return {
     find(chain, key, length) {
-      const { opened, state, changed, isBehind, status } = heldOf(chain);
+      const { opened, state, changed, isBehind, status } = servedOf(chain);
       statusFound = status;
       verdict = NO_EXPOSURE;
       place = null;

@@ -152,7 +152,7 @@ function readEarlier(parties: readonly EarlierParty[]): EarlierDealing[] {
     if (party === undefined)
       throw new AssayError(
         'STORE_CORRUPT',
-        'An exposure index names a designated party that it does not hold.',
+        'An exposure index refers to a designated party that it does not contain.',
       );
     earlier.push({ party, lastDay });
   }
@@ -205,7 +205,7 @@ function readNotes(): ExposureNote[] {
     const code = NOTE_CODES[reader.byte()];
     const category = RECORD_CATEGORIES[reader.byte()];
     if (code === undefined || category === undefined)
-      throw new AssayError('STORE_CORRUPT', 'An exposure index holds a note of no known kind.');
+      throw new AssayError('STORE_CORRUPT', 'An exposure index contains a note of an unknown kind.');
     notes.push({ code, category, message: reader.text(reader.varint()) });
   }
   return notes;
@@ -215,8 +215,7 @@ function writeFactors(out: ByteWriter, factors: readonly ScoreFactor[]): void {
   out.varint(factors.length);
   for (const row of factors) {
     const kind = KINDS.indexOf(row.factor as (typeof KINDS)[number]);
-    if (kind < 0)
-      throw new AssayError('INTERNAL', `An exposure index has no place for a row of ${row.factor}.`);
+    if (kind < 0) throw new AssayError('INTERNAL', `An exposure index cannot store a row of ${row.factor}.`);
     out.byte(
       kind |
         (row.direction === 'out' ? SENT : 0) |
@@ -319,7 +318,7 @@ function rowOf({ head, category, points, hundredths, kinds, evidence, asset }: S
   const severity = SEVERITIES[kinds >> SEVERITY_SHIFT];
   const named = RECORD_CATEGORIES[category];
   if (factor === undefined || named === undefined || evidenceClass === undefined || severity === undefined)
-    throw new AssayError('STORE_CORRUPT', 'An exposure index holds a row of no known kind.');
+    throw new AssayError('STORE_CORRUPT', 'An exposure index contains a row of an unknown kind.');
   return {
     factor,
     category: named,

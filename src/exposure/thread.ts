@@ -60,7 +60,7 @@ export function runExposureThread(job: ExposureThreadJob): void {
       started.on('close', (code) => {
         child = null;
         if (code === 0) resolve();
-        else reject(new Error(`The build ended with ${code}: ${errors.trim()}`));
+        else reject(new Error(`The exposure index build exited with ${code}: ${errors.trim()}`));
       });
     });
 

@@ -55,46 +55,95 @@ const NO_COLUMNS = createNeighbourColumns(0);
 /** Creates the updater of one open index, which is the only writer of its changes. */
 export function createUpdater(
   chain: ChainId,
-  { index, changes }: { readonly index: MappedIndex; readonly changes: Changes },
+  files: { readonly index: MappedIndex; readonly changes: Changes },
   deps: UpdaterDeps,
 ): ExposureUpdater {
-  const { clock, transfers, weighing } = deps;
-  const { meta } = index;
-  const columns = createNeighbourColumns(LIMITS.counterpartiesMax);
-  let cursor: NodeId = 0;
+  return new IndexUpdater(chain, files, deps);
+}
 
-  const stateNow = (): ChangesState =>
-    changes.state() ?? {
-      position: meta.position,
-      processedAtMs: meta.asOfMs,
-      allWaitSinceMs: null,
-      computed: 0,
-      added: 0,
-      waiting: 0,
-    };
+/** Returns true if a direction depends on the opposite one: its sum is so small that it may be dust in comparison. */
+function dependsOn(rows: RowReader, node: NodeId, direction: Direction): boolean {
+  const { basis, total, dust } = rows.basisOf(node, direction);
+  return basis === 'USD' && total < dust;
+}
 
-  const isNew = (node: NodeId): boolean => node > meta.addresses;
+/** Returns true if a row excludes its dust. */
+function leavesDust(rows: RowReader, node: NodeId, direction: Direction): boolean {
+  const basis = rows.basisOf(node, direction);
+  const { heavy, light } = rows.read(node, direction, basis, 0, NO_COLUMNS);
+  return heavy > 0 && !rows.followsDust(node, direction, basis, light.weight);
+}
+
+function flowsOf(record: ExposureRecord | null, direction: Direction): boolean {
+  return record?.flows[direction] ?? false;
+}
+
+class IndexUpdater implements ExposureUpdater {
+  readonly #chain: ChainId;
+  readonly #index: MappedIndex;
+  readonly #changes: Changes;
+  readonly #deps: UpdaterDeps;
+  readonly #clock: Clock;
+  readonly #transfers: UpdaterDeps['transfers'];
+  readonly #weighing: Weighing;
+  readonly #columns = createNeighbourColumns(LIMITS.counterpartiesMax);
+  /** The pending entry at which the next recomputation continues. */
+  #cursor: NodeId = 0;
+
+  constructor(
+    chain: ChainId,
+    { index, changes }: { readonly index: MappedIndex; readonly changes: Changes },
+    deps: UpdaterDeps,
+  ) {
+    this.#chain = chain;
+    this.#index = index;
+    this.#changes = changes;
+    this.#deps = deps;
+    this.#clock = deps.clock;
+    this.#transfers = deps.transfers;
+    this.#weighing = deps.weighing;
+  }
+
+  state(): ChangesState {
+    const { meta } = this.#index;
+    return (
+      this.#changes.state() ?? {
+        position: meta.position,
+        processedAtMs: meta.asOfMs,
+        allWaitSinceMs: null,
+        computed: 0,
+        added: 0,
+        waiting: 0,
+      }
+    );
+  }
+
+  #isNew(node: NodeId): boolean {
+    return node > this.#index.meta.addresses;
+  }
 
   /** Returns the current entry; null if there is no entry yet. */
-  function recordOf(graph: TransferGraph, node: NodeId): ExposureRecord | null {
-    const changed = changes.entry(node)?.record;
+  #recordOf(graph: TransferGraph, node: NodeId): ExposureRecord | null {
+    const changed = this.#changes.entry(node)?.record;
     if (changed) return changed;
-    if (isNew(node)) return null;
+    if (this.#isNew(node)) return null;
     const key = graph.keyOf(node);
-    index.find(key, key.length);
-    return index.node === 0 || index.entry === 0 ? null : index.record(index.entry);
+    this.#index.find(key, key.length);
+    return this.#index.node === 0 || this.#index.entry === 0 ? null : this.#index.record(this.#index.entry);
   }
 
   /**
    * Returns the noted blocks that were reverted, with their addresses, which changed. Also returns final blocks, which can be removed.
    */
-  function takenBack(): { nodes: Set<NodeId>; gone: number[] } {
+  #revertedBlocks(): { nodes: Set<NodeId>; gone: number[] } {
     const nodes = new Set<NodeId>();
     const gone: number[] = [];
-    const noted = changes.blocks();
+    const noted = this.#changes.blocks();
     if (noted.size === 0) return { nodes, gone };
-    const stored = new Map(transfers.pendingBlocks(chain).map(({ height, hash }) => [height, hash]));
-    const finalHeight = transfers.finalHeight(chain);
+    const stored = new Map(
+      this.#transfers.pendingBlocks(this.#chain).map(({ height, hash }) => [height, hash]),
+    );
+    const finalHeight = this.#transfers.finalHeight(this.#chain);
     for (const [height, block] of noted) {
       if (stored.get(height) === block.hash) continue;
       gone.push(height);
@@ -104,29 +153,27 @@ export function createUpdater(
   }
 
   /** Returns the pending blocks that begin in the range, with the addresses that their transfers changed. */
-  function newBlocks(first: number, end: number): [height: number, block: NotedBlock][] {
-    return transfers
-      .pendingBlocks(chain)
+  #newBlocks(first: number, end: number): [height: number, block: NotedBlock][] {
+    return this.#transfers
+      .pendingBlocks(this.#chain)
       .filter(({ firstOrdinal, count }) => count > 0 && firstOrdinal >= first && firstOrdinal < end)
       .map(({ height, hash, firstOrdinal, count }) => {
         const nodes = new Set<NodeId>();
-        for (const { from, to } of transfers.loggedParties(chain, firstOrdinal, firstOrdinal + count))
+        for (const { from, to } of this.#transfers.loggedParties(
+          this.#chain,
+          firstOrdinal,
+          firstOrdinal + count,
+        ))
           for (const node of [from, to]) if (node !== NOBODY) nodes.add(node);
         return [height, { hash, firstOrdinal, count, nodes: [...nodes] }];
       });
   }
 
-  /** Returns true if a direction depends on the opposite one: its sum is so small that it may be dust in comparison. */
-  const dependsOn = (rows: RowReader, node: NodeId, direction: Direction): boolean => {
-    const { basis, total, dust } = rows.basisOf(node, direction);
-    return basis === 'USD' && total < dust;
-  };
-
   /**
    * Computes an address of new transfers. Only the changed direction is computed (the node is then added to `partial`) if the other one
    * does not depend on it.
    */
-  function evaluateChanged(
+  #evaluateChanged(
     graph: TransferGraph,
     rows: RowReader,
     node: NodeId,
@@ -135,32 +182,25 @@ export function createUpdater(
     partial: Set<NodeId>,
   ): ExposureRecord {
     const direction = bits === 1 ? 'in' : bits === 2 ? 'out' : null;
-    const waits = (changes.entry(node)?.waitsSinceMs ?? 0) > 0;
-    if (direction !== null && !waits && !isNew(node) && !dependsOn(rows, node, OPPOSITE[direction])) {
+    const waits = (this.#changes.entry(node)?.waitsSinceMs ?? 0) > 0;
+    if (direction !== null && !waits && !this.#isNew(node) && !dependsOn(rows, node, OPPOSITE[direction])) {
       // Whether an asset without a price was spent affects the received amounts of it.
       const hasUnpriced = rows.evidenceSums(node, 'in').some((flow) => flow.amount > 0 && !isPriced(flow));
-      const now = hasUnpriced ? null : deps.evaluate(graph, node, [direction]);
+      const now = hasUnpriced ? null : this.#deps.evaluate(graph, node, [direction]);
       const joined = now === null ? null : joinDirections(before ?? NO_RECORD, now, direction);
       if (joined !== null) {
         partial.add(node);
         return joined;
       }
     }
-    return deps.evaluate(graph, node);
-  }
-
-  /** Returns true if a row excludes its dust. */
-  function leavesDust(rows: RowReader, node: NodeId, direction: Direction): boolean {
-    const basis = rows.basisOf(node, direction);
-    const { heavy, light } = rows.read(node, direction, basis, 0, NO_COLUMNS);
-    return heavy > 0 && !rows.followsDust(node, direction, basis, light.weight);
+    return this.#deps.evaluate(graph, node);
   }
 
   /**
    * Collects the addresses with value that passes through `node` in the direction within the hops of an entry: backwards, hop by hop,
    * through addresses that have no label and are not hubs. Returns false if the limit is exceeded.
    */
-  function reach(
+  #reach(
     graph: TransferGraph,
     rows: RowReader,
     node: NodeId,
@@ -171,20 +211,20 @@ export function createUpdater(
     // Only for this start: another start may have found an address from further away, and then did not search beyond it.
     const seen = new Set<NodeId>();
     let level = [node];
-    for (let hop = 1; hop < meta.maxHops && level.length > 0; hop++) {
+    for (let hop = 1; hop < this.#index.meta.maxHops && level.length > 0; hop++) {
       const next: NodeId[] = [];
       for (const at of level) {
-        if (!deps.passes(graph, at) || rows.isHub(at, LIMITS.counterpartiesMax)) continue;
-        const count = rows.readAll(at, back, LIMITS.counterpartiesMax, columns);
+        if (!this.#deps.passes(graph, at) || rows.isHub(at, LIMITS.counterpartiesMax)) continue;
+        const count = rows.readAll(at, back, LIMITS.counterpartiesMax, this.#columns);
         for (let place = 0; place < count; place++) {
-          const usd = columns.valueUsd[place] as number;
-          const other = columns.ids[place] as NodeId;
+          const usd = this.#columns.valueUsd[place] as number;
+          const other = this.#columns.ids[place] as NodeId;
           if (seen.has(other)) continue;
           // Priced dust is dust in the row of the other side too, which follows it only if it is a considerable part.
           if (
             usd > 0 &&
-            usd < weighing.dustUsd &&
-            columns.unpriced[place] === 0 &&
+            usd < this.#weighing.dustUsd &&
+            this.#columns.unpriced[place] === 0 &&
             leavesDust(rows, other, direction)
           )
             continue;
@@ -199,151 +239,146 @@ export function createUpdater(
     return true;
   }
 
-  const flowsOf = (record: ExposureRecord | null, direction: Direction): boolean =>
-    record?.flows[direction] ?? false;
+  get waiting(): number {
+    return this.state().waiting;
+  }
 
-  return {
-    get waiting() {
-      return stateNow().waiting;
-    },
-    state: stateNow,
+  /** Reads new transfers of the log, computes their addresses, and makes those within reach of a change pending. */
+  follow(): FollowOutcome {
+    const position = this.#transfers.logPosition(this.#chain);
+    const graph = this.#transfers.graph(this.#chain);
+    if (position === null || graph === null) return 'CURRENT';
+    const state = this.state();
+    const { store, ordinal, transfers: stored } = state.position;
+    if (store !== position.store) return 'BEHIND';
+    if (ordinal === position.ordinal && stored === position.transfers) return 'CURRENT';
+    if (position.ordinal - ordinal > LIMITS.exposureLogBehindMax) return 'BEHIND';
+    const nowMs = this.#clock.now();
+    const end = Math.min(position.ordinal, ordinal + LIMITS.exposureLogARound);
+    const rows = new RowReader(graph, this.#weighing);
+    const removed = this.#revertedBlocks();
+    // Bits of the changed directions: 1 in, 2 out.
+    const changed = new Map([...removed.nodes].map((node) => [node, 3]));
+    const note = (node: NodeId, bit: number): void => {
+      if (node !== NOBODY) changed.set(node, (changed.get(node) ?? 0) | bit);
+    };
+    const edges = new Map<string, Moved>();
+    for (const { from, to, asset, amount } of this.#transfers.loggedParties(this.#chain, ordinal, end)) {
+      note(from, 2);
+      note(to, 1);
+      if (from === to || amount === 0 || !rows.isEvidence(asset)) continue;
+      const name = `${from} ${to}`;
+      const moved = edges.get(name) ?? { from, to, amounts: new Map<number, number>() };
+      moved.amounts.set(asset, (moved.amounts.get(asset) ?? 0) + amount);
+      edges.set(name, moved);
+    }
+    const movedAt = byAddress(edges.values());
+    const rowChanges = new RowChanges(graph, rows, this.#weighing);
+    for (const [node, moved] of movedAt) if (rowChanges.hasUnpriced(node, moved)) note(node, 3);
+    const blocks = this.#newBlocks(ordinal, end);
+    const before = new Map([...changed.keys()].map((node) => [node, this.#recordOf(graph, node)]));
+    const partial = new Set<NodeId>();
+    const after = new Map(
+      [...changed].map(([node, bits]) => [
+        node,
+        this.#evaluateChanged(graph, rows, node, bits, before.get(node) ?? null, partial),
+      ]),
+    );
 
-    follow() {
-      const position = transfers.logPosition(chain);
-      const graph = transfers.graph(chain);
-      if (position === null || graph === null) return 'CURRENT';
-      const state = stateNow();
-      const { store, ordinal, transfers: stored } = state.position;
-      if (store !== position.store) return 'BEHIND';
-      if (ordinal === position.ordinal && stored === position.transfers) return 'CURRENT';
-      if (position.ordinal - ordinal > LIMITS.exposureLogBehindMax) return 'BEHIND';
-      const nowMs = clock.now();
-      const end = Math.min(position.ordinal, ordinal + LIMITS.exposureLogARound);
-      const rows = new RowReader(graph, weighing);
-      const removed = takenBack();
-      // Bits of the changed directions: 1 in, 2 out.
-      const changed = new Map([...removed.nodes].map((node) => [node, 3]));
-      const note = (node: NodeId, bit: number): void => {
-        if (node !== NOBODY) changed.set(node, (changed.get(node) ?? 0) | bit);
-      };
-      const edges = new Map<string, Moved>();
-      for (const { from, to, asset, amount } of transfers.loggedParties(chain, ordinal, end)) {
-        note(from, 2);
-        note(to, 1);
-        if (from === to || amount === 0 || !rows.isEvidence(asset)) continue;
-        const name = `${from} ${to}`;
-        const moved = edges.get(name) ?? { from, to, amounts: new Map<number, number>() };
-        moved.amounts.set(asset, (moved.amounts.get(asset) ?? 0) + amount);
-        edges.set(name, moved);
-      }
-      const movedAt = byAddress(edges.values());
-      const rowChanges = new RowChanges(graph, rows, weighing);
-      for (const [node, moved] of movedAt) if (rowChanges.hasUnpriced(node, moved)) note(node, 3);
-      const blocks = newBlocks(ordinal, end);
-      const before = new Map([...changed.keys()].map((node) => [node, recordOf(graph, node)]));
-      const partial = new Set<NodeId>();
-      const after = new Map(
-        [...changed].map(([node, bits]) => [
-          node,
-          evaluateChanged(graph, rows, node, bits, before.get(node) ?? null, partial),
-        ]),
-      );
+    // Other addresses see the change only if non-neutral value flows here, or did before.
+    const reached = new Set<NodeId>();
+    const starts = new Set<string>();
+    // If every entry is pending already, the reach of a change does not matter.
+    let isWhole = state.allWaitSinceMs === null;
+    const spread = (node: NodeId, direction: Direction): void => {
+      const name = `${direction} ${node}`;
+      if (!isWhole || starts.has(name)) return;
+      starts.add(name);
+      if (!flowsOf(before.get(node) ?? null, direction) && !flowsOf(after.get(node) ?? null, direction))
+        return;
+      if (!this.#deps.passes(graph, node)) return;
+      const moved = movedAt.get(node);
+      if (!removed.nodes.has(node) && moved !== undefined && !rowChanges.changes(node, direction, moved))
+        return;
+      isWhole = this.#reach(graph, rows, node, direction, reached);
+    };
+    for (const node of movedAt.keys()) {
+      spread(node, 'out');
+      spread(node, 'in');
+    }
+    for (const node of removed.nodes) {
+      spread(node, 'out');
+      spread(node, 'in');
+    }
 
-      // Other addresses see the change only if non-neutral value flows here, or did before.
-      const found = new Set<NodeId>();
-      const starts = new Set<string>();
-      // If every entry is pending already, the reach of a change does not matter.
-      let isWhole = state.allWaitSinceMs === null;
-      const spread = (node: NodeId, direction: Direction): void => {
-        const name = `${direction} ${node}`;
-        if (!isWhole || starts.has(name)) return;
-        starts.add(name);
-        if (!flowsOf(before.get(node) ?? null, direction) && !flowsOf(after.get(node) ?? null, direction))
-          return;
-        if (!deps.passes(graph, node)) return;
-        const moved = movedAt.get(node);
-        if (!removed.nodes.has(node) && moved !== undefined && !rowChanges.changes(node, direction, moved))
-          return;
-        isWhole = reach(graph, rows, node, direction, found);
-      };
-      for (const node of movedAt.keys()) {
-        spread(node, 'out');
-        spread(node, 'in');
-      }
-      for (const node of removed.nodes) {
-        spread(node, 'out');
-        spread(node, 'in');
-      }
-
-      const processed: GraphPosition = {
-        store: position.store,
-        ordinal: end,
-        // Transfers after `end` are counted when they are read.
-        transfers: end === position.ordinal ? position.transfers : stored,
-      };
-      changes.write(() => {
-        let { added, computed, waiting } = state;
-        for (const height of removed.gone) changes.removeBlock(height);
-        for (const [height, block] of blocks) changes.setBlock(height, block);
-        for (const [node, record] of after) {
-          if (isNew(node)) {
-            const key = graph.keyOf(node);
-            if (changes.nodeOf(key) === 0) {
-              changes.add(key, node);
-              added++;
-            }
+    const processed: GraphPosition = {
+      store: position.store,
+      ordinal: end,
+      // Transfers after `end` are counted when they are read.
+      transfers: end === position.ordinal ? position.transfers : stored,
+    };
+    this.#changes.write(() => {
+      let { added, computed, waiting } = state;
+      for (const height of removed.gone) this.#changes.removeBlock(height);
+      for (const [height, block] of blocks) this.#changes.setBlock(height, block);
+      for (const [node, record] of after) {
+        if (this.#isNew(node)) {
+          const key = graph.keyOf(node);
+          if (this.#changes.nodeOf(key) === 0) {
+            this.#changes.add(key, node);
+            added++;
           }
-          const known = changes.entry(node);
-          if (known?.record == null) computed++;
-          if (known !== null && known.waitsSinceMs > 0) waiting--;
-          changes.put(node, record);
         }
-        // A direction that another change reached becomes pending too, unless the whole address was computed.
-        for (const node of isWhole ? found : [])
-          if ((!after.has(node) || partial.has(node)) && changes.wait(node, nowMs)) waiting++;
-        const allWaitSinceMs = isWhole ? state.allWaitSinceMs : (state.allWaitSinceMs ?? nowMs);
-        changes.setState({
-          position: processed,
-          processedAtMs: nowMs,
-          allWaitSinceMs,
-          computed,
-          added,
-          waiting,
-        });
+        const known = this.#changes.entry(node);
+        if (known?.record == null) computed++;
+        if (known !== null && known.waitsSinceMs > 0) waiting--;
+        this.#changes.put(node, record);
+      }
+      // A direction that another change reached becomes pending too, unless the whole address was computed.
+      for (const node of isWhole ? reached : [])
+        if ((!after.has(node) || partial.has(node)) && this.#changes.wait(node, nowMs)) waiting++;
+      const allWaitSinceMs = isWhole ? state.allWaitSinceMs : (state.allWaitSinceMs ?? nowMs);
+      this.#changes.setState({
+        position: processed,
+        processedAtMs: nowMs,
+        allWaitSinceMs,
+        computed,
+        added,
+        waiting,
       });
-      return isWhole ? 'UPDATED' : 'BEHIND';
-    },
+    });
+    return isWhole ? 'UPDATED' : 'BEHIND';
+  }
 
-    recompute(budgetMs) {
-      const graph = transfers.graph(chain);
-      if (graph === null) return 0;
-      const untilMs = clock.monotonic() + budgetMs;
-      let done = 0;
-      while (clock.monotonic() < untilMs) {
-        let batch = changes.waiting(cursor, LIMITS.exposureBatch);
-        if (batch.length === 0 && cursor > 0) batch = changes.waiting(0, LIMITS.exposureBatch);
-        if (batch.length === 0) {
-          cursor = 0;
-          return done;
-        }
-        const records: [NodeId, ExposureRecord][] = [];
-        for (const { node } of batch) {
-          records.push([node, deps.evaluate(graph, node)]);
-          cursor = node + 1;
-          if (clock.monotonic() >= untilMs) break;
-        }
-        changes.write(() => {
-          const state = stateNow();
-          let { computed } = state;
-          for (const [node, record] of records) {
-            if (changes.entry(node)?.record == null) computed++;
-            changes.put(node, record);
-          }
-          changes.setState({ ...state, computed, waiting: Math.max(0, state.waiting - records.length) });
-        });
-        done += records.length;
+  recompute(budgetMs: number): number {
+    const graph = this.#transfers.graph(this.#chain);
+    if (graph === null) return 0;
+    const untilMs = this.#clock.monotonic() + budgetMs;
+    let done = 0;
+    while (this.#clock.monotonic() < untilMs) {
+      let batch = this.#changes.waiting(this.#cursor, LIMITS.exposureBatch);
+      if (batch.length === 0 && this.#cursor > 0) batch = this.#changes.waiting(0, LIMITS.exposureBatch);
+      if (batch.length === 0) {
+        this.#cursor = 0;
+        return done;
       }
-      return done;
-    },
-  };
+      const records: [NodeId, ExposureRecord][] = [];
+      for (const { node } of batch) {
+        records.push([node, this.#deps.evaluate(graph, node)]);
+        this.#cursor = node + 1;
+        if (this.#clock.monotonic() >= untilMs) break;
+      }
+      this.#changes.write(() => {
+        const state = this.state();
+        let { computed } = state;
+        for (const [node, record] of records) {
+          if (this.#changes.entry(node)?.record == null) computed++;
+          this.#changes.put(node, record);
+        }
+        this.#changes.setState({ ...state, computed, waiting: Math.max(0, state.waiting - records.length) });
+      });
+      done += records.length;
+    }
+    return done;
+  }
 }

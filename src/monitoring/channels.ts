@@ -84,7 +84,7 @@ export function openChannels(
     if (sealed !== undefined && !opens(sealed))
       throw new AssayError(
         'NOT_READY',
-        'This node has another installation.key than the others, and stores no secret that they could not open. Ask another node.',
+        'The installation.key of this node differs from the key of the other nodes, so it cannot store secrets. Send the request to another node.',
       );
   }
 

@@ -66,7 +66,7 @@ export interface Listener {
 }
 
 /** Interval between checks for wallet changes by other processes. */
-const LOOK_MS = 1_000;
+const CHECK_MS = 1_000;
 const RETRY_MS_MIN = 500;
 const RETRY_MS_MAX = 30_000;
 
@@ -91,16 +91,16 @@ async function withPrices(
   const wanted = transfers.filter(({ from, to }) => isWatched(from) || isWatched(to));
   if (wanted.length === 0) return transfers;
   const worth = new Map<Transfer, Transfer>();
-  async function ask(): Promise<void> {
+  async function readPrices(): Promise<void> {
     let at = 0;
     for await (const priced of price(wanted)) worth.set(wanted[at++] as Transfer, priced);
   }
-  const asked = ask().catch((error: unknown) => {
-    log.warn({ chain, error: messageOf(error) }, 'Transfers could not be priced.');
+  const reading = readPrices().catch((error: unknown) => {
+    log.warn({ chain, error: messageOf(error) }, 'pricing transfers failed');
   });
   let timer: NodeJS.Timeout | undefined;
   await Promise.race([
-    asked,
+    reading,
     new Promise((resolve) => {
       timer = setTimeout(resolve, LIMITS.alertPriceWaitMs);
     }),
@@ -110,7 +110,7 @@ async function withPrices(
 }
 
 /** Position of the last valid block. */
-type Stand = Pick<ChainState, 'height' | 'blockTimeMs'>;
+type Position = Pick<ChainState, 'height' | 'blockTimeMs'>;
 
 /**
  * Applies one event of a chain to the graph and the store. It is idempotent: after a crash in between, the next event from the
@@ -124,13 +124,13 @@ export async function takeEvent(
   table: WatchTable,
   deps: Pick<ListenerDeps, 'processor' | 'ingest' | 'price' | 'log'>,
   fence: Fence | null = null,
-): Promise<Stand> {
+): Promise<Position> {
   const { processor, ingest, log } = deps;
   if (event.type === 'reorg') {
     const height = event.ancestor?.height ?? (event.dropped.at(-1)?.height ?? 0) - 1;
     await ingest?.apply(chain, event);
-    await processor.takeBack(chain, height, fence);
-    log.warn({ chain, blocks: event.dropped.length, height }, 'Blocks were taken back.');
+    await processor.revert(chain, height, fence);
+    log.warn({ chain, blocks: event.dropped.length, height }, 'blocks reverted');
     return { height: event.ancestor?.height ?? null, blockTimeMs: null };
   }
   const transfers = await withPrices(chain, event.block.transfers, table, deps);
@@ -142,47 +142,68 @@ export async function takeEvent(
 
 /** Creates the listener. It does nothing before `start`. */
 export function createListener(deps: ListenerDeps): Listener {
-  const { store, processor, clock, log, leases = createEmbeddedLeases() } = deps;
-  const { dutyOf = (chains) => new Map(chains.map((chain) => [chain, 'MINE'])) } = deps;
-  const following = new Map<MonitoringChain, Following>();
-  /** Chains that are being stopped. They are not started again before that has ended. */
-  const leaving = new Map<MonitoringChain, Promise<void>>();
-  const stopped = new AbortController();
-  let table: WatchTable = buildWatchTable([]);
-  let generation = -1;
-  let duties: ReadonlyMap<MonitoringChain, Duty> = new Map();
-  let timer: NodeJS.Timeout | null = null;
+  return new ChainListener(deps);
+}
 
-  function refreshTable(): void {
-    const now = store.generation();
-    if (now === generation) return;
-    const changes = store.watchChanges(generation);
-    // Reading a million wallets takes seconds; applying single changes is one step each.
-    if (changes === null) table = buildWatchTable(store.watched());
-    else for (const change of changes) table.apply(change);
-    generation = changes === null ? now : generation + changes.length;
+class ChainListener implements Listener {
+  readonly #deps: ListenerDeps;
+  readonly #leases: Leases;
+  readonly #dutyOf: NonNullable<ListenerDeps['dutyOf']>;
+  readonly #following = new Map<MonitoringChain, Following>();
+  /** Chains that are being stopped. They are not started again before that has ended. */
+  readonly #leaving = new Map<MonitoringChain, Promise<void>>();
+  readonly #stopped = new AbortController();
+  #table: WatchTable = buildWatchTable([]);
+  /** Generation of the table. */
+  #generation = -1;
+  #duties: ReadonlyMap<MonitoringChain, Duty> = new Map();
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(deps: ListenerDeps) {
+    this.#deps = deps;
+    this.#leases = deps.leases ?? createEmbeddedLeases();
+    this.#dutyOf = deps.dutyOf ?? ((chains) => new Map(chains.map((chain) => [chain, 'MINE'])));
   }
 
-  async function followOnce(
+  /** Applies the wallet changes since the last call to the table of watched addresses. */
+  #refreshTable(): void {
+    const now = this.#deps.store.generation();
+    if (now === this.#generation) return;
+    const changes = this.#deps.store.watchChanges(this.#generation);
+    // Reading a million wallets takes seconds; applying single changes is one step each.
+    if (changes === null) this.#table = buildWatchTable(this.#deps.store.watched());
+    else for (const change of changes) this.#table.apply(change);
+    this.#generation = changes === null ? now : this.#generation + changes.length;
+  }
+
+  /** Reads events from the checkpoint until the subscription fails, the lease is lost or `signal` aborts. */
+  async #followOnce(
     chain: MonitoringChain,
     adapter: ChainAdapter,
     of: Following,
     lease: HeldLease,
     signal: AbortSignal,
   ): Promise<void> {
-    const known = store.blocks(chain);
+    const known = this.#deps.store.blocks(chain);
     const last = known.at(-1) ?? null;
-    const from = { fromHeight: last === null ? store.firstHeight(chain) : last.height + 1, known };
+    const from = { fromHeight: last === null ? this.#deps.store.firstHeight(chain) : last.height + 1, known };
     for await (const event of adapter.subscribe(from, { signal, budgetMs: LIMITS.listenerBudgetMs })) {
       if (!lease.isHeld()) return;
-      refreshTable();
-      const stand = await takeEvent(chain, event, table, deps, lease.fence);
-      of.state = { chain, state: 'FOLLOWING', ...stand, processedAtMs: clock.now(), lastError: null };
+      this.#refreshTable();
+      const position = await takeEvent(chain, event, this.#table, this.#deps, lease.fence);
+      of.state = {
+        chain,
+        state: 'FOLLOWING',
+        ...position,
+        processedAtMs: this.#deps.clock.now(),
+        lastError: null,
+      };
     }
   }
 
-  async function follow(chain: MonitoringChain, of: Following, signal: AbortSignal): Promise<void> {
-    const adapter = await deps.adapter(chain);
+  /** Follows a chain whenever this node holds its lease. */
+  async #follow(chain: MonitoringChain, of: Following, signal: AbortSignal): Promise<void> {
+    const adapter = await this.#deps.adapter(chain);
     if (adapter === null) {
       of.state = { ...of.state, state: 'UNREACHABLE', lastError: `No node is configured for ${chain}.` };
       return;
@@ -191,19 +212,19 @@ export function createListener(deps: ListenerDeps): Listener {
       {
         store: 'monitoring',
         name: `listener:${chain}`,
-        async work(lease, working) {
+        work: async (lease, working) => {
           of.state = { ...of.state, state: 'WAITING' };
-          await followUnder(chain, adapter, of, lease, working);
+          await this.#followUnder(chain, adapter, of, lease, working);
           of.state = { ...of.state, state: 'STANDBY' };
         },
       },
       signal,
-      { leases, log },
+      { leases: this.#leases, log: this.#deps.log },
     );
   }
 
   /** Follows until the lease is lost or the chain is no longer followed. */
-  async function followUnder(
+  async #followUnder(
     chain: MonitoringChain,
     adapter: ChainAdapter,
     of: Following,
@@ -213,14 +234,14 @@ export function createListener(deps: ListenerDeps): Listener {
     for (let waitMs = RETRY_MS_MIN; !signal.aborted; waitMs = Math.min(waitMs * 2, RETRY_MS_MAX)) {
       const before = of.state.height;
       try {
-        await followOnce(chain, adapter, of, lease, signal);
+        await this.#followOnce(chain, adapter, of, lease, signal);
       } catch (error) {
         if (signal.aborted) return;
         of.state = { ...of.state, state: 'WAITING', lastError: messageOf(error) };
-        log.error({ chain, error: messageOf(error) }, 'Following a chain was interrupted.');
+        this.#deps.log.error({ chain, error: messageOf(error) }, 'following chain interrupted');
         if (error instanceof AssayError && error.code === 'CHAIN_REORG_TOO_DEEP') {
           // The processed blocks are no longer on the chain: all of them are reverted, and the chain is read again.
-          await processor.takeBack(chain, -1, lease.fence);
+          await this.#deps.processor.revert(chain, -1, lease.fence);
         }
       }
       if (of.state.height !== before) waitMs = RETRY_MS_MIN;
@@ -229,75 +250,83 @@ export function createListener(deps: ListenerDeps): Listener {
   }
 
   /** Starts chains that are watched now, and stops those that are not. */
-  function look(): void {
-    if (stopped.signal.aborted) return;
-    refreshTable();
-    duties = dutyOf(MONITORING_CHAINS.filter((chain) => table.chains.has(chain)));
+  #check(): void {
+    if (this.#stopped.signal.aborted) return;
+    this.#refreshTable();
+    this.#duties = this.#dutyOf(MONITORING_CHAINS.filter((chain) => this.#table.chains.has(chain)));
     for (const chain of MONITORING_CHAINS) {
-      const known = following.get(chain);
-      const isMine = duties.get(chain) === 'MINE';
-      if (isMine && known === undefined && !leaving.has(chain)) begin(chain);
-      if (!isMine && known !== undefined) leave(chain, known);
+      const known = this.#following.get(chain);
+      const isMine = this.#duties.get(chain) === 'MINE';
+      if (isMine && known === undefined && !this.#leaving.has(chain)) this.#begin(chain);
+      if (!isMine && known !== undefined) this.#leave(chain, known);
     }
   }
 
-  function leave(chain: MonitoringChain, known: Following): void {
-    following.delete(chain);
+  /** Stops following a chain. */
+  #leave(chain: MonitoringChain, known: Following): void {
+    this.#following.delete(chain);
     known.stop.abort();
     const left = known.ended
       // Without watched wallets, the checkpoint is removed, so that the next watched wallet starts at the head.
-      .then(() => (table.chains.has(chain) ? undefined : store.forgetBlocks(chain)))
+      .then(() => (this.#table.chains.has(chain) ? undefined : this.#deps.store.forgetBlocks(chain)))
       .catch((error: unknown) => {
-        log.error({ chain, error: messageOf(error) }, 'The checkpoint of a chain could not be removed.');
+        this.#deps.log.error({ chain, error: messageOf(error) }, 'removing chain checkpoint failed');
       })
-      .finally(() => leaving.delete(chain));
-    leaving.set(chain, left);
+      .finally(() => this.#leaving.delete(chain));
+    this.#leaving.set(chain, left);
   }
 
   /** State of a chain that this node does not follow. */
-  function elsewhere(chain: MonitoringChain): ChainState {
-    const height = store.blocks(chain).at(-1)?.height ?? null;
+  #stateElsewhere(chain: MonitoringChain): ChainState {
+    const height = this.#deps.store.blocks(chain).at(-1)?.height ?? null;
     const nothing = { processedAtMs: null, blockTimeMs: null };
-    return duties.get(chain) === undefined
+    return this.#duties.get(chain) === undefined
       ? { chain, state: 'UNREACHABLE', height, ...nothing, lastError: `No node is configured for ${chain}.` }
       : { chain, state: 'STANDBY', height, ...nothing, lastError: null };
   }
 
-  function begin(chain: MonitoringChain): void {
+  /** Starts to follow a chain. */
+  #begin(chain: MonitoringChain): void {
     const stop = new AbortController();
-    const height = store.blocks(chain).at(-1)?.height ?? null;
+    const height = this.#deps.store.blocks(chain).at(-1)?.height ?? null;
     const nothing = { processedAtMs: null, blockTimeMs: null, lastError: null };
     const state: ChainState = { chain, state: 'WAITING', height, ...nothing };
     const of: Following = { stop, state, ended: Promise.resolve() };
-    const ended = follow(chain, of, stop.signal).catch((error: unknown) => {
+    const ended = this.#follow(chain, of, stop.signal).catch((error: unknown) => {
       of.state = { ...of.state, state: 'WAITING', lastError: messageOf(error) };
-      log.error({ chain, error: messageOf(error) }, 'Following a chain has ended.');
+      this.#deps.log.error({ chain, error: messageOf(error) }, 'following chain ended');
     });
-    following.set(chain, Object.assign(of, { ended }));
+    this.#following.set(chain, Object.assign(of, { ended }));
   }
 
-  return {
-    start() {
-      look();
-      timer = setInterval(look, LOOK_MS);
-      timer.unref();
-    },
-    nudge() {
-      // A CLI command that adds a wallet does not follow chains; the server does.
-      if (timer !== null) look();
-    },
-    states: () =>
-      MONITORING_CHAINS.filter((chain) => table.chains.has(chain)).map(
-        (chain) => following.get(chain)?.state ?? elsewhere(chain),
-      ),
-    get watched() {
-      return table.size;
-    },
-    async stop() {
-      stopped.abort();
-      if (timer !== null) clearInterval(timer);
-      for (const { stop } of following.values()) stop.abort();
-      await Promise.all([...[...following.values()].map(({ ended }) => ended), ...leaving.values()]);
-    },
-  };
+  start(): void {
+    this.#check();
+    this.#timer = setInterval(() => this.#check(), CHECK_MS);
+    this.#timer.unref();
+  }
+
+  nudge(): void {
+    // A CLI command that adds a wallet does not follow chains; the server does.
+    if (this.#timer !== null) this.#check();
+  }
+
+  states(): readonly ChainState[] {
+    return MONITORING_CHAINS.filter((chain) => this.#table.chains.has(chain)).map(
+      (chain) => this.#following.get(chain)?.state ?? this.#stateElsewhere(chain),
+    );
+  }
+
+  get watched(): number {
+    return this.#table.size;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    if (this.#timer !== null) clearInterval(this.#timer);
+    for (const { stop } of this.#following.values()) stop.abort();
+    await Promise.all([
+      ...[...this.#following.values()].map(({ ended }) => ended),
+      ...this.#leaving.values(),
+    ]);
+  }
 }

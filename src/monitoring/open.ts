@@ -13,14 +13,14 @@ import type { ChainId } from '../chains/registry.ts';
 import { openEncryption } from '../state/encryption.ts';
 import { createEmbeddedLeases, type HeldLease, type Leases, underLease } from '../state/leases.ts';
 import type { OpenStore } from '../state/live-store.ts';
-import { createCourier } from './delivery/courier.ts';
+import { createDispatcher } from './delivery/dispatcher.ts';
 import { createSenders } from './delivery/senders.ts';
 import { createListener, type Listener, type ListenerDeps } from './listener.ts';
 import { loadMonitoringPolicy } from './policy.ts';
 import { createProcessor, type Processor, type ProcessorDeps } from './processor.ts';
 import { createRefresher } from './refresher.ts';
 import { createMonitoring, type MonitoringService, type MonitoringServiceDeps } from './service.ts';
-import { openMonitoringStore } from './store.ts';
+import { openMonitoringStore } from './store-lmdb.ts';
 
 export interface MonitoringOptions {
   /** Folder of all state. */
@@ -118,10 +118,10 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
     clock,
     telegramApi: TELEGRAM_API,
   });
-  const stranger = `This node has another installation.key than the first of those that share its state, so secrets of webhooks and chats do not open here, and it sends no alerts: copy ${keyPath(dataDir)} of that node to this one, and restart it.`;
+  const stranger = `The installation.key of this node differs from the key of the first node that shares its state, so webhook and chat secrets cannot be decrypted and this node sends no alerts. Copy ${keyPath(dataDir)} of that node to this node and restart it.`;
   /** Null before this node was started to send, and while it can. */
   let sendingProblem: string | null = null;
-  const courier = createCourier({
+  const dispatcher = createDispatcher({
     ...{ outbox: store.outbox, senders, clock, log, leases },
     async obstacle() {
       sendingProblem = (await store.channels.opensHere()) ? null : stranger;
@@ -139,11 +139,17 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
       });
       return height;
     } catch (error) {
-      log.warn({ chain, error: messageOf(error) }, 'The newest block of a chain is not known.');
+      log.warn({ chain, error: messageOf(error) }, 'reading newest block failed');
       return null;
     }
   }
-  const service = createMonitoring({ ...deps, store, policy: receivers, head, onWallets: listener.nudge });
+  const service = createMonitoring({
+    ...deps,
+    store,
+    policy: receivers,
+    head,
+    onWallets: () => listener.nudge(),
+  });
   const stopped = new AbortController();
   let rechecking: Promise<void> | null = null;
   let refreshing: Promise<void> | null = null;
@@ -164,11 +170,10 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
       isRecheckWanted = false;
       try {
         const counts = await processor.recheck(signal, lease.fence);
-        if (counts.counterparties > 0) log.info(counts, 'Counterparties were looked at again.');
+        if (counts.counterparties > 0) log.info(counts, 'counterparties rechecked');
       } catch (error) {
         // Progress is stored: the next change, or the next start, continues from there.
-        if (!signal.aborted)
-          log.error({ error: messageOf(error) }, 'Counterparties could not be looked at again.');
+        if (!signal.aborted) log.error({ error: messageOf(error) }, 'rechecking counterparties failed');
       }
     }
   }
@@ -189,7 +194,7 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
         if (!stopped.signal.aborted && !(await store.channels.opensHere()) && !sends) log.error(stranger);
         return;
       } catch (error) {
-        if (!isTold) log.error({ error: messageOf(error) }, 'Monitoring cannot be started yet.');
+        if (!isTold) log.error({ error: messageOf(error) }, 'monitoring cannot start yet');
         await sleep(START_RETRY_MS, stopped.signal);
       }
     }
@@ -197,7 +202,7 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
   async function begin({ follows, sends }: MonitoringDuties): Promise<void> {
     await untilReadable(sends);
     if (stopped.signal.aborted) return;
-    if (sends) courier.start();
+    if (sends) dispatcher.start();
     if (!follows) return;
     listener.start();
     refreshing = refresher.run(stopped.signal);
@@ -213,7 +218,7 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
     problem: () => sendingProblem,
     start(duties = { follows: true, sends: true }) {
       starting = begin(duties).catch((error: unknown) =>
-        log.error({ error: messageOf(error) }, 'Monitoring could not be started.'),
+        log.error({ error: messageOf(error) }, 'starting monitoring failed'),
       );
     },
     async close() {
@@ -222,7 +227,7 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
       await rechecking;
       await refreshing;
       await listener.stop();
-      await courier.stop();
+      await dispatcher.stop();
       await agent.destroy();
       await store.close();
     },

@@ -64,20 +64,20 @@ function numberOf(of: Fields, field: string, least: number, most: number): numbe
  */
 export function parseMonitoringPolicy(document: unknown): MonitoringPolicy {
   const root = fieldsOf(document, 'the document');
-  if (typeof root.version !== 'string' || root.version === '') throw wrong('version', 'a text');
+  if (typeof root.version !== 'string' || root.version === '') throw wrong('version', 'a string');
   const rules = fieldsOf(root.rules, 'rules');
   const known = new Set<string>(CATEGORIES);
   const ruleOf = new Map<Category, RuleId>();
   const ruleNames = Object.fromEntries(
     RULE_IDS.map((id) => {
       const { name, categories } = fieldsOf(rules[id], `rules.${id}`);
-      if (typeof name !== 'string' || name === '') throw wrong(`rules.${id}.name`, 'a text');
-      if (!Array.isArray(categories)) throw wrong(`rules.${id}.categories`, 'a list');
+      if (typeof name !== 'string' || name === '') throw wrong(`rules.${id}.name`, 'a string');
+      if (!Array.isArray(categories)) throw wrong(`rules.${id}.categories`, 'an array');
       for (const category of categories as unknown[]) {
         if (typeof category !== 'string' || !known.has(category))
-          throw wrong(`rules.${id}.categories`, `known categories, not ${JSON.stringify(category)}`);
+          throw wrong(`rules.${id}.categories`, `known categories (got ${JSON.stringify(category)})`);
         if (ruleOf.has(category as Category))
-          throw wrong(`rules.${id}.categories`, `named by one rule alone, unlike ${category}`);
+          throw wrong(`rules.${id}.categories`, `in one rule only (${category} is in two)`);
         ruleOf.set(category as Category, id);
       }
       return [id, name];

@@ -126,7 +126,7 @@ const counterpartyRule =
     return {
       severity: severityOf(attribution, amountUsd, true, policy),
       title: `Two hops ${other} ${who}`,
-      message: `The counterparty ${evidence.counterparty.entity === null ? 'is not labelled' : 'has a derived label alone'}, but ${percent(share)} of what it ${side} was ${other} ${who} (${words(attribution.category)}).`,
+      message: `The counterparty ${evidence.counterparty.entity === null ? 'is not labelled' : 'has only a derived label'}, but ${percent(share)} of what it ${side} was ${other} ${who} (${words(attribution.category)}).`,
       category: categoryOf(attribution.category),
       riskType: 'INDIRECT',
     };
@@ -139,11 +139,11 @@ const velocityRule: Rule = ({ velocity }) => {
     measure === 'count' ? `${Math.round(number * 10) / 10} transfers` : `USD ${number.toFixed(2)}`;
   return {
     severity: zScore !== null && zScore >= 10 ? 'HIGH' : 'MEDIUM',
-    title: measure === 'count' ? 'Unusually many transfers' : 'Unusually much value',
+    title: measure === 'count' ? 'Unusually many transfers' : 'Unusually high value',
     message:
       usual === null || zScore === null
         ? `${shown(value)} today. The wallet has not been watched for long enough to know what is usual.`
-        : `${shown(value)} today, where ${shown(usual)} a day are usual (z-score ${zScore.toFixed(1)}).`,
+        : `${shown(value)} today; ${shown(usual)} a day is usual (z-score ${zScore.toFixed(1)}).`,
     category: null,
     riskType: 'BEHAVIOUR',
   };
@@ -165,7 +165,7 @@ const asSpoofed = (finding: Finding, kind: SpoofKind): Finding => ({
 });
 
 const DUST_WORDS = {
-  in: 'anybody can send so little to anybody, so it says nothing of the wallet.',
+  in: 'anybody can send so little to anybody, so it says nothing about the wallet.',
   out: 'all that the wallet sent there is less than the dust limit.',
 } as const;
 

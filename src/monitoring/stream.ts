@@ -89,7 +89,7 @@ export function createStreamHub(deps: { readonly store: MonitoringStore }): Stre
         }
         subscription.sent = change.number;
         if (sink.waitingBytes > LIMITS.streamBufferBytesMax) {
-          drop(accountId, subscription, 'The reader is too slow; resume behind the last id.');
+          drop(accountId, subscription, 'The client reads too slowly; reconnect with the last event id.');
           return;
         }
       }
@@ -110,7 +110,7 @@ export function createStreamHub(deps: { readonly store: MonitoringStore }): Stre
       if ((byAccount.get(accountId)?.size ?? 0) < LIMITS.streamsPerAccountMax) return;
       throw new AssayError(
         'INVALID_REQUEST',
-        `This account has ${LIMITS.streamsPerAccountMax} streams open, and may have no more.`,
+        `This account already has ${LIMITS.streamsPerAccountMax} open streams, the maximum.`,
       );
     },
     subscribe(accountId, after, sink) {

@@ -16,7 +16,7 @@ export interface DayTotals {
 }
 
 /** Daily totals of a wallet, oldest first: the last `historyDays` and today. Days without a transfer are left out. */
-export interface WalletPast {
+export interface WalletBaseline {
   /** Day from which every transfer is counted. */
   readonly sinceDay: number;
   readonly days: readonly DayTotals[];
@@ -36,31 +36,31 @@ export const dayOf = (ms: number): number => Math.floor(ms / DAY_MS);
 
 /** Returns the history with one more transfer. */
 export function addTransfer(
-  past: WalletPast,
+  baseline: WalletBaseline,
   transfer: { readonly timestampMs: number; readonly usd: number | null },
   policy: VelocityPolicy,
-): WalletPast {
+): WalletBaseline {
   const day = dayOf(transfer.timestampMs);
   const usd = transfer.usd ?? 0;
-  const known = past.days.find((one) => one.day === day);
+  const known = baseline.days.find((one) => one.day === day);
   const added = { day, count: (known?.count ?? 0) + 1, usd: (known?.usd ?? 0) + usd };
-  const days = [...past.days.filter((one) => one.day !== day), added].sort((a, b) => a.day - b.day);
+  const days = [...baseline.days.filter((one) => one.day !== day), added].sort((a, b) => a.day - b.day);
   const newest = days.at(-1)?.day ?? day;
-  return { sinceDay: past.sinceDay, days: days.filter((one) => one.day >= newest - policy.historyDays) };
+  return { sinceDay: baseline.sinceDay, days: days.filter((one) => one.day >= newest - policy.historyDays) };
 }
 
 /** Returns the history without a transfer, for example after a reorg. */
 export function removeTransfer(
-  past: WalletPast,
+  baseline: WalletBaseline,
   transfer: { readonly timestampMs: number; readonly usd: number | null },
-): WalletPast {
+): WalletBaseline {
   const day = dayOf(transfer.timestampMs);
-  const days = past.days
+  const days = baseline.days
     .map((one) =>
       one.day === day ? { day, count: one.count - 1, usd: Math.max(0, one.usd - (transfer.usd ?? 0)) } : one,
     )
     .filter((one) => one.count > 0);
-  return { sinceDay: past.sinceDay, days };
+  return { sinceDay: baseline.sinceDay, days };
 }
 
 /**
@@ -70,11 +70,15 @@ export function removeTransfer(
  *
  * @returns the stronger of the two findings; null if the day is not unusual
  */
-export function judgeVelocity(past: WalletPast, nowMs: number, policy: VelocityPolicy): Unusual | null {
+export function judgeVelocity(
+  baseline: WalletBaseline,
+  nowMs: number,
+  policy: VelocityPolicy,
+): Unusual | null {
   const today = dayOf(nowMs);
-  const now = past.days.find((one) => one.day === today);
+  const now = baseline.days.find((one) => one.day === today);
   if (now === undefined) return null;
-  const first = Math.max(past.sinceDay, today - policy.historyDays);
+  const first = Math.max(baseline.sinceDay, today - policy.historyDays);
   const length = today - first;
   if (length < policy.warmUpDays) {
     if (now.count >= policy.coldCount)
@@ -83,7 +87,7 @@ export function judgeVelocity(past: WalletPast, nowMs: number, policy: VelocityP
       return { measure: 'volume', value: now.usd, usual: null, zScore: null };
     return null;
   }
-  const before = past.days.filter((one) => one.day >= first && one.day < today);
+  const before = baseline.days.filter((one) => one.day >= first && one.day < today);
   const score = (of: (one: DayTotals) => number, floorOf: (mean: number) => number) => {
     const mean = before.reduce((sum, one) => sum + of(one), 0) / length;
     const squares = before.reduce((sum, one) => sum + (of(one) - mean) ** 2, 0);

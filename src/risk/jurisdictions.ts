@@ -105,11 +105,11 @@ export function documentFields(file: string) {
   };
   const list = (value: unknown, field: string): readonly unknown[] => {
     if (Array.isArray(value)) return value;
-    throw wrong(field, 'a list');
+    throw wrong(field, 'an array');
   };
   const text = (value: unknown, field: string): string => {
     if (typeof value === 'string' && value.trim() !== '') return value;
-    throw wrong(field, 'a text');
+    throw wrong(field, 'a string');
   };
   const day = (value: unknown, field: string): string => {
     const date = text(value, field);
@@ -209,7 +209,7 @@ function jurisdiction(value: unknown, field: string, unions: ReadonlyMap<string,
   const statutes = [...own, ...(union?.statutes ?? [])];
   for (const duty of REQUIRED) {
     if (!statutes.some((known) => known.duty === duty))
-      throw fields.wrong(`${at}.statutes`, `a list with one of duty ${duty}`);
+      throw fields.wrong(`${at}.statutes`, `an array with an entry of duty ${duty}`);
   }
   return {
     code,
@@ -246,7 +246,7 @@ export function parseJurisdictions(document: unknown): Jurisdictions {
   const byCode = new Map<string, Jurisdiction>();
   for (const [index, value] of fields.list(top.jurisdictions, 'jurisdictions').entries()) {
     const row = jurisdiction(value, `jurisdictions[${index}]`, unions, fields);
-    if (byCode.has(row.code)) throw fields.wrong(`jurisdictions[${index}].code`, 'named once');
+    if (byCode.has(row.code)) throw fields.wrong(`jurisdictions[${index}].code`, 'listed once');
     byCode.set(row.code, row);
   }
   return { version, of: (code) => byCode.get(code) ?? null, all: [...byCode.values()] };

@@ -134,7 +134,7 @@ export type CategoryDefaults = Pick<CategoryRow, 'id' | 'weight' | 'service' | '
 export function parsePolicy(document: unknown, categories: readonly CategoryDefaults[]): RiskPolicy {
   if (!isRecord(document)) throw wrong('the document', 'an object');
   const { version, levels, weights } = document;
-  if (typeof version !== 'string' || version === '') throw wrong('version', 'a text');
+  if (typeof version !== 'string' || version === '') throw wrong('version', 'a string');
   if (!isRecord(levels)) throw wrong('levels', 'an object of MEDIUM, HIGH and CRITICAL');
   if (!isRecord(weights)) throw wrong('weights', 'an object of categories');
   const known = new Set<string>(CATEGORIES);
@@ -144,7 +144,7 @@ export function parsePolicy(document: unknown, categories: readonly CategoryDefa
     numberIn(levels[name], `levels.${name}`, [1, 100]);
   const bounds = { MEDIUM: level('MEDIUM'), HIGH: level('HIGH'), CRITICAL: level('CRITICAL') };
   if (bounds.MEDIUM >= bounds.HIGH || bounds.HIGH >= bounds.CRITICAL)
-    throw wrong('levels', 'rising from MEDIUM over HIGH to CRITICAL');
+    throw wrong('levels', 'increasing from MEDIUM to HIGH to CRITICAL');
   const plain = Object.fromEntries(
     Object.entries(BOUNDS).map(([field, range]) => [field, numberIn(document[field], field, range)]),
   ) as Record<NumberField, number>;

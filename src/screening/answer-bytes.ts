@@ -99,7 +99,7 @@ export function headInto(shown: string, chain: ChainId, out: Buffer, offset: num
 }
 
 /** The result of a head writer; one object, which the next call overwrites. */
-export interface Found {
+export interface AddressLookup {
   chain: ChainId;
   handle: LabelHandle;
   /** The key of the address is `key[0, keyLength)`. */
@@ -108,7 +108,7 @@ export interface Found {
 }
 
 /** Returns an empty result for a head writer. */
-export const newFound = (): Found => ({
+export const newLookup = (): AddressLookup => ({
   chain: 'ETH',
   handle: NOT_LABELLED,
   key: new Uint8Array(0),
@@ -117,36 +117,36 @@ export const newFound = (): Found => ({
 
 /**
  * Returns a function that parses chain and address, looks the address up in `reader` and writes the head of the answer. It
- * returns the offset behind the head, and stores chain, handle and key in `found`. EVM addresses, and addresses that are
+ * returns the offset behind the head, and stores chain, handle and key in `lookup`. EVM addresses, and addresses that are
  * canonical as given, take a path without allocation.
  */
 export function createHeadWriter(
-  found: Found,
+  lookup: AddressLookup,
 ): (reader: LabelReader, chainText: string, addressText: string, out: Buffer, offset: number) => number {
   const key = new Uint8Array(maxKeyBytes);
   return (reader, chainText, addressText, out, offset) => {
     const chain = parseChainId(chainText);
-    found.chain = chain;
+    lookup.chain = chain;
     if (isEvm(chain)) {
       const length = writeAddressKeyFromText(chain, addressText, key, 0);
       // Parses the address again only to throw the error that says what is wrong with it.
       if (length < 0) parseSubject(chain, addressText);
-      found.handle = reader.find(key, 0, length);
-      found.key = key;
-      found.keyLength = length;
+      lookup.handle = reader.find(key, 0, length);
+      lookup.key = key;
+      lookup.keyLength = length;
       return evmHeadInto(key, chain, out, offset);
     }
     const length = writeAddressKeyFromText(chain, addressText, key, 0);
     if (length > 0 && isCanonicalAsGiven(chain, addressText.charCodeAt(0))) {
-      found.handle = reader.find(key, 0, length);
-      found.key = key;
-      found.keyLength = length;
+      lookup.handle = reader.find(key, 0, length);
+      lookup.key = key;
+      lookup.keyLength = length;
       return headInto(addressText, chain, out, offset);
     }
     const subject = parseSubject(chain, addressText);
-    found.handle = reader.find(subject.key, 0, subject.key.length);
-    found.key = subject.key;
-    found.keyLength = subject.key.length;
+    lookup.handle = reader.find(subject.key, 0, subject.key.length);
+    lookup.key = subject.key;
+    lookup.keyLength = subject.key.length;
     return headInto(subject.shown, chain, out, offset);
   };
 }

@@ -7,7 +7,7 @@ import { NOT_READ } from './context.ts';
 import { parseSubject } from './subject.ts';
 
 /** The balance of the native asset on one chain. */
-export interface HeldBalance {
+export interface ChainBalance {
   readonly chain: ChainId;
   /** Native units; null if the chain hides it or no source answered. */
   readonly balance: number | null;
@@ -16,7 +16,7 @@ export interface HeldBalance {
 
 /** Balances of one address, on its own chain and on other chains on which the same address can hold value. */
 export interface BalanceReport extends CoverageEntry {
-  readonly chains: readonly HeldBalance[];
+  readonly chains: readonly ChainBalance[];
 }
 
 /** Reads balances from live chains. Limits its own duration. */
@@ -40,7 +40,7 @@ export async function balanceFacts(
     const { chain, canonical } = parseSubject(request.chain, request.address);
     return { balances: await source.balancesOf(chain, canonical) };
   } catch (error) {
-    log.warn({ reason: messageOf(error) }, 'a screening went without balances');
+    log.warn({ reason: messageOf(error) }, 'reading balances failed');
     return {};
   }
 }

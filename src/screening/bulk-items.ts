@@ -268,14 +268,14 @@ const shortened = (text: string): string =>
 /** Returns the reason why an item has no key, with the message of the codec. */
 function reasonOf({ chain }: BulkItem, text: string): string {
   if (typeof chain !== 'string') return chain.message;
-  if (text === '') return 'address: it is empty.';
+  if (text === '') return 'address: must not be empty.';
   if (text.length > LIMITS.addressTextMax)
-    return `address: it has more than ${LIMITS.addressTextMax} characters, and no address is longer.`;
+    return `address: must have at most ${LIMITS.addressTextMax} characters.`;
   try {
     parseAddress(chain, text);
   } catch (error) {
     if (error instanceof AssayError) return error.message;
     throw error;
   }
-  throw new Error(`The codec of ${chain} refuses bytes whose text it accepts.`);
+  throw new Error(`The codec of ${chain} rejects bytes whose text it accepts.`);
 }

@@ -252,9 +252,13 @@ export function createBulk(deps: OracleDeps, { scan = true }: BulkQueryOptions =
   const verdictOf = createItemVerdicts(deps);
   const shape = newShape();
   const writer = new BulkItems();
-  const missing = new AssayError('INVALID_REQUEST', 'chain: it is missing, here and beside addresses.', {
-    field: 'chain',
-  });
+  const missing = new AssayError(
+    'INVALID_REQUEST',
+    'chain: is required, for this address or for the whole request.',
+    {
+      field: 'chain',
+    },
+  );
   const items: BulkItem[] = Array.from({ length: LIMITS.bulkAddressesMax }, () => ({
     start: 0,
     end: 0,

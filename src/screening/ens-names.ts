@@ -29,11 +29,10 @@ async function resolveField(
 ): Promise<string> {
   const chain = parseChainId(chainText);
   const shown = name.slice(0, 80);
-  if (!isEvm(chain))
-    throw refuse(field, `'${shown}' is a name of Ethereum, and ${chain} is not of its family.`);
+  if (!isEvm(chain)) throw refuse(field, `'${shown}' is an Ethereum name, but ${chain} is not an EVM chain.`);
   if (name.length > NAME_CHARS_MAX) throw refuse(field, `a name has at most ${NAME_CHARS_MAX} characters.`);
   if (resolver === null)
-    throw refuse(field, `'${shown}' cannot be resolved: no node is set up that could be asked for names.`);
+    throw refuse(field, `'${shown}' cannot be resolved: no Ethereum node is configured.`);
   const address = await resolver.resolve(name.toLowerCase());
   if (address === null) throw refuse(field, `'${shown}' does not resolve to an address.`);
   return address;

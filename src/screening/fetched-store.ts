@@ -44,7 +44,7 @@ export function openFetchedStore(options: { readonly path: string }): FetchedSto
     void root.close();
     throw new AssayError(
       'STORE_VERSION',
-      `${options.path} has the format ${JSON.stringify(format)}, and this program knows ${FORMAT.name} version ${FORMAT.version}. It is left as it is.`,
+      `${options.path} has the format ${JSON.stringify(format)}; this release reads ${FORMAT.name} version ${FORMAT.version}. The file was not changed.`,
     );
   }
   const keyOf = (chain: ChainId, address: string): string => `${chain} ${address}`;

@@ -68,8 +68,8 @@ function partiesOf({ address, from, to }: KytRequest): Parties {
   }
   if (from === undefined && to === undefined)
     throw refuse('address', 'is missing; give address, or from and to.');
-  if (from === undefined) throw refuse('from', 'is missing beside to.');
-  if (to === undefined) throw refuse('to', 'is missing beside from.');
+  if (from === undefined) throw refuse('from', 'is required together with to.');
+  if (to === undefined) throw refuse('to', 'is required together with from.');
   return { kind: 'pair', from, to };
 }
 

@@ -11,7 +11,7 @@ import {
   createHeadWriter,
   fieldsJson,
   fragment,
-  newFound,
+  newLookup,
   textInto,
 } from './answer-bytes.ts';
 import type { EntityLabelSet } from './answers.ts';
@@ -58,8 +58,8 @@ const CLEAN = fragment(',"sanctioned":false,"sanctionsDetail":null,');
 /** Returns the writer that answers with bytes: see AnswerWriter. Only a sanctioned address needs objects. */
 export function createLabelSetWriter(deps: LabelDeps): AnswerWriter {
   const contextNow = createLabelContext(deps);
-  const found = newFound();
-  const writeHead = createHeadWriter(found);
+  const lookup = newLookup();
+  const writeHead = createHeadWriter(lookup);
   let rendered: LabelContext | null = null;
   let known = fragment('');
   let unknown = known;
@@ -74,7 +74,7 @@ export function createLabelSetWriter(deps: LabelDeps): AnswerWriter {
     const { reader } = context;
     let at = copyInto(LABELS, out, writeHead(reader, chainText, addressText, out, offset));
     if (at < 0) return -1;
-    const { handle, chain } = found;
+    const { handle, chain } = lookup;
     const labelsAt = at;
     at = reader.writeLabelsJson(handle, chain, out, labelsAt);
     if (at < 0) return -1;

@@ -81,7 +81,7 @@ const READINGS: Readonly<Record<Finding, Reading>> = {
   },
   NOT_ASSESSED: {
     assessment: 'Nothing is known of this address; that it shows no risk means only that.',
-    recommendedAction: 'Ask for the origin of the funds where the amount matters.',
+    recommendedAction: 'Ask for the origin of the funds if the amount matters.',
     demands: ['DUE_DILIGENCE', 'TRAVEL_RULE'],
   },
   NOTHING_FOUND: {
@@ -124,9 +124,9 @@ const NATIONAL: Readonly<Record<Demand, (jurisdiction: Jurisdiction) => string |
   REPORTING: (jurisdiction) =>
     `Report to ${jurisdiction.reportingTo.name} without delay${cited(jurisdiction, 'REPORTING')}.`,
   REPORT_SUSPICION: (jurisdiction) =>
-    `Where the suspicion that funds stem from crime is not dispelled, report it to ${jurisdiction.reportingTo.name}${cited(jurisdiction, 'REPORTING')}.`,
+    `If the suspicion that funds stem from crime is not dispelled, report it to ${jurisdiction.reportingTo.name}${cited(jurisdiction, 'REPORTING')}.`,
   SANCTIONS: (jurisdiction) =>
-    `Freeze and make nothing available where the list binds here, and notify ${jurisdiction.sanctionsAuthority.name}${cited(jurisdiction, 'SANCTIONS')}.`,
+    `Freeze and make nothing available if the list binds here, and notify ${jurisdiction.sanctionsAuthority.name}${cited(jurisdiction, 'SANCTIONS')}.`,
   SILENCE: () => 'Do not tell the customer or third parties of a report.',
   TRAVEL_RULE: travelRuleText,
 };
@@ -141,7 +141,7 @@ const FATF: Readonly<Record<Demand, string>> = {
   REPORT_SUSPICION:
     'Report a suspicion that funds stem from crime to the financial intelligence unit (Recommendation 20).',
   SANCTIONS:
-    'Freeze without delay the assets of designated persons, where the law of the jurisdiction so provides, and report it to the competent authority (Recommendations 6 and 7).',
+    'Freeze without delay the assets of designated persons, if the law of the jurisdiction so provides, and report it to the competent authority (Recommendations 6 and 7).',
   SILENCE: 'Do not disclose that a report was made (Recommendation 21).',
   TRAVEL_RULE:
     'Send particulars of originator and beneficiary with a transfer, in full from USD or EUR 1,000 (Recommendations 15 and 16).',

@@ -12,7 +12,7 @@ import {
   fieldsJson,
   fragment,
   integerInto,
-  newFound,
+  newLookup,
   textInto,
 } from './answer-bytes.ts';
 import type { OracleAnswer, OracleQuota, Reason, Verdict } from './answers.ts';
@@ -348,13 +348,78 @@ const isJudgedAlike = (a: Label, b: Label): boolean =>
 
 const UNLABELLED: readonly Label[] = [];
 
+/** Returns the judgement of a lone label that gives no reason, without the entity. */
+function quietJudgement(
+  label: Label,
+  now: LabelContext,
+  { view, quiet }: Judgements,
+  policy: RiskPolicy,
+): Buffer {
+  const points = loneLabelPoints(label, policy);
+  const cached = quiet.get(points);
+  if (cached) return cached;
+  const judgement = fragment(fieldsJson(judge([label], now, view, policy)));
+  quiet.set(points, judgement);
+  return judgement;
+}
+
+/** Returns the judgement of labels, including the entity of the primary one. */
+function judgementOf(
+  labels: readonly Label[],
+  now: LabelContext,
+  { view, ofTemplate }: Judgements,
+  policy: RiskPolicy,
+): Buffer {
+  const entity = summaryOf(primaryOf(labels));
+  const render = (): Buffer => fragment(fieldsJson({ ...judge(labels, now, view, policy), entity }));
+  const label = labels.length === 1 ? labels[0] : undefined;
+  if (!label) return render();
+  const cached = ofTemplate.get(label.entity);
+  if (cached && isJudgedAlike(cached.label, label)) return cached.judgement;
+  const judgement = render();
+  ofTemplate.set(label.entity, { label, judgement });
+  return judgement;
+}
+
+/**
+ * Writes the entity of a lone label. An entity that is requested twice is cached, because most answers are about few entities.
+ */
+function writeEntity(label: Label, { ofEntity, missed }: Judgements, out: Buffer, offset: number): number {
+  const { entity, category, threatLevel } = label;
+  const cached = ofEntity.get(entity);
+  if (cached?.category === category && cached.threatLevel === threatLevel)
+    return copyInto(cached.bytes, out, offset);
+  const text = `,"entity":${JSON.stringify(summaryOf(label))}`;
+  const { id } = entity;
+  const slot = (id.length * 31 + id.charCodeAt(0) * 7 + id.charCodeAt(id.length - 1)) & (MISSED_SLOTS - 1);
+  if (missed[slot] === entity) ofEntity.set(entity, { category, threatLevel, bytes: fragment(text) });
+  else missed[slot] = entity;
+  return textInto(text, out, offset);
+}
+
+/** Writes the judgement and the entity of an address without exposure. */
+function writeJudgement(
+  labels: readonly Label[],
+  now: LabelContext,
+  shared: Judgements,
+  policy: RiskPolicy,
+  out: Buffer,
+  offset: number,
+): number {
+  const [label] = labels;
+  if (label === undefined || labels.length > 1 || label.sanctions.length > 0 || isWorthReason(label, policy))
+    return copyInto(judgementOf(labels, now, shared, policy), out, offset);
+  const at = copyInto(quietJudgement(label, now, shared, policy), out, offset);
+  return writeEntity(label, shared, out, at);
+}
+
 /** Returns the writer that answers with bytes: see OracleWriter. */
 export function createOracleWriter(deps: OracleDeps): OracleWriter {
   const contextNow = createLabelContext(deps);
   const { policy, clock } = deps;
   const viewOf = createExposureViews(deps.exposures, clock);
-  const found = newFound();
-  const writeHead = createHeadWriter(found);
+  const lookup = newLookup();
+  const writeHead = createHeadWriter(lookup);
   const writeEnd = createEndWriter(policy.oracleTtlSeconds);
   const writeExposed = createJudgementWriter();
   let context: LabelContext | null = null;
@@ -408,72 +473,6 @@ export function createOracleWriter(deps: OracleDeps): OracleWriter {
     return made;
   };
 
-  const quietJudgement = (label: Label, now: LabelContext, { view, quiet }: Judgements): Buffer => {
-    const points = loneLabelPoints(label, policy);
-    const known = quiet.get(points);
-    if (known) return known;
-    const judgement = fragment(fieldsJson(judge([label], now, view, policy)));
-    quiet.set(points, judgement);
-    return judgement;
-  };
-
-  const judgementOf = (
-    labels: readonly Label[],
-    now: LabelContext,
-    { view, ofTemplate }: Judgements,
-  ): Buffer => {
-    const entity = summaryOf(primaryOf(labels));
-    const render = (): Buffer => fragment(fieldsJson({ ...judge(labels, now, view, policy), entity }));
-    const label = labels.length === 1 ? labels[0] : undefined;
-    if (!label) return render();
-    const known = ofTemplate.get(label.entity);
-    if (known && isJudgedAlike(known.label, label)) return known.judgement;
-    const judgement = render();
-    ofTemplate.set(label.entity, { label, judgement });
-    return judgement;
-  };
-
-  /**
-   * Writes the entity of a lone label. An entity that is requested twice is cached, because most answers are about few entities.
-   */
-  const writeEntity = (
-    label: Label,
-    { ofEntity, missed }: Judgements,
-    out: Buffer,
-    offset: number,
-  ): number => {
-    const { entity, category, threatLevel } = label;
-    const known = ofEntity.get(entity);
-    if (known?.category === category && known.threatLevel === threatLevel)
-      return copyInto(known.bytes, out, offset);
-    const text = `,"entity":${JSON.stringify(summaryOf(label))}`;
-    const { id } = entity;
-    const slot = (id.length * 31 + id.charCodeAt(0) * 7 + id.charCodeAt(id.length - 1)) & (MISSED_SLOTS - 1);
-    if (missed[slot] === entity) ofEntity.set(entity, { category, threatLevel, bytes: fragment(text) });
-    else missed[slot] = entity;
-    return textInto(text, out, offset);
-  };
-
-  /** Writes judgement and entity. */
-  const writeJudgement = (
-    labels: readonly Label[],
-    now: LabelContext,
-    shared: Judgements,
-    out: Buffer,
-    offset: number,
-  ): number => {
-    const [label] = labels;
-    if (
-      label === undefined ||
-      labels.length > 1 ||
-      label.sanctions.length > 0 ||
-      isWorthReason(label, policy)
-    )
-      return copyInto(judgementOf(labels, now, shared), out, offset);
-    const at = copyInto(quietJudgement(label, now, shared), out, offset);
-    return writeEntity(label, shared, out, at);
-  };
-
   return (chainText, addressText, quota, out, offset) => {
     const now = contextNow();
     if (context !== now) {
@@ -484,8 +483,8 @@ export function createOracleWriter(deps: OracleDeps): OracleWriter {
     }
     const { reader } = now;
     let at = writeHead(reader, chainText, addressText, out, offset);
-    const labels = found.handle === NOT_LABELLED ? UNLABELLED : reader.labels(found.handle, found.chain);
-    const view = viewOf(found.chain, found.key, found.keyLength);
+    const labels = lookup.handle === NOT_LABELLED ? UNLABELLED : reader.labels(lookup.handle, lookup.chain);
+    const view = viewOf(lookup.chain, lookup.key, lookup.keyLength);
     if (view.verdict !== NO_EXPOSURE) {
       at = writeExposed(judge(labels, now, view, policy), out, at);
       at =
@@ -496,7 +495,8 @@ export function createOracleWriter(deps: OracleDeps): OracleWriter {
     } else {
       const parts = rendered.get(view) ?? render(now, view);
       if (labels.length === 0) at = copyInto(parts.unknown, out, at);
-      else at = copyInto(parts.knownRest, out, writeJudgement(labels, now, parts.judgements, out, at));
+      else
+        at = copyInto(parts.knownRest, out, writeJudgement(labels, now, parts.judgements, policy, out, at));
     }
     return writeEnd(clock.now(), quota, out, at);
   };

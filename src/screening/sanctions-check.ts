@@ -10,7 +10,7 @@ import {
   createHeadWriter,
   fieldsJson,
   fragment,
-  newFound,
+  newLookup,
   textInto,
 } from './answer-bytes.ts';
 import type { ListDates, SanctionsCheckAnswer } from './answers.ts';
@@ -65,8 +65,8 @@ export function createSanctionsCheck(deps: LabelDeps): SanctionsCheckQuery {
 /** Returns the writer that answers with bytes: see AnswerWriter. Only an address that a list names needs objects. */
 export function createSanctionsCheckWriter(deps: LabelDeps): AnswerWriter {
   const contextNow = createLabelContext(deps);
-  const found = newFound();
-  const writeHead = createHeadWriter(found);
+  const lookup = newLookup();
+  const writeHead = createHeadWriter(lookup);
   let rendered: LabelContext | null = null;
   let unknown = fragment('');
   let unlisted = unknown;
@@ -79,7 +79,7 @@ export function createSanctionsCheckWriter(deps: LabelDeps): AnswerWriter {
       rendered = context;
     }
     const at = writeHead(context.reader, chainText, addressText, out, offset);
-    const { handle, chain } = found;
+    const { handle, chain } = lookup;
     if (handle === NOT_LABELLED) return copyInto(unknown, out, at);
     const labels = context.reader.labels(handle, chain);
     const isListed = labels.some((label) => label.sanctions.length > 0);

@@ -46,7 +46,7 @@ export function taintMethods(chain: ChainId, choice: TaintChoice): readonly Tain
   if (allowed.includes(choice)) return [choice];
   throw new AssayError(
     'INVALID_REQUEST',
-    `taint: ${choice} follows outputs, which ${chain} does not have; it takes ${allowed.join(', ')} or all.`,
+    `taint: ${choice} requires transaction outputs, which ${chain} does not have; must be one of ${allowed.join(', ')}, all.`,
     { field: 'taint' },
   );
 }

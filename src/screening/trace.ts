@@ -120,7 +120,7 @@ export function createTrace(deps: ScreeningDeps, assessor: Assessor): TraceQuery
     const target =
       targetAddress === undefined ? null : parseSubject(request.chain, targetAddress, 'targetAddress');
     if (target?.canonical === subject.canonical)
-      throw new AssayError('INVALID_REQUEST', 'targetAddress: is the start itself.', {
+      throw new AssayError('INVALID_REQUEST', 'targetAddress: must not be the start address.', {
         field: 'targetAddress',
       });
     const direction = readWord('direction', request.direction, DIRECTION_CHOICES, DIRECTION_DEFAULT);

@@ -15,7 +15,7 @@ import { projectRoot } from '../../src/base/paths.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import type { FillReport } from '../../src/cli/services.ts';
 import { openJobStore } from '../../src/jobs/bulk/job-store.ts';
-import { openMonitoringStore } from '../../src/monitoring/store.ts';
+import { openMonitoringStore } from '../../src/monitoring/store-lmdb.ts';
 import { openClearedStore } from '../../src/names/cleared.ts';
 import { type OpenStore, openLiveStore } from '../../src/state/live-store.ts';
 import { openRedis, parseRedisUrl, type RedisStore } from '../../src/state/redis.ts';

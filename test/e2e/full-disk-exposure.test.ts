@@ -109,7 +109,7 @@ for (const kind of ['tmpfs', 'ext4'] as const)
         const reading = root.useReadTransaction();
         disk.fill();
         await ingest(world, row(2, LAZARUS, LATER));
-        await expect.poll(() => linesOf(server), FOLLOWED).toEqual(['exposure index not updated']);
+        await expect.poll(() => linesOf(server), FOLLOWED).toEqual(['exposure index update failed']);
         await during(LOOKS_MS, async () => {
           expect(await verdictOf(server, RECEIVER)).toMatchObject({
             verdict: 'danger',
@@ -123,7 +123,7 @@ for (const kind of ['tmpfs', 'ext4'] as const)
         await expect.poll(async () => (await verdictOf(server, LATER)).verdict, FOLLOWED).toBe('danger');
         await expect
           .poll(() => linesOf(server))
-          .toEqual(['exposure index not updated', 'exposure index updated again']);
+          .toEqual(['exposure index update failed', 'exposure index update recovered']);
         expect(await server.stop()).toBe(0);
       }),
   );
@@ -150,7 +150,7 @@ describe.skipIf(smallDiskRefusal('tmpfs') !== null)(
           .toEqual([
             'exposure index build started',
             'exposure index build failed',
-            'exposure index build succeeded again',
+            'exposure index build recovered',
           ]);
         expect(await server.stop()).toBe(0);
       }));

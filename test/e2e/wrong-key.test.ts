@@ -58,7 +58,7 @@ describe.skipIf(!hasRedis)('a node that sends, with a key that opens nothing', {
     mkdirSync(join(wrong.folder, 'store'), { mode: 0o700 });
     writeFileSync(join(wrong.folder, 'store', 'installation.key'), systemRandom.bytes(32), { mode: 0o600 });
     const stranger = await wrong.serve(delivery());
-    await expect.poll(() => readiness(stranger)).toMatch(/^503 .*another installation\.key/);
+    await expect.poll(() => readiness(stranger)).toMatch(/^503 .*installation\.key of this node differs/);
     // Longer than the interval at which it tries for a lease.
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     expect(holder()).toBe('');

@@ -72,7 +72,7 @@ describe('the kinds of addresses', () => {
     expect(withoutColumns(kinds, () => false, { graph, weighing })).toBeNull();
   });
 
-  it('are so many and no more', () => {
+  it('are limited in number', () => {
     const many = (nodeCount: number) =>
       readKinds({
         graph: { ...graph, nodeCount },
@@ -99,7 +99,7 @@ describe('an address that may need notes', () => {
       (node) => shapes[node] ?? node + 10,
     );
 
-  it('has look-alikes among those it dealt with and itself, or dealt with a risky one, or with too many', () => {
+  it('resembles a counterparty, or dealt with a risky one or with too many', () => {
     expect([notes({}), notes({ 2: 5, 3: 5 }), notes({ 1: 5, 3: 5 }), notes({ 2: 1, 3: 1 })]).toEqual([
       false,
       true,
@@ -130,7 +130,7 @@ describe('an address that may need notes', () => {
     expect([shape(2) === first, shape(1) === first]).toEqual([false, true]);
   });
 
-  it('is marked for transfers that anybody can forge, with a risky address', () => {
+  it('is marked for forgeable transfers with a risky address', () => {
     const marked = (edge: Partial<MemoryEdge>, isEvidence = true, risky = 1) => {
       const marks = markForgeable(
         memoryGraph([{ from: 1, to: 2, valueUsd: 1, asset: 'T', amount: 1, ...edge }]),
@@ -160,7 +160,7 @@ describe('an address that may need notes', () => {
 });
 
 describe('the inputs of an index', () => {
-  it('change with an own file of tokens, and are read once', () => {
+  it('change with a custom token file, and are read once', () => {
     const folder = tempFolder();
     const path = join(folder.path, 'tokens.json');
     const without = factsVersion(null);
@@ -221,7 +221,7 @@ describe('a reader of indexes', () => {
     return { state, reader, find, status };
   }
 
-  it('looks again after a quarter of a second, and if the clock was put back', () => {
+  it('checks again after 250 ms, and if the clock was set back', () => {
     const { state, status } = readerAt(10_000_000);
     const looksAt = (ms: number): number => {
       state.ms = ms;
@@ -232,7 +232,7 @@ describe('a reader of indexes', () => {
     expect(times).toEqual([1, 1, 2, 2, 3]);
   });
 
-  it('has no graph without transfers, and has read none of another store', () => {
+  it('reports NO_GRAPH without transfers, and NOT_READ for another store', () => {
     const { state, status, find } = readerAt(10_000_000);
     const { position } = state;
     if (position === null) throw new Error('There are transfers.');
@@ -247,7 +247,7 @@ describe('a reader of indexes', () => {
     expect(at({ ...position, store: 'another' })).toEqual(['NOT_READ', EXPOSURE.NOT_READ]);
   });
 
-  it('does not know an address of transfers that are not read yet, and knows that others were never seen', () => {
+  it('reports NOT_READ for an address of unread transfers, and UNSEEN for others', () => {
     const { state, find } = readerAt(10_000_000);
     expect(find()).toBe(EXPOSURE.UNSEEN);
     state.isStored = true;
@@ -263,7 +263,7 @@ describe('a reader of indexes', () => {
     expect(find()).toBe(EXPOSURE.UNSEEN);
   });
 
-  it('is old ten minutes after it was last up to date with transfers, labels and policy', () => {
+  it('is outdated ten minutes after it was last current with transfers, labels and policy', () => {
     const start = 1_800_000_000_500;
     const { state, status } = readerAt(start);
     const second = 1_800_000_000_000;
@@ -283,7 +283,7 @@ describe('a reader of indexes', () => {
     expect(status()).toMatchObject({ isOld: false });
   });
 
-  it('is shown as current, behind, of other inputs, or missing', () => {
+  it('is reported as current, behind, of other inputs, or missing', () => {
     const position = built.deps.transfers.logPosition('ETH');
     if (position === null) throw new Error('There are transfers.');
     const statusAt = (change: Partial<typeof position>, inputs = built.inputs) => {

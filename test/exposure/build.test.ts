@@ -183,7 +183,7 @@ describe('an exposure index', () => {
     expect(codes(nodes + 2)).toEqual(['NOT_ASSESSED']);
   });
 
-  it('says that money was not followed past a hub, and warns', async () => {
+  it('reports that value was not followed past a hub, and warns', async () => {
     const payers = 10_001;
     const pay = (index: number, from: number, to: number): Transfer => ({
       ...(randomTransfers(1, 2, 1, index)[0] as Transfer),
@@ -341,13 +341,13 @@ describe('an exposure index', () => {
     expect(cut).toBeLessThan(6 * 12);
   });
 
-  it('is not used if it is of another format, and is built again', async () => {
+  it('is not used if its format differs, and is rebuilt', async () => {
     const built = await open(randomTransfers(2, 10, 30), randomLabels(2, 10, 0.3));
     await built.build();
     const current = currentSnapshot(exposureFolderOf(built.indexes, 'ETH')) as string;
     expect(openMappedIndex(current).index.meta.addresses).toBe(10);
     truncateSync(join(current, 'index.mdb'), 4_096);
-    expect(() => openMappedIndex(current)).toThrow('cut short');
+    expect(() => openMappedIndex(current)).toThrow('truncated');
     const ask = createOracle({ ...built.deps, exposures: built.exposures });
     expect(ask('ETH', addressOf(1), quota).reasons.map(({ code }) => code)).toContain('GRAPH_NOT_READ');
     await built.build();
@@ -372,7 +372,7 @@ describe('an exposure index', () => {
     expect(verdict).not.toBe('safe');
   });
 
-  it('is not used for another store of transfers, however alike', async () => {
+  it('is not used for another transfer store, however similar', async () => {
     const transfers = randomTransfers(2, 10, 30);
     const built = await open(transfers, randomLabels(2, 10, 0.3));
     await built.build();

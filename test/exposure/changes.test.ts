@@ -30,7 +30,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 describe('the nodes that changed', () => {
-  it('are those with an entry, computed or waiting, also after the changes are opened again', async () => {
+  it('are those with an entry, computed or pending, also after a reopen', async () => {
     const first = openChanges(folder);
     first.write(() => {
       first.put(7, RECORD);
@@ -57,7 +57,7 @@ describe('the nodes that changed', () => {
     await changes.close();
   });
 
-  it('keep those of a write that failed and came again', async () => {
+  it('keep those of a failed write that was retried', async () => {
     const changes = openChanges(folder);
     const store = (): void => {
       changes.put(7, RECORD);
@@ -77,7 +77,7 @@ describe('the nodes that changed', () => {
 });
 
 describe('an entry that waits', () => {
-  it('keeps its verdict and the time since when it waits, until it is computed again', async () => {
+  it('keeps its verdict and the start of its wait until it is recomputed', async () => {
     const changes = openChanges(folder);
     changes.write(() => {
       changes.put(7, RECORD);

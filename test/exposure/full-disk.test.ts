@@ -68,14 +68,14 @@ describe.skipIf(refusal !== null)('an exposure index on a full disk', () => {
       ({ code }) => code,
     );
 
-  it('is opened if it was published before', async () => {
+  it('opens if it was published before', async () => {
     await world.build();
     disk.fill();
     expect(openCurrent(exposureFolderOf(world.indexes, 'ETH'), silentLogger, { check: true })).not.toBeNull();
     expect(codesOf(2)).not.toContain('GRAPH_NOT_READ');
   });
 
-  it('is opened when there is room, without another build, if its changes could not be made', async () => {
+  it('opens without a rebuild when the disk has space, if its changes could not be created', async () => {
     await world.build();
     const index = currentSnapshot(exposureFolderOf(world.indexes, 'ETH')) as string;
     // As in an index of an earlier version, whose first reader made them.
@@ -90,11 +90,11 @@ describe.skipIf(refusal !== null)('an exposure index on a full disk', () => {
     await tick();
     world.clock.at += 1_000;
     expect(codesOf(2)).not.toContain('GRAPH_NOT_READ');
-    expect(lines).toEqual(['exposure index not opened', 'exposure index can be opened again']);
+    expect(lines).toEqual(['exposure index open failed', 'exposure index opened again']);
     expect(state.builds).toBe(0);
   });
 
-  it('is built when there is room, and the failure is logged once', async () => {
+  it('is built when the disk has space, and the failure is logged once', async () => {
     disk.fill();
     const { lines, time, state, tick } = keep();
     for (let builds = 0; builds < 3; builds++) {
@@ -109,7 +109,7 @@ describe.skipIf(refusal !== null)('an exposure index on a full disk', () => {
     expect(lines).toEqual([
       'exposure index build started',
       'exposure index build failed',
-      'exposure index build succeeded again',
+      'exposure index build recovered',
     ]);
     world.clock.at += 1_000;
     expect(codesOf(2)).not.toContain('GRAPH_NOT_READ');

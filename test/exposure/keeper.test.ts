@@ -26,7 +26,7 @@ afterEach(async () => {
 });
 
 describe('the keeper of indexes', () => {
-  it('builds a missing index, follows new transfers, and builds again when its inputs change', async () => {
+  it('builds a missing index, follows new transfers, and rebuilds when its inputs change', async () => {
     const built = await createExposureWorld(randomTransfers(3, 20, 60), randomLabels(3, 20, 0.3));
     world = built;
     const { deps, clock, exposures } = built;
@@ -165,18 +165,18 @@ describe('the keeper of indexes', () => {
     keeper.tick();
   }
 
-  it('begins one build at a time, and the next after 30 s or twice as long as the last one took', async () => {
+  it('runs one build at a time, and the next after 30 s or twice the last duration', async () => {
     const { time, began, errors, ends, keeper } = await keepWith([...few, paymentOf(1, 2, 'BSC')]);
     keeper.tick();
     keeper.tick();
-    expect(began).toEqual(['ETH: there is none']);
+    expect(began).toEqual(['ETH: no index yet']);
     time.ms = 40_000;
     ends[0]?.fail(new Error('no room'));
     await nextTurn();
     expect(errors).toEqual(['ETH: exposure index build failed: no room']);
     keeper.tick();
     // The other chain has no gap to keep.
-    expect(began).toEqual(['ETH: there is none', 'BSC: there is none']);
+    expect(began).toEqual(['ETH: no index yet', 'BSC: no index yet']);
     time.ms = 41_000;
     ends[1]?.done();
     await nextTurn();
@@ -185,7 +185,7 @@ describe('the keeper of indexes', () => {
     expect(began).toHaveLength(2);
     time.ms = 71_000;
     keeper.tick();
-    expect(began.slice(2)).toEqual(['BSC: there is none']);
+    expect(began.slice(2)).toEqual(['BSC: no index yet']);
     ends[2]?.done();
     await nextTurn();
     // 30 s of the second chain begin again; the first one waits twice its 40 s.
@@ -197,14 +197,14 @@ describe('the keeper of indexes', () => {
     ends[3]?.done();
     await nextTurn();
     keeper.tick();
-    expect(began.slice(3)).toEqual(['BSC: there is none']);
+    expect(began.slice(3)).toEqual(['BSC: no index yet']);
     time.ms = 120_000;
     keeper.tick();
     // A build behind one that failed is not logged before one succeeds.
     expect([ends.length, began.slice(4)]).toEqual([5, []]);
   });
 
-  it('builds an index again that is gone, and of a store that was replaced', async () => {
+  it('rebuilds a removed index, and the index of a replaced store', async () => {
     const { built, time, began, ends, keeper } = await keepWith(few);
     await built.build();
     const { transfers } = built.deps;
@@ -221,7 +221,7 @@ describe('the keeper of indexes', () => {
     expect([began, reads < 3 * first]).toEqual([[], true]);
     rmSync(built.indexes, { recursive: true });
     tickLater(keeper, time);
-    expect(began).toEqual(['ETH: there is none']);
+    expect(began).toEqual(['ETH: no index yet']);
     await built.build();
     ends[0]?.done();
     await nextTurn();
@@ -229,7 +229,7 @@ describe('the keeper of indexes', () => {
     expect(began).toHaveLength(1);
   });
 
-  it('builds an index again if a change reaches all, too much is new, or too much changed since the build', async () => {
+  it('rebuilds if a change affects too many addresses, too much is new, or too much changed since the build', async () => {
     const replaced = { is: false };
     const { built, time, began, ends, keeper } = await keepWith(few);
     const { transfers } = built.deps;
@@ -247,9 +247,9 @@ describe('the keeper of indexes', () => {
       tickLater(keeper, time);
       expect(began).toEqual([]);
     };
-    await round('there is none');
+    await round('no index yet');
     await setState(built, { allWaitSinceMs: 1 });
-    await round('a change reaches too many addresses');
+    await round('a change affects too many addresses');
     // A quarter of the four addresses, and 10,000.
     await setState(built, { computed: 10_001 });
     tickLater(keeper, time);
@@ -258,10 +258,10 @@ describe('the keeper of indexes', () => {
     await round('many entries changed since the build');
     replaced.is = true;
     tickLater(keeper, time);
-    expect(began).toEqual(['ETH: too many transfers are new']);
+    expect(began).toEqual(['ETH: too many new transfers']);
   });
 
-  it('builds an index again if what waits would take five minutes, once it has measured 50 entries', async () => {
+  it('rebuilds if pending entries would take five minutes, once 50 entries are measured', async () => {
     const pairs = Array.from({ length: 40 }, (_, at) => paymentOf(2 * at + 1, 2 * at + 2));
     const { built, time, began, keeper } = await keepWith(pairs);
     await built.build();
@@ -274,10 +274,10 @@ describe('the keeper of indexes', () => {
     expect(began).toEqual([]);
     await setState(built, { waiting: 360_000 }, [50]);
     keeper.tick();
-    expect(began).toEqual(['ETH: too many entries wait']);
+    expect(began).toEqual(['ETH: too many pending entries']);
   });
 
-  it('leaves out chains without transfers, and says which one cannot be kept', async () => {
+  it('skips chains without transfers, and logs which chain fails', async () => {
     const asked: ChainId[] = [];
     const { built, began, errors, keeper } = await keepWith([
       ...few,
@@ -294,7 +294,7 @@ describe('the keeper of indexes', () => {
     };
     keeper.tick();
     expect(asked.sort()).toEqual(['BSC', 'ETH', 'POLYGON']);
-    expect(errors).toEqual(['ETH: exposure index not updated: torn']);
-    expect(began).toEqual(['POLYGON: there is none']);
+    expect(errors).toEqual(['ETH: exposure index update failed: torn']);
+    expect(began).toEqual(['POLYGON: no index yet']);
   });
 });

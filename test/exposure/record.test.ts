@@ -78,7 +78,7 @@ describe('an entry of an exposure index', () => {
     ]);
   });
 
-  it('reads a row without names as one object wherever it is, and every field of it', () => {
+  it('reads equal rows without names as one shared object, with every field', () => {
     const base = {
       factor: 'INDIRECT_EXPOSURE',
       category: 'MIXER',
@@ -123,7 +123,7 @@ describe('an entry of an exposure index', () => {
     expect(bytesOf(recordOf(earlier.slice(0, 1)), parties).length).toBe(without + 5);
   });
 
-  it('is asked for if it has such a dealing alone', () => {
+  it('is read if it has only such a dealing', () => {
     const alone = {
       ...recordOf(earlier),
       unfollowed: [],

@@ -196,7 +196,7 @@ describe('an index that is kept up to date', () => {
       }
     });
 
-  it('has dealings before a designation among what was computed since its build', () => {
+  it('contains dealings before a designation in entries computed since its build', () => {
     expect(earlier).toBeGreaterThan(20);
   });
 
@@ -243,7 +243,7 @@ describe('an index that is kept up to date', () => {
   // The mixer pays 2, which pays 3, which pays 4.
   const chain = [pay(1, 1, 2, 10_000), pay(2, 2, 3, 9_000), pay(3, 3, 4, 8_000), pay(4, 5, 6, 100)];
 
-  it('judges what was received of a token without a price again if it is spent', async () => {
+  it('re-evaluates received tokens without a price when they are spent', async () => {
     const scam = { ...risky, node: 8, category: 'SCAM', entity: 'scam' } as const;
     const token = { asset: TOKEN, amount: 1_000_000_000n, decimals: 6, valueUsd: null };
     // Points of the mixer behind hide the token until it is spent.
@@ -263,7 +263,7 @@ describe('an index that is kept up to date', () => {
     expect(scoreNow()).toBeGreaterThan(score);
   });
 
-  it('lets others wait for a change, and not for dust', async () => {
+  it('makes affected addresses pending for a change, and not for dust', async () => {
     const { built, updater, walked } = await keep(chain, [risky]);
     const { transfers } = built.deps;
     await transfers.ingest([pay(10, 7, 2, 0.5)]);
@@ -291,7 +291,7 @@ describe('an index that is kept up to date', () => {
   const gas = [2, 3, 4].map((node) => pay(10 + node, 6, node, 5));
   const tokens = [send(1, 1, 2, 1_000_000n), send(2, 2, 3, 900_000n), send(3, 3, 4, 800_000n)];
 
-  it('lets others wait for a change of an asset without a price beside money', async () => {
+  it('makes addresses pending for a change of an asset without a price next to priced value', async () => {
     const { built, updater } = await keep([...gas, ...tokens], [risky]);
     const { deps, exposures } = built;
     const scoreOf = (node: number): number =>
@@ -311,7 +311,7 @@ describe('an index that is kept up to date', () => {
     expect(scoreOf(4)).toBeLessThan(before);
   });
 
-  it('lets others wait if an asset turns out to come from elsewhere', async () => {
+  it('makes addresses pending if an asset has another origin', async () => {
     const { built, updater } = await keep([...gas, ...tokens], [risky]);
     // So much goes out that what came in does not explain it: then the money does, which came from 6.
     await built.deps.transfers.ingest([send(30, 2, 8, 1_000_000n * 100_000n)]);
@@ -321,7 +321,7 @@ describe('an index that is kept up to date', () => {
     expectCurrent(built, 10);
   });
 
-  it('lets others wait for dust that becomes a considerable part, and for more of it', async () => {
+  it('makes addresses pending if dust becomes a considerable part, and for more of it', async () => {
     const mids = Array.from({ length: 6 }, (_, at) => [
       pay(40 + at, 1, 20 + at, 0.9),
       pay(60 + at, 20 + at, 2, 0.9),
@@ -341,7 +341,7 @@ describe('an index that is kept up to date', () => {
     expectCurrent(built, 30);
   });
 
-  it('lets others wait if dust gives an asset its first price', async () => {
+  it('makes addresses pending if dust gives an asset its first price', async () => {
     const { built, updater } = await keep(
       [
         pay(1, 1, 2, 10_000),
@@ -360,7 +360,7 @@ describe('an index that is kept up to date', () => {
     expectCurrent(built, 8);
   });
 
-  it('answers an entry that waits with its last verdict and its time, and warns after ten minutes', async () => {
+  it('returns a pending entry with its last verdict and time, and warns after ten minutes', async () => {
     const { built, updater } = await keep(chain, [risky]);
     const { deps, exposures, clock } = built;
     const ask = createOracle({ ...deps, exposures });
@@ -383,7 +383,7 @@ describe('an index that is kept up to date', () => {
     expect(ask('ETH', addressOf(3), quota).score).toBeLessThan(before.score);
   });
 
-  it('does not make anything wait for a token that no list knows', async () => {
+  it('makes nothing pending for an unlisted token', async () => {
     const { built, updater } = await keep(chain, [risky]);
     const spam = {
       ...pay(20, 1, 2, 1),
@@ -396,7 +396,7 @@ describe('an index that is kept up to date', () => {
     expectCurrent(built, 8);
   });
 
-  it('counts what it computed, what is new and what waits, each address once', async () => {
+  it('counts computed, new and pending addresses once each', async () => {
     const { built, updater } = await keep(chain, [risky]);
     const { transfers } = built.deps;
     const counts = () => {
@@ -420,7 +420,7 @@ describe('an index that is kept up to date', () => {
     expect(updater.follow()).toBe('CURRENT');
   });
 
-  it('computes what waits for as long as it may, and begins again behind the last', async () => {
+  it('recomputes pending entries within its budget, and continues after the last one', async () => {
     const time = { ms: 0 };
     const clock = { now: () => 1, monotonic: () => time.ms++ };
     const { built, updater, walked } = await keep(chain, [risky], { clock });
@@ -445,7 +445,7 @@ describe('an index that is kept up to date', () => {
     expect(updater.waiting).toBe(0);
   });
 
-  it('reads so many new transfers a round, and is behind if more than 20,000 are new', async () => {
+  it('reads a bounded number of new transfers per round, and is BEHIND if more than 20,000 are new', async () => {
     const isNew = { count: 0, store: '' };
     const read: [number, number][] = [];
     const at = { store: '', ordinal: 0, transfers: 0 };
@@ -487,7 +487,7 @@ describe('an index that is kept up to date', () => {
     expect(updater.follow()).toBe('BEHIND');
   });
 
-  it('computes the addresses of a block that was taken back, and not of one that is final', async () => {
+  it('recomputes the addresses of a reverted block, and not of a final one', async () => {
     const block = { height: 5_000, hash: '0xblock', firstOrdinal: 0, count: 1 };
     const pending = { blocks: [] as (typeof block)[], finalHeight: 4_999 };
     const { built, updater, walked } = await keep(chain, [risky], {

@@ -207,7 +207,7 @@ describe('POST /kyt', () => {
         alone,
       );
       expect(asked.status).toBe(400);
-      expect(asked.body.error).toMatch(/^to: .*no node/);
+      expect(asked.body.error).toMatch(/^to: .*no Ethereum node/);
     } finally {
       await alone.close();
     }

@@ -404,7 +404,7 @@ describe.each(FRONT_ENDS)('monitoring on %s, behind a gate that answers %s', (ba
       expect(first).toMatchObject({ secret: expect.stringMatching(/^whsec_/), previousUntil: null });
       expect((await who.ask('POST', '/webhook-secret')).body.data.previousUntil).toEqual(expect.any(String));
       const bare = (await add(who, 1)).body.data.wallet.id;
-      expect((await who.ask('POST', `/wallets/${bare}/test`)).body.error).toMatch(/nobody to send to/);
+      expect((await who.ask('POST', `/wallets/${bare}/test`)).body.error).toMatch(/no receiver/);
       const { id } = (await add(who, 2, { customWebhookUrl: `${hookUrl}/mine` })).body.data.wallet;
       const mine = () => received.filter(({ path }) => path === '/mine');
       expect((await who.ask('POST', `/wallets/${id}/test`)).body.data.deliveries).toHaveLength(1);

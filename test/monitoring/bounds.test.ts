@@ -13,9 +13,10 @@ import {
   walletText,
 } from '../../src/monitoring/answers.ts';
 import { channelsAnswer, openChannels } from '../../src/monitoring/channels.ts';
-import { createCourier } from '../../src/monitoring/delivery/courier.ts';
+import { createDispatcher } from '../../src/monitoring/delivery/dispatcher.ts';
 import { type Message, renderMessage } from '../../src/monitoring/delivery/messages.ts';
-import type { LmdbOutbox, Waiting } from '../../src/monitoring/delivery/outbox-lmdb.ts';
+import type { LmdbOutbox } from '../../src/monitoring/delivery/outbox-lmdb.ts';
+import type { Waiting } from '../../src/monitoring/delivery/receiver-queues.ts';
 import {
   ATTEMPTS_MAX,
   RETRY_WAITS_MS,
@@ -29,13 +30,13 @@ import { loadMonitoringPolicy } from '../../src/monitoring/policy.ts';
 import type { Alert, Delivery, MonitoredTransaction, MonitoredWallet } from '../../src/monitoring/records.ts';
 import { openRefreshQueue, type RefreshQueue } from '../../src/monitoring/refresh-queue.ts';
 import { type Evidence, evaluate, ruleFor } from '../../src/monitoring/rules.ts';
-import { openMonitoringStore } from '../../src/monitoring/store.ts';
+import { openMonitoringStore } from '../../src/monitoring/store-lmdb.ts';
 import { createStreamHub, type StreamEvent } from '../../src/monitoring/stream.ts';
 import {
   addTransfer,
   judgeVelocity,
   removeTransfer,
-  type WalletPast,
+  type WalletBaseline,
 } from '../../src/monitoring/velocity.ts';
 import { createWalletLists } from '../../src/monitoring/wallet-lists.ts';
 import { buildWatchTable } from '../../src/monitoring/watch-table.ts';
@@ -124,14 +125,14 @@ describe('stores of monitoring', () => {
       index = openAlertIndex(root);
     });
 
-    it('has no alert of an account without any', () => {
+    it('returns no alerts for an account without alerts', () => {
       expect(page()).toEqual({ shown: [], total: 0, newest: 0 });
       expect(index.count('a')).toBe(0);
       expect(index.byId('a', idOf(1))).toBeNull();
       expect(index.bySequence('a', 1)).toBeNull();
     });
 
-    it('pages over the border of a chunk, newest first, each filter by itself and together', async () => {
+    it('pages across chunks, newest first, with each filter alone and combined', async () => {
       // A chunk holds 512 alerts.
       await put(
         ...Array.from({ length: 514 }, (_, at) =>
@@ -160,7 +161,7 @@ describe('stores of monitoring', () => {
       expect(index.byId('b', idOf(1))).toBeNull();
     });
 
-    it('changes an alert in its place, and refuses one whose number is not the next', async () => {
+    it('updates an alert in place, and rejects one whose number is not the next', async () => {
       await put(alertOf(1), alertOf(2));
       await put(alertOf(1, { status: 'DISMISSED' }));
       expect(page({ status: 'DISMISSED' }).shown).toEqual([1]);
@@ -180,7 +181,7 @@ describe('stores of monitoring', () => {
       queue = openRefreshQueue(root, { clock, intervalMs: interval });
     });
 
-    it('has a wallet due at the end of its interval and not before, and none that is paused', async () => {
+    it('returns a wallet at the end of its interval and not before, and no paused wallet', async () => {
       await run(() => queue.keep(wallet));
       now = START + interval - 1;
       expect(due()).toEqual([]);
@@ -198,7 +199,7 @@ describe('stores of monitoring', () => {
       expect(due()).toHaveLength(1);
     });
 
-    it('puts an alert first, after a delay and a gap, once however many alerts come', async () => {
+    it('screens after an alert first, with a delay and a gap, once for any number of alerts', async () => {
       await run(() => queue.keep({ ...wallet, id: 'w2', screenedAtMs: START - interval }));
       await run(() => queue.afterAlert({ ...wallet, status: 'PAUSED' }));
       await run(() => queue.afterAlert(wallet));
@@ -216,7 +217,7 @@ describe('stores of monitoring', () => {
       expect(due(1, 0).map(({ walletId }) => walletId)).toEqual(['w1']);
     });
 
-    it('is done until the next time, unless an alert came meanwhile', async () => {
+    it('completes a screening until its next time, unless an alert was raised meanwhile', async () => {
       const place = { accountId: 'a', walletId: 'w1', changes: 0 };
       await run(() => queue.done(wallet, place, START));
       expect(due()).toEqual([]);
@@ -238,7 +239,7 @@ describe('stores of monitoring', () => {
     });
   });
 
-  it('signs with the secret before until its day is over, and not at its end', async () => {
+  it('signs with the previous secret until its day ends', async () => {
     const encryption = createEncryption(new Uint8Array(32), systemRandom);
     const channels = openChannels(root, { encryption, clock, random: systemRandom });
     expect(channels.signingSecrets('a')).toEqual([]);
@@ -268,7 +269,7 @@ describe('stores of monitoring', () => {
 });
 
 describe('a write under a lease', () => {
-  it('is refused to a holder of before, whatever it writes, and leaves nothing behind', async () => {
+  it('rejects every write of a previous lease holder and stores nothing', async () => {
     const folder = tempFolder();
     const fences: (Fence | null)[] = [];
     /** The fifth holder of the lease is the newest. */
@@ -310,7 +311,7 @@ describe('a write under a lease', () => {
     const draft = { ruleId, ruleName, severity, title, message, category, riskType, final, transaction };
     await store.write((writer) => writer.raise(wallet, draft, 'cause', null));
     await store.outbox.test(wallet);
-    const waiting = () => store.outbox.lanes().flatMap((lane) => store.outbox.due(lane, START).waiting);
+    const waiting = () => store.outbox.queues().flatMap((queue) => store.outbox.due(queue, START).waiting);
     const [delivery] = waiting();
     if (delivery === undefined) throw new Error('Nothing waits.');
     let written = 0;
@@ -321,7 +322,7 @@ describe('a write under a lease', () => {
     const writes: ((fence: Fence) => Promise<unknown>)[] = [
       (fence) => store.write(write, fence),
       (fence) => store.applyBlock('ETH', { height: 7, hash: 'b7' }, write, fence),
-      (fence) => store.takeBack('ETH', 1, write, fence),
+      (fence) => store.revert('ETH', 1, write, fence),
       (fence) => store.forgetBlocks('ETH', fence),
       (fence) => store.refreshed(place, screening, START + 1, fence),
       (fence) => store.putOffRefresh(place, START + 1, fence),
@@ -359,7 +360,7 @@ describe('lists of wallets', () => {
   const all = { includeDeleted: true };
   const page = { limit: 10, offset: 0 };
 
-  it('filter by chain, status, deletion and text, and count whole', () => {
+  it('filter by chain, status, deletion and text, and return the full count', () => {
     const { rows, lists } = world();
     rows.set('a', [
       walletOf({ id: '1', label: 'Cold' }),
@@ -379,7 +380,7 @@ describe('lists of wallets', () => {
     expect(lists.list('a', all, { limit: 1, offset: 3 })).toMatchObject({ total: 4, wallets: [{ id: '4' }] });
   });
 
-  it('forget the account that was asked for longest ago when too many wallets are held', () => {
+  it('evict the least recently used account when too many wallets are cached', () => {
     const { rows, lists, reads } = world();
     const half = Array.from({ length: LIMITS.listedWalletsHeld / 2 }, (_, at) => walletOf({ id: idOf(at) }));
     for (const account of ['a', 'b']) rows.set(account, half);
@@ -406,7 +407,7 @@ describe('the table of watched addresses', () => {
     walletId,
   });
 
-  it('finds each of thousands through every growth, in any letter case, and nothing else', () => {
+  it('finds each of thousands of addresses after every resize, in any letter case, and no others', () => {
     const table = buildWatchTable(Array.from({ length: 3_000 }, (_, at) => of(at)));
     expect(table.size).toBe(3_000);
     for (const number of [0, 1_023, 1_024, 2_047, 2_048, 2_999])
@@ -419,7 +420,7 @@ describe('the table of watched addresses', () => {
       expect(table.watchers('ETH', wrong)).toEqual([]);
   });
 
-  it('takes wallets of one address out from each end and the middle, and uses their places again', () => {
+  it('removes wallets of one address from both ends and the middle, and reuses their slots', () => {
     for (const removed of [1, 2, 3]) {
       const table = buildWatchTable([of(7, idOf(1)), of(7, idOf(2), 'b'), of(7, idOf(3))]);
       table.apply({ ...of(7, idOf(removed)), isActive: false });
@@ -445,13 +446,13 @@ describe('the table of watched addresses', () => {
 describe('velocity', () => {
   const day = 86_400_000;
   const { historyDays, warmUpDays, countMin, coldCount, coldVolumeUsd, volumeMinUsd } = policy.velocity;
-  const judge = (past: WalletPast, today: number) => judgeVelocity(past, today * day, policy.velocity);
-  const one = (sinceDay: number, count: number, usd: number): WalletPast => ({
+  const judge = (past: WalletBaseline, today: number) => judgeVelocity(past, today * day, policy.velocity);
+  const one = (sinceDay: number, count: number, usd: number): WalletBaseline => ({
     sinceDay,
     days: [{ day: 100, count, usd }],
   });
 
-  it('measures by fixed bounds until the warm-up is over, from exactly the bound', () => {
+  it('uses fixed limits during the warm-up, inclusive of the limit', () => {
     const cold = 100 - warmUpDays + 1;
     expect(judge(one(cold, coldCount - 1, 0), 100)).toBeNull();
     expect(judge(one(cold, coldCount, 0), 100)).toMatchObject({
@@ -469,15 +470,15 @@ describe('velocity', () => {
     expect(judge(one(cold, coldCount, 0), 101)).toBeNull();
   });
 
-  it('alerts from exactly the least count and volume of a wallet with a past', () => {
+  it('alerts from exactly the minimum count and volume of a wallet with a baseline', () => {
     expect(judge(one(0, countMin, 0), 100)).toMatchObject({ measure: 'count', value: countMin });
     expect(judge(one(0, countMin - 1, 0), 100)).toBeNull();
     expect(judge(one(0, 1, volumeMinUsd), 100)).toMatchObject({ measure: 'volume', value: volumeMinUsd });
     expect(judge(one(0, 1, volumeMinUsd - 1), 100)).toBeNull();
   });
 
-  it('needs the z-score itself, and tells the stronger of two', () => {
-    const regular = (count: number, usd: number, now: { count: number; usd: number }): WalletPast => ({
+  it('requires the z-score, and reports the stronger of two measures', () => {
+    const regular = (count: number, usd: number, now: { count: number; usd: number }): WalletBaseline => ({
       sinceDay: 0,
       days: [
         ...Array.from({ length: historyDays }, (_, at) => ({ day: 100 - historyDays + at, count, usd })),
@@ -507,8 +508,8 @@ describe('velocity', () => {
     });
   });
 
-  it('compares with the days of its history alone', () => {
-    const past: WalletPast = {
+  it('compares only with the days of its history', () => {
+    const past: WalletBaseline = {
       sinceDay: 0,
       days: [
         { day: 100 - historyDays - 1, count: 1_000, usd: 0 },
@@ -520,7 +521,7 @@ describe('velocity', () => {
     expect(judge(inside, 100)).toBeNull();
   });
 
-  it('adds and takes back without a price, and keeps the days that it compares with', () => {
+  it('adds and reverts transfers without a price, and keeps the days of the baseline', () => {
     const at = 100 * day;
     const past = addTransfer(
       { sinceDay: 0, days: [{ day: 100 - historyDays, count: 1, usd: 1 }] },
@@ -555,7 +556,7 @@ describe('the severity of a finding', () => {
     evaluate(evidence(change), ['SANCTIONS-001', 'SCAM-001', 'VELOCITY-001'], policy);
   const severity = (change: Partial<Evidence>) => found(change)[0]?.finding.severity;
 
-  it('steps down below the small value and up from the large one', () => {
+  it('is lower below the small value and higher from the large value', () => {
     const of = (amountUsd: number | null) => severity({ counterparty: scam, amountUsd });
     expect(
       [policy.smallUsd - 0.01, policy.smallUsd, policy.largeUsd - 0.01, policy.largeUsd, null].map(of),
@@ -566,7 +567,7 @@ describe('the severity of a finding', () => {
     ).toBe('LOW');
   });
 
-  it('counts two hops from exactly the least share, by the greatest', () => {
+  it('counts two hops from exactly the minimum share, by the largest share', () => {
     const behind = (share: number, name = 'S') => ({
       attribution: { ...scam, entity: { ...scam.entity, name } },
       share,
@@ -583,7 +584,7 @@ describe('the severity of a finding', () => {
     expect(severity({ counterparty: sanctioned, amountUsd: 1 })).toBe('CRITICAL');
   });
 
-  it('of an unusual day is high from a z-score of 10', () => {
+  it('is HIGH for an unusual day from a z-score of 10', () => {
     const velocity = (zScore: number | null, measure: 'count' | 'volume' = 'count') => ({
       measure,
       value: 30,
@@ -597,16 +598,14 @@ describe('the severity of a finding', () => {
     ]);
     const [count] = found({ velocity: velocity(10) });
     expect(count).toMatchObject({ basis: 'BEHAVIOUR', finding: { title: 'Unusually many transfers' } });
-    expect(count?.finding.message).toBe(
-      '30 transfers today, where 2 transfers a day are usual (z-score 10.0).',
-    );
+    expect(count?.finding.message).toBe('30 transfers today; 2 transfers a day is usual (z-score 10.0).');
     expect(found({ velocity: velocity(null, 'volume') })[0]?.finding).toMatchObject({
-      title: 'Unusually much value',
+      title: 'Unusually high value',
       message: 'USD 30.00 today. The wallet has not been watched for long enough to know what is usual.',
     });
   });
 
-  it('of a forged transfer is low, and poisoning is told if nothing else is', () => {
+  it('is LOW for a forged transfer, and reports poisoning if nothing else applies', () => {
     expect(found({ counterparty: scam, spoof: 'UNKNOWN_TOKEN' })).toMatchObject([
       { basis: 'SPOOFED', finding: { severity: 'LOW' } },
     ]);
@@ -616,7 +615,7 @@ describe('the severity of a finding', () => {
     expect(evaluate(evidence({ imitation }), ['SANCTIONS-001'], policy)).toEqual([]);
   });
 
-  it('follows what is said of a sanction', () => {
+  it('follows the kind of the sanctions entry', () => {
     const message = (change: Partial<Evidence>) => found(change)[0]?.finding.message ?? '';
     const listed = { ...UNATTRIBUTED, sanctioned: true };
     expect(message({ counterparty: listed })).toContain('on a sanctions list in force.');
@@ -636,7 +635,7 @@ describe('the severity of a finding', () => {
 });
 
 describe('answers', () => {
-  it('say no more of a wallet than is known, and the same text each time', () => {
+  it('contain only stored facts of a wallet, and are identical each time', () => {
     const wallet = walletOf();
     expect(walletAnswer(wallet)).toMatchObject({
       walletAddress: `0x${'a'.repeat(40)}`,
@@ -669,7 +668,7 @@ describe('answers', () => {
     reorged: false,
   } as unknown as MonitoredTransaction;
 
-  it('count confirmations with the block itself, and none of a block that was taken back', () => {
+  it('count confirmations including the block itself, and none for a reverted block', () => {
     const confirmations = (head: number | null, change: Partial<MonitoredTransaction> = {}) =>
       transactionAnswer({ ...transaction, ...change }, head).confirmations;
     expect([null, 9, 8, 10, 11].map((head) => confirmations(head))).toEqual([null, 0, 0, 1, 2]);
@@ -704,7 +703,7 @@ describe('answers', () => {
     );
   });
 
-  it('mask what is secret of a channel', () => {
+  it('mask the secrets of a channel', () => {
     expect(channelsAnswer({ email: 'e', slackWebhookUrl: null, telegram: null })).toEqual({
       email: 'e',
       slackWebhookUrl: null,
@@ -723,7 +722,7 @@ describe('answers', () => {
     });
   });
 
-  it('are cut for a chat at its length and not before', () => {
+  it('are truncated for a chat at its maximum length', () => {
     const message = (title: string, change: object = {}): Message => ({
       event: 'alert.created',
       alert: { ...alertAnswer(alertOf(1)), title, ...change },
@@ -744,7 +743,7 @@ describe('answers', () => {
     expect(letter(message('T')).text).not.toContain('An alert has changed');
     expect(letter(message('T')).text).toContain('not final yet');
     expect(letter(message('T', { final: true })).text).toContain('NEW, final');
-    expect(letter(message('T', { reorged: true })).text).toContain('taken back');
+    expect(letter(message('T', { reorged: true })).text).toContain('reverted');
     const moved = alertAnswer(alertOf(1, { transaction })).transaction!;
     expect(letter(message('T', { transaction: moved })).text).toContain('1 ETH\n');
     expect(letter(message('T', { transaction: { ...moved, amountUsd: 0 } })).text).toContain(
@@ -774,7 +773,7 @@ describe('answers', () => {
 });
 
 describe('the schedule of attempts', () => {
-  it('has a wait for each attempt but the last', () => {
+  it('has a delay after each attempt except the last', () => {
     expect(retryWaitMs(1, null, 0)).toBe(5_000);
     expect(retryWaitMs(1, null, 1)).toBe(5_500);
     expect(retryWaitMs(1, 4_999, 0)).toBe(5_000);
@@ -784,7 +783,7 @@ describe('the schedule of attempts', () => {
     expect(retryWaitMs(ATTEMPTS_MAX, null, 0)).toBeNull();
   });
 
-  it('takes seconds of nine digits, and a date that has passed as now', () => {
+  it('accepts up to nine digits of seconds, and treats a past date as now', () => {
     expect(readRetryAfter(undefined, 0)).toBeNull();
     expect(readRetryAfter(' 0 ', 0)).toBe(0);
     expect(readRetryAfter('999999999', 0)).toBe(999_999_999_000);
@@ -796,7 +795,7 @@ describe('the schedule of attempts', () => {
 });
 
 describe('ids', () => {
-  it('rise within a millisecond, and are fresh in the next', () => {
+  it('increase within a millisecond, and are random in the next', () => {
     let now = START;
     const newId = createIds({ clock: { now: () => now, monotonic: () => 0 }, random: systemRandom });
     const [first, second] = [newId(), newId()];
@@ -853,7 +852,7 @@ describe('streams', () => {
   const ids = (of: { sent: StreamEvent[] }) =>
     of.sent.map(({ id, event }) => (event === 'missed' ? 'missed' : id));
 
-  it('begin with the next change, or behind the id that is resumed from', () => {
+  it('start with the next change, or after the id that is resumed from', () => {
     const { hub, state, sink, change } = world();
     const [fresh, resumed, ahead] = [sink(), sink(), sink()];
     hub.subscribe('a', null, fresh);
@@ -867,7 +866,7 @@ describe('streams', () => {
     expect([hub.size, fresh.closed]).toEqual([0, 'The server stops.']);
   });
 
-  it('say what was forgotten, from and to, and only if something was', () => {
+  it('report the range of missing changes, and only if some are missing', () => {
     const { hub, sink } = world(5, 6);
     const [missing, exact] = [sink(), sink()];
     hub.subscribe('a', 2, missing);
@@ -879,7 +878,7 @@ describe('streams', () => {
     expect(JSON.parse(missing.sent[0]!.data)).toEqual({ from: 3, to: 4 });
   });
 
-  it('drop a reader that is gone, or whose buffer is beyond its size', () => {
+  it('drop a client that disconnected or whose buffer is too large', () => {
     const { hub, sink } = world(2, 3);
     const [gone, missedGone, slow, full] = [sink(), sink(), sink(), sink()];
     gone.accepts = false;
@@ -893,25 +892,25 @@ describe('streams', () => {
     slow.waitingBytes = LIMITS.streamBufferBytesMax + 1;
     const end = hub.subscribe('a', 1, slow);
     expect([hub.size, ids(slow)]).toEqual([1, ['2']]);
-    expect(slow.closed).toContain('too slow');
+    expect(slow.closed).toContain('too slowly');
     end();
     expect(hub.size).toBe(1);
   });
 
-  it('are as many as an account may have', () => {
+  it('are limited per account', () => {
     const { hub, sink } = world();
     const ends = Array.from({ length: LIMITS.streamsPerAccountMax - 1 }, () =>
       hub.subscribe('a', null, sink()),
     );
     hub.requireRoom('a');
     hub.subscribe('a', null, sink());
-    expect(() => hub.requireRoom('a')).toThrow('may have no more');
+    expect(() => hub.requireRoom('a')).toThrow('the maximum');
     hub.requireRoom('b');
     ends[0]!();
     hub.requireRoom('a');
   });
 
-  it('send more than a page of changes', () => {
+  it('send more than one page of changes', () => {
     const { hub, sink } = world(1, LIMITS.streamBacklogPage);
     const reader = sink();
     hub.subscribe('a', 0, reader);
@@ -923,7 +922,7 @@ describe('streams', () => {
   });
 });
 
-describe('the courier', () => {
+describe('the dispatcher', () => {
   const DELIVERED: Outcome = { kind: 'DELIVERED', responseStatus: 200 };
   const RETRY: Outcome = { kind: 'RETRY', responseStatus: 500, error: 'no', retryAfterMs: null };
 
@@ -934,41 +933,41 @@ describe('the courier', () => {
     vi.useRealTimers();
   });
 
-  /** A courier over a queue in memory. Its receivers answer when the test says so. */
+  /** A dispatcher over a stored in memory. Its receivers answer when the test says so. */
   function world(leases?: Leases) {
-    const queue: Waiting[] = [];
+    const stored: Waiting[] = [];
     const under = new Map<string, (outcome: Outcome | Error) => void>();
     const sent: string[] = [];
     const settled: string[] = [];
     const logged: string[] = [];
     const faults = { settle: [] as Error[], closeDays: [] as Error[], load: [] as string[] };
     const state = { obstacle: null as string | null, days: 0, most: 0, fences: [] as (Fence | null)[] };
-    let woken: (lanes: ReadonlySet<string>) => void = () => {};
+    let woken: (queues: ReadonlySet<string>) => void = () => {};
     const outbox = {
-      lanes: () => new Set(queue.map(({ lane }) => lane)) as never,
+      queues: () => new Set(stored.map(({ queue }) => queue)) as never,
       onWake: (listener: typeof woken) => {
         woken = listener;
       },
-      due: (lane: string, nowMs: number) => {
-        const own = queue.filter((one) => one.lane === lane);
+      due: (queue: string, nowMs: number) => {
+        const own = stored.filter((one) => one.queue === queue);
         return {
           waiting: own.filter(({ dueMs }) => dueMs <= nowMs),
           nextDueMs: own.find(({ dueMs }) => dueMs > nowMs)?.dueMs ?? null,
         };
       },
-      load: ({ id, lane }: Waiting) => {
+      load: ({ id, queue }: Waiting) => {
         if (faults.load.includes(id)) {
-          queue.splice(0, queue.length, ...queue.filter((one) => one.id !== id));
+          stored.splice(0, stored.length, ...stored.filter((one) => one.id !== id));
           return null;
         }
-        return { id, channel: lane.split('/').at(-2) } as never;
+        return { id, channel: queue.split('/').at(-2) } as never;
       },
       async settle(waiting: Waiting, _attempt: unknown, outcome: Outcome, fence: Fence | null) {
         state.fences.push(fence);
         const fault = faults.settle.shift();
         if (fault !== undefined) throw fault;
         settled.push(`${waiting.id} ${outcome.kind}`);
-        queue.splice(0, queue.length, ...queue.filter(({ id }) => id !== waiting.id));
+        stored.splice(0, stored.length, ...stored.filter(({ id }) => id !== waiting.id));
       },
       async closeDays(_nowMs: number, fence: Fence | null) {
         state.fences.push(fence);
@@ -990,7 +989,7 @@ describe('the courier', () => {
       });
     };
     const note = (_fields: object, text: string): void => void logged.push(text);
-    const courier = createCourier({
+    const dispatcher = createDispatcher({
       outbox,
       senders: { webhook: send, email: send, slack: send, telegram: send },
       clock: { now: () => Date.now(), monotonic: () => performance.now() },
@@ -998,9 +997,9 @@ describe('the courier', () => {
       obstacle: async () => state.obstacle,
       ...(leases === undefined ? {} : { leases }),
     });
-    const put = (lane: string, id: string, change: Partial<Waiting> = {}): void => {
+    const put = (queue: string, id: string, change: Partial<Waiting> = {}): void => {
       const known = { accountId: 'a', walletId: null, isFirst: true, dueMs: Date.now() };
-      queue.push({ lane, id, ...known, ...change });
+      stored.push({ queue, id, ...known, ...change });
     };
     const turns = () => vi.advanceTimersByTimeAsync(0);
     const end = async (id: string, outcome: Outcome | Error = DELIVERED): Promise<void> => {
@@ -1013,15 +1012,15 @@ describe('the courier', () => {
         await turns();
       }
     };
-    const wake = (...lanes: string[]) => woken(new Set(lanes));
-    return { courier, put, sent, settled, logged, faults, state, under, turns, end, endAll, wake };
+    const wake = (...queues: string[]) => woken(new Set(queues));
+    return { dispatcher, put, sent, settled, logged, faults, state, under, turns, end, endAll, wake };
   }
   const hook = (of: number | string) => `a/webhook/${of}`;
 
-  it('asks a receiver four things at once, and one at a time while it fails', async () => {
-    const { courier, put, under, turns, end, endAll } = world();
+  it('sends four deliveries to a receiver at once, and one at a time while it fails', async () => {
+    const { dispatcher, put, under, turns, end, endAll } = world();
     for (let at = 0; at < 9; at++) put(hook(1), `d${at}`);
-    const done = courier.runDue();
+    const done = dispatcher.runDue();
     await turns();
     expect([...under.keys()]).toEqual(['d0', 'd1', 'd2', 'd3']);
     await end('d1');
@@ -1036,14 +1035,14 @@ describe('the courier', () => {
     await done;
   });
 
-  it('sends first attempts of a wallet one after the other, and holds up nothing else for them', async () => {
-    const { courier, put, under, turns, end, endAll } = world();
+  it('sends first attempts of a wallet in order, without delaying other deliveries', async () => {
+    const { dispatcher, put, under, turns, end, endAll } = world();
     put(hook(1), 'first', { walletId: 'w1' });
     put(hook(1), 'second', { walletId: 'w1' });
     put(hook(1), 'again', { walletId: 'w1', isFirst: false });
     put(hook(1), 'other', { walletId: 'w2' });
     put(hook(2), 'elsewhere', { walletId: 'w1' });
-    const done = courier.runDue();
+    const done = dispatcher.runDue();
     await turns();
     expect([...under.keys()]).toEqual(['first', 'again', 'other', 'elsewhere']);
     await end('again');
@@ -1054,19 +1053,19 @@ describe('the courier', () => {
     await done;
   });
 
-  it('bounds what is on its way, letters apart, and leaves half of it to receivers that answer', async () => {
-    const { courier, put, under, turns, endAll, state } = world();
+  it('bounds attempts in flight, with emails separately, and reserves half for working receivers', async () => {
+    const { dispatcher, put, under, turns, endAll, state } = world();
     for (let at = 0; at < 20; at++) put(`a/email/${at}`, `letter${at}`);
     put(hook(0), 'hook');
-    let done = courier.runDue();
+    let done = dispatcher.runDue();
     await turns();
-    expect(under.size).toBe(LIMITS.alertLettersInFlightMax + 1);
+    expect(under.size).toBe(LIMITS.alertEmailsInFlightMax + 1);
     await endAll();
     await done;
-    expect(state.most).toBe(LIMITS.alertLettersInFlightMax + 1);
+    expect(state.most).toBe(LIMITS.alertEmailsInFlightMax + 1);
     const half = LIMITS.deliveriesInFlightMax / 2;
     for (let at = 0; at < half + 10; at++) put(hook(at), `dead${at}`);
-    done = courier.runDue();
+    done = dispatcher.runDue();
     await turns();
     expect(under.size).toBe(half + 10);
     await endAll(RETRY);
@@ -1075,7 +1074,7 @@ describe('the courier', () => {
     // Three of each, so that the limit is reached within a receiver.
     for (let at = 0; at < half; at++)
       for (const each of ['a', 'b', 'c']) put(hook(`well${at}`), `well${at}${each}`);
-    done = courier.runDue();
+    done = dispatcher.runDue();
     await turns();
     const dead = [...under.keys()].filter((id) => id.startsWith('again'));
     expect([dead.length, under.size]).toEqual([half, LIMITS.deliveriesInFlightMax]);
@@ -1083,35 +1082,35 @@ describe('the courier', () => {
     await done;
   });
 
-  it('gives room that is free again to the next receiver at the next look', async () => {
-    const { courier, put, sent, end, endAll } = world();
+  it('gives a freed slot to the next receiver at the next check', async () => {
+    const { dispatcher, put, sent, end, endAll } = world();
     for (let at = 0; at <= LIMITS.deliveriesInFlightMax; at++) put(hook(at), `d${at}`);
-    courier.start();
+    dispatcher.start();
     await vi.advanceTimersByTimeAsync(250);
     expect(sent).toHaveLength(LIMITS.deliveriesInFlightMax);
     await end('d0');
     await vi.advanceTimersByTimeAsync(250);
     expect(sent.at(-1)).toBe(`d${LIMITS.deliveriesInFlightMax}`);
     await endAll();
-    await Promise.all([courier.stop(), vi.advanceTimersByTimeAsync(1_000)]);
+    await Promise.all([dispatcher.stop(), vi.advanceTimersByTimeAsync(1_000)]);
   });
 
-  it('sends nothing that was cancelled, and tries a secret that does not open here by the schedule', async () => {
-    const { courier, put, sent, settled, logged, faults, turns, end } = world();
+  it('skips cancelled deliveries, and retries by the schedule if a secret cannot be decrypted', async () => {
+    const { dispatcher, put, sent, settled, logged, faults, turns, end } = world();
     put(hook(1), 'gone');
     put(hook(2), 'sealed');
     faults.load.push('gone');
-    const done = courier.runDue();
+    const done = dispatcher.runDue();
     await turns();
     await end('sealed', new AssayError('STORE_CORRUPT', 'does not open'));
     await done;
     expect([sent, settled, logged]).toEqual([['sealed'], ['sealed RETRY'], []]);
   });
 
-  it('keeps a delivery whose attempt breaks, and logs that once until one is made', async () => {
-    const { courier, put, settled, logged, under, turns, end } = world();
+  it('keeps a delivery whose attempt throws, and logs it once until an attempt succeeds', async () => {
+    const { dispatcher, put, settled, logged, under, turns, end } = world();
     put(hook(1), 'd');
-    const done = courier.runDue();
+    const done = dispatcher.runDue();
     for (const error of [new Error('broken'), new AssayError('INTERNAL', 'broken')]) {
       await turns();
       await end('d', error);
@@ -1119,7 +1118,7 @@ describe('the courier', () => {
       expect(under.size).toBe(0);
       await vi.advanceTimersByTimeAsync(250);
     }
-    expect([settled, logged]).toEqual([[], ['A delivery could not be handled.']]);
+    expect([settled, logged]).toEqual([[], ['delivery attempt failed']]);
     await turns();
     put(hook(1), 'e');
     await end('d');
@@ -1132,9 +1131,9 @@ describe('the courier', () => {
     await done;
   });
 
-  it('sends what it is woken for at once, what becomes due then, and what others stored within five seconds', async () => {
-    const { courier, put, sent, wake, end } = world();
-    courier.start();
+  it('sends at once when woken, when a delivery becomes due, and within five seconds of a write by another node', async () => {
+    const { dispatcher, put, sent, wake, end } = world();
+    dispatcher.start();
     await vi.advanceTimersByTimeAsync(0);
     put(hook(1), 'woken');
     put(hook(1), 'later', { dueMs: Date.now() + 1_000 });
@@ -1151,7 +1150,7 @@ describe('the courier', () => {
     expect(sent).not.toContain('silent');
     await vi.advanceTimersByTimeAsync(1_000);
     expect(sent).toContain('silent');
-    const stopping = courier.stop();
+    const stopping = dispatcher.stop();
     let isStopped = false;
     void stopping.then(() => (isStopped = true));
     await vi.advanceTimersByTimeAsync(1_000);
@@ -1163,10 +1162,10 @@ describe('the courier', () => {
     expect(sent).not.toContain('too late');
   });
 
-  it('sends nothing while something is in its way', async () => {
-    const { courier, put, sent, state, wake, endAll } = world();
+  it('sends nothing while an obstacle exists', async () => {
+    const { dispatcher, put, sent, state, wake, endAll } = world();
     state.obstacle = 'The secrets do not open here.';
-    courier.start();
+    dispatcher.start();
     put(hook(1), 'd');
     await vi.advanceTimersByTimeAsync(2_000);
     wake(hook(1));
@@ -1182,21 +1181,21 @@ describe('the courier', () => {
     wake(hook(1));
     await vi.advanceTimersByTimeAsync(6_000);
     expect(sent).toEqual(['d']);
-    await Promise.all([courier.stop(), vi.advanceTimersByTimeAsync(1_000)]);
+    await Promise.all([dispatcher.stop(), vi.advanceTimersByTimeAsync(1_000)]);
   });
 
-  it('sends nothing under a lease that has ended by the clock, though nobody has said so yet', async () => {
+  it('sends nothing after its lease has expired by the clock', async () => {
     const embedded = createEmbeddedLeases();
     const lease = { isHeld: true };
     const fence = { name: 'delivery', token: 7 };
-    const { courier, put, sent, state, wake, endAll } = world({
+    const { dispatcher, put, sent, state, wake, endAll } = world({
       ...embedded,
       async take(store, name) {
         const taken = await embedded.take(store, name);
         return taken && { ...taken, fence, isHeld: () => lease.isHeld };
       },
     });
-    courier.start();
+    dispatcher.start();
     await vi.advanceTimersByTimeAsync(0);
     lease.isHeld = false;
     put(hook(1), 'd');
@@ -1207,15 +1206,15 @@ describe('the courier', () => {
     await vi.advanceTimersByTimeAsync(250);
     expect(sent).toEqual(['d']);
     await endAll();
-    await Promise.all([courier.stop(), vi.advanceTimersByTimeAsync(1_000)]);
+    await Promise.all([dispatcher.stop(), vi.advanceTimersByTimeAsync(1_000)]);
     // Both digests and attempts.
     expect(new Set(state.fences)).toEqual(new Set([fence]));
     expect(state.fences.length).toBeGreaterThan(state.days);
   });
 
-  it('writes down what was sent when the disk has room again, and does not send it twice', async () => {
-    const { courier, put, sent, settled, faults, logged, wake, end } = world();
-    courier.start();
+  it('records a sent delivery when the disk has space again, and does not send it twice', async () => {
+    const { dispatcher, put, sent, settled, faults, logged, wake, end } = world();
+    dispatcher.start();
     await vi.advanceTimersByTimeAsync(0);
     const full = new AssayError('STORAGE_FULL', 'The disk is full.');
     faults.settle.push(full, full);
@@ -1230,22 +1229,22 @@ describe('the courier', () => {
     put(hook(1), 'e');
     wake(hook(1));
     await end('e');
-    await Promise.all([courier.stop(), vi.advanceTimersByTimeAsync(5_000)]);
-    expect(logged).toEqual(['A delivery could not be handled.']);
+    await Promise.all([dispatcher.stop(), vi.advanceTimersByTimeAsync(5_000)]);
+    expect(logged).toEqual(['delivery attempt failed']);
   });
 
-  it('says once that the digests of a day could not be made, until they could', async () => {
-    const { courier, logged, faults, state } = world();
+  it('logs a failure of the daily digests once until they succeed', async () => {
+    const { dispatcher, logged, faults, state } = world();
     const fault = new Error('torn');
     faults.closeDays.push(fault, fault, fault);
-    courier.start();
+    dispatcher.start();
     await vi.advanceTimersByTimeAsync(1_000);
-    expect(logged).toEqual(['The digests of a day could not be made.']);
+    expect(logged).toEqual(['creating daily digests failed']);
     expect(state.days).toBe(5);
     faults.closeDays.push(fault);
     await vi.advanceTimersByTimeAsync(500);
     expect(logged).toHaveLength(2);
-    await Promise.all([courier.stop(), vi.advanceTimersByTimeAsync(1_000)]);
+    await Promise.all([dispatcher.stop(), vi.advanceTimersByTimeAsync(1_000)]);
   });
 });
 
@@ -1314,7 +1313,7 @@ describe('the listener', () => {
           said.push(`block ${block.height}`);
           state.blocks = [...state.blocks, block];
         },
-        async takeBack(_chain: string, height: number, fence: Fence | null) {
+        async revert(_chain: string, height: number, fence: Fence | null) {
           state.fences.push(fence);
           await Promise.resolve();
           said.push(`back ${height}`);
@@ -1356,7 +1355,7 @@ describe('the listener', () => {
     return { listener, deps, scripts, said, state, watched, turns };
   }
 
-  it('follows behind its last block, and from the first height before there is one', async () => {
+  it('follows after its last block, or from the first height if it has none', async () => {
     const { listener, scripts, said, turns } = world();
     scripts.push([blockOf(40), blockOf(41)], ['wait']);
     listener.nudge();
@@ -1385,7 +1384,7 @@ describe('the listener', () => {
     expect(said).toEqual([]);
   });
 
-  it('waits twice as long after each fault, up to 30 s, and from the start after a block', async () => {
+  it('doubles the back-off after each failure up to 30 s, and resets it after a block', async () => {
     const { listener, scripts, said, turns } = world();
     const fault = new Error('no route');
     for (let at = 0; at < 8; at++) scripts.push([fault]);
@@ -1406,7 +1405,7 @@ describe('the listener', () => {
     await listener.stop();
   });
 
-  it('marks all that it took if the chain went back too far', async () => {
+  it('reverts all blocks if a reorg is too deep', async () => {
     const { listener, scripts, said, turns } = world();
     scripts.push(
       [new AssayError('CHAIN_REORG_TOO_DEEP', 'too deep')],
@@ -1418,11 +1417,11 @@ describe('the listener', () => {
     expect(said).toContain('back -1');
     said.length = 0;
     await vi.advanceTimersByTimeAsync(500);
-    expect(said).toEqual(['from 40', 'Following a chain was interrupted.']);
+    expect(said).toEqual(['from 40', 'following chain interrupted']);
     await listener.stop();
   });
 
-  it('takes blocks back to the ancestor, or below the lowest that was dropped', async () => {
+  it('reverts blocks to the ancestor, or below the lowest dropped block', async () => {
     const { deps, said } = world();
     const table = buildWatchTable([]);
     const reorg = (ancestor: number | null, ...dropped: number[]): Event => ({
@@ -1447,7 +1446,7 @@ describe('the listener', () => {
     expect(said.slice(-2)).toEqual(['ingest block', 'block 8']);
   });
 
-  it('forgets a chain that nobody watches any more, and not one that another node follows', async () => {
+  it('removes the checkpoint of an unwatched chain, but not of one that another node follows', async () => {
     const { listener, scripts, said, state, watched, turns } = world({ duties: new Map([['ETH', 'MINE']]) });
     scripts.push([blockOf(0), 'wait'], ['wait']);
     listener.start();
@@ -1482,7 +1481,7 @@ describe('the listener', () => {
     await listener.stop();
   });
 
-  it('takes nothing under a lease that has ended by the clock', async () => {
+  it('processes nothing after its lease has expired by the clock', async () => {
     const embedded = createEmbeddedLeases();
     const lease = { isHeld: false };
     const fence = { name: 'listener:ETH', token: 7 };
@@ -1502,12 +1501,12 @@ describe('the listener', () => {
     expect(said).toEqual(['from 40']);
     lease.isHeld = true;
     await vi.advanceTimersByTimeAsync(1_000);
-    expect(said.filter((word) => /^(block|back)/.test(word))).toEqual(['block 40', 'back 39', 'back -1']);
+    expect(said.filter((word) => /^(block |back)/.test(word))).toEqual(['block 40', 'back 39', 'back -1']);
     expect(state.fences).toEqual([fence, fence, fence]);
     await listener.stop();
   });
 
-  it('cannot reach a chain without a node', async () => {
+  it('reports a chain without a node as unreachable', async () => {
     const { listener, said, turns } = world({ hasAdapter: false });
     listener.start();
     await turns();

@@ -10,7 +10,7 @@ import { createMailer } from '../../src/base/mail.ts';
 import { createOutboundAgent, type OutboundPolicy } from '../../src/base/outbound.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { openChannels } from '../../src/monitoring/channels.ts';
-import { createCourier } from '../../src/monitoring/delivery/courier.ts';
+import { createDispatcher } from '../../src/monitoring/delivery/dispatcher.ts';
 import { openOutbox } from '../../src/monitoring/delivery/outbox-lmdb.ts';
 import {
   ATTEMPTS_MAX,
@@ -110,7 +110,7 @@ async function openWorld(
     clock,
     telegramApi: options.telegramApi ?? 'http://127.0.0.1:9',
   });
-  const courier = createCourier({ outbox, senders, clock, log: silentLogger });
+  const dispatcher = createDispatcher({ outbox, senders, clock, log: silentLogger });
   let sequence = 0;
   const wallet = (change: Partial<MonitoredWallet> = {}): MonitoredWallet => ({
     id: newId(),
@@ -162,7 +162,7 @@ async function openWorld(
     return alert;
   };
   const all = () => outbox.list('a', {}, { limit: 100 }).deliveries;
-  return { clock, root, channels, outbox, courier, wallet, raise, all, openBox, agent };
+  return { clock, root, channels, outbox, dispatcher, wallet, raise, all, openBox, agent };
 }
 type World = Awaited<ReturnType<typeof openWorld>>;
 
@@ -173,7 +173,7 @@ overLiveStates((makeState) => {
     const state = makeState();
     const world = await openWorld(folder.path, state, options);
     closing.push(async () => {
-      await world.courier.stop();
+      await world.dispatcher.stop();
       await world.agent.destroy();
       await world.root.close();
       await state.close();
@@ -196,12 +196,12 @@ overLiveStates((makeState) => {
   const OK = () => ({ status: 204 });
 
   describe('a webhook', () => {
-    it('is signed so that the reference library of Standard Webhooks takes it, and no changed body', async () => {
+    it('has a signature that the Standard Webhooks library accepts, and rejects for a changed body', async () => {
       const world = await openIn();
       const hook = await listen(OK);
       const { secret } = await world.channels.rotateSecret('a');
       const alert = await world.raise(world.wallet({ customWebhookUrl: `${hook.url}/hook` }));
-      await world.courier.runDue();
+      await world.dispatcher.runDue();
       const [{ body, headers }] = hook.received as [Received];
       const told = new Webhook(secret).verify(body, headers as Record<string, string>) as {
         type: string;
@@ -219,7 +219,7 @@ overLiveStates((makeState) => {
       ]);
     });
 
-    it('is signed with the old secret too for a day after a rotation, and then no more', async () => {
+    it('is also signed with the previous secret for one day after a rotation', async () => {
       const world = await openIn();
       const hook = await listen(OK);
       const first = await world.channels.rotateSecret('a');
@@ -228,29 +228,29 @@ overLiveStates((makeState) => {
       expect(second.previousUntilMs).toBe(world.clock.now() + 24 * 3_600_000);
       const wallet = world.wallet({ customWebhookUrl: hook.url });
       await world.raise(wallet);
-      await world.courier.runDue();
+      await world.dispatcher.runDue();
       const [{ body, headers }] = hook.received as [Received];
       for (const { secret } of [first, second])
         new Webhook(secret).verify(body, headers as Record<string, string>);
       world.clock.advance(24 * 3_600_000 + 1);
       await world.raise(wallet);
-      await world.courier.runDue();
+      await world.dispatcher.runDue();
       expect(hook.received[1]?.headers['webhook-signature']).toMatch(/^v1,[^ ]+$/);
       expect(world.channels.signingSecrets('a')).toEqual([second.secret]);
     });
 
-    it('that fails is tried again by the schedule, with the same id and bytes, and fails for good after the last wait', async () => {
+    it('is retried by the schedule with the same id and bytes, and fails after the last attempt', async () => {
       const world = await openIn();
       const hook = await listen(() => ({ status: 500 }));
       await world.raise(world.wallet({ customWebhookUrl: hook.url }));
-      await world.courier.runDue();
+      await world.dispatcher.runDue();
       for (const wait of RETRY_WAITS_MS) {
         expect(world.all()[0]?.status).toBe('PENDING');
         world.clock.advance(wait - 1_000);
-        await world.courier.runDue();
+        await world.dispatcher.runDue();
         const before = hook.received.length;
         world.clock.advance(wait * 0.1 + 2_000);
-        await world.courier.runDue();
+        await world.dispatcher.runDue();
         expect(hook.received.length).toBe(before + 1);
       }
       expect(hook.received).toHaveLength(ATTEMPTS_MAX);
@@ -258,9 +258,9 @@ overLiveStates((makeState) => {
       expect(new Set(hook.received.map(({ body }) => body)).size).toBe(1);
       expect(world.all()).toMatchObject([{ status: 'FAILED', nextAttemptAtMs: null }]);
       expect(world.all()[0]?.attempts).toHaveLength(ATTEMPTS_MAX);
-      expect(world.outbox.lanes()).toEqual([]);
+      expect(world.outbox.queues()).toEqual([]);
       world.clock.advance(10 * 24 * 3_600_000);
-      await world.courier.runDue();
+      await world.dispatcher.runDue();
       expect(hook.received).toHaveLength(ATTEMPTS_MAX);
     });
 
@@ -276,75 +276,75 @@ overLiveStates((makeState) => {
       const world = await openIn();
       const hook = await listen(() => answer as { status: number } | null);
       await world.raise(world.wallet({ customWebhookUrl: hook.url }));
-      await world.courier.runDue();
+      await world.dispatcher.runDue();
       expect(world.all()[0]).toMatchObject({ status: 'PENDING' });
       expect(world.all()[0]?.attempts[0]?.error).toMatch(error);
       expect(hook.received).toHaveLength(1);
     });
 
-    it('goes out if the clock was set back further than any wait is long', async () => {
+    it('is sent if the clock was set back further than the longest delay', async () => {
       const world = await openIn();
       const hook = await listen((_, count) => ({ status: count === 1 ? 500 : 200 }));
       await world.raise(world.wallet({ customWebhookUrl: hook.url }));
-      await world.courier.runDue();
+      await world.dispatcher.runDue();
       const longest = retryWaitMs(RETRY_WAITS_MS.length, LIMITS.retryAfterMaxMs, 1) as number;
       // The next attempt lies ahead by the first wait plus the amount by which the clock is set back.
       const backMs = longest - (RETRY_WAITS_MS[0] as number) - 60_000;
       world.clock.advance(-backMs);
-      await world.courier.runDue();
+      await world.dispatcher.runDue();
       expect(hook.received).toHaveLength(1);
       world.clock.advance(-120_000);
-      await world.courier.runDue();
+      await world.dispatcher.runDue();
       expect(hook.received).toHaveLength(2);
       expect(world.all()).toMatchObject([{ status: 'DELIVERED', nextAttemptAtMs: null }]);
-      expect(world.outbox.lanes()).toEqual([]);
+      expect(world.outbox.queues()).toEqual([]);
     });
 
-    it('waits as long as the receiver asks', async () => {
+    it('waits as long as the receiver requests', async () => {
       const world = await openIn();
       const hook = await listen((_, count) =>
         count === 1 ? { status: 429, headers: { 'retry-after': '3600' } } : { status: 200 },
       );
       await world.raise(world.wallet({ customWebhookUrl: hook.url }));
-      await world.courier.runDue();
+      await world.dispatcher.runDue();
       world.clock.advance(3_590_000);
-      await world.courier.runDue();
+      await world.dispatcher.runDue();
       expect(hook.received).toHaveLength(1);
       world.clock.advance(400_000);
-      await world.courier.runDue();
+      await world.dispatcher.runDue();
       expect(hook.received).toHaveLength(2);
       expect(world.all()[0]?.status).toBe('DELIVERED');
     });
 
-    it('whose receiver answers 410 is not called again, and the log says why, until the URL is set anew', async () => {
+    it('is not sent after a 410 response until the URL is set again, and the log says why', async () => {
       const world = await openIn();
       let isGone = true;
       const hook = await listen(() => ({ status: isGone ? 410 : 200 }));
       const wallet = world.wallet({ customWebhookUrl: hook.url });
       await world.raise(wallet);
-      await world.courier.runDue();
+      await world.dispatcher.runDue();
       await world.raise(wallet);
-      await world.courier.runDue();
+      await world.dispatcher.runDue();
       expect(hook.received).toHaveLength(1);
       expect(world.all().map(({ status }) => status)).toEqual(['FAILED', 'FAILED']);
       expect(world.all()[0]?.attempts[0]?.error).toMatch(/disabled until it is set again/);
       isGone = false;
       await world.root.transaction(() => world.outbox.enableUrl('a', hook.url));
       await world.raise(wallet);
-      await world.courier.runDue();
+      await world.dispatcher.runDue();
       expect(hook.received).toHaveLength(2);
     });
 
-    it('goes nowhere that the guard refuses, even if it was stored', async () => {
+    it('is not sent to a URL that the outbound guard rejects, even if it is stored', async () => {
       const world = await openIn();
       await world.raise(world.wallet({ customWebhookUrl: 'https://10.0.0.1/' }));
-      await world.courier.runDue();
+      await world.dispatcher.runDue();
       expect(world.all()).toMatchObject([
         { status: 'FAILED', attempts: [{ error: 'The URL is not allowed any more.' }] },
       ]);
     });
 
-    it('does not read an endless answer', async () => {
+    it('does not read an endless response', async () => {
       const world = await openIn();
       const server = createServer((_, response) => {
         response.writeHead(200);
@@ -362,31 +362,31 @@ overLiveStates((makeState) => {
       await world.raise(
         world.wallet({ customWebhookUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }),
       );
-      await world.courier.runDue();
+      await world.dispatcher.runDue();
       expect(world.all()[0]?.status).toBe('DELIVERED');
     });
   });
 
   describe('the order of deliveries', () => {
-    it('first attempts of a wallet keep the order of its alerts; one that fails holds up none after it', async () => {
+    it('sends first attempts of a wallet in the order of its alerts; a failing one delays no other', async () => {
       const world = await openIn();
       const hook = await listen((_, count) => ({ status: count === 1 ? 500 : 200 }));
       const wallet = world.wallet({ customWebhookUrl: hook.url });
       for (let i = 0; i < 30; i++) await world.raise(wallet);
-      await world.courier.runDue();
+      await world.dispatcher.runDue();
       const sequences = hook.received.map(({ body }) => JSON.parse(body).data.alert.sequence as number);
       expect(sequences).toEqual(Array.from({ length: 30 }, (_, i) => i + 1));
       world.clock.advance(6_000);
-      await world.courier.runDue();
+      await world.dispatcher.runDue();
       expect(JSON.parse(hook.received.at(-1)?.body ?? '').data.alert.sequence).toBe(1);
       expect(world.all().every(({ status }) => status === 'DELIVERED')).toBe(true);
     });
 
-    it('a receiver that never answers holds up no other', async () => {
+    it('is not delayed by a receiver that never responds', async () => {
       const world = await openIn();
       const dead = await listen(() => null);
       const alive = await listen(OK);
-      world.courier.start();
+      world.dispatcher.start();
       const stuck = world.wallet({ customWebhookUrl: dead.url });
       for (let i = 0; i < 20; i++) await world.raise(stuck);
       const wallet = world.wallet({ customWebhookUrl: alive.url });
@@ -395,7 +395,7 @@ overLiveStates((makeState) => {
       expect(dead.received.length).toBeLessThan(50);
     });
 
-    it('a mail server gets a bounded number of letters at once, and holds up no other receiver', async () => {
+    it('sends a bounded number of emails at once, and delays no other receiver', async () => {
       let open = 0;
       let most = 0;
       const waiting: (() => void)[] = [];
@@ -417,7 +417,7 @@ overLiveStates((makeState) => {
       const { port } = server.server.address() as AddressInfo;
       const world = await openIn({ smtpUrl: `smtp://127.0.0.1:${port}` });
       const hook = await listen(OK);
-      const letters = 3 * LIMITS.alertLettersInFlightMax;
+      const letters = 3 * LIMITS.alertEmailsInFlightMax;
       for (let n = 0; n < letters; n++) {
         await world.channels.setChannels(`mail-${n}`, {
           email: `person${n}@example.org`,
@@ -427,24 +427,24 @@ overLiveStates((makeState) => {
         await world.raise(world.wallet({ accountId: `mail-${n}` }));
       }
       await world.raise(world.wallet({ customWebhookUrl: hook.url }));
-      const sent = world.courier.runDue();
-      while (hook.received.length === 0 || waiting.length < LIMITS.alertLettersInFlightMax)
+      const sent = world.dispatcher.runDue();
+      while (hook.received.length === 0 || waiting.length < LIMITS.alertEmailsInFlightMax)
         await new Promise((resolve) => setTimeout(resolve, 5));
       const answering = setInterval(() => waiting.shift()?.(), 2);
       await sent;
       clearInterval(answering);
-      expect(most).toBe(LIMITS.alertLettersInFlightMax);
+      expect(most).toBe(LIMITS.alertEmailsInFlightMax);
       for (let n = 0; n < letters; n++)
         expect(world.outbox.list(`mail-${n}`, {}, { limit: 1 }).deliveries[0]?.status).toBe('DELIVERED');
     });
 
-    it('a stop in the middle loses nothing: what was not sent is sent after the restart, what was sent is not', async () => {
+    it('survives a stop: unsent deliveries are sent after the restart, sent ones are not repeated', async () => {
       const world = await openIn();
       const hook = await listen(OK);
       const wallet = world.wallet({ customWebhookUrl: hook.url });
-      world.courier.start();
+      world.dispatcher.start();
       for (let i = 0; i < 40; i++) await world.raise(wallet);
-      await world.courier.stop();
+      await world.dispatcher.stop();
       const outbox = world.openBox();
       const senders = createSenders({
         channels: world.channels,
@@ -454,7 +454,7 @@ overLiveStates((makeState) => {
         clock: world.clock,
         telegramApi: 'http://127.0.0.1:9',
       });
-      const again = createCourier({ outbox, senders, clock: world.clock, log: silentLogger });
+      const again = createDispatcher({ outbox, senders, clock: world.clock, log: silentLogger });
       await again.runDue();
       const ids = hook.received.map(({ headers }) => headers['webhook-id']);
       expect(ids).toHaveLength(40);
@@ -474,21 +474,21 @@ overLiveStates((makeState) => {
       const wallet = world.wallet({ customWebhookUrl: hook.url, alertThreshold });
       for (const severity of ['LOW', 'MEDIUM', 'HIGH', 'CRITICAL'] as const)
         await world.raise(wallet, { severity });
-      await world.courier.runDue();
+      await world.dispatcher.runDue();
       expect(hook.received).toHaveLength(sent);
     });
 
-    it('daily collects the alerts of a day (UTC) into one message', async () => {
+    it('daily combines the alerts of one day (UTC) into one message', async () => {
       const world = await openIn();
       const hook = await listen(OK);
       const wallet = world.wallet({ customWebhookUrl: hook.url, alertFrequency: 'daily' });
       const alerts = [await world.raise(wallet), await world.raise(wallet), await world.raise(wallet)];
-      await world.courier.runDue();
+      await world.dispatcher.runDue();
       expect(hook.received).toHaveLength(0);
       const day = isoTime(world.clock.now()).slice(0, 10);
       world.clock.advance(24 * 3_600_000);
-      await world.courier.runDue();
-      await world.courier.runDue();
+      await world.dispatcher.runDue();
+      await world.dispatcher.runDue();
       expect(hook.received).toHaveLength(1);
       const told = JSON.parse(hook.received[0]?.body ?? '');
       expect(told.type).toBe('alert.digest');
@@ -498,21 +498,21 @@ overLiveStates((makeState) => {
       );
     });
 
-    it('the digest of a day that lies ahead, because the clock was set back, goes out at once', async () => {
+    it('sends the digest of a future day at once if the clock was set back', async () => {
       const world = await openIn();
       const hook = await listen(OK);
       await world.raise(world.wallet({ customWebhookUrl: hook.url, alertFrequency: 'daily' }));
-      const { clock, courier } = world;
+      const { clock, dispatcher } = world;
       // Clocks of nodes may differ by seconds, so a day is not closed early.
       clock.advance(-1_000 - (clock.now() % (24 * 3_600_000)));
-      await courier.runDue();
+      await dispatcher.runDue();
       expect(hook.received).toHaveLength(0);
       clock.advance(-2 * 3_600_000);
-      await courier.runDue();
+      await dispatcher.runDue();
       expect(hook.received).toHaveLength(1);
     });
 
-    it('a digest names so many alerts and counts the rest, and goes to a URL as long as one may be', async () => {
+    it('limits the alerts in a digest and counts the rest, for a URL of maximum length', async () => {
       const world = await openIn();
       const hook = await listen(OK);
       const long = `${hook.url}/`.padEnd(LIMITS.receiverUrlCharsMax, 'x');
@@ -521,7 +521,7 @@ overLiveStates((makeState) => {
       const other = world.wallet({ customWebhookUrl: `${hook.url}/other`, alertFrequency: 'daily' });
       await world.raise(other);
       world.clock.advance(24 * 3_600_000);
-      await world.courier.runDue();
+      await world.dispatcher.runDue();
       const digests = hook.received.map(({ body }) => JSON.parse(body).data.digest);
       expect(digests.map(({ alerts, more }) => [alerts.length, more]).sort((x, y) => x[0] - y[0])).toEqual([
         [1, 0],
@@ -529,16 +529,16 @@ overLiveStates((makeState) => {
       ]);
     });
 
-    it('what waits for a wallet that is paused is cancelled, also between two attempts', async () => {
+    it('cancels the waiting deliveries of a paused wallet, also between two attempts', async () => {
       const world = await openIn();
       const hook = await listen(() => ({ status: 500 }));
       const wallet = world.wallet({ customWebhookUrl: hook.url });
       await world.raise(wallet);
-      await world.courier.runDue();
+      await world.dispatcher.runDue();
       await world.raise(wallet);
       await world.root.transaction(() => world.outbox.cancelWallet(wallet.id));
       world.clock.advance(24 * 3_600_000);
-      await world.courier.runDue();
+      await world.dispatcher.runDue();
       expect(hook.received).toHaveLength(1);
       expect(world.all().map(({ status }) => status)).toEqual(['CANCELLED', 'CANCELLED']);
       expect(world.outbox.waitingCount()).toBe(0);
@@ -546,7 +546,7 @@ overLiveStates((makeState) => {
   });
 
   describe('the log of deliveries', () => {
-    it('is looked through a bounded way at a time: a filter that finds little says where to go on', async () => {
+    it('scans a bounded number of rows per page, and returns a cursor to continue', async () => {
       const world = await openIn();
       const rare = world.wallet({ customWebhookUrl: 'https://hooks.example.org/rare' });
       await world.raise(rare);
@@ -573,13 +573,13 @@ overLiveStates((makeState) => {
       expect(pages).toBe(3);
     });
 
-    it('is paged from the newest, filtered, and of one account alone', async () => {
+    it('is paged from the newest, filtered, and restricted to one account', async () => {
       const world = await openIn();
       const hook = await listen((_, count) => ({ status: count % 2 === 0 ? 200 : 410 }));
       const wallet = world.wallet({ customWebhookUrl: `${hook.url}/a` });
       for (let i = 0; i < 5; i++)
         await world.raise(world.wallet({ ...wallet, customWebhookUrl: `${hook.url}/${i}` }));
-      await world.courier.runDue();
+      await world.dispatcher.runDue();
       const first = world.outbox.list('a', {}, { limit: 2 });
       await world.raise(wallet);
       const second = world.outbox.list('a', {}, { limit: 10, cursor: first.nextCursor ?? '' });
@@ -593,32 +593,32 @@ overLiveStates((makeState) => {
       expect(() => world.outbox.list('a', {}, { limit: 1, cursor: '../a' })).toThrow(/^cursor: /);
     });
 
-    it('a replay sends the same message again; another account cannot, and nothing is replayed that still waits', async () => {
+    it('replays a message, but not for another account or while it is pending', async () => {
       const world = await openIn();
       let status = 410;
       const hook = await listen(() => ({ status }));
       const wallet = world.wallet({ customWebhookUrl: hook.url });
       await world.raise(wallet);
-      await world.courier.runDue();
+      await world.dispatcher.runDue();
       const id = world.all()[0]?.id ?? '';
       status = 200;
       await expect(world.outbox.replay('b', id)).rejects.toThrow(/there is no delivery/);
       await world.outbox.replay('a', id);
       await expect(world.outbox.replay('a', id)).rejects.toThrow(/still waits/);
-      await world.courier.runDue();
+      await world.dispatcher.runDue();
       expect(hook.received.map(({ headers }) => headers['webhook-id'])).toEqual([id, id]);
       expect(world.all()).toMatchObject([
         { status: 'DELIVERED', attempts: [{ responseStatus: 410 }, { responseStatus: 200 }] },
       ]);
     });
 
-    it('a test message goes to every receiver of the wallet', async () => {
+    it('sends a test message to every receiver of the wallet', async () => {
       const world = await openIn();
       const hook = await listen(OK);
       const wallet = world.wallet({ customWebhookUrl: hook.url });
-      await expect(world.outbox.test(world.wallet())).rejects.toThrow(/nobody to send to/);
+      await expect(world.outbox.test(world.wallet())).rejects.toThrow(/no receiver/);
       await world.outbox.test(wallet);
-      await world.courier.runDue();
+      await world.dispatcher.runDue();
       expect(JSON.parse(hook.received[0]?.body ?? '')).toMatchObject({
         type: 'alert.test',
         data: { test: { walletId: wallet.id } },
@@ -627,7 +627,7 @@ overLiveStates((makeState) => {
   });
 
   describe('other channels', () => {
-    it('a letter reaches a real mail server; one that refuses for good is not asked again', async () => {
+    it('sends an email to a real mail server, and does not retry a permanent rejection', async () => {
       const letters: string[] = [];
       const server = new SMTPServer({
         authOptional: true,
@@ -656,7 +656,7 @@ overLiveStates((makeState) => {
         telegram: null,
       });
       await world.raise(world.wallet(), { title: 'Received\r\nBcc: other@example.org' });
-      await world.courier.runDue();
+      await world.dispatcher.runDue();
       expect(letters).toHaveLength(1);
       expect(letters[0]).toMatch(/^To: officer@example.org/m);
       expect(letters[0]).not.toMatch(/^Bcc:/m);
@@ -666,11 +666,11 @@ overLiveStates((makeState) => {
         telegram: null,
       });
       await world.raise(world.wallet());
-      await world.courier.runDue();
+      await world.dispatcher.runDue();
       expect(world.all()[0]).toMatchObject({ status: 'FAILED', attempts: [{ responseStatus: 550 }] });
     });
 
-    it('Slack gets its own form, with what a stranger wrote escaped; a hook that is gone ends it', async () => {
+    it('formats and escapes Slack messages, and stops if the hook does not exist', async () => {
       const world = await openIn();
       const slack = await listen((_, count) => ({ status: count === 1 ? 200 : 404, body: 'ok' }));
       await world.channels.setChannels('a', {
@@ -681,7 +681,7 @@ overLiveStates((makeState) => {
       const wallet = world.wallet();
       await world.raise(wallet);
       await world.raise(wallet);
-      await world.courier.runDue();
+      await world.dispatcher.runDue();
       const body = JSON.parse(slack.received[0]?.body ?? '');
       expect(slack.received[0]?.path).toBe('/services/T0/B0/secret');
       expect(body.blocks[0].text.text).toContain('&lt;Tornado &amp; Co&gt;');
@@ -689,7 +689,7 @@ overLiveStates((makeState) => {
       expect(JSON.stringify(world.all())).not.toContain('T0/B0/secret');
     });
 
-    it('Telegram gets plain text, and the time it asks for', async () => {
+    it('sends plain text to Telegram, and waits as long as it requests', async () => {
       const telegram = await listen((_, count) =>
         count === 1
           ? { status: 429, body: '{"ok":false,"parameters":{"retry_after":600}}' }
@@ -702,12 +702,12 @@ overLiveStates((makeState) => {
         telegram: { botToken: '1:token', chatId: '-42' },
       });
       await world.raise(world.wallet());
-      await world.courier.runDue();
+      await world.dispatcher.runDue();
       world.clock.advance(590_000);
-      await world.courier.runDue();
+      await world.dispatcher.runDue();
       expect(telegram.received).toHaveLength(1);
       world.clock.advance(100_000);
-      await world.courier.runDue();
+      await world.dispatcher.runDue();
       expect(telegram.received).toHaveLength(2);
       expect(telegram.received[1]?.path).toBe('/bot1:token/sendMessage');
       expect(JSON.parse(telegram.received[1]?.body ?? '')).toMatchObject({ chat_id: '-42' });
@@ -715,7 +715,7 @@ overLiveStates((makeState) => {
       expect(JSON.stringify(world.all())).not.toContain('1:token');
     });
 
-    it('a channel that was removed ends what waits for it', async () => {
+    it('fails waiting deliveries of a removed channel', async () => {
       const world = await openIn();
       await world.channels.setChannels('a', {
         email: null,
@@ -724,7 +724,7 @@ overLiveStates((makeState) => {
       });
       await world.raise(world.wallet());
       await world.channels.setChannels('a', { email: null, slackWebhookUrl: null, telegram: null });
-      await world.courier.runDue();
+      await world.dispatcher.runDue();
       expect(world.all()).toMatchObject([
         { status: 'FAILED', attempts: [{ error: 'The channel was removed.' }] },
       ]);
@@ -732,7 +732,7 @@ overLiveStates((makeState) => {
   });
 
   describe('the schedule', () => {
-    it('waits what it says, longer where asked, never longer than a day for that', () => {
+    it('uses the listed delays, or a longer requested delay of at most one day', () => {
       expect(RETRY_WAITS_MS.map((ms) => ms / 1_000)).toEqual([
         5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400,
       ]);

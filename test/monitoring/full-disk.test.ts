@@ -8,7 +8,7 @@ import { silentLogger } from '../../src/base/log.ts';
 import { createOutboundAgent } from '../../src/base/outbound.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { openChannels } from '../../src/monitoring/channels.ts';
-import { createCourier } from '../../src/monitoring/delivery/courier.ts';
+import { createDispatcher } from '../../src/monitoring/delivery/dispatcher.ts';
 import { openOutbox } from '../../src/monitoring/delivery/outbox-lmdb.ts';
 import { createSenders } from '../../src/monitoring/delivery/senders.ts';
 import { createIds } from '../../src/monitoring/ids.ts';
@@ -61,7 +61,7 @@ describe.skipIf(refusal !== null)(
       const agent = createOutboundAgent({ policy, timeouts });
       const telegramApi = 'http://127.0.0.1:9';
       const senders = createSenders({ channels, agent, policy, mailer: null, clock, telegramApi });
-      const courier = createCourier({ outbox, senders, clock, log: silentLogger });
+      const dispatcher = createDispatcher({ outbox, senders, clock, log: silentLogger });
       try {
         const wallet: MonitoredWallet = {
           ...{
@@ -96,10 +96,10 @@ describe.skipIf(refusal !== null)(
         };
         alerts.set(alert.id, alert);
         await root.transaction(() => outbox.enqueue('alert.created', alert, wallet));
-        courier.start();
+        dispatcher.start();
         outbox.wake();
         await expect.poll(() => received).toBe(1);
-        // Several rounds of the courier, each of which would send it again.
+        // Several rounds of the dispatcher, each of which would send it again.
         await new Promise((resolve) => setTimeout(resolve, 3_000));
         expect(received).toBe(1);
         const status = (): unknown => outbox.list('a', {}, { limit: 10 }).deliveries.map((one) => one.status);
@@ -108,7 +108,7 @@ describe.skipIf(refusal !== null)(
         await expect.poll(status).toEqual(['DELIVERED']);
         expect(received).toBe(1);
       } finally {
-        await courier.stop();
+        await dispatcher.stop();
         await agent.destroy();
         receiver.close();
         await root.close();

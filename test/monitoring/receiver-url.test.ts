@@ -149,8 +149,8 @@ const REFUSED: readonly string[] = [
   'https://①②⑦.⓪.⓪.①/',
 ];
 
-describe('what may receive an alert', () => {
-  it('is tried with at least 200 URLs that may not', () => {
+describe('the URL of a receiver', () => {
+  it('is tested with at least 200 forbidden URLs', () => {
     expect(new Set(REFUSED).size).toBeGreaterThanOrEqual(200);
   });
 
@@ -171,7 +171,7 @@ describe('what may receive an alert', () => {
   });
 
   it('names no setting if none would allow it', () => {
-    expect(() => checkReceiverUrl('https://', 'customWebhookUrl', PUBLIC_HTTPS)).toThrow(/not a URL\.$/);
+    expect(() => checkReceiverUrl('https://', 'customWebhookUrl', PUBLIC_HTTPS)).toThrow(/must be a URL\.$/);
   });
 
   it.each([
@@ -190,14 +190,14 @@ describe('what may receive an alert', () => {
     expect(checkReceiverUrl(url, 'customWebhookUrl', PUBLIC_HTTPS)).toBe(canonical);
   });
 
-  it('takes plain http and a private address of a trusted host alone', () => {
+  it('accepts plain http and private addresses only for a trusted host', () => {
     const policy = { trustedHosts: new Set(['127.0.0.1']) };
     expect(checkReceiverUrl('http://127.0.0.1:9200/', 'url', policy)).toBe('http://127.0.0.1:9200/');
     expect(() => checkReceiverUrl('http://127.0.0.2/', 'url', policy)).toThrow(/^url: /);
     expect(() => checkReceiverUrl('http://user@127.0.0.1/', 'url', policy)).toThrow(/credentials/);
   });
 
-  it('repeats no secret of the URL', () => {
+  it('does not repeat a secret of the URL', () => {
     for (const url of [
       'https://user:secret@hooks.example.org/',
       'http://hooks.example.org/?token=secret',
@@ -264,7 +264,7 @@ describe('connecting to a receiver', () => {
     expect(connections).toBe(before);
   });
 
-  it('asks once and connects to what was checked, so that a rebinding name gains nothing', async () => {
+  it('resolves once and connects to the checked address, so that DNS rebinding has no effect', async () => {
     // Private at the look-up that connects, public before: a check apart from the connection would have passed.
     const rebinding = resolver(['8.8.8.8'], ['127.0.0.1']);
     await new Promise<void>((resolve) => rebinding.resolveName('x', { all: true }, () => resolve()));

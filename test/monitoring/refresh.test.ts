@@ -7,7 +7,8 @@ import { walletAnswer } from '../../src/monitoring/answers.ts';
 import type { Duty } from '../../src/monitoring/listener.ts';
 import type { Monitoring, MonitoringDeps } from '../../src/monitoring/open.ts';
 import type { MonitoredWallet, MonitoringChain } from '../../src/monitoring/records.ts';
-import { type AlertDraft, FORMAT_VERSION } from '../../src/monitoring/store.ts';
+import type { AlertDraft } from '../../src/monitoring/store.ts';
+import { FORMAT_VERSION } from '../../src/monitoring/store-lmdb.ts';
 import type { RiskLevel } from '../../src/risk/policy.ts';
 import { createRedisLeases } from '../../src/state/leases-redis.ts';
 import { openLiveStore } from '../../src/state/live-store.ts';
@@ -102,7 +103,7 @@ overLiveStates((makeState) => {
   const current = ({ id }: MonitoredWallet): MonitoredWallet => monitoring.service.wallet('a', id);
   const start = (): void => monitoring.start({ follows: true, sends: false });
 
-  it('keeps the result of the screening of a new wallet', async () => {
+  it('stores the screening result of a new wallet', async () => {
     screenings.score = [80, 'CRITICAL'];
     const wallet = await register(1);
     const answer = walletAnswer(current(wallet));
@@ -115,7 +116,7 @@ overLiveStates((makeState) => {
     expect(Math.abs(Date.parse(answer.screenedAt) - Date.now())).toBeLessThan(60_000);
   });
 
-  it('screens a wallet again behind an alert, sends the new score, and changes nothing else', async () => {
+  it('screens a wallet again after an alert, sends the new score, and changes nothing else', async () => {
     start();
     const wallet = await register(1);
     const other = await register(2);
@@ -139,7 +140,7 @@ overLiveStates((makeState) => {
     expect(screenings.asked).toEqual([address(1), address(2), address(1)]);
   });
 
-  it('screens once for the alerts of a moment, and again for one that came while it screened', async () => {
+  it('screens once for simultaneous alerts, and again for one raised meanwhile', async () => {
     const wallet = await register(1);
     start();
     // The gap since the registration has passed.
@@ -160,7 +161,7 @@ overLiveStates((makeState) => {
     expect(screenings.asked.length).toBe(3);
   });
 
-  it('screens again when the block of an alert is taken back', async () => {
+  it('screens again when the block of an alert is reverted', async () => {
     const wallet = await register(1);
     await monitoring.service.store.applyBlock('ETH', { height: 1, hash: 'b1' }, (writer) => {
       const raised = writer.raise(wallet, FINDING, 'block 1', null);
@@ -187,11 +188,11 @@ overLiveStates((makeState) => {
     start();
     await expect.poll(() => current(wallet).riskScore, SOON).toBe(80);
     screenings.score = [0, 'LOW'];
-    await monitoring.service.store.takeBack('ETH', 0, () => {});
+    await monitoring.service.store.revert('ETH', 0, () => {});
     await expect.poll(() => current(wallet).riskScore, SOON).toBe(0);
   });
 
-  it('screens each active wallet once a day, and no other', async () => {
+  it('screens each active wallet once a day, and no other wallet', async () => {
     const wallets = [await register(1), await register(2), await register(3)] as const;
     await monitoring.service.change('a', wallets[1].id, { status: 'PAUSED' });
     start();
@@ -211,7 +212,7 @@ overLiveStates((makeState) => {
     await expect.poll(() => wallets.map((wallet) => current(wallet).riskScore), SOON).toEqual([0, 0, 0]);
   });
 
-  it('screens if the clock was set back, whatever time it waited for', async () => {
+  it('screens if the clock was set back', async () => {
     clock.aheadMs = 40 * DAY_MS;
     const [scheduled, alerted] = [await register(1), await register(2)] as const;
     await alert(monitoring, alerted, 1);
@@ -228,7 +229,7 @@ overLiveStates((makeState) => {
     await expect.poll(() => current(scheduled).riskScore, SOON).toBe(80);
   });
 
-  it('tries again after a screening that failed, and does not lose it with a restart', async () => {
+  it('retries a failed screening, also after a restart', async () => {
     const wallet = await register(1);
     clock.aheadMs += LIMITS.walletRefreshGapMs;
     screenings.isFailing = true;
@@ -248,7 +249,7 @@ overLiveStates((makeState) => {
 });
 
 describe('a store of an earlier version', () => {
-  it('opens with defaults, and its wallets are screened once it is followed', async () => {
+  it('opens with defaults, and its wallets are screened', async () => {
     const folder = tempFolder();
     const clock = new MovedClock();
     const screenings = new Screenings(clock);

@@ -8,7 +8,7 @@ import {
   addTransfer,
   judgeVelocity,
   removeTransfer,
-  type WalletPast,
+  type WalletBaseline,
 } from '../../src/monitoring/velocity.ts';
 import { loadPolicy } from '../../src/risk/policy.ts';
 import { type Attribution, UNATTRIBUTED } from '../../src/screening/attribution.ts';
@@ -53,20 +53,20 @@ describe('the rules', () => {
     },
   );
 
-  it('every risky category falls under a rule', () => {
+  it('cover every risky category', () => {
     for (const [category, weight] of Object.entries(riskPolicy.weights))
       if (weight >= riskPolicy.riskyFrom)
         expect(ruleFor(attributed(category as Category), policy), category).not.toBeNull();
   });
 
-  it('a sanction in force is critical, whatever moved and whatever else the address is', () => {
+  it('report a sanction in force as CRITICAL, for any value and any other label', () => {
     for (const amountUsd of [0.01, null, 1e9])
       expect(found({ counterparty: attributed('MIXER', { sanctioned: true }), amountUsd })).toMatchObject([
         { ruleId: 'SANCTIONS-001', severity: 'CRITICAL' },
       ]);
   });
 
-  it('dust is LOW in either direction, and says so', () => {
+  it('report dust as LOW in both directions', () => {
     const sanctioned = attributed('SANCTIONED_ENTITY', { sanctioned: true });
     const dust = { counterparty: sanctioned, amountUsd: 0.01 };
     expect(found({ ...dust, isDust: true })).toMatchObject([
@@ -87,13 +87,13 @@ describe('the rules', () => {
     ]);
   });
 
-  it('what is known of a cluster is said of the cluster, not of the address', () => {
+  it('attribute facts of a cluster to the cluster, not to the address', () => {
     const [finding] = found({ clusterSanctioned: true });
     expect(finding).toMatchObject({ ruleId: 'SANCTIONS-001', severity: 'HIGH', riskType: 'INDIRECT' });
     expect(finding?.message).toMatch(/The address itself is not listed/);
   });
 
-  it('severity follows the category and the value, and an unknown value is not a small one', () => {
+  it('derive the severity from category and value, and do not treat an unknown value as small', () => {
     const severity = (amountUsd: number | null, category: Category = 'MIXER') =>
       found({ counterparty: attributed(category), amountUsd })[0]?.severity;
     expect([severity(10), severity(5_000), severity(1e6), severity(null)]).toEqual([
@@ -105,7 +105,7 @@ describe('the rules', () => {
     expect(severity(5_000, 'GAMBLING')).toBe('MEDIUM');
   });
 
-  it('two hops away counts from a share of the counterparty’s flow, a step less severe, and only where nobody knows the counterparty', () => {
+  it('report two hops from a minimum share, one step less severe, only if the counterparty is unknown', () => {
     const behind = (share: number) => [{ attribution: attributed('DARKNET_MARKET'), share }];
     expect(found({ behind: behind(0.05) })).toEqual([]);
     expect(found({ behind: behind(0.4) })).toMatchObject([
@@ -117,11 +117,11 @@ describe('the rules', () => {
     ).toMatchObject([{ ruleId: 'SANCTIONS-001', severity: 'HIGH' }]);
   });
 
-  it('a rule that is off finds nothing', () => {
+  it('find nothing if disabled', () => {
     expect(found({ counterparty: attributed('MIXER') }, ['SANCTIONS-001'] as never)).toEqual([]);
   });
 
-  it('more value never makes an alert less severe', () => {
+  it('never lower the severity for more value', () => {
     for (const category of Object.keys(riskPolicy.weights) as Category[]) {
       let last = -1;
       for (const amountUsd of [0, 1, 99, 100, 5_000, 99_999, 100_000, 1e9]) {
@@ -167,27 +167,27 @@ describe('the policy', () => {
 describe('velocity', () => {
   const day = 24 * 3_600_000;
   const at = (d: number, hour = 12): number => d * day + hour * 3_600_000;
-  const past = (perDay: (d: number) => number, days: number, usd = 100): WalletPast => {
-    let result: WalletPast = { sinceDay: 100, days: [] };
+  const past = (perDay: (d: number) => number, days: number, usd = 100): WalletBaseline => {
+    let result: WalletBaseline = { sinceDay: 100, days: [] };
     for (let d = 100; d < 100 + days; d++)
       for (let i = 0; i < perDay(d); i++)
         result = addTransfer(result, { timestampMs: at(d), usd }, policy.velocity);
     return result;
   };
-  const judge = (of: WalletPast, today: number) => judgeVelocity(of, at(today), policy.velocity);
-  const add = (of: WalletPast, d: number, count: number, usd: number): WalletPast => {
+  const judge = (of: WalletBaseline, today: number) => judgeVelocity(of, at(today), policy.velocity);
+  const add = (of: WalletBaseline, d: number, count: number, usd: number): WalletBaseline => {
     let result = of;
     for (let i = 0; i < count; i++)
       result = addTransfer(result, { timestampMs: at(d), usd }, policy.velocity);
     return result;
   };
 
-  it('a day like the others is not unusual, however regular they were', () => {
+  it('does not report a day like the others, however regular they were', () => {
     const regular = past(() => 20, 30);
     for (const count of [1, 20, 25, 35]) expect(judge(add(regular, 130, count, 100), 130)).toBeNull();
   });
 
-  it('a spike of count is', () => {
+  it('reports a spike of the count', () => {
     expect(
       judge(
         add(
@@ -201,7 +201,7 @@ describe('velocity', () => {
     ).toMatchObject({ measure: 'count', value: 100, usual: 5 });
   });
 
-  it('a spike of value is, at the usual count', () => {
+  it('reports a spike of the value at the usual count', () => {
     const found = judge(
       add(
         past((d) => 4 + (d % 3), 30),
@@ -215,12 +215,12 @@ describe('velocity', () => {
     expect(found?.zScore).toBeGreaterThan(policy.velocity.zScore);
   });
 
-  it('days without a transfer are part of the past', () => {
+  it('includes days without a transfer in the baseline', () => {
     const rare = past((d) => (d % 10 === 0 ? 30 : 0), 30);
     expect(judge(add(rare, 130, 30, 100), 130)).toBeNull();
   });
 
-  it('small things are not unusual', () => {
+  it('does not report small counts and values', () => {
     expect(
       judge(
         add(
@@ -234,8 +234,8 @@ describe('velocity', () => {
     ).toBeNull();
   });
 
-  it('a wallet without a past is measured by fixed bounds, and says so', () => {
-    const fresh: WalletPast = { sinceDay: 129, days: [] };
+  it('compares a wallet without a baseline with fixed limits, and says so', () => {
+    const fresh: WalletBaseline = { sinceDay: 129, days: [] };
     expect(judge(add(fresh, 130, 150, 1), 130)).toBeNull();
     expect(judge(add(fresh, 130, 200, 1), 130)).toEqual({
       measure: 'count',
@@ -246,7 +246,7 @@ describe('velocity', () => {
     expect(judge(add(fresh, 130, 1, 2_000_000), 130)).toMatchObject({ measure: 'volume', usual: null });
   });
 
-  it('what is taken back is forgotten, in whatever order it came', () => {
+  it('removes reverted transfers, in any order', () => {
     const before = past(() => 5, 30);
     const one = { timestampMs: at(115), usd: 7 };
     expect(removeTransfer(addTransfer(before, one, policy.velocity), one)).toEqual(before);
@@ -255,7 +255,7 @@ describe('velocity', () => {
     ).toEqual([]);
   });
 
-  it('keeps no more days than it compares with', () => {
+  it('keeps only the days of the baseline', () => {
     expect(past(() => 1, 300).days.length).toBeLessThanOrEqual(policy.velocity.historyDays + 1);
   });
 });

@@ -5,14 +5,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { systemRandom } from '../../src/base/random.ts';
-import type { Lane } from '../../src/monitoring/delivery/outbox-lmdb.ts';
+import type { ReceiverQueue } from '../../src/monitoring/delivery/receiver-queues.ts';
 import type { MonitoredWallet } from '../../src/monitoring/records.ts';
-import {
-  type AlertDraft,
-  type MonitoringChange,
-  type MonitoringStore,
-  openMonitoringStore,
-} from '../../src/monitoring/store.ts';
+import type { AlertDraft, MonitoringChange, MonitoringStore } from '../../src/monitoring/store.ts';
+import { openMonitoringStore } from '../../src/monitoring/store-lmdb.ts';
 import { createEncryption } from '../../src/state/encryption.ts';
 import { tempFolder } from '../accounts/temp-folder.ts';
 import { type LiveState, replicatedState } from '../setup/live-state.ts';
@@ -50,7 +46,7 @@ interface Node {
   readonly state: LiveState;
   readonly store: MonitoringStore;
   readonly told: MonitoringChange[];
-  readonly woken: Lane[];
+  readonly woken: ReceiverQueue[];
   close(): Promise<void>;
 }
 
@@ -62,9 +58,9 @@ async function openNode(url: string, nodeEncryption = encryption): Promise<Node>
     { clock: systemClock, random: systemRandom, encryption: nodeEncryption, openStore: state.openStore },
   );
   const told: MonitoringChange[] = [];
-  const woken: Lane[] = [];
+  const woken: ReceiverQueue[] = [];
   store.onChange((change) => told.push(change));
-  store.outbox.onWake((lanes) => woken.push(...lanes));
+  store.outbox.onWake((queues) => woken.push(...queues));
   await state.ready();
   return {
     state,
@@ -104,7 +100,7 @@ describe.skipIf(!hasRedis)('two nodes that watch', () => {
     );
   const tellings = (node: Node) => node.told.map(({ kind, number }) => [kind, number]);
 
-  it('tell on both of every change once, in order, also of what one missed', async () => {
+  it('report every change once on both nodes, in order, also after a gap', async () => {
     const wallet = await near.store.addWallet(draft(1), 10);
     await block(near, wallet, 1);
     await expect.poll(() => far.told).toEqual(near.told);
@@ -127,15 +123,15 @@ describe.skipIf(!hasRedis)('two nodes that watch', () => {
     expect(tellings(far).filter(([, number]) => number === 5)).toHaveLength(1);
   });
 
-  it('wake whoever sends for what another stored', async () => {
+  it('wake the dispatcher for deliveries that another node stored', async () => {
     const wallet = await near.store.addWallet(draft(1), 10);
     far.woken.length = 0;
     await block(near, wallet, 1);
-    await expect.poll(() => far.woken).toEqual(near.store.outbox.lanes());
+    await expect.poll(() => far.woken).toEqual(near.store.outbox.queues());
     expect(far.store.outbox.waitingCount()).toBe(1);
   });
 
-  it('know of each other which addresses are watched', async () => {
+  it('share the watched addresses', async () => {
     const before = far.store.generation();
     const wallet = await near.store.addWallet(draft(1), 10);
     await expect.poll(() => far.store.generation()).toBe(before + 1);
@@ -146,7 +142,7 @@ describe.skipIf(!hasRedis)('two nodes that watch', () => {
     expect(both.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   });
 
-  it('know whether the secrets of the other open here', async () => {
+  it('detect whether the secrets of the other node can be decrypted', async () => {
     expect(await near.store.channels.opensHere()).toBe(true);
     expect(await far.store.channels.opensHere()).toBe(true);
     const stranger = await openNode(server.url, createEncryption(new Uint8Array(32).fill(1), systemRandom));
@@ -154,7 +150,7 @@ describe.skipIf(!hasRedis)('two nodes that watch', () => {
     await stranger.close();
   });
 
-  it('a holder of a lease that another took writes no block, and its place in the chain stays', async () => {
+  it('reject a block of a previous lease holder, and keep the checkpoint', async () => {
     const wallet = await near.store.addWallet(draft(1), 10);
     server.run('set', 'watch:{monitoring}:fence:listener:ETH', '7');
     await block(near, wallet, 1, 7);
@@ -168,7 +164,7 @@ describe.skipIf(!hasRedis)('two nodes that watch', () => {
     expect(near.store.alerts('a', {}, { limit: 9, offset: 0 }).total).toBe(2);
   });
 
-  it('forget what they built upon a history that Redis has lost', async () => {
+  it('drop results that were derived from a history that Redis has lost', async () => {
     await near.store.addWallet(draft(1), 10);
     await expect.poll(() => far.store.isWatched('ETH')).toBe(true);
     const parts = ['head', 'data', 'stream'].map((part) => `watch:{monitoring}:${part}`);

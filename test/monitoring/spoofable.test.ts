@@ -16,7 +16,8 @@ import type { Category } from '../../src/labels/taxonomy.ts';
 import { loadMonitoringPolicy } from '../../src/monitoring/policy.ts';
 import { createProcessor, type Processor } from '../../src/monitoring/processor.ts';
 import { type Alert, type MonitoredWallet, RULE_IDS } from '../../src/monitoring/records.ts';
-import { type MonitoringStore, openMonitoringStore } from '../../src/monitoring/store.ts';
+import type { MonitoringStore } from '../../src/monitoring/store.ts';
+import { openMonitoringStore } from '../../src/monitoring/store-lmdb.ts';
 import { buildWatchTable } from '../../src/monitoring/watch-table.ts';
 import { loadPolicy } from '../../src/risk/policy.ts';
 import { createEncryption } from '../../src/state/encryption.ts';
@@ -181,7 +182,7 @@ describe('a watched wallet and a transfer of an unknown token', () => {
     );
   });
 
-  it('raises what it always raised for a listed token and for the native coin', async () => {
+  it('raises the usual alerts for a listed token and for the native coin', async () => {
     const alerts = await block(
       moved(WALLET, SANCTIONED, { ...payment, txHash: `0x${'1'.repeat(64)}` }),
       moved(WALLET, SANCTIONED, { asset: USDT, valueUsd: 5, txHash: `0x${'2'.repeat(64)}` }),
@@ -193,7 +194,7 @@ describe('a watched wallet and a transfer of an unknown token', () => {
     expect(stored().map(({ spoofable }) => spoofable)).toEqual([false, false]);
   });
 
-  it('raises LOW for dust that came in, once a day, and does not remember it as dealings', async () => {
+  it('raises LOW for received dust, once a day, and does not store it as dealings', async () => {
     const dust = (digit: string) =>
       moved(SANCTIONED, WALLET, {
         ...{ ...payment, amount: 1n, valueUsd: 2.97e-15 },
@@ -254,13 +255,13 @@ describe('a watched wallet and a transfer of an unknown token', () => {
     expect(alerts[0]?.message).toMatch(/No amount moved/);
   });
 
-  it('counts for no velocity, also when its block is taken back', async () => {
+  it('does not count for velocity, also when its block is reverted', async () => {
     const spam = (count: number) =>
       Array.from({ length: count }, (_, index) =>
         moved(STRANGER, WALLET, { txHash: `0x${(index + 1).toString(16).padStart(64, '3')}` }),
       );
     expect(await block(...spam(300))).toEqual([]);
-    await processor.takeBack('ETH', 99);
+    await processor.revert('ETH', 99);
     // 199 real transfers are below the cold limit of 200, 200 are not.
     const real = (count: number, digit: string) =>
       Array.from({ length: count }, (_, index) =>
@@ -276,7 +277,7 @@ describe('a watched wallet and a transfer of an unknown token', () => {
     expect(alerts.map(({ ruleId }) => ruleId)).toEqual(['VELOCITY-001']);
   });
 
-  it('raises one alert a day for each counterparty, however many of them are made', async () => {
+  it('raises one alert a day per counterparty, for any number of transfers', async () => {
     const spam = (digit: string) =>
       Array.from({ length: 50 }, (_, index) =>
         moved(SANCTIONED, WALLET, { txHash: `0x${(index + 1).toString(16).padStart(64, digit)}` }),
@@ -288,7 +289,7 @@ describe('a watched wallet and a transfer of an unknown token', () => {
     expect(alerts.map(({ severity }) => severity).sort()).toEqual(['CRITICAL', 'LOW']);
   });
 
-  it('is no dealing that a list which changes later could be held against', async () => {
+  it('is not rechecked as a dealing after a list change', async () => {
     isListed = false;
     await block(moved(WALLET, SANCTIONED), moved(SANCTIONED, WALLET, { asset: USDT, amount: 0n }));
     isListed = true;
@@ -318,7 +319,7 @@ describe('address poisoning of a watched wallet', () => {
     expect(alerts[0]?.message).toContain(FRIEND);
   });
 
-  it('raises one alert a day for each address that is imitated', async () => {
+  it('raises one alert a day per imitated address', async () => {
     await block(moved(WALLET, FRIEND, payment));
     const poison = Array.from({ length: 20 }, (_, index) =>
       moved(canonical(`0xabc${index.toString(16).padStart(33, '0')}5678`), WALLET, {
@@ -328,7 +329,7 @@ describe('address poisoning of a watched wallet', () => {
     expect(await block(...poison)).toHaveLength(1);
   });
 
-  it('is not seen in money of worth, nor in an address that looks like none', async () => {
+  it('is not reported for transfers of value, or for an address that resembles no counterparty', async () => {
     await block(moved(WALLET, FRIEND, payment));
     expect(await block(moved(LOOK_ALIKE, WALLET, payment), moved(STRANGER, WALLET))).toEqual([]);
   });

@@ -30,7 +30,7 @@ const watch = (monitoring: Monitoring) =>
   });
 
 describe('monitoring', () => {
-  it('begins once its store can be read, though the first tries failed', async () => {
+  it('starts once its store can be read, after failed attempts', async () => {
     let tries = 0;
     let looks = 0;
     const monitoring = opened({
@@ -48,13 +48,13 @@ describe('monitoring', () => {
     await monitoring.close();
   });
 
-  it('is closed at once while its store cannot be read', async () => {
+  it('closes at once while its store cannot be read', async () => {
     const monitoring = opened({ openStore: readyBy(() => new Promise(() => {})) });
     monitoring.start();
     await monitoring.close();
   });
 
-  it('ends what it reads of a chain that another node takes over before its store is closed', async () => {
+  it('stops reading a chain that another node takes over before closing its store', async () => {
     let duty: Duty = 'MINE';
     const told: string[] = [];
     const adapter: Pick<ChainAdapter, 'subscribe' | 'head'> = {

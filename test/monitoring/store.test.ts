@@ -3,7 +3,8 @@ import { systemClock } from '../../src/base/clock.ts';
 import { LIMITS } from '../../src/base/limits.ts';
 import { seededUint32, systemRandom } from '../../src/base/random.ts';
 import type { Alert, MonitoredWallet } from '../../src/monitoring/records.ts';
-import { type AlertDraft, type MonitoringStore, openMonitoringStore } from '../../src/monitoring/store.ts';
+import type { AlertDraft, MonitoringStore } from '../../src/monitoring/store.ts';
+import { openMonitoringStore } from '../../src/monitoring/store-lmdb.ts';
 import { buildWatchTable } from '../../src/monitoring/watch-table.ts';
 import { createEncryption } from '../../src/state/encryption.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
@@ -95,7 +96,7 @@ overLiveStates((makeState) => {
     store.alerts(accountId, {}, { limit: 100, offset: 0 }).alerts;
 
   describe('wallets', () => {
-    it('are of their account alone, once an address and chain, and no more than the plan allows', async () => {
+    it('belong to one account, once per address and chain, up to the limit of the plan', async () => {
       const wallet = await store.addWallet(draft(1), 2);
       expect(store.wallet('a', wallet.id)).toEqual(wallet);
       expect(store.wallet('b', wallet.id)).toBeNull();
@@ -105,11 +106,11 @@ overLiveStates((makeState) => {
       );
       await store.addWallet(draft(1, { accountId: 'b' }), 2);
       await store.addWallet(draft(1, { chain: 'BSC' }), 2);
-      await expect(store.addWallet(draft(2), 2)).rejects.toThrow(/may have 2 wallets/);
+      await expect(store.addWallet(draft(2), 2)).rejects.toThrow(/limit of 2 wallets/);
       await expect(store.changeWallet('b', wallet.id, (one) => one)).rejects.toThrow(/there is no wallet/);
     });
 
-    it('are listed oldest first, filtered, counted whole, deleted ones only on request', async () => {
+    it('are listed oldest first, filtered, with the full count; deleted wallets only on request', async () => {
       const added: MonitoredWallet[] = [];
       for (let n = 1; n <= 9; n++)
         added.push(
@@ -138,7 +139,7 @@ overLiveStates((makeState) => {
       });
     });
 
-    it('are matched while they are active, and the generation tells of every change', async () => {
+    it('are matched while active, and every change increases the generation', async () => {
       const before = store.generation();
       const wallet = await store.addWallet(draft(0xabc), 10);
       const other = await store.addWallet(draft(0xabc, { accountId: 'b' }), 10);
@@ -158,7 +159,7 @@ overLiveStates((makeState) => {
   });
 
   describe('a block', () => {
-    it('is written once: its transactions, alerts and messages, and the place in the chain', async () => {
+    it('is written once, with its transactions, alerts, messages and checkpoint', async () => {
       const wallet = await store.addWallet(draft(1), 10);
       await block(wallet, 10);
       await block(wallet, 10);
@@ -167,7 +168,7 @@ overLiveStates((makeState) => {
       expect(store.outbox.list('a', {}, { limit: 10 }).deliveries).toHaveLength(1);
     });
 
-    it('that fails in the middle leaves nothing', async () => {
+    it('stores nothing if its write fails', async () => {
       const wallet = await store.addWallet(draft(1), 10);
       await expect(
         store.applyBlock('ETH', { height: 10, hash: 'b10' }, (writer) => {
@@ -191,7 +192,7 @@ overLiveStates((makeState) => {
       expect(alertsOf()).toHaveLength(1);
     });
 
-    it('makes alerts final when enough blocks lie on top, and says so to the receiver', async () => {
+    it('makes alerts final after enough confirmations, and notifies the receiver', async () => {
       const wallet = await store.addWallet(draft(1), 10);
       await block(wallet, 10);
       await store.applyBlock('ETH', { height: 11, hash: 'b11' }, () => {});
@@ -202,12 +203,12 @@ overLiveStates((makeState) => {
       expect(events).toEqual(['alert.updated', 'alert.created']);
     });
 
-    it('that is taken back marks what it brought; the same transfer in another block brings it back to life, once', async () => {
+    it('marks its transactions and alerts when reverted; the same transfer in another block reinstates them once', async () => {
       const wallet = await store.addWallet(draft(1), 10);
       await block(wallet, 10, 'b10', '0xa');
       await block(wallet, 11, 'b11', '0xb');
       const taken: string[] = [];
-      await store.takeBack('ETH', 10, ({ hash }) => taken.push(hash));
+      await store.revert('ETH', 10, ({ hash }) => taken.push(hash));
       expect(taken).toEqual(['0xb']);
       expect(store.blocks('ETH')).toEqual([{ height: 10, hash: 'b10' }]);
       expect(alertsOf()).toMatchObject([{ reorged: true, final: false }, { reorged: false }]);
@@ -227,13 +228,13 @@ overLiveStates((makeState) => {
       expect(alertsOf().every(({ final }) => final)).toBe(true);
     });
 
-    it('keeps no more of the past than a reorg may take back', async () => {
+    it('keeps only as many blocks as a reorg may revert', async () => {
       await store.applyBlock('ETH', { height: 1, hash: 'b1' }, () => {});
       await store.applyBlock('ETH', { height: 1 + LIMITS.reorgBlocksMax, hash: 'far' }, () => {});
       expect(store.blocks('ETH')).toEqual([{ height: 1 + LIMITS.reorgBlocksMax, hash: 'far' }]);
     });
 
-    it('sends nothing more for a wallet that is paused or deleted', async () => {
+    it('sends nothing for a paused or deleted wallet', async () => {
       const wallet = await store.addWallet(draft(1), 10);
       await block(wallet, 10);
       await store.changeWallet('a', wallet.id, (one) => ({ ...one, status: 'PAUSED' }));
@@ -245,7 +246,7 @@ overLiveStates((makeState) => {
   });
 
   describe('alerts', () => {
-    it('are counted and paged as a plain filter of all of them would, also across chunks, and pages do not shift', async () => {
+    it('are counted and paged like a filter over all of them, across chunks, with stable pages', async () => {
       const next = seededUint32(7);
       const wallets = [
         await store.addWallet(draft(1), 10),
@@ -295,7 +296,7 @@ overLiveStates((makeState) => {
       expect(store.alerts('b', {}, { limit: 10, offset: 0 })).toMatchObject({ alerts: [], total: 0 });
     });
 
-    it('the same cause raises one', async () => {
+    it('are raised once per cause', async () => {
       const wallet = await store.addWallet(draft(1), 10);
       await store.write((writer) => {
         expect(writer.raise(wallet, finding, 'cause', null)).not.toBeNull();
@@ -305,7 +306,7 @@ overLiveStates((makeState) => {
       expect(alertsOf()).toHaveLength(2);
     });
 
-    it('every move between the states is kept, with who made it', async () => {
+    it('keep every status change with the user who made it', async () => {
       const wallet = await store.addWallet(draft(1), 10);
       await store.write((writer) => void writer.raise(wallet, finding, 'cause', null));
       const id = alertsOf()[0]?.id ?? '';
@@ -319,12 +320,12 @@ overLiveStates((makeState) => {
       await expect(store.moveAlert('b', id, 'NEW', 'key')).rejects.toThrow(/there is no alert/);
     });
 
-    it('are told once they are on disk, and wallets too', async () => {
+    it('reach listeners once they are durable, like wallets', async () => {
       const told: string[] = [];
       store.onChange((change) => told.push(change.kind));
       const wallet = await store.addWallet(draft(1), 10);
       await block(wallet, 10);
-      await store.takeBack('ETH', 9, () => {});
+      await store.revert('ETH', 9, () => {});
       expect(told).toEqual(['wallet.created', 'alert.created', 'alert.updated']);
       const { changes, first, last } = store.changes('a', 1, 10);
       expect(changes.map(({ number, kind }) => [number, kind])).toEqual([

@@ -24,7 +24,7 @@ function world() {
 }
 
 describe('lists of wallets in memory', () => {
-  it('hold no wallet that was deleted', () => {
+  it('contain no deleted wallet', () => {
     const { lists, put, ids } = world();
     put('kept', 'ACTIVE');
     for (let round = 0; round < 50; round++) {
@@ -36,7 +36,7 @@ describe('lists of wallets in memory', () => {
     expect(lists.held).toBe(1);
   });
 
-  it('list deleted wallets to a caller that asks for them, then and later', () => {
+  it('list deleted wallets on request, repeatedly', () => {
     const { lists, put, ids } = world();
     put('b', 'ACTIVE');
     put('c', 'DELETED');
@@ -49,7 +49,7 @@ describe('lists of wallets in memory', () => {
     expect(lists.held).toBe(3);
   });
 
-  it('take a wallet up again that is restored', () => {
+  it('include a restored wallet', () => {
     const { put, ids } = world();
     put('a', 'DELETED');
     expect(ids(false)).toEqual([]);

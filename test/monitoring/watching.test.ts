@@ -15,7 +15,8 @@ import { takeEvent } from '../../src/monitoring/listener.ts';
 import { loadMonitoringPolicy } from '../../src/monitoring/policy.ts';
 import { createProcessor } from '../../src/monitoring/processor.ts';
 import type { MonitoredWallet, WalletFilter } from '../../src/monitoring/records.ts';
-import { type MonitoringStore, openMonitoringStore } from '../../src/monitoring/store.ts';
+import type { MonitoringStore } from '../../src/monitoring/store.ts';
+import { openMonitoringStore } from '../../src/monitoring/store-lmdb.ts';
 import { buildWatchTable } from '../../src/monitoring/watch-table.ts';
 import { loadPolicy } from '../../src/risk/policy.ts';
 import { createEncryption } from '../../src/state/encryption.ts';
@@ -58,7 +59,7 @@ const draft = (n: number, change: Partial<MonitoredWallet> = {}) => ({
 });
 
 describe('lists and the table of addresses', () => {
-  it('are after every change what they would be if they were read anew', async () => {
+  it('are equal to a fresh read after every change', async () => {
     const next = seededUint32(7);
     const table = buildWatchTable([]);
     let generation = 0;
@@ -112,8 +113,8 @@ describe('lists and the table of addresses', () => {
   });
 });
 
-describe('where reading begins', () => {
-  it('is behind the newest block when the first wallet of a chain is watched, and stays for the next ones', async () => {
+describe('the first height to process', () => {
+  it('is after the newest block for the first wallet of a chain, and unchanged for later wallets', async () => {
     expect(store.firstHeight('ETH')).toBeNull();
     await store.addWallet(draft(1), 10, 100);
     expect(store.firstHeight('ETH')).toBe(101);
@@ -121,7 +122,7 @@ describe('where reading begins', () => {
     expect(store.firstHeight('ETH')).toBe(101);
   });
 
-  it('is not where it was read for others before: who comes later begins anew', async () => {
+  it('ignores an earlier checkpoint if the chain was unwatched in between', async () => {
     const wallet = await store.addWallet(draft(1), 10, 100);
     await store.applyBlock('ETH', { height: 101, hash: 'b101' }, () => {});
     await store.forgetBlocks('ETH');
@@ -132,11 +133,11 @@ describe('where reading begins', () => {
     expect(store.firstHeight('ETH')).toBe(201);
   });
 
-  it('is the lowest block that was taken back, where none that was read is left', async () => {
+  it('is the lowest reverted block if no processed block is left', async () => {
     await store.addWallet(draft(1), 10, 100);
     for (const height of [101, 102, 103])
       await store.applyBlock('ETH', { height, hash: `b${height}` }, () => {});
-    await store.takeBack('ETH', -1, () => {});
+    await store.revert('ETH', -1, () => {});
     expect(store.blocks('ETH')).toEqual([]);
     expect(store.firstHeight('ETH')).toBe(101);
   });
@@ -205,7 +206,7 @@ describe('counterparties', () => {
     lookups = 0;
   });
 
-  it('are looked at once a version of the lists', async () => {
+  it('are rechecked once per version of the lists', async () => {
     await dealt(3);
     expect(await recheck()).toEqual({ counterparties: 3, alerts: 0 });
     expect(await recheck()).toEqual({ counterparties: 0, alerts: 0 });
@@ -215,7 +216,7 @@ describe('counterparties', () => {
     expect(titles()).toEqual(['A list changed: The Scam']);
   });
 
-  it('that leave a list and return are told of again', async () => {
+  it('raise another alert if they leave a list and return', async () => {
     await dealt(1);
     for (const [version, isListed] of [
       ['v1', true],
@@ -231,14 +232,14 @@ describe('counterparties', () => {
     expect(titles()).toHaveLength(2);
   });
 
-  it('older than what is looked at again are forgotten', async () => {
+  it('are removed if they are too old to be rechecked', async () => {
     await dealt(2, policy.recheckDays + 1);
     listed.add(address(1_000));
     expect(await recheck()).toEqual({ counterparties: 0, alerts: 0 });
     expect(store.counterparties({ after: null, limit: 10 }).counterparties).toEqual([]);
   });
 
-  it('are looked at again on the last of their days, and no later', async () => {
+  it('are rechecked on their last day, and not later', async () => {
     await dealt(1, policy.recheckDays);
     listed.add(address(1_000));
     nowMs += 1;
@@ -258,7 +259,7 @@ describe('counterparties', () => {
     expect(await recheck()).toEqual({ counterparties: 1, alerts: 1 });
   });
 
-  it('raise nothing for a wallet that is paused, or whose rule is off, and are noted all the same', async () => {
+  it('raise nothing for a paused wallet or a disabled rule, and are still stored', async () => {
     const wallet = await dealt(1);
     listed.add(address(1_000));
     await store.changeWallet('a', wallet.id, (one) => ({ ...one, status: 'PAUSED' }));
@@ -277,7 +278,7 @@ describe('counterparties', () => {
     expect(titles()).toEqual([]);
   });
 
-  it('are gone through to the end though it is interrupted, and nobody is told of twice', async () => {
+  it('are rechecked completely despite interruptions, with no duplicate alert', async () => {
     await dealt(1_000);
     for (const n of [0, 250, 500, 999]) listed.add(address(1_000 + n));
     for (let rounds = 0; ; rounds++) {
@@ -297,7 +298,7 @@ describe('counterparties', () => {
     expect(store.recheckState()).toMatchObject({ dataVersion: 'v1', isDone: true });
   });
 
-  it('make room for others: the program is never busy with them for long', async () => {
+  it('are rechecked in short steps that do not block the program', async () => {
     await dealt(2_000);
     let turns = 0;
     const timer = setInterval(() => turns++, 0);
@@ -308,7 +309,7 @@ describe('counterparties', () => {
   });
 });
 
-it('keeps what a reorg can take back, and no more', async () => {
+it('keeps the blocks that a reorg can revert, and no more', async () => {
   const wallet = await store.addWallet(draft(1), 10);
   const at = async (height: number): Promise<void> => {
     await store.applyBlock('ETH', { height, hash: `b${height}` }, (writer) => {
@@ -333,7 +334,7 @@ it('keeps what a reorg can take back, and no more', async () => {
   await at(1);
   await at(2 + LIMITS.reorgBlocksMax);
   const taken: string[] = [];
-  await store.takeBack('ETH', -1, ({ hash }) => taken.push(hash));
+  await store.revert('ETH', -1, ({ hash }) => taken.push(hash));
   expect(taken).toEqual([`0x${2 + LIMITS.reorgBlocksMax}`]);
 });
 
@@ -382,7 +383,7 @@ describe('prices of a block', () => {
     return transactions.map(({ hash, amountUsd }) => [hash, amountUsd]);
   }
 
-  it('are asked for transfers of watched wallets alone', async () => {
+  it('are requested only for transfers of watched wallets', async () => {
     const asked: string[] = [];
     const seen = await take(async function* (transfers) {
       for (const transfer of transfers) {
@@ -397,7 +398,7 @@ describe('prices of a block', () => {
     ]);
   });
 
-  it('are not asked for if no transfer is of a watched wallet', async () => {
+  it('are not requested if no transfer belongs to a watched wallet', async () => {
     let asked = 0;
     const price = async function* (transfers: Iterable<Transfer>) {
       asked++;
@@ -419,7 +420,7 @@ describe('prices of a block', () => {
     expect([asked, said]).toEqual([0, [1]]);
   });
 
-  it('are not waited for for ever, and a fault of theirs loses no transfer', async () => {
+  it('are awaited for a bounded time, and a failure loses no transfer', async () => {
     const seen = await take(async function* (transfers) {
       for (const transfer of transfers) {
         if (transfer.txHash === '0x3') await new Promise(() => {});
@@ -432,7 +433,7 @@ describe('prices of a block', () => {
     ]);
   });
 
-  it('that fail are not known', async () => {
+  it('are unknown if the request fails', async () => {
     // biome-ignore lint/correctness/useYield: it throws before it could yield.
     const seen = await take(async function* () {
       throw new Error('no prices today');
@@ -481,7 +482,7 @@ describe('a block', () => {
       .transactions('a', walletId, { limit: 10, offset: 0 })
       .transactions.map(({ hash, direction, blockNumber }) => [hash, direction, blockNumber]);
 
-  it('counts for a wallet behind the height from which it is watched, and while it is active', async () => {
+  it('counts for an active wallet after the height from which it is watched', async () => {
     const wallet = await store.addWallet(draft(1, { watchFromHeight: 10 }), 10, 9);
     expect(await take(10, transfer(address(9), address(1)))).toEqual({ matched: 1, alerts: 0 });
     expect(transactions(wallet.id)).toEqual([]);
@@ -501,7 +502,7 @@ describe('a block', () => {
     expect(transactions(wallet.id)).toHaveLength(1);
   });
 
-  it('shows a transfer to both of its sides, once to an address that pays itself, and again once it was taken back', async () => {
+  it('records a transfer for both sides, once for an address that pays itself, and again after a revert', async () => {
     const one = await store.addWallet(draft(1), 10);
     const two = await store.addWallet(draft(2), 10);
     const transfers = [
@@ -520,7 +521,7 @@ describe('a block', () => {
       ['0x3', 'in', 20],
       ['0x4', 'out', 20],
     ]);
-    await processor().takeBack('ETH', 19);
+    await processor().revert('ETH', 19);
     await take(20, transfer(address(1), address(2), 1));
     const shown = store.transactions('a', one.id, { limit: 10, offset: 0 }).transactions;
     expect(shown.filter(({ reorged }) => !reorged).map(({ hash }) => hash)).toEqual(['0x1']);

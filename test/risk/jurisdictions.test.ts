@@ -177,7 +177,7 @@ describe('reading jurisdictions', () => {
     [{ regulator: null }, '(CH).regulator must be an object'],
     [{ regulator: [] }, '(CH).regulator must be an object'],
     [{ regulator: 'R' }, '(CH).regulator must be an object'],
-    [{ statutes: {} }, '(CH).statutes must be a list'],
+    [{ statutes: {} }, '(CH).statutes must be an array'],
     [{ regulator: named(' ') }, '(CH).regulator.name'],
     [{ travelRule: { ...rule, currency: 'francs' } }, '(CH).travelRule.currency'],
     [{ travelRule: { ...rule, validUntil: '2026-02-30' } }, '(CH).travelRule.validUntil'],

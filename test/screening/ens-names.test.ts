@@ -28,9 +28,9 @@ describe('names in place of addresses', () => {
   });
 
   it.each([
-    ['nobody could be asked', { chain: 'ETH', address: 'vitalik.eth' }, null, 'address', /no node/],
+    ['nobody could be asked', { chain: 'ETH', address: 'vitalik.eth' }, null, 'address', /no Ethereum node/],
     ['it has no address', { chain: 'ETH', from: 'nobody.eth' }, resolver, 'from', /does not resolve/],
-    ['the chain has no such names', { chain: 'BTC', to: 'vitalik.eth' }, resolver, 'to', /not of its family/],
+    ['the chain has no such names', { chain: 'BTC', to: 'vitalik.eth' }, resolver, 'to', /not an EVM chain/],
     ['it is no name at all', { chain: 'ETH', to: `${'x'.repeat(300)}.eth` }, resolver, 'to', /253/],
   ])('are refused where %s', async (_, request, resolving, field, message) => {
     await expect(resolveNames(request, resolving)).rejects.toMatchObject({

@@ -34,7 +34,7 @@ describe('the legal interpretation', () => {
       sanctionsAuthority: 'State Secretariat for Economic Affairs (SECO)',
       assessment: 'A sanctions list in force names this address.',
       obligations: [
-        'Freeze and make nothing available where the list binds here, and notify State Secretariat for Economic Affairs (SECO) (Embargo Act (EmbA, SR 946.231), Art. 1 to 4; Ordinance on Measures connected with the Situation in Ukraine (SR 946.231.176.72), Art. 15 and 16).',
+        'Freeze and make nothing available if the list binds here, and notify State Secretariat for Economic Affairs (SECO) (Embargo Act (EmbA, SR 946.231), Art. 1 to 4; Ordinance on Measures connected with the Situation in Ukraine (SR 946.231.176.72), Art. 15 and 16).',
         'Report to Money Laundering Reporting Office Switzerland (MROS) without delay (Anti-Money Laundering Act (AMLA, SR 955.0), Art. 9 to 10a).',
         'Do not tell the customer or third parties of a report.',
       ],

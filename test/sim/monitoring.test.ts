@@ -16,14 +16,15 @@ import type { Transfer } from '../../src/chains/transfer.ts';
 import { loadTaxonomy } from '../../src/labels/categories.ts';
 import type { LabelReader } from '../../src/labels/index/reader.ts';
 import type { Label } from '../../src/labels/label.ts';
-import { createCourier } from '../../src/monitoring/delivery/courier.ts';
+import { createDispatcher } from '../../src/monitoring/delivery/dispatcher.ts';
 import { ATTEMPTS_MAX, RETRY_WAITS_MS } from '../../src/monitoring/delivery/schedule.ts';
 import type { Outcome, Send } from '../../src/monitoring/delivery/senders.ts';
 import { takeEvent } from '../../src/monitoring/listener.ts';
 import { loadMonitoringPolicy } from '../../src/monitoring/policy.ts';
 import { createProcessor } from '../../src/monitoring/processor.ts';
 import type { Delivery, MonitoredWallet } from '../../src/monitoring/records.ts';
-import { type MonitoringStore, openMonitoringStore } from '../../src/monitoring/store.ts';
+import type { MonitoringStore } from '../../src/monitoring/store.ts';
+import { openMonitoringStore } from '../../src/monitoring/store-lmdb.ts';
 import { buildWatchTable } from '../../src/monitoring/watch-table.ts';
 import { loadPolicy } from '../../src/risk/policy.ts';
 import { createEncryption } from '../../src/state/encryption.ts';
@@ -181,7 +182,7 @@ async function runScenario(seed: number): Promise<{ alerts: number; deliveries: 
     store: MonitoringStore;
     step: (budget: number) => Promise<void>;
     close: () => Promise<void>;
-    courier: ReturnType<typeof createCourier>;
+    dispatcher: ReturnType<typeof createDispatcher>;
     recheck: () => Promise<unknown>;
   } => {
     const store = openMonitoringStore({ path: join(folder, 'm.lmdb') }, { clock, random, encryption });
@@ -195,13 +196,13 @@ async function runScenario(seed: number): Promise<{ alerts: number; deliveries: 
       clock,
     });
     const senders = { webhook: send, email: send, slack: send, telegram: send };
-    const courier = createCourier({ outbox: store.outbox, senders, clock, log: silentLogger });
+    const dispatcher = createDispatcher({ outbox: store.outbox, senders, clock, log: silentLogger });
     async function* asTheyAre(transfers: Iterable<Transfer>): AsyncIterable<Transfer> {
       yield* transfers;
     }
     return {
       store,
-      courier,
+      dispatcher,
       recheck: () => processor.recheck(new AbortController().signal),
       /** Reads at most `budget` events: then the connection is cut. */
       async step(budget) {
@@ -218,7 +219,7 @@ async function runScenario(seed: number): Promise<{ alerts: number; deliveries: 
         }
       },
       async close() {
-        await courier.stop();
+        await dispatcher.stop();
         await store.close();
       },
     };
@@ -262,7 +263,7 @@ async function runScenario(seed: number): Promise<{ alerts: number; deliveries: 
       } else if (dice < 85 && !isLate) {
         isLate = true;
         await world.recheck();
-      } else await world.courier.runDue();
+      } else await world.dispatcher.runDue();
       await world.step(below(6));
       deepest = Math.max(deepest, world.store.blocks('ETH').at(-1)?.height ?? 0);
       for (const accountId of ['a', 'b'])
@@ -281,11 +282,11 @@ async function runScenario(seed: number): Promise<{ alerts: number; deliveries: 
     isNetworkGood = true;
     for (let i = 0; i < 5; i++) extend([]);
     await world.step(Number.MAX_SAFE_INTEGER);
-    await world.courier.runDue();
+    await world.dispatcher.runDue();
     for (const _ of RETRY_WAITS_MS) {
       if (world.store.outbox.waitingCount() === 0) break;
       nowMs += 2 * DAY_MS;
-      await world.courier.runDue();
+      await world.dispatcher.runDue();
     }
 
     const { store } = world;

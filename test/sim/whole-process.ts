@@ -22,11 +22,12 @@ import type { SnapshotSet } from '../../src/labels/index/reader.ts';
 import { openSnapshotSet } from '../../src/labels/index/snapshot-set.ts';
 import { loadRulebook } from '../../src/labels/map.ts';
 import { labelsFolderOf, openLabelStore } from '../../src/labels/store.ts';
-import { type Courier, createCourier } from '../../src/monitoring/delivery/courier.ts';
+import { createDispatcher, type Dispatcher } from '../../src/monitoring/delivery/dispatcher.ts';
 import type { Send } from '../../src/monitoring/delivery/senders.ts';
 import { loadMonitoringPolicy } from '../../src/monitoring/policy.ts';
 import { createProcessor, type Processor } from '../../src/monitoring/processor.ts';
-import { type MonitoringStore, openMonitoringStore } from '../../src/monitoring/store.ts';
+import type { MonitoringStore } from '../../src/monitoring/store.ts';
+import { openMonitoringStore } from '../../src/monitoring/store-lmdb.ts';
 import { loadPolicy } from '../../src/risk/policy.ts';
 import { createEncryption } from '../../src/state/encryption.ts';
 import { openInstallation } from '../../src/state/installation-record.ts';
@@ -64,7 +65,7 @@ export interface SimProcess {
   readonly ledger: Ledger;
   readonly monitoring: MonitoringStore;
   readonly processor: Processor;
-  readonly courier: Courier;
+  readonly dispatcher: Dispatcher;
   readonly jobs: OpenBulkJobs;
   readonly labels: ImportDeps;
   readonly snapshots: SnapshotSet;
@@ -142,8 +143,8 @@ export async function startProcess(
       clock,
     });
     const senders = { webhook: send, email: send, slack: send, telegram: send };
-    const courier = createCourier({ outbox: monitoring.outbox, senders, clock, log, leases });
-    courier.start();
+    const dispatcher = createDispatcher({ outbox: monitoring.outbox, senders, clock, log, leases });
+    dispatcher.start();
 
     const freshness = openFreshness({ labelsFolder: labelsFolderOf(folder) });
     const work = createChunkWork({
@@ -180,11 +181,11 @@ export async function startProcess(
     );
     jobs.start();
     return {
-      ...{ folder, access, keys, ledger, monitoring, processor, courier, jobs, labels, snapshots },
+      ...{ folder, access, keys, ledger, monitoring, processor, dispatcher, jobs, labels, snapshots },
       snapshotsFolder,
       hasBuilt,
       async close() {
-        await courier.stop();
+        await dispatcher.stop();
         await jobs.close();
         await monitoring.close();
         await access.close();

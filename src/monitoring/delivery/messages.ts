@@ -50,7 +50,7 @@ function alertLines(alert: AlertAnswer): string[] {
           `Transaction: ${transaction.hash}, block ${transaction.blockNumber}, ${transaction.direction}, ` +
             `${transaction.amount} ${transaction.asset}${usd === null || usd === undefined ? '' : ` (USD ${usd.toFixed(2)})`}`,
         ]),
-    `State: ${alert.status}, ${alert.reorged ? 'its block was taken back' : alert.final ? 'final' : 'not final yet'}`,
+    `State: ${alert.status}, ${alert.reorged ? 'its block was reverted' : alert.final ? 'final' : 'not final yet'}`,
     `Alert ${alert.id}, ${alert.createdAt}`,
   ].map(plain);
 }

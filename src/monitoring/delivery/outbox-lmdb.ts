@@ -1,6 +1,6 @@
 /**
  * The outbox on LMDB. A message is stored in the same transaction as its alert. It leaves the queue only when the receiver has
- * accepted it or its last attempt has failed. The dispatcher in courier.ts sends it.
+ * accepted it or its last attempt has failed. The dispatcher in dispatcher.ts sends it.
  */
 import { createHash } from 'node:crypto';
 import { type Clock, isoTime } from '../../base/clock.ts';
@@ -22,7 +22,14 @@ import {
   SEVERITIES,
 } from '../records.ts';
 import { type Message, renderMessage } from './messages.ts';
-import { LONGEST_WAIT_MS, retryWaitMs } from './schedule.ts';
+import {
+  PAST_IDS,
+  type Receiver,
+  type ReceiverQueue,
+  ReceiverQueues,
+  type Waiting,
+} from './receiver-queues.ts';
+import { retryWaitMs } from './schedule.ts';
 import type { Outcome } from './senders.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -31,34 +38,6 @@ const DAY_MS = 24 * 3_600_000;
  * seconds.
  */
 const CLOCKS_DIFFER_MS = 3_600_000;
-
-/** One receiver of one account. Its queue does not wait for any other. */
-export type Lane = string;
-
-/** A waiting delivery in the queue of its lane. */
-export interface Waiting {
-  readonly lane: Lane;
-  readonly id: string;
-  readonly accountId: string;
-  /** Null for a digest, which keeps no order. */
-  readonly walletId: string | null;
-  readonly dueMs: number;
-  readonly isFirst: boolean;
-}
-
-interface WaitingRow {
-  readonly accountId: string;
-  readonly walletId: string | null;
-  readonly isFirst: boolean;
-}
-
-type QueueKey = [lane: Lane, dueMs: number, id: string];
-
-interface Receiver {
-  readonly channel: ChannelKind;
-  /** As shown in the log. */
-  readonly target: string;
-}
 
 /**
  * Alerts that wait for the end of their day, by day, account and receiver. The target is hashed because a URL may exceed the
@@ -90,16 +69,19 @@ export interface DeliveryPage {
 
 export interface LmdbOutbox extends Outbox {
   /** Wakes the listeners; `others`: receivers for which another node has stored deliveries. */
-  wake(others?: Iterable<Lane>): void;
+  wake(others?: Iterable<ReceiverQueue>): void;
   /** Registers a listener that `wake` calls with the receivers that have new deliveries. */
-  onWake(listener: (lanes: ReadonlySet<Lane>) => void): void;
+  onWake(listener: (queues: ReadonlySet<ReceiverQueue>) => void): void;
   /** Returns the receivers with waiting deliveries. */
-  lanes(): readonly Lane[];
+  queues(): readonly ReceiverQueue[];
   /**
    * Returns the deliveries of a receiver that are due at `nowMs`, in the order of their due time, and the time at which the next
    * one is due. Deliveries scheduled further ahead than the longest wait are due as well, because the clock was set back.
    */
-  due(lane: Lane, nowMs: number): { readonly waiting: readonly Waiting[]; readonly nextDueMs: number | null };
+  due(
+    queue: ReceiverQueue,
+    nowMs: number,
+  ): { readonly waiting: readonly Waiting[]; readonly nextDueMs: number | null };
   /** Returns the stored delivery; null if it was cancelled meanwhile. */
   load(waiting: Waiting): Delivery | null;
   /** Stores the outcome of an attempt and schedules the next one, if any. Durable when it resolves. */
@@ -164,42 +146,50 @@ const LEAST: Readonly<Record<(typeof ALERT_THRESHOLDS)[number], (typeof SEVERITI
 const passes = (alert: Alert, wallet: MonitoredWallet): boolean =>
   SEVERITIES.indexOf(alert.severity) >= SEVERITIES.indexOf(LEAST[wallet.alertThreshold]);
 
-const laneOf = (accountId: string, { channel, target }: Receiver): Lane =>
-  `${accountId}/${channel}/${createHash('sha256').update(target).digest('hex').slice(0, 24)}`;
-/** Returns the channel of a lane. */
-export const channelOf = (lane: Lane): string | undefined => lane.split('/').at(-2);
 const keyOf = (accountId: string, id: string): string => `${accountId}/${id}`;
-const PAST_IDS = '~';
 
 /** Opens the outbox in the live state of monitoring. */
 export function openOutbox(root: LiveRoot, deps: OutboxDeps): LmdbOutbox {
-  const { channels, clock, random, newId } = deps;
-  /** Writes under a fence. Without one, the child transaction is not needed. */
-  const writeAs = <T>(fence: Fence | null, work: () => T): Promise<T> =>
-    fence === null ? root.transaction(work) : root.childTransaction(work, fence);
-  const deliveries: LiveDatabase<Delivery, string> = root.openDB({ name: 'deliveries', encoding: 'json' });
-  const queue: LiveDatabase<WaitingRow, QueueKey> = root.openDB({
-    name: 'deliveryQueue',
-    encoding: 'json',
-  });
-  const byWallet: LiveDatabase<string, [walletId: string, id: string]> = root.openDB({
-    name: 'deliveriesByWallet',
-    encoding: 'string',
-  });
-  const gone: LiveDatabase<number, [accountId: string, url: string]> = root.openDB({
-    name: 'goneUrls',
-    encoding: 'json',
-  });
+  return new StoredOutbox(root, deps);
+}
+
+const urlHash = (url: string): string => createHash('sha256').update(url).digest('hex');
+
+class StoredOutbox implements LmdbOutbox {
+  readonly #root: LiveRoot;
+  readonly #channels: ChannelStore;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #newId: () => string;
+  readonly #readAlert: OutboxDeps['readAlert'];
+  readonly #deliveries: LiveDatabase<Delivery, string>;
+  readonly #queues: ReceiverQueues;
+  /** URLs that responded with 410, with the time of the response. */
+  readonly #gone: LiveDatabase<number, [accountId: string, url: string]>;
   /** The values are the targets. */
-  const digests: LiveDatabase<string, DigestKey> = root.openDB({ name: 'digests', encoding: 'string' });
-  const listeners: ((lanes: ReadonlySet<Lane>) => void)[] = [];
-  /** Receivers for which a delivery was stored since the last `wake`. */
-  let changed = new Set<Lane>();
+  readonly #digests: LiveDatabase<string, DigestKey>;
 
-  const urlHash = (url: string): string => createHash('sha256').update(url).digest('hex');
+  constructor(root: LiveRoot, deps: OutboxDeps) {
+    this.#root = root;
+    this.#channels = deps.channels;
+    this.#clock = deps.clock;
+    this.#random = deps.random;
+    this.#newId = deps.newId;
+    this.#readAlert = deps.readAlert;
+    this.#deliveries = root.openDB({ name: 'deliveries', encoding: 'json' });
+    this.#queues = new ReceiverQueues(root);
+    this.#gone = root.openDB({ name: 'goneUrls', encoding: 'json' });
+    this.#digests = root.openDB({ name: 'digests', encoding: 'string' });
+  }
 
-  function receiversOf(accountId: string, webhookUrl: string | null): Receiver[] {
-    const { email, slackWebhookUrl, telegram } = channels.channels(accountId);
+  /** Writes under a fence. Without one, the child transaction is not needed. */
+  #writeAs<T>(fence: Fence | null, work: () => T): Promise<T> {
+    return fence === null ? this.#root.transaction(work) : this.#root.childTransaction(work, fence);
+  }
+
+  /** Returns the receivers of an account and of one of its wallets. */
+  #receiversOf(accountId: string, webhookUrl: string | null): Receiver[] {
+    const { email, slackWebhookUrl, telegram } = this.#channels.channels(accountId);
     return [
       ...(webhookUrl === null ? [] : [{ channel: 'webhook' as const, target: webhookUrl }]),
       ...(email === null ? [] : [{ channel: 'email' as const, target: email }]),
@@ -216,18 +206,18 @@ export function openOutbox(root: LiveRoot, deps: OutboxDeps): LmdbOutbox {
   }
 
   /** Stores one delivery. Call it inside a transaction. */
-  function store(
+  #store(
     accountId: string,
     receiver: Receiver,
     walletId: string | null,
     alertId: string | null,
     message: Message,
   ): Delivery {
-    const now = clock.now();
+    const now = this.#clock.now();
     const isGone =
-      receiver.channel === 'webhook' && gone.get([accountId, urlHash(receiver.target)]) !== undefined;
+      receiver.channel === 'webhook' && this.#gone.get([accountId, urlHash(receiver.target)]) !== undefined;
     const delivery: Delivery = {
-      id: newId(),
+      id: this.#newId(),
       accountId,
       walletId,
       alertId,
@@ -250,42 +240,27 @@ export function openOutbox(root: LiveRoot, deps: OutboxDeps): LmdbOutbox {
       createdAtMs: now,
       nextAttemptAtMs: isGone ? null : now,
     };
-    deliveries.putSync(keyOf(accountId, delivery.id), delivery);
-    if (!isGone) wait(delivery, now, true);
-    purge(accountId, now);
+    this.#deliveries.putSync(keyOf(accountId, delivery.id), delivery);
+    if (!isGone) this.#queues.add(delivery, now, true);
+    this.#purge(accountId, now);
     return delivery;
   }
 
-  function wait(delivery: Delivery, dueMs: number, isFirst: boolean): void {
-    const { accountId, walletId, id } = delivery;
-    const lane = laneOf(accountId, delivery);
-    changed.add(lane);
-    queue.putSync([lane, dueMs, id], { accountId, walletId, isFirst });
-    if (walletId !== null) byWallet.putSync([walletId, id], accountId);
-  }
-
-  /** Removes a delivery from the queue. */
-  function unqueue(delivery: Delivery): void {
-    if (delivery.nextAttemptAtMs !== null)
-      queue.removeSync([laneOf(delivery.accountId, delivery), delivery.nextAttemptAtMs, delivery.id]);
-    if (delivery.walletId !== null) byWallet.removeSync([delivery.walletId, delivery.id]);
-  }
-
   /** Removes the oldest deliveries of an account that have ended and exceeded the retention time. */
-  function purge(accountId: string, now: number): void {
+  #purge(accountId: string, now: number): void {
     const range = {
       start: keyOf(accountId, ''),
       end: keyOf(accountId, PAST_IDS),
       limit: LIMITS.deliveriesPurgeMax,
     };
-    for (const { key, value } of [...deliveries.getRange(range)]) {
+    for (const { key, value } of [...this.#deliveries.getRange(range)]) {
       if (value.createdAtMs > now - LIMITS.deliveriesKeptMs) return;
-      if (value.status !== 'PENDING') deliveries.removeSync(key);
+      if (value.status !== 'PENDING') this.#deliveries.removeSync(key);
     }
   }
 
   /** Stores the digest of one day and receiver; returns the number of stored messages. Call it inside a transaction. */
-  function closeDay([dayMs, accountId, channel, targetHash]: DigestKey): number {
+  #closeDay([dayMs, accountId, channel, targetHash]: DigestKey): number {
     const range = {
       start: [dayMs, accountId, channel, targetHash, ''] as DigestKey,
       end: [dayMs, accountId, channel, targetHash, PAST_IDS] as DigestKey,
@@ -293,245 +268,222 @@ export function openOutbox(root: LiveRoot, deps: OutboxDeps): LmdbOutbox {
     const named: string[] = [];
     let target = '';
     let count = 0;
-    for (const { key, value } of [...digests.getRange(range)]) {
+    for (const { key, value } of [...this.#digests.getRange(range)]) {
       count++;
       target = value;
       if (named.length < LIMITS.digestAlertsMax) named.push(key[4]);
-      digests.removeSync(key);
+      this.#digests.removeSync(key);
     }
-    const alerts = named.flatMap((id) => deps.readAlert(accountId, id) ?? []).map(alertAnswer);
+    const alerts = named.flatMap((id) => this.#readAlert(accountId, id) ?? []).map(alertAnswer);
     if (alerts.length === 0) return 0;
     const digest = { day: isoTime(dayMs).slice(0, 10), alerts, more: count - named.length };
-    store(accountId, { channel, target }, null, null, { event: 'digest', digest });
+    this.#store(accountId, { channel, target }, null, null, { event: 'digest', digest });
     return 1;
   }
 
-  const find = (accountId: string, id: string): Delivery => {
-    const delivery = ID_SHAPE.test(id) ? deliveries.get(keyOf(accountId, id)) : undefined;
+  #find(accountId: string, id: string): Delivery {
+    const delivery = ID_SHAPE.test(id) ? this.#deliveries.get(keyOf(accountId, id)) : undefined;
     if (delivery !== undefined) return delivery;
     throw new AssayError('NOT_FOUND', `id: there is no delivery '${id.slice(0, 64)}'.`, { field: 'id' });
-  };
+  }
 
-  const outbox: LmdbOutbox = {
-    enqueue(event, alert, wallet) {
-      if (!passes(alert, wallet)) return 0;
-      const receivers = receiversOf(wallet.accountId, wallet.customWebhookUrl);
-      if (wallet.alertFrequency === 'daily') {
-        // A digest shows each alert as it is at the end of the day, so changes during the day are included.
-        if (event === 'alert.updated') return 0;
-        const dayMs = Math.floor(alert.createdAtMs / DAY_MS) * DAY_MS;
-        for (const { channel, target } of receivers)
-          digests.putSync([dayMs, wallet.accountId, channel, urlHash(target), alert.id], target);
-        return receivers.length;
-      }
-      const message: Message = { event, alert: alertAnswer(alert) };
-      for (const receiver of receivers) store(wallet.accountId, receiver, wallet.id, alert.id, message);
+  enqueue(event: Parameters<Outbox['enqueue']>[0], alert: Alert, wallet: MonitoredWallet): number {
+    if (!passes(alert, wallet)) return 0;
+    const receivers = this.#receiversOf(wallet.accountId, wallet.customWebhookUrl);
+    if (wallet.alertFrequency === 'daily') {
+      // A digest shows each alert as it is at the end of the day, so changes during the day are included.
+      if (event === 'alert.updated') return 0;
+      const dayMs = Math.floor(alert.createdAtMs / DAY_MS) * DAY_MS;
+      for (const { channel, target } of receivers)
+        this.#digests.putSync([dayMs, wallet.accountId, channel, urlHash(target), alert.id], target);
       return receivers.length;
-    },
-    wake(others = []) {
-      for (const lane of others) changed.add(lane);
-      const lanes = changed;
-      changed = new Set();
-      for (const listener of listeners) listener(lanes);
-    },
-    onWake(listener) {
-      listeners.push(listener);
-    },
-    cancelWallet(walletId) {
-      const range = {
-        start: [walletId, ''] as [string, string],
-        end: [walletId, PAST_IDS] as [string, string],
-      };
-      for (const { key, value: accountId } of [...byWallet.getRange(range)]) {
-        const delivery = deliveries.get(keyOf(accountId, key[1]));
-        if (delivery === undefined) continue;
-        unqueue(delivery);
-        deliveries.putSync(keyOf(accountId, delivery.id), {
-          ...delivery,
-          status: 'CANCELLED',
-          nextAttemptAtMs: null,
-        });
-      }
-    },
-    delivery: (accountId, id) =>
-      (ID_SHAPE.test(id) ? deliveries.get(keyOf(accountId, id)) : undefined) ?? null,
+    }
+    const message: Message = { event, alert: alertAnswer(alert) };
+    for (const receiver of receivers) this.#store(wallet.accountId, receiver, wallet.id, alert.id, message);
+    return receivers.length;
+  }
 
-    lanes() {
-      root.resetReadTxn();
-      const found: Lane[] = [];
-      // Jumps from each lane to the first key after it: one step per receiver, however many deliveries wait.
-      const firstFrom = (start: QueueKey): Lane | undefined =>
-        [...queue.getKeys({ start, limit: 1 })][0]?.[0];
-      let lane = firstFrom(['', 0, '']);
-      while (lane !== undefined) {
-        found.push(lane);
-        lane = firstFrom([lane, Number.MAX_SAFE_INTEGER, '']);
-      }
-      return found;
-    },
-    due(lane, nowMs) {
-      root.resetReadTxn();
-      const waiting: Waiting[] = [];
-      const range = {
-        start: [lane, 0, ''] as QueueKey,
-        end: [lane, Number.MAX_SAFE_INTEGER, ''] as QueueKey,
-        limit: LIMITS.deliveryScanMax,
-      };
-      let nextDueMs: number | null = null;
-      for (const { key, value } of queue.getRange(range)) {
-        const [, dueMs, id] = key;
-        if (dueMs > nowMs) {
-          nextDueMs = dueMs;
-          break;
-        }
-        waiting.push({ lane, id, dueMs, ...value });
-      }
-      const beyond = {
-        start: [lane, Number.MAX_SAFE_INTEGER, ''] as QueueKey,
-        end: [lane, nowMs + LONGEST_WAIT_MS, PAST_IDS] as QueueKey,
-        reverse: true,
-        limit: LIMITS.deliveryScanMax - waiting.length,
-      };
-      if (nextDueMs !== null)
-        for (const { key, value } of queue.getRange(beyond))
-          waiting.push({ lane, id: key[2], dueMs: key[1], ...value });
-      return { waiting, nextDueMs };
-    },
-    load({ accountId, id }) {
-      const delivery = deliveries.get(keyOf(accountId, id));
-      return delivery?.status === 'PENDING' ? delivery : null;
-    },
-    async settle(waiting, attempt, outcome, fence = null) {
-      await writeAs(fence, () => {
-        const delivery = deliveries.get(keyOf(waiting.accountId, waiting.id));
-        queue.removeSync([waiting.lane, waiting.dueMs, waiting.id]);
-        if (delivery === undefined) return;
-        const made: DeliveryAttempt = {
-          ...attempt,
-          responseStatus: outcome.responseStatus,
-          error: outcome.kind === 'DELIVERED' ? null : outcome.error,
-        };
-        const attempts = [...delivery.attempts, made];
-        const round = attempts.length - delivery.attemptsBefore;
-        const waitMs =
-          outcome.kind === 'RETRY' && delivery.status === 'PENDING'
-            ? retryWaitMs(round, outcome.retryAfterMs, (random.bytes(1)[0] ?? 0) / 255)
-            : null;
-        if (outcome.kind === 'GONE')
-          gone.putSync([delivery.accountId, urlHash(delivery.target)], attempt.atMs);
-        const nextAttemptAtMs = waitMs === null ? null : attempt.atMs + attempt.durationMs + waitMs;
-        const ended = outcome.kind === 'DELIVERED' ? 'DELIVERED' : 'FAILED';
-        deliveries.putSync(keyOf(delivery.accountId, delivery.id), {
-          ...delivery,
-          attempts: attempts.slice(-LIMITS.deliveryAttemptsKept),
-          attemptsBefore: Math.max(
-            0,
-            delivery.attemptsBefore - Math.max(0, attempts.length - LIMITS.deliveryAttemptsKept),
-          ),
-          // If it was cancelled during the attempt and the attempt succeeded, it counts as delivered.
-          status:
-            nextAttemptAtMs !== null
-              ? 'PENDING'
-              : delivery.status === 'CANCELLED' && ended === 'FAILED'
-                ? 'CANCELLED'
-                : ended,
-          nextAttemptAtMs,
-        });
-        if (nextAttemptAtMs === null) unqueue({ ...delivery, nextAttemptAtMs: null });
-        else wait(delivery, nextAttemptAtMs, false);
+  wake(others: Iterable<ReceiverQueue> = []): void {
+    this.#queues.wake(others);
+  }
+
+  onWake(listener: (queues: ReadonlySet<ReceiverQueue>) => void): void {
+    this.#queues.onWake(listener);
+  }
+
+  cancelWallet(walletId: string): void {
+    for (const { accountId, id } of this.#queues.ofWallet(walletId)) {
+      const delivery = this.#deliveries.get(keyOf(accountId, id));
+      if (delivery === undefined) continue;
+      this.#queues.remove(delivery);
+      this.#deliveries.putSync(keyOf(accountId, delivery.id), {
+        ...delivery,
+        status: 'CANCELLED',
+        nextAttemptAtMs: null,
       });
-    },
-    async replay(accountId, id) {
-      const replayed = await root.transaction(() => {
-        const delivery = find(accountId, id);
-        if (delivery.status === 'PENDING')
-          throw new AssayError('INVALID_REQUEST', 'id: this delivery still waits for its next attempt.', {
-            field: 'id',
-          });
-        const now = clock.now();
-        if (delivery.channel === 'webhook') gone.removeSync([accountId, urlHash(delivery.target)]);
-        const again: Delivery = {
-          ...delivery,
-          status: 'PENDING',
-          attemptsBefore: delivery.attempts.length,
-          nextAttemptAtMs: now,
-        };
-        deliveries.putSync(keyOf(accountId, id), again);
-        // Not a first attempt, so that later alerts of the wallet do not wait for it.
-        wait(again, now, false);
-        return again;
-      });
-      outbox.wake();
-      return replayed;
-    },
-    async test(wallet) {
-      const receivers = receiversOf(wallet.accountId, wallet.customWebhookUrl);
-      if (receivers.length === 0)
-        throw new AssayError(
-          'INVALID_REQUEST',
-          'id: this wallet has no customWebhookUrl and its account no channel: there is nobody to send to.',
-          { field: 'id' },
-        );
-      const { id: walletId, walletAddress, chain } = wallet;
-      const test = { walletId, walletAddress: walletAddress.toLowerCase(), chain };
-      const stored = await root.transaction(() =>
-        receivers.map((receiver) =>
-          store(wallet.accountId, receiver, walletId, null, { event: 'test', test }),
+    }
+  }
+
+  delivery(accountId: string, id: string): Delivery | null {
+    return (ID_SHAPE.test(id) ? this.#deliveries.get(keyOf(accountId, id)) : undefined) ?? null;
+  }
+
+  queues(): readonly ReceiverQueue[] {
+    return this.#queues.list();
+  }
+
+  due(queue: ReceiverQueue, nowMs: number): ReturnType<LmdbOutbox['due']> {
+    return this.#queues.due(queue, nowMs);
+  }
+
+  load({ accountId, id }: Waiting): Delivery | null {
+    const delivery = this.#deliveries.get(keyOf(accountId, id));
+    return delivery?.status === 'PENDING' ? delivery : null;
+  }
+
+  async settle(
+    waiting: Waiting,
+    attempt: Omit<DeliveryAttempt, 'responseStatus' | 'error'>,
+    outcome: Outcome,
+    fence: Fence | null = null,
+  ): Promise<void> {
+    await this.#writeAs(fence, () => {
+      const delivery = this.#deliveries.get(keyOf(waiting.accountId, waiting.id));
+      this.#queues.removePlace(waiting);
+      if (delivery === undefined) return;
+      const made: DeliveryAttempt = {
+        ...attempt,
+        responseStatus: outcome.responseStatus,
+        error: outcome.kind === 'DELIVERED' ? null : outcome.error,
+      };
+      const attempts = [...delivery.attempts, made];
+      const round = attempts.length - delivery.attemptsBefore;
+      const waitMs =
+        outcome.kind === 'RETRY' && delivery.status === 'PENDING'
+          ? retryWaitMs(round, outcome.retryAfterMs, (this.#random.bytes(1)[0] ?? 0) / 255)
+          : null;
+      if (outcome.kind === 'GONE')
+        this.#gone.putSync([delivery.accountId, urlHash(delivery.target)], attempt.atMs);
+      const nextAttemptAtMs = waitMs === null ? null : attempt.atMs + attempt.durationMs + waitMs;
+      const ended = outcome.kind === 'DELIVERED' ? 'DELIVERED' : 'FAILED';
+      this.#deliveries.putSync(keyOf(delivery.accountId, delivery.id), {
+        ...delivery,
+        attempts: attempts.slice(-LIMITS.deliveryAttemptsKept),
+        attemptsBefore: Math.max(
+          0,
+          delivery.attemptsBefore - Math.max(0, attempts.length - LIMITS.deliveryAttemptsKept),
         ),
-      );
-      outbox.wake();
-      return stored;
-    },
-    enableUrl(accountId, url) {
-      gone.removeSync([accountId, urlHash(url)]);
-    },
-    list(accountId, filter, { limit, cursor }) {
-      if (cursor !== undefined && !ID_SHAPE.test(cursor))
-        throw new AssayError('INVALID_REQUEST', 'cursor: it is not one that this list gave.', {
-          field: 'cursor',
+        // If it was cancelled during the attempt and the attempt succeeded, it counts as delivered.
+        status:
+          nextAttemptAtMs !== null
+            ? 'PENDING'
+            : delivery.status === 'CANCELLED' && ended === 'FAILED'
+              ? 'CANCELLED'
+              : ended,
+        nextAttemptAtMs,
+      });
+      if (nextAttemptAtMs === null) this.#queues.remove({ ...delivery, nextAttemptAtMs: null });
+      else this.#queues.add(delivery, nextAttemptAtMs, false);
+    });
+  }
+
+  async replay(accountId: string, id: string): Promise<Delivery> {
+    const replayed = await this.#root.transaction(() => {
+      const delivery = this.#find(accountId, id);
+      if (delivery.status === 'PENDING')
+        throw new AssayError('INVALID_REQUEST', 'id: this delivery still waits for its next attempt.', {
+          field: 'id',
         });
-      const page: Delivery[] = [];
-      root.resetReadTxn();
-      const range = {
-        start: keyOf(accountId, cursor ?? PAST_IDS),
-        end: keyOf(accountId, ''),
-        reverse: true,
+      const now = this.#clock.now();
+      if (delivery.channel === 'webhook') this.#gone.removeSync([accountId, urlHash(delivery.target)]);
+      const again: Delivery = {
+        ...delivery,
+        status: 'PENDING',
+        attemptsBefore: delivery.attempts.length,
+        nextAttemptAtMs: now,
       };
-      let looked = 0;
-      let lastLooked: string | null = null;
-      for (const { value } of deliveries.getRange(range)) {
-        if (value.id === cursor) continue;
-        if (++looked > LIMITS.deliveriesLookedMax) return { deliveries: page, nextCursor: lastLooked };
-        lastLooked = value.id;
-        if (filter.status !== undefined && value.status !== filter.status) continue;
-        if (filter.walletId !== undefined && value.walletId !== filter.walletId) continue;
-        if (filter.alertId !== undefined && value.alertId !== filter.alertId) continue;
-        if (page.length === limit) return { deliveries: page, nextCursor: page.at(-1)?.id ?? null };
-        page.push(value);
-      }
-      return { deliveries: page, nextCursor: null };
-    },
-    async closeDays(nowMs, fence = null) {
-      const startOf = (ms: number): DigestKey => [Math.floor(ms / DAY_MS) * DAY_MS, '', 'webhook', '', ''];
-      const end = startOf(nowMs);
-      const ahead = startOf(nowMs + CLOCKS_DIFFER_MS + DAY_MS);
-      let stored = 0;
-      // One transaction per receiver and day: all digests of an installation in one transaction would block the writer for long.
-      for (;;) {
-        root.resetReadTxn();
-        const first =
-          [...digests.getKeys({ end, limit: 1 })][0] ?? [...digests.getKeys({ start: ahead, limit: 1 })][0];
-        if (first === undefined) break;
-        stored += await writeAs(fence, () => closeDay(first));
-      }
-      if (stored > 0) outbox.wake();
-      return stored;
-    },
-    waitingCount() {
-      root.resetReadTxn();
-      // LMDB maintains this number, so no entries are counted.
-      return (queue.getStats() as { readonly entryCount: number }).entryCount;
-    },
-  };
-  return outbox;
+      this.#deliveries.putSync(keyOf(accountId, id), again);
+      // Not a first attempt, so that later alerts of the wallet do not wait for it.
+      this.#queues.add(again, now, false);
+      return again;
+    });
+    this.wake();
+    return replayed;
+  }
+
+  async test(wallet: MonitoredWallet): Promise<readonly Delivery[]> {
+    const receivers = this.#receiversOf(wallet.accountId, wallet.customWebhookUrl);
+    if (receivers.length === 0)
+      throw new AssayError(
+        'INVALID_REQUEST',
+        'id: this wallet has no customWebhookUrl and its account has no channel, so there is no receiver.',
+        { field: 'id' },
+      );
+    const { id: walletId, walletAddress, chain } = wallet;
+    const test = { walletId, walletAddress: walletAddress.toLowerCase(), chain };
+    const stored = await this.#root.transaction(() =>
+      receivers.map((receiver) =>
+        this.#store(wallet.accountId, receiver, walletId, null, { event: 'test', test }),
+      ),
+    );
+    this.wake();
+    return stored;
+  }
+
+  enableUrl(accountId: string, url: string): void {
+    this.#gone.removeSync([accountId, urlHash(url)]);
+  }
+
+  list(
+    accountId: string,
+    filter: DeliveryFilter,
+    { limit, cursor }: { readonly limit: number; readonly cursor?: string },
+  ): DeliveryPage {
+    if (cursor !== undefined && !ID_SHAPE.test(cursor))
+      throw new AssayError('INVALID_REQUEST', 'cursor: not a cursor returned by this endpoint.', {
+        field: 'cursor',
+      });
+    const page: Delivery[] = [];
+    this.#root.resetReadTxn();
+    const range = {
+      start: keyOf(accountId, cursor ?? PAST_IDS),
+      end: keyOf(accountId, ''),
+      reverse: true,
+    };
+    let scanned = 0;
+    let lastScanned: string | null = null;
+    for (const { value } of this.#deliveries.getRange(range)) {
+      if (value.id === cursor) continue;
+      if (++scanned > LIMITS.deliveriesLookedMax) return { deliveries: page, nextCursor: lastScanned };
+      lastScanned = value.id;
+      if (filter.status !== undefined && value.status !== filter.status) continue;
+      if (filter.walletId !== undefined && value.walletId !== filter.walletId) continue;
+      if (filter.alertId !== undefined && value.alertId !== filter.alertId) continue;
+      if (page.length === limit) return { deliveries: page, nextCursor: page.at(-1)?.id ?? null };
+      page.push(value);
+    }
+    return { deliveries: page, nextCursor: null };
+  }
+
+  async closeDays(nowMs: number, fence: Fence | null = null): Promise<number> {
+    const startOf = (ms: number): DigestKey => [Math.floor(ms / DAY_MS) * DAY_MS, '', 'webhook', '', ''];
+    const end = startOf(nowMs);
+    const ahead = startOf(nowMs + CLOCKS_DIFFER_MS + DAY_MS);
+    let stored = 0;
+    // One transaction per receiver and day: all digests of an installation in one transaction would block the writer for long.
+    for (;;) {
+      this.#root.resetReadTxn();
+      const first =
+        [...this.#digests.getKeys({ end, limit: 1 })][0] ??
+        [...this.#digests.getKeys({ start: ahead, limit: 1 })][0];
+      if (first === undefined) break;
+      stored += await this.#writeAs(fence, () => this.#closeDay(first));
+    }
+    if (stored > 0) this.wake();
+    return stored;
+  }
+
+  waitingCount(): number {
+    return this.#queues.count();
+  }
 }

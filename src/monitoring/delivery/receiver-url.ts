@@ -35,15 +35,15 @@ export function checkReceiverUrl(text: string, field: string, policy: OutboundPo
     throw new AssayError('INVALID_REQUEST', `${field}: ${reason}.${advice}`, { field });
   };
   if (text.length > LIMITS.receiverUrlCharsMax)
-    refuse(`at most ${LIMITS.receiverUrlCharsMax} characters, ${text.length} were given`);
+    refuse(`must have at most ${LIMITS.receiverUrlCharsMax} characters (got ${text.length})`);
   // The URL parser would silently remove spaces, tabs and line breaks.
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
   if (/[\s\u0000-\u001f\u007f\\]/.test(text))
-    refuse('it must not contain blanks, control characters or backslashes');
-  const url = URL.canParse(text) ? new URL(text) : refuse('it is not a URL');
+    refuse('must not contain spaces, control characters or backslashes');
+  const url = URL.canParse(text) ? new URL(text) : refuse('must be a URL');
   const isTrusted = policy.trustedHosts.has(url.hostname);
-  if (url.hash !== '') refuse('it must not have a fragment');
-  if (url.hostname === '') refuse('it needs a host');
+  if (url.hash !== '') refuse('must not have a fragment');
+  if (url.hostname === '') refuse('must have a host');
   if (!isTrusted && LOCAL_NAMES.test(url.hostname)) refuse('the host is a local name', OF_YOUR_OWN);
   if (!isTrusted && !url.hostname.includes('.') && !url.hostname.startsWith('['))
     refuse('the host is a local name', OF_YOUR_OWN);

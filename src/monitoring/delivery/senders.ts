@@ -236,7 +236,7 @@ export function createSenders(deps: SenderDeps): Readonly<Record<ChannelKind, Se
           error instanceof Error ? (error.cause as { responseCode?: unknown } | undefined) : undefined;
         const code = typeof cause?.responseCode === 'number' ? cause.responseCode : null;
         const said =
-          code === null ? 'The mail server did not take the letter.' : `The mail server answered ${code}.`;
+          code === null ? 'The mail server rejected the email.' : `The mail server answered ${code}.`;
         // RFC 5321 § 4.2.1: 5yz is permanent.
         if (code !== null && code >= 500) return { kind: 'REFUSED', responseStatus: code, error: said };
         return { kind: 'RETRY', responseStatus: code, error: said, retryAfterMs: null };

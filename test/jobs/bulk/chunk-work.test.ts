@@ -84,7 +84,7 @@ describe('the lines of a job', () => {
       [WALLETS.exchange, 'BASE'],
       ['', undefined],
     ]);
-    expect(answers[2]).toMatchObject({ error: 'address: it is empty.', line: 4 });
+    expect(answers[2]).toMatchObject({ error: 'address: must not be empty.', line: 4 });
     expect(columnsOf(`${WALLETS.exchange}\n`)).toBeNull();
     expect(() => columnsOf('address,chain,address')).toThrow('address: line 1 names this column twice');
   });

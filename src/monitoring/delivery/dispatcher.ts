@@ -1,0 +1,286 @@
+/**
+ * Dispatcher of the outbox. Each receiver has its own queue and its own concurrency limit, so that receivers do not wait for each
+ * other. A failing receiver gets one attempt at a time. Within a receiver, the first attempts of a wallet are sent in the order of
+ * its alerts, each after the previous one was attempted. Retries keep no order and block nothing.
+ */
+import type { Clock } from '../../base/clock.ts';
+import { AssayError, messageOf } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { Logger } from '../../base/log.ts';
+import { sleep } from '../../base/retry.ts';
+import { createEmbeddedLeases, type HeldLease, type Leases, underLease } from '../../state/leases.ts';
+import { isStorageFull } from '../../state/storage.ts';
+import type { ChannelKind, Delivery } from '../records.ts';
+import type { LmdbOutbox } from './outbox-lmdb.ts';
+import { channelOf, type ReceiverQueue, type Waiting } from './receiver-queues.ts';
+import type { Outcome, Send } from './senders.ts';
+
+export interface Dispatcher {
+  /** Looks for due deliveries now, whenever the outbox is woken, and at intervals, while this node holds the delivery lease. */
+  start(): void;
+  /** Attempts all due deliveries, including those that become due meanwhile; resolves after all attempts. For tests. */
+  runDue(): Promise<void>;
+  /** Starts no new attempts and resolves when the running ones have ended. */
+  stop(): Promise<void>;
+}
+
+export interface DispatcherDeps {
+  readonly outbox: LmdbOutbox;
+  readonly senders: Readonly<Record<ChannelKind, Send>>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Decides which node sends. Default: this one. */
+  readonly leases?: Leases;
+  /** Returns a sentence that says why this node cannot send; null if it can. Default: it always can. */
+  readonly obstacle?: () => Promise<string | null>;
+}
+
+/** The lease of the node that sends. */
+const LEASE = { store: 'monitoring', name: 'delivery' } as const;
+
+/** Interval between checks for due deliveries; the shortest wait of the schedule is 5 s. */
+const TICK_MS = 250;
+/** Pause between two attempts to store the outcome of a delivery. */
+const UNWRITTEN_PAUSE_MS = 1_000;
+/** Interval between two full listings of the receivers, because another process may have stored deliveries. */
+const SWEEP_MS = 5_000;
+
+interface QueueState {
+  /** Ids of the attempts in progress. */
+  readonly inFlight: Set<string>;
+  /** Wallets with a first attempt in progress. */
+  readonly wallets: Set<string>;
+  /** Whether the last attempt failed. */
+  isFailing: boolean;
+  /** Whether the last attempt could not even be made; this was logged. */
+  isBroken: boolean;
+  /** Time of the next check; null while no delivery waits. */
+  nextCheckMs: number | null;
+}
+
+/** Creates the dispatcher. It does not send before `start` or `runDue`. */
+export function createDispatcher(deps: DispatcherDeps): Dispatcher {
+  return new OutboxDispatcher(deps);
+}
+
+class OutboxDispatcher implements Dispatcher {
+  readonly #outbox: LmdbOutbox;
+  readonly #senders: DispatcherDeps['senders'];
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #leases: Leases;
+  readonly #obstacle: () => Promise<string | null>;
+  readonly #queues = new Map<ReceiverQueue, QueueState>();
+  readonly #running = new Set<Promise<void>>();
+  /** Attempts in progress to receivers that failed before. */
+  #failing = 0;
+  /** Emails in progress, over all receivers: one mail server takes them all. */
+  #emails = 0;
+  readonly #stopped = new AbortController();
+  #sending: Promise<void> | null = null;
+  /** Null while another node sends, and before `start`. */
+  #lease: HeldLease | null = null;
+  /** Aborted when the lease ends or the dispatcher stops. */
+  #signal: AbortSignal | null = null;
+  /** Monotonic time of the last full listing of the receivers. */
+  #listedMs = Number.NEGATIVE_INFINITY;
+
+  constructor(deps: DispatcherDeps) {
+    this.#outbox = deps.outbox;
+    this.#senders = deps.senders;
+    this.#clock = deps.clock;
+    this.#log = deps.log;
+    this.#leases = deps.leases ?? createEmbeddedLeases();
+    this.#obstacle = deps.obstacle ?? (async () => null);
+  }
+
+  /** Returns true if new attempts may start: this node holds the lease, or `runDue` was called without `start`. */
+  #mayBegin(): boolean {
+    return !this.#stopped.signal.aborted && (this.#sending === null || this.#lease?.isHeld() === true);
+  }
+
+  /** Makes the next check look at these receivers. */
+  #checkSoon(changed: Iterable<ReceiverQueue>): void {
+    const nextCheckMs = this.#clock.now();
+    for (const queue of changed) {
+      const state = this.#queues.get(queue);
+      if (state) state.nextCheckMs = nextCheckMs;
+      else
+        this.#queues.set(queue, {
+          inFlight: new Set(),
+          wallets: new Set(),
+          isFailing: false,
+          isBroken: false,
+          nextCheckMs,
+        });
+    }
+  }
+
+  /** Lists the receivers with waiting deliveries, and drops the queues without any. */
+  #listReceivers(): void {
+    this.#listedMs = this.#clock.monotonic();
+    const known = new Set(this.#outbox.queues());
+    this.#checkSoon(known);
+    for (const [queue, state] of this.#queues)
+      if (!known.has(queue) && state.inFlight.size === 0) this.#queues.delete(queue);
+  }
+
+  /** Makes one attempt. If a secret cannot be decrypted on this node, the delivery is retried by the schedule. */
+  async #attemptOf(delivery: Delivery): Promise<Outcome> {
+    try {
+      return await this.#senders[delivery.channel](delivery);
+    } catch (error) {
+      if (!(error instanceof AssayError) || error.code !== 'STORE_CORRUPT') throw error;
+      return { kind: 'RETRY', responseStatus: null, error: messageOf(error), retryAfterMs: null };
+    }
+  }
+
+  /** Retries `write` while the disk is full, until the lease ends: without its record, a sent message would be sent again. */
+  async #whenWritten(write: () => Promise<unknown>): Promise<void> {
+    for (;;) {
+      try {
+        await write();
+        return;
+      } catch (error) {
+        if (!isStorageFull(error) || this.#signal === null || this.#signal.aborted) throw error;
+        await sleep(UNWRITTEN_PAUSE_MS, this.#signal);
+      }
+    }
+  }
+
+  /** Makes one attempt and stores its outcome. */
+  async #deliver(waiting: Waiting, state: QueueState): Promise<void> {
+    const startedMs = this.#clock.now();
+    const started = this.#clock.monotonic();
+    const fence = this.#lease?.fence ?? null;
+    try {
+      const delivery = this.#outbox.load(waiting);
+      if (delivery === null) return;
+      const outcome = await this.#attemptOf(delivery);
+      state.isFailing = outcome.kind !== 'DELIVERED';
+      const attempt = { atMs: startedMs, durationMs: Math.round(this.#clock.monotonic() - started) };
+      await this.#whenWritten(() => this.#outbox.settle(waiting, attempt, outcome, fence));
+      state.isBroken = false;
+    } catch (error) {
+      // The delivery stays queued unchanged and is retried at the next check.
+      if (!state.isBroken)
+        this.#log.error({ delivery: waiting.id, error: messageOf(error) }, 'delivery attempt failed');
+      state.isBroken = true;
+      state.isFailing = true;
+      await new Promise((resolve) => setTimeout(resolve, TICK_MS));
+    } finally {
+      state.inFlight.delete(waiting.id);
+      if (waiting.isFirst && waiting.walletId !== null) state.wallets.delete(waiting.walletId);
+      state.nextCheckMs = this.#clock.now();
+    }
+  }
+
+  /** Starts the attempts that a receiver can take now. */
+  #fill(queue: ReceiverQueue, state: QueueState): void {
+    // Failing receivers together use at most half of the attempts in flight, so that the others always have the rest.
+    if (state.isFailing && this.#failing >= LIMITS.deliveriesInFlightMax / 2) return;
+    const isMail = channelOf(queue) === 'email';
+    const most = state.isFailing ? 1 : LIMITS.deliveriesPerReceiverMax;
+    if (state.inFlight.size >= most) {
+      state.nextCheckMs = null;
+      return;
+    }
+    const { waiting, nextDueMs } = this.#outbox.due(queue, this.#clock.now());
+    state.nextCheckMs = nextDueMs;
+    for (const one of waiting) {
+      if (state.inFlight.size >= most || this.#running.size >= LIMITS.deliveriesInFlightMax) return;
+      if (isMail && this.#emails >= LIMITS.alertEmailsInFlightMax) {
+        state.nextCheckMs = one.dueMs;
+        return;
+      }
+      if (state.inFlight.has(one.id)) continue;
+      if (one.isFirst && one.walletId !== null) {
+        if (state.wallets.has(one.walletId)) continue;
+        state.wallets.add(one.walletId);
+      }
+      state.inFlight.add(one.id);
+      const wasFailing = state.isFailing;
+      if (wasFailing) this.#failing++;
+      if (isMail) this.#emails++;
+      const work = this.#deliver(one, state).finally(() => {
+        this.#running.delete(work);
+        if (wasFailing) this.#failing--;
+        if (isMail) this.#emails--;
+        if (this.#mayBegin()) this.#fill(queue, state);
+      });
+      this.#running.add(work);
+    }
+  }
+
+  /** Starts attempts to every receiver whose next check is due. */
+  #check(): void {
+    if (!this.#mayBegin()) return;
+    if (this.#clock.monotonic() - this.#listedMs >= SWEEP_MS) this.#listReceivers();
+    const now = this.#clock.now();
+    for (const [queue, state] of this.#queues) {
+      if (this.#running.size >= LIMITS.deliveriesInFlightMax) return;
+      if (state.nextCheckMs !== null && state.nextCheckMs <= now) this.#fill(queue, state);
+    }
+  }
+
+  async #closeDays(): Promise<void> {
+    await this.#outbox.closeDays(this.#clock.now(), this.#lease?.fence ?? null);
+  }
+
+  /** Sends while the lease is held, and returns when no attempt is in progress any more. */
+  async #send(lease: HeldLease, signal: AbortSignal): Promise<void> {
+    this.#lease = lease;
+    this.#signal = signal;
+    // Deliveries that other nodes have stored meanwhile did not wake this node.
+    this.#listedMs = Number.NEGATIVE_INFINITY;
+    let isClosing = true;
+    while (!signal.aborted && (await this.#obstacle()) === null) {
+      this.#check();
+      await this.#closeDays().then(
+        () => {
+          isClosing = true;
+        },
+        (error: unknown) => {
+          if (isClosing) this.#log.error({ error: messageOf(error) }, 'creating daily digests failed');
+          isClosing = false;
+        },
+      );
+      await sleep(TICK_MS, signal);
+    }
+    await Promise.all(this.#running);
+    this.#lease = null;
+  }
+
+  start() {
+    this.#outbox.onWake((changed) => {
+      if (!this.#mayBegin()) return;
+      this.#checkSoon(changed);
+      this.#check();
+    });
+    this.#sending = underLease(
+      { ...LEASE, work: (lease, signal) => this.#send(lease, signal), obstacle: this.#obstacle },
+      this.#stopped.signal,
+      { leases: this.#leases, log: this.#log },
+    );
+  }
+
+  async runDue() {
+    await this.#closeDays();
+    do {
+      this.#listReceivers();
+      this.#check();
+      await Promise.all(this.#running);
+    } while (
+      !this.#stopped.signal.aborted &&
+      [...this.#outbox.queues()].some(
+        (queue) => this.#outbox.due(queue, this.#clock.now()).waiting.length > 0,
+      )
+    );
+  }
+
+  async stop() {
+    this.#stopped.abort();
+    await this.#sending;
+    await Promise.all(this.#running);
+  }
+}
