@@ -11,10 +11,10 @@ import {
   digitTable,
   FORM,
   fault,
-  found,
   LENGTH,
   NETWORK,
   PREFIX,
+  parsed,
   startsWith,
   type WriteKey,
 } from './fault.ts';
@@ -50,7 +50,7 @@ export const writeSolKey: WriteKey = (bytes, start, end, out, at) => {
   const length = decodeBase58(bytes, start, end, BITCOIN_DIGITS);
   if (length < 0) return base58Fault(length);
   if (length !== 32) return fault(LENGTH, 'must decode to 32 bytes');
-  return found(put(SOL, ACCOUNT, decoded, DECODED_END - 32, 32, out, at), 'account');
+  return parsed(put(SOL, ACCOUNT, decoded, DECODED_END - 32, 32, out, at), 'account');
 };
 
 /** Formats a Solana payload in base58; null if it is not an account. */
@@ -81,14 +81,14 @@ function readHex(bytes: Uint8Array, start: number, length: number): boolean {
 export const writeTronKey: WriteKey = (bytes, start, end, out, at) => {
   if (end - start === 42 && readHex(bytes, start, 21)) {
     if (hexBytes[0] !== TRON_VERSION) return fault(PREFIX, 'must begin with 41 in its hex form');
-    return found(put(TRON, ACCOUNT, hexBytes, 1, 20, out, at), 'hex');
+    return parsed(put(TRON, ACCOUNT, hexBytes, 1, 20, out, at), 'hex');
   }
   const length = decodeBase58Check(bytes, start, end, BITCOIN_DIGITS);
   if (length < 0) return length;
   const from = payloadStart(length);
   if (length !== 21) return fault(LENGTH, 'has a payload of the wrong length');
   if (decoded[from] !== TRON_VERSION) return fault(PREFIX, 'must begin with T');
-  return found(put(TRON, ACCOUNT, decoded, from + 1, 20, out, at), 'account');
+  return parsed(put(TRON, ACCOUNT, decoded, from + 1, 20, out, at), 'account');
 };
 
 const base58check = createBase58check(sha256);
@@ -110,7 +110,7 @@ export const writeXrpKey: WriteKey = (bytes, start, end, out, at) => {
   const from = payloadStart(length);
   if (length === 21) {
     if (decoded[from] !== 0) return fault(PREFIX, 'must begin with r or X');
-    return found(put(XRP, ACCOUNT, decoded, from + 1, 20, out, at), 'account');
+    return parsed(put(XRP, ACCOUNT, decoded, from + 1, 20, out, at), 'account');
   }
   if (length !== 31) return fault(LENGTH, 'has a payload of the wrong length');
   const prefix = ((decoded[from] as number) << 8) | (decoded[from + 1] as number);
@@ -127,7 +127,7 @@ export const writeXrpKey: WriteKey = (bytes, start, end, out, at) => {
   }
   if (flag > 1) return fault(FORM, 'has an unknown tag flag');
   const memo = flag === 1 ? String(tag) : null;
-  return found(put(XRP, ACCOUNT, decoded, from + 2, 20, out, at), 'x-address', memo);
+  return parsed(put(XRP, ACCOUNT, decoded, from + 2, 20, out, at), 'x-address', memo);
 };
 
 /** Formats an XRP payload as a classic address; null for an unknown kind. */
@@ -202,12 +202,12 @@ export const writeXlmKey: WriteKey = (bytes, start, end, out, at) => {
   const version = base32Bytes[0] as number;
   if (version === MUXED_VERSION && length === 40) {
     const id = new DataView(base32Bytes.buffer, 33, 8).getBigUint64(0);
-    return found(put(XLM, ACCOUNT, base32Bytes, 1, 32, out, at), 'muxed', String(id));
+    return parsed(put(XLM, ACCOUNT, base32Bytes, 1, 32, out, at), 'muxed', String(id));
   }
   for (let i = 0; i < STRKEYS.length; i++) {
     const row = STRKEYS[i] as StrkeyRow;
     if (row.version !== version || row.payloadBytes !== length) continue;
-    return found(put(XLM, row.kindByte, base32Bytes, 1, length, out, at), row.kind);
+    return parsed(put(XLM, row.kindByte, base32Bytes, 1, length, out, at), row.kind);
   }
   return fault(PREFIX, 'is a Stellar key that is not an address');
 };
@@ -234,7 +234,7 @@ export const writeAlgoKey: WriteKey = (bytes, start, end, out, at) => {
   for (let i = 0; i < 4; i++) {
     if (hash[28 + i] !== base32Bytes[32 + i]) return fault(CHECKSUM, 'has a wrong checksum');
   }
-  return found(put(ALGO, ACCOUNT, base32Bytes, 0, 32, out, at), 'account');
+  return parsed(put(ALGO, ACCOUNT, base32Bytes, 0, 32, out, at), 'account');
 };
 
 /** Formats an Algorand payload in base32; null for an unknown kind. */
@@ -265,7 +265,7 @@ export const writeDotKey: WriteKey = (bytes, start, end, out, at) => {
     return fault(NETWORK, 'belongs to another network of the Substrate family');
   }
   const kind = prefix === 0 ? 'account' : 'generic';
-  return found(put(DOT, ACCOUNT, decoded, from + 1, 32, out, at), kind);
+  return parsed(put(DOT, ACCOUNT, decoded, from + 1, 32, out, at), kind);
 };
 
 /** Formats a Polkadot payload as SS58 with prefix 0; null for an unknown kind. */
@@ -317,7 +317,7 @@ export const writeTonKey: WriteKey = (bytes, start, end, out, at) => {
   const workchain = tonBytes[1] as number;
   if (workchain !== 0 && workchain !== 255) return fault(FORM, 'names a workchain that does not exist');
   const kind = flags === BOUNCEABLE ? 'bounceable' : 'non_bounceable';
-  return found(put(TON, ACCOUNT, tonBytes, 1, 33, out, at), kind);
+  return parsed(put(TON, ACCOUNT, tonBytes, 1, 33, out, at), kind);
 };
 
 function writeTonRaw(
@@ -334,7 +334,7 @@ function writeTonRaw(
   out[at + 1] = ACCOUNT;
   out[at + 2] = workchain;
   for (let i = 0; i < 32; i++) out[at + 3 + i] = hexBytes[i] as number;
-  return found(35, 'raw');
+  return parsed(35, 'raw');
 }
 
 /** Formats a TON payload in the raw form; null for an unknown kind. */
@@ -357,8 +357,8 @@ export const writeAtomKey: WriteKey = (bytes, start, end, out, at) => {
   if (count < 0) return count;
   const length = unpackWords(0, count);
   if (length < 0) return length;
-  if (length === 20) return found(put(ATOM, ACCOUNT, unpacked, 0, 20, out, at), 'account');
-  if (length === 32) return found(put(ATOM, DERIVED, unpacked, 0, 32, out, at), 'derived');
+  if (length === 20) return parsed(put(ATOM, ACCOUNT, unpacked, 0, 20, out, at), 'account');
+  if (length === 32) return parsed(put(ATOM, DERIVED, unpacked, 0, 32, out, at), 'derived');
   return fault(LENGTH, 'has a payload of the wrong length');
 };
 
@@ -405,7 +405,7 @@ export const writeXtzKey: WriteKey = (bytes, start, end, out, at) => {
     for (let j = 0; j < tagBytes; j++) out[at + 2 + j] = row.tag[j] as number;
     for (let j = 0; j < 20; j++) out[at + 2 + tagBytes + j] = decoded[from + 3 + j] as number;
     if (tagBytes === 1) out[at + 23] = 0;
-    return found(24, row.kind);
+    return parsed(24, row.kind);
   }
   return fault(PREFIX, 'must begin with tz1, tz2, tz3, tz4, KT1 or sr1');
 };

@@ -51,18 +51,18 @@ export function decodeBase58(src: Uint8Array, start: number, end: number, digits
     }
   }
   let at = DECODED_END;
-  let held = 0;
+  let pending = 0;
   let bits = 0;
   for (let limb = 0; limb < used; limb++) {
-    held += (limbs[limb] as number) * (1 << bits);
+    pending += (limbs[limb] as number) * (1 << bits);
     bits += LIMB_BITS;
     while (bits >= 8) {
-      decoded[--at] = held & 255;
-      held >>>= 8;
+      decoded[--at] = pending & 255;
+      pending >>>= 8;
       bits -= 8;
     }
   }
-  if (bits > 0) decoded[--at] = held;
+  if (bits > 0) decoded[--at] = pending;
   while (at < DECODED_END && decoded[at] === 0) at++;
   for (let zeros = first - start; zeros > 0; zeros--) {
     if (at === 0) return TOO_LONG;

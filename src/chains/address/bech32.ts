@@ -85,17 +85,18 @@ const lower = (byte: number): number => (byte >= 65 && byte <= 90 ? byte + 32 : 
  * @returns the number of bytes, or a fault code if the padding is invalid
  */
 export function unpackWords(from: number, count: number): number {
-  let held = 0;
+  let pending = 0;
   let bits = 0;
   let length = 0;
   for (let i = from; i < count; i++) {
-    held = ((held << 5) | (words[i] as number)) & 0xfff;
+    pending = ((pending << 5) | (words[i] as number)) & 0xfff;
     bits += 5;
     if (bits >= 8) {
       bits -= 8;
-      unpacked[length++] = (held >> bits) & 255;
+      unpacked[length++] = (pending >> bits) & 255;
     }
   }
-  if (bits > 4 || (held & ((1 << bits) - 1)) !== 0) return fault(FORM, 'has padding bits that are not zero');
+  if (bits > 4 || (pending & ((1 << bits) - 1)) !== 0)
+    return fault(FORM, 'has padding bits that are not zero');
   return length;
 }

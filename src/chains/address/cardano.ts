@@ -7,10 +7,10 @@ import {
   CHECKSUM,
   FORM,
   fault,
-  found,
   LENGTH,
   NETWORK,
   PREFIX,
+  parsed,
   startsWith,
   VERSION,
   type WriteKey,
@@ -79,7 +79,7 @@ function writeShelley(
   if (POINTER_TYPES.includes(row.type)) {
     if (!isPointer(row.bytes, length)) return fault(FORM, 'has a malformed pointer');
   } else if (length !== row.bytes) return fault(LENGTH, 'has a payload of the wrong length');
-  return found(put(SHELLEY_KIND + row.type, unpacked, 0, length, out, at), row.kind);
+  return parsed(put(SHELLEY_KIND + row.type, unpacked, 0, length, out, at), row.kind);
 }
 
 /** Returns whether `unpacked[from, to)` is three numbers with seven bits per byte, most significant first. */
@@ -165,7 +165,7 @@ function writeByron(bytes: Uint8Array, start: number, end: number, out: Uint8Arr
   if (cborNumber() !== crc32(decoded, inner, innerEnd)) return fault(CHECKSUM, 'has a wrong checksum');
   const code = checkByronBody(inner, innerEnd);
   if (code < 0) return code;
-  return found(put(BYRON, decoded, inner, innerEnd - inner, out, at), 'byron');
+  return parsed(put(BYRON, decoded, inner, innerEnd - inner, out, at), 'byron');
 }
 
 function checkByronBody(from: number, to: number): number {

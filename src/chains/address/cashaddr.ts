@@ -1,7 +1,7 @@
 /** Cashaddr of Bitcoin Cash (CHIP "cashaddr", with the token-aware types of CashTokens and 32-byte script hashes). */
 import { bech32 } from '@scure/base';
 import { BECH32_DIGITS, hasMixedCase, unpacked, unpackWords, words } from './bech32.ts';
-import { CHARACTERS, CHECKSUM, fault, found, LENGTH, startsWith, VERSION } from './fault.ts';
+import { CHARACTERS, CHECKSUM, fault, LENGTH, parsed, startsWith, VERSION } from './fault.ts';
 
 const PREFIX_TEXT = 'bitcoincash:';
 const CHECKSUM_WORDS = 8;
@@ -87,7 +87,7 @@ export function writeCashaddrKey(
   out[at] = keyByte;
   out[at + 1] = row.kindByte;
   for (let i = 1; i < length; i++) out[at + 1 + i] = unpacked[i] as number;
-  return found(length + 1, row.kind);
+  return parsed(length + 1, row.kind);
 }
 
 /** Returns the text with its prefix, in lower case; null for a kind that cashaddr does not have. */

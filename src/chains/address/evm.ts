@@ -1,5 +1,5 @@
 /** EVM addresses: 0x and 40 hex digits, with the checksum of EIP-55 if letters of both cases occur. */
-import { CHARACTERS, CHECKSUM, FORM, fault, found, LENGTH, PREFIX, startsWith } from './fault.ts';
+import { CHARACTERS, CHECKSUM, FORM, fault, LENGTH, PREFIX, parsed, startsWith } from './fault.ts';
 import { digest, keccak256Block } from './keccak.ts';
 
 const KEY_BYTE = 1;
@@ -44,7 +44,7 @@ export function writeEvmKey(
   if ((seen & (LOWER | UPPER)) === (LOWER | UPPER) && !caseMatches(bytes, start + 2)) {
     return fault(CHECKSUM, 'has a wrong checksum: the letter case does not match EIP-55');
   }
-  return found(KEY_LENGTH, 'evm');
+  return parsed(KEY_LENGTH, 'evm');
 }
 
 function evmPrefixFault(bytes: Uint8Array, start: number, end: number): number {

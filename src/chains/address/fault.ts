@@ -48,7 +48,7 @@ export function fault(code: number, detail: string): number {
 }
 
 /** Sets kind and memo in `note` and returns the length of the key. */
-export function found(keyLength: number, kind: string, memo: string | null = null): number {
+export function parsed(keyLength: number, kind: string, memo: string | null = null): number {
   note.kind = kind;
   note.memo = memo;
   return keyLength;

@@ -4,7 +4,17 @@
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { base58xmr } from '@scure/base';
 import { BITCOIN_DIGITS } from './base58.ts';
-import { CHARACTERS, CHECKSUM, FORM, fault, found, LENGTH, NETWORK, PREFIX, type WriteKey } from './fault.ts';
+import {
+  CHARACTERS,
+  CHECKSUM,
+  FORM,
+  fault,
+  LENGTH,
+  NETWORK,
+  PREFIX,
+  parsed,
+  type WriteKey,
+} from './fault.ts';
 import { digest, keccak256Block } from './keccak.ts';
 
 const XMR = 16;
@@ -67,10 +77,10 @@ export const writeXmrKey: WriteKey = (bytes, start, end, out, at) => {
   }
   if (tag === INTEGRATED_TAG) {
     const id = raw.subarray(1 + KEYS_BYTES, 1 + KEYS_BYTES + PAYMENT_ID_BYTES);
-    return found(put(STANDARD, out, at), 'integrated', Buffer.from(id).toString('hex'));
+    return parsed(put(STANDARD, out, at), 'integrated', Buffer.from(id).toString('hex'));
   }
-  if (tag === STANDARD_TAG) return found(put(STANDARD, out, at), 'standard');
-  if (tag === SUBADDRESS_TAG) return found(put(SUBADDRESS, out, at), 'subaddress');
+  if (tag === STANDARD_TAG) return parsed(put(STANDARD, out, at), 'standard');
+  if (tag === SUBADDRESS_TAG) return parsed(put(SUBADDRESS, out, at), 'subaddress');
   return fault(PREFIX, 'must begin with 4 or 8');
 };
 

@@ -6,7 +6,7 @@ import { BITCOIN_DIGITS, decoded } from './base58.ts';
 import { decodeBase58Check, payloadStart } from './base58check.ts';
 import { BECH32, BECH32M, decodeBech32, unpacked, unpackWords, words } from './bech32.ts';
 import { formatCashaddr, isCashaddrPayload, writeCashaddrKey } from './cashaddr.ts';
-import { FORM, fault, found, LENGTH, NETWORK, PREFIX, startsWith, VERSION, type WriteKey } from './fault.ts';
+import { FORM, fault, LENGTH, NETWORK, PREFIX, parsed, startsWith, VERSION, type WriteKey } from './fault.ts';
 
 /** Kind bytes of the UTXO chains, the same on each chain. Stored in every index: never reuse or renumber them. */
 export const UTXO_KINDS = {
@@ -146,7 +146,7 @@ function writeBase58(
     if (length !== row.versionBytes + row.payloadBytes)
       return fault(LENGTH, 'has a payload of the wrong length');
     const size = row.payloadBytes;
-    return found(
+    return parsed(
       writeKind(chain, UTXO_KINDS[row.kind], decoded, from + row.versionBytes, size, out, at),
       row.kind,
     );
@@ -189,7 +189,7 @@ function writeSegwit(
   }
   const kind = segwitKind(version, length);
   const kindByte = kind === null ? WITNESS_KIND + version : UTXO_KINDS[kind];
-  return found(
+  return parsed(
     writeKind(chain, kindByte, unpacked, 0, length, out, at),
     kind ?? (WITNESS_NAMES[version] as string),
   );
@@ -206,7 +206,7 @@ function writeMweb(bytes: Uint8Array, start: number, end: number, out: Uint8Arra
   const length = unpackWords(1, count);
   if (length < 0) return length;
   if (length !== 66) return fault(LENGTH, 'has a payload of the wrong length');
-  return found(writeKind(LTC, UTXO_KINDS.mweb, unpacked, 0, length, out, at), 'mweb');
+  return parsed(writeKind(LTC, UTXO_KINDS.mweb, unpacked, 0, length, out, at), 'mweb');
 }
 
 const MWEB_HRP = 'ltcmweb';
@@ -232,7 +232,7 @@ function writePlainBech32(
   const length = unpackWords(0, count);
   if (length < 0) return length;
   if (length !== size) return fault(LENGTH, 'has a payload of the wrong length');
-  return found(writeKind(ZEC, UTXO_KINDS[kind], unpacked, 0, length, out, at), textKind);
+  return parsed(writeKind(ZEC, UTXO_KINDS[kind], unpacked, 0, length, out, at), textKind);
 }
 
 const PADDING_BYTES = 16;
@@ -317,7 +317,7 @@ function writeUnified(bytes: Uint8Array, start: number, end: number, out: Uint8A
     item += 2 + size;
   }
   if (!hasShielded) return fault(FORM, 'has no shielded receiver');
-  return found(writeKind(ZEC, UTXO_KINDS.unified, clear, 0, itemsEnd, out, at), 'unified');
+  return parsed(writeKind(ZEC, UTXO_KINDS.unified, clear, 0, itemsEnd, out, at), 'unified');
 }
 
 const testPrefixOf = (chain: UtxoChain, bytes: Uint8Array, start: number, end: number): boolean => {

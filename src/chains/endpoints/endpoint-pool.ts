@@ -12,7 +12,7 @@ import type { ChainId } from '../registry.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
 import { ENDPOINT_FAULTS, Endpoint } from './endpoint.ts';
 import type { EndpointSpec } from './endpoints.ts';
-import type { Notices, Subscription } from './json-rpc-socket.ts';
+import type { NotificationHandlers, Subscription } from './json-rpc-socket.ts';
 import type { Answered, EndpointRequest } from './request.ts';
 
 export type { Answered, EndpointAnswer, EndpointRequest } from './request.ts';
@@ -40,7 +40,7 @@ export interface EndpointPool {
    *
    * @returns a function that ends the subscription
    */
-  listen(subscription: Subscription, notices: Notices): () => void;
+  listen(subscription: Subscription, notices: NotificationHandlers): () => void;
   close(): Promise<void>;
 }
 
@@ -52,7 +52,7 @@ export interface EndpointPoolOptions {
   /**
    * True if nodes of this chain answer no requests over a WebSocket and only send the notifications of subscriptions. Default false.
    */
-  readonly socketsOnlyTell?: boolean;
+  readonly socketsOnlyNotify?: boolean;
 }
 
 const PROBE_BUDGET_MS = LIMITS.endpointAttemptMs;
@@ -76,7 +76,7 @@ class RankedEndpoints implements EndpointPool {
   readonly #closing = new AbortController();
 
   constructor(options: EndpointPoolOptions, deps: AdapterDeps) {
-    const { chain, endpoints, verify, socketsOnlyTell = false } = options;
+    const { chain, endpoints, verify, socketsOnlyNotify = false } = options;
     if (endpoints.length > LIMITS.endpointsPerChainMax)
       throw new AssayError(
         'INVALID_CONFIG',
@@ -101,7 +101,7 @@ class RankedEndpoints implements EndpointPool {
     this.#deps = deps;
     this.#agent = agent;
     const context = { chain, agent, policy, deps };
-    this.#all = endpoints.map((spec) => new Endpoint(spec, socketsOnlyTell, context));
+    this.#all = endpoints.map((spec) => new Endpoint(spec, socketsOnlyNotify, context));
   }
 
   ask<T>(request: EndpointRequest<T>, call: Call): Promise<Answered<T>> {
@@ -151,7 +151,7 @@ class RankedEndpoints implements EndpointPool {
     return this.#all.map((endpoint) => endpoint.health());
   }
 
-  listen(subscription: Subscription, notices: Notices): () => void {
+  listen(subscription: Subscription, notices: NotificationHandlers): () => void {
     const endpoint = this.#all.find(({ isSocket }) => isSocket);
     return endpoint === undefined ? () => {} : endpoint.listen(subscription, notices);
   }

@@ -9,7 +9,12 @@ import type { Deadline } from './deadline.ts';
 import type { EndpointSpec } from './endpoints.ts';
 import { parseExactJson } from './exact-json.ts';
 import { errorCodeOf, exchangeHttp, StatusFault } from './http-exchange.ts';
-import { type JsonRpcSocket, type Notices, openJsonRpcSocket, type Subscription } from './json-rpc-socket.ts';
+import {
+  type JsonRpcSocket,
+  type NotificationHandlers,
+  openJsonRpcSocket,
+  type Subscription,
+} from './json-rpc-socket.ts';
 import type { EndpointRequest } from './request.ts';
 
 /** Error codes that are faults of an endpoint: the pool then asks the next endpoint. Any other error is a fault of the program. */
@@ -31,6 +36,7 @@ export interface EndpointContext {
   readonly deps: AdapterDeps;
 }
 
+/** One endpoint: it makes attempts within its limits, and records on itself whether they succeeded. */
 export class Endpoint {
   readonly spec: EndpointSpec;
   readonly isSocket: boolean;
@@ -56,11 +62,11 @@ export class Endpoint {
   #active = 0;
   readonly #waiting: (() => void)[] = [];
 
-  /** @param socketsOnlyTell - see `EndpointPoolOptions` */
-  constructor(spec: EndpointSpec, socketsOnlyTell: boolean, context: EndpointContext) {
+  /** @param socketsOnlyNotify - see `EndpointPoolOptions` */
+  constructor(spec: EndpointSpec, socketsOnlyNotify: boolean, context: EndpointContext) {
     this.spec = spec;
     this.isSocket = spec.url.startsWith('ws');
-    this.answers = !(socketsOnlyTell && this.isSocket);
+    this.answers = !(socketsOnlyNotify && this.isSocket);
     this.#context = context;
     this.#tokens = spec.requestsPerSecond;
     this.#tokensAtMs = context.deps.clock.monotonic();
@@ -110,7 +116,7 @@ export class Endpoint {
   }
 
   /** See `EndpointPool.listen`. */
-  listen(subscription: Subscription, notices: Notices): () => void {
+  listen(subscription: Subscription, notices: NotificationHandlers): () => void {
     return this.#openSocket().listen(subscription, notices);
   }
 

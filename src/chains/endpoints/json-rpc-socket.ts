@@ -17,9 +17,9 @@ export interface Subscription {
   readonly params: readonly Json[];
 }
 
-export interface Notices {
+export interface NotificationHandlers {
   /** Receives the `params` of a notification of this subscription. */
-  onNotice(params: Json): void;
+  onNotification(params: Json): void;
   /** Called when the node has accepted the subscription: first and after each reconnection. Earlier events are not reported. */
   onStart?(): void;
 }
@@ -38,7 +38,7 @@ export interface JsonRpcSocket {
    *
    * @returns a function that ends the subscription
    */
-  listen(subscription: Subscription, notices: Notices): () => void;
+  listen(subscription: Subscription, notices: NotificationHandlers): () => void;
   close(): void;
 }
 
@@ -55,7 +55,7 @@ interface Pending {
 
 interface Listener {
   readonly subscription: Subscription;
-  readonly notices: Notices;
+  readonly notices: NotificationHandlers;
   /** The node's id of the subscription on the current connection; null until the node returns it. */
   remoteId: string | null;
 }
@@ -212,7 +212,8 @@ class UndiciJsonRpcSocket implements JsonRpcSocket {
       this.#pending.delete(id);
     } else if (typeof method === 'string' && params !== undefined) {
       const about = String((params as { readonly subscription?: Json } | null)?.subscription);
-      for (const { remoteId, notices } of this.#listeners) if (remoteId === about) notices.onNotice(params);
+      for (const { remoteId, notices } of this.#listeners)
+        if (remoteId === about) notices.onNotification(params);
     }
   }
 
@@ -241,7 +242,7 @@ class UndiciJsonRpcSocket implements JsonRpcSocket {
     });
   }
 
-  listen(subscription: Subscription, notices: Notices): () => void {
+  listen(subscription: Subscription, notices: NotificationHandlers): () => void {
     const listener: Listener = { subscription, notices, remoteId: null };
     this.#listeners.add(listener);
     const { socket } = this.#connect();

@@ -27,7 +27,7 @@ export interface RpcOptions<T> {
   readonly version?: '1.0' | '2.0';
   readonly layouts?: readonly string[];
   /** Error codes that mean the endpoint is temporarily unavailable: the pool asks others, and it counts as a failure of this one. */
-  readonly unwellCodes?: readonly number[];
+  readonly unavailableCodes?: readonly number[];
   /** Converts the result to a value; throws CHAIN_BAD_ANSWER if it is invalid. */
   readonly read: (result: Json) => T;
 }
@@ -36,7 +36,7 @@ export interface RpcOptions<T> {
  * Builds the pool request for one JSON-RPC call. Some nodes send errors with the status 400, 404 or 500, so those bodies are read too.
  */
 export function rpcRequest<T>(options: RpcOptions<T>): EndpointRequest<T> {
-  const { method, params, version = '2.0', layouts, unwellCodes = [], read } = options;
+  const { method, params, version = '2.0', layouts, unavailableCodes = [], read } = options;
   lastId = lastId >= 2 ** 50 ? 1 : lastId + 1;
   const id = lastId;
   return {
@@ -50,7 +50,7 @@ export function rpcRequest<T>(options: RpcOptions<T>): EndpointRequest<T> {
         const { code, message: text, data } = asObject(message.error, 'error');
         if (typeof code !== 'number' || typeof text !== 'string')
           throw badAnswer('error', 'a code and a message');
-        if (unwellCodes.includes(code))
+        if (unavailableCodes.includes(code))
           throw new AssayError('CHAIN_UNREACHABLE', `${source}: not ready: ${text.slice(0, 200)} (${code}).`);
         throw new RpcRefusal(source, method, code, text, data ?? null);
       }

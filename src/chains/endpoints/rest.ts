@@ -1,6 +1,7 @@
 /** REST requests over the endpoints of a pool, and lists that are read downwards in windows. */
 import { AssayError } from '../../base/errors.ts';
-import { invalidCursor, type Told } from '../families/account-chain.ts';
+import type { Sourced } from '../families/account-chain.ts';
+import { invalidCursor } from '../families/cursor.ts';
 import type { Call } from '../families/port.ts';
 import type { EndpointAnswer, EndpointPool, EndpointRequest } from './endpoint-pool.ts';
 import { type EndpointSpec, endpointUrl } from './endpoints.ts';
@@ -58,7 +59,7 @@ export function apiKeyHeader(name: string): (endpoint: EndpointSpec) => Readonly
 }
 
 /** Sends one request. The `height` of the result is null. */
-export async function rest<T>(pool: EndpointPool, request: RestRequest<T>, call: Call): Promise<Told<T>> {
+export async function rest<T>(pool: EndpointPool, request: RestRequest<T>, call: Call): Promise<Sourced<T>> {
   const { value, endpoint } = await pool.ask(restRequest(request), call);
   return { value, source: endpoint.source, height: null };
 }

@@ -14,6 +14,7 @@ import { initiationOf, type TransactionCall } from '../initiation.ts';
 import { type ChainId, chainOf } from '../registry.ts';
 import type { Transfer } from '../transfer.ts';
 import { type AssetDecimals, createAssetDecimals } from './asset-decimals.ts';
+import { invalidCursor } from './cursor.ts';
 import { type FollowOptions, follow } from './follow.ts';
 import type {
   AdapterDeps,
@@ -32,7 +33,7 @@ import type {
 } from './port.ts';
 
 /** A value and the source that returned it. */
-export interface Told<T> {
+export interface Sourced<T> {
   readonly value: T;
   readonly source: string;
   /** Height for which the value holds; null if the source does not say. */
@@ -70,12 +71,12 @@ export interface HeadOfChain {
 }
 
 export interface ChainReader {
-  balance(address: string, call: Call): Promise<Told<bigint>>;
+  balance(address: string, call: Call): Promise<Sourced<bigint>>;
   /** Null if no source of the chain counts transactions. */
-  readonly transactionCount: ((address: string, call: Call) => Promise<Told<number>>) | null;
-  rows(address: string, query: RowsQuery, call: Call): Promise<Told<RowsPage>>;
-  head(call: Call): Promise<Told<HeadOfChain>>;
-  block(height: number, call: Call): Promise<Told<Block | null>>;
+  readonly transactionCount: ((address: string, call: Call) => Promise<Sourced<number>>) | null;
+  rows(address: string, query: RowsQuery, call: Call): Promise<Sourced<RowsPage>>;
+  head(call: Call): Promise<Sourced<HeadOfChain>>;
+  block(height: number, call: Call): Promise<Sourced<Block | null>>;
   hashAt(height: number, call: Call): Promise<string | null>;
   /**
    * Decimals of an asset if its transfers do not include them; null if the source does not know. Absent if no source of the chain knows.
@@ -104,7 +105,7 @@ export interface AccountChainSetup {
    */
   readonly rowsOverlapBlocks?: number;
   /** See `EndpointPoolOptions`. */
-  readonly socketsOnlyTell?: boolean;
+  readonly socketsOnlyNotify?: boolean;
   readonly reader: (pool: EndpointPool) => ChainReader;
 }
 
@@ -152,10 +153,6 @@ function readCursor(text: string | null): Cursor {
   }
   throw invalidCursor();
 }
-
-/** Creates the error for a cursor that this history did not return. */
-export const invalidCursor = (): AssayError =>
-  new AssayError('INVALID_REQUEST', 'cursor: not a cursor returned by this endpoint.', { field: 'cursor' });
 
 /**
  * Parses a string in a chain's response into a canonical address.
@@ -281,7 +278,7 @@ function createDecimalsOf(chain: ChainId, reader: ChainReader): AssetDecimals | 
   return createAssetDecimals(chain, async (asset, call) => (await reader.decimalsOf?.(asset, call)) ?? null);
 }
 
-function provenanceOf({ source, height, note }: Told<unknown>) {
+function provenanceOf({ source, height, note }: Sourced<unknown>) {
   return {
     source,
     height,
@@ -317,7 +314,7 @@ class AccountChain implements ChainAdapter {
         chain,
         endpoints: this.#endpoints.slice(0, LIMITS.endpointsPerChainMax),
         verify: setup.verify,
-        socketsOnlyTell: setup.socketsOnlyTell ?? false,
+        socketsOnlyNotify: setup.socketsOnlyNotify ?? false,
       },
       deps,
     );
@@ -337,11 +334,11 @@ class AccountChain implements ChainAdapter {
 
   #has(wanted: readonly string[]): boolean {
     return this.#endpoints.some(
-      (spec) => wanted.includes(spec.layout) && !(this.#setup.socketsOnlyTell === true && isSocket(spec)),
+      (spec) => wanted.includes(spec.layout) && !(this.#setup.socketsOnlyNotify === true && isSocket(spec)),
     );
   }
 
-  #nobody(what: string) {
+  #noSource(what: string) {
     return {
       source: null,
       height: null,
@@ -369,8 +366,8 @@ class AccountChain implements ChainAdapter {
     let cursor = readCursor(query.cursor);
     let empty = 0;
     for (let pages = 1; ; pages++) {
-      const told = await this.#reader.rows(address, { cursor: cursor.page, size, from, to }, call);
-      const { rows, next } = told.value;
+      const sourced = await this.#reader.rows(address, { cursor: cursor.page, size, from, to }, call);
+      const { rows, next } = sourced.value;
       if (next !== null && next === cursor.page)
         throw badAnswer('cursor', 'different from the cursor of the previous page');
       empty = rows.length === 0 ? empty + 1 : 0;
@@ -399,7 +396,7 @@ class AccountChain implements ChainAdapter {
             : { page: next, below: null, last };
       if (kept.length > 0 || after === null || pages >= SOURCE_PAGES_MAX)
         return {
-          ...provenanceOf(told),
+          ...provenanceOf(sourced),
           transfers: (await this.#decimals?.fill(kept, call)) ?? kept,
           nextCursor: after === null ? null : writeCursor(after),
         };
@@ -408,36 +405,37 @@ class AccountChain implements ChainAdapter {
   }
 
   async #head(call: Call): Promise<HeadAnswer> {
-    const told = await this.#reader.head(call);
-    return { ...provenanceOf(told), ...told.value };
+    const sourced = await this.#reader.head(call);
+    return { ...provenanceOf(sourced), ...sourced.value };
   }
 
   async #block(height: number, call: Call): Promise<BlockAnswer> {
-    const told = await this.#reader.block(height, call);
-    if (told.value === null || this.#decimals === null) return { ...provenanceOf(told), block: told.value };
-    const transfers = await this.#decimals.fill(told.value.transfers, call);
-    return { ...provenanceOf(told), block: { ...told.value, transfers } };
+    const sourced = await this.#reader.block(height, call);
+    if (sourced.value === null || this.#decimals === null)
+      return { ...provenanceOf(sourced), block: sourced.value };
+    const transfers = await this.#decimals.fill(sourced.value.transfers, call);
+    return { ...provenanceOf(sourced), block: { ...sourced.value, transfers } };
   }
 
   async balance(text: string, call: Call): Promise<BalanceAnswer> {
     const address = parseAddress(this.chain, text).canonical;
-    if (!this.#has(this.#setup.layouts.balance)) return { ...this.#nobody('balances'), balance: null };
-    const told = await this.#reader.balance(address, this.#running(call));
-    return { ...provenanceOf(told), balance: told.value };
+    if (!this.#has(this.#setup.layouts.balance)) return { ...this.#noSource('balances'), balance: null };
+    const sourced = await this.#reader.balance(address, this.#running(call));
+    return { ...provenanceOf(sourced), balance: sourced.value };
   }
 
   async transactionCount(text: string, call: Call): Promise<TransactionCountAnswer> {
     const address = parseAddress(this.chain, text).canonical;
     if (this.#reader.transactionCount === null || !this.#has(this.#setup.layouts.count))
-      return { ...this.#nobody('transaction counts'), count: null };
-    const told = await this.#reader.transactionCount(address, this.#running(call));
-    return { ...provenanceOf(told), count: told.value };
+      return { ...this.#noSource('transaction counts'), count: null };
+    const sourced = await this.#reader.transactionCount(address, this.#running(call));
+    return { ...provenanceOf(sourced), count: sourced.value };
   }
 
   async history(text: string, query: HistoryQuery, call: Call): Promise<HistoryPage> {
     const address = parseAddress(this.chain, text).canonical;
     if (!this.#has(this.#setup.layouts.history))
-      return { ...this.#nobody('histories of addresses'), transfers: [], nextCursor: null };
+      return { ...this.#noSource('histories of addresses'), transfers: [], nextCursor: null };
     return this.#history(address, query, this.#running(call));
   }
 

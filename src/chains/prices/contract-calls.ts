@@ -73,10 +73,10 @@ export function createContractCalls({ adapter, chains, clock, log }: ContractCal
   ): Promise<T> {
     try {
       const call = { signal: signal ?? new AbortController().signal, budgetMs: CALL_MS };
-      const asked = question(await adapter(chain), call);
-      if (asked === undefined)
+      const response = question(await adapter(chain), call);
+      if (response === undefined)
         throw new AssayError('SOURCE_UNAVAILABLE', `${chain} has no contracts that can be called.`);
-      return await asked;
+      return await response;
     } catch (error) {
       signal?.throwIfAborted();
       if (isOfPast && error instanceof AssayError && error.code === 'CHAIN_REFUSED') throw error;

@@ -113,7 +113,7 @@ export function openHttpPrices(options: HttpPricesOptions, deps: PriceServerDeps
     }
     const now = asking.get(key);
     if (now) return now;
-    const asked = fetch().then((window) => {
+    const pending = fetch().then((window) => {
       asking.delete(key);
       windows.delete(key);
       windows.set(key, window);
@@ -121,8 +121,8 @@ export function openHttpPrices(options: HttpPricesOptions, deps: PriceServerDeps
       if (windows.size > LIMITS.priceWindowsKept && oldest !== undefined) windows.delete(oldest);
       return window;
     });
-    asking.set(key, asked);
-    return asked;
+    asking.set(key, pending);
+    return pending;
   }
 
   /** Returns the path of the asset's prices; null if the server has no name for the asset. */

@@ -84,7 +84,7 @@ export function createUniswapPrices(options: UniswapOptions, deps: UniswapDeps):
     signal?: AbortSignal,
   ): Promise<readonly Pool[]> {
     const tokens = [asset, quote.asset];
-    const asked =
+    const pending =
       version === 2
         ? [calls.call(chain, factory, 'getPair(address,address)', tokens, ['address'], signal)]
         : FEES.map((fee) =>
@@ -97,7 +97,7 @@ export function createUniswapPrices(options: UniswapOptions, deps: UniswapDeps):
               signal,
             ),
           );
-    return (await Promise.all(asked)).flatMap((values) => {
+    return (await Promise.all(pending)).flatMap((values) => {
       const address = values?.[0];
       if (typeof address !== 'string' || address === ZERO_ADDRESS) return [];
       return [{ chain, version, address, quote, isToken0: BigInt(asset) < BigInt(quote.asset) }];
@@ -140,10 +140,10 @@ export function createUniswapPrices(options: UniswapOptions, deps: UniswapDeps):
       const { chain, address, quote } = pool;
       const quotePrice = await quotes(quote, atMs);
       if (quotePrice === null) continue;
-      const held = (
+      const balance = (
         await calls.call(chain, quote.asset, 'balanceOf(address)', [address], ['uint256'], signal)
       )?.[0];
-      const depthUsd = typeof held === 'bigint' ? (usdOf(held, quote.decimals, quotePrice) ?? 0) : 0;
+      const depthUsd = typeof balance === 'bigint' ? (usdOf(balance, quote.decimals, quotePrice) ?? 0) : 0;
       if (depthUsd >= LIQUIDITY_FLOOR_USD) deep.push({ pool, quoteUsd: quotePrice.usd, depthUsd });
     }
     return deep.sort((first, second) => second.depthUsd - first.depthUsd);
@@ -195,12 +195,12 @@ export function createUniswapPrices(options: UniswapOptions, deps: UniswapDeps):
       const key = `${chain} ${asset.asset} ${atMs}`;
       const known = answers.get(key);
       if (known !== undefined) return known;
-      const asked = ask(asset, atMs, signal);
-      asked.then(
+      const pending = ask(asset, atMs, signal);
+      pending.then(
         (price) => price === null && answers.delete(key),
         () => answers.delete(key),
       );
-      return keepNewest(answers, key, asked);
+      return keepNewest(answers, key, pending);
     },
   };
 }

@@ -6,7 +6,7 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { projectRoot } from '../../../src/base/paths.ts';
 import type { AddressCodec } from '../../../src/chains/address/codec.ts';
-import { CHARACTERS, fault, found } from '../../../src/chains/address/fault.ts';
+import { CHARACTERS, fault, parsed } from '../../../src/chains/address/fault.ts';
 import { codecsOf, parseAddress } from '../../../src/chains/address/parse.ts';
 import { chainsOf } from '../../../src/chains/chain.ts';
 import { publicEndpoints } from '../../../src/chains/endpoints/endpoints.ts';
@@ -27,7 +27,7 @@ const codec: AddressCodec = {
     if (bytes[start] !== 63 || end - start !== 2 || digit < 0 || digit > 9)
       return fault(CHARACTERS, 'must be ? and a digit');
     out.set([KEY_BYTE, 1, digit], at);
-    return found(3, 'account');
+    return parsed(3, 'account');
   },
   format: (kindByte, payload) => (kindByte === 1 ? `?${payload[0]}` : null),
 };

@@ -23,14 +23,14 @@ import {
   asPattern,
   decimalsOrNull,
   type HistoryRow,
-  invalidCursor,
   openAccountChain,
   type RowsPage,
   type RowsQuery,
-  type Told,
+  type Sourced,
   transfersOf,
 } from '../account-chain.ts';
 import { orUnknown } from '../asset-decimals.ts';
+import { invalidCursor } from '../cursor.ts';
 import type { Call, OpenAdapter } from '../port.ts';
 
 const INDEXER = ['indexer'] as const;
@@ -130,7 +130,7 @@ interface Round {
 }
 
 function createReader(pool: EndpointPool) {
-  const roundAt = (height: number, content: 'header' | 'whole', call: Call): Promise<Told<Round | null>> =>
+  const roundAt = (height: number, content: 'header' | 'whole', call: Call): Promise<Sourced<Round | null>> =>
     rest<Round | null>(
       pool,
       {
@@ -160,7 +160,7 @@ function createReader(pool: EndpointPool) {
 
   return {
     async balance(address: string, call: Call) {
-      const told = await rest<{ balance: bigint; height: number | null }>(
+      const sourced = await rest<{ balance: bigint; height: number | null }>(
         pool,
         {
           path: `v2/accounts/${address}`,
@@ -175,7 +175,7 @@ function createReader(pool: EndpointPool) {
         },
         call,
       );
-      return { ...told, value: told.value.balance, height: told.value.height };
+      return { ...sourced, value: sourced.value.balance, height: sourced.value.height };
     },
     transactionCount: null,
     async rows(address: string, { cursor, size, from, to }: RowsQuery, call: Call) {
@@ -223,13 +223,13 @@ function createReader(pool: EndpointPool) {
       const value = { height, hash, timestampMs: round.value.timestampMs };
       return { source: round.source, height, value };
     },
-    async block(height: number, call: Call): Promise<Told<Block | null>> {
-      const [told, hash] = await Promise.all([roundAt(height, 'whole', call), hashAt(height, call)]);
-      if (told.value === null || hash === null) return { ...told, value: null };
-      const { parentHash, timestampMs, transactions } = told.value;
+    async block(height: number, call: Call): Promise<Sourced<Block | null>> {
+      const [sourced, hash] = await Promise.all([roundAt(height, 'whole', call), hashAt(height, call)]);
+      if (sourced.value === null || hash === null) return { ...sourced, value: null };
+      const { parentHash, timestampMs, transactions } = sourced.value;
       const transfers = transactions.flatMap((tx) => rowOf(tx, { height, timestampMs }).transfers);
       return {
-        ...told,
+        ...sourced,
         height,
         value: {
           chain: 'ALGO',
@@ -243,7 +243,7 @@ function createReader(pool: EndpointPool) {
     },
     hashAt,
     async decimalsOf(asset: string, call: Call) {
-      const told = await rest<number | null>(
+      const sourced = await rest<number | null>(
         pool,
         {
           path: `v2/assets/${asset}`,
@@ -261,7 +261,7 @@ function createReader(pool: EndpointPool) {
         },
         call,
       );
-      return told.value;
+      return sourced.value;
     },
   };
 }

@@ -23,7 +23,7 @@ import {
   type HistoryRow,
   openAccountChain,
   type RowsQuery,
-  type Told,
+  type Sourced,
 } from '../account-chain.ts';
 import { orUnknown } from '../asset-decimals.ts';
 import type { Call, OpenAdapter } from '../port.ts';
@@ -76,17 +76,17 @@ interface Listed {
 
 /** The operations that both indexers implement. */
 interface Indexer {
-  header(height: number | null, call: Call): Promise<Told<Header | null>>;
+  header(height: number | null, call: Call): Promise<Sourced<Header | null>>;
   blockHashes(block: Header, call: Call): Promise<readonly string[]>;
   flows(txHashes: readonly string[], call: Call): Promise<ReadonlyMap<string, AssetFlow>>;
-  balance(address: string, call: Call): Promise<Told<bigint>>;
+  balance(address: string, call: Call): Promise<Sourced<bigint>>;
   /** Null if the transactions already include all known decimals. */
   readonly decimalsOf: ((unit: string, call: Call) => Promise<number | null>) | null;
   page(
     address: string,
     query: RowsQuery,
     call: Call,
-  ): Promise<Told<{ rows: readonly Listed[]; next: string | null }>>;
+  ): Promise<Sourced<{ rows: readonly Listed[]; next: string | null }>>;
 }
 
 /** A client for Koios. */
@@ -151,16 +151,16 @@ class Koios implements Indexer {
     return { inputs: list(failed ? 'collateral_inputs' : 'inputs'), outputs, decimals };
   }
 
-  async header(height: number | null, call: Call): Promise<Told<Header | null>> {
+  async header(height: number | null, call: Call): Promise<Sourced<Header | null>> {
     const at = height === null ? { order: 'block_height.desc' } : { block_height: `eq.${height}` };
-    const { value: hash, ...told } = await this.#ask(
+    const { value: hash, ...sourced } = await this.#ask(
       'blocks',
       { ...at, select: 'hash,block_height', limit: '1' },
       undefined,
       ([row]) => (row === undefined ? null : asHash(row.hash, 'hash')),
       call,
     );
-    if (hash === null) return { ...told, value: null };
+    if (hash === null) return { ...sourced, value: null };
     return this.#ask(
       'block_info',
       {},
@@ -219,7 +219,7 @@ class Koios implements Indexer {
 
   readonly decimalsOf = null;
 
-  balance(address: string, call: Call): Promise<Told<bigint>> {
+  balance(address: string, call: Call): Promise<Sourced<bigint>> {
     return this.#ask(
       'address_info',
       {},
@@ -233,14 +233,14 @@ class Koios implements Indexer {
     address: string,
     { cursor, size, from, to }: RowsQuery,
     call: Call,
-  ): Promise<Told<{ rows: readonly Listed[]; next: string | null }>> {
+  ): Promise<Sourced<{ rows: readonly Listed[]; next: string | null }>> {
     let source = '';
     const list: WindowList<Listed> = async ({ min, max, size: limit }) => {
       const conditions = [
         ...(min === null ? [] : [`block_height.gte.${min}`]),
         ...(max === null ? [] : [`block_height.lte.${max}`]),
       ];
-      const told = await this.#ask(
+      const sourced = await this.#ask(
         'address_txs',
         {
           ...(conditions.length === 0 ? {} : { and: `(${conditions.join(',')})` }),
@@ -256,8 +256,8 @@ class Koios implements Indexer {
           }),
         call,
       );
-      source = told.source;
-      return told.value;
+      source = sourced.source;
+      return sourced.value;
     };
     const page = await readWindows([list], { cursor, size, min: from, max: to });
     return { value: page, source, height: null };
@@ -265,7 +265,7 @@ class Koios implements Indexer {
 }
 
 interface CountingIndexer extends Indexer {
-  transactionCount(address: string, call: Call): Promise<Told<number>>;
+  transactionCount(address: string, call: Call): Promise<Sourced<number>>;
 }
 
 function createBlockfrost(pool: EndpointPool): CountingIndexer {
@@ -383,7 +383,7 @@ function createBlockfrost(pool: EndpointPool): CountingIndexer {
         // A page has at most 100 rows; windows of one block request more.
         for (let page = 1; rows.length < limit; page++) {
           const count = Math.min(PAGE_MAX, limit);
-          const told = await ask<typeof rows>(
+          const sourced = await ask<typeof rows>(
             `addresses/${address}/transactions`,
             {
               order: 'desc',
@@ -402,9 +402,9 @@ function createBlockfrost(pool: EndpointPool): CountingIndexer {
               }),
             call,
           );
-          source = told.source;
-          rows.push(...told.value.slice(0, limit - rows.length));
-          if (told.value.length < count) break;
+          source = sourced.source;
+          rows.push(...sourced.value.slice(0, limit - rows.length));
+          if (sourced.value.length < count) break;
         }
         return rows;
       };
@@ -440,26 +440,33 @@ function createReader(pool: EndpointPool) {
     transactionCount: (address: string, call: Call) => blockfrost.transactionCount(address, call),
     decimalsOf: async (unit: string, call: Call) => (await indexer().decimalsOf?.(unit, call)) ?? null,
     async rows(address: string, query: RowsQuery, call: Call) {
-      const told = await indexer().page(address, query, call);
-      return { ...told, value: { rows: await transfersOfAll(told.value.rows, call), next: told.value.next } };
+      const sourced = await indexer().page(address, query, call);
+      return {
+        ...sourced,
+        value: { rows: await transfersOfAll(sourced.value.rows, call), next: sourced.value.next },
+      };
     },
     async head(call: Call) {
-      const told = await indexer().header(null, call);
-      if (told.value === null) throw badAnswer('block', 'present');
-      const { height, hash, timestampMs } = told.value;
-      return { ...told, height, value: { height, hash, timestampMs } };
+      const sourced = await indexer().header(null, call);
+      if (sourced.value === null) throw badAnswer('block', 'present');
+      const { height, hash, timestampMs } = sourced.value;
+      return { ...sourced, height, value: { height, hash, timestampMs } };
     },
-    async block(height: number, call: Call): Promise<Told<Block | null>> {
-      const told = await indexer().header(height, call);
-      if (told.value === null) return { ...told, value: null };
-      const { hash, parentHash, timestampMs } = told.value;
-      const hashes = await indexer().blockHashes(told.value, call);
+    async block(height: number, call: Call): Promise<Sourced<Block | null>> {
+      const sourced = await indexer().header(height, call);
+      if (sourced.value === null) return { ...sourced, value: null };
+      const { hash, parentHash, timestampMs } = sourced.value;
+      const hashes = await indexer().blockHashes(sourced.value, call);
       const rows = await transfersOfAll(
         hashes.map((txHash) => ({ txHash, height, timestampMs })),
         call,
       );
       const transfers = rows.flatMap((row) => row.transfers);
-      return { ...told, height, value: { chain: 'ADA', height, hash, parentHash, timestampMs, transfers } };
+      return {
+        ...sourced,
+        height,
+        value: { chain: 'ADA', height, hash, parentHash, timestampMs, transfers },
+      };
     },
     hashAt: async (height: number, call: Call) => (await indexer().header(height, call)).value?.hash ?? null,
   };

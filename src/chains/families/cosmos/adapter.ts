@@ -26,7 +26,7 @@ import {
   type HistoryRow,
   openAccountChain,
   type RowsQuery,
-  type Told,
+  type Sourced,
   transfersOf,
 } from '../account-chain.ts';
 import type { Call, OpenAdapter } from '../port.ts';
@@ -218,7 +218,7 @@ class CosmosReader implements ChainReader {
     return this.#pool.reachable(COMET);
   }
 
-  async #headerAt(height: number | null, call: Call): Promise<Told<Header | null>> {
+  async #headerAt(height: number | null, call: Call): Promise<Sourced<Header | null>> {
     const check = (header: Header): Header => {
       if (height !== null && header.height !== height) throw badAnswer('height', `the requested ${height}`);
       return header;
@@ -238,7 +238,7 @@ class CosmosReader implements ChainReader {
     height: number | null,
     check: (header: Header) => Header,
     call: Call,
-  ): Promise<Told<Header | null>> {
+  ): Promise<Sourced<Header | null>> {
     return rest<Header | null>(
       this.#pool,
       {
@@ -381,9 +381,9 @@ class CosmosReader implements ChainReader {
           ...(min === null ? [] : [`tx.height>=${min}`]),
           ...(max === null ? [] : [`tx.height<=${max}`]),
         ];
-        const told = await this.#transactionsPage(conditions.join(' AND '), 'DESC', 1, limit, call);
-        source = told.source;
-        return told.value;
+        const sourced = await this.#transactionsPage(conditions.join(' AND '), 'DESC', 1, limit, call);
+        source = sourced.source;
+        return sourced.value;
       };
     const page = await readWindows([side('sender'), side('recipient')], {
       cursor,
@@ -398,19 +398,19 @@ class CosmosReader implements ChainReader {
   }
 
   async head(call: Call) {
-    const told = await this.#headerAt(null, call);
-    if (told.value === null) throw badAnswer('block', 'present');
-    const { height, hash, timestampMs } = told.value;
-    return { ...told, height, value: { height, hash, timestampMs } };
+    const sourced = await this.#headerAt(null, call);
+    if (sourced.value === null) throw badAnswer('block', 'present');
+    const { height, hash, timestampMs } = sourced.value;
+    return { ...sourced, height, value: { height, hash, timestampMs } };
   }
 
-  async block(height: number, call: Call): Promise<Told<Block | null>> {
-    const told = await this.#headerAt(height, call);
-    if (told.value === null) return { ...told, value: null };
-    const { hash, parentHash, timestampMs } = told.value;
-    const rows = await this.#rowsOfBlock(told.value, call);
+  async block(height: number, call: Call): Promise<Sourced<Block | null>> {
+    const sourced = await this.#headerAt(height, call);
+    if (sourced.value === null) return { ...sourced, value: null };
+    const { hash, parentHash, timestampMs } = sourced.value;
+    const rows = await this.#rowsOfBlock(sourced.value, call);
     const transfers = rows.flatMap((row) => row.transfers);
-    return { ...told, height, value: { chain: 'ATOM', height, hash, parentHash, timestampMs, transfers } };
+    return { ...sourced, height, value: { chain: 'ATOM', height, hash, parentHash, timestampMs, transfers } };
   }
 
   async hashAt(height: number, call: Call) {

@@ -20,6 +20,7 @@ import {
 import { initiationOf, type TransactionCall } from '../../initiation.ts';
 import { type ChainId, chainOf } from '../../registry.ts';
 import type { Transfer } from '../../transfer.ts';
+import { invalidCursor } from '../cursor.ts';
 import type { Call, HistoryPage, HistoryQuery } from '../port.ts';
 import {
   TRANSFER_BATCH_TOPIC,
@@ -97,9 +98,7 @@ function readCursor(cursor: string | null): number {
   if (cursor === null) return HEIGHT_MAX;
   const height = /^h\d{1,12}$/.test(cursor) ? Number(cursor.slice(1)) : Number.NaN;
   if (Number.isSafeInteger(height)) return height;
-  throw new AssayError('INVALID_REQUEST', 'cursor: not a cursor returned by this endpoint.', {
-    field: 'cursor',
-  });
+  throw invalidCursor();
 }
 
 /** Maximum number of blocks per page to trace on a node if the explorer does not give the position of internal transfers. */
@@ -192,14 +191,14 @@ class AccountApi {
     call: Call,
   ): Promise<Map<string, Transfer[]>> {
     const padded = `0x${address.slice(2).toLowerCase().padStart(64, '0')}`;
-    const questions = kinds.flatMap((kind) =>
+    const filters = kinds.flatMap((kind) =>
       LOGS_OF[kind].map(([topic0, place]) => ({
         topic0,
         [`topic${place}`]: padded,
         [`topic0_${place}_opr`]: 'and',
       })),
     );
-    const asked = questions.map((topics) =>
+    const requests = filters.map((topics) =>
       this.#pool.ask(
         {
           url: (spec) =>
@@ -221,7 +220,7 @@ class AccountApi {
     );
     const byTransaction = new Map<string, Transfer[]>();
     const seen = new Set<string>();
-    for (const { value } of await Promise.all(asked))
+    for (const { value } of await Promise.all(requests))
       for (const log of value)
         for (const move of tokenMoves(log, this.#chain)) {
           const name = `${log.transactionHash} ${move.place}`;

@@ -16,7 +16,7 @@ const POLL_BESIDE_SOCKET_MS = 5_000;
 
 const NEW_HEADS = { subscribe: 'eth_subscribe', unsubscribe: 'eth_unsubscribe', params: ['newHeads'] };
 
-const nobody = (note: string): Provenance => ({ source: null, height: null, completeness: 'NONE', note });
+const noSource = (note: string): Provenance => ({ source: null, height: null, completeness: 'NONE', note });
 
 /** Returns the block height in a `newHeads` notification; undefined if it has none, because a notification is only a hint. */
 function announcedHeight(params: Json): number | undefined {
@@ -69,13 +69,13 @@ export function openAdapter(options: AdapterOptions, deps: AdapterDeps): ChainAd
     chain,
     async balance(text, call) {
       const address = parseAddress(chain, text).canonical;
-      if (options.rpc.length === 0) return { ...nobody(noNode), balance: null };
+      if (options.rpc.length === 0) return { ...noSource(noNode), balance: null };
       const { value: balance, ...provenance } = await quantity('eth_getBalance', address, call);
       return { ...provenance, balance };
     },
     async transactionCount(text, call) {
       const address = parseAddress(chain, text).canonical;
-      if (options.rpc.length === 0) return { ...nobody(noNode), count: null };
+      if (options.rpc.length === 0) return { ...noSource(noNode), count: null };
       const { value, ...provenance } = await quantity('eth_getTransactionCount', address, call);
       return { ...provenance, count: Number(value) };
     },
@@ -83,7 +83,7 @@ export function openAdapter(options: AdapterOptions, deps: AdapterDeps): ChainAd
       const address = parseAddress(chain, text).canonical;
       if (options.history.length === 0)
         return {
-          ...nobody(`No explorer of ${chain} is configured, and nodes do not have histories of addresses.`),
+          ...noSource(`No explorer of ${chain} is configured, and nodes do not have histories of addresses.`),
           transfers: [],
           nextCursor: null,
         };
@@ -100,7 +100,7 @@ export function openAdapter(options: AdapterOptions, deps: AdapterDeps): ChainAd
           onNudge: (nudge) =>
             rpc.listen(NEW_HEADS, {
               onStart: () => nudge(),
-              onNotice: (params) => nudge(announcedHeight(params)),
+              onNotification: (params) => nudge(announcedHeight(params)),
             }),
           closed: closing.signal,
         },

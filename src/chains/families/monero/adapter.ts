@@ -9,7 +9,7 @@ import type { EndpointPool } from '../../endpoints/endpoint-pool.ts';
 import { endpointUrl } from '../../endpoints/endpoints.ts';
 import { asCount, asObject, asSecondsMs, badAnswer, type Json } from '../../endpoints/exact-json.ts';
 import { RpcRefusal, rpcRequest } from '../../endpoints/json-rpc.ts';
-import { asPattern, openAccountChain, type Told } from '../account-chain.ts';
+import { asPattern, openAccountChain, type Sourced } from '../account-chain.ts';
 import type { Call, ChainAdapter, OpenAdapter } from '../port.ts';
 
 const LAYOUTS = ['monerod'] as const;
@@ -46,7 +46,7 @@ function readHeader(result: Json): Header {
 }
 
 const request = <T>(method: string, params: Json, read: (result: Json) => T) => ({
-  ...rpcRequest({ method, params, layouts: LAYOUTS, unwellCodes: [BUSY], read }),
+  ...rpcRequest({ method, params, layouts: LAYOUTS, unavailableCodes: [BUSY], read }),
   url: (spec: Parameters<typeof endpointUrl>[0]) => endpointUrl(spec, 'json_rpc'),
 });
 
@@ -57,15 +57,15 @@ const verify = request('get_block_header_by_height', { height: 0 }, (result) => 
 });
 
 function createReader(pool: EndpointPool) {
-  async function headerAt(height: number, call: Call): Promise<Told<Header | null>> {
+  async function headerAt(height: number, call: Call): Promise<Sourced<Header | null>> {
     const read = (result: Json): Header => {
       const header = readHeader(result);
       if (header.height !== height) throw badAnswer('height', `the requested ${height}`);
       return header;
     };
     try {
-      const asked = request('get_block_header_by_height', { height }, read);
-      const { value, endpoint } = await pool.ask(asked, call);
+      const headerRequest = request('get_block_header_by_height', { height }, read);
+      const { value, endpoint } = await pool.ask(headerRequest, call);
       return { value, source: endpoint.source, height };
     } catch (error) {
       if (!(error instanceof RpcRefusal) || error.rpcCode !== TOO_HIGH) throw error;
@@ -83,13 +83,13 @@ function createReader(pool: EndpointPool) {
       const { height, hash, timestampMs } = value;
       return { value: { height, hash, timestampMs }, source: endpoint.source, height };
     },
-    async block(height: number, call: Call): Promise<Told<Block | null>> {
-      const told = await headerAt(height, call);
-      const { value } = told;
-      if (value === null) return { ...told, value: null };
+    async block(height: number, call: Call): Promise<Sourced<Block | null>> {
+      const sourced = await headerAt(height, call);
+      const { value } = sourced;
+      if (value === null) return { ...sourced, value: null };
       const { hash, parentHash, timestampMs } = value;
       return {
-        ...told,
+        ...sourced,
         value: {
           chain: 'XMR',
           height,

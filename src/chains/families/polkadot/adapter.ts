@@ -34,7 +34,7 @@ import {
   type HistoryRow,
   openAccountChain,
   type RowsQuery,
-  type Told,
+  type Sourced,
   transfersOf,
 } from '../account-chain.ts';
 import { orUnknown } from '../asset-decimals.ts';
@@ -211,8 +211,8 @@ class PolkadotReader implements ChainReader {
     const publicKey = Buffer.from(parseAddress('DOT', address).key.subarray(2));
     const hashed = Buffer.from(blake2b(publicKey, { dkLen: 16 }));
     const key = `${ACCOUNTS_PREFIX}${hashed.toString('hex')}${publicKey.toString('hex')}`;
-    const { isRelay, ...told } = await this.#rpc('state_getStorage', [key], readAccount, call);
-    return isRelay ? { ...told, note: ON_RELAY } : told;
+    const { isRelay, ...sourced } = await this.#rpc('state_getStorage', [key], readAccount, call);
+    return isRelay ? { ...sourced, note: ON_RELAY } : sourced;
   }
 
   #hashOf(height: number, call: Call) {
@@ -348,14 +348,14 @@ class PolkadotReader implements ChainReader {
   }
 
   async balance(address: string, call: Call) {
-    const told = await this.#account(address, call);
-    return { ...told, value: told.value.balance };
+    const sourced = await this.#account(address, call);
+    return { ...sourced, value: sourced.value.balance };
   }
 
   /** Counts the transactions that the account signed: its nonce. */
   async transactionCount(address: string, call: Call) {
-    const told = await this.#account(address, call);
-    return { ...told, value: told.value.nonce };
+    const sourced = await this.#account(address, call);
+    return { ...sourced, value: sourced.value.nonce };
   }
 
   async rows(address: string, { cursor, size, from, to }: RowsQuery, call: Call) {
@@ -366,17 +366,17 @@ class PolkadotReader implements ChainReader {
       const rows: { key: number; row: HistoryRow }[] = [];
       for (let page = 0; rows.length < limit; page++) {
         const count = Math.min(PAGE_MAX, limit);
-        const told = await this.#transfersPage(
+        const sourced = await this.#transfersPage(
           { address, row: count, page, order: 'desc', ...range },
           count,
           call,
         );
-        source = told.source;
-        for (const each of told.value.slice(0, limit - rows.length)) {
+        source = sourced.source;
+        for (const each of sourced.value.slice(0, limit - rows.length)) {
           const row = rowOf(each);
           rows.push({ key: row.height, row });
         }
-        if (told.value.length < count) break;
+        if (sourced.value.length < count) break;
       }
       return rows;
     };
@@ -402,7 +402,7 @@ class PolkadotReader implements ChainReader {
     return { source, height, value: { height, hash, timestampMs: value.timestampMs } };
   }
 
-  async block(height: number, call: Call): Promise<Told<Block | null>> {
+  async block(height: number, call: Call): Promise<Sourced<Block | null>> {
     const { value: hash, source } = await this.#hashOf(height, call);
     if (hash === null) return { value: null, source, height: null };
     const body = (await this.#bodyOf(hash, height, call)).value;

@@ -27,13 +27,13 @@ import {
   type ChainReader,
   decimalsOrNull,
   type HistoryRow,
-  invalidCursor,
   openAccountChain,
   type RowsPage,
   type RowsQuery,
-  type Told,
+  type Sourced,
   transfersOf,
 } from '../account-chain.ts';
+import { invalidCursor } from '../cursor.ts';
 import type { Call, OpenAdapter } from '../port.ts';
 
 const LAYOUTS = ['json-rpc'] as const;
@@ -63,7 +63,7 @@ const SKIPPED: ReadonlySet<number> = new Set([-32007, -32009]);
 /** The block is not available yet, or its status is not. */
 const NOT_YET: ReadonlySet<number> = new Set([-32004, -32014]);
 /** The node is behind the cluster. */
-const UNWELL = [-32005, -32016];
+const UNAVAILABLE_CODES = [-32005, -32016];
 /** Number of slots to search for the block below a skipped slot: the longest run of missed slots so far had some dozens. */
 const LOOK_BACK_SLOTS = 400;
 const BLOCK_TRANSACTIONS_MAX = 100_000;
@@ -150,24 +150,24 @@ function tokenAccounts(
  * else.
  */
 class Lamports {
-  readonly #held = new Map<string, bigint>();
+  readonly #balances = new Map<string, bigint>();
 
   constructor(keys: readonly string[], meta: JsonObject) {
     const before = asArray(meta.preBalances ?? [], 'preBalances', ACCOUNTS_MAX);
     for (const [index, value] of before.entries()) {
       const key = keys[index];
       if (key === undefined) throw badAnswer('preBalances', 'one for each account');
-      this.#held.set(key, asAmount(value, 'preBalance'));
+      this.#balances.set(key, asAmount(value, 'preBalance'));
     }
   }
 
   of(address: string): bigint {
-    return this.#held.get(address) ?? 0n;
+    return this.#balances.get(address) ?? 0n;
   }
 
   move(from: string, to: string, amount: bigint): void {
-    this.#held.set(from, this.of(from) - amount);
-    this.#held.set(to, this.of(to) + amount);
+    this.#balances.set(from, this.of(from) - amount);
+    this.#balances.set(to, this.of(to) + amount);
   }
 }
 
@@ -180,7 +180,7 @@ function gainsOf(
   meta: JsonObject,
   instructions: readonly Instruction[],
 ): (account: string) => bigint | null {
-  const held = (field: string): ReadonlyMap<string, bigint> =>
+  const balancesOf = (field: string): ReadonlyMap<string, bigint> =>
     new Map(
       asArray(meta[field] ?? [], field, ACCOUNTS_MAX).map((value) => {
         const row = asObject(value, field);
@@ -192,7 +192,7 @@ function gainsOf(
   let balances: readonly [before: ReadonlyMap<string, bigint>, after: ReadonlyMap<string, bigint>] | null =
     null;
   return (account) => {
-    balances ??= [held('preTokenBalances'), held('postTokenBalances')];
+    balances ??= [balancesOf('preTokenBalances'), balancesOf('postTokenBalances')];
     const [before, after] = balances;
     const touching = instructions.filter(
       ({ program, info }) =>
@@ -295,8 +295,8 @@ function readTransaction(
    * lamports of other token accounts are only rent, and belong to the account itself.
    */
   const holderOf = (address: string): string => {
-    const held = accounts.get(address);
-    return held?.owner != null && WRAPPED.has(held.mint) ? held.owner : address;
+    const account = accounts.get(address);
+    return account?.owner != null && WRAPPED.has(account.mint) ? account.owner : address;
   };
   const pay = (position: string, source: string, destination: string, amount: bigint): void => {
     lamports.move(source, destination, amount);
@@ -333,9 +333,9 @@ function readTransaction(
         ? asAmount(info.amount, 'amount')
         : asAmount(asObject(info.tokenAmount, 'tokenAmount').amount, 'amount');
     const move = (source: string | null, destination: string | null): void => {
-      const given = source === null ? undefined : accounts.get(source);
+      const sourceAccount = source === null ? undefined : accounts.get(source);
       const taken = destination === null ? undefined : accounts.get(destination);
-      const mint = addressOrNull('SOL', info.mint) ?? given?.mint ?? taken?.mint ?? null;
+      const mint = addressOrNull('SOL', info.mint) ?? sourceAccount?.mint ?? taken?.mint ?? null;
       if (mint === null) return;
       const sent = amountOf();
       if (WRAPPED.has(mint) && source !== null && destination !== null)
@@ -352,11 +352,11 @@ function readTransaction(
           : decimalsOrNull(asObject(info.tokenAmount, 'tokenAmount').decimals);
       add({
         position,
-        from: source === null ? null : (given?.owner ?? addressOrNull('SOL', info.authority)),
+        from: source === null ? null : (sourceAccount?.owner ?? addressOrNull('SOL', info.authority)),
         to: destination === null ? null : (taken?.owner ?? destination),
         amount: gained !== null && gained > 0n && gained < sent ? gained : sent - fee,
         asset: mint,
-        decimals: decimals ?? given?.decimals ?? taken?.decimals ?? null,
+        decimals: decimals ?? sourceAccount?.decimals ?? taken?.decimals ?? null,
       });
     };
     if (type === 'transfer' || type === 'transferChecked' || type === 'transferCheckedWithFee')
@@ -404,8 +404,8 @@ class SolanaReader implements ChainReader {
     this.#isOwn = pool.endpoints.every(({ own }) => own);
   }
 
-  async #rpc<T>(method: string, params: Json, read: (result: Json) => T, call: Call): Promise<Told<T>> {
-    const options = { method, params, layouts: LAYOUTS, unwellCodes: UNWELL, read };
+  async #rpc<T>(method: string, params: Json, read: (result: Json) => T, call: Call): Promise<Sourced<T>> {
+    const options = { method, params, layouts: LAYOUTS, unavailableCodes: UNAVAILABLE_CODES, read };
     const { value, endpoint } = await rpcCall(this.#pool, options, call);
     return { value, source: endpoint.source, height: null };
   }
@@ -415,7 +415,7 @@ class SolanaReader implements ChainReader {
     slot: number,
     content: 'full' | 'none',
     call: Call,
-  ): Promise<Told<WireBlock | 'skipped' | null>> {
+  ): Promise<Sourced<WireBlock | 'skipped' | null>> {
     const params = [
       slot,
       {
@@ -465,11 +465,11 @@ class SolanaReader implements ChainReader {
     return { source, height, value: { height, hash: block.hash, timestampMs: block.timestampMs } };
   }
 
-  async block(height: number, call: Call): Promise<Told<Block | null>> {
-    const told = await this.#slotAt(height, 'full', call);
-    const { source } = told;
-    if (told.value === null) return { value: null, source, height: null };
-    if (told.value === 'skipped') {
+  async block(height: number, call: Call): Promise<Sourced<Block | null>> {
+    const sourced = await this.#slotAt(height, 'full', call);
+    const { source } = sourced;
+    if (sourced.value === null) return { value: null, source, height: null };
+    if (sourced.value === 'skipped') {
       const below = await this.#slotAt(await this.#filledSlot(height, call), 'none', call);
       if (below.value === null || below.value === 'skipped') throw badAnswer('block', 'present');
       const { hash, timestampMs } = below.value;
@@ -479,7 +479,7 @@ class SolanaReader implements ChainReader {
         value: { chain: 'SOL', height, hash, parentHash: hash, timestampMs, transfers: [] },
       };
     }
-    const { hash, parentHash, timestampMs, transactions } = told.value;
+    const { hash, parentHash, timestampMs, transactions } = sourced.value;
     const rows = transactions.map((value) =>
       readTransaction(asObject(value, 'transaction'), { blockNumber: height, timestampMs }),
     );
@@ -527,7 +527,7 @@ class SolanaReader implements ChainReader {
   }
 
   async balance(address: string, call: Call) {
-    const told = await this.#rpc(
+    const sourced = await this.#rpc(
       'getBalance',
       [address, { commitment: COMMITMENT }],
       (result) => {
@@ -539,15 +539,15 @@ class SolanaReader implements ChainReader {
       },
       call,
     );
-    return { ...told, value: told.value.balance, height: told.value.slot };
+    return { ...sourced, value: sourced.value.balance, height: sourced.value.slot };
   }
 
   readonly transactionCount = null;
 
-  async rows(address: string, { cursor, size, from }: RowsQuery, call: Call): Promise<Told<RowsPage>> {
+  async rows(address: string, { cursor, size, from }: RowsQuery, call: Call): Promise<Sourced<RowsPage>> {
     if (cursor !== null && !/^[1-9A-HJ-NP-Za-km-z]{80,90}$/.test(cursor)) throw invalidCursor();
     const limit = Math.min(size, this.#isOwn ? ROWS_OWN : ROWS_PUBLIC);
-    const told = await this.#rpc(
+    const sourced = await this.#rpc(
       'getSignaturesForAddress',
       [address, { limit, commitment: COMMITMENT, ...(cursor === null ? {} : { before: cursor }) }],
       (result) =>
@@ -561,15 +561,15 @@ class SolanaReader implements ChainReader {
         }),
       call,
     );
-    const wanted = told.value.filter(({ slot }) => from === null || slot >= from);
+    const wanted = sourced.value.filter(({ slot }) => from === null || slot >= from);
     const rows: HistoryRow[] = [];
     for (let at = 0; at < wanted.length; at += ROWS_AT_ONCE)
       rows.push(
         ...(await Promise.all(wanted.slice(at, at + ROWS_AT_ONCE).map((row) => this.#rowOf(row, call)))),
       );
-    const isEnd = told.value.length < limit || wanted.length < told.value.length;
-    const next = isEnd ? null : (told.value.at(-1)?.signature ?? null);
-    return { ...told, note: NOT_LISTED, value: { rows, next } };
+    const isEnd = sourced.value.length < limit || wanted.length < sourced.value.length;
+    const next = isEnd ? null : (sourced.value.at(-1)?.signature ?? null);
+    return { ...sourced, note: NOT_LISTED, value: { rows, next } };
   }
 
   async hashAt(height: number, call: Call) {
@@ -580,7 +580,7 @@ class SolanaReader implements ChainReader {
 
   // Slots are announced before they are confirmed, so a notification means that it is time to poll, and its slot number is not used.
   onNudge(nudge: () => void) {
-    return this.#pool.listen(SLOTS, { onStart: () => nudge(), onNotice: () => nudge() });
+    return this.#pool.listen(SLOTS, { onStart: () => nudge(), onNotification: () => nudge() });
   }
 
   /**
@@ -590,7 +590,7 @@ class SolanaReader implements ChainReader {
     return this.#pool.listen(logsOf(address), {
       onStart: onActivity,
       // The content does not matter: the history is read again and is the source of truth.
-      onNotice: onActivity,
+      onNotification: onActivity,
     });
   }
 }
@@ -602,7 +602,7 @@ export const openAdapter: OpenAdapter = (options, deps) =>
       layouts: { balance: LAYOUTS, count: [], history: LAYOUTS, block: LAYOUTS },
       verify,
       pollPublicMs: 2_000,
-      socketsOnlyTell: true,
+      socketsOnlyNotify: true,
       reader: (pool) => new SolanaReader(pool),
     },
     options,

@@ -22,12 +22,12 @@ import {
   asPattern,
   type ChainReader,
   type HistoryRow,
-  invalidCursor,
   openAccountChain,
   type RowsQuery,
-  type Told,
+  type Sourced,
   transfersOf,
 } from '../account-chain.ts';
+import { invalidCursor } from '../cursor.ts';
 import type { Call, OpenAdapter } from '../port.ts';
 
 const LAYOUTS = ['horizon'] as const;
@@ -294,16 +294,16 @@ class StellarReader implements ChainReader {
     if (cursor !== null && !/^\d{1,19}$/.test(cursor)) throw invalidCursor();
     // The cursor of an operation is its id, so a maximum height also converts to a cursor.
     const start = cursor ?? (to === null ? null : String((BigInt(to) + 1n) << 32n));
-    const told = await this.#paymentsPage(
+    const sourced = await this.#paymentsPage(
       `accounts/${address}/payments`,
       { order: 'desc', limit: String(size), ...(start === null ? {} : { cursor: start }) },
       call,
     );
-    const wanted = told.value.filter(({ id }) => from === null || readOperationId(id).ledger >= from);
-    const last = told.value.at(-1);
-    const isPast = wanted.length < told.value.length;
+    const wanted = sourced.value.filter(({ id }) => from === null || readOperationId(id).ledger >= from);
+    const last = sourced.value.at(-1);
+    const isPast = wanted.length < sourced.value.length;
     const next =
-      last === undefined || told.value.length < size || isPast
+      last === undefined || sourced.value.length < size || isPast
         ? null
         : asPattern(last.paging_token, /^\d{1,19}$/, 'paging_token');
     const floor = from === null ? null : String(BigInt(from) << 32n);
@@ -315,11 +315,11 @@ class StellarReader implements ChainReader {
     for (const row of wanted) rows.push(await this.#rowOf(row, call));
     const reached = await reach;
     const note = reached === 'ALL' ? {} : { note: reached === 'CUT' ? CUT : NOT_READ };
-    return { ...told, ...note, value: { rows, next } };
+    return { ...sourced, ...note, value: { rows, next } };
   }
 
   async head(call: Call) {
-    const told = await rest(
+    const sourced = await rest(
       this.#pool,
       {
         path: 'ledgers',
@@ -333,18 +333,18 @@ class StellarReader implements ChainReader {
       },
       call,
     );
-    const { height, hash, timestampMs } = told.value;
-    return { ...told, height, value: { height, hash, timestampMs } };
+    const { height, hash, timestampMs } = sourced.value;
+    return { ...sourced, height, value: { height, hash, timestampMs } };
   }
 
-  async block(height: number, call: Call): Promise<Told<Block | null>> {
-    const told = await this.#ledgerAt(height, call);
-    if (told.value === null) return { ...told, value: null };
-    const { hash, parentHash, timestampMs } = told.value;
+  async block(height: number, call: Call): Promise<Sourced<Block | null>> {
+    const sourced = await this.#ledgerAt(height, call);
+    if (sourced.value === null) return { ...sourced, value: null };
+    const { hash, parentHash, timestampMs } = sourced.value;
     const rows: HistoryRow[] = [];
     for (let cursor: string | null = '', pages = 0; cursor !== null; pages++) {
       if (pages === LEDGER_PAGES_MAX) throw badAnswer('records', 'a list of limited length');
-      const page: Told<readonly JsonObject[]> = await this.#paymentsPage(
+      const page: Sourced<readonly JsonObject[]> = await this.#paymentsPage(
         `ledgers/${height}/payments`,
         { order: 'asc', limit: String(PAGE_MAX), ...(cursor === '' ? {} : { cursor }) },
         call,
@@ -361,7 +361,7 @@ class StellarReader implements ChainReader {
           : asPattern(last.paging_token, /^\d{1,19}$/, 'paging_token');
     }
     return {
-      ...told,
+      ...sourced,
       height,
       note: NOT_READ,
       value: {

@@ -26,7 +26,7 @@ import {
   type HistoryRow,
   openAccountChain,
   type RowsQuery,
-  type Told,
+  type Sourced,
   transfersOf,
 } from '../account-chain.ts';
 import type { Call, OpenAdapter } from '../port.ts';
@@ -190,7 +190,7 @@ class TezosReader implements ChainReader {
 
   /** Reads a block and its parent in one request. */
   async #headers(height: number, call: Call) {
-    const told = await this.#list(
+    const sourced = await this.#list(
       'v1/blocks',
       {
         'level.in': height === 0 ? '0' : `${height - 1},${height}`,
@@ -199,8 +199,8 @@ class TezosReader implements ChainReader {
       },
       call,
     );
-    const at = (level: number) => told.value.find((row) => asCount(row.level, 'level') === level);
-    return { ...told, own: at(height), below: at(height - 1) };
+    const at = (level: number) => sourced.value.find((row) => asCount(row.level, 'level') === level);
+    return { ...sourced, own: at(height), below: at(height - 1) };
   }
 
   async balance(address: string, call: Call) {
@@ -245,20 +245,20 @@ class TezosReader implements ChainReader {
       (name: (typeof LISTS)[number], parties: string, value: string): WindowList<Row> =>
       async (each) => {
         const query = { ...window(each), [`anyof.${parties}`]: address, status: 'applied', [value]: '0' };
-        const told = await this.#list(`v1/operations/${name}`, query, call);
-        source = told.source;
-        return told.value.map((row) => {
+        const sourced = await this.#list(`v1/operations/${name}`, query, call);
+        source = sourced.source;
+        return sourced.value.map((row) => {
           const key = asCount(row.level, 'level');
           return { key, row: { operation: { height: key, transfers: operationMoves(name, row) } } };
         });
       };
     const tokens: WindowList<Row> = async (each) => {
-      const told = await this.#list(
+      const sourced = await this.#list(
         'v1/tokens/transfers',
         { ...window(each), 'anyof.from.to': address },
         call,
       );
-      return told.value.map(readTokenRow).map((token) => ({ key: token.height, row: { token } }));
+      return sourced.value.map(readTokenRow).map((token) => ({ key: token.height, row: { token } }));
     };
     const page = await readWindows(
       [
@@ -278,7 +278,7 @@ class TezosReader implements ChainReader {
   }
 
   async head(call: Call) {
-    const told = await rest(
+    const sourced = await rest(
       this.#pool,
       {
         path: 'v1/head',
@@ -294,10 +294,10 @@ class TezosReader implements ChainReader {
       },
       call,
     );
-    return { ...told, height: told.value.height };
+    return { ...sourced, height: sourced.value.height };
   }
 
-  async block(height: number, call: Call): Promise<Told<Block | null>> {
+  async block(height: number, call: Call): Promise<Sourced<Block | null>> {
     const { own, below, source } = await this.#headers(height, call);
     if (own === undefined) return { value: null, source, height: null };
     const at = { level: String(height), limit: String(LIST_MAX), 'sort.asc': 'id' };

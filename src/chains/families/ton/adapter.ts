@@ -29,7 +29,7 @@ import {
   type HistoryRow,
   openAccountChain,
   type RowsQuery,
-  type Told,
+  type Sourced,
   transfersOf,
 } from '../account-chain.ts';
 import { orUnknown } from '../asset-decimals.ts';
@@ -231,7 +231,7 @@ class TonReader implements ChainReader {
     };
   }
 
-  #headerAt(height: number, call: Call): Promise<Told<Header | null>> {
+  #headerAt(height: number, call: Call): Promise<Sourced<Header | null>> {
     return this.#get(
       'blocks',
       { workchain: '-1', shard: '8000000000000000', seqno: String(height), limit: '1' },
@@ -317,7 +317,7 @@ class TonReader implements ChainReader {
     const heights = new Map<string, number>();
     for (let at = 0; at < hashes.length; at += HASHES_AT_ONCE) {
       const part = hashes.slice(at, at + HASHES_AT_ONCE);
-      const asked = part.map((hash) =>
+      const requests = part.map((hash) =>
         this.#get(
           'transactions',
           { hash, limit: '1' },
@@ -330,7 +330,7 @@ class TonReader implements ChainReader {
           call,
         ),
       );
-      await Promise.all(asked);
+      await Promise.all(requests);
     }
     return heights;
   }
@@ -359,23 +359,23 @@ class TonReader implements ChainReader {
       sort: 'desc',
     });
     const transactions: WindowList<Row> = async (each) => {
-      const told = await this.#get(
+      const sourced = await this.#get(
         'transactions',
         { account: address, ...window(each) },
         (answer) => asArray(answer.transactions, 'transactions', each.size).map(readTransaction),
         call,
       );
-      source = told.source;
-      return told.value.map((tx) => ({ key: tx.timestampMs / 1000, row: { tx } }));
+      source = sourced.source;
+      return sourced.value.map((tx) => ({ key: tx.timestampMs / 1000, row: { tx } }));
     };
     const jettons: WindowList<Row> = async (each) => {
-      const told = await this.#get(
+      const sourced = await this.#get(
         'jetton/transfers',
         { owner_address: address, ...window(each) },
         (answer) => asArray(answer.jetton_transfers, 'jetton_transfers', each.size).map(readJetton),
         call,
       );
-      return told.value.map((jetton) => ({ key: jetton.timestampMs / 1000, row: { jetton } }));
+      return sourced.value.map((jetton) => ({ key: jetton.timestampMs / 1000, row: { jetton } }));
     };
     const page = await readWindows([transactions, jettons], { cursor, size, min: null, max: null });
     const sent = page.rows.flatMap((row) => ('tx' in row ? row.tx : []));
@@ -395,16 +395,16 @@ class TonReader implements ChainReader {
   }
 
   async head(call: Call) {
-    const told = await this.#get(
+    const sourced = await this.#get(
       'masterchainInfo',
       {},
       (answer) => this.#readHeader(answer.last as Json),
       call,
     );
-    return { ...told, height: told.value.height };
+    return { ...sourced, height: sourced.value.height };
   }
 
-  async block(height: number, call: Call): Promise<Told<Block | null>> {
+  async block(height: number, call: Call): Promise<Sourced<Block | null>> {
     const [own, below] = await Promise.all([
       this.#headerAt(height, call),
       height === 0 ? null : this.#headerAt(height - 1, call),

@@ -36,7 +36,7 @@ import {
   type HistoryRow,
   openAccountChain,
   type RowsQuery,
-  type Told,
+  type Sourced,
   transfersOf,
 } from '../account-chain.ts';
 import { orUnknown } from '../asset-decimals.ts';
@@ -287,7 +287,7 @@ class TronReader implements ChainReader {
     this.#isOwn = pool.endpoints.every(({ own }) => own);
   }
 
-  #blockAt(height: number, call: Call): Promise<Told<WireBlock | null>> {
+  #blockAt(height: number, call: Call): Promise<Sourced<WireBlock | null>> {
     return rest(
       this.#pool,
       wallet('getblockbynum', { num: height }, (json) => {
@@ -300,12 +300,12 @@ class TronReader implements ChainReader {
   }
 
   async #infoOf(txHash: string, call: Call): Promise<JsonObject> {
-    const asked = wallet('gettransactioninfobyid', { value: txHash }, (json) => {
+    const request = wallet('gettransactioninfobyid', { value: txHash }, (json) => {
       const info = asObject(json, 'info');
       if (info.id !== txHash) throw badAnswer('id', 'that of the transaction');
       return info;
     });
-    return (await rest(this.#pool, asked, call)).value;
+    return (await rest(this.#pool, request, call)).value;
   }
 
   async #rowOf(
@@ -360,13 +360,13 @@ class TronReader implements ChainReader {
 
   /** Returns the spendable balance: staked TRX is not included. */
   async balance(address: string, call: Call) {
-    const asked = wallet('getaccount', { address, visible: true }, (json) => {
+    const request = wallet('getaccount', { address, visible: true }, (json) => {
       const account = asObject(json, 'account');
       if (account.address !== undefined && asAddress(account.address, 'address') !== address)
         throw badAnswer('address', 'the requested one');
       return asAmount(account.balance ?? 0, 'balance');
     });
-    return rest(this.#pool, asked, call);
+    return rest(this.#pool, request, call);
   }
 
   readonly transactionCount = null;
@@ -377,7 +377,7 @@ class TronReader implements ChainReader {
     const list =
       (path: string, read: (row: JsonObject) => GridRow): WindowList<GridRow> =>
       async ({ max, min, size }) => {
-        const told = await this.#gridList(
+        const sourced = await this.#gridList(
           `accounts/${address}/${path}`,
           {
             limit: String(size),
@@ -393,8 +393,8 @@ class TronReader implements ChainReader {
           }),
           call,
         );
-        source = told.source;
-        return told.value;
+        source = sourced.source;
+        return sourced.value;
       };
     const transactions = list('transactions', (row) => ({
       // Rows of internal transfers have the hash in another field and do not contain the transaction.
@@ -435,16 +435,16 @@ class TronReader implements ChainReader {
   }
 
   async head(call: Call) {
-    const told = await rest(this.#pool, wallet('getnowblock', {}, readBlock), call);
-    if (told.value === null) throw badAnswer('block', 'present');
-    const { height, hash, timestampMs } = told.value;
-    return { ...told, height, value: { height, hash, timestampMs } };
+    const sourced = await rest(this.#pool, wallet('getnowblock', {}, readBlock), call);
+    if (sourced.value === null) throw badAnswer('block', 'present');
+    const { height, hash, timestampMs } = sourced.value;
+    return { ...sourced, height, value: { height, hash, timestampMs } };
   }
 
-  async block(height: number, call: Call): Promise<Told<Block | null>> {
-    const told = await this.#blockAt(height, call);
-    if (told.value === null) return { ...told, value: null };
-    const { hash, parentHash, timestampMs, transactions } = told.value;
+  async block(height: number, call: Call): Promise<Sourced<Block | null>> {
+    const sourced = await this.#blockAt(height, call);
+    if (sourced.value === null) return { ...sourced, value: null };
+    const { hash, parentHash, timestampMs, transactions } = sourced.value;
     const { value: infos } = await rest(
       this.#pool,
       wallet('gettransactioninfobyblocknum', { num: height }, (json) =>
@@ -472,7 +472,7 @@ class TronReader implements ChainReader {
       return list;
     });
     return {
-      ...told,
+      ...sourced,
       height,
       value: {
         chain: 'TRON',
@@ -491,7 +491,7 @@ class TronReader implements ChainReader {
 
   /** Returns the decimals of a TRC-10 from its issue, or of a TRC-20 from its contract. */
   async decimalsOf(asset: string, call: Call) {
-    const asked = /^\d+$/.test(asset)
+    const request = /^\d+$/.test(asset)
       ? wallet(
           'getassetissuebyid',
           { value: asset },
@@ -517,7 +517,7 @@ class TronReader implements ChainReader {
               : null;
           }),
         );
-    return (await rest(this.#pool, asked, call)).value;
+    return (await rest(this.#pool, request, call)).value;
   }
 }
 

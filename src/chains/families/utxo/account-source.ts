@@ -1,10 +1,9 @@
 /** Sources of data about addresses of a UTXO chain: balances, counts and whole transactions, newest first. */
-import { AssayError } from '../../../base/errors.ts';
 import type { ParsedAddress } from '../../address/address.ts';
 import type { Answered } from '../../endpoints/endpoint-pool.ts';
 import type { UtxoTransaction } from '../../utxo-transaction.ts';
 import type { BalanceAnswer, Call, HistoryPage, HistoryQuery, TransactionCountAnswer } from '../port.ts';
-import { checkSums, lackOf } from './block-source.ts';
+import { checkSums, missingInputsNote } from './block-source.ts';
 
 export interface AccountSource {
   balance(address: ParsedAddress, call: Call): Promise<BalanceAnswer>;
@@ -14,17 +13,13 @@ export interface AccountSource {
 
 export const HEIGHT_MAX = 2_147_483_647;
 
-/** Creates the error for a cursor that this history did not return. */
-export const strangeCursor = (): AssayError =>
-  new AssayError('INVALID_REQUEST', 'cursor: not a cursor returned by this endpoint.', { field: 'cursor' });
-
 /**
  * Returns the tip height that was requested in parallel, if it is from `source`; null if it is from another endpoint or the request
  * failed.
  */
 export const heightOf = (tip: Promise<Answered<number>>, source: string): Promise<number | null> =>
   tip.then(
-    (told) => (told.endpoint.source === source ? told.value : null),
+    (sourced) => (sourced.endpoint.source === source ? sourced.value : null),
     () => null,
   );
 
@@ -39,7 +34,7 @@ export function historyPage(
   nextCursor: string | null,
 ): HistoryPage {
   for (const transaction of transactions) checkSums(transaction);
-  const note = lackOf(transactions);
+  const note = missingInputsNote(transactions);
   return {
     source,
     height: null,

@@ -81,7 +81,7 @@ const HIDDEN: Provenance = {
   note: 'The address is shielded: the chain hides its balance and transactions.',
 };
 
-const nobody = (note: string): Provenance => ({ source: null, height: null, completeness: 'NONE', note });
+const noSource = (note: string): Provenance => ({ source: null, height: null, completeness: 'NONE', note });
 
 /**
  * See `OpenAdapter`.
@@ -127,11 +127,11 @@ export function openAdapter(options: AdapterOptions, deps: AdapterDeps): ChainAd
   ): Promise<T> {
     const deadline = startDeadline(call, clock);
     const up = sources.filter(({ pool }) => pool.reachable());
-    const asked = up.length > 0 ? up : sources;
+    const candidates = up.length > 0 ? up : sources;
     let last: AssayError | null = null;
-    for (const [place, source] of asked.entries()) {
+    for (const [place, source] of candidates.entries()) {
       const left = deadline.rest();
-      const budgetMs = place < asked.length - 1 ? left.budgetMs / 2 : left.budgetMs;
+      const budgetMs = place < candidates.length - 1 ? left.budgetMs / 2 : left.budgetMs;
       try {
         return await ask(source, { ...left, budgetMs });
       } catch (error) {
@@ -160,7 +160,7 @@ export function openAdapter(options: AdapterOptions, deps: AdapterDeps): ChainAd
     if (HIDDEN_KINDS.has(address.kind)) return instead(HIDDEN);
     if (accounts.length === 0)
       return instead(
-        nobody(`No explorer of ${chain} is configured, and nodes do not have histories of addresses.`),
+        noSource(`No explorer of ${chain} is configured, and nodes do not have histories of addresses.`),
       );
     return firstOf(accounts, call, (source, rest) => ask(source.accounts as AccountSource, address, rest));
   }

@@ -18,7 +18,7 @@ export interface BlockSource {
 export const NO_BLOCK = { block: null, height: null, completeness: 'COMPLETE', note: null } as const;
 
 /** Returns a note if the spent output of some input is unknown; null if all are known. */
-export function lackOf(transactions: readonly Pick<UtxoTransaction, 'inputs'>[]): string | null {
+export function missingInputsNote(transactions: readonly Pick<UtxoTransaction, 'inputs'>[]): string | null {
   let unknown = 0;
   for (const { inputs } of transactions) for (const { value } of inputs) if (value === null) unknown++;
   if (unknown === 0) return null;
@@ -68,6 +68,6 @@ export function blockAnswer(chain: ChainId, height: number, body: BlockBody, sou
     transfers: [],
     transactions,
   };
-  const note = lackOf(transactions);
+  const note = missingInputsNote(transactions);
   return { block, source, height, completeness: note === null ? 'COMPLETE' : 'PARTIAL', note };
 }

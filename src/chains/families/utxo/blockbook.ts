@@ -21,6 +21,7 @@ import {
 } from '../../endpoints/exact-json.ts';
 import type { ChainId } from '../../registry.ts';
 import type { UtxoInput, UtxoTransaction } from '../../utxo-transaction.ts';
+import { invalidCursor } from '../cursor.ts';
 import type {
   BalanceAnswer,
   BlockAnswer,
@@ -31,10 +32,10 @@ import type {
   Provenance,
   TransactionCountAnswer,
 } from '../port.ts';
-import { type AccountSource, HEIGHT_MAX, heightOf, historyPage, strangeCursor } from './account-source.ts';
+import { type AccountSource, HEIGHT_MAX, heightOf, historyPage } from './account-source.ts';
 import { type BlockSource, blockAnswer, NO_BLOCK } from './block-source.ts';
 import { networkOf } from './networks.ts';
-import { chainIsKnownBy } from './verify.ts';
+import { verifyChainOf } from './verify.ts';
 import {
   asAddress,
   asBytes,
@@ -84,7 +85,7 @@ export function verifyBlockbook(chain: ChainId): EndpointRequest<void> {
     read(answer, spec) {
       const { blockHash, error } = asObject(answer.json(), 'answer');
       const isMissing = error !== undefined || blockHash === '';
-      chainIsKnownBy(
+      verifyChainOf(
         chain,
         { genesis: null, atMark: isMissing ? null : asHash(blockHash, 'blockHash') },
         spec,
@@ -123,7 +124,7 @@ class Blockbook implements BlockSource, AccountSource {
           const value = answer.json();
           const refused = refusal(value, source);
           if (refused !== null) throw refused;
-          if (answer.status !== 200) throw badAnswer('error', 'absent');
+          if (answer.status !== 200) throw badAnswer('error', 'present');
           return read(asObject(value, 'answer'));
         },
       },
@@ -347,7 +348,7 @@ class Blockbook implements BlockSource, AccountSource {
   #readCursor(text: string | null): number {
     if (text === null) return HEIGHT_MAX;
     const height = /^h\d{1,10}$/.test(text) ? Number(text.slice(1)) : Number.NaN;
-    if (!Number.isSafeInteger(height) || height > HEIGHT_MAX) throw strangeCursor();
+    if (!Number.isSafeInteger(height) || height > HEIGHT_MAX) throw invalidCursor();
     return height;
   }
 

@@ -27,6 +27,7 @@ import {
 } from '../../endpoints/exact-json.ts';
 import type { ChainId } from '../../registry.ts';
 import type { UtxoInput, UtxoTransaction } from '../../utxo-transaction.ts';
+import { invalidCursor } from '../cursor.ts';
 import type {
   BalanceAnswer,
   BlockAnswer,
@@ -37,10 +38,10 @@ import type {
   Provenance,
   TransactionCountAnswer,
 } from '../port.ts';
-import { type AccountSource, HEIGHT_MAX, heightOf, historyPage, strangeCursor } from './account-source.ts';
+import { type AccountSource, HEIGHT_MAX, heightOf, historyPage } from './account-source.ts';
 import { type BlockSource, blockAnswer, NO_BLOCK } from './block-source.ts';
 import { networkOf } from './networks.ts';
-import { chainIsKnownBy } from './verify.ts';
+import { verifyChainOf } from './verify.ts';
 import { asBytes, asHash, asIndex, outputScriptOf, type TransactionBody } from './wire.ts';
 
 /** Esplora returns pages of 25 transactions, the server of mempool.space 10 by default: a page with fewer is the last one. */
@@ -74,7 +75,7 @@ export function verifyEsplora(chain: ChainId): EndpointRequest<void> {
     url: (spec) => endpointUrl(spec, `block-height/${networkOf(chain).mark.height}`),
     statuses: [404],
     read: (answer, spec) =>
-      chainIsKnownBy(
+      verifyChainOf(
         chain,
         { genesis: null, atMark: answer.status === 404 ? null : textHash(answer, 'block-height') },
         spec,
@@ -252,7 +253,7 @@ class Esplora implements BlockSource, AccountSource {
   #readCursor(text: string | null): Cursor | null {
     if (text === null) return null;
     const [, height = '', txid = ''] = /^(\d{1,10})\.([0-9a-f]{64})$/.exec(text) ?? [];
-    if (txid === '' || Number(height) > HEIGHT_MAX) throw strangeCursor();
+    if (txid === '' || Number(height) > HEIGHT_MAX) throw invalidCursor();
     return { height: Number(height), txid };
   }
 

@@ -14,7 +14,7 @@ import type { ChainId } from '../../registry.ts';
 import type { BlockAnswer, Call, HeadAnswer } from '../port.ts';
 import { type BlockSource, blockAnswer, NO_BLOCK } from './block-source.ts';
 import { networkOf, type UtxoNetwork } from './networks.ts';
-import { chainIsKnownBy } from './verify.ts';
+import { verifyChainOf } from './verify.ts';
 import {
   asHash,
   BLOCK_TRANSACTIONS_MAX,
@@ -26,7 +26,7 @@ import {
 } from './wire.ts';
 
 /** Bitcoin Core's codes for starting up, not connected, and still loading the chain. Other nodes may be available. */
-const UNWELL_CODES = [-28, -9, -10];
+const UNAVAILABLE_CODES = [-28, -9, -10];
 /** "Block height out of range." */
 const OUT_OF_RANGE = -8;
 /** Whether the node refused the format of the request, which it would refuse again, and not the requested object. */
@@ -44,12 +44,12 @@ const SPENT_SHARE = 0.8;
 
 type Layout = 'json-rpc' | 'rest';
 
-type AskBlock = (height: number, hash: string, call: Call) => Promise<Answered<BlockBody>>;
+type FetchBlock = (height: number, hash: string, call: Call) => Promise<Answered<BlockBody>>;
 
-interface NodeQuestions {
+interface NodeRequests {
   head(call: Call): Promise<Answered<{ height: number; hash: string; timestampMs: number | null }>>;
   hashAt(height: number, call: Call): Promise<Answered<string | null>>;
-  readonly block: AskBlock;
+  readonly block: FetchBlock;
   /** Throws CHAIN_REFUSED if the node does not have the transaction. */
   transaction(txid: string, call: Call): Promise<TransactionBody>;
 }
@@ -59,13 +59,13 @@ function readBlock(
   chain: ChainId,
   scripts: ScriptReader,
   value: Json,
-  asked: { readonly height: number; readonly hash: string },
+  requested: { readonly height: number; readonly hash: string },
 ): BlockBody {
   const fields = asObject(value, 'block');
   const hash = asHash(fields.hash, 'block.hash');
   const height = asCount(fields.height, 'block.height');
-  if (hash !== asked.hash || height !== asked.height)
-    throw badAnswer('block', `the requested ${asked.height}`);
+  if (hash !== requested.hash || height !== requested.height)
+    throw badAnswer('block', `the requested ${requested.height}`);
   return {
     hash,
     parentHash: height === 0 ? '' : asHash(fields.previousblockhash, 'block.previousblockhash'),
@@ -96,7 +96,7 @@ export function verifyNode(chain: ChainId, layout: Layout): EndpointRequest<void
       read(answer, spec) {
         const hash =
           answer.status === 404 ? null : asHash(asObject(answer.json(), 'answer').blockhash, 'blockhash');
-        chainIsKnownBy(chain, { genesis: null, atMark: hash }, spec);
+        verifyChainOf(chain, { genesis: null, atMark: hash }, spec);
       },
     };
   // One batch request for both, which the JSON-RPC of all these nodes supports.
@@ -119,7 +119,7 @@ export function verifyNode(chain: ChainId, layout: Layout): EndpointRequest<void
       };
       const genesis = hashOf(1);
       if (genesis === null) throw badAnswer('result', 'the hash of the first block');
-      chainIsKnownBy(chain, { genesis, atMark: hashOf(2) }, spec);
+      verifyChainOf(chain, { genesis, atMark: hashOf(2) }, spec);
     },
   };
 }
@@ -133,7 +133,7 @@ interface NodeContext {
 }
 
 /** The requests to a node over JSON-RPC. */
-class JsonRpcNode implements NodeQuestions {
+class JsonRpcNode implements NodeRequests {
   readonly #chain: ChainId;
   readonly #quorum: number;
   readonly #pool: EndpointPool;
@@ -141,7 +141,7 @@ class JsonRpcNode implements NodeQuestions {
   readonly #scripts: ScriptReader;
   readonly #network: UtxoNetwork;
   /** Formats of `getblock`, in the order in which they are tried. */
-  readonly #forms: readonly (readonly [name: string, ask: AskBlock])[];
+  readonly #forms: readonly (readonly [name: string, ask: FetchBlock])[];
   /** Formats of `getblock` that every endpoint refused, with the time of the refusal. */
   readonly #refusedForms = new Map<string, number>();
 
@@ -216,7 +216,7 @@ class JsonRpcNode implements NodeQuestions {
   ): Promise<Answered<T>> {
     return this.#pool.askAgreeing(
       agreeing,
-      rpcRequest({ method, params, version: '1.0', unwellCodes: UNWELL_CODES, read }),
+      rpcRequest({ method, params, version: '1.0', unavailableCodes: UNAVAILABLE_CODES, read }),
       call,
     );
   }
@@ -273,7 +273,7 @@ class JsonRpcNode implements NodeQuestions {
 }
 
 /** The requests to a node over the REST interface of Bitcoin Core. */
-class RestNode implements NodeQuestions {
+class RestNode implements NodeRequests {
   readonly #chain: ChainId;
   readonly #pool: EndpointPool;
   readonly #scripts: ScriptReader;
@@ -330,30 +330,30 @@ class RestNode implements NodeQuestions {
 class UtxoNode implements BlockSource {
   readonly #chain: ChainId;
   readonly #clock: Clock;
-  readonly #questions: NodeQuestions;
+  readonly #requests: NodeRequests;
   /** Time when a node last reported that it has no transaction index; null if none did. */
   #lackedIndexAt: number | null = null;
 
-  constructor(chain: ChainId, clock: Clock, questions: NodeQuestions) {
+  constructor(chain: ChainId, clock: Clock, requests: NodeRequests) {
     this.#chain = chain;
     this.#clock = clock;
-    this.#questions = questions;
+    this.#requests = requests;
   }
 
   async head(call: Call): Promise<HeadAnswer> {
-    const { value, endpoint } = await this.#questions.head(call);
+    const { value, endpoint } = await this.#requests.head(call);
     return { ...value, source: endpoint.source, completeness: 'COMPLETE', note: null };
   }
 
   async hashAt(height: number, call: Call): Promise<string | null> {
-    return (await this.#questions.hashAt(height, call)).value;
+    return (await this.#requests.hashAt(height, call)).value;
   }
 
   async block(height: number, call: Call): Promise<BlockAnswer> {
     const deadline = startDeadline(call, this.#clock);
-    const { value: hash, endpoint } = await this.#questions.hashAt(height, call);
+    const { value: hash, endpoint } = await this.#requests.hashAt(height, call);
     if (hash === null) return { ...NO_BLOCK, source: endpoint.source };
-    const { value: block, endpoint: sender } = await this.#questions.block(height, hash, deadline.rest());
+    const { value: block, endpoint: sender } = await this.#requests.block(height, hash, deadline.rest());
     return blockAnswer(this.#chain, height, await this.#withSpent(block, deadline.rest()), sender.source);
   }
 
@@ -362,7 +362,7 @@ class UtxoNode implements BlockSource {
       this.#lackedIndexAt !== null && this.#clock.monotonic() - this.#lackedIndexAt < FORGET_LACK_MS;
     if (lacksIndex) return null;
     try {
-      return await this.#questions.transaction(txid, call);
+      return await this.#requests.transaction(txid, call);
     } catch (error) {
       const isLeft =
         error instanceof AssayError && (error.code === 'CHAIN_REFUSED' || error.code === 'CHAIN_TIMEOUT');
@@ -379,10 +379,10 @@ class UtxoNode implements BlockSource {
     for (const { inputs } of block.transactions)
       for (const { txid, value } of inputs) if (value === null && !known.has(txid)) wanted.add(txid);
     const deadline = startDeadline({ ...call, budgetMs: call.budgetMs * SPENT_SHARE }, this.#clock);
-    const asked = [...wanted].slice(0, SPENT_ASKED_PER_BLOCK);
-    for (let at = 0; at < asked.length && deadline.leftMs() > 0; at += ASKED_AT_ONCE)
+    const txids = [...wanted].slice(0, SPENT_ASKED_PER_BLOCK);
+    for (let at = 0; at < txids.length && deadline.leftMs() > 0; at += ASKED_AT_ONCE)
       for (const body of await Promise.all(
-        asked.slice(at, at + ASKED_AT_ONCE).map((txid) => this.#spentTransaction(txid, deadline.rest())),
+        txids.slice(at, at + ASKED_AT_ONCE).map((txid) => this.#spentTransaction(txid, deadline.rest())),
       ))
         if (body !== null) known.set(body.txid, body);
     if (known.size === 0) return block;
@@ -408,6 +408,6 @@ export function createNode(
 ): BlockSource {
   const { chain, quorum, layout } = options;
   const context = { chain, quorum, pool, clock: deps.clock, scripts: new ScriptReader(chain) };
-  const questions = layout === 'rest' ? new RestNode(context) : new JsonRpcNode(context);
-  return new UtxoNode(chain, deps.clock, questions);
+  const requests = layout === 'rest' ? new RestNode(context) : new JsonRpcNode(context);
+  return new UtxoNode(chain, deps.clock, requests);
 }

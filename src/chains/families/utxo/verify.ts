@@ -15,7 +15,7 @@ const SHARED_GENESIS = '000000000019d6689c085ae165831e934ff763ae46a2a6c172b3f1b6
  *   its first block, null if it was not requested
  * @throws CHAIN_MISMATCH if the endpoint serves another chain
  */
-export function chainIsKnownBy(
+export function verifyChainOf(
   chain: ChainId,
   found: { readonly genesis: string | null; readonly atMark: string | null },
   endpoint: EndpointSpec,

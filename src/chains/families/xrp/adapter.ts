@@ -22,13 +22,13 @@ import {
   asAddressOf,
   asPattern,
   type HistoryRow,
-  invalidCursor,
   openAccountChain,
   type RowsPage,
   type RowsQuery,
-  type Told,
+  type Sourced,
   transfersOf,
 } from '../account-chain.ts';
+import { invalidCursor } from '../cursor.ts';
 import type { Call, OpenAdapter } from '../port.ts';
 
 const LAYOUTS = ['rippled'] as const;
@@ -43,7 +43,7 @@ const AMOUNT_MAX = (1n << 256n) - 1n;
 const LEDGER_TRANSACTIONS_MAX = 20_000;
 const NODES_MAX = 10_000;
 /** The server works but is overloaded, or has no ledger yet. */
-const UNWELL: ReadonlySet<string> = new Set([
+const UNAVAILABLE_CODES: ReadonlySet<string> = new Set([
   'slowDown',
   'tooBusy',
   'noNetwork',
@@ -72,7 +72,7 @@ function request<T>(
       const error = asText(result.error, 'error', 100);
       if (Object.hasOwn(answers, error)) return answers[error] as T;
       throw new AssayError(
-        UNWELL.has(error) ? 'CHAIN_UNREACHABLE' : 'CHAIN_REFUSED',
+        UNAVAILABLE_CODES.has(error) ? 'CHAIN_UNREACHABLE' : 'CHAIN_REFUSED',
         `${source} refused ${method}: ${error}.`,
       );
     },
@@ -260,12 +260,12 @@ function markerOf(cursor: string | null): JsonObject | null {
 }
 
 function createReader(pool: EndpointPool) {
-  async function ask<T>(asked: EndpointRequest<T>, call: Call): Promise<Told<T>> {
-    const { value, endpoint } = await pool.ask(asked, call);
+  async function ask<T>(request: EndpointRequest<T>, call: Call): Promise<Sourced<T>> {
+    const { value, endpoint } = await pool.ask(request, call);
     return { value, source: endpoint.source, height: null };
   }
 
-  const ledgerAt = (height: number, whole: boolean, call: Call): Promise<Told<Ledger | null>> =>
+  const ledgerAt = (height: number, whole: boolean, call: Call): Promise<Sourced<Ledger | null>> =>
     ask(
       request<Ledger | null>(
         'ledger',
@@ -282,7 +282,7 @@ function createReader(pool: EndpointPool) {
 
   return {
     async balance(address: string, call: Call) {
-      const told = await ask(
+      const sourced = await ask(
         request(
           'account_info',
           { account: address, ledger_index: 'validated' },
@@ -294,11 +294,15 @@ function createReader(pool: EndpointPool) {
         ),
         call,
       );
-      return { ...told, value: told.value.balance, height: told.value.height };
+      return { ...sourced, value: sourced.value.balance, height: sourced.value.height };
     },
     // The Sequence of an account starts at the ledger of its first payment, so it is not a count.
     transactionCount: null,
-    async rows(address: string, { cursor, size, from, to }: RowsQuery, call: Call): Promise<Told<RowsPage>> {
+    async rows(
+      address: string,
+      { cursor, size, from, to }: RowsQuery,
+      call: Call,
+    ): Promise<Sourced<RowsPage>> {
       const marker = markerOf(cursor);
       const read = (result: JsonObject) => {
         const found = asArray(result.transactions, 'transactions', 400).map((value) => {
@@ -329,7 +333,7 @@ function createReader(pool: EndpointPool) {
             : MISSING;
         return { page: { rows, next }, note };
       };
-      const { value, ...told } = await ask(
+      const { value, ...sourced } = await ask(
         request(
           'account_tx',
           {
@@ -344,17 +348,17 @@ function createReader(pool: EndpointPool) {
         ),
         call,
       );
-      return { ...told, value: value.page, ...(value.note === undefined ? {} : { note: value.note }) };
+      return { ...sourced, value: value.page, ...(value.note === undefined ? {} : { note: value.note }) };
     },
     async head(call: Call) {
-      const told = await ask(request('ledger', { ledger_index: 'validated' }, readLedger), call);
-      const { height, hash, timestampMs } = told.value;
-      return { ...told, height, value: { height, hash, timestampMs } };
+      const sourced = await ask(request('ledger', { ledger_index: 'validated' }, readLedger), call);
+      const { height, hash, timestampMs } = sourced.value;
+      return { ...sourced, height, value: { height, hash, timestampMs } };
     },
-    async block(height: number, call: Call): Promise<Told<Block | null>> {
-      const told = await ledgerAt(height, true, call);
-      if (told.value === null) return { ...told, value: null };
-      const { hash, parentHash, timestampMs, transactions } = told.value;
+    async block(height: number, call: Call): Promise<Sourced<Block | null>> {
+      const sourced = await ledgerAt(height, true, call);
+      if (sourced.value === null) return { ...sourced, value: null };
+      const { hash, parentHash, timestampMs, transactions } = sourced.value;
       // Transactions of an expanded ledger are unordered; the metadata has their index.
       const inOrder = transactions
         .map((value) => {
@@ -369,7 +373,7 @@ function createReader(pool: EndpointPool) {
       const transfers = rows.flatMap((row) => row.transfers);
       const note = rows.every(({ isWhole }) => isWhole) ? {} : { note: MISSING };
       return {
-        ...told,
+        ...sourced,
         ...note,
         height,
         value: { chain: 'XRP', height, hash, parentHash, timestampMs, transfers },

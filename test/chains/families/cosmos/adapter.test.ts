@@ -250,7 +250,7 @@ describe('what the Cosmos Hub moves', () => {
       expect(page).toMatchObject(
         keepsAll
           ? { completeness: 'COMPLETE', note: null }
-          : { completeness: 'PARTIAL', note: expect.stringContaining('does not keep all') },
+          : { completeness: 'PARTIAL', note: expect.stringContaining('does not have all') },
       );
       const recent = { ...query, from: 20_000_001 };
       expect((await adapter.history(alice, recent, within(5_000))).completeness).toBe('COMPLETE');

@@ -293,7 +293,7 @@ describe('what Polkadot moves', () => {
     });
     const adapter = openFor(family, 'DOT', { rpc: [world.rpc] });
     const { block, ...rest } = await adapter.block(11_000_001, within(5_000));
-    expect(rest).toMatchObject({ completeness: 'PARTIAL', note: expect.stringContaining('swapped') });
+    expect(rest).toMatchObject({ completeness: 'PARTIAL', note: expect.stringContaining('Swaps') });
     expect(block?.transfers).toMatchObject([
       { from: null, to: alice, amount: 5n, asset: 'DOT', position: 'event:0' },
       { from: bob, to: null, asset: 'standard_assets/7', decimals: null },
