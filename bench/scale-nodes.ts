@@ -14,7 +14,7 @@ import { projectRoot } from '../src/base/paths.ts';
 import { systemRandom } from '../src/base/random.ts';
 import { openBulkJobs } from '../src/jobs/bulk/open.ts';
 import type { JobPurse } from '../src/jobs/bulk/purse.ts';
-import { openQueues } from '../src/jobs/queue-bullmq.ts';
+import { openQueues } from '../src/pool/queues.ts';
 import { createRedisLeases } from '../src/state/leases-redis.ts';
 import { openRedis, parseRedisUrl } from '../src/state/redis.ts';
 import { openReplicated } from '../src/state/replicated-store.ts';
@@ -76,7 +76,7 @@ export async function distributedFigures(
       purse: free,
       runner: queues.chunkRunner({
         slots: () => WORKERS * THREADS_EACH * CHUNKS_A_THREAD,
-        placementOf: () => null,
+        groupOf: () => null,
       }),
       openStore: openReplicated(deps),
       leases: createRedisLeases({ nodeId: 'bench' }, deps),

@@ -31,12 +31,9 @@ import { clustersFolderOf } from '../graph/cluster/store.ts';
 import { createHttpApp } from '../http/http-app.ts';
 import type { HttpApp, UseCases } from '../http/ports.ts';
 import { ROUTES } from '../http/routes.ts';
-import { createLocalChunks, type LocalChunks } from '../jobs/bulk/local-chunks.ts';
 import { hasBulkJobs, type OpenBulkJobs, openBulkJobs } from '../jobs/bulk/open.ts';
 import type { JobPurse } from '../jobs/bulk/purse.ts';
 import { requireJobsFolder } from '../jobs/jobs-folder.ts';
-import type { GraphUseCases } from '../jobs/placement.ts';
-import { createPool, type WorkerPool } from '../jobs/pool.ts';
 import { buildLabelIndex, ensureShipped, snapshotsFolderOf } from '../labels/build-index.ts';
 import { type ListFreshness, openFreshness } from '../labels/freshness.ts';
 import type { ImportDeps } from '../labels/import-report.ts';
@@ -61,6 +58,10 @@ import { namesFolderOf, openNameStore } from '../names/lists.ts';
 import { ensurePepSeed, importNameFiles, importOfficialNames } from '../names/lists-import.ts';
 import { createNameScreening } from '../names/screen-names.ts';
 import type { Role } from '../nodes/roles.ts';
+import { createLocalChunks, type LocalChunks } from '../pool/local-chunks.ts';
+import { createPool, type WorkerPool } from '../pool/pool.ts';
+import { poolUseCases } from '../pool/routing.ts';
+import { type GraphUseCases, TASKS } from '../pool/tasks/index.ts';
 import { createExchangeStatuses, type ExchangeStatuses } from '../registers/exchange-status.ts';
 import { openRegisterStore } from '../registers/store.ts';
 import type { TravelDeps, TravelSettings } from '../replication/follow.ts';
@@ -427,13 +428,13 @@ export function openParts(config: Config, version: string): Parts {
 
   /** Use cases over the transfers that this node stores. */
   const graphHere = (pool: WorkerPool): GraphUseCases => ({
+    ...poolUseCases(TASKS, pool),
     screening: async (request) => pool.run('screening', await readLive(request)),
     async kyt(asked) {
       const { request, resolved } = await resolveNames(asked, chainParts.names());
       const parties = { ...asked.resolved, ...resolved };
       return pool.run('kyt', { ...(await withHistory(request, onDemand())), resolved: parties });
     },
-    trace: (request) => pool.run('trace', request),
   });
 
   function useCases(serving: Serving): UseCases {
@@ -611,7 +612,7 @@ export function openParts(config: Config, version: string): Parts {
     );
     begun.pool = pool;
     derive = (request) => pool.run('scrypt', request);
-    const serving: Serving = { pool, chunks, node, roles, graph: node.placed(graphHere(pool)) };
+    const serving: Serving = { pool, chunks, node, roles, graph: node.routed(graphHere(pool)) };
     const labels = snapshots();
     // If a snapshot is swapped before the first periodic check, that check finds it.
     let onSwapped = (): void => {};

@@ -23,14 +23,15 @@ import type { ChunkDone, ChunkRunner, ChunkTask } from '../../src/jobs/chunks.ts
 import { fromOthers, nameOfFolder, requireJobsFolder, towardsOthers } from '../../src/jobs/jobs-folder.ts';
 import { createBorrower, createLender, createLendingMemory, lendJson } from '../../src/jobs/lending.ts';
 import {
-  type PlacedNode,
-  placedUseCases,
-  placementOf,
-  placementOfChunk,
-  shareChains,
-  whereIs,
-} from '../../src/jobs/placement.ts';
-import { createTaskReadings } from '../../src/jobs/task-readings.ts';
+  assignChains,
+  groupOf,
+  groupOfChunk,
+  type RoutingNode,
+  routeOf,
+  routeUseCases,
+} from '../../src/pool/routing.ts';
+import { createTaskReadings } from '../../src/pool/task-readings.ts';
+import { TASKS } from '../../src/pool/tasks/index.ts';
 import { type Fence, type LiveRoot, openLiveStore } from '../../src/state/live-store.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
 
@@ -91,8 +92,8 @@ describe('lent answers', () => {
   });
 });
 
-describe('placement', () => {
-  const node = (id: string, facts: Partial<PlacedNode['facts']>): PlacedNode => ({
+describe('routing', () => {
+  const node = (id: string, facts: Partial<RoutingNode['facts']>): RoutingNode => ({
     id,
     facts: { roles: ['worker', 'listener'], holds: 'all', follows: [], slots: 1, ...facts },
   });
@@ -102,27 +103,23 @@ describe('placement', () => {
 
   it('asks here if the chain is held here, or by nobody', () => {
     expect([
-      whereIs('ETH', 'all', none),
-      whereIs('ETH', ['ETH'], none),
-      whereIs('BTC', ['ETH'], none),
-    ]).toEqual(Array(3).fill({ kind: 'HERE' }));
-    expect(whereIs('ETH', [], { live: [both, eth, eth], gone: [] })).toEqual({
-      kind: 'THERE',
-      placements: ['BSC-ETH', 'ETH'],
+      routeOf('ETH', 'all', none),
+      routeOf('ETH', ['ETH'], none),
+      routeOf('BTC', ['ETH'], none),
+    ]).toEqual(Array(3).fill({ kind: 'local' }));
+    expect(routeOf('ETH', [], { live: [both, eth, eth], gone: [] })).toEqual({
+      kind: 'remote',
+      groups: ['BSC-ETH', 'ETH'],
     });
-    expect(whereIs('ETH', [], { live: [], gone: [eth] })).toEqual({ kind: 'AWAY' });
-    expect(whereIs('BTC', [], { live: [eth], gone: [both] })).toEqual({ kind: 'HERE' });
+    expect(routeOf('ETH', [], { live: [], gone: [eth] })).toEqual({ kind: 'unavailable' });
+    expect(routeOf('BTC', [], { live: [eth], gone: [both] })).toEqual({ kind: 'local' });
     expect(
-      whereIs('ETH', [], {
+      routeOf('ETH', [], {
         live: [node('l', { roles: ['listener'] })],
         gone: [node('l', { roles: ['api'] })],
       }),
-    ).toEqual({ kind: 'HERE' });
-    expect([placementOf('all'), placementOf([]), placementOf(['ETH', 'BSC'])]).toEqual([
-      'all',
-      null,
-      'BSC-ETH',
-    ]);
+    ).toEqual({ kind: 'local' });
+    expect([groupOf('all'), groupOf([]), groupOf(['ETH', 'BSC'])]).toEqual(['all', null, 'BSC-ETH']);
   });
 
   it('shares chains among those that listen, hold and follow them, the least busy first', () => {
@@ -133,7 +130,7 @@ describe('placement', () => {
       node('w', { follows, roles: ['worker'] }),
       node('h', { follows, holds: [] }),
     ];
-    expect([...shareChains(['POLYGON', 'ETH', 'BSC', 'BASE'], nodes)]).toEqual([
+    expect([...assignChains(['POLYGON', 'ETH', 'BSC', 'BASE'], nodes)]).toEqual([
       ['BSC', 'x'],
       ['ETH', 'y'],
       ['POLYGON', 'x'],
@@ -143,14 +140,11 @@ describe('placement', () => {
   it('of a chunk is where its transfers are', () => {
     const chunk = (
       change: Partial<ChunkTask>,
-      nodes: readonly PlacedNode[],
-      gone: readonly PlacedNode[] = [],
+      nodes: readonly RoutingNode[],
+      gone: readonly RoutingNode[] = [],
     ) => {
       try {
-        return placementOfChunk(
-          { kind: 'screening', chain: 'ETH', chunk: 0, ...change },
-          { live: nodes, gone },
-        );
+        return groupOfChunk({ kind: 'screening', chain: 'ETH', chunk: 0, ...change }, { live: nodes, gone });
       } catch (error) {
         return (error as { code: string }).code;
       }
@@ -174,29 +168,30 @@ describe('placement', () => {
   });
 
   it('asks where the chain is, and here for a chain that is none', async () => {
-    const here = {
-      screening: async () => Buffer.from('here'),
+    const local = {
+      screening: async () => Buffer.from('local'),
       kyt: async () => Buffer.from('kyt'),
       trace: async () => ({ data: Buffer.from('trace'), isKnown: false }),
     } as never;
-    const asked: string[] = [];
-    const useCases = (kind: 'HERE' | 'THERE' | 'AWAY') =>
-      placedUseCases(
-        here,
-        () => ({ kind, placements: ['p'] }) as never,
-        async (_, question) => {
-          asked.push(question.task);
-          return { data: Buffer.from('there'), isKnown: true };
+    const sent: string[] = [];
+    const useCases = (kind: 'local' | 'remote' | 'unavailable') =>
+      routeUseCases(
+        TASKS,
+        local,
+        () => ({ kind, groups: ['p'] }) as never,
+        async (_, { task }) => {
+          sent.push(task);
+          return { data: Buffer.from('remote'), isKnown: true };
         },
       );
     const request = { chain: 'eth', address: 'x' } as never;
-    expect(String(await useCases('HERE').screening(request))).toBe('here');
-    expect(String(await useCases('HERE').kyt(request))).toBe('kyt');
-    expect(String(await useCases('THERE').kyt(request))).toBe('there');
-    expect((await useCases('HERE').trace(request)).isKnown).toBe(false);
-    expect(asked).toEqual(['kyt']);
-    await expect(useCases('AWAY').trace(request)).rejects.toThrow('holds the transfers of ETH');
-    expect(String(await useCases('AWAY').screening({ chain: 'nothing' } as never))).toBe('here');
+    expect(String(await useCases('local').screening(request))).toBe('local');
+    expect(String(await useCases('local').kyt(request))).toBe('kyt');
+    expect(String(await useCases('remote').kyt(request))).toBe('remote');
+    expect((await useCases('local').trace(request)).isKnown).toBe(false);
+    expect(sent).toEqual(['kyt']);
+    await expect(useCases('unavailable').trace(request)).rejects.toThrow('stores the transfers of ETH');
+    expect(String(await useCases('unavailable').screening({ chain: 'nothing' } as never))).toBe('local');
   });
 });
 

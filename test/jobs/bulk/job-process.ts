@@ -11,9 +11,9 @@ import { openQuotaMeter } from '../../../src/accounts/quota-lmdb.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { createLogger } from '../../../src/base/log.ts';
 import { systemRandom } from '../../../src/base/random.ts';
-import { createLocalChunks } from '../../../src/jobs/bulk/local-chunks.ts';
 import { openBulkJobs } from '../../../src/jobs/bulk/open.ts';
 import type { JobKind } from '../../../src/jobs/bulk-jobs.ts';
+import { createLocalChunks } from '../../../src/pool/local-chunks.ts';
 import { writeLine } from '../../setup/write-line.ts';
 import { BAD_EVERY, LINES } from './killed-job.ts';
 

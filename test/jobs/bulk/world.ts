@@ -10,7 +10,9 @@ import { type OpenBulkJobs, openBulkJobs } from '../../../src/jobs/bulk/open.ts'
 import type { JobPurse } from '../../../src/jobs/bulk/purse.ts';
 import type { BulkJobs, JobKind, JobRequest, JobView } from '../../../src/jobs/bulk-jobs.ts';
 import type { ChunkRunner, ChunkTask } from '../../../src/jobs/chunks.ts';
-import { createTasks } from '../../../src/jobs/tasks.ts';
+import { createTaskTable } from '../../../src/pool/task.ts';
+import { TASKS } from '../../../src/pool/tasks/index.ts';
+import { createTaskServices } from '../../../src/pool/worker-services.ts';
 import { type OpenStore, openLiveStore } from '../../../src/state/live-store.ts';
 import { type TempFolder, tempFolder } from '../../accounts/temp-folder.ts';
 import { createWorld, WALLETS, type World } from '../../screening/world.ts';
@@ -87,9 +89,12 @@ export interface JobWorld {
 /** Creates the world. @param folder for the files of jobs; default: a new one */
 export async function jobWorld(folder: TempFolder = tempFolder()): Promise<JobWorld> {
   const screening = await createWorld();
-  const tasks = createTasks(screening.deps, () => {
-    throw new Error('names are not screened here');
-  });
+  const tasks = createTaskTable(
+    TASKS,
+    createTaskServices(screening.deps, () => {
+      throw new Error('names are not screened here');
+    }),
+  );
   const clock = { at: Date.UTC(2026, 10, 21, 12) };
   return {
     work: tasks['job-chunk'],

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { silentLogger } from '../../src/base/log.ts';
-import { createPool, type PoolOptions, type WorkerPool } from '../../src/jobs/pool.ts';
-import { type LabelFolder, labelFolder } from './label-folder.ts';
+import { createPool, type PoolOptions, type WorkerPool } from '../../src/pool/pool.ts';
+import { type LabelFolder, labelFolder } from '../jobs/label-folder.ts';
 
 const EXCHANGE = '0x28c6c06298d514db089934071355e5743bf21d60';
 

@@ -9,12 +9,12 @@ import { projectRoot } from '../../src/base/paths.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
 import { openTransferStore, type TransferStore } from '../../src/graph/store.ts';
 import { createChunkWork } from '../../src/jobs/bulk/chunk-work.ts';
-import { createPool, type WorkerPool } from '../../src/jobs/pool.ts';
-import { createTaskReadings } from '../../src/jobs/task-readings.ts';
 import { openSnapshotSet } from '../../src/labels/index/snapshot-set.ts';
+import { createPool, type WorkerPool } from '../../src/pool/pool.ts';
+import { createTaskReadings } from '../../src/pool/task-readings.ts';
 import type { ScreeningAnswer } from '../../src/screening/answers.ts';
 import { openEnvironment } from '../../src/state/lmdb.ts';
-import { type LabelFolder, labelFolder } from './label-folder.ts';
+import { type LabelFolder, labelFolder } from '../jobs/label-folder.ts';
 
 const EXCHANGE = '0x28c6c06298d514db089934071355e5743bf21d60';
 const THREADS = 3;
