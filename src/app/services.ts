@@ -31,8 +31,8 @@ import { clustersFolderOf } from '../graph/cluster/store.ts';
 import { createHttpApp } from '../http/http-app.ts';
 import type { HttpApp, UseCases } from '../http/ports.ts';
 import { ROUTES } from '../http/routes.ts';
+import type { JobBilling } from '../jobs/bulk/billing.ts';
 import { hasBulkJobs, type OpenBulkJobs, openBulkJobs } from '../jobs/bulk/open.ts';
-import type { JobPurse } from '../jobs/bulk/purse.ts';
 import { requireJobsFolder } from '../jobs/jobs-folder.ts';
 import { buildLabelIndex, ensureShipped, snapshotsFolderOf } from '../labels/build-index.ts';
 import { type ListFreshness, openFreshness } from '../labels/freshness.ts';
@@ -402,11 +402,11 @@ export function openParts(config: Config, version: string): Parts {
   /** Opened by the first operation on jobs, or at startup if there are jobs; its threads start with the first chunk. */
   function bulkJobs({ node, chunks }: Serving): OpenBulkJobs {
     if (jobsAtWork !== null) return jobsAtWork.jobs;
-    const purse = jobPurse(access);
+    const billing = jobBilling(access);
     const jobs = openBulkJobs(jobPlaces, {
       ...shared(),
       runner: node.chunks(chunks),
-      purse,
+      billing,
       clock,
       random: systemRandom,
       log,
@@ -793,7 +793,7 @@ export function openParts(config: Config, version: string): Parts {
 }
 
 /** Bills jobs at the prices of single requests, under the name of the job: quota units for addresses, or credits for each request. */
-export function jobPurse(access: () => Access): JobPurse {
+export function jobBilling(access: () => Access): JobBilling {
   const creditsOf = (path: string): number => ROUTES.find((route) => route.path === path)?.credits ?? 0;
   return {
     priceOf: (kind) =>

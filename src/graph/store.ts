@@ -163,14 +163,14 @@ function isKnown({ blocks }: ChainStore, block: Block): boolean {
   if (stored)
     throw new AssayError(
       'INVALID_REQUEST',
-      `hash: block ${height} of ${chain} is stored as ${stored.hash}, not ${hash}. Take that one back first.`,
+      `hash: block ${height} of ${chain} is stored as ${stored.hash}, not ${hash}. Revert that block first.`,
       { field: 'hash' },
     );
   const below = height > 0 ? blocks.get(height - 1) : undefined;
   if (below && parentHash !== null && below.hash !== parentHash)
     throw new AssayError(
       'INVALID_REQUEST',
-      `parentHash: block ${height - 1} of ${chain} is stored as ${below.hash}, not ${parentHash}. Take that one back first.`,
+      `parentHash: block ${height - 1} of ${chain} is stored as ${below.hash}, not ${parentHash}. Revert that block first.`,
       { field: 'parentHash' },
     );
   return false;

@@ -86,7 +86,7 @@ export interface BulkCsvReport {
 export async function ingestBulkCsv(options: BulkCsvOptions): Promise<BulkCsvReport> {
   const { path, load, onPass, signal } = options;
   const header = readHeader(path);
-  if (!header) throw new AssayError('INVALID_FILE', `${path}: the first line is no header of a CSV.`);
+  if (!header) throw new AssayError('INVALID_FILE', `${path}: the first line is not a CSV header.`);
   if (load.place) await readInto(options, header, load.place);
   const { stored, duplicates, place } = await load.finish(onPass, signal);
   return { stored, duplicates, rows: place.rows, rejected: place.rejected, replaced: place.replaced ?? 0 };
@@ -127,7 +127,10 @@ async function readInto(options: BulkCsvOptions, header: Header, from: LoadPlace
       if (isLast) return;
       free.give(1);
     }
-    throw new AssayError('INTERNAL', `${path}: the thread that reads the file ended before the file did.`);
+    throw new AssayError(
+      'INTERNAL',
+      `${path}: the thread that reads the file stopped before the end of the file.`,
+    );
   } finally {
     free.stop();
     await whenEnded(worker);

@@ -79,7 +79,7 @@ export function createLiveIngest(deps: LiveIngestDeps): LiveIngest {
       throw new AssayError(
         'CHAIN_REORG_TOO_DEEP',
         `${chain} left ${event.dropped.length} blocks, of which ${Math.min(...stay)} to ${Math.max(...stay)} are final in the ` +
-          'transfer store and stay there: move its file away and ingest the chain anew.',
+          'transfer store and cannot be reverted: move its file away and ingest the chain again.',
       );
     },
     from(chain, fromHeight) {

@@ -225,7 +225,7 @@ export class Batch {
     if (id === undefined) {
       id = this.#state.nextAddress++;
       if (id > NODE_ID_MAX)
-        throw new AssayError('INTERNAL', `The transfer store of ${chain} has no address id left.`);
+        throw new AssayError('INTERNAL', `The transfer store of ${chain} is full: all address ids are used.`);
       ids.putSync(key, packId(id));
       keys.putSync(id, key);
     }

@@ -134,7 +134,7 @@ export async function ingestUtxoBlock(block: Block, deps: LiveUtxoDeps): Promise
  */
 export async function revertUtxoBlock(chain: ChainId, height: number, deps: LiveUtxoDeps): Promise<number> {
   if (!deps.transfers.blocks(chain).some((block) => block.height === height))
-    throw new AssayError('NOT_FOUND', `Block ${height} of ${chain} is not one that can be taken back.`);
+    throw new AssayError('NOT_FOUND', `Block ${height} of ${chain} cannot be reverted.`);
   dropCutOff(chain, deps);
   deps.outputs.takeBack(chain, height);
   await deps.outputs.flushed();

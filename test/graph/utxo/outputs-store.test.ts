@@ -215,7 +215,7 @@ describe('the outputs store', () => {
     expect(spenderOf('on', 0)).toBeNull();
     await live({ ...block(3, [tx('other', 3, [{ of: 'on' }], [[B, 30n]])], 'b'), parentHash: 'a2' });
     expect(received(B)).toBe(60n);
-    await expect(revertUtxoBlock('BTC', 9, { outputs, transfers })).rejects.toThrow(/not one that can/);
+    await expect(revertUtxoBlock('BTC', 9, { outputs, transfers })).rejects.toThrow(/cannot be reverted/);
   });
 
   it('drops a block that a crash left without transfers when the chain goes on with another', async () => {
@@ -238,7 +238,7 @@ describe('the outputs store', () => {
   it('keeps a live block that stands in both stores from being replaced unasked', async () => {
     for (const one of chain()) await live(one);
     const rival = { ...block(3, [], 'b'), parentHash: 'a2' };
-    await expect(live(rival)).rejects.toThrow(/take the stored one back/);
+    await expect(live(rival)).rejects.toThrow(/revert the stored one/);
     expect(spenderOf('on', 0)).toBe(txid('last'));
   });
 
@@ -281,13 +281,13 @@ describe('the outputs store', () => {
   });
 
   it.each([
-    ['another block at a height', block(2, [], 'b'), /take the stored one back/],
+    ['another block at a height', block(2, [], 'b'), /revert the stored one/],
     ['a block on another', { ...block(4, []), parentHash: 'b3' }, /builds on b3/],
-    ['outputs out of order', outOfOrder, /stands after output 0/],
+    ['outputs out of order', outOfOrder, /comes after output 0/],
     ['more paid than taken', block(4, [tx('more', 4, [{ of: 'last' }], [[A, 48n]])]), /pays 1 satoshi more/],
-    ['an output spent twice', block(4, [tx('twice', 4, [{ of: 'on' }], [])]), /does so already/],
-    ['an output that is none', block(4, [tx('none', 4, [{ of: 'on', n: 1 }], [])]), /there is none/],
-    ['a transaction of another block', block(4, [tx('on', 4, [{ of: 'pay' }], [])]), /in block 4 here/],
+    ['an output spent twice', block(4, [tx('twice', 4, [{ of: 'on' }], [])]), /has already spent/],
+    ['an output that is none', block(4, [tx('none', 4, [{ of: 'on', n: 1 }], [])]), /does not exist/],
+    ['a transaction of another block', block(4, [tx('on', 4, [{ of: 'pay' }], [])]), /in block 4 of this file/],
   ])('refuses %s, and what came with it is not stored either', (_, bad, message) => {
     outputs.put('BTC', chain());
     const before = outputs.coverage('BTC');
@@ -305,6 +305,6 @@ describe('the outputs store', () => {
     await reader.close();
     outputs.setNetwork('BTC', 'main');
     outputs.setNetwork('BTC', 'main');
-    expect(() => outputs.setNetwork('BTC', 'regtest')).toThrow(/networks do not mix/);
+    expect(() => outputs.setNetwork('BTC', 'regtest')).toThrow(/networks cannot be mixed/);
   });
 });

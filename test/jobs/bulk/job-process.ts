@@ -43,7 +43,7 @@ const jobs = openBulkJobs(
   { storePath: join(folder, 'jobs.mdb'), folder: join(folder, 'jobs') },
   {
     runner,
-    purse: {
+    billing: {
       priceOf: (kind) => ({ unit: kind === 'labels' ? 'intel' : 'credits', perLine: 1 }),
       async settle({ id, accountId, kind }, units) {
         const once = `job:${id}`;
