@@ -11,7 +11,7 @@ import type { ChainId } from '../chains/registry.ts';
 import type { Transfer } from '../chains/transfer.ts';
 import type { AssetUse } from './asset-uses.ts';
 import { checkTransfer } from './check-transfer.ts';
-import { Batch, IdCache, takeBack } from './store/batch.ts';
+import { Batch, IdCache, revertTransfers } from './store/batch.ts';
 import { BulkLoad, type LoadSource } from './store/bulk-load.ts';
 import { recordsOf } from './store/chain-records.ts';
 import {
@@ -329,7 +329,7 @@ export function openTransferStore(options: TransferStoreOptions): TransferStore 
             'NOT_FOUND',
             `Block ${height} of ${chain} is not one of the newest ${LIMITS.reorgBlocksKept} that were appended.`,
           );
-        takeBack(store, fresh, block.firstOrdinal, block.count);
+        revertTransfers(store, fresh, block.firstOrdinal, block.count);
         store.blocks.removeSync(height);
         const state = readState(store);
         writeState(store, { ...state, transfers: state.transfers - block.count });

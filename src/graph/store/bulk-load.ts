@@ -128,7 +128,7 @@ export class BulkLoad {
       throw new AssayError(
         'STORE_CORRUPT',
         `The files of an unfinished load were removed from ${this.#folder}: the transfers of ${left.source.path} cannot be ` +
-          `told apart any more. Move ${store.path} away and ingest its files again.`,
+          `identified any more. Move ${store.path} away and ingest its files again.`,
       );
     if (left && isWhole && sameSource(left.source, source)) this.#state = left;
     else if (left && isWhole && left.pass === 'read')

@@ -99,7 +99,7 @@ export interface OutputsStore extends OutputsReader {
    *
    * @throws INVALID_REQUEST if a transaction of another block spends one of its outputs: newer blocks must be reverted first
    */
-  takeBack(chain: ChainId, height: number): readonly UtxoTransaction[];
+  revert(chain: ChainId, height: number): readonly UtxoTransaction[];
   /**
    * Stores the network that the files belong to.
    *
@@ -278,7 +278,7 @@ function checkBalance({ txid, isCoinbase, inputs, outputs, shielded }: UtxoTrans
   if (left < 0n) throw contradiction(`Transaction ${txid} pays ${-left} satoshi more than it takes.`);
 }
 
-/** The changes of one `put` or `takeBack` call: read once, changed in memory, and written at the end of its LMDB transaction. */
+/** The changes of one `put` or `revert` call: read once, changed in memory, and written at the end of its LMDB transaction. */
 class Change {
   readonly #store: ChainOutputs;
   readonly #state: State;
@@ -549,7 +549,7 @@ class Change {
     return { resolved, unresolved };
   }
 
-  takeBack(height: number): UtxoTransaction[] {
+  revert(height: number): UtxoTransaction[] {
     const block = this.#store.blocks.get(height);
     if (!block) return [];
     const drafts = block[3].map((number) => this.#draft(number));
@@ -741,7 +741,7 @@ export function openOutputsStore(options: OutputsStoreOptions): OutputsStore {
       return typeof height === 'number' ? blockAt(chain, height) : null;
     },
 
-    takeBack: (chain, height) => write(chain, (change) => change.takeBack(height)),
+    revert: (chain, height) => write(chain, (change) => change.revert(height)),
 
     setNetwork(chain, network) {
       const { meta } = writable(chain);

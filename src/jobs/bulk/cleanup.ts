@@ -35,6 +35,7 @@ interface SignOfLife {
   readonly seenMs: number;
 }
 
+/** Removes remnants, on the node that schedules. */
 export class Cleanup {
   readonly #deps: CleanupDeps;
   /** Of uploads on other nodes, by id. */

@@ -32,6 +32,7 @@ export interface SchedulerDeps {
   readonly hasRoom: () => Promise<boolean>;
 }
 
+/** Schedules the chunks of all nodes, on the node that holds the lease. */
 export interface Scheduler {
   /** Adopts all jobs that have not ended, including those of an earlier process. All writes carry `fence`. */
   start(fence: Fence | null): void;

@@ -13,6 +13,7 @@ import { viewOf } from './job-view.ts';
 import { type JobPlaces, syncFolder } from './places.ts';
 import type { InputFile } from './receiving.ts';
 
+/** Parts of the bulk jobs that an upload needs. */
 export interface UploadDeps {
   readonly store: JobStore;
   readonly places: JobPlaces;
@@ -57,6 +58,7 @@ function isOwned({ jobId, at, answer }: Claim, now: number, writer: JobWriter): 
   return now - at < ACCEPTING_MS && writer.job(jobId) !== null;
 }
 
+/** Receives the body of one job, and accepts or discards the job. */
 export class Upload implements JobUpload {
   readonly #record: JobRecord;
   readonly #input: InputFile;
