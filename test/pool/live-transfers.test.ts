@@ -101,7 +101,7 @@ async function transactionsOf(index: number): Promise<readonly (number | null)[]
 }
 
 describe('a thread of the pool', () => {
-  it('sees what another process wrote after the thread had read the chain', async () => {
+  it('reads the writes of another process after it has read the chain', async () => {
     writeElsewhere(1);
     expect(await transactionsOf(1)).toEqual([1]);
     writeElsewhere(2);
@@ -110,7 +110,7 @@ describe('a thread of the pool', () => {
     expect(await transactionsOf(3)).toEqual([1]);
   });
 
-  it('sees what the main thread of its own process wrote, and what that took back', async () => {
+  it('reads the writes and reverts of the main thread', async () => {
     writer = openTransferStore({ path: graph, readOnly: false });
     await writer.ingest([transferTo(1)]);
     expect(await transactionsOf(1)).toEqual([1]);
@@ -128,13 +128,13 @@ describe('a thread of the pool', () => {
     expect(await transactionsOf(2)).not.toContain(1);
   });
 
-  it('sees the first transfers of a chain that had no file at the first read', async () => {
+  it('reads the first transfers of a chain without a file at the first read', async () => {
     expect(await transactionsOf(1)).toEqual([null]);
     writeElsewhere(1);
     expect(await transactionsOf(1)).toEqual([1]);
   });
 
-  it('reads while another process creates the file, and sees what that process writes', async () => {
+  it('reads while another process creates the file, and reads its writes', async () => {
     mkdirSync(graph, { recursive: true });
     const file = join(graph, 'eth.mdb');
     // A writer creates the file, then the header, then one database after the other.
