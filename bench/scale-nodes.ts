@@ -12,9 +12,9 @@ import { systemClock } from '../src/base/clock.ts';
 import { createLogger } from '../src/base/log.ts';
 import { projectRoot } from '../src/base/paths.ts';
 import { systemRandom } from '../src/base/random.ts';
+import type { JobBilling } from '../src/jobs/bulk/billing.ts';
 import { openBulkJobs } from '../src/jobs/bulk/open.ts';
-import type { JobPurse } from '../src/jobs/bulk/purse.ts';
-import { openQueues } from '../src/jobs/queue-bullmq.ts';
+import { openQueues } from '../src/pool/queues.ts';
 import { createRedisLeases } from '../src/state/leases-redis.ts';
 import { openRedis, parseRedisUrl } from '../src/state/redis.ts';
 import { openReplicated } from '../src/state/replicated-store.ts';
@@ -68,15 +68,15 @@ export async function distributedFigures(
   const queues = openQueues(deps);
   const script = fileURLToPath(new URL('./scale-worker.js', import.meta.url));
   const workers = Array.from({ length: WORKERS }, () => fork(script));
-  const free: JobPurse = { priceOf: () => ({ unit: 'intel', perLine: 1 }), settle: async () => {} };
+  const free: JobBilling = { priceOf: () => ({ unit: 'intel', perLine: 1 }), settle: async () => {} };
   const jobs = openBulkJobs(
     { storePath: join(folder, 'jobs-shared.mdb'), folder: join(folder, 'jobs-shared'), isShared: true },
     {
       ...deps,
-      purse: free,
+      billing: free,
       runner: queues.chunkRunner({
         slots: () => WORKERS * THREADS_EACH * CHUNKS_A_THREAD,
-        placementOf: () => null,
+        groupOf: () => null,
       }),
       openStore: openReplicated(deps),
       leases: createRedisLeases({ nodeId: 'bench' }, deps),

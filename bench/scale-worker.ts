@@ -2,8 +2,8 @@
 import { systemClock } from '../src/base/clock.ts';
 import { createLogger } from '../src/base/log.ts';
 import { systemRandom } from '../src/base/random.ts';
-import { createLocalChunks } from '../src/jobs/bulk/local-chunks.ts';
-import { openQueues } from '../src/jobs/queue-bullmq.ts';
+import { createLocalChunks } from '../src/pool/local-chunks.ts';
+import { openQueues } from '../src/pool/queues.ts';
 import { openRedis, parseRedisUrl } from '../src/state/redis.ts';
 import { workerFolders } from './scale-job.ts';
 

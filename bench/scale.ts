@@ -11,9 +11,9 @@ import { fileURLToPath } from 'node:url';
 import { isoTime, systemClock } from '../src/base/clock.ts';
 import { createLogger } from '../src/base/log.ts';
 import { systemRandom } from '../src/base/random.ts';
-import { createLocalChunks } from '../src/jobs/bulk/local-chunks.ts';
+import type { JobBilling } from '../src/jobs/bulk/billing.ts';
 import { type OpenBulkJobs, openBulkJobs } from '../src/jobs/bulk/open.ts';
-import type { JobPurse } from '../src/jobs/bulk/purse.ts';
+import { createLocalChunks } from '../src/pool/local-chunks.ts';
 import { runBulkFile } from '../src/screening/bulk-file.ts';
 import { addresses, buildIndex, writeLines } from './bulk.ts';
 import { argument, type BenchReport, type BenchRow, publish, report, row } from './harness.ts';
@@ -42,7 +42,7 @@ const USD_PER_CORE_HOUR = 0.045;
 const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[values.length >> 1] as number;
 
-const free: JobPurse = { priceOf: () => ({ unit: 'intel', perLine: 1 }), settle: async () => {} };
+const free: JobBilling = { priceOf: () => ({ unit: 'intel', perLine: 1 }), settle: async () => {} };
 
 /** Returns the seconds to write this many bytes, flushed piece by piece. */
 function diskAlone(folder: string, bytes: number): number {
@@ -69,7 +69,7 @@ async function embeddedRows(
   const runner = createLocalChunks(workerFolders(folder), { log });
   const jobs: OpenBulkJobs = openBulkJobs(
     { storePath: join(folder, 'jobs.mdb'), folder: join(folder, 'jobs') },
-    { runner, purse: free, clock: systemClock, random: systemRandom, log },
+    { runner, billing: free, clock: systemClock, random: systemRandom, log },
   );
   const output = join(folder, 'labels.ndjson');
   const figures: JobFigures[] = [];

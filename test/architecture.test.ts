@@ -16,6 +16,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['screening', 'backup'],
   ['exposure'],
   ['jobs', 'accounts', 'monitoring'],
+  ['pool'],
   ['http', 'cli', 'dashboard'],
   ['app'],
 ];
@@ -161,6 +162,6 @@ describe('architecture', () => {
     expect(importers('lmdb').filter((path) => path !== 'src/state/lmdb.ts')).toEqual([]);
     expect(importers('piscina').length).toBeLessThanOrEqual(1);
     expect(importers('ioredis')).toEqual(['src/state/redis-connection.ts']);
-    expect(importers('bullmq')).toEqual(['src/jobs/queue-bullmq.ts']);
+    expect(importers('bullmq')).toEqual(['src/pool/queue-bullmq.ts']);
   });
 });

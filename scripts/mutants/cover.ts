@@ -13,7 +13,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   http: ['src/http'],
   names: ['src/names'],
   chains: ['src/chains/address'],
-  jobs: ['src/jobs', 'workers'],
+  jobs: ['src/jobs', 'src/pool', 'workers'],
   base: ['src/base', 'src/state', 'src/nodes'],
   exposure: ['src/exposure'],
 };

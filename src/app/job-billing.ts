@@ -2,10 +2,10 @@
 import type { Access } from '../accounts/access.ts';
 import { quotaExhausted } from '../accounts/quota.ts';
 import { OPERATIONS } from '../http/operations/index.ts';
-import type { JobPurse } from '../jobs/bulk/purse.ts';
+import type { JobBilling } from '../jobs/bulk/billing.ts';
 
 /** Bills jobs at the prices of single requests, under the name of the job: quota units for addresses, or credits for each request. */
-export function jobPurse(access: () => Access): JobPurse {
+export function jobBilling(access: () => Access): JobBilling {
   const creditsOf = (path: string): number => OPERATIONS.find((one) => one.path === path)?.credits ?? 0;
   return {
     priceOf: (kind) =>

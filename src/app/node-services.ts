@@ -11,21 +11,22 @@ import { type ChainId, parseChainId } from '../chains/registry.ts';
 import type { Config } from '../config/config.ts';
 import type { ChunkRunner } from '../jobs/chunks.ts';
 import { fromOthers, nameOfFolder, towardsOthers } from '../jobs/jobs-folder.ts';
-import {
-  type GraphUseCases,
-  type HeldChains,
-  type NodeFacts,
-  placedUseCases,
-  placementOf,
-  placementOfChunk,
-  shareChains,
-  whereIs,
-} from '../jobs/placement.ts';
 import type { Duty } from '../monitoring/listener.ts';
 import type { MonitoringChain } from '../monitoring/records.ts';
 import { type Broadcast, openBroadcast } from '../nodes/broadcast.ts';
 import { joinMembership } from '../nodes/membership.ts';
 import { ROLES, type Role } from '../nodes/roles.ts';
+import {
+  answerRemote,
+  assignChains,
+  groupOf,
+  groupOfChunk,
+  type NodeFacts,
+  routeOf,
+  routeUseCases,
+  type StoredChains,
+} from '../pool/routing.ts';
+import { type GraphUseCases, TASKS } from '../pool/tasks/index.ts';
 import { createEmbeddedLeases, type Leases } from '../state/leases.ts';
 import { createRedisLeases } from '../state/leases-redis.ts';
 import { type LiveStore, type OpenStore, openLiveStore } from '../state/live-store.ts';
@@ -105,7 +106,7 @@ export interface Joined {
   /** Returns which node follows each chain; a chain that no node can follow is omitted. */
   dutyOf(chains: readonly MonitoringChain[]): ReadonlyMap<MonitoringChain, Duty>;
   /** Routes use cases to the nodes that store the chain. If this node has the role worker, it also processes those of other nodes. */
-  placed(here: GraphUseCases): GraphUseCases;
+  routed(local: GraphUseCases): GraphUseCases;
   /** Returns a runner that distributes chunks over all workers; if this node is a worker, it runs chunks with `local`. */
   chunks(local: ChunkRunner): ChunkRunner;
   /** Null if there are no other nodes. */
@@ -119,7 +120,7 @@ export interface Joined {
 const ALONE: Joined = {
   nodes: () => 1,
   dutyOf: (chains) => new Map(chains.map((chain) => [chain, 'MINE'])),
-  placed: (here) => here,
+  routed: (local) => local,
   chunks: (local) => local,
   announcements: null,
   problem: () => null,
@@ -147,7 +148,7 @@ const LEASED_STORES = ['monitoring', 'jobs'] as const;
 /** Maximum age of the leases in `/ready` and metrics: a take-over takes 7 s. */
 const LEASES_LOOK_MS = 2_000;
 /** Concurrent requests from other nodes per thread: they may spend most of their time waiting for a chain. */
-const QUESTIONS_A_THREAD = 4;
+const REQUESTS_PER_THREAD = 4;
 
 /** Throws INVALID_CONFIG if a standalone process leaves out a role or a chain, because no other node would take it. */
 function requireWhole(roles: readonly Role[], { graphChains }: Config): void {
@@ -178,7 +179,7 @@ export async function joinNodes(
     return ALONE;
   }
   const { graphChains } = config;
-  const holds: HeldChains =
+  const holds: StoredChains =
     graphChains === 'all' ? 'all' : graphChains.map((chain) => parseChainId(chain, 'ASSAY_GRAPH_CHAINS'));
   const hasJobs = roles.includes('api') || roles.includes('worker');
   const folderName = hasJobs ? await nameOfFolder(jobsFolder, random) : null;
@@ -204,7 +205,7 @@ export async function joinNodes(
     log.error(sentence);
   }
   // Imported only in a cluster, because the module is large.
-  const queues = await import('../jobs/queue-bullmq.ts')
+  const queues = await import('../pool/queues.ts')
     .then(({ openQueues }) => openQueues({ ...deps, redis, scope }))
     .catch(async (error: unknown) => {
       await roster.leave();
@@ -221,32 +222,34 @@ export async function joinNodes(
   const leasesLook = setInterval(lookAtLeases, LEASES_LOOK_MS);
   leasesLook.unref();
   const works = roles.includes('worker');
-  const placement = placementOf(holds);
+  const group = groupOf(holds);
   log.info({ node: nodeId, roles, holds, nodes: roster.live().length }, 'This node has joined the others.');
 
   return {
     nodes: () => roster.live().length,
     dutyOf(chains) {
-      const shares = shareChains(chains, roster.live());
+      const shares = assignChains(chains, roster.live());
       return new Map([...shares].map(([chain, id]) => [chain, id === nodeId ? 'MINE' : 'OTHERS']));
     },
-    placed(here) {
-      if (works && placement !== null) queues.answer(placement, here, threads * QUESTIONS_A_THREAD);
-      return placedUseCases(
-        here,
-        (chain) => whereIs(chain, holds, { live: roster.live(), gone: roster.gone() }),
-        queues.ask,
+    routed(local) {
+      if (works && group !== null)
+        queues.answer(group, (request) => answerRemote(TASKS, local, request), threads * REQUESTS_PER_THREAD);
+      return routeUseCases(
+        TASKS,
+        local,
+        (chain) => routeOf(chain, holds, { live: roster.live(), gone: roster.gone() }),
+        queues.send,
       );
     },
     chunks(local) {
-      if (works) queues.workChunks(fromOthers(local, jobsFolder, { log }), placement);
+      if (works) queues.workChunks(fromOthers(local, jobsFolder, { log }), group);
       const nodes = () => ({ live: roster.live(), gone: roster.gone() });
       const runner = queues.chunkRunner({
         slots() {
           const workers = roster.live().filter((node) => node.facts.roles.includes('worker'));
           return Math.max(1, CHUNKS_A_SLOT * workers.reduce((sum, node) => sum + node.facts.slots, 0));
         },
-        placementOf: (task) => placementOfChunk(task, nodes()),
+        groupOf: (task) => groupOfChunk(task, nodes()),
       });
       return towardsOthers(runner, jobsFolder);
     },

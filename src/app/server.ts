@@ -11,15 +11,16 @@ import type { Config } from '../config/config.ts';
 import { type ExposureKeeping, startExposureKeeping } from '../exposure/start.ts';
 import { createHttpApp } from '../http/http-app.ts';
 import type { HttpApp, UseCases } from '../http/ports.ts';
-import { createLocalChunks, type LocalChunks } from '../jobs/bulk/local-chunks.ts';
 import { hasBulkJobs, type OpenBulkJobs, openBulkJobs } from '../jobs/bulk/open.ts';
 import { requireJobsFolder } from '../jobs/jobs-folder.ts';
-import type { GraphUseCases } from '../jobs/placement.ts';
-import { createPool, type WorkerPool } from '../jobs/pool.ts';
 import type { ListFreshness } from '../labels/freshness.ts';
 import { type Refreshing, startRefreshing } from '../labels/refresh.ts';
 import { hasMonitoring, type Monitoring, type MonitoringDeps } from '../monitoring/open.ts';
 import type { Role } from '../nodes/roles.ts';
+import { createLocalChunks, type LocalChunks } from '../pool/local-chunks.ts';
+import { createPool, type WorkerPool } from '../pool/pool.ts';
+import { poolUseCases } from '../pool/routing.ts';
+import { type GraphUseCases, TASKS } from '../pool/tasks/index.ts';
 import { openReplication, type Replication } from '../replication/replication.ts';
 import { resolveNames } from '../screening/ens-names.ts';
 import { createLabelSetWriter } from '../screening/label-set.ts';
@@ -30,7 +31,7 @@ import { requireSound } from '../state/sound-file.ts';
 import { type StorageWatch, watchStorage } from '../state/storage-watch.ts';
 import type { AccountServices } from './account-services.ts';
 import type { ChainServices } from './chain-services.ts';
-import { jobPurse } from './job-billing.ts';
+import { jobBilling } from './job-billing.ts';
 import type { LabelServices } from './label-services.ts';
 import { type Joined, joinNodes } from './node-services.ts';
 import type { ScreeningServices } from './screening-services.ts';
@@ -145,7 +146,7 @@ export class Server {
     const { chunks, node } = await this.#joinNodes();
     await this.#openStores();
     const pool = this.#startPool();
-    const serving: Serving = { pool, chunks, node, graph: node.placed(this.#graphOfThisNode(pool)) };
+    const serving: Serving = { pool, chunks, node, graph: node.routed(this.#graphOfThisNode(pool)) };
     const app = this.#createHttp(serving);
     // Loaded before the first request, so that reading a large register does not delay one.
     await this.#deps.labels.exchanges().refresh();
@@ -223,13 +224,13 @@ export class Server {
   #graphOfThisNode(pool: WorkerPool): GraphUseCases {
     const { chains } = this.#deps;
     return {
+      ...poolUseCases(TASKS, pool),
       screening: async (request) => pool.run('screening', { request, facts: await chains.readLive(request) }),
       async kyt(query) {
         const { request, resolved } = await resolveNames(query, chains.names());
         const facts = { ...(await historyFacts(request, chains.onDemand())), resolved };
         return pool.run('kyt', { request, facts });
       },
-      trace: (request) => pool.run('trace', request),
     };
   }
 
@@ -341,7 +342,7 @@ export class Server {
     const jobs = openBulkJobs(this.#jobPlaces, {
       ...accounts.shared(),
       runner: node.chunks(chunks),
-      purse: jobPurse(accounts.access),
+      billing: jobBilling(accounts.access),
       clock,
       random,
       log,

@@ -140,9 +140,9 @@ async function copyState(
 function requireEmpty(folder: string, dataDir: string): void {
   const inside = relative(dataDir, folder);
   if (inside === '' || !(inside.startsWith('..') || inside.startsWith(sep)))
-    throw new AssayError('INVALID_REQUEST', `${folder} lies inside the folder of state: name another.`);
+    throw new AssayError('INVALID_REQUEST', `${folder} is inside the data folder: choose another.`);
   if (existsSync(folder) && readdirSync(folder).length > 0)
-    throw new AssayError('INVALID_REQUEST', `${folder} is not empty: every backup has a folder of its own.`);
+    throw new AssayError('INVALID_REQUEST', `${folder} is not empty: each backup needs its own folder.`);
 }
 
 /** Creates the folder of the backup. Throws INVALID_REQUEST naming it and the reason if it cannot be created or written. */
@@ -228,7 +228,7 @@ function nameAll(dataDir: string, staging: string, live: ReadonlySet<string>): r
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     }
   }
-  throw new AssayError('STORE_BUSY', `${dataDir} is written to faster than it can be named. Try again.`);
+  throw new AssayError('STORE_BUSY', `${dataDir} changes faster than it can be listed. Try again.`);
 }
 
 /** Links the snapshot in force and its pointer; other snapshots are obsolete. */
@@ -296,7 +296,7 @@ async function verifyFile(
   const file = join(folder, path);
   if (!existsSync(file)) throw new AssayError('STORE_CORRUPT', `${file} is missing.`);
   const damaged = (what: string): AssayError =>
-    new AssayError('STORE_CORRUPT', `${file} is not what it was when the backup was taken${what}.`);
+    new AssayError('STORE_CORRUPT', `${file} differs from its entry in the manifest${what}.`);
   if (kind !== 'lmdb') {
     if (statSync(file).size !== bytes || (await sha256OfFile(file, signal)) !== sha256) throw damaged('');
     return 0;
@@ -323,10 +323,10 @@ function differs(then: readonly DatabaseDigest[], now: readonly DatabaseDigest[]
 function readManifest(folder: string): BackupReport {
   const path = join(folder, MANIFEST);
   if (!existsSync(path))
-    throw new AssayError('NOT_FOUND', `${folder} holds no finished backup: ${MANIFEST} is missing.`);
+    throw new AssayError('NOT_FOUND', `${folder} is not a complete backup: ${MANIFEST} is missing.`);
   const report = readJson(path) as BackupReport;
   if (report.format !== FORMAT) throw wrongFormat(path, report.format, FORMAT);
   if (!Array.isArray(report.files) || !report.files.every((file) => isInside(file?.path)))
-    throw new AssayError('STORE_CORRUPT', `${path} names what is no file of a backup.`);
+    throw new AssayError('STORE_CORRUPT', `${path} names a file that is not part of a backup.`);
   return report;
 }

@@ -113,7 +113,7 @@ function endOf(task: CopierTask, code: number | null, signal: NodeJS.Signals | n
   const file = task.type === 'read-store' ? task.file : task.from;
   return new AssayError(
     'STORE_CORRUPT',
-    `${file}: reading it ended the process (${signal ?? `code ${code}`}).`,
+    `${file}: the process that read it ended (${signal ?? `code ${code}`}).`,
   );
 }
 

@@ -503,4 +503,7 @@ export class ChunkBuilder {
 }
 
 const cutChunk = (): AssayError =>
-  new AssayError('STORE_CORRUPT', 'The transfer store holds neighbours that end in the middle of an edge.');
+  new AssayError(
+    'STORE_CORRUPT',
+    'The transfer store is damaged: a list of neighbours ends in the middle of an edge.',
+  );

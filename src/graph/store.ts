@@ -11,7 +11,7 @@ import type { ChainId } from '../chains/registry.ts';
 import type { Transfer } from '../chains/transfer.ts';
 import type { AssetUse } from './asset-uses.ts';
 import { checkTransfer } from './check-transfer.ts';
-import { Batch, IdCache, takeBack } from './store/batch.ts';
+import { Batch, IdCache, revertTransfers } from './store/batch.ts';
 import { BulkLoad, type LoadSource } from './store/bulk-load.ts';
 import { recordsOf } from './store/chain-records.ts';
 import {
@@ -163,14 +163,14 @@ function isKnown({ blocks }: ChainStore, block: Block): boolean {
   if (stored)
     throw new AssayError(
       'INVALID_REQUEST',
-      `hash: block ${height} of ${chain} is stored as ${stored.hash}, not ${hash}. Take that one back first.`,
+      `hash: block ${height} of ${chain} is stored as ${stored.hash}, not ${hash}. Revert that block first.`,
       { field: 'hash' },
     );
   const below = height > 0 ? blocks.get(height - 1) : undefined;
   if (below && parentHash !== null && below.hash !== parentHash)
     throw new AssayError(
       'INVALID_REQUEST',
-      `parentHash: block ${height - 1} of ${chain} is stored as ${below.hash}, not ${parentHash}. Take that one back first.`,
+      `parentHash: block ${height - 1} of ${chain} is stored as ${below.hash}, not ${parentHash}. Revert that block first.`,
       { field: 'parentHash' },
     );
   return false;
@@ -329,7 +329,7 @@ export function openTransferStore(options: TransferStoreOptions): TransferStore 
             'NOT_FOUND',
             `Block ${height} of ${chain} is not one of the newest ${LIMITS.reorgBlocksKept} that were appended.`,
           );
-        takeBack(store, fresh, block.firstOrdinal, block.count);
+        revertTransfers(store, fresh, block.firstOrdinal, block.count);
         store.blocks.removeSync(height);
         const state = readState(store);
         writeState(store, { ...state, transfers: state.transfers - block.count });

@@ -100,6 +100,7 @@ export interface FilePart {
   readonly end: number;
 }
 
+/** The readable part of a result. */
 export interface JobResult {
   readonly bytes: number;
   /** Whether the result is complete. */
@@ -115,6 +116,7 @@ export interface JobPage {
   readonly total: number;
 }
 
+/** The bulk jobs of all accounts. */
 export interface BulkJobs {
   /**
    * Starts to receive a job.

@@ -41,6 +41,7 @@ export interface ChunkDone {
   readonly crc32?: number;
 }
 
+/** Processes chunks, in this process or on other nodes. */
 export interface ChunkRunner {
   /** Number of chunks that may run at once; it may change over time. */
   readonly slots: number;

@@ -20,7 +20,7 @@ export async function requireJobsFolder(folder: string, setting: string): Promis
   } catch (cause) {
     throw new AssayError(
       'INVALID_CONFIG',
-      `${setting}: jobs cannot be kept in ${folder}: ${messageOf(cause)}`,
+      `${setting}: jobs cannot be stored in ${folder}: ${messageOf(cause)}`,
       {
         field: setting,
         cause,
@@ -85,12 +85,12 @@ export function fromOthers(
   const here = (path: string): string => {
     const plain = normalize(path);
     if (isAbsolute(plain) || plain === '..' || plain.startsWith(`..${sep}`))
-      throw new AssayError('INVALID_REQUEST', 'A chunk names a file outside of the folder of jobs.');
+      throw new AssayError('INVALID_REQUEST', 'A chunk names a file outside the jobs folder.');
     return join(folder, plain);
   };
   function refuse(jobId: string): never {
     const sentence =
-      'A worker does not see the files of the job: its ASSAY_JOBS_DIR is not the folder of the others.';
+      'A worker cannot find the files of the job: its ASSAY_JOBS_DIR is not the folder that the other nodes share.';
     if (missed !== jobId) log.error({ job: jobId, folder }, sentence);
     missed = jobId;
     throw new AssayError('NOT_READY', sentence, { retryAfterSeconds: 1 });

@@ -101,10 +101,10 @@ describe('a backup', () => {
     for (const path of ['../secret', '/etc/passwd', 'a/../../b', '']) {
       const files = [{ ...written.files[0], path }];
       writeFileSync(manifest, JSON.stringify({ ...written, files }));
-      await expect(verifyBackup(spoilt)).rejects.toThrow('no file of a backup');
+      await expect(verifyBackup(spoilt)).rejects.toThrow('not part of a backup');
     }
     rmSync(manifest);
-    expect((await world.run(['backup', spoilt, '--verify'])).err).toContain('no finished backup');
+    expect((await world.run(['backup', spoilt, '--verify'])).err).toContain('not a complete backup');
   });
 
   it('removes what one left that was killed, and leaves alone what another one works with', async () => {

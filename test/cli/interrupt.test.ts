@@ -61,7 +61,7 @@ describe('a backup to a folder that cannot be used', () => {
   it('as a folder of jobs, ends the start of a server', async () => {
     const { code, err } = await world.run(['serve'], { environment: { ASSAY_JOBS_DIR: '/proc/foo' } });
     expect(code).toBe(1);
-    expect(err).toMatch(/^assay: ASSAY_JOBS_DIR: jobs cannot be kept in \/proc\/foo: .+$/m);
+    expect(err).toMatch(/^assay: ASSAY_JOBS_DIR: jobs cannot be stored in \/proc\/foo: .+$/m);
   });
 });
 

@@ -64,11 +64,11 @@ describe('rows of a file', () => {
   });
 
   it('refuse an array that does not end, naming the line', async () => {
-    await expect(rowsOf('[{"a":1},\n{"a":2}')).rejects.toThrow(/line 2: the JSON array does not end/);
+    await expect(rowsOf('[{"a":1},\n{"a":2}')).rejects.toThrow(/line 2: the JSON array is not closed/);
   });
 
   it('refuse what stands behind an array', async () => {
-    await expect(rowsOf('[{"a":1}]\n{"a":2}')).rejects.toThrow(/beside the JSON array/);
+    await expect(rowsOf('[{"a":1}]\n{"a":2}')).rejects.toThrow(/outside the JSON array/);
   });
 
   it('skip a line that is too long, and go on behind it', async () => {

@@ -3,7 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LOCAL_ACCOUNT } from '../../src/accounts/keys.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import type { UseCases } from '../../src/http/ports.ts';
-import { createTasks } from '../../src/jobs/tasks.ts';
+import { createTaskTable } from '../../src/pool/task.ts';
+import { TASKS } from '../../src/pool/tasks/index.ts';
+import { createTaskServices } from '../../src/pool/worker-services.ts';
 import { type BalanceSource, balanceFacts } from '../../src/screening/balances.ts';
 import { type NameResolver, resolveNames } from '../../src/screening/ens-names.ts';
 import { createWorld, type World as Graph, WALLETS } from '../screening/world.ts';
@@ -49,9 +51,12 @@ let key: string;
 
 /** Wires the use cases as the program does, but without its threads. */
 function useCases(resolver: NameResolver | null): Partial<UseCases> {
-  const tasks = createTasks(graph.deps, () => {
-    throw new Error('names are not screened here');
-  });
+  const tasks = createTaskTable(
+    TASKS,
+    createTaskServices(graph.deps, () => {
+      throw new Error('names are not screened here');
+    }),
+  );
   return {
     screening: async (request) =>
       tasks.screening({ request, facts: await balanceFacts(request, balances, silentLogger) }),

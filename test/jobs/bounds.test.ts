@@ -14,8 +14,9 @@ import {
   type JobWriter,
   openJobStore,
 } from '../../src/jobs/bulk/job-store.ts';
+import { viewOf } from '../../src/jobs/bulk/job-view.ts';
 import { columnsOf, fieldsOf, type LineShape, lineReader, sharedChain } from '../../src/jobs/bulk/lines.ts';
-import { openBulkJobs, viewOf } from '../../src/jobs/bulk/open.ts';
+import { openBulkJobs } from '../../src/jobs/bulk/open.ts';
 import { jobPlaces } from '../../src/jobs/bulk/places.ts';
 import { Plan, Planner } from '../../src/jobs/bulk/plan.ts';
 import { openInput } from '../../src/jobs/bulk/receiving.ts';
@@ -23,14 +24,15 @@ import { createScheduler } from '../../src/jobs/bulk/scheduler.ts';
 import type { ChunkDone, ChunkRunner, ChunkTask } from '../../src/jobs/chunks.ts';
 import { fromOthers, nameOfFolder, requireJobsFolder, towardsOthers } from '../../src/jobs/jobs-folder.ts';
 import {
-  type PlacedNode,
-  placedUseCases,
-  placementOf,
-  placementOfChunk,
-  shareChains,
-  whereIs,
-} from '../../src/jobs/placement.ts';
-import { createTaskReadings } from '../../src/jobs/task-readings.ts';
+  assignChains,
+  groupOf,
+  groupOfChunk,
+  type RoutingNode,
+  routeOf,
+  routeUseCases,
+} from '../../src/pool/routing.ts';
+import { createTaskReadings } from '../../src/pool/task-readings.ts';
+import { TASKS } from '../../src/pool/tasks/index.ts';
 import { type Fence, type LiveRoot, openLiveStore } from '../../src/state/live-store.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
 
@@ -90,8 +92,8 @@ describe('pooled results', () => {
   });
 });
 
-describe('placement', () => {
-  const node = (id: string, facts: Partial<PlacedNode['facts']>): PlacedNode => ({
+describe('routing', () => {
+  const node = (id: string, facts: Partial<RoutingNode['facts']>): RoutingNode => ({
     id,
     facts: { roles: ['worker', 'listener'], holds: 'all', follows: [], slots: 1, ...facts },
   });
@@ -101,27 +103,23 @@ describe('placement', () => {
 
   it('asks here if the chain is held here, or by nobody', () => {
     expect([
-      whereIs('ETH', 'all', none),
-      whereIs('ETH', ['ETH'], none),
-      whereIs('BTC', ['ETH'], none),
-    ]).toEqual(Array(3).fill({ kind: 'HERE' }));
-    expect(whereIs('ETH', [], { live: [both, eth, eth], gone: [] })).toEqual({
-      kind: 'THERE',
-      placements: ['BSC-ETH', 'ETH'],
+      routeOf('ETH', 'all', none),
+      routeOf('ETH', ['ETH'], none),
+      routeOf('BTC', ['ETH'], none),
+    ]).toEqual(Array(3).fill({ kind: 'local' }));
+    expect(routeOf('ETH', [], { live: [both, eth, eth], gone: [] })).toEqual({
+      kind: 'remote',
+      groups: ['BSC-ETH', 'ETH'],
     });
-    expect(whereIs('ETH', [], { live: [], gone: [eth] })).toEqual({ kind: 'AWAY' });
-    expect(whereIs('BTC', [], { live: [eth], gone: [both] })).toEqual({ kind: 'HERE' });
+    expect(routeOf('ETH', [], { live: [], gone: [eth] })).toEqual({ kind: 'unavailable' });
+    expect(routeOf('BTC', [], { live: [eth], gone: [both] })).toEqual({ kind: 'local' });
     expect(
-      whereIs('ETH', [], {
+      routeOf('ETH', [], {
         live: [node('l', { roles: ['listener'] })],
         gone: [node('l', { roles: ['api'] })],
       }),
-    ).toEqual({ kind: 'HERE' });
-    expect([placementOf('all'), placementOf([]), placementOf(['ETH', 'BSC'])]).toEqual([
-      'all',
-      null,
-      'BSC-ETH',
-    ]);
+    ).toEqual({ kind: 'local' });
+    expect([groupOf('all'), groupOf([]), groupOf(['ETH', 'BSC'])]).toEqual(['all', null, 'BSC-ETH']);
   });
 
   it('shares chains among those that listen, hold and follow them, the least busy first', () => {
@@ -132,7 +130,7 @@ describe('placement', () => {
       node('w', { follows, roles: ['worker'] }),
       node('h', { follows, holds: [] }),
     ];
-    expect([...shareChains(['POLYGON', 'ETH', 'BSC', 'BASE'], nodes)]).toEqual([
+    expect([...assignChains(['POLYGON', 'ETH', 'BSC', 'BASE'], nodes)]).toEqual([
       ['BSC', 'x'],
       ['ETH', 'y'],
       ['POLYGON', 'x'],
@@ -142,14 +140,11 @@ describe('placement', () => {
   it('of a chunk is where its transfers are', () => {
     const chunk = (
       change: Partial<ChunkTask>,
-      nodes: readonly PlacedNode[],
-      gone: readonly PlacedNode[] = [],
+      nodes: readonly RoutingNode[],
+      gone: readonly RoutingNode[] = [],
     ) => {
       try {
-        return placementOfChunk(
-          { kind: 'screening', chain: 'ETH', chunk: 0, ...change },
-          { live: nodes, gone },
-        );
+        return groupOfChunk({ kind: 'screening', chain: 'ETH', chunk: 0, ...change }, { live: nodes, gone });
       } catch (error) {
         return (error as { code: string }).code;
       }
@@ -173,29 +168,30 @@ describe('placement', () => {
   });
 
   it('asks where the chain is, and here for a chain that is none', async () => {
-    const here = {
-      screening: async () => Buffer.from('here'),
+    const local = {
+      screening: async () => Buffer.from('local'),
       kyt: async () => Buffer.from('kyt'),
       trace: async () => ({ data: Buffer.from('trace'), isKnown: false }),
     } as never;
-    const asked: string[] = [];
-    const useCases = (kind: 'HERE' | 'THERE' | 'AWAY') =>
-      placedUseCases(
-        here,
-        () => ({ kind, placements: ['p'] }) as never,
-        async (_, question) => {
-          asked.push(question.task);
-          return { data: Buffer.from('there'), isKnown: true };
+    const sent: string[] = [];
+    const useCases = (kind: 'local' | 'remote' | 'unavailable') =>
+      routeUseCases(
+        TASKS,
+        local,
+        () => ({ kind, groups: ['p'] }) as never,
+        async (_, { task }) => {
+          sent.push(task);
+          return { data: Buffer.from('remote'), isKnown: true };
         },
       );
     const request = { chain: 'eth', address: 'x' } as never;
-    expect(String(await useCases('HERE').screening(request))).toBe('here');
-    expect(String(await useCases('HERE').kyt(request))).toBe('kyt');
-    expect(String(await useCases('THERE').kyt(request))).toBe('there');
-    expect((await useCases('HERE').trace(request)).isKnown).toBe(false);
-    expect(asked).toEqual(['kyt']);
-    await expect(useCases('AWAY').trace(request)).rejects.toThrow('holds the transfers of ETH');
-    expect(String(await useCases('AWAY').screening({ chain: 'nothing' } as never))).toBe('here');
+    expect(String(await useCases('local').screening(request))).toBe('local');
+    expect(String(await useCases('local').kyt(request))).toBe('kyt');
+    expect(String(await useCases('remote').kyt(request))).toBe('remote');
+    expect((await useCases('local').trace(request)).isKnown).toBe(false);
+    expect(sent).toEqual(['kyt']);
+    await expect(useCases('unavailable').trace(request)).rejects.toThrow('stores the transfers of ETH');
+    expect(String(await useCases('unavailable').screening({ chain: 'nothing' } as never))).toBe('local');
   });
 });
 
@@ -225,7 +221,7 @@ describe('the folder of jobs', () => {
     expect(readdirSync(path)).toEqual(['.folder']);
     writeFileSync(join(folder.path, 'file'), '');
     await expect(requireJobsFolder(join(folder.path, 'file'), 'ASSAY_JOBS_DIR')).rejects.toThrow(
-      'ASSAY_JOBS_DIR: jobs cannot be kept',
+      'ASSAY_JOBS_DIR: jobs cannot be stored',
     );
     expect(jobPlaces('/f').answer('i', 'a')).toBe('/f/i/answers/a');
   });
@@ -242,8 +238,8 @@ describe('the folder of jobs', () => {
     await from.run(task('x/../c/input'), signal);
     expect(ran).toEqual(Array(4).fill(join(folder.path, 'c', 'input')));
     for (const path of ['/etc/passwd', '..', '../x', 'c/../../x'])
-      await expect(from.run(task(path), signal), path).rejects.toThrow('outside of the folder');
-    await expect(from.run(task('..x/input'), signal)).rejects.toThrow('does not see the files');
+      await expect(from.run(task(path), signal), path).rejects.toThrow('outside the jobs folder');
+    await expect(from.run(task('..x/input'), signal)).rejects.toThrow('cannot find the files');
     expect(existsSync(join(folder.path, '..x'))).toBe(false);
   });
 });
@@ -284,7 +280,7 @@ describe('the plan of a job', () => {
     writeFileSync(path, long.fileBytes);
     expect(parts(Plan.read(path))).toEqual(parts(long));
     writeFileSync(path, long.fileBytes.subarray(8));
-    expect(() => Plan.read(path)).toThrow('is no plan');
+    expect(() => Plan.read(path)).toThrow('is not a plan');
     expect(() => Plan.read(`${path}x`)).toThrow('cannot be read');
   });
 
@@ -327,9 +323,9 @@ describe('the plan of a job', () => {
     });
     expect(await receive('x\ny', 'csv')).toMatchObject({ items: 2, columns: null, headBytes: 0 });
     expect(await receive('address\n', 'ndjson')).toMatchObject({ items: 1, columns: null });
-    await expect(receive('address\n', 'csv')).rejects.toThrow('no line asks');
-    await expect(receive('address', 'csv')).rejects.toThrow('no line asks');
-    await expect(receive('', 'ndjson')).rejects.toThrow('no line asks');
+    await expect(receive('address\n', 'csv')).rejects.toThrow('no lines to process');
+    await expect(receive('address', 'csv')).rejects.toThrow('no lines to process');
+    await expect(receive('', 'ndjson')).rejects.toThrow('no lines to process');
     expect((await receive(`${'a\n'.repeat(1_500_000)}`, 'ndjson')).bytes).toBe(3_000_000);
   });
 });
@@ -381,9 +377,11 @@ describe('the lines of a job', () => {
       'must be a number',
     );
     expect(() => fieldsOf('{"address":1}', screening)).toThrow('must be a string');
-    expect(() => fieldsOf('1', shape())).toThrow('chain: it is missing');
+    expect(() => fieldsOf('1', shape())).toThrow('chain: missing');
     for (const text of ['{', '"x']) expect(() => fieldsOf(text, shape())).toThrow('not valid JSON');
-    expect(() => fieldsOf('"1', shape({ format: 'csv', columns: ['address'] }))).toThrow('quotes');
+    expect(() => fieldsOf('"1', shape({ format: 'csv', columns: ['address'] }))).toThrow(
+      'a quote that is not closed',
+    );
   });
 
   it('are read the quick way as the long way reads them', () => {
@@ -406,7 +404,7 @@ describe('the lines of a job', () => {
     expect(read('{"address":"1"}', shape({ chain: 'BTC' }))).toEqual(['1', 'BTC']);
     expect(read('"1"', shape({ chain: 'BTC' }))).toEqual(['1', 'BTC']);
     expect(read('1', shape({ chain: 'BTC' }))).toEqual(['1', 'BTC']);
-    expect(read('1', objects)[1]).toContain('chain: it is missing');
+    expect(read('1', objects)[1]).toContain('chain: missing');
     expect(read('{"address":"1","chain":"no"}', objects)[1]).toContain('chain');
     const rows = shape({ format: 'csv', columns: ['x', 'address', 'chain'] });
     expect([read('9, 1 ,eth', rows), read('9,1,"eth"', rows), read('"9",1,eth,more', rows)]).toEqual(
@@ -513,7 +511,7 @@ describe('what is left of jobs', () => {
     let isStarted = false;
     const jobs = openBulkJobs(options, {
       runner: { slots: 0, run: () => new Promise(() => {}), close: async () => {} },
-      purse: { settle: async ({ id }: { id: string }) => void given.push(id) } as never,
+      billing: { settle: async ({ id }: { id: string }) => void given.push(id) } as never,
       clock: { now: () => NOW, monotonic: () => 0 },
       random: systemRandom,
       log: silentLogger,
@@ -526,7 +524,7 @@ describe('what is left of jobs', () => {
         }),
       },
     });
-    const { start } = jobs.scheduler;
+    const start = jobs.scheduler.start.bind(jobs.scheduler);
     jobs.scheduler.start = (fence) => {
       isStarted = true;
       start(fence);
@@ -616,6 +614,12 @@ it('jobs are not written by a holder of before', async () => {
   await store.close();
 });
 
+/** The message of a log line, with its reason if it has one. */
+function textOf(line: readonly unknown[]): string {
+  const { reason } = Object(line[0]) as { readonly reason?: string };
+  return reason === undefined ? String(line.at(-1)) : `${line.at(-1)}: ${reason}`;
+}
+
 describe('the scheduler', () => {
   const realTimeout = setTimeout;
   beforeEach(() => {
@@ -675,7 +679,7 @@ describe('the scheduler', () => {
       store,
       places,
       runner,
-      purse: {
+      billing: {
         priceOf: () => ({ unit: 'intel', perLine: 2 }),
         async settle({ id }: { id: string }, units: number) {
           const fault = faults.settle.shift();
@@ -687,8 +691,8 @@ describe('the scheduler', () => {
       random: systemRandom,
       log: {
         ...silentLogger,
-        warn: (...line: unknown[]) => void logged.push(String(line.at(-1))),
-        error: (...line: unknown[]) => void logged.push(String(line.at(-1))),
+        warn: (...line: unknown[]) => void logged.push(textOf(line)),
+        error: (...line: unknown[]) => void logged.push(textOf(line)),
       } as Logger,
       hasRoom: async () => {
         if (state.hasRoom instanceof Error) throw state.hasRoom;
@@ -756,7 +760,7 @@ describe('the scheduler', () => {
     faults.write.push(...Array.from({ length: 100 }, () => fault));
     await end('j 0');
     await until(() => logged.length > 0);
-    expect(logged[0]).toBe('bulk jobs: 1 chunks were not written down: no');
+    expect(logged[0]).toBe('chunks of bulk jobs not recorded: no');
     await end('j 1');
     await end('j 2');
     expect(names()).toEqual(['j 0', 'j 1', 'j 2']);
@@ -782,7 +786,7 @@ describe('the scheduler', () => {
     }
     await until(isEnded('j'));
     expect(job('j')).toMatchObject({ state: 'FAILED', answered: 1, failed: 1, spent: 0 });
-    expect(job('j').error).toContain('could not be answered');
+    expect(job('j').error).toContain('could not be processed');
     expect([settled, logged.length]).toEqual([['j 0'], LIMITS.jobChunkAttempts]);
     expect(logged[0]).toContain('chunk 1 has 2 answers for 1 lines');
     await scheduler.stop();
@@ -841,7 +845,10 @@ describe('the scheduler', () => {
     scheduler.start(null);
     await until(() => isEnded('ending')() && isEnded('unplanned')());
     expect(job('ending')).toMatchObject({ state: 'CANCELLED', answered: 1, spent: 2 });
-    expect(job('unplanned')).toMatchObject({ state: 'FAILED', error: 'The input of the job is gone.' });
+    expect(job('unplanned')).toMatchObject({
+      state: 'FAILED',
+      error: 'The input of the job is missing or damaged.',
+    });
     expect(existsSync(places.input('ending'))).toBe(false);
     expect(names()).toEqual(['half 1', 'half 3']);
     await end('half 3', { bytes: 5 });
@@ -892,7 +899,7 @@ describe('the scheduler', () => {
     await vi.advanceTimersByTimeAsync(2_000);
     await end('j 0');
     await vi.advanceTimersByTimeAsync(2_000);
-    expect([names(), logged]).toEqual([['j 0'], ['bulk jobs: they wait for room on the disk']]);
+    expect([names(), logged]).toEqual([['j 0'], ['bulk jobs paused: too little disk space']]);
     state.hasRoom = new Error('no device');
     await vi.advanceTimersByTimeAsync(1_000);
     expect(logged.at(-1)).toContain('unknown: no device');
@@ -915,7 +922,7 @@ describe('the scheduler', () => {
     await until(() => names().length === 1);
     await end('j 0');
     await until(() => logged.length === 1);
-    expect(logged[0]).toBe('bulk job: it was not settled: away');
+    expect(logged[0]).toBe('charge of a bulk job not settled: away');
     await vi.advanceTimersByTimeAsync(250);
     await until(() => logged.length === 2);
     await vi.advanceTimersByTimeAsync(500);

@@ -5,7 +5,7 @@ import { type Access, createAccess } from '../../src/accounts/access.ts';
 import { auditBookings, auditKeys, OPERATOR } from '../../src/accounts/audit.ts';
 import type { KeyStore } from '../../src/accounts/keys.ts';
 import type { Ledger } from '../../src/accounts/ledger.ts';
-import { jobPurse } from '../../src/app/job-billing.ts';
+import { jobBilling } from '../../src/app/job-billing.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import type { Random } from '../../src/base/random.ts';
@@ -166,7 +166,7 @@ export async function startProcess(
         random,
         log,
         leases,
-        purse: jobPurse(() => access),
+        billing: jobBilling(() => access),
         freeBytes: async () => 1e12,
         runner: {
           slots: 2,

@@ -90,7 +90,10 @@ export function createClusterForest(options: ForestOptions): ClusterForest {
   const keyLength = (address: string): number => {
     const length = writeAddressKeyFromText(chain, address, keyBytes, 0);
     if (length > 0) return length;
-    throw new AssayError('INVALID_ADDRESS', `address: '${address.slice(0, 80)}' is no address of ${chain}.`);
+    throw new AssayError(
+      'INVALID_ADDRESS',
+      `address: '${address.slice(0, 80)}' is not an address of ${chain}.`,
+    );
   };
 
   function idOf(address: string): number {

@@ -142,7 +142,7 @@ function readPointer(folder: string): ClusterBuild | null {
   if (build.format === FORMAT) return build;
   throw new AssayError(
     'STORE_VERSION',
-    `${path} has format ${String(build.format)}; this version of Assay knows format ${FORMAT}. Run 'assay cluster' again.`,
+    `${path} has format ${String(build.format)}; this version of Assay reads format ${FORMAT}. Run 'assay cluster' again.`,
   );
 }
 

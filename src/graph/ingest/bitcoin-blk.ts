@@ -165,7 +165,7 @@ async function scanFile(file: BlockFile, scan: Scan, signal: AbortSignal | undef
       throw invalid(place, 'no block begins here.');
     }
     if (scan.network !== null && scan.network !== network)
-      throw invalid(place, `a block of ${network} stands beside those of ${scan.network}.`);
+      throw invalid(place, `a block of ${network} is mixed with blocks of ${scan.network}.`);
     scan.network = network;
     const length = head.readUInt32LE(4);
     if (length <= HEADER_BYTES || length > LIMITS.bitcoinBlockBytesMax)
@@ -235,7 +235,7 @@ export async function openBitcoinBlk(
   if (!CHAINS.includes(chain))
     throw new AssayError(
       'INVALID_REQUEST',
-      `chain: block files are read of ${CHAINS.join(', ')}, not of ${chain}.`,
+      `chain: block files can be read for ${CHAINS.join(', ')}, not for ${chain}.`,
     );
   const scan: Scan = { found: new Map(), network: null, cutShort: [] };
   for (const path of options.files) {
@@ -271,7 +271,7 @@ export async function openBitcoinBlk(
     if (height !== null) return height;
     throw invalid(
       root,
-      `block ${hash} builds on ${parentHash}, which is in none of the files, and does not say its height.`,
+      `block ${hash} builds on ${parentHash}, which is not in the files, and its height is unknown.`,
     );
   };
 
@@ -309,7 +309,7 @@ export async function openBitcoinBlk(
             )
               throw invalid(
                 place,
-                `the coinbase says height ${block.coinbaseHeight}, and its chain ${height}.`,
+                `the coinbase gives height ${block.coinbaseHeight}, but the chain gives ${height}.`,
               );
             const { hash, parentHash, timestampMs } = block.header;
             yield {

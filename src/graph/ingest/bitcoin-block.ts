@@ -57,7 +57,9 @@ class ByteReader {
   need(count: number): number {
     const from = this.at;
     if (count > this.bytes.length - from)
-      throw broken(`The block ends at byte ${this.bytes.length}, inside of what begins at byte ${from}.`);
+      throw broken(
+        `The block ends at byte ${this.bytes.length}, inside the element that begins at byte ${from}.`,
+      );
     this.at = from + count;
     return from;
   }
@@ -93,7 +95,7 @@ class ByteReader {
 
 /** Reads the first 80 bytes of a block. Cheap: two hashes. */
 export function readHeader(bytes: Buffer): BlockHeader {
-  if (bytes.length < HEADER_BYTES) throw broken(`A block header has 80 bytes, and here are ${bytes.length}.`);
+  if (bytes.length < HEADER_BYTES) throw broken(`A block header has 80 bytes (got ${bytes.length}).`);
   return {
     hash: shown(doubleSha256(bytes.subarray(0, HEADER_BYTES))),
     version: bytes.readInt32LE(0),
@@ -211,18 +213,18 @@ function coinbaseHeight(bytes: Buffer, version: number): number | null {
 export function readBlock(bytes: Buffer, chain: ChainId, scripts: ScriptReader): RawBlock {
   const header = readHeader(bytes);
   if (!hasProofOfWork(header))
-    throw broken(`Block ${header.hash} does not meet its own proof of work: the header is damaged.`);
+    throw broken(`Block ${header.hash} does not meet its proof of work: the header is damaged.`);
   const reader = new ByteReader(bytes);
   reader.need(HEADER_BYTES);
   const raw: RawTransaction[] = [];
   for (let left = reader.size(); left > 0; left--) raw.push(readTransaction(reader, scripts));
   if (reader.at !== bytes.length)
     throw broken(
-      `Block ${header.hash} has ${bytes.length} bytes, and its transactions end at byte ${reader.at}.`,
+      `Block ${header.hash} has ${bytes.length} bytes, but its transactions end at byte ${reader.at}.`,
     );
   if (merkleRoot(raw.map(({ txid }) => txid)) !== header.merkleRoot)
     throw broken(
-      `Block ${header.hash} has transactions that do not make its Merkle root: the file is damaged.`,
+      `Block ${header.hash} has transactions that do not match its Merkle root: the file is damaged.`,
     );
   return {
     header,

@@ -11,7 +11,13 @@ import { Slots, whenEnded } from '../../base/threads.ts';
 import type { ChainId } from '../../chains/registry.ts';
 import type { BulkLoad, LoadPlace, LoadProgress, LoadSource } from '../store/bulk-load.ts';
 import { columnMemory, RunColumns } from '../store/run-columns.ts';
-import { type BulkRowsJob, type BulkRowsNews, COLUMNS, FIELDS_MAX, type RejectedRow } from './bulk-rows.ts';
+import {
+  type BulkRowsJob,
+  type BulkRowsMessage,
+  COLUMNS,
+  FIELDS_MAX,
+  type RejectedRow,
+} from './bulk-rows.ts';
 import type { ReplacedValue } from './row-values.ts';
 
 const LINE_FEED = 10;
@@ -86,7 +92,7 @@ export interface BulkCsvReport {
 export async function ingestBulkCsv(options: BulkCsvOptions): Promise<BulkCsvReport> {
   const { path, load, onPass, signal } = options;
   const header = readHeader(path);
-  if (!header) throw new AssayError('INVALID_FILE', `${path}: the first line is no header of a CSV.`);
+  if (!header) throw new AssayError('INVALID_FILE', `${path}: the first line is not a CSV header.`);
   if (load.place) await readInto(options, header, load.place);
   const { stored, duplicates, place } = await load.finish(onPass, signal);
   return { stored, duplicates, rows: place.rows, rejected: place.rejected, replaced: place.replaced ?? 0 };
@@ -113,21 +119,26 @@ async function readInto(options: BulkCsvOptions, header: Header, from: LoadPlace
   // Without the process's own flags, which may include a script from its command line.
   const worker = new Worker(workerUrl('bulk-rows'), { workerData: job, execArgv: [] });
   try {
-    for await (const [news] of on(worker, 'message', { close: ['exit'] }) as AsyncIterable<[BulkRowsNews]>) {
+    for await (const [message] of on(worker, 'message', { close: ['exit'] }) as AsyncIterable<
+      [BulkRowsMessage]
+    >) {
       signal?.throwIfAborted();
-      if (news.type === 'failure') throw errorFromData(news.error);
-      if (news.type === 'rows') {
-        for (const row of news.rejects) reject(row);
-        for (const value of news.replaced) onReplaced(value);
-        onRows(news.place);
+      if (message.type === 'failure') throw errorFromData(message.error);
+      if (message.type === 'rows') {
+        for (const row of message.rejects) reject(row);
+        for (const value of message.replaced) onReplaced(value);
+        onRows(message.place);
         continue;
       }
-      const { place, filled, isLast } = news;
+      const { place, filled, isLast } = message;
       load.checkpoint(place, filled, slots[filled.slot] as RunColumns);
       if (isLast) return;
       free.give(1);
     }
-    throw new AssayError('INTERNAL', `${path}: the thread that reads the file ended before the file did.`);
+    throw new AssayError(
+      'INTERNAL',
+      `${path}: the thread that reads the file stopped before the end of the file.`,
+    );
   } finally {
     free.stop();
     await whenEnded(worker);

@@ -84,7 +84,7 @@ export interface RejectedRow {
 }
 
 /** Messages of the thread. The place is the one after the reported rows. */
-export type BulkRowsNews =
+export type BulkRowsMessage =
   | {
       readonly type: 'rows';
       readonly place: LoadPlace;
@@ -101,17 +101,17 @@ class Stopped extends Error {}
 /** Runs in a thread of its own, until the file is read. */
 export function runBulkRows(job: BulkRowsJob): void {
   const port = parentPort as MessagePort;
-  const tell = (news: BulkRowsNews): void => port.postMessage(news);
+  const post = (message: BulkRowsMessage): void => port.postMessage(message);
   try {
-    readFile(job, tell);
+    readFile(job, post);
   } catch (error) {
     if (error instanceof Stopped) return;
     if (!(error instanceof AssayError)) throw error;
-    tell({ type: 'failure', error: errorToData(asStorageFull(error, 'The disk')) });
+    post({ type: 'failure', error: errorToData(asStorageFull(error, 'The disk')) });
   }
 }
 
-function readFile(job: BulkRowsJob, tell: (news: BulkRowsNews) => void): void {
+function readFile(job: BulkRowsJob, post: (message: BulkRowsMessage) => void): void {
   const { path } = job;
   const free = new Slots(job.free);
   const run = new RunFiller(job.memories, job.runTransfers);
@@ -119,7 +119,7 @@ function readFile(job: BulkRowsJob, tell: (news: BulkRowsNews) => void): void {
   let replaced: ReplacedValue[] = [];
   const hand = (place: LoadPlace, isLast: boolean): void => {
     free.take();
-    tell({ type: 'run', place, filled: run.take(), isLast });
+    post({ type: 'run', place, filled: run.take(), isLast });
   };
   const rows = new BulkRows(
     {
@@ -142,7 +142,7 @@ function readFile(job: BulkRowsJob, tell: (news: BulkRowsNews) => void): void {
   try {
     const window = Buffer.allocUnsafe(WINDOW_BYTES);
     while (!free.isStopped) {
-      tell({ type: 'rows', place, rejects, replaced });
+      post({ type: 'rows', place, rejects, replaced });
       rejects = [];
       replaced = [];
       const filled = fill(file, window, place.offset);

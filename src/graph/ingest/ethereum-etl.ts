@@ -302,7 +302,7 @@ export async function ethereumEtlReader(options: {
     if (kind === 'token_transfer') return tokenTransfer(fields);
     if (kind === 'trace') return trace(fields);
     if (kind === 'block' && blockTime(fields) === null)
-      throw new RowFault('number or timestamp is not that of a block.');
+      throw new RowFault('number or timestamp is not valid for a block.');
     return null;
   };
 }
@@ -468,7 +468,7 @@ function createTraceReader(deps: TraceDeps): TransferRowReader {
       case 'daofork':
         return ofBlock(fields, () => `daofork:${textOf(fields, 'from_address').toLowerCase()}`);
       default:
-        throw new RowFault(`trace_type is '${traceType.slice(0, 40)}', which is none that is known.`);
+        throw new RowFault(`trace_type is '${traceType.slice(0, 40)}' is not supported.`);
     }
   };
 }

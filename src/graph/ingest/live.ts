@@ -58,11 +58,11 @@ export function createLiveIngest(deps: LiveIngestDeps): LiveIngest {
     return (await transfers.appendBlock({ ...block, transfers: worth })).stored;
   }
 
-  const stands = (chain: ChainId, height: number): boolean =>
+  const isStored = (chain: ChainId, height: number): boolean =>
     transfers.blocks(chain).some((block) => block.height === height);
 
   async function revert(chain: ChainId, height: number): Promise<void> {
-    if (!stands(chain, height)) return;
+    if (!isStored(chain, height)) return;
     if (chainOf(chain).family === 'utxo') await revertUtxoBlock(chain, height, utxo());
     else await transfers.revertBlock(chain, height);
   }
@@ -79,7 +79,7 @@ export function createLiveIngest(deps: LiveIngestDeps): LiveIngest {
       throw new AssayError(
         'CHAIN_REORG_TOO_DEEP',
         `${chain} left ${event.dropped.length} blocks, of which ${Math.min(...stay)} to ${Math.max(...stay)} are final in the ` +
-          'transfer store and stay there: move its file away and ingest the chain anew.',
+          'transfer store and cannot be reverted: move its file away and ingest the chain again.',
       );
     },
     from(chain, fromHeight) {

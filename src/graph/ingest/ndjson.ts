@@ -32,10 +32,9 @@ function usdOf(fields: RowFields): number | null {
 function decimalsOf(fields: RowFields, expected: number | null): number | null {
   if (fieldOf(fields, 'decimals') === undefined) return null;
   const decimals = smallIntegerOf(fields, 'decimals');
-  if (decimals > DECIMALS_MAX)
-    throw new RowFault(`decimals is ${decimals}; at most ${DECIMALS_MAX} make sense.`);
+  if (decimals > DECIMALS_MAX) throw new RowFault(`decimals is ${decimals}; the maximum is ${DECIMALS_MAX}.`);
   if (expected !== null && decimals !== expected)
-    throw new RowFault(`decimals is ${decimals}, and the asset has ${expected}.`);
+    throw new RowFault(`decimals is ${decimals}, but the asset has ${expected}.`);
   return decimals;
 }
 
@@ -80,7 +79,7 @@ export function ndjsonReader(options: {
     const decodes = answerOf(fields, 'decodes');
     if (sender === null) {
       if (called === null && decodes === null) return null;
-      throw new RowFault('sender is missing, and called or decodes are there.');
+      throw new RowFault('sender is missing, but called or decodes is present.');
     }
     if (asset === symbol || called === null) return { sender, callsAsset: null, decodes: null };
     const callsAsset = called === asset;
@@ -89,7 +88,7 @@ export function ndjsonReader(options: {
   return (fields) => {
     const named = fieldOf(fields, 'chain');
     if (named !== undefined && String(named).toUpperCase() !== chain)
-      throw new RowFault(`chain is ${String(named)}, and this file is ingested for ${chain}.`);
+      throw new RowFault(`chain is ${String(named)}, but this file is ingested for ${chain}.`);
     const from = addresses.optional(fields, 'from');
     const to = addresses.optional(fields, 'to');
     if (from === null && to === null) throw new RowFault('from and to are both missing.');

@@ -50,7 +50,7 @@ export function resolvedInputsReader(chain: ChainId): ResolvedInputsReader {
     const address = addresses.optional(fields, 'address');
     const value = integerOf(fields, 'sats');
     const list = direction === 'in' ? transaction.inputs : transaction.outputs;
-    if (index !== list.length) throw new RowFault(`index is ${index}, and ${list.length} comes next.`);
+    if (index !== list.length) throw new RowFault(`index is ${index}, but ${list.length} was expected.`);
     if (direction === 'out') transaction.outputs.push({ n: index, address, value, script: kindOf(address) });
     else if (direction === 'in')
       transaction.inputs.push({
@@ -65,7 +65,8 @@ export function resolvedInputsReader(chain: ChainId): ResolvedInputsReader {
   return {
     read(fields, emit) {
       const txid = bitcoinHashOf(fields, 'txid');
-      if (txid === broken) throw new RowFault(`belongs to ${txid}, of which another row cannot be read.`);
+      if (txid === broken)
+        throw new RowFault(`belongs to ${txid}, and another row of that transaction is invalid.`);
       const blockNumber = smallIntegerOf(fields, 'block');
       const timestampMs = timeOf(fields, 'time', 'seconds');
       if (timestampMs === null) throw new RowFault('time is missing.');

@@ -130,7 +130,7 @@ async function* jsonArray(chunks: AsyncIterable<string>, file: string): AsyncGen
       const char = chunk[at] as string;
       if (depth === 0) {
         if (char === '[' && !closed) depth = 1;
-        else if (char.trim() !== '') throw broken('there is something beside the JSON array.');
+        else if (char.trim() !== '') throw broken('there is text outside the JSON array.');
         continue;
       }
       const isEnd = depth === 1 && (char === ',' || char === ']');
@@ -157,7 +157,7 @@ async function* jsonArray(chunks: AsyncIterable<string>, file: string): AsyncGen
     if (element.length > LIMITS.ingestRowCharsMax)
       throw broken(`an element is longer than ${LIMITS.ingestRowCharsMax} characters.`);
   }
-  if (!closed) throw broken('the JSON array does not end.');
+  if (!closed) throw broken('the JSON array is not closed.');
 }
 
 async function* csvRows(chunks: AsyncIterable<string>): AsyncGenerator<Row> {

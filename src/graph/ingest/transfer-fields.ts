@@ -82,7 +82,7 @@ export function timeOf(fields: RowFields, name: string, unit: 'seconds' | 'milli
   if (!Number.isSafeInteger(ms) || ms < 0)
     throw new RowFault(`${name} is ${shown(value)}, not a time since 1970.`);
   if (ms > systemClock.now() + TIME_AHEAD_MAX_MS)
-    throw new RowFault(`${name} is ${shown(value)}, which lies in the future.`);
+    throw new RowFault(`${name} is ${shown(value)}, which is in the future.`);
   return ms;
 }
 

@@ -37,7 +37,7 @@ export class LostWrites extends Error {}
 
 /** Creates the error of a push that a newer one replaced. */
 export const takenOver = (chain: ChainId): AssayError =>
-  new AssayError('STORE_BUSY', `Another push of ${chain} took over; this one has ended.`);
+  new AssayError('STORE_BUSY', `Another push of ${chain} took over, and this one was aborted.`);
 
 export interface Patience {
   readonly clock: Pick<Clock, 'monotonic'>;

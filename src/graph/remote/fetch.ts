@@ -59,7 +59,7 @@ export const ABSENT = -1;
 export const aligned = (length: number): number => (length + 7) & ~7;
 
 const unreachable = (): AssayError =>
-  new AssayError('NOT_READY', 'The store of the transfer graph cannot be reached at the moment. Try again.', {
+  new AssayError('NOT_READY', 'The store of the transfer graph is unavailable. Try again.', {
     retryAfterSeconds: 1,
   });
 
@@ -104,7 +104,9 @@ export function createFetcher(options: FetcherOptions, { clock, log }: FetcherDe
       execArgv: [],
     });
     const opened = { worker, port: port1, state: new Int32Array(answered) };
-    worker.on('error', (error: unknown) => log.error(`transfer graph: ${messageOf(error)}`));
+    worker.on('error', (error: unknown) =>
+      log.error({ reason: messageOf(error) }, 'thread of the remote transfer graph failed'),
+    );
     worker.on('exit', () => {
       // The next question starts a new thread.
       if (thread === opened) thread = null;

@@ -83,7 +83,7 @@ export async function ask(redis: RedisStore, question: Question): Promise<(Buffe
       else if (value === null || Number(value.toString('latin1')) < (question.marker?.atLeast ?? 0))
         throw new AssayError(
           'NOT_READY',
-          'A server of the transfer graph lost what was pushed to it, or holds a later push. Try again; where this stays, push the chain again.',
+          'A server of the transfer graph lost pushed data, or has a newer push. Try again; if the error persists, push the chain again.',
           { retryAfterSeconds: 1 },
         );
     }
@@ -112,5 +112,5 @@ export function runGraphIo({ url, logLevel, port, answered }: GraphIoJob): void 
 /** Passes on the text of a server error (a wrong type, no permission), which does not contain stored data. */
 const knownError = (error: unknown): unknown =>
   error instanceof Error && error.name === 'ReplyError'
-    ? new AssayError('NOT_READY', `The store of the transfer graph refused to answer: ${messageOf(error)}`)
+    ? new AssayError('NOT_READY', `The store of the transfer graph returned an error: ${messageOf(error)}`)
     : error;

@@ -46,8 +46,8 @@ export function parseHead(chain: ChainId, text: string): Head {
   if (head.format !== REMOTE_FORMAT && head.format !== FORMER_FORMAT)
     throw new AssayError(
       'STORE_VERSION',
-      `The remote graph of ${chain} has format ${String(head.format)}, and this program knows ${REMOTE_FORMAT}. ` +
-        'Push it again with the program that reads it.',
+      `The remote graph of ${chain} has format ${String(head.format)}, but this version of Assay reads ${REMOTE_FORMAT}. ` +
+        'Push it again with this version.',
     );
   return head as Head;
 }

@@ -62,7 +62,7 @@ export async function pushChanges(session: PushSession, head: Head, snapshot: Sn
     throw new AssayError(
       'INVALID_REQUEST',
       `The remote graph of ${session.options.chain} was pushed from another store, or from a newer state of this one. ` +
-        'Push with --full to put this one in its place.',
+        'Push with --full to replace it.',
     );
   const { generation, version } = head;
   if (await isCurrent(session, head, snapshot)) return session.report('unchanged', head, snapshot, null);
@@ -123,7 +123,7 @@ async function checkMarkers(session: PushSession, { generation, version, buckets
   if (found.every((marker) => marker !== null && Number(marker.toString('latin1')) >= version)) return;
   throw new AssayError(
     'STORE_CORRUPT',
-    `Servers lost parts of the graph of ${session.options.chain} that they had confirmed. Push it anew with --full.`,
+    `Servers lost parts of the graph of ${session.options.chain} that they had acknowledged. Push it again with --full.`,
   );
 }
 

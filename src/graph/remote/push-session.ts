@@ -149,7 +149,7 @@ export class PushSession {
     if (taken !== 'OK')
       throw new AssayError(
         'STORE_BUSY',
-        `A push of ${this.options.chain} is under way, or was killed less than ${LIMITS.remotePushLeaseMs / 1000} s ago.`,
+        `A push of ${this.options.chain} is in progress, or was killed less than ${LIMITS.remotePushLeaseMs / 1000} s ago.`,
         { retryAfterSeconds: LIMITS.remotePushLeaseMs / 1000 },
       );
     this.#leasedMs = this.clock.monotonic();

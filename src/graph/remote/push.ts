@@ -58,7 +58,7 @@ async function untilKept(push: () => Promise<PushReport>): Promise<PushReport> {
       if (restarts === RESTARTS)
         throw new AssayError(
           'NOT_READY',
-          'The servers keep losing writes that they confirmed; look at their replication, then push again.',
+          'The servers repeatedly lost acknowledged writes. Check their replication, then push again.',
         );
     }
   }

@@ -244,7 +244,7 @@ export class RemoteRecords implements ChainRecords {
     if (!bytes)
       throw new AssayError(
         'NOT_READY',
-        `The remote store holds no graph of ${this.chain} yet. Fill it with \`assay graph push ${this.chain}\`.`,
+        `The remote store has no graph of ${this.chain}. Push it with \`assay graph push ${this.chain}\`.`,
       );
     const head = parseHead(this.chain, bytes.toString('utf8'));
     const before = this.#head;
@@ -470,7 +470,7 @@ export class RemoteRecords implements ChainRecords {
     this.#headReadMs = Number.NEGATIVE_INFINITY;
     return new AssayError(
       'NOT_READY',
-      `The graph of ${this.chain} changed, or answered slowly, while it was read. Ask again.`,
+      `The graph of ${this.chain} changed, or responded slowly, while it was read. Try again.`,
       { retryAfterSeconds: 1 },
     );
   }

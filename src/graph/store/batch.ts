@@ -225,7 +225,7 @@ export class Batch {
     if (id === undefined) {
       id = this.#state.nextAddress++;
       if (id > NODE_ID_MAX)
-        throw new AssayError('INTERNAL', `The transfer store of ${chain} has no address id left.`);
+        throw new AssayError('INTERNAL', `The transfer store of ${chain} is full: all address ids are used.`);
       ids.putSync(key, packId(id));
       keys.putSync(id, key);
     }
@@ -285,7 +285,12 @@ function isHub(store: ChainStore, node: number): boolean {
 }
 
 /** Removes the transfers `first` to `first + count - 1` from all records. Their numbers are not assigned again. */
-export function takeBack(store: ChainStore, fresh: FreshTransactions, first: number, count: number): void {
+export function revertTransfers(
+  store: ChainStore,
+  fresh: FreshTransactions,
+  first: number,
+  count: number,
+): void {
   const fingerprint = new Fingerprinter(store.salt);
   const nodes = new Set<number>();
   const marks = new Map<string, { key: Buffer; marks: Set<number> }>();

@@ -47,7 +47,7 @@ export function runBulkAddresses(job: BulkAddressesJob): void {
     marks,
     largeAmount: (ordinal) => {
       throw new RangeError(
-        `The amount of transfer ${ordinal} stands in the log, which this thread does not read.`,
+        `The amount of transfer ${ordinal} is in the log, which this thread does not read.`,
       );
     },
   };

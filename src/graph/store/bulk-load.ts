@@ -128,7 +128,7 @@ export class BulkLoad {
       throw new AssayError(
         'STORE_CORRUPT',
         `The files of an unfinished load were removed from ${this.#folder}: the transfers of ${left.source.path} cannot be ` +
-          `told apart any more. Move ${store.path} away and ingest its files again.`,
+          `identified any more. Move ${store.path} away and ingest its files again.`,
       );
     if (left && isWhole && sameSource(left.source, source)) this.#state = left;
     else if (left && isWhole && left.pass === 'read')
@@ -387,7 +387,7 @@ export class BulkLoad {
       }
       // A load without transfers, or one that has already written all its addresses.
       if (read === 0) this.#begin('addresses', Number.MAX_SAFE_INTEGER);
-      else throw new AssayError('INTERNAL', 'The thread that packs addresses ended before they did.');
+      else throw new AssayError('INTERNAL', 'The thread that packs addresses stopped before the end.');
     } finally {
       free.stop();
       await whenEnded(worker);
@@ -580,6 +580,6 @@ class LogRecords {
   #open(): number {
     const path = this.#paths[this.#path++];
     if (path !== undefined) return openSync(path, 'r');
-    throw new AssayError('STORE_CORRUPT', 'The files of an unfinished load end before its transfers do.');
+    throw new AssayError('STORE_CORRUPT', 'The files of an unfinished load are truncated.');
   }
 }

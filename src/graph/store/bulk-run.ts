@@ -152,7 +152,10 @@ export class BulkRun {
     }
     nextAddress += fresh.length;
     if (nextAddress > NODE_ID_MAX)
-      throw new AssayError('INTERNAL', `The transfer store of ${store.chain} has no address id left.`);
+      throw new AssayError(
+        'INTERNAL',
+        `The transfer store of ${store.chain} is full: all address ids are used.`,
+      );
     for (const { key, id } of fresh) store.keys.putSync(id, key);
     fresh.sort((a, b) => Buffer.compare(a.key, b.key));
     for (const { key, id } of fresh) store.ids.putSync(key, packId(id));

@@ -213,4 +213,4 @@ export class ByteReader {
 }
 
 const cut = (): AssayError =>
-  new AssayError('STORE_CORRUPT', 'The transfer store holds a record that ends in the middle of a value.');
+  new AssayError('STORE_CORRUPT', 'The transfer store is damaged: a record ends in the middle of a value.');

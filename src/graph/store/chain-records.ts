@@ -51,7 +51,7 @@ export interface ChainRecords {
 
 /** Creates the error for a record that should exist but does not. */
 export const lostRecord = (chain: ChainId, what: string): AssayError =>
-  new AssayError('STORE_CORRUPT', `The transfer store of ${chain} lost ${what}.`);
+  new AssayError('STORE_CORRUPT', `The transfer store of ${chain} is damaged: ${what} is missing.`);
 
 /** The records of an environment as of its newest commit. */
 export function recordsOf(store: ChainStore): ChainRecords {

@@ -131,8 +131,8 @@ export function openChainStore(path: string, chain: ChainId, readOnly: boolean):
     void root.close();
     throw new AssayError(
       'STORE_VERSION',
-      `The transfer store ${path} has the format ${JSON.stringify(format ?? null)}, and this program knows ` +
-        `${FORMAT.name} version ${FORMAT.version}. It is left as it is; move it away and ingest its files again.`,
+      `The transfer store ${path} has the format ${JSON.stringify(format ?? null)}, but this version of Assay reads ` +
+        `${FORMAT.name} version ${FORMAT.version}. The file is unchanged; move it away and ingest its files again.`,
     );
   }
   const databases = {

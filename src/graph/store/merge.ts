@@ -101,7 +101,10 @@ function findHubChunk(
     if (found.readUInt32BE(0) !== node || found[4] !== direction) break;
     return { firstId: found.readUInt32BE(5), bytes: value };
   }
-  throw new AssayError('STORE_CORRUPT', `The transfer store lost a chunk of neighbours of address ${node}.`);
+  throw new AssayError(
+    'STORE_CORRUPT',
+    `The transfer store is damaged: a chunk of neighbours of address ${node} is missing.`,
+  );
 }
 
 /** Returns the number of counterparties that are new to the address in this direction. */

@@ -20,7 +20,7 @@ export interface UtxoIngestDeps {
 }
 
 export interface LiveUtxoDeps extends UtxoIngestDeps {
-  readonly outputs: Pick<OutputsStore, 'put' | 'putLive' | 'newestLive' | 'takeBack' | 'flushed'>;
+  readonly outputs: Pick<OutputsStore, 'put' | 'putLive' | 'newestLive' | 'revert' | 'flushed'>;
   readonly transfers: Pick<TransferStore, 'ingest' | 'appendBlock' | 'revertBlock' | 'blocks'>;
 }
 
@@ -94,7 +94,7 @@ export async function ingestUtxoBlocks(
 function dropCutOff(chain: ChainId, { outputs, transfers }: LiveUtxoDeps): void {
   const last = outputs.newestLive(chain);
   if (last === null || transfers.blocks(chain).some(({ height }) => height === last.height)) return;
-  outputs.takeBack(chain, last.height);
+  outputs.revert(chain, last.height);
 }
 
 /**
@@ -134,9 +134,9 @@ export async function ingestUtxoBlock(block: Block, deps: LiveUtxoDeps): Promise
  */
 export async function revertUtxoBlock(chain: ChainId, height: number, deps: LiveUtxoDeps): Promise<number> {
   if (!deps.transfers.blocks(chain).some((block) => block.height === height))
-    throw new AssayError('NOT_FOUND', `Block ${height} of ${chain} is not one that can be taken back.`);
+    throw new AssayError('NOT_FOUND', `Block ${height} of ${chain} cannot be reverted.`);
   dropCutOff(chain, deps);
-  deps.outputs.takeBack(chain, height);
+  deps.outputs.revert(chain, height);
   await deps.outputs.flushed();
   return deps.transfers.revertBlock(chain, height);
 }

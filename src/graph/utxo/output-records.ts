@@ -116,7 +116,7 @@ class ByteReader {
   u8(): number {
     const value = this.#bytes[this.#at++];
     if (value === undefined)
-      throw new AssayError('STORE_CORRUPT', 'A transaction of the outputs store is cut short.');
+      throw new AssayError('STORE_CORRUPT', 'The outputs store is damaged: a transaction is truncated.');
     return value;
   }
 

@@ -99,7 +99,7 @@ export interface OutputsStore extends OutputsReader {
    *
    * @throws INVALID_REQUEST if a transaction of another block spends one of its outputs: newer blocks must be reverted first
    */
-  takeBack(chain: ChainId, height: number): readonly UtxoTransaction[];
+  revert(chain: ChainId, height: number): readonly UtxoTransaction[];
   /**
    * Stores the network that the files belong to.
    *
@@ -203,8 +203,8 @@ function openChain(path: string, chain: ChainId, readOnly: boolean): ChainOutput
     void root.close();
     throw new AssayError(
       'STORE_VERSION',
-      `The outputs store ${path} has the format ${JSON.stringify(format ?? null)}, and this program knows ` +
-        `${FORMAT.name} version ${FORMAT.version}. It is left as it is.`,
+      `The outputs store ${path} has the format ${JSON.stringify(format ?? null)}, but this version of Assay reads ` +
+        `${FORMAT.name} version ${FORMAT.version}. The file is unchanged.`,
     );
   }
   const databases = {
@@ -239,7 +239,10 @@ const readState = (store: ChainOutputs): State =>
 function readTransaction(store: ChainOutputs, number: TxNumber): TransactionDraft {
   const bytes = store.transactions.getBinaryFast(number);
   if (!bytes)
-    throw new AssayError('STORE_CORRUPT', `The outputs store of ${store.chain} lost transaction ${number}.`);
+    throw new AssayError(
+      'STORE_CORRUPT',
+      `The outputs store of ${store.chain} is damaged: transaction ${number} is missing.`,
+    );
   return decodeTransaction(number, bytes);
 }
 
@@ -257,7 +260,10 @@ function findNumber(store: ChainOutputs, txid: string): TxNumber | null {
 function readAddress(store: ChainOutputs, address: number): AddressKey {
   const key = store.addresses.getBinary(address);
   if (!key)
-    throw new AssayError('STORE_CORRUPT', `The outputs store of ${store.chain} lost address ${address}.`);
+    throw new AssayError(
+      'STORE_CORRUPT',
+      `The outputs store of ${store.chain} is damaged: address ${address} is missing.`,
+    );
   return key;
 }
 
@@ -272,7 +278,7 @@ function checkBalance({ txid, isCoinbase, inputs, outputs, shielded }: UtxoTrans
   if (left < 0n) throw contradiction(`Transaction ${txid} pays ${-left} satoshi more than it takes.`);
 }
 
-/** The changes of one `put` or `takeBack` call: read once, changed in memory, and written at the end of its LMDB transaction. */
+/** The changes of one `put` or `revert` call: read once, changed in memory, and written at the end of its LMDB transaction. */
 class Change {
   readonly #store: ChainOutputs;
   readonly #state: State;
@@ -293,14 +299,14 @@ class Change {
     const known = this.#store.blocks.get(height);
     if (known?.[0] && block.hash && known[0] !== block.hash)
       throw contradiction(
-        `Block ${height} is ${block.hash} here and ${known[0]} in the store of ${this.#store.chain}: ` +
-          'take the stored one back first.',
+        `Block ${height} is ${block.hash} in this file, but ${known[0]} in the store of ${this.#store.chain}: ` +
+          'revert the stored one first.',
       );
     const below = height > 0 ? this.#store.blocks.get(height - 1)?.[0] : undefined;
     if (below && block.parentHash && below !== block.parentHash)
       throw contradiction(
         `Block ${height} builds on ${block.parentHash}, and block ${height - 1} of ${this.#store.chain} is ${below}: ` +
-          'take the stored one back first.',
+          'revert the stored one first.',
       );
     const numbers = new Set(known?.[3] ?? []);
     for (const transaction of block.transactions) {
@@ -328,7 +334,7 @@ class Change {
       this.duplicates++;
       if (transaction.isCoinbase) return null;
       throw contradiction(
-        `Transaction ${txid} is in block ${blockNumber} here, and in ${draft.block} already.`,
+        `Transaction ${txid} is in block ${blockNumber} of this file, but is stored in block ${draft.block}.`,
       );
     }
     if (draft.isKnown) this.duplicates++;
@@ -338,8 +344,8 @@ class Change {
       const output = this.#outputOf(parent, input.vout);
       if (output.spentBy !== null && output.spentBy !== draft.number)
         throw contradiction(
-          `Input ${at} of ${txid} spends output ${input.vout} of ${input.txid}, and ` +
-            `${this.#draft(output.spentBy).txid} does so already.`,
+          `Input ${at} of ${txid} spends output ${input.vout} of ${input.txid}, which ` +
+            `${this.#draft(output.spentBy).txid} has already spent.`,
         );
       if (output.spentBy === null) {
         output.spentBy = draft.number;
@@ -372,7 +378,7 @@ class Change {
     for (const { n, value } of transaction.outputs) {
       if (!Number.isSafeInteger(n) || n <= previous || value < 0n)
         throw contradiction(
-          `Output ${n} of ${draft.txid} stands after output ${previous}, or has no value of 0 or more.`,
+          `Output ${n} of ${draft.txid} comes after output ${previous}, or its value is negative or missing.`,
         );
       previous = n;
     }
@@ -394,7 +400,7 @@ class Change {
     });
     for (const [n, spender] of spenders)
       throw contradiction(
-        `${this.#draft(spender).txid} spends output ${n} of ${draft.txid}, which has no such output.`,
+        `${this.#draft(spender).txid} spends output ${n} of ${draft.txid}, which does not exist.`,
       );
     for (const output of draft.outputs) this.#index(draft, output);
     this.#changed.add(draft.number);
@@ -413,7 +419,7 @@ class Change {
     if (direct?.n === n) return direct;
     const found = draft.outputs.find((output) => output.n === n);
     if (found) return found;
-    if (draft.isKnown) throw contradiction(`Output ${n} of ${draft.txid} is spent, and there is none.`);
+    if (draft.isKnown) throw contradiction(`Output ${n} of ${draft.txid} is spent, but does not exist.`);
     const output: OutputDraft = { n, value: null, script: 'other', address: 0, spentBy: null };
     draft.outputs.push(output);
     draft.outputs.sort((a, b) => a.n - b.n);
@@ -432,7 +438,8 @@ class Change {
   #draftOf(txid: string): TransactionDraft {
     const noted = this.#numbers.get(txid);
     if (noted !== undefined) return this.#draft(noted);
-    if (!isTxid(txid)) throw contradiction(`'${txid.slice(0, 80)}' is no transaction id of 64 hex digits.`);
+    if (!isTxid(txid))
+      throw contradiction(`'${txid.slice(0, 80)}' is not a transaction id of 64 hex digits.`);
     const number = findNumber(this.#store, txid) ?? this.#newTransaction(txid);
     this.#numbers.set(txid, number);
     return this.#draft(number);
@@ -441,7 +448,10 @@ class Change {
   #newTransaction(txid: string): TxNumber {
     const number = this.#state.nextTransaction++;
     if (number > U32_MAX)
-      throw new AssayError('INTERNAL', `The outputs store of ${this.#store.chain} has no number left.`);
+      throw new AssayError(
+        'INTERNAL',
+        `The outputs store of ${this.#store.chain} is full: all transaction numbers are used.`,
+      );
     const prefix = Buffer.from(txid.slice(0, PREFIX_HEX), 'hex');
     const listed = this.#store.numbers.getBinary(prefix) ?? NOTHING;
     const added = Buffer.alloc(listed.length + 4);
@@ -539,7 +549,7 @@ class Change {
     return { resolved, unresolved };
   }
 
-  takeBack(height: number): UtxoTransaction[] {
+  revert(height: number): UtxoTransaction[] {
     const block = this.#store.blocks.get(height);
     if (!block) return [];
     const drafts = block[3].map((number) => this.#draft(number));
@@ -549,7 +559,7 @@ class Change {
         if (spentBy !== null && !own.has(spentBy))
           throw new AssayError(
             'INVALID_REQUEST',
-            `Block ${height} cannot be taken back: ${this.#draft(spentBy).txid} of a newer block spends output ${n} ` +
+            `Block ${height} cannot be reverted: ${this.#draft(spentBy).txid} of a newer block spends output ${n} ` +
               `of ${txid}.`,
           );
     const transactions = drafts.map((draft) => this.#resolve(draft));
@@ -640,7 +650,7 @@ export function openOutputsStore(options: OutputsStoreOptions): OutputsStore {
   const writable = (chain: ChainId): ChainOutputs => {
     const store = options.readOnly ? null : storeOf(chain);
     if (store) return store;
-    throw new AssayError('INVALID_REQUEST', `chain: ${chain} has no outputs store that can be written.`);
+    throw new AssayError('INVALID_REQUEST', `chain: the outputs store of ${chain} was opened read-only.`);
   };
 
   /** Runs a write in one transaction. If it fails, the address cache is cleared: the numbers it added were never committed. */
@@ -731,7 +741,7 @@ export function openOutputsStore(options: OutputsStoreOptions): OutputsStore {
       return typeof height === 'number' ? blockAt(chain, height) : null;
     },
 
-    takeBack: (chain, height) => write(chain, (change) => change.takeBack(height)),
+    revert: (chain, height) => write(chain, (change) => change.revert(height)),
 
     setNetwork(chain, network) {
       const { meta } = writable(chain);
@@ -739,8 +749,8 @@ export function openOutputsStore(options: OutputsStoreOptions): OutputsStore {
       if (known === undefined) meta.putSync('network', network);
       else if (known !== network)
         throw contradiction(
-          `The file is of the network '${network}', and the store of ${chain} holds '${String(known)}': ` +
-            'networks do not mix.',
+          `The file is of the network '${network}', but the store of ${chain} is of '${String(known)}': ` +
+            'networks cannot be mixed.',
         );
     },
 

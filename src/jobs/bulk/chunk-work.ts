@@ -184,9 +184,9 @@ export function createChunkWork(deps: ChunkWorkDeps): ChunkWork {
   function errorOf(line: string, fields: LineFields | null, error: unknown, number: number): string {
     const { address, from, to } = fields ?? {};
     const isPair = from !== undefined || to !== undefined;
-    let message = 'The line could not be answered; the log of the server says why.';
+    let message = 'The line could not be processed; see the log of the server.';
     if (isOfLine(error)) message = error.message;
-    else log.error({ line: number, reason: messageOf(error) }, 'a line of a bulk job failed');
+    else log.error({ line: number, reason: messageOf(error) }, 'line of a bulk job failed');
     return JSON.stringify({
       ...(isPair ? { from, to } : {}),
       ...(isPair && address === undefined ? {} : { address: shortened(text(address ?? line)) }),

@@ -109,6 +109,7 @@ export interface JobStore {
   close(): Promise<void>;
 }
 
+/** Reads and writes records inside one transaction. */
 export interface JobWriter {
   job(id: string): JobRecord | null;
   chunk(id: string, chunk: number): ChunkRecord | null;

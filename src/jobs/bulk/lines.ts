@@ -36,7 +36,7 @@ const COMMA = 0x2c;
 const invalid = (field: string, sentence: string): AssayError =>
   new AssayError('INVALID_REQUEST', `${field}: ${sentence}`, { field });
 
-const missingChain = (): AssayError => invalid('chain', 'it is missing, in the line and beside the job.');
+const missingChain = (): AssayError => invalid('chain', 'missing; set it in the line, or for the whole job.');
 
 /**
  * Returns the columns of a header line; null if the first line is already an address.
@@ -49,7 +49,7 @@ export function columnsOf(firstLine: string): readonly string[] | null {
   const columns = cells.map((cell) => cell.trim());
   if (!columns.some((column) => SUBJECTS.has(column))) return null;
   if (columns.length > LIMITS.jobColumnsMax)
-    throw invalid('columns', `line 1 has more than ${LIMITS.jobColumnsMax} of them.`);
+    throw invalid('columns', `line 1 has more than ${LIMITS.jobColumnsMax} columns.`);
   for (const column of FIELDS.kyt.concat(FIELDS.screening))
     if (columns.indexOf(column) !== columns.lastIndexOf(column))
       throw invalid(column, 'line 1 names this column twice.');
@@ -72,7 +72,7 @@ function parseObject(text: string): Readonly<Record<string, unknown>> {
 function rowOf(text: string, columns: readonly string[]): Record<string, string> {
   const cells = splitCsvRow(text);
   if (typeof cells === 'string')
-    throw new AssayError('INVALID_REQUEST', 'The quotes of the line do not match.');
+    throw new AssayError('INVALID_REQUEST', 'The line has a quote that is not closed.');
   const row: Record<string, string> = {};
   for (const [at, column] of columns.entries()) {
     const cell = (cells[at] ?? '').trim();
@@ -101,10 +101,10 @@ export function fieldsOf(text: string, shape: LineShape): LineFields {
     if (value === null || value === undefined) continue;
     if (NUMBERS.has(field)) {
       const number = isObject ? value : Number(value);
-      if (typeof number !== 'number' || Number.isNaN(number)) throw invalid(field, 'it must be a number.');
+      if (typeof number !== 'number' || Number.isNaN(number)) throw invalid(field, 'must be a number.');
       fields[field] = number;
     } else if (typeof value === 'string') fields[field] = value;
-    else throw invalid(field, 'it must be a string.');
+    else throw invalid(field, 'must be a string.');
   }
   if (fields.chain === undefined) {
     if (chain === null) throw missingChain();

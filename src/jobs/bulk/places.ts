@@ -2,6 +2,7 @@
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 
+/** Paths of the files of jobs, by job id. */
 export interface JobPlaces {
   readonly folder: string;
   ofJob(id: string): string;

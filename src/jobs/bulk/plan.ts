@@ -80,7 +80,7 @@ export class Planner {
   #endLine(end: number): void {
     if (end - this.#lineStart > LIMITS.jobLineBytesMax + 1) throw this.#tooLong();
     if (this.#lines === this.#linesMax)
-      throw new AssayError('INVALID_REQUEST', `body: it has more than ${this.#linesMax} lines.`, {
+      throw new AssayError('INVALID_REQUEST', `body: more than ${this.#linesMax} lines.`, {
         field: 'body',
       });
     this.#lines++;
@@ -127,9 +127,9 @@ export class Plan {
     try {
       bytes = readFileSync(path);
     } catch (cause) {
-      throw new AssayError('INVALID_FILE', `The plan of a job, ${path}, cannot be read.`, { cause });
+      throw new AssayError('INVALID_FILE', `${path}: the plan of the job cannot be read.`, { cause });
     }
-    if (bytes.length % 16 !== 0) throw new AssayError('INVALID_FILE', `${path} is no plan of a job.`);
+    if (bytes.length % 16 !== 0) throw new AssayError('INVALID_FILE', `${path} is not a plan of a job.`);
     return new Plan(new Float64Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length)));
   }
 
@@ -157,7 +157,7 @@ export class Plan {
   /**
    * Returns a chunk's byte range of `path` and the number of its first line.
    *
-   * @param headBytes - size of the header line, which belongs to no chunk; 0 without one
+   * @param headBytes - size of the header line, which is not part of a chunk; 0 without one
    */
   partOf(chunk: number, path: string, headBytes: number): { input: FilePart; firstLine: number } {
     const end = this.#cuts[chunk * 2] ?? 0;

@@ -79,7 +79,7 @@ export async function openInput(options: InputOptions, deps: InputDeps): Promise
     writing = writeAll(file, full, position).catch((error: unknown) => {
       failure = isStorageFull(error)
         ? asStorageFull(error, path)
-        : new AssayError('OVERLOADED', `The job cannot be stored: ${messageOf(error)}.`, {
+        : new AssayError('OVERLOADED', `The input of the job cannot be stored: ${messageOf(error)}.`, {
             retryAfterSeconds: 60,
             cause: error,
           });
@@ -137,7 +137,7 @@ export async function openInput(options: InputOptions, deps: InputDeps): Promise
       const { columns, headBytes } = await head();
       const items = plan.lines - (headBytes > 0 ? 1 : 0);
       if (items === 0)
-        throw new AssayError('INVALID_REQUEST', 'body: no line asks for anything.', { field: 'body' });
+        throw new AssayError('INVALID_REQUEST', 'body: contains no lines to process.', { field: 'body' });
       return { plan, bytes: planner.bytes, items, columns, headBytes };
     },
     async close() {

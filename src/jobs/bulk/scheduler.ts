@@ -13,16 +13,18 @@ import type { Random } from '../../base/random.ts';
 import type { Fence } from '../../state/live-store.ts';
 import { isStorageFull } from '../../state/storage.ts';
 import type { ChunkDone, ChunkRunner, ChunkTask } from '../chunks.ts';
+import { ActiveJob, RoundRobin } from './active-job.ts';
+import type { JobBilling } from './billing.ts';
+import { jobAfter } from './job-state.ts';
 import type { JobRecord, JobStore, JobWriter } from './job-store.ts';
 import { type JobPlaces, syncFolder } from './places.ts';
 import { Plan } from './plan.ts';
-import type { JobPurse } from './purse.ts';
 
 export interface SchedulerDeps {
   readonly store: JobStore;
   readonly places: JobPlaces;
   readonly runner: ChunkRunner;
-  readonly purse: JobPurse;
+  readonly billing: JobBilling;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -30,6 +32,7 @@ export interface SchedulerDeps {
   readonly hasRoom: () => Promise<boolean>;
 }
 
+/** Schedules the chunks of all nodes, on the node that holds the lease. */
 export interface Scheduler {
   /** Adopts all jobs that have not ended, including those of an earlier process. All writes carry `fence`. */
   start(fence: Fence | null): void;
@@ -44,29 +47,16 @@ export interface Scheduler {
   readonly chunks: number;
 }
 
-/** A job in progress. */
-interface Active {
-  readonly record: JobRecord;
-  readonly plan: Plan;
-  readonly abort: AbortController;
-  /** All chunks before this one have been started; failed ones are in `again`. */
-  next: number;
-  readonly again: number[];
-  readonly attempts: Map<number, number>;
-  /** Whether its start has been recorded. */
-  begun: boolean;
-  /** Resolved when the job has ended. */
-  readonly ended: PromiseWithEnd;
-}
-
-interface PromiseWithEnd {
-  readonly promise: Promise<void>;
-  resolve(): void;
-}
+/**
+ * - `stopped`: it has no jobs
+ * - `running`: it adopts jobs and starts chunks
+ * - `stopping`: it starts nothing, and waits until the running chunks are recorded
+ */
+type SchedulerState = 'stopped' | 'running' | 'stopping';
 
 /** A chunk with durable results that is not recorded in the store yet. */
 interface Finished {
-  readonly active: Active;
+  readonly job: ActiveJob;
   readonly chunk: number;
   readonly file: string;
   readonly done: ChunkDone;
@@ -82,22 +72,14 @@ const STOP_MS = 5_000;
 const BACKLOG = 2;
 const FILE_RANDOM_BYTES = 5;
 
-const isLater = (error: unknown): boolean =>
+const isTemporary = (error: unknown): boolean =>
   isStorageFull(error) ||
   (error instanceof AssayError && (error.code === 'NOT_READY' || error.code === 'OVERLOADED'));
-
-function endPromise(): PromiseWithEnd {
-  let resolve = (): void => {};
-  const promise = new Promise<void>((done) => {
-    resolve = done;
-  });
-  return { promise, resolve };
-}
 
 /** Resolves with the result of the work. If the signal is aborted, it rejects at once, whatever the work does then. */
 function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
-    const end = (): void => reject(new AssayError('OVERLOADED', 'The chunk is not waited for any more.'));
+    const end = (): void => reject(new AssayError('OVERLOADED', 'The chunk was aborted.'));
     if (signal.aborted) end();
     signal.addEventListener('abort', end, { once: true });
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', end));
@@ -117,319 +99,221 @@ function withPrefix(job: JobRecord, writer: JobWriter): JobRecord {
   }
 }
 
-/** If another scheduler takes over a job at `at`, the rate continues: the pause between the two schedulers is not counted. */
-const rateGoesOn = ({ rateFrom, changedAt, answered }: JobRecord, at: number): JobRecord['rateFrom'] =>
-  rateFrom === null ? { at, answered } : { ...rateFrom, at: at - Math.max(0, changedAt - rateFrom.at) };
-
 /** Creates the scheduler. It does nothing before `start`. */
-export function createScheduler(deps: SchedulerDeps): Scheduler {
-  const { store, places, runner, purse, clock, random, log } = deps;
-  const actives = new Map<string, Active>();
-  /** Accounts with jobs, the next one first; and the jobs of each account in the same order. */
-  let accounts: string[] = [];
-  const ofAccount = new Map<string, Active[]>();
-  const finished: Finished[] = [];
-  const ending = new Map<string, Promise<void>>();
-  const underway = new Set<Promise<void>>();
-  let recording: Promise<void> | null = null;
-  let running = 0;
-  let hasRoom = true;
-  let pausedUntil = 0;
-  let pauseMs = PAUSE_MS.min;
-  let timer: NodeJS.Timeout | null = null;
-  let stopped = true;
-  let fence: Fence | null = null;
-  let stopSoon = endPromise();
+export const createScheduler = (deps: SchedulerDeps): Scheduler => new ChunkScheduler(deps);
 
-  const pause = (ms: number): Promise<void> =>
-    new Promise((resolve) => {
-      const wait = setTimeout(resolve, ms);
-      void stopSoon.promise.then(() => {
+class ChunkScheduler implements Scheduler {
+  readonly #deps: SchedulerDeps;
+  #state: SchedulerState = 'stopped';
+  /** Carried by all writes since the last start. */
+  #fence: Fence | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  /** Aborted when the scheduler stops, so that its pauses end. */
+  #stopping = new AbortController();
+  readonly #active = new Map<string, ActiveJob>();
+  readonly #turns = new RoundRobin();
+  /** Jobs that are being settled, by id. */
+  readonly #ending = new Map<string, Promise<void>>();
+  readonly #underway = new Set<Promise<void>>();
+  readonly #finished: Finished[] = [];
+  /** Records the finished chunks; null if there are none. */
+  #recording: Promise<void> | null = null;
+  #running = 0;
+  #hasRoom = true;
+  /** Monotonic time before which no chunk starts. */
+  #pausedUntil = 0;
+  #pauseMs = PAUSE_MS.min;
+
+  constructor(deps: SchedulerDeps) {
+    this.#deps = deps;
+  }
+
+  get jobs(): number {
+    return this.#active.size;
+  }
+
+  get chunks(): number {
+    return this.#running;
+  }
+
+  start(fence: Fence | null): void {
+    if (this.#state === 'running') return;
+    this.#fence = fence;
+    this.#become('running');
+    this.wake();
+  }
+
+  async stop(): Promise<void> {
+    this.#become('stopping');
+    const late = setTimeout(() => {
+      for (const job of this.#active.values()) job.become('released');
+    }, STOP_MS);
+    while (this.#underway.size > 0 || this.#recording !== null) {
+      await Promise.all([...this.#underway]);
+      await this.#recording;
+    }
+    clearTimeout(late);
+    for (const job of [...this.#active.values()]) this.#release(job);
+    if (this.#state === 'stopping') this.#become('stopped');
+  }
+
+  #become(state: SchedulerState): void {
+    this.#state = state;
+    if (state === 'running') {
+      this.#stopping = new AbortController();
+      // One listener for each job that waits to be settled again.
+      setMaxListeners(0, this.#stopping.signal);
+      this.#timer = setInterval(() => this.#look(), LOOK_MS);
+      this.#timer.unref();
+    } else {
+      this.#stopping.abort();
+      if (this.#timer !== null) clearInterval(this.#timer);
+    }
+  }
+
+  async whenEnded(id: string): Promise<void> {
+    await (this.#active.get(id)?.ended ?? this.#ending.get(id));
+  }
+
+  /** Adopts new jobs, and releases those that were stopped. */
+  wake(): void {
+    if (this.#state !== 'running') return;
+    const { store } = this.#deps;
+    for (const id of store.openIds()) {
+      if (!this.#active.has(id)) this.#adopt(id);
+      else if (store.job(id)?.ending != null) this.#end(id);
+    }
+    for (const job of [...this.#active.values()]) if (store.job(job.record.id) === null) this.#release(job);
+    this.#fill();
+  }
+
+  #look(): void {
+    if (this.#active.size > 0) void this.#lookAtRoom();
+    else this.wake();
+  }
+
+  async #lookAtRoom(): Promise<void> {
+    const { log } = this.#deps;
+    try {
+      const had = this.#hasRoom;
+      this.#hasRoom = await this.#deps.hasRoom();
+      if (had && !this.#hasRoom) log.warn('bulk jobs paused: too little disk space');
+    } catch (error) {
+      log.warn({ reason: messageOf(error) }, 'free disk space of bulk jobs unknown');
+    }
+    this.wake();
+  }
+
+  /** Resolves after the time, or when the scheduler stops. */
+  #pause(ms: number): Promise<void> {
+    const { signal } = this.#stopping;
+    return new Promise((resolve) => {
+      const end = (): void => {
         clearTimeout(wait);
+        signal.removeEventListener('abort', end);
         resolve();
-      });
+      };
+      const wait = setTimeout(end, ms);
+      if (signal.aborted) end();
+      else signal.addEventListener('abort', end, { once: true });
     });
+  }
 
-  function adopt(id: string): void {
-    if (actives.has(id) || ending.has(id)) return;
+  #track(work: Promise<void>): void {
+    const tracked = work.finally(() => this.#underway.delete(tracked));
+    this.#underway.add(tracked);
+  }
+
+  // --- jobs -------------------------------------------------------------------------------------------------------------
+
+  #adopt(id: string): void {
+    const { store, places, log } = this.#deps;
+    if (this.#active.has(id) || this.#ending.has(id)) return;
     const record = store.job(id);
     if (record === null || record.state === 'RECEIVING' || record.endedAt !== null) return;
     if (record.ending !== null) {
-      end(id);
+      this.#end(id);
       return;
     }
     let plan: Plan;
     try {
       plan = Plan.read(places.plan(id));
     } catch (error) {
-      log.error({ job: id }, `bulk job: ${messageOf(error)}`);
-      fail(id, 'The input of the job is gone.');
+      log.error({ job: id, reason: messageOf(error) }, 'bulk job has no readable plan');
+      this.#fail(id, 'The input of the job is missing or damaged.');
       return;
     }
-    const active: Active = {
-      record,
-      plan,
-      abort: new AbortController(),
-      next: record.prefix.chunks,
-      again: [],
-      attempts: new Map(),
-      begun: false,
-      ended: endPromise(),
-    };
-    // One listener for each running chunk, and as many of the runner.
-    setMaxListeners(0, active.abort.signal);
-    actives.set(id, active);
-    const { accountId } = record;
-    const jobs = ofAccount.get(accountId);
-    if (jobs !== undefined) jobs.push(active);
-    else {
-      ofAccount.set(accountId, [active]);
-      accounts.push(accountId);
-    }
+    const job = new ActiveJob(record, plan);
+    this.#active.set(id, job);
+    this.#turns.add(job);
   }
 
-  function drop(active: Active): void {
-    const { id, accountId } = active.record;
-    actives.delete(id);
-    active.abort.abort();
-    const jobs = (ofAccount.get(accountId) ?? []).filter((job) => job !== active);
-    if (jobs.length > 0) ofAccount.set(accountId, jobs);
-    else {
-      ofAccount.delete(accountId);
-      accounts = accounts.filter((account) => account !== accountId);
-    }
+  #drop(job: ActiveJob): void {
+    this.#active.delete(job.record.id);
+    job.become('released');
+    this.#turns.remove(job);
   }
 
   /** Stops processing a job that does not end here. */
-  function letGo(active: Active): void {
-    drop(active);
-    active.ended.resolve();
+  #release(job: ActiveJob): void {
+    this.#drop(job);
+    job.resolveEnded();
   }
 
-  /** Returns the next chunk of a job to be started; null if no chunk is left. */
-  function takeChunk(active: Active): number | null {
-    const again = active.again.shift();
-    if (again !== undefined) return again;
-    const hasAnswers = active.record.answered > 0;
-    while (active.next < active.plan.chunks) {
-      const chunk = active.next++;
-      // If an earlier process started the job, some chunks after a gap may already be answered.
-      if (hasAnswers && store.chunk(active.record.id, chunk) !== null) continue;
-      return chunk;
-    }
-    return null;
-  }
-
-  function takeNext(): { active: Active; chunk: number } | null {
-    for (let tried = 0; tried < accounts.length; tried++) {
-      const account = accounts.shift() as string;
-      accounts.push(account);
-      const jobs = ofAccount.get(account) ?? [];
-      for (let turn = 0; turn < jobs.length; turn++) {
-        const active = jobs.shift() as Active;
-        jobs.push(active);
-        const chunk = takeChunk(active);
-        if (chunk !== null) return { active, chunk };
-      }
-    }
-    return null;
-  }
-
-  function fill(): void {
-    while (
-      !stopped &&
-      hasRoom &&
-      running < runner.slots &&
-      finished.length < BACKLOG * runner.slots &&
-      clock.monotonic() >= pausedUntil
-    ) {
-      const next = takeNext();
-      if (next === null) return;
-      if (!next.active.begun) begin(next.active);
-      track(work(next.active, next.chunk));
-    }
-  }
-
-  function track(work: Promise<void>): void {
-    const tracked = work.finally(() => underway.delete(tracked));
-    underway.add(tracked);
-  }
-
-  function begin(active: Active): void {
-    active.begun = true;
-    const at = clock.now();
-    const { id } = active.record;
+  #fail(id: string, error: string): void {
+    const { store, clock, log } = this.#deps;
     const write = store
       .transaction((writer) => {
         const job = writer.job(id);
-        if (job === null || job.ending !== null) return;
-        const rateFrom = rateGoesOn(job, at);
-        writer.put({ ...job, state: 'RUNNING', startedAt: job.startedAt ?? at, changedAt: at, rateFrom });
-      }, fence)
-      // If this fails, recording the first results marks the job as started.
-      .catch((error: unknown) =>
-        log.warn({ job: id }, `bulk job: its start was not written: ${messageOf(error)}`),
-      );
-    track(write);
-  }
-
-  async function work(active: Active, chunk: number): Promise<void> {
-    const { id, kind, chain, format, columns, headBytes, verdict } = active.record;
-    const file = `${chunk}.${Buffer.from(random.bytes(FILE_RANDOM_BYTES)).toString('hex')}`;
-    const { input, firstLine } = active.plan.partOf(chunk, places.input(id), headBytes);
-    const output = places.answer(id, file);
-    const task: ChunkTask = {
-      ...{ jobId: id, chunk, kind, chain, format, columns, input, firstLine, output },
-      ...(verdict === undefined ? {} : { verdict }),
-    };
-    const expected = active.plan.linesOf(chunk) - (chunk === 0 && headBytes > 0 ? 1 : 0);
-    running++;
-    try {
-      const { signal } = active.abort;
-      const done = await unlessAborted(runner.run(task, signal), signal);
-      if (done.items !== expected)
-        throw new Error(`chunk ${chunk} has ${done.items} answers for ${expected} lines`);
-      pauseMs = PAUSE_MS.min;
-      if (!active.abort.signal.aborted) finished.push({ active, chunk, file, done });
-    } catch (error) {
-      if (!active.abort.signal.aborted) chunkFailed(active, chunk, error);
-    } finally {
-      running--;
-      if (finished.length > 0) recording ??= record();
-      fill();
-    }
-  }
-
-  function chunkFailed(active: Active, chunk: number, error: unknown): void {
-    const { id } = active.record;
-    if (isLater(error)) {
-      active.again.push(chunk);
-      pausedUntil = clock.monotonic() + pauseMs;
-      setTimeout(fill, pauseMs).unref();
-      pauseMs = Math.min(PAUSE_MS.max, pauseMs * 2);
-      return;
-    }
-    const attempts = (active.attempts.get(chunk) ?? 0) + 1;
-    active.attempts.set(chunk, attempts);
-    log.error({ job: id, chunk, attempts }, `bulk job: a chunk failed: ${messageOf(error)}`);
-    // Invalid lines are answered individually, so this error concerns the whole job, and a retry would not help.
-    if (error instanceof AssayError && error.code === 'INVALID_REQUEST') fail(id, error.message);
-    else if (attempts < LIMITS.jobChunkAttempts) active.again.push(chunk);
-    else
-      fail(
-        id,
-        'Some of its lines could not be answered in several attempts; the log of the server says why.',
-      );
-  }
-
-  function fail(id: string, sentence: string): void {
-    const write = store
-      .transaction((writer) => {
-        const job = writer.job(id);
-        if (job !== null && job.ending === null && job.endedAt === null)
-          writer.put({ ...job, ending: 'FAILED', error: sentence, changedAt: clock.now() });
-      }, fence)
-      .then(() => end(id))
+        const next = job && jobAfter(job, { type: 'stopped', ending: 'FAILED', error }, clock.now());
+        if (next !== null) writer.put(next);
+      }, this.#fence)
+      .then(() => this.#end(id))
       .catch((error: unknown) => {
-        log.error({ job: id }, `bulk job: its failure was not written: ${messageOf(error)}`);
+        log.error({ job: id, reason: messageOf(error) }, 'failure of a bulk job not recorded');
         // The next check adopts the job again, with the chunk that is not in progress any more.
-        const active = actives.get(id);
-        if (active !== undefined) letGo(active);
+        const job = this.#active.get(id);
+        if (job !== undefined) this.#release(job);
       });
-    track(write);
-  }
-
-  /** Records finished chunks, all that are waiting in one transaction. */
-  async function record(): Promise<void> {
-    let wait = PAUSE_MS.min;
-    while (finished.length > 0) {
-      const batch = finished.splice(0).filter(({ active }) => !active.abort.signal.aborted);
-      try {
-        for (const id of new Set(batch.map(({ active }) => active.record.id)))
-          await syncFolder(places.answers(id));
-        for (const id of await recordAll(batch)) end(id);
-      } catch (error) {
-        log.error(`bulk jobs: ${batch.length} chunks were not written down: ${messageOf(error)}`);
-        // Their files exist: recording is retried. If the scheduler stops first, the next start processes the chunks again.
-        if (stopped) break;
-        await pause(wait);
-        wait = Math.min(PAUSE_MS.max, wait * 2);
-        finished.unshift(...batch);
-      }
-      fill();
-    }
-    recording = null;
-  }
-
-  /** Records the chunks; resolves with the ids of the jobs that have no more work. */
-  function recordAll(batch: readonly Finished[]): Promise<ReadonlySet<string>> {
-    const at = clock.now();
-    return store.transaction((writer) => {
-      const over = new Set<string>();
-      for (const { active, chunk, file, done } of batch) {
-        const { id } = active.record;
-        const job = writer.job(id);
-        if (job === null || job.ending !== null || job.endedAt !== null) continue;
-        // Already answered by another process.
-        if (writer.chunk(id, chunk) !== null) continue;
-        writer.putChunk(id, chunk, { file, ...done });
-        const answered = job.answered + done.items;
-        const isOver = answered === job.items;
-        if (isOver) over.add(id);
-        writer.put(
-          withPrefix(
-            {
-              ...job,
-              state: 'RUNNING',
-              startedAt: job.startedAt ?? at,
-              changedAt: at,
-              answered,
-              failed: job.failed + done.failed,
-              ending: isOver ? 'DONE' : null,
-            },
-            writer,
-          ),
-        );
-      }
-      return over;
-    }, fence);
+    this.#track(write);
   }
 
   /** Settles the charge of a job and ends it, with as many attempts as needed. */
-  function end(id: string): void {
-    const active = actives.get(id);
-    if (active !== undefined) drop(active);
-    if (ending.has(id)) return;
-    const work = settleAndEnd(id).finally(() => {
-      ending.delete(id);
-      active?.ended.resolve();
+  #end(id: string): void {
+    const job = this.#active.get(id);
+    if (job !== undefined) this.#drop(job);
+    if (this.#ending.has(id)) return;
+    const work = this.#settleAndEnd(id).finally(() => {
+      this.#ending.delete(id);
+      job?.resolveEnded();
     });
-    ending.set(id, work);
-    track(work);
-    fill();
+    this.#ending.set(id, work);
+    this.#track(work);
+    this.#fill();
   }
 
-  async function settleAndEnd(id: string): Promise<void> {
+  async #settleAndEnd(id: string): Promise<void> {
     for (let wait = PAUSE_MS.min; ; wait = Math.min(PAUSE_MS.max, wait * 2)) {
       try {
-        return await endOnce(id);
+        return await this.#endOnce(id);
       } catch (error) {
-        log.error({ job: id }, `bulk job: it was not settled: ${messageOf(error)}`);
+        this.#deps.log.error({ job: id, reason: messageOf(error) }, 'charge of a bulk job not settled');
         // The charge is recorded under the id of the job, so the next start settles it.
-        if (stopped) return;
-        await pause(wait);
+        if (this.#state !== 'running') return;
+        await this.#pause(wait);
       }
     }
   }
 
-  async function endOnce(id: string): Promise<void> {
+  async #endOnce(id: string): Promise<void> {
+    const { store, billing, places, clock } = this.#deps;
     // Read inside a transaction, so that the record is current.
-    const job = await store.transaction((writer) => writer.job(id), fence);
+    const job = await store.transaction((writer) => writer.job(id), this.#fence);
     if (job === null || job.ending === null || job.endedAt !== null) return;
     // In a stopped job, results after a gap cannot be read, and are not charged.
     const { items: answered, failed } = job.prefix;
     const spent = (answered - failed) * job.perLine;
-    await purse.settle(job, spent);
+    await billing.settle(job, spent);
     // Removed before the job is marked as ended: if this is interrupted, the next start ends the job again, which needs neither
     // file.
     await rm(places.input(id), { force: true });
@@ -437,71 +321,134 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     const at = clock.now();
     await store.transaction((writer) => {
       const latest = writer.job(id);
-      if (latest === null || latest.ending === null || latest.endedAt !== null) return;
-      const { ending: state } = latest;
-      writer.put({ ...latest, state, endedAt: at, changedAt: at, answered, failed, spent });
-    }, fence);
+      const next = latest && jobAfter(latest, { type: 'settled', answered, failed, spent }, at);
+      if (next !== null) writer.put(next);
+    }, this.#fence);
   }
 
-  /** Adopts new jobs, and releases those that were stopped. */
-  function look(): void {
-    if (stopped) return;
-    for (const id of store.openIds()) {
-      const active = actives.get(id);
-      if (active === undefined) adopt(id);
-      else if (store.job(id)?.ending != null) end(id);
+  // --- chunks -----------------------------------------------------------------------------------------------------------
+
+  #fill(): void {
+    const { store, runner, clock } = this.#deps;
+    while (
+      this.#state === 'running' &&
+      this.#hasRoom &&
+      this.#running < runner.slots &&
+      this.#finished.length < BACKLOG * runner.slots &&
+      clock.monotonic() >= this.#pausedUntil
+    ) {
+      const next = this.#turns.takeNext(store);
+      if (next === null) return;
+      if (next.job.become('started')) this.#recordStart(next.job);
+      this.#track(this.#work(next.job, next.chunk));
     }
-    for (const active of [...actives.values()]) if (store.job(active.record.id) === null) letGo(active);
-    fill();
   }
 
-  async function lookAtRoom(): Promise<void> {
+  #recordStart({ record: { id } }: ActiveJob): void {
+    const { store, clock, log } = this.#deps;
+    const at = clock.now();
+    const write = store
+      .transaction((writer) => {
+        const job = writer.job(id);
+        const next = job && jobAfter(job, { type: 'started' }, at);
+        if (next !== null) writer.put(next);
+      }, this.#fence)
+      // If this fails, recording the first results marks the job as started.
+      .catch((error: unknown) =>
+        log.warn({ job: id, reason: messageOf(error) }, 'start of a bulk job not recorded'),
+      );
+    this.#track(write);
+  }
+
+  async #work(job: ActiveJob, chunk: number): Promise<void> {
+    const { runner, places, random } = this.#deps;
+    const { id, kind, chain, format, columns, headBytes, verdict } = job.record;
+    const file = `${chunk}.${Buffer.from(random.bytes(FILE_RANDOM_BYTES)).toString('hex')}`;
+    const { input, firstLine } = job.plan.partOf(chunk, places.input(id), headBytes);
+    const output = places.answer(id, file);
+    const task: ChunkTask = {
+      ...{ jobId: id, chunk, kind, chain, format, columns, input, firstLine, output },
+      ...(verdict === undefined ? {} : { verdict }),
+    };
+    const expected = job.plan.linesOf(chunk) - (chunk === 0 && headBytes > 0 ? 1 : 0);
+    this.#running++;
     try {
-      const had = hasRoom;
-      hasRoom = await deps.hasRoom();
-      if (had && !hasRoom) log.warn('bulk jobs: they wait for room on the disk');
+      const done = await unlessAborted(runner.run(task, job.signal), job.signal);
+      if (done.items !== expected)
+        throw new Error(`chunk ${chunk} has ${done.items} answers for ${expected} lines`);
+      this.#pauseMs = PAUSE_MS.min;
+      if (job.state !== 'released') this.#finished.push({ job, chunk, file, done });
     } catch (error) {
-      log.warn(`bulk jobs: the room on the disk is unknown: ${messageOf(error)}`);
+      if (job.state !== 'released') this.#chunkFailed(job, chunk, error);
+    } finally {
+      this.#running--;
+      if (this.#finished.length > 0) this.#recording ??= this.#record();
+      this.#fill();
     }
-    look();
   }
 
-  return {
-    start(under) {
-      if (!stopped) return;
-      fence = under;
-      stopped = false;
-      stopSoon = endPromise();
-      timer = setInterval(() => {
-        if (actives.size > 0) void lookAtRoom();
-        else look();
-      }, LOOK_MS);
-      timer.unref();
-      look();
-    },
-    wake: look,
-    async whenEnded(id) {
-      await (actives.get(id)?.ended.promise ?? ending.get(id));
-    },
-    async stop() {
-      stopped = true;
-      stopSoon.resolve();
-      if (timer !== null) clearInterval(timer);
-      const late = setTimeout(() => {
-        for (const active of actives.values()) active.abort.abort();
-      }, STOP_MS);
-      while (underway.size > 0 || recording !== null) {
-        await Promise.all([...underway]);
-        await recording;
+  #chunkFailed(job: ActiveJob, chunk: number, error: unknown): void {
+    const { clock, log } = this.#deps;
+    const { id } = job.record;
+    if (isTemporary(error)) {
+      job.retry(chunk);
+      this.#pausedUntil = clock.monotonic() + this.#pauseMs;
+      setTimeout(() => this.#fill(), this.#pauseMs).unref();
+      this.#pauseMs = Math.min(PAUSE_MS.max, this.#pauseMs * 2);
+      return;
+    }
+    const attempts = job.countFailure(chunk);
+    log.error({ job: id, chunk, attempts, reason: messageOf(error) }, 'chunk of a bulk job failed');
+    // Invalid lines are answered individually, so this error concerns the whole job, and a retry would not help.
+    if (error instanceof AssayError && error.code === 'INVALID_REQUEST') this.#fail(id, error.message);
+    else if (attempts < LIMITS.jobChunkAttempts) job.retry(chunk);
+    else
+      this.#fail(
+        id,
+        `Some lines could not be processed in ${LIMITS.jobChunkAttempts} attempts; see the log of the server.`,
+      );
+  }
+
+  /** Records finished chunks, all that are waiting in one transaction. */
+  async #record(): Promise<void> {
+    const { places, log } = this.#deps;
+    let wait = PAUSE_MS.min;
+    while (this.#finished.length > 0) {
+      const batch = this.#finished.splice(0).filter(({ job }) => job.state !== 'released');
+      try {
+        for (const id of new Set(batch.map(({ job }) => job.record.id))) await syncFolder(places.answers(id));
+        for (const id of await this.#recordAll(batch)) this.#end(id);
+      } catch (error) {
+        log.error({ chunks: batch.length, reason: messageOf(error) }, 'chunks of bulk jobs not recorded');
+        // Their files exist: recording is retried. If the scheduler stops first, the next start processes the chunks again.
+        if (this.#state !== 'running') break;
+        await this.#pause(wait);
+        wait = Math.min(PAUSE_MS.max, wait * 2);
+        this.#finished.unshift(...batch);
       }
-      clearTimeout(late);
-      for (const active of [...actives.values()]) letGo(active);
-    },
-    get jobs() {
-      return actives.size;
-    },
-    get chunks() {
-      return running;
-    },
-  };
+      this.#fill();
+    }
+    this.#recording = null;
+  }
+
+  /** Records the chunks; resolves with the ids of the jobs that have no more work. */
+  #recordAll(batch: readonly Finished[]): Promise<ReadonlySet<string>> {
+    const { store, clock } = this.#deps;
+    const at = clock.now();
+    return store.transaction((writer) => {
+      const over = new Set<string>();
+      for (const { job: active, chunk, file, done } of batch) {
+        const { id } = active.record;
+        const job = writer.job(id);
+        const { items, failed } = done;
+        const next = job && jobAfter(job, { type: 'answered', items, failed }, at);
+        // Null: the job is ending. Otherwise, another process may have answered the chunk already.
+        if (next === null || writer.chunk(id, chunk) !== null) continue;
+        writer.putChunk(id, chunk, { file, ...done });
+        if (next.ending !== null) over.add(id);
+        writer.put(withPrefix(next, writer));
+      }
+      return over;
+    }, this.#fence);
+  }
 }

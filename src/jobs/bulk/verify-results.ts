@@ -69,7 +69,7 @@ export async function faultsOfResults(
       // A read transaction shows the state at its start; the next turn of the event loop has a new one.
       if (isWritten || chunks.get(key) === undefined) continue;
       faults.push(
-        `${answers} is ${found === null ? 'missing' : 'damaged: it is not what was written'} (chunk ${chunk} of the job ${jobId}). Restore it from a backup, or delete the job and send it again.`,
+        `${answers} is ${found === null ? 'missing' : 'damaged: its checksum differs'} (chunk ${chunk} of the job ${jobId}). Restore it from a backup, or delete the job and send it again.`,
       );
     }
     return faults;

@@ -12,9 +12,11 @@ import { recordsOf } from '../../../src/graph/store/chain-records.ts';
 import { openChainStore } from '../../../src/graph/store/chain-store.ts';
 import { type ChainReader, createChainReader } from '../../../src/graph/store/reader.ts';
 import { openTransferStore, type TransferStore } from '../../../src/graph/store.ts';
-import { createPool } from '../../../src/jobs/pool.ts';
-import { createTasks } from '../../../src/jobs/tasks.ts';
 import type { NameScreening } from '../../../src/names/screen-names.ts';
+import { createPool } from '../../../src/pool/pool.ts';
+import { createTaskTable } from '../../../src/pool/task.ts';
+import { TASKS } from '../../../src/pool/tasks/index.ts';
+import { createTaskServices } from '../../../src/pool/worker-services.ts';
 import { createWorld } from '../../screening/world.ts';
 import { hasRedis, type RedisServer, startRedis, startRedisCluster } from '../../setup/redis.ts';
 import { addressAt, blockOf, keyAt, log, push, transferSource } from './world.ts';
@@ -239,7 +241,7 @@ describe.skipIf(!hasRedis)('pushes in quick succession', () => {
     const world = await createWorld(next(3_000));
     const at = (name: string): string => join(world.folder, name);
     const names: NameScreening = () => ({ results: [] }) as never;
-    const here = createTasks(world.deps, names, log);
+    const here = createTaskTable(TASKS, createTaskServices(world.deps, names, log));
     const request = { chain: 'ETH', address: addressAt(50), hops: 3 };
     const shown = (bytes: Uint8Array): string => {
       const { nodes, edges, stoppedAt } = JSON.parse(Buffer.from(bytes).toString('utf8')) as Record<

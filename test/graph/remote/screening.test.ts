@@ -11,9 +11,11 @@ import {
   withRemoteChains,
 } from '../../../src/graph/remote/transfers.ts';
 import type { TransferReader } from '../../../src/graph/transfers.ts';
-import { createPool } from '../../../src/jobs/pool.ts';
-import { createTasks, type TaskTable } from '../../../src/jobs/tasks.ts';
 import type { NameScreening } from '../../../src/names/screen-names.ts';
+import { createPool } from '../../../src/pool/pool.ts';
+import { createTaskTable, type TaskTable } from '../../../src/pool/task.ts';
+import { TASKS, type Tasks } from '../../../src/pool/tasks/index.ts';
+import { createTaskServices } from '../../../src/pool/worker-services.ts';
 import { createWorld, WALLETS, type World } from '../../screening/world.ts';
 import { hasRedis, type RedisCluster, startRedisCluster } from '../../setup/redis.ts';
 import { addressAt, log, openRemote, transferSource } from './world.ts';
@@ -39,8 +41,8 @@ describe.skipIf(!hasRedis)('screening over a graph in a cluster', () => {
   let world: World;
   let cluster: RedisCluster;
   let remote: RemoteTransferReader;
-  let here: TaskTable;
-  let there: TaskTable;
+  let here: TaskTable<Tasks>;
+  let there: TaskTable<Tasks>;
   beforeAll(async () => {
     world = await createWorld(trade());
     cluster = await startRedisCluster();
@@ -66,8 +68,8 @@ describe.skipIf(!hasRedis)('screening over a graph in a cluster', () => {
     });
     remote = openRemote(cluster.url, join(world.folder, 'none'));
     const names: NameScreening = () => ({ results: [] }) as never;
-    here = createTasks(world.deps, names, log);
-    there = createTasks({ ...world.deps, transfers: remote }, names, log);
+    here = createTaskTable(TASKS, createTaskServices(world.deps, names, log));
+    there = createTaskTable(TASKS, createTaskServices({ ...world.deps, transfers: remote }, names, log));
   });
   afterAll(async () => {
     await remote.close();

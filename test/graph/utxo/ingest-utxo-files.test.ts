@@ -283,10 +283,10 @@ describeWithSharedData('a raw chain of a regtest node', () => {
   });
 
   it.each([
-    ['a transaction', 8 + 80 + 10, /do not make its Merkle root/],
-    ['the Merkle root', 8 + 40, /do not make its Merkle root|proof of work/],
+    ['a transaction', 8 + 80 + 10, /do not match its Merkle root/],
+    ['the Merkle root', 8 + 40, /do not match its Merkle root|proof of work/],
     ['the target', 8 + 75, /proof of work/],
-    ['the length', 5, /no block begins here|inside of what begins|ends at byte|out of range/],
+    ['the length', 5, /no block begins here|inside the element that begins|ends at byte|out of range/],
   ])('refuses a file with %s changed, and names the place', async (_, at, message) => {
     const record = Buffer.from(records[120] as Buffer);
     record[at] = (record[at] as number) ^ 0x40;
@@ -326,9 +326,9 @@ describeWithSharedData('a raw chain of a regtest node', () => {
     );
     await expect(
       ingestUtxoFiles({ format: 'bitcoin-blk', files: [blk], chain: 'DOGE' }, { outputs, transfers }),
-    ).rejects.toThrow(/not of DOGE/);
+    ).rejects.toThrow(/not for DOGE/);
     outputs.setNetwork('BTC', 'main');
-    await expect(ingest('bitcoin-blk', blk)).rejects.toThrow(/networks do not mix/);
+    await expect(ingest('bitcoin-blk', blk)).rejects.toThrow(/networks cannot be mixed/);
   });
 });
 

@@ -215,7 +215,7 @@ describe('the outputs store', () => {
     expect(spenderOf('on', 0)).toBeNull();
     await live({ ...block(3, [tx('other', 3, [{ of: 'on' }], [[B, 30n]])], 'b'), parentHash: 'a2' });
     expect(received(B)).toBe(60n);
-    await expect(revertUtxoBlock('BTC', 9, { outputs, transfers })).rejects.toThrow(/not one that can/);
+    await expect(revertUtxoBlock('BTC', 9, { outputs, transfers })).rejects.toThrow(/cannot be reverted/);
   });
 
   it('drops a block that a crash left without transfers when the chain goes on with another', async () => {
@@ -238,20 +238,20 @@ describe('the outputs store', () => {
   it('keeps a live block that stands in both stores from being replaced unasked', async () => {
     for (const one of chain()) await live(one);
     const rival = { ...block(3, [], 'b'), parentHash: 'a2' };
-    await expect(live(rival)).rejects.toThrow(/take the stored one back/);
+    await expect(live(rival)).rejects.toThrow(/revert the stored one/);
     expect(spenderOf('on', 0)).toBe(txid('last'));
   });
 
   it('finishes a taking back that was cut off between the stores', async () => {
     for (const one of chain()) await live(one);
-    outputs.takeBack('BTC', 3);
+    outputs.revert('BTC', 3);
     await revertUtxoBlock('BTC', 3, { outputs, transfers });
     expect(received(B)).toBe(30n);
   });
 
   it('takes the newest block back, and the same transactions come again in another', () => {
     outputs.put('BTC', chain());
-    const taken = outputs.takeBack('BTC', 3);
+    const taken = outputs.revert('BTC', 3);
     expect(taken).toMatchObject([
       { txid: txid('last'), inputs: [{ value: 30n }, { value: 18n, address: A }] },
     ]);
@@ -261,12 +261,12 @@ describe('the outputs store', () => {
     const other = block(3, [tx('other', 3, [{ of: 'on' }], [[A, 30n]])], 'b');
     outputs.put('BTC', [{ ...other, parentHash: 'a2' }]);
     expect(spenderOf('on', 0)).toBe(txid('other'));
-    expect(outputs.takeBack('BTC', 9)).toEqual([]);
+    expect(outputs.revert('BTC', 9)).toEqual([]);
   });
 
   it('takes a block back whose transactions spend each other', () => {
     outputs.put('BTC', chain().slice(0, 2));
-    outputs.takeBack('BTC', 2);
+    outputs.revert('BTC', 2);
     expect(spenderOf('reward', 0)).toBeNull();
     expect(outputs.graph('BTC')?.numberOf(txid('pay'))).toBeNull();
     outputs.put('BTC', chain().slice(1, 2));
@@ -275,19 +275,23 @@ describe('the outputs store', () => {
 
   it('refuses to take a block back that newer ones build on, and changes nothing', () => {
     outputs.put('BTC', chain());
-    expect(() => outputs.takeBack('BTC', 2)).toThrow(/newer block spends/);
+    expect(() => outputs.revert('BTC', 2)).toThrow(/newer block spends/);
     expect(spenderOf('pay', 1)).toBe(txid('last'));
     expect(outputs.block('BTC', 2)).toMatchObject({ hash: 'a2' });
   });
 
   it.each([
-    ['another block at a height', block(2, [], 'b'), /take the stored one back/],
+    ['another block at a height', block(2, [], 'b'), /revert the stored one/],
     ['a block on another', { ...block(4, []), parentHash: 'b3' }, /builds on b3/],
-    ['outputs out of order', outOfOrder, /stands after output 0/],
+    ['outputs out of order', outOfOrder, /comes after output 0/],
     ['more paid than taken', block(4, [tx('more', 4, [{ of: 'last' }], [[A, 48n]])]), /pays 1 satoshi more/],
-    ['an output spent twice', block(4, [tx('twice', 4, [{ of: 'on' }], [])]), /does so already/],
-    ['an output that is none', block(4, [tx('none', 4, [{ of: 'on', n: 1 }], [])]), /there is none/],
-    ['a transaction of another block', block(4, [tx('on', 4, [{ of: 'pay' }], [])]), /in block 4 here/],
+    ['an output spent twice', block(4, [tx('twice', 4, [{ of: 'on' }], [])]), /has already spent/],
+    ['an output that is none', block(4, [tx('none', 4, [{ of: 'on', n: 1 }], [])]), /does not exist/],
+    [
+      'a transaction of another block',
+      block(4, [tx('on', 4, [{ of: 'pay' }], [])]),
+      /in block 4 of this file/,
+    ],
   ])('refuses %s, and what came with it is not stored either', (_, bad, message) => {
     outputs.put('BTC', chain());
     const before = outputs.coverage('BTC');
@@ -305,6 +309,6 @@ describe('the outputs store', () => {
     await reader.close();
     outputs.setNetwork('BTC', 'main');
     outputs.setNetwork('BTC', 'main');
-    expect(() => outputs.setNetwork('BTC', 'regtest')).toThrow(/networks do not mix/);
+    expect(() => outputs.setNetwork('BTC', 'regtest')).toThrow(/networks cannot be mixed/);
   });
 });

@@ -105,7 +105,7 @@ describe('the lines of a job', () => {
       const answers = linesOf(text);
       expect([items, failed]).toEqual([8, 6]);
       expect(answers.map(({ line }) => line)).toEqual([undefined, 2, 3, 4, 5, 6, 7, undefined]);
-      expect(answers[1]?.error).toBe('address: it must be a string.');
+      expect(answers[1]?.error).toBe('address: must be a string.');
       expect(answers[3]?.error).toContain('(got "NOPE")');
       expect(answers[4]?.error).toBe('The line is not valid JSON.');
     }

@@ -4,20 +4,20 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { LIMITS } from '../../../src/base/limits.ts';
 import { silentLogger } from '../../../src/base/log.ts';
-import { createLocalChunks } from '../../../src/jobs/bulk/local-chunks.ts';
 import type { OpenBulkJobs } from '../../../src/jobs/bulk/open.ts';
+import { createLocalChunks } from '../../../src/pool/local-chunks.ts';
 import { openEnvironment } from '../../../src/state/lmdb.ts';
 import { asStorageFull } from '../../../src/state/storage.ts';
 import { type SmallDisk, smallDisk, smallDiskRefusal } from '../../setup/small-disk.ts';
 import {
-  createPurse,
+  createTestBilling,
   createTestRunner,
   ended,
   type JobWorld,
   jobWorld,
-  type Purse,
   resultOf,
   send,
+  type TestBilling,
   type TestRunner,
   until,
   wallet,
@@ -32,7 +32,7 @@ describe.skipIf(refusal !== null)(
     let disk: SmallDisk;
     let world: JobWorld;
     let runner: TestRunner;
-    let purse: Purse;
+    let billing: TestBilling;
     let jobs: OpenBulkJobs;
     const wallets = Array.from({ length: LINES }, (_, index) => `${wallet(index)}\n`).join('');
 
@@ -46,8 +46,8 @@ describe.skipIf(refusal !== null)(
     });
     beforeEach(() => {
       runner = createTestRunner(world.work, 1);
-      purse = createPurse();
-      jobs = world.open(runner, purse);
+      billing = createTestBilling();
+      jobs = world.open(runner, billing);
       jobs.start();
     });
     afterEach(() => jobs.close());
@@ -56,7 +56,7 @@ describe.skipIf(refusal !== null)(
       const folder = join(disk.path, 'jobs', 'jobs', 'files');
       return existsSync(folder) ? readdirSync(folder) : [];
     };
-    const taken = (): number => [...purse.taken.values()].reduce((sum, units) => sum + units, 0);
+    const taken = (): number => [...billing.taken.values()].reduce((sum, units) => sum + units, 0);
 
     /** Fills the disk, and holds the pages of the store so that no commit finds a free one. */
     function fill(spare = 0): () => Promise<void> {
@@ -91,7 +91,7 @@ describe.skipIf(refusal !== null)(
         await jobs.cancel('a', id);
         // The refused job leaves nothing behind after the next start at the latest.
         await jobs.close();
-        jobs = world.open(runner, purse);
+        jobs = world.open(runner, billing);
         jobs.start();
         await until(folders, (names) => names.length === before.length);
         expect(taken()).toBe(LINES);
@@ -127,7 +127,7 @@ describe.skipIf(refusal !== null)(
           },
           close: () => pool.close(),
         },
-        purse,
+        billing,
       );
       jobs.start();
       try {
@@ -135,7 +135,7 @@ describe.skipIf(refusal !== null)(
         expect(await ended(jobs, first)).toMatchObject({ state: 'DONE' });
         const expected = await resultOf(jobs, first);
         await jobs.cancel('a', first);
-        purse.taken.clear();
+        billing.taken.clear();
 
         const before = chunks;
         fillAt = before + 2;

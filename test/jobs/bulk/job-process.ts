@@ -11,9 +11,9 @@ import { openQuotaMeter } from '../../../src/accounts/quota-lmdb.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { createLogger } from '../../../src/base/log.ts';
 import { systemRandom } from '../../../src/base/random.ts';
-import { createLocalChunks } from '../../../src/jobs/bulk/local-chunks.ts';
 import { openBulkJobs } from '../../../src/jobs/bulk/open.ts';
 import type { JobKind } from '../../../src/jobs/bulk-jobs.ts';
+import { createLocalChunks } from '../../../src/pool/local-chunks.ts';
 import { writeLine } from '../../setup/write-line.ts';
 import { BAD_EVERY, LINES } from './killed-job.ts';
 
@@ -43,7 +43,7 @@ const jobs = openBulkJobs(
   { storePath: join(folder, 'jobs.mdb'), folder: join(folder, 'jobs') },
   {
     runner,
-    purse: {
+    billing: {
       priceOf: (kind) => ({ unit: kind === 'labels' ? 'intel' : 'credits', perLine: 1 }),
       async settle({ id, accountId, kind }, units) {
         const once = `job:${id}`;

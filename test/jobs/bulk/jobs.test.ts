@@ -8,15 +8,15 @@ import type { JobPage, JobUpload, JobView } from '../../../src/jobs/bulk-jobs.ts
 import type { OpenStore } from '../../../src/state/live-store.ts';
 import { type LiveState, overLiveStates } from '../../setup/live-state.ts';
 import {
-  createPurse,
+  createTestBilling,
   createTestRunner,
   ended,
   type JobWorld,
   jobWorld,
   linesOf,
-  type Purse,
   resultOf,
   send,
+  type TestBilling,
   type TestRunner,
   until,
   WALLETS,
@@ -27,7 +27,7 @@ overLiveStates((makeState) => {
   let world: JobWorld;
   let jobs: OpenBulkJobs;
   let runner: TestRunner;
-  let purse: Purse;
+  let billing: TestBilling;
   let names = 0;
   let name: string;
   let state: LiveState;
@@ -38,7 +38,7 @@ overLiveStates((makeState) => {
     return existsSync(folder) ? readdirSync(folder) : [];
   };
   const open = async (more: { freeBytes?: () => number } = {}): Promise<OpenBulkJobs> => {
-    const opened = world.open(runner, purse, { name, openStore: state.openStore, ...more });
+    const opened = world.open(runner, billing, { name, openStore: state.openStore, ...more });
     await state.ready();
     return opened;
   };
@@ -58,7 +58,7 @@ overLiveStates((makeState) => {
   beforeEach(async () => {
     name = `jobs${names++}`;
     runner = createTestRunner(world.work);
-    purse = createPurse();
+    billing = createTestBilling();
     state = makeState();
     jobs = await open();
     jobs.start();
@@ -74,8 +74,8 @@ overLiveStates((makeState) => {
     const gate = new Promise<void>((resolve) => {
       take = resolve;
     });
-    const settle = purse.settle.bind(purse);
-    purse.settle = async (job, units) => {
+    const settle = billing.settle.bind(billing);
+    billing.settle = async (job, units) => {
       if (units > 0) await gate;
       await settle(job, units);
     };
@@ -112,7 +112,7 @@ overLiveStates((makeState) => {
     it('keeps its result if its deletion cannot be written', async () => {
       let isAway = false;
       await jobs.close();
-      jobs = world.open(runner, purse, { name, openStore: refusingWhile(() => isAway) });
+      jobs = world.open(runner, billing, { name, openStore: refusingWhile(() => isAway) });
       await state.ready();
       jobs.start();
       const { id } = await send(jobs, wallets(5));
@@ -153,7 +153,7 @@ overLiveStates((makeState) => {
       expect(Date.parse(done.expiresAt as string) - Date.parse(done.endedAt as string)).toBe(
         LIMITS.jobFilesKeptMs,
       );
-      expect(purse.taken.get(done.id)).toBe(count - bad.size);
+      expect(billing.taken.get(done.id)).toBe(count - bad.size);
       const result = await resultOf(jobs, done.id);
       expect(Buffer.byteLength(result)).toBe(done.resultBytes);
       const lines = linesOf(result);
@@ -263,12 +263,12 @@ overLiveStates((makeState) => {
       await reopen();
       jobs.start();
       expect(await send(jobs, body, { once })).toEqual(first);
-      expect([...purse.taken]).toEqual([[first.id, 40]]);
+      expect([...billing.taken]).toEqual([[first.id, 40]]);
       expect((await jobs.list('a', { limit: 10, offset: 0 })).total).toBe(1);
       expect(folders()).toEqual([first.id]);
       await jobs.cancel('a', first.id);
       expect(await send(jobs, body, { once })).toEqual(first);
-      expect([...purse.taken]).toEqual([[first.id, 40]]);
+      expect([...billing.taken]).toEqual([[first.id, 40]]);
     });
 
     it('is refused to another body, kind or chain, and free again after a day', async () => {
@@ -286,16 +286,16 @@ overLiveStates((makeState) => {
     });
 
     it('is free again where its job was refused, or never taken on', async () => {
-      purse.left = 39;
+      billing.left = 39;
       await expect(send(jobs, body, { once })).rejects.toThrow(/Only 39/);
-      purse.left = 1_000;
-      purse.before = () => {
+      billing.left = 1_000;
+      billing.before = () => {
         throw new AssayError('NOT_READY', 'Nobody knows.');
       };
       await expect(send(jobs, body, { once })).rejects.toThrow(/Nobody knows/);
-      purse.before = () => {};
-      // The purse could not be asked whether units were taken. Until it answers, they may have been.
-      await expect(send(jobs, body, { once })).rejects.toThrow(/still being taken on/);
+      billing.before = () => {};
+      // The billing could not be asked whether units were taken. Until it answers, they may have been.
+      await expect(send(jobs, body, { once })).rejects.toThrow(/still being processed/);
       world.clock.at += 30_000;
       const queued = await send(jobs, wallets(41), { once });
       await ended(jobs, queued.id);
@@ -303,7 +303,7 @@ overLiveStates((makeState) => {
       jobs.start();
       await until(folders, (left) => left.length === 1);
       expect(folders()).toEqual([queued.id]);
-      expect([...purse.taken].filter(([, units]) => units > 0)).toEqual([[queued.id, 41]]);
+      expect([...billing.taken].filter(([, units]) => units > 0)).toEqual([[queued.id, 41]]);
     });
 
     it('that another took over takes nothing on, and is to be sent again', async () => {
@@ -316,12 +316,12 @@ overLiveStates((makeState) => {
         once,
       });
       await slow.write(Buffer.from(body));
-      const settle = purse.settle;
+      const settle = billing.settle;
       const held = new Promise<void>((resolve) => {
         pay = resolve;
       });
       let isPaying = false;
-      purse.settle = async (job, units) => {
+      billing.settle = async (job, units) => {
         const isFirst = !isPaying;
         isPaying = true;
         if (isFirst) await held;
@@ -338,9 +338,9 @@ overLiveStates((makeState) => {
       world.clock.at += 30_000;
       const second = await send(jobs, body, { once });
       pay();
-      expect(await late).toMatch(/still being taken on/);
+      expect(await late).toMatch(/still being processed/);
       await ended(jobs, second.id);
-      expect([...purse.taken].filter(([, units]) => units > 0)).toEqual([[second.id, 40]]);
+      expect([...billing.taken].filter(([, units]) => units > 0)).toEqual([[second.id, 40]]);
       expect((await send(jobs, body, { once })).id).toBe(second.id);
     });
 
@@ -349,7 +349,7 @@ overLiveStates((makeState) => {
       const ids = new Set(sent.flatMap((each) => (each.status === 'fulfilled' ? [each.value.id] : [])));
       expect(ids.size).toBe(1);
       for (const each of sent) if (each.status === 'rejected') expect(code(each.reason)).toBe('NOT_READY');
-      expect([...purse.taken.values()].reduce((sum, units) => sum + units, 0)).toBe(40);
+      expect([...billing.taken.values()].reduce((sum, units) => sum + units, 0)).toBe(40);
       expect(await send(jobs, body, { once })).toMatchObject({ id: [...ids][0] });
     });
   });
@@ -365,7 +365,7 @@ overLiveStates((makeState) => {
         (names) => names.length === 0,
       );
       expect(jobs.list('a', { limit: 10, offset: 0 })).toEqual({ jobs: [], total: 0 });
-      expect([...purse.taken.values()].every((units) => units === 0)).toBe(true);
+      expect([...billing.taken.values()].every((units) => units === 0)).toBe(true);
       return code(error);
     };
     const sendOrAbort = async (text: string): Promise<void> => {
@@ -399,9 +399,9 @@ overLiveStates((makeState) => {
     });
 
     it('what the quota does not allow, and what cannot be counted now', async () => {
-      purse.left = 2;
+      billing.left = 2;
       expect(await refused(send(jobs, wallets(3)))).toBe('QUOTA_EXHAUSTED');
-      expect(purse.left).toBe(2);
+      expect(billing.left).toBe(2);
     });
 
     it('an upload whose client went away, and one that is cancelled meanwhile', async () => {
@@ -428,7 +428,7 @@ overLiveStates((makeState) => {
       take();
       expect(await sent).toMatchObject({ state: 'QUEUED' });
       expect(await cancelled).toMatchObject({ state: 'CANCELLED', cost: { reserved: 10, spent: 0 } });
-      expect(purse.taken.get(id as string)).toBe(0);
+      expect(billing.taken.get(id as string)).toBe(0);
     });
 
     it('uploads beyond an account’s share and the server’s, also where all come at once', async () => {
@@ -469,19 +469,19 @@ overLiveStates((makeState) => {
       const first = await send(jobs, 'bad\n');
       const { expiresAt } = await ended(jobs, first.id);
       // One line of 43 bytes and its answer fit; twenty do not fit, and cost nothing.
-      const taken = purse.left;
+      const taken = billing.left;
       const refusal = await send(jobs, wallets(20)).catch((error: AssayError) => error);
       expect(refusal).toMatchObject({ code: 'OVERLOADED', retryAfterSeconds: 600 });
-      expect((refusal as AssayError).message).toContain(`an account may keep ${LIMITS.jobBytesPerAccount} `);
+      expect((refusal as AssayError).message).toContain(`the maximum is ${LIMITS.jobBytesPerAccount} `);
       expect((refusal as AssayError).message).toContain(`the next one expires at ${expiresAt}`);
-      expect([purse.left, folders()]).toEqual([taken, [first.id]]);
+      expect([billing.left, folders()]).toEqual([taken, [first.id]]);
       await send(jobs, wallets(20), { accountId: 'b' });
       const second = await send(jobs, wallets(1), { once: 'second' });
       await ended(jobs, second.id);
       // If there is no room at all, the upload is not received.
       await expect(
         jobs.receive({ accountId: 'a', kind: 'labels', format: 'ndjson', chain: 'ETH' }),
-      ).rejects.toThrow(/keeps \d+ bytes/);
+      ).rejects.toThrow(/stores \d+ bytes/);
       // A job that was sent earlier is returned all the same.
       expect((await send(jobs, wallets(1), { once: 'second' })).id).toBe(second.id);
       await jobs.cancel('a', first.id);
@@ -558,19 +558,19 @@ overLiveStates((makeState) => {
       const upload = await jobs.receive({ accountId: 'a', kind: 'labels', format: 'ndjson', chain: 'ETH' });
       await upload.write(Buffer.from(wallets(10)));
       // As if the process died after taking the units and before recording it.
-      const settle = purse.settle.bind(purse);
-      purse.settle = async (job, units) => {
+      const settle = billing.settle.bind(billing);
+      billing.settle = async (job, units) => {
         if (units > 0) await settle(job, units);
         throw new Error(units > 0 ? 'killed' : 'still dead');
       };
       await expect(upload.end()).rejects.toThrow('still dead');
-      expect([...purse.taken.values()]).toEqual([10]);
+      expect([...billing.taken.values()]).toEqual([10]);
       expect(folders()).toHaveLength(1);
-      purse.settle = settle;
+      billing.settle = settle;
       await reopen();
       jobs.start();
       await until(folders, (names) => names.length === 0);
-      expect([...purse.taken.values()]).toEqual([0]);
+      expect([...billing.taken.values()]).toEqual([0]);
       await until(
         () => (jobs.list('a', { limit: 1, offset: 0 }) as JobPage).total,
         (total) => total === 0,
@@ -582,12 +582,12 @@ overLiveStates((makeState) => {
       if (state.url !== '') return;
       const upload = await jobs.receive({ accountId: 'a', kind: 'labels', format: 'ndjson', chain: 'ETH' });
       await upload.write(Buffer.from(wallets(10)));
-      const settle = purse.settle.bind(purse);
-      purse.settle = async () => {
+      const settle = billing.settle.bind(billing);
+      billing.settle = async () => {
         throw new Error('killed');
       };
       await expect(upload.end()).rejects.toThrow('killed');
-      purse.settle = settle;
+      billing.settle = settle;
       world.clock.at -= 40 * 24 * 3_600_000;
       try {
         await reopen();
@@ -610,11 +610,11 @@ overLiveStates((makeState) => {
       await closed;
       jobs = await open();
       expect(jobs.get('a', id as string)).toMatchObject({ state: 'QUEUED', cost: { reserved: 10 } });
-      expect(purse.taken.get(id as string)).toBe(10);
+      expect(billing.taken.get(id as string)).toBe(10);
     });
 
     it('settles a job whose end was not settled', async () => {
-      purse.before = (units) => {
+      billing.before = (units) => {
         if (units === 2) throw new AssayError('LEDGER_UNAVAILABLE', 'Not now.');
       };
       const { id } = await send(jobs, `${wallets(2)}bad\n`);
@@ -624,11 +624,11 @@ overLiveStates((makeState) => {
       );
       await reopen();
       expect(jobs.get('a', id)).toMatchObject({ state: 'RUNNING', cost: { reserved: 3, spent: null } });
-      expect(purse.taken.get(id)).toBe(3);
-      purse.before = () => {};
+      expect(billing.taken.get(id)).toBe(3);
+      billing.before = () => {};
       jobs.start();
       expect(await ended(jobs, id)).toMatchObject({ state: 'DONE', cost: { spent: 2 } });
-      expect(purse.taken.get(id)).toBe(2);
+      expect(billing.taken.get(id)).toBe(2);
     });
 
     it('removes files that expired, and later the job', async () => {
@@ -665,7 +665,7 @@ overLiveStates((makeState) => {
         failed: 1,
         cost: { reserved: 100_000, spent: 32_767 },
       });
-      expect(purse.taken.get(id)).toBe(32_767);
+      expect(billing.taken.get(id)).toBe(32_767);
       expect(linesOf(await resultOf(jobs, id))).toHaveLength(32_768);
       expect(await jobs.result('a', id)).toMatchObject({ isComplete: true });
       expect(await jobs.cancel('a', id)).toMatchObject({ state: 'CANCELLED' });
@@ -698,7 +698,7 @@ overLiveStates((makeState) => {
       const { id } = await send(jobs, wallets(40_000));
       const failed = await ended(jobs, id);
       expect(failed).toMatchObject({ state: 'FAILED', answered: 32_768, cost: { spent: 32_768 } });
-      expect(failed.error).toContain('could not be answered');
+      expect(failed.error).toContain('could not be processed');
     });
 
     it('because nobody may ever answer the job ends it at once, and the job says why', async () => {
@@ -719,7 +719,7 @@ overLiveStates((makeState) => {
       let isAway = false;
       await jobs.close();
       const openStore = refusingWhile(() => isAway);
-      jobs = world.open(runner, purse, { name, openStore });
+      jobs = world.open(runner, billing, { name, openStore });
       await state.ready();
       jobs.start();
       runner.before = () => {

@@ -13,7 +13,7 @@ import { openBulkJobs } from '../../../src/jobs/bulk/open.ts';
 import { type TempFolder, tempFolder } from '../../accounts/temp-folder.ts';
 import { type LabelFolder, labelFolder } from '../label-folder.ts';
 import { BAD_EVERY, LINES } from './killed-job.ts';
-import { createPurse, createTestRunner, linesOf, resultOf, wallet } from './world.ts';
+import { createTestBilling, createTestRunner, linesOf, resultOf, wallet } from './world.ts';
 
 const PROCESS = join(projectRoot, 'dist', 'test', 'jobs', 'bulk', 'job-process.js');
 const ROUNDS = process.env.ASSAY_TEST_LONG === '1' ? 30 : 4;
@@ -80,7 +80,7 @@ it('answers every line once and takes what that cost, whenever it is killed', {
       runner: createTestRunner(() => {
         throw new Error('nothing is worked any more');
       }),
-      purse: createPurse(),
+      billing: createTestBilling(),
       clock: systemClock,
       random: systemRandom,
       log: silentLogger,

@@ -7,12 +7,13 @@ import { systemRandom } from '../../../src/base/random.ts';
 import { buildExposureIndex } from '../../../src/exposure/build.ts';
 import { createInputs } from '../../../src/exposure/facts.ts';
 import { createExposureReader, isStoredIn } from '../../../src/exposure/reader.ts';
-import { createLocalChunks } from '../../../src/jobs/bulk/local-chunks.ts';
-import { type OpenBulkJobs, openBulkJobs, viewOf } from '../../../src/jobs/bulk/open.ts';
+import { viewOf } from '../../../src/jobs/bulk/job-view.ts';
+import { type OpenBulkJobs, openBulkJobs } from '../../../src/jobs/bulk/open.ts';
 import type { JobRequest } from '../../../src/jobs/bulk-jobs.ts';
 import type { ChunkRunner, ChunkTask } from '../../../src/jobs/chunks.ts';
-import { createPool, type PoolOptions } from '../../../src/jobs/pool.ts';
 import { openFreshness } from '../../../src/labels/freshness.ts';
+import { createLocalChunks } from '../../../src/pool/local-chunks.ts';
+import { createPool, type PoolOptions } from '../../../src/pool/pool.ts';
 import type { OracleAnswer, OracleQuota } from '../../../src/screening/answers.ts';
 import { createOracle } from '../../../src/screening/oracle.ts';
 import {
@@ -23,7 +24,7 @@ import {
   randomLabels,
   randomTransfers,
 } from '../../exposure/world.ts';
-import { createPurse, ended, resultOf, send } from './world.ts';
+import { createTestBilling, ended, resultOf, send } from './world.ts';
 
 const NODES = 40;
 const MAX_AGE_DAYS = 7;
@@ -110,7 +111,7 @@ function openJobs(name: string, exposureFolder?: string): { jobs: OpenBulkJobs; 
     { storePath: join(folder, 'jobs.mdb'), folder: join(folder, 'files') },
     {
       runner,
-      purse: createPurse(),
+      billing: createTestBilling(),
       clock: systemClock,
       random: systemRandom,
       log: silentLogger,

@@ -1,16 +1,18 @@
-/** A world with bulk jobs: real label index and graph, chunks worked in this thread, and a purse that counts every unit. */
+/** A world with bulk jobs: real label index and graph, chunks worked in this thread, and a billing that counts every unit. */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../../src/base/clock.ts';
 import { AssayError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { systemRandom } from '../../../src/base/random.ts';
+import type { JobBilling } from '../../../src/jobs/bulk/billing.ts';
 import type { ChunkWork } from '../../../src/jobs/bulk/chunk-work.ts';
 import { type OpenBulkJobs, openBulkJobs } from '../../../src/jobs/bulk/open.ts';
-import type { JobPurse } from '../../../src/jobs/bulk/purse.ts';
 import type { BulkJobs, JobKind, JobRequest, JobView } from '../../../src/jobs/bulk-jobs.ts';
 import type { ChunkRunner, ChunkTask } from '../../../src/jobs/chunks.ts';
-import { createTasks } from '../../../src/jobs/tasks.ts';
+import { createTaskTable } from '../../../src/pool/task.ts';
+import { TASKS } from '../../../src/pool/tasks/index.ts';
+import { createTaskServices } from '../../../src/pool/worker-services.ts';
 import { type OpenStore, openLiveStore } from '../../../src/state/live-store.ts';
 import { type TempFolder, tempFolder } from '../../accounts/temp-folder.ts';
 import { createWorld, WALLETS, type World } from '../../screening/world.ts';
@@ -19,7 +21,7 @@ export { WALLETS };
 
 export const wallet = (index: number): string => `0x${index.toString(16).padStart(40, '0')}`;
 
-export interface Purse extends JobPurse {
+export interface TestBilling extends JobBilling {
   /** Units that each job holds. */
   readonly taken: Map<string, number>;
   left: number;
@@ -27,9 +29,9 @@ export interface Purse extends JobPurse {
   before: (units: number) => void;
 }
 
-export function createPurse(left = 1_000_000_000): Purse {
+export function createTestBilling(left = 1_000_000_000): TestBilling {
   const taken = new Map<string, number>();
-  const purse: Purse = {
+  const billing: TestBilling = {
     taken,
     left,
     before: () => {},
@@ -38,14 +40,14 @@ export function createPurse(left = 1_000_000_000): Purse {
       perLine: 1,
     }),
     async settle({ id }, units) {
-      purse.before(units);
+      billing.before(units);
       const missing = units - (taken.get(id) ?? 0);
-      if (missing > purse.left) throw new AssayError('QUOTA_EXHAUSTED', `Only ${purse.left} are left.`);
-      purse.left -= missing;
+      if (missing > billing.left) throw new AssayError('QUOTA_EXHAUSTED', `Only ${billing.left} are left.`);
+      billing.left -= missing;
       taken.set(id, units);
     },
   };
-  return purse;
+  return billing;
 }
 
 /** Runs chunks in this thread, a turn of the event loop later; tests may interfere. */
@@ -78,7 +80,7 @@ export interface JobWorld {
   readonly screening: World;
   open(
     runner: ChunkRunner,
-    purse: JobPurse,
+    billing: JobBilling,
     more?: { freeBytes?: () => number; name?: string; openStore?: OpenStore },
   ): OpenBulkJobs;
   close(): Promise<void>;
@@ -87,22 +89,25 @@ export interface JobWorld {
 /** Creates the world. @param folder for the files of jobs; default: a new one */
 export async function jobWorld(folder: TempFolder = tempFolder()): Promise<JobWorld> {
   const screening = await createWorld();
-  const tasks = createTasks(screening.deps, () => {
-    throw new Error('names are not screened here');
-  });
+  const tasks = createTaskTable(
+    TASKS,
+    createTaskServices(screening.deps, () => {
+      throw new Error('names are not screened here');
+    }),
+  );
   const clock = { at: Date.UTC(2026, 10, 21, 12) };
   return {
     work: tasks['job-chunk'],
     folder,
     clock,
     screening,
-    open(runner, purse, { freeBytes = () => 1e12, name = 'jobs', openStore = openLiveStore } = {}) {
+    open(runner, billing, { freeBytes = () => 1e12, name = 'jobs', openStore = openLiveStore } = {}) {
       mkdirSync(folder.path, { recursive: true });
       return openBulkJobs(
         { storePath: join(folder.path, name, 'jobs.mdb'), folder: join(folder.path, name, 'files') },
         {
           runner,
-          purse,
+          billing,
           clock: { now: () => clock.at++, monotonic: systemClock.monotonic },
           random: systemRandom,
           log: silentLogger,

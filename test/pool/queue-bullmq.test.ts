@@ -9,8 +9,10 @@ import { LIMITS } from '../../src/base/limits.ts';
 import { silentLogger as log } from '../../src/base/log.ts';
 import { systemRandom as random } from '../../src/base/random.ts';
 import type { ChunkDone, ChunkRunner, ChunkTask } from '../../src/jobs/chunks.ts';
-import type { GraphUseCases } from '../../src/jobs/placement.ts';
-import { openQueues, type Queues } from '../../src/jobs/queue-bullmq.ts';
+import { openQueues, type Queues } from '../../src/pool/queues.ts';
+import { answerRemote } from '../../src/pool/routing.ts';
+import type { RemoteResult } from '../../src/pool/task.ts';
+import { type GraphRequest, type GraphUseCases, TASKS } from '../../src/pool/tasks/index.ts';
 import { openRedis, parseRedisUrl, type RedisStore } from '../../src/state/redis.ts';
 import { hasRedis, type RedisServer, startRedis, startRedisCluster } from '../setup/redis.ts';
 
@@ -32,11 +34,16 @@ const runnerOf = (slots: number, run: (task: ChunkTask) => Promise<ChunkDone>): 
   run,
   close: async () => {},
 });
-const useCases = (answer: (address: string) => Promise<Uint8Array> | Uint8Array): GraphUseCases => ({
-  screening: async ({ address }) => answer(address),
-  kyt: async ({ address }) => answer(address ?? ''),
-  trace: async ({ address }) => ({ data: await answer(address), isKnown: false }),
-});
+const useCases = (
+  answer: (address: string) => Promise<Uint8Array> | Uint8Array,
+): ((request: GraphRequest) => Promise<RemoteResult>) => {
+  const local: GraphUseCases = {
+    screening: async ({ address }) => answer(address),
+    kyt: async ({ address }) => answer(address ?? ''),
+    trace: async ({ address }) => ({ data: await answer(address), isKnown: false }),
+  };
+  return (request) => answerRemote(TASKS, local, request);
+};
 const trace = (address: string) => ({ task: 'trace', request: { chain: 'BTC', address } }) as const;
 
 interface Node {
@@ -59,9 +66,9 @@ function conform(url: () => string): void {
     }
   });
 
-  it('chunks are worked by all workers, each once, and what they say comes back', async () => {
+  it('distributes chunks over all workers, runs each once, and returns its result', async () => {
     const worked: string[][] = [[], []];
-    const chunks = newNode().queues.chunkRunner({ slots: () => 7, placementOf: () => null });
+    const chunks = newNode().queues.chunkRunner({ slots: () => 7, groupOf: () => null });
     for (const own of worked)
       newNode().queues.workChunks(
         runnerOf(2, async ({ output, chunk }) => {
@@ -80,27 +87,27 @@ function conform(url: () => string): void {
     expect(worked.flat().length).toBe(60);
     expect(Math.min(...worked.map((own) => own.length))).toBeGreaterThan(5);
   });
-  it('a chunk of a placement is worked by its nodes alone', async () => {
+  it('gives a chunk of a group only to the nodes of that group', async () => {
     const worked: string[] = [];
     const chunks = newNode().queues.chunkRunner({
       slots: () => 4,
-      placementOf: ({ chunk }) => ['ETH', 'BTC', null][chunk % 3] ?? null,
+      groupOf: ({ chunk }) => ['ETH', 'BTC', null][chunk % 3] ?? null,
     });
-    for (const placement of ['ETH', 'BTC'])
+    for (const group of ['ETH', 'BTC'])
       newNode().queues.workChunks(
         runnerOf(1, async ({ chunk }) => {
-          worked.push(`${placement} ${chunk % 3}`);
+          worked.push(`${group} ${chunk % 3}`);
           return { items: 1, failed: 0, bytes: 1 };
         }),
-        placement,
+        group,
       );
     await Promise.all(Array.from({ length: 30 }, (_, i) => chunks.run(task(i), never)));
     expect(worked.filter((one) => one === 'ETH 0').length).toBe(10);
     expect(worked.filter((one) => one === 'BTC 1').length).toBe(10);
     expect(worked.length).toBe(30);
   });
-  it('what a worker throws is thrown where it was asked', async () => {
-    const chunks = newNode().queues.chunkRunner({ slots: () => 1, placementOf: () => null });
+  it('rejects with the error of the worker', async () => {
+    const chunks = newNode().queues.chunkRunner({ slots: () => 1, groupOf: () => null });
     newNode().queues.workChunks(
       runnerOf(1, async ({ chunk }) => {
         throw chunk === 0
@@ -120,7 +127,7 @@ function conform(url: () => string): void {
     });
   });
   it('a chunk that nobody waits for any more is not begun', async () => {
-    const chunks = newNode().queues.chunkRunner({ slots: () => 1, placementOf: () => null });
+    const chunks = newNode().queues.chunkRunner({ slots: () => 1, groupOf: () => null });
     const stopped = new AbortController();
     const run = chunks.run(task(0), stopped.signal);
     setTimeout(() => stopped.abort(), 200);
@@ -137,9 +144,9 @@ function conform(url: () => string): void {
     await chunks.run(task(1), never);
     expect(begun).toEqual([1]);
   });
-  it('questions are answered with the very bytes, and errors as they are', async () => {
+  it('returns the bytes and the errors of a request unchanged', async () => {
     const bytes = Buffer.from(`{"text":"ä€😀","long":"${'x'.repeat(300_000)}"}`);
-    const { ask } = newNode().queues;
+    const { send } = newNode().queues;
     newNode().queues.answer(
       'all',
       useCases((address) => {
@@ -149,32 +156,32 @@ function conform(url: () => string): void {
       }),
       4,
     );
-    const answers = await Promise.all(Array.from({ length: 20 }, () => ask(['all'], trace('good'))));
+    const answers = await Promise.all(Array.from({ length: 20 }, () => send(['all'], trace('good'))));
     for (const { data, isKnown } of answers) {
       expect(isKnown).toBe(false);
       expect(Buffer.compare(data, bytes)).toBe(0);
     }
-    await expect(ask(['all'], trace('bad'))).rejects.toMatchObject({
+    await expect(send(['all'], trace('bad'))).rejects.toMatchObject({
       code: 'INVALID_ADDRESS',
       field: 'address',
     });
-    const { data } = await ask(['all'], { task: 'screening', request: { chain: 'BTC', address: 'good' } });
+    const { data } = await send(['all'], { task: 'screening', request: { chain: 'BTC', address: 'good' } });
     expect(data.length).toBe(bytes.length);
   });
-  it('a question is asked of the placement that has least to do', async () => {
-    const { ask } = newNode().queues;
+  it('sends a request to the group with the fewest requests in flight', async () => {
+    const { send } = newNode().queues;
     const asked = { a: 0, b: 0 };
-    for (const placement of ['a', 'b'] as const)
+    for (const group of ['a', 'b'] as const)
       newNode().queues.answer(
-        placement,
+        group,
         useCases(async () => {
-          asked[placement]++;
+          asked[group]++;
           await new Promise((resolve) => setTimeout(resolve, 20));
-          return Buffer.from(placement);
+          return Buffer.from(group);
         }),
         8,
       );
-    await Promise.all(Array.from({ length: 40 }, () => ask(['a', 'b'], trace('x'))));
+    await Promise.all(Array.from({ length: 40 }, () => send(['a', 'b'], trace('x'))));
     expect(asked).toEqual({ a: 20, b: 20 });
   });
 }
@@ -187,7 +194,7 @@ describe.skipIf(!hasRedis)('queues in one Redis server', () => {
   afterAll(() => server.stop());
   conform(() => server.url);
 
-  it('work of a node that dies with it: a chunk is given back, a question goes to another node', async () => {
+  it('returns a chunk of a dead node to its sender, and gives a request to another node', async () => {
     const open = (): Node => {
       const redis = openRedis(parseRedisUrl(server.url), { log });
       return { redis, queues: openQueues({ redis, clock, random, log }) };
@@ -200,8 +207,8 @@ describe.skipIf(!hasRedis)('queues in one Redis server', () => {
     };
     dying.queues.workChunks(runnerOf(1, dead), null);
     dying.queues.answer('all', useCases(dead), 1);
-    const chunk = asker.queues.chunkRunner({ slots: () => 1, placementOf: () => null }).run(task(3), never);
-    const answer = asker.queues.ask(['all'], trace('x'));
+    const chunk = asker.queues.chunkRunner({ slots: () => 1, groupOf: () => null }).run(task(3), never);
+    const answer = asker.queues.send(['all'], trace('x'));
     const outcome = chunk.then(
       () => 'done',
       (error: AssayError) => error.code,
@@ -226,10 +233,10 @@ describe.skipIf(!hasRedis)('queues in one Redis server', () => {
       await redis.close();
     }
   });
-  it('a restart of the server in the middle loses nothing', async () => {
+  it('loses no chunk when the server restarts', async () => {
     const redis = openRedis(parseRedisUrl(server.url), { log });
     const queues = openQueues({ redis, clock, random, log });
-    const chunks = queues.chunkRunner({ slots: () => 1, placementOf: () => null });
+    const chunks = queues.chunkRunner({ slots: () => 1, groupOf: () => null });
     const working = queues.workChunks(
       runnerOf(2, async ({ chunk }) => {
         await new Promise((resolve) => setTimeout(resolve, 50));
@@ -257,7 +264,7 @@ describe.skipIf(!hasRedis)('queues in one Redis server', () => {
     await queues.close();
     await redis.close();
   });
-  it('a question is refused while the server does not answer, and asked when it does', async () => {
+  it('rejects requests while the server does not answer, and sends them when it does', async () => {
     const redis = openRedis(parseRedisUrl(server.url), { log });
     const queues = openQueues({ redis, clock, random, log });
     queues.answer(
@@ -265,27 +272,27 @@ describe.skipIf(!hasRedis)('queues in one Redis server', () => {
       useCases(() => Buffer.from('here')),
       1,
     );
-    await queues.ask(['all'], trace('x'));
+    await queues.send(['all'], trace('x'));
     server.freeze();
-    const asked = queues.ask(['all'], trace('x'));
+    const asked = queues.send(['all'], trace('x'));
     await expect(asked).rejects.toMatchObject({ code: 'NOT_READY' });
     server.thaw();
-    expect(String((await queues.ask(['all'], trace('x'))).data)).toBe('here');
+    expect(String((await queues.send(['all'], trace('x'))).data)).toBe('here');
     await queues.close();
     await redis.close();
   });
-  it('questions are so many at once and no more, and none without a placement; those that are open end with the node', async () => {
+  it('limits the requests in flight, rejects one without a group, and ends the open ones on close', async () => {
     const redis = openRedis(parseRedisUrl(server.url), { log });
     const queues = openQueues({ redis, clock, random, log });
-    await expect(queues.ask([], trace('x'))).rejects.toMatchObject({ code: 'OVERLOADED' });
-    // No node of the placement answers.
+    await expect(queues.send([], trace('x'))).rejects.toMatchObject({ code: 'OVERLOADED' });
+    // No node of the group answers.
     const open = Array.from({ length: LIMITS.graphQuestionsMax }, () =>
-      queues.ask(['silent'], trace('x')).then(
+      queues.send(['silent'], trace('x')).then(
         () => 'answered',
         (error: AssayError) => error.code,
       ),
     );
-    await expect(queues.ask(['silent'], trace('x'))).rejects.toMatchObject({
+    await expect(queues.send(['silent'], trace('x'))).rejects.toMatchObject({
       code: 'OVERLOADED',
       retryAfterSeconds: 1,
     });
@@ -300,10 +307,10 @@ describe.skipIf(!hasRedis)('queues in one Redis server', () => {
     expect(new Set(await Promise.all(open))).toEqual(new Set(['NOT_READY']));
     await redis.close();
   });
-  it('a job that is given to a placement stays for it, and what is thrown there keeps its text to itself', async () => {
+  it('gives a chunk to its group, and hides the text of an unexpected error', async () => {
     const redis = openRedis(parseRedisUrl(server.url), { log });
     const queues = openQueues({ redis, clock, random, log });
-    const chunks = queues.chunkRunner({ slots: () => 1, placementOf: () => 'there' });
+    const chunks = queues.chunkRunner({ slots: () => 1, groupOf: () => 'there' });
     queues.workChunks(
       runnerOf(0, async () => {
         throw new Error('/secret/path');
@@ -317,7 +324,7 @@ describe.skipIf(!hasRedis)('queues in one Redis server', () => {
     await queues.close();
     await redis.close();
   });
-  it('are closed though the server is away', async () => {
+  it('closes while the server is unavailable', async () => {
     const redis = openRedis(parseRedisUrl(server.url), { log });
     const queues = openQueues({ redis, clock, random, log });
     queues.answer(
@@ -325,20 +332,20 @@ describe.skipIf(!hasRedis)('queues in one Redis server', () => {
       useCases(() => Buffer.from('here')),
       1,
     );
-    await queues.ask(['all'], trace('x'));
+    await queues.send(['all'], trace('x'));
     await server.kill();
     await queues.close();
     await redis.close();
     await server.restart();
   });
-  it('leaves a bounded number of ended messages behind', () => {
+  it('keeps a bounded number of completed messages', () => {
     const kept = Number(server.run('zcard', 'assay:{queue-chunks}:bull:chunks:completed'));
     expect(kept).toBeGreaterThan(0);
     expect(kept).toBeLessThanOrEqual(2_000);
   });
 });
 
-describe.skipIf(!hasRedis)('queues in a cluster', () => {
+describe.skipIf(!hasRedis)('queues in Redis Cluster', () => {
   let cluster: Awaited<ReturnType<typeof startRedisCluster>>;
   beforeAll(async () => {
     cluster = await startRedisCluster();

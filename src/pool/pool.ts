@@ -5,15 +5,17 @@ import { AssayError, type ErrorData, errorFromData, messageOf } from '../base/er
 import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
 import { workerUrl } from '../base/paths.ts';
-import type { TaskName, Tasks, WorkerSettings } from './tasks.ts';
+import type { MessageOf, NameOf, ResultOf, TaskList } from './task.ts';
+import type { Tasks } from './tasks/index.ts';
+import type { WorkerSettings } from './worker-services.ts';
 
 export interface PoolOptions extends Omit<WorkerSettings, 'snapshotEpoch' | 'bufferPoolMemory'> {
   readonly threads: number;
-  /** Tasks that wait or run at once; default LIMITS.poolTasksMax. */
+  /** Tasks that wait or run at once; default: LIMITS.poolTasksMax. */
   readonly tasksMax?: number;
-  /** Tasks that one thread gets at once; default TASKS_PER_THREAD. */
+  /** Tasks that one thread gets at once; default: TASKS_PER_THREAD. */
   readonly tasksPerThread?: number;
-  /** Built entry of the threads; default workers/screen.ts. */
+  /** Built entry of the threads; default: `workers/pool.ts`. */
   readonly worker?: URL;
 }
 
@@ -39,15 +41,16 @@ const THREAD_ARGV = process.allowedNodeEnvironmentFlags.has(WITHOUT_REQUIRE) ? [
 const RENEWAL_MS_MIN = 250;
 const RENEWAL_MS_MAX = 10_000;
 
-export interface WorkerPool {
+/** The pool of a list of tasks. */
+export interface WorkerPool<List extends TaskList = Tasks> {
   /**
-   * Runs a task. Bytes are copied to the thread; the `json` of a result is returned in a pooled slot (base/buffer-pool.ts). A task cannot be
+   * Runs a task. Bytes are copied to the thread; the `json` of a result is returned in a pooled slot (`base/buffer-pool.ts`). A task cannot be
    * aborted: Piscina would terminate its thread, and with it all other tasks of the thread.
    *
    * @throws the AssayError of the task; OVERLOADED with `retryAfterSeconds`, at once, if the queue is full; INTERNAL
    * if the thread died
    */
-  run<Name extends TaskName>(name: Name, message: Tasks[Name]['message']): Promise<Tasks[Name]['result']>;
+  run<Name extends NameOf<List>>(name: Name, message: MessageOf<List, Name>): Promise<ResultOf<List, Name>>;
   /** Makes every thread check for a newer snapshot before its next task. */
   refresh(): void;
   /** Number of tasks that wait or run. */
@@ -57,12 +60,15 @@ export interface WorkerPool {
 }
 
 /** Starts the threads. If a thread cannot open its stores, its tasks fail. */
-export function createPool(options: PoolOptions, deps: PoolDeps): WorkerPool {
+export function createPool<List extends TaskList = Tasks>(
+  options: PoolOptions,
+  deps: PoolDeps,
+): WorkerPool<List> {
   const {
     threads,
     tasksMax = LIMITS.poolTasksMax,
     tasksPerThread = TASKS_PER_THREAD,
-    worker = workerUrl('screen'),
+    worker = workerUrl('pool'),
     ...folders
   } = options;
   const epoch = new Int32Array(new SharedArrayBuffer(4));
@@ -86,7 +92,9 @@ export function createPool(options: PoolOptions, deps: PoolDeps): WorkerPool {
       execArgv: THREAD_ARGV,
       recordTiming: false,
     });
-    opened.on('error', (error: unknown) => deps.log.error(`worker pool: ${messageOf(error)}`));
+    opened.on('error', (error: unknown) =>
+      deps.log.error({ reason: messageOf(error) }, 'worker pool failed'),
+    );
     opened.on('workerDestroy', () => setImmediate(() => renewIfShort(opened)));
     return opened;
   };
@@ -106,7 +114,7 @@ export function createPool(options: PoolOptions, deps: PoolDeps): WorkerPool {
     const pauseMs = Math.min(RENEWAL_MS_MAX, RENEWAL_MS_MIN * 2 ** renewals++);
     deps.log.error(
       { threads: short.threads.length, pauseMs },
-      'worker pool: threads do not start, it is renewed',
+      'worker threads failed to start; the pool is opened again',
     );
     renewal = setTimeout(() => {
       renewal = undefined;
@@ -117,8 +125,8 @@ export function createPool(options: PoolOptions, deps: PoolDeps): WorkerPool {
     renewal.unref();
   }
 
-  async function runTask(name: TaskName, message: unknown): Promise<unknown> {
-    if (renewal !== undefined && piscina.threads.length === 0) throw new Error('no thread is up');
+  async function runTask(name: string, message: unknown): Promise<unknown> {
+    if (renewal !== undefined && piscina.threads.length === 0) throw new Error('no worker thread is running');
     const answer = (await piscina.run({ name, message })) as
       | ({ readonly ok: true } & PooledResult)
       | ErrorData;
@@ -140,7 +148,7 @@ export function createPool(options: PoolOptions, deps: PoolDeps): WorkerPool {
         return (await task) as never;
       } catch (error) {
         if (error instanceof AssayError) throw error;
-        deps.log.error(`worker pool: ${name} failed: ${messageOf(error)}`);
+        deps.log.error({ task: name, reason: messageOf(error) }, 'worker thread failed');
         throw new AssayError('INTERNAL', 'Internal server error.', { cause: error });
       } finally {
         running.delete(task);

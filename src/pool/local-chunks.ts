@@ -3,9 +3,9 @@
  * more threads than cores, because each thread waits for the disk at the end of its chunk. The first chunk starts the pool.
  */
 import { availableParallelism } from 'node:os';
-import { AssayError } from '../../base/errors.ts';
-import type { ChunkRunner } from '../chunks.ts';
-import { createPool, type PoolDeps, type PoolOptions, type WorkerPool } from '../pool.ts';
+import { AssayError } from '../base/errors.ts';
+import type { ChunkRunner } from '../jobs/chunks.ts';
+import { createPool, type PoolDeps, type PoolOptions, type WorkerPool } from './pool.ts';
 
 export interface LocalChunksOptions
   extends Omit<PoolOptions, 'threads' | 'tasksMax' | 'tasksPerThread' | 'niceness'> {

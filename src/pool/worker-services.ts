@@ -1,8 +1,7 @@
-/** The tasks of a pool worker by name, and the stores that it opens for them. All stores are opened read-only, once per thread. */
+/** The stores that a thread of the pool opens for its tasks. All stores are opened read-only, once per thread. */
 import { setPriority } from 'node:os';
 import { systemClock } from '../base/clock.ts';
 import { createLogger, type Logger, type LogLevel, silentLogger } from '../base/log.ts';
-import { type ScryptRequest, scryptHere } from '../base/scrypt.ts';
 import { loadBridges } from '../chains/bridges.ts';
 import { loadAssetFacts } from '../chains/known-assets.ts';
 import { openInstalledPrices } from '../chains/prices/tables.ts';
@@ -19,20 +18,14 @@ import { openSnapshotSet } from '../labels/index/snapshot-set.ts';
 import { openNamesSet } from '../names/build-names.ts';
 import { openNameIndex } from '../names/index/open.ts';
 import { openNameStore } from '../names/lists.ts';
-import { createNameScreening, type NameRequest, type NameScreening } from '../names/screen-names.ts';
+import { createNameScreening, type NameScreening } from '../names/screen-names.ts';
 import { loadCountryLists } from '../risk/geography.ts';
 import { loadJurisdictions } from '../risk/jurisdictions.ts';
 import { loadPolicy } from '../risk/policy.ts';
 import { createAssessor } from '../screening/assess.ts';
-import { type BulkAnswer, createBulk } from '../screening/bulk.ts';
 import type { ScreeningDeps } from '../screening/deps.ts';
 import { type ExposureReader, unreadExposures } from '../screening/exposure-port.ts';
-import { createKyt, type KytFacts, type KytRequest } from '../screening/kyt.ts';
-import { createSanctionsCheckWriter } from '../screening/sanctions-check.ts';
-import { createScreening, type ScreeningFacts, type ScreeningRequest } from '../screening/screen.ts';
-import { createTrace, type TraceRequest, type TraceResult } from '../screening/trace.ts';
-import { createChunkWork } from './bulk/chunk-work.ts';
-import type { ChunkDone, ChunkTask } from './chunks.ts';
+import type { TaskServices } from './task.ts';
 
 /** Settings of a worker, sent once at its start. */
 export interface WorkerSettings {
@@ -56,70 +49,37 @@ export interface WorkerSettings {
   readonly niceness?: number;
   /** One int32, incremented by the main thread when a new snapshot is in force. */
   readonly snapshotEpoch: SharedArrayBuffer;
-  /** Buffer pool for results (base/buffer-pool.ts). */
+  /** Buffer pool for results (`base/buffer-pool.ts`). */
   readonly bufferPoolMemory: SharedArrayBuffer;
 }
 
-/** Message and result of every task. */
-export interface Tasks {
-  readonly 'bulk-labels': { readonly message: Uint8Array; readonly result: BulkAnswer };
-  readonly screening: {
-    readonly message: { readonly request: ScreeningRequest; readonly facts: ScreeningFacts };
-    readonly result: Uint8Array;
-  };
-  readonly kyt: {
-    readonly message: { readonly request: KytRequest; readonly facts: KytFacts };
-    readonly result: Uint8Array;
-  };
-  readonly trace: { readonly message: TraceRequest; readonly result: TraceResult };
-  readonly scrypt: { readonly message: ScryptRequest; readonly result: Uint8Array };
-  readonly names: { readonly message: readonly NameRequest[]; readonly result: Uint8Array };
-  readonly 'job-chunk': { readonly message: ChunkTask; readonly result: ChunkDone };
+/** The services of one thread, and their refresh. */
+export interface WorkerServices {
+  readonly services: TaskServices;
+  /** Opens the newest snapshot, if it is another one. */
+  refresh(): void;
 }
 
-export type TaskName = keyof Tasks;
-
-export type TaskTable = {
-  readonly [Name in TaskName]: (message: Tasks[Name]['message']) => Tasks[Name]['result'];
-};
-
-const encoder = new TextEncoder();
-const bytesOf = (value: unknown): Uint8Array => encoder.encode(JSON.stringify(value));
-
-/** Creates the tasks over open stores. Can run in any thread. */
-export function createTasks(
+/**
+ * Adds the parts that tasks share to open stores. Can run in any thread.
+ *
+ * @param exposures - default: no exposure index, so that verdicts say that no transfers were read
+ */
+export function createTaskServices(
   deps: ScreeningDeps,
   screenNames: NameScreening,
   log: Logger = silentLogger,
   exposures: ExposureReader = unreadExposures((chain) => deps.transfers.coverage(chain).transfers),
-): TaskTable {
-  const assessor = createAssessor(deps);
-  const screen = createScreening(deps, assessor);
-  const kyt = createKyt(deps, assessor);
-  const trace = createTrace(deps, assessor);
-  return {
-    'bulk-labels': createBulk({ ...deps, exposures }),
-    screening: ({ request, facts }) => bytesOf(screen(request, facts)),
-    kyt: ({ request, facts }) => bytesOf(kyt(request, facts)),
-    trace(request) {
-      const { answer, isKnown } = trace(request);
-      return { data: bytesOf(answer), isKnown };
-    },
-    scrypt: scryptHere,
-    names: (requests) => bytesOf(screenNames(requests)),
-    'job-chunk': createChunkWork({
-      ...deps,
-      exposures,
-      sanctionsCheck: createSanctionsCheckWriter(deps),
-      screening: screen,
-      kyt,
-      log,
-    }),
-  };
+): TaskServices {
+  return { ...deps, assessor: createAssessor(deps), exposures, screenNames, log };
 }
 
-/** Opens the stores of one worker thread. The thread checks for a new snapshot whenever the epoch has changed. */
-export function openTasks(settings: WorkerSettings): TaskTable {
+/**
+ * Opens the stores of one worker thread.
+ *
+ * @throws STORE_VERSION, STORE_CORRUPT, INVALID_FILE
+ */
+export function openWorkerServices(settings: WorkerSettings): WorkerServices {
   const log = createLogger({ level: settings.logLevel });
   // Linux has a niceness per thread, and 0 is the calling thread; on other systems it would apply to the whole process.
   if (settings.niceness && process.platform === 'linux') setPriority(0, settings.niceness);
@@ -142,7 +102,7 @@ export function openTasks(settings: WorkerSettings): TaskTable {
   const clusters = openClusters({ folder: settings.clustersFolder });
   const transfers = openTransferStore({ path: settings.transfersFolder, readOnly: true });
   const policy = loadPolicy(loadTaxonomy().rows);
-  const tasks = createTasks(
+  const services = createTaskServices(
     {
       labels,
       freshness: () => freshness.listFreshness(systemClock.now(), settings.listMaxAgeDays),
@@ -185,26 +145,11 @@ export function openTasks(settings: WorkerSettings): TaskTable {
           }),
         }),
   );
-  const epoch = new Int32Array(settings.snapshotEpoch);
-  let seen = Atomics.load(epoch, 0);
-  const current = <Message, Result>(task: (message: Message) => Result) => {
-    return (message: Message): Result => {
-      const now = Atomics.load(epoch, 0);
-      if (now !== seen) {
-        labels.refresh();
-        clusters.refresh();
-        seen = now;
-      }
-      return task(message);
-    };
-  };
   return {
-    'bulk-labels': current(tasks['bulk-labels']),
-    screening: current(tasks.screening),
-    kyt: current(tasks.kyt),
-    trace: current(tasks.trace),
-    scrypt: tasks.scrypt,
-    names: tasks.names,
-    'job-chunk': current(tasks['job-chunk']),
+    services,
+    refresh() {
+      labels.refresh();
+      clusters.refresh();
+    },
   };
 }

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { silentLogger } from '../../src/base/log.ts';
-import { createPool, type PoolOptions, type WorkerPool } from '../../src/jobs/pool.ts';
-import { type LabelFolder, labelFolder } from './label-folder.ts';
+import { createPool, type PoolOptions, type WorkerPool } from '../../src/pool/pool.ts';
+import { type LabelFolder, labelFolder } from '../jobs/label-folder.ts';
 
 const EXCHANGE = '0x28c6c06298d514db089934071355e5743bf21d60';
 
@@ -92,16 +92,17 @@ describe('the worker pool', () => {
     expect(JSON.parse(text(json))).toMatchObject({ address: EXCHANGE, chain: 'ETH' });
   });
 
-  it('gives the error that the task threw', async () => {
-    const invalid = { request: { address: 'x', chain: 'ETH' }, facts: {} };
-    await expect(start().run('screening', invalid)).rejects.toMatchObject({
+  it('rejects with the error of the task', async () => {
+    await expect(
+      start().run('screening', { request: { address: 'x', chain: 'ETH' }, facts: {} }),
+    ).rejects.toMatchObject({
       name: 'AssayError',
       code: 'INVALID_ADDRESS',
       field: 'address',
     });
   });
 
-  it('threads see a newer snapshot after refresh, and not a mixed answer', async () => {
+  it('reads a newer snapshot after a refresh, and never two in one answer', async () => {
     const running = start();
     const ask = async (): Promise<(string | undefined)[]> => {
       const { json } = await running.run(
@@ -116,7 +117,7 @@ describe('the worker pool', () => {
     expect(await ask()).toEqual(['Somebody Else', 'Somebody Else']);
   });
 
-  it('refuses what does not fit its queue at once, and takes again when there is room', async () => {
+  it('rejects tasks beyond its limit at once, and accepts tasks again below it', async () => {
     const running = start({ worker: oddWorker(), tasksMax: 3 });
     const run = (message: string): Promise<unknown> => running.run('screening', message as never);
     const taken = [run('300'), run('1'), run('1')];
@@ -127,7 +128,7 @@ describe('the worker pool', () => {
     await expect(run('1')).resolves.toBe('1');
   });
 
-  it('serves in the order of arrival', async () => {
+  it('runs tasks in the order of their arrival', async () => {
     const running = start({ worker: oddWorker(), tasksMax: 100 });
     const done: number[] = [];
     await Promise.all(
@@ -139,7 +140,7 @@ describe('the worker pool', () => {
     expect(done).toEqual(Array.from({ length: 40 }, (_, index) => index));
   });
 
-  it('a thread that throws or dies fails its task alone, without telling why', async () => {
+  it('fails only the task of a thread that throws or dies, without the reason', async () => {
     const running = start({ worker: oddWorker() });
     const run = (message: string): Promise<unknown> => running.run('screening', message as never);
     await expect(run('refuse')).rejects.toMatchObject({ code: 'INVALID_ADDRESS', message: 'address: no.' });
@@ -148,7 +149,7 @@ describe('the worker pool', () => {
     await expect(run('1')).resolves.toBe('1');
   });
 
-  it('a thread that dies fails what it had, once, and no other task', async () => {
+  it('fails the tasks of a dead thread once, and no others', async () => {
     const calls = join(world.path, 'calls');
     rmSync(calls, { force: true });
     const running = start({ worker: oddWorker(), threads: 2, tasksPerThread: 1 });
@@ -162,26 +163,29 @@ describe('the worker pool', () => {
     expect(existsSync(calls) ? readFileSync(calls, 'utf8') : '').toBe('die\n');
   });
 
-  it.each(['broken', 'ended'])('answers while its threads do not start, and recovers (%s)', async (how) => {
-    const running = start({ worker: oddWorker() });
-    const run = (message: string): Promise<unknown> => running.run('screening', message as never);
-    await expect(run('1')).resolves.toBe('1');
-    writeFileSync(join(world.path, how), '');
-    // The tasks behind it wait for a thread that never starts.
-    const asked = [run('die'), ...Array.from({ length: 10 }, () => run('1'))];
-    for (const one of await Promise.allSettled(asked))
-      expect(one).toMatchObject({ status: 'rejected', reason: { code: 'INTERNAL' } });
-    await expect(run('1')).rejects.toMatchObject({ code: 'INTERNAL' });
-    rmSync(join(world.path, how));
-    await expect.poll(() => run('1').catch(() => null), { interval: 100 }).toBe('1');
-  });
+  it.each(['broken', 'ended'])(
+    'rejects tasks while its threads fail to start, and recovers (%s)',
+    async (how) => {
+      const running = start({ worker: oddWorker() });
+      const run = (message: string): Promise<unknown> => running.run('screening', message as never);
+      await expect(run('1')).resolves.toBe('1');
+      writeFileSync(join(world.path, how), '');
+      // The tasks behind it wait for a thread that never starts.
+      const asked = [run('die'), ...Array.from({ length: 10 }, () => run('1'))];
+      for (const one of await Promise.allSettled(asked))
+        expect(one).toMatchObject({ status: 'rejected', reason: { code: 'INTERNAL' } });
+      await expect(run('1')).rejects.toMatchObject({ code: 'INTERNAL' });
+      rmSync(join(world.path, how));
+      await expect.poll(() => run('1').catch(() => null), { interval: 100 }).toBe('1');
+    },
+  );
 
-  it('requires no ES module, which would end the process where a thread is ended meanwhile', async () => {
+  it('loads threads without require, which could crash the process', async () => {
     const running = start({ worker: oddWorker() });
     expect(await running.run('screening', 'require' as never)).toBe('ERR_REQUIRE_ESM');
   });
 
-  it('finishes what it took when it is closed, and takes no more', async () => {
+  it('finishes the accepted tasks on close, and accepts no more', async () => {
     const running = start({ worker: oddWorker() });
     const taken = [running.run('screening', '100' as never), running.run('screening', '1' as never)];
     const closed = running.close();

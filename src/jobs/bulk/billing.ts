@@ -7,7 +7,7 @@ export interface JobPrice {
   readonly perLine: number;
 }
 
-export interface JobPurse {
+export interface JobBilling {
   priceOf(kind: JobKind): JobPrice;
   /**
    * Makes the charge of a job exactly `units`: charges the difference, completely or not at all, or refunds it. Idempotent, and

@@ -9,12 +9,12 @@ import { projectRoot } from '../../src/base/paths.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
 import { openTransferStore, type TransferStore } from '../../src/graph/store.ts';
 import { createChunkWork } from '../../src/jobs/bulk/chunk-work.ts';
-import { createPool, type WorkerPool } from '../../src/jobs/pool.ts';
-import { createTaskReadings } from '../../src/jobs/task-readings.ts';
 import { openSnapshotSet } from '../../src/labels/index/snapshot-set.ts';
+import { createPool, type WorkerPool } from '../../src/pool/pool.ts';
+import { createTaskReadings } from '../../src/pool/task-readings.ts';
 import type { ScreeningAnswer } from '../../src/screening/answers.ts';
 import { openEnvironment } from '../../src/state/lmdb.ts';
-import { type LabelFolder, labelFolder } from './label-folder.ts';
+import { type LabelFolder, labelFolder } from '../jobs/label-folder.ts';
 
 const EXCHANGE = '0x28c6c06298d514db089934071355e5743bf21d60';
 const THREADS = 3;
@@ -101,7 +101,7 @@ async function transactionsOf(index: number): Promise<readonly (number | null)[]
 }
 
 describe('a thread of the pool', () => {
-  it('sees what another process wrote after the thread had read the chain', async () => {
+  it('reads the writes of another process after it has read the chain', async () => {
     writeElsewhere(1);
     expect(await transactionsOf(1)).toEqual([1]);
     writeElsewhere(2);
@@ -110,7 +110,7 @@ describe('a thread of the pool', () => {
     expect(await transactionsOf(3)).toEqual([1]);
   });
 
-  it('sees what the main thread of its own process wrote, and what that took back', async () => {
+  it('reads the writes and reverts of the main thread', async () => {
     writer = openTransferStore({ path: graph, readOnly: false });
     await writer.ingest([transferTo(1)]);
     expect(await transactionsOf(1)).toEqual([1]);
@@ -128,13 +128,13 @@ describe('a thread of the pool', () => {
     expect(await transactionsOf(2)).not.toContain(1);
   });
 
-  it('sees the first transfers of a chain that had no file at the first read', async () => {
+  it('reads the first transfers of a chain without a file at the first read', async () => {
     expect(await transactionsOf(1)).toEqual([null]);
     writeElsewhere(1);
     expect(await transactionsOf(1)).toEqual([1]);
   });
 
-  it('reads while another process creates the file, and sees what that process writes', async () => {
+  it('reads while another process creates the file, and reads its writes', async () => {
     mkdirSync(graph, { recursive: true });
     const file = join(graph, 'eth.mdb');
     // A writer creates the file, then the header, then one database after the other.

@@ -1,0 +1,83 @@
+/** The record of a new job, and the client's view of a job. */
+import { isoTime } from '../../base/clock.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { JobRequest, JobView } from '../bulk-jobs.ts';
+import type { JobPrice } from './billing.ts';
+import type { JobRecord } from './job-store.ts';
+
+/**
+ * Returns the record of a job whose input is about to arrive.
+ *
+ * @param createdAt - milliseconds since the epoch
+ */
+export function newJob(
+  id: string,
+  { accountId, kind, format, chain, verdict = false, once = null }: JobRequest,
+  { unit, perLine }: JobPrice,
+  createdAt: number,
+): JobRecord {
+  return {
+    id,
+    accountId,
+    kind,
+    format,
+    chain,
+    columns: null,
+    headBytes: 0,
+    state: 'RECEIVING',
+    ending: null,
+    error: null,
+    createdAt,
+    startedAt: null,
+    endedAt: null,
+    changedAt: createdAt,
+    items: null,
+    bytesReceived: 0,
+    answered: 0,
+    failed: 0,
+    prefix: { chunks: 0, items: 0, failed: 0, bytes: 0 },
+    rateFrom: null,
+    unit,
+    perLine,
+    reserved: 0,
+    spent: null,
+    filesRemoved: false,
+    ...(verdict ? { verdict } : {}),
+    ...(once === null ? {} : { once }),
+  };
+}
+
+const rateOf = ({ rateFrom, answered, changedAt }: JobRecord): number | null => {
+  if (rateFrom === null || answered <= rateFrom.answered || changedAt <= rateFrom.at) return null;
+  return ((answered - rateFrom.answered) / (changedAt - rateFrom.at)) * 1_000;
+};
+
+const timeOf = (ms: number | null): string | null => (ms === null ? null : isoTime(ms));
+
+/** Converts a record to the client's view of the job. */
+export function viewOf(job: JobRecord): JobView {
+  const rate = rateOf(job);
+  const isOver = job.endedAt !== null;
+  const left = (job.items ?? 0) - job.answered;
+  return {
+    id: job.id,
+    kind: job.kind,
+    format: job.format,
+    chain: job.chain,
+    verdict: job.verdict ?? false,
+    state: job.state,
+    createdAt: isoTime(job.createdAt),
+    startedAt: timeOf(job.startedAt),
+    endedAt: timeOf(job.endedAt),
+    expiresAt: timeOf(job.endedAt === null ? null : job.endedAt + LIMITS.jobFilesKeptMs),
+    items: job.items,
+    answered: job.answered,
+    failed: job.failed,
+    bytesReceived: job.bytesReceived,
+    resultBytes: job.filesRemoved ? 0 : job.prefix.bytes,
+    itemsPerSecond: rate === null ? null : Math.round(rate),
+    secondsLeft: isOver ? 0 : rate === null ? null : Math.ceil(left / rate),
+    cost: { unit: job.unit, reserved: job.reserved, spent: job.spent },
+    error: job.error,
+  };
+}

@@ -1,0 +1,5 @@
+/** Labels of many addresses. The message is the body of the request, so that only one thread parses it. */
+import { createBulk } from '../../screening/bulk.ts';
+import { task } from '../task.ts';
+
+export const bulkLabelsTask = task({ name: 'bulk-labels', run: (services) => createBulk(services) });

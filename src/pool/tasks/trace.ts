@@ -1,0 +1,19 @@
+/** Trace of the transfers around an address. */
+import { createTrace, type TraceRequest, type TraceResult } from '../../screening/trace.ts';
+import { jsonBytes, task } from '../task.ts';
+
+export const traceTask = task({
+  name: 'trace',
+  run(services) {
+    const trace = createTrace(services, services.assessor);
+    return (request: TraceRequest): TraceResult => {
+      const { answer, isKnown } = trace(request);
+      return { data: jsonBytes(answer), isKnown };
+    };
+  },
+  route: {
+    chainOf: ({ chain }: TraceRequest) => chain,
+    toRemote: (result) => result,
+    fromRemote: (result) => result,
+  },
+});
