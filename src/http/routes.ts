@@ -117,7 +117,7 @@ export function admissionOf(route: Route): string {
   return permission === 'any' ? 'any key' : permissionsOf(route).join(' or ');
 }
 
-/** Returns the README's table of operations, in Markdown. */
+/** Returns the table of operations in the reference, in Markdown. */
 export function routesMarkdown(routes: readonly Route[]): string {
   const rows = routes.map((route) => {
     const cells = [
