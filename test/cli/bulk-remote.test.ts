@@ -172,7 +172,7 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
     const wrong = await run(remote, 'assay_live_wrong');
     expect([wrong.code, wrong.err]).toEqual([
       1,
-      expect.stringContaining('answered 401: The API key is not valid'),
+      expect.stringContaining('answered 401: The API key is invalid'),
     ]);
   });
 

@@ -141,7 +141,7 @@ describe.runIf(hasRedis)('two nodes that answer and two that work', { timeout: 4
     try {
       const alone = await stranger.run(['serve', '--role', 'api,worker']);
       expect(alone.code).toBe(1);
-      expect(alone.err).toMatch(/leaves out listener, delivery: without ASSAY_REDIS_URL/);
+      expect(alone.err).toMatch(/leaves out listener, delivery: needs ASSAY_REDIS_URL/);
       const wrong = await stranger.run(['serve', '--role', 'cook']);
       expect(wrong.err).toMatch(/--role: must be .*'cook'/);
     } finally {

@@ -82,7 +82,7 @@ describe('CSV with resolved inputs', () => {
     const report = await ingest('bitcoin-resolved', path);
     expect(report).toMatchObject({ rows: 4, blocks: 2, transactions: 2, rejected: 2 });
     expect(report.rejects.map(({ provenance, reason }) => [provenance.line, reason.slice(0, 12)])).toEqual([
-      [3, 'address: is '],
+      [3, 'address: not'],
       [4, 'belongs to b'],
     ]);
     expect(received(A)).toBe(50n);
