@@ -226,7 +226,7 @@ const MET: Readonly<Record<string, string>> = {
   spelling: 'is spelled nearly as',
   glued: 'is, written apart or as one,',
   number: 'is the same number as',
-  orgForm: 'stands for the same as',
+  orgForm: 'means the same as',
 };
 
 /** Explains a judgement: which parts match, part by part of the query, then the parts without a partner. */

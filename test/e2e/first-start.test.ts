@@ -196,7 +196,7 @@ describe('bulk', () => {
     [['lookup', 'ETH', '0x12'], 'address'],
     [['lookup', 'DOGECOIN', BINANCE], '(got "DOGECOIN")'],
     [['screen', 'ETH', BINANCE, '--jurisdiction', 'XX'], 'jurisdiction'],
-    [['screen', 'ETH', BINANCE, '--taint', 'fifo'], 'taint: fifo follows outputs'],
+    [['screen', 'ETH', BINANCE, '--taint', 'fifo'], 'taint: fifo requires transaction outputs'],
     [['screen', 'ETH', BINANCE, '--max-hops', '6'], 'a whole number from 1 to 5'],
   ])('%j says what is wrong with the question', async (args, said) => {
     const outcome = await world.run(args);

@@ -87,7 +87,7 @@ async function* learn(pack: Pack, known: Known): AsyncGenerator<Reject> {
 function addActor(fields: YamlMap, actors: Map<string, Actor>): string | null {
   const id = textOf(fields.id);
   if (id === null) return 'id: the actor has none.';
-  if (actors.has(id)) return `id: the actor '${id}' stands here for the second time.`;
+  if (actors.has(id)) return `id: the actor '${id}' is declared twice.`;
   if (actors.size >= LIMITS.tagPackActorsMax) return `More than ${LIMITS.tagPackActorsMax} actors.`;
   actors.set(id, {
     label: textOf(fields.label) ?? id,

@@ -56,11 +56,11 @@ export function registersReader(options: { readonly whole?: boolean } = {}): Reg
       const jurisdiction = readCountry(cell('jurisdiction').toUpperCase());
       const status = cell('status').toUpperCase();
       const fault = !/^[a-z0-9][a-z0-9-]{1,63}$/.test(register)
-        ? 'register: is not 2 to 64 small letters, digits and hyphens.'
+        ? 'register: must be 2 to 64 small letters, digits and hyphens.'
         : jurisdiction === null || !/^[A-Z]{2}$/.test(jurisdiction)
-          ? 'jurisdiction: is not a country code (ISO 3166-1 alpha-2).'
+          ? 'jurisdiction: must be a country code (ISO 3166-1 alpha-2).'
           : !(REGISTRATION_STATUSES as readonly string[]).includes(status)
-            ? `status: is none of ${REGISTRATION_STATUSES.join(', ')}.`
+            ? `status: must be one of ${REGISTRATION_STATUSES.join(', ')} (got '${status.slice(0, 32)}').`
             : ['legal_name', 'authority', 'registered_as'].some((name) => cell(name) === '')
               ? 'legal_name, authority or registered_as is empty.'
               : null;

@@ -122,7 +122,7 @@ describe('the lines of a job', () => {
         kind,
         chain: null,
       });
-      expect(bare?.error).toBe('chain: it is missing, in the line and beside the job.');
+      expect(bare?.error).toBe('chain: missing; set it in the line, or for the whole job.');
       expect(own).toMatchObject({ address: WALLETS.unknown, chain: 'ETH' });
     }
   });
