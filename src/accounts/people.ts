@@ -309,7 +309,7 @@ class PeopleService implements People {
       this.#log.warn({ reason: 'ASSAY_SMTP_URL is not set' }, 'email not sent');
       return;
     }
-    if (this.#sending >= LIMITS.lettersInFlightMax) {
+    if (this.#sending >= LIMITS.emailsInFlightMax) {
       this.#log.warn({ reason: 'too many emails are being sent' }, 'email not sent');
       return;
     }

@@ -100,7 +100,7 @@ export function openShared(of: SharedRedis | null, deps: NodeDeps): Shared {
 }
 
 /** The role of this node in the cluster while it serves. */
-export interface Joined {
+export interface NodeConnection {
   /** Number of live nodes, including this one. */
   nodes(): number;
   /** Returns which node follows each chain; a chain that no node can follow is omitted. */
@@ -110,19 +110,19 @@ export interface Joined {
   /** Returns a runner that distributes chunks over all workers; if this node is a worker, it runs chunks with `local`. */
   chunks(local: ChunkRunner): ChunkRunner;
   /** Null if there are no other nodes. */
-  readonly announcements: Broadcast | null;
+  readonly broadcast: Broadcast | null;
   /** Why the shared Redis cannot acknowledge writes, as a sentence; null if it can. */
   problem(): string | null;
   /** Stops the work for other nodes. Pending requests to other nodes are abandoned. */
   leave(): Promise<void>;
 }
 
-const ALONE: Joined = {
+const STANDALONE: NodeConnection = {
   nodes: () => 1,
   dutyOf: (chains) => new Map(chains.map((chain) => [chain, 'MINE'])),
   routed: (local) => local,
   chunks: (local) => local,
-  announcements: null,
+  broadcast: null,
   problem: () => null,
   leave: async () => {},
 };
@@ -168,15 +168,15 @@ function requireWhole(roles: readonly Role[], { graphChains }: Config): void {
  *
  * @throws INVALID_CONFIG, UNKNOWN_CHAIN, NOT_READY
  */
-export async function joinNodes(
+export async function connectNode(
   config: Config,
   { nodeId, scope, leases }: Shared,
   deps: JoinDeps,
-): Promise<Joined> {
+): Promise<NodeConnection> {
   const { redis, roles, follows, threads, slots, jobsFolder, random, log } = deps;
   if (redis === null) {
     requireWhole(roles, config);
-    return ALONE;
+    return STANDALONE;
   }
   const { graphChains } = config;
   const holds: StoredChains =
@@ -190,15 +190,15 @@ export async function joinNodes(
     slots,
     ...(folderName === null ? {} : { jobsFolder: folderName }),
   };
-  const roster = await joinMembership<NodeFacts>({ nodeId, facts, scope }, { redis, log });
-  const strangers = roster
+  const membership = await joinMembership<NodeFacts>({ nodeId, facts, scope }, { redis, log });
+  const differing = membership
     .live()
     .filter(({ facts: { jobsFolder: name = folderName } }) => name !== folderName);
-  if (folderName !== null && strangers.length > 0) {
-    const sentence = `ASSAY_JOBS_DIR: ${jobsFolder} is not the folder of jobs of ${strangers.map(({ id }) => id).join(', ')}: all nodes with the roles api and worker must share one.`;
+  if (folderName !== null && differing.length > 0) {
+    const sentence = `ASSAY_JOBS_DIR: ${jobsFolder} is not the folder of jobs of ${differing.map(({ id }) => id).join(', ')}: all nodes with the roles api and worker must share one.`;
     if (config.jobsDir !== null) {
       // Otherwise the other nodes would report, for a day, chains that only this node was to hold as unavailable.
-      await roster.expire();
+      await membership.expire();
       throw new AssayError('INVALID_CONFIG', sentence, { field: 'ASSAY_JOBS_DIR' });
     }
     // The folder is the default: an installation without jobs does not need a shared one.
@@ -208,7 +208,7 @@ export async function joinNodes(
   const queues = await import('../pool/queues.ts')
     .then(({ openQueues }) => openQueues({ ...deps, redis, scope }))
     .catch(async (error: unknown) => {
-      await roster.leave();
+      await membership.leave();
       throw error;
     });
   redis.watchReplicas();
@@ -223,12 +223,12 @@ export async function joinNodes(
   leasesLook.unref();
   const works = roles.includes('worker');
   const group = groupOf(holds);
-  log.info({ node: nodeId, roles, holds, nodes: roster.live().length }, 'This node has joined the others.');
+  log.info({ node: nodeId, roles, holds, nodes: membership.live().length }, 'node joined');
 
   return {
-    nodes: () => roster.live().length,
+    nodes: () => membership.live().length,
     dutyOf(chains) {
-      const shares = assignChains(chains, roster.live());
+      const shares = assignChains(chains, membership.live());
       return new Map([...shares].map(([chain, id]) => [chain, id === nodeId ? 'MINE' : 'OTHERS']));
     },
     routed(local) {
@@ -237,27 +237,27 @@ export async function joinNodes(
       return routeUseCases(
         TASKS,
         local,
-        (chain) => routeOf(chain, holds, { live: roster.live(), gone: roster.gone() }),
+        (chain) => routeOf(chain, holds, { live: membership.live(), gone: membership.gone() }),
         queues.send,
       );
     },
     chunks(local) {
       if (works) queues.workChunks(fromOthers(local, jobsFolder, { log }), group);
-      const nodes = () => ({ live: roster.live(), gone: roster.gone() });
+      const nodes = () => ({ live: membership.live(), gone: membership.gone() });
       const runner = queues.chunkRunner({
         slots() {
-          const workers = roster.live().filter((node) => node.facts.roles.includes('worker'));
+          const workers = membership.live().filter((node) => node.facts.roles.includes('worker'));
           return Math.max(1, CHUNKS_A_SLOT * workers.reduce((sum, node) => sum + node.facts.slots, 0));
         },
         groupOf: (task) => groupOfChunk(task, nodes()),
       });
       return towardsOthers(runner, jobsFolder);
     },
-    announcements: openBroadcast({ nodeId, scope }, { redis, log }),
+    broadcast: openBroadcast({ nodeId, scope }, { redis, log }),
     problem: () => redis.problem(),
     async leave() {
       clearInterval(leasesLook);
-      await roster.leave();
+      await membership.leave();
       await queues.close();
     },
   };

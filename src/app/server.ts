@@ -33,9 +33,9 @@ import type { AccountServices } from './account-services.ts';
 import type { ChainServices } from './chain-services.ts';
 import { jobBilling } from './job-billing.ts';
 import type { LabelServices } from './label-services.ts';
-import { type Joined, joinNodes } from './node-services.ts';
+import { connectNode, type NodeConnection } from './node-services.ts';
 import type { ScreeningServices } from './screening-services.ts';
-import { gaugesOf, readinessOf, type Telling } from './status.ts';
+import { metricsOf, readinessOf, type ServerStatus } from './status.ts';
 
 /** Interval at which a server checks for a snapshot that another process published. One `stat` per check. */
 const SNAPSHOT_CHECK_MS = 1_000;
@@ -81,7 +81,7 @@ export interface ServerDeps {
 interface Serving {
   readonly pool: WorkerPool;
   readonly chunks: LocalChunks;
-  readonly node: Joined;
+  readonly node: NodeConnection;
   /** Use cases over transfers, on whichever node they are stored. */
   readonly graph: GraphUseCases;
 }
@@ -94,7 +94,7 @@ export class Server {
   readonly #jobPlaces: { readonly storePath: string; readonly folder: string; readonly isShared: boolean };
   // Services in the order of their start. Each is null until it is started.
   #chunks: LocalChunks | null = null;
-  #node: Joined | null = null;
+  #node: NodeConnection | null = null;
   #storage: StorageWatch | null = null;
   #pool: WorkerPool | null = null;
   #app: HttpApp | null = null;
@@ -143,7 +143,7 @@ export class Server {
 
   async #startInOrder(): Promise<Served> {
     await this.#checkRequirements();
-    const { chunks, node } = await this.#joinNodes();
+    const { chunks, node } = await this.#connectNode();
     await this.#openStores();
     const pool = this.#startPool();
     const serving: Serving = { pool, chunks, node, graph: node.routed(this.#graphOfThisNode(pool)) };
@@ -174,11 +174,11 @@ export class Server {
     await accounts.enter();
   }
 
-  async #joinNodes(): Promise<{ readonly chunks: LocalChunks; readonly node: Joined }> {
+  async #connectNode(): Promise<{ readonly chunks: LocalChunks; readonly node: NodeConnection }> {
     const { accounts, chains, clock, random, log, workerFolders } = this.#deps;
     const chunks = createLocalChunks(workerFolders, { log });
     this.#chunks = chunks;
-    const node = await joinNodes(this.#config, accounts.shared(), {
+    const node = await connectNode(this.#config, accounts.shared(), {
       clock,
       random,
       log,
@@ -255,7 +255,7 @@ export class Server {
   #createHttp(serving: Serving): HttpApp {
     const { clock, random, log, accounts, labels, version } = this.#deps;
     const { httpBackend, host, port, tls, publicHost, trustedProxies } = this.#config;
-    const status: Telling = {
+    const status: ServerStatus = {
       config: this.#config,
       roles: this.#roles,
       clock,
@@ -280,7 +280,7 @@ export class Server {
         access: accounts.access(),
         useCases: this.#useCases(serving),
         readiness: () => readinessOf(status),
-        gauges: gaugesOf(status),
+        gauges: metricsOf(status),
       },
     );
     return this.#app;
@@ -295,7 +295,7 @@ export class Server {
       {
         clock,
         log,
-        broadcast: serving.node.announcements,
+        broadcast: serving.node.broadcast,
         // If a snapshot is swapped before the checks begin, the first of them finds it.
         onSwapped: () => this.#snapshotCheck !== null && this.#checkSnapshots(serving),
       },
@@ -314,14 +314,14 @@ export class Server {
   }
 
   #checkSnapshots(serving: Serving): void {
-    if (this.#loadLabels(serving)) void serving.node.announcements?.publish(LABELS_CHANGED);
+    if (this.#loadLabels(serving)) void serving.node.broadcast?.publish(LABELS_CHANGED);
     void this.#deps.labels.exchanges().refresh();
   }
 
   #followSnapshots(serving: Serving): void {
     this.#snapshotCheck = setInterval(() => this.#checkSnapshots(serving), SNAPSHOT_CHECK_MS);
     this.#snapshotCheck.unref();
-    serving.node.announcements?.subscribe((word) => {
+    serving.node.broadcast?.subscribe((word) => {
       if (word === LABELS_CHANGED) this.#loadLabels(serving);
     });
   }

@@ -15,7 +15,7 @@ import { refusedNow } from '../state/storage.ts';
 import type { Shared } from './node-services.ts';
 
 /** The services with a status; null while they are not running. */
-export interface Telling {
+export interface ServerStatus {
   readonly config: Config;
   /** Roles of this node. */
   readonly roles: readonly Role[];
@@ -42,7 +42,7 @@ const followedChain = ({ chain, state, height, blockTimeMs }: ChainState): Follo
   blockTime: blockTimeMs === null ? null : isoTime(blockTimeMs),
 });
 
-function ofLists({ labels, config }: Telling, freshness: ListFreshness): Readiness {
+function ofLists({ labels, config }: ServerStatus, freshness: ListFreshness): Readiness {
   const { meta } = labels.current;
   const groups = Object.values(freshness.groups);
   const stale = new Set(freshness.staleLists.map(({ list }) => list));
@@ -70,7 +70,7 @@ function ofLists({ labels, config }: Telling, freshness: ListFreshness): Readine
 }
 
 /** Adds the replication state of a node that pulls its labels, and fails readiness if it is too far behind. */
-function withReplication(readiness: Readiness, { replication, config, clock }: Telling): Readiness {
+function withReplication(readiness: Readiness, { replication, config, clock }: ServerStatus): Readiness {
   const state = replication()?.state ?? null;
   if (state === null) return readiness;
   const reason = tooFarBehind(state, clock.now(), config.snapshots.behindMaxSeconds);
@@ -86,7 +86,7 @@ function withReplication(readiness: Readiness, { replication, config, clock }: T
  * Adds why the shared stores cannot be used. A node that does not know which keys were revoked rejects every key, so a proxy should send
  * requests to a node that is connected to Redis.
  */
-function withStores(readiness: Readiness, { roles, stores }: Telling): Readiness {
+function withStores(readiness: Readiness, { roles, stores }: ServerStatus): Readiness {
   /** One sentence per kind, because all stores are in one Redis. */
   const reasons = new Map<string, string>();
   for (const { name, problem } of stores()) {
@@ -112,7 +112,7 @@ function withStores(readiness: Readiness, { roles, stores }: Telling): Readiness
  * Adds why this node cannot fulfil its roles, or cannot write. A node that serves requests stays ready if it cannot send alerts: another
  * node sends them.
  */
-function withRoles(readiness: Readiness, { roles, watching, redisProblem }: Telling): Readiness {
+function withRoles(readiness: Readiness, { roles, watching, redisProblem }: ServerStatus): Readiness {
   const sending = roles.includes('api') ? null : (watching()?.problem() ?? null);
   const problems = [redisProblem(), sending].filter((reason) => reason !== null);
   if (problems.length === 0) return readiness;
@@ -127,15 +127,12 @@ const shownLease = ({ name, holder, isHere, sinceMs }: LeaseState) => ({
 });
 
 /** Returns whether this server is ready, and the state of the data that it serves. */
-export function readinessOf(telling: Telling): Readiness {
-  const chains = telling.watching()?.listener.states() ?? [];
+export function readinessOf(status: ServerStatus): Readiness {
+  const chains = status.watching()?.listener.states() ?? [];
   const degraded = refusedNow();
-  const leases = telling.leases();
+  const leases = status.leases();
   return {
-    ...withRoles(
-      withStores(withReplication(ofLists(telling, telling.freshness()), telling), telling),
-      telling,
-    ),
+    ...withRoles(withStores(withReplication(ofLists(status, status.freshness()), status), status), status),
     ...(degraded.length === 0 ? {} : { degraded }),
     ...(chains.length === 0 ? {} : { monitoring: chains.map(followedChain) }),
     ...(leases.length === 0 ? {} : { leases: leases.map(shownLease) }),
@@ -216,8 +213,8 @@ function jobGauges(jobs: () => OpenBulkJobs | null): readonly Gauge[] {
 }
 
 /** Metrics of the stores that nodes share; empty on a standalone machine. */
-function storeGauges(stores: Telling['stores']): readonly Gauge[] {
-  type Store = ReturnType<Telling['stores']>[number];
+function storeGauges(stores: ServerStatus['stores']): readonly Gauge[] {
+  type Store = ReturnType<ServerStatus['stores']>[number];
   const ofStores = (read: (store: Store) => number) => (): ReadonlyMap<string, number> =>
     new Map(stores().map((store) => [store.name, read(store)]));
   return [
@@ -237,7 +234,7 @@ function storeGauges(stores: Telling['stores']): readonly Gauge[] {
 }
 
 /** Metrics of the leases by which nodes divide work; empty on a standalone machine. */
-function leaseGauges({ leases, clock }: Telling): readonly Gauge[] {
+function leaseGauges({ leases, clock }: ServerStatus): readonly Gauge[] {
   const ofLeases = (read: (lease: LeaseState) => number | null) => (): ReadonlyMap<string, number> =>
     new Map(
       leases().flatMap((lease): [string, number][] => {
@@ -270,18 +267,18 @@ function leaseGauges({ leases, clock }: Telling): readonly Gauge[] {
 }
 
 /** Returns all metrics of a server. */
-export function gaugesOf(telling: Telling): readonly Gauge[] {
-  const { clock, labels, freshness, pool, nodes, replication } = telling;
+export function metricsOf(status: ServerStatus): readonly Gauge[] {
+  const { clock, labels, freshness, pool, nodes, replication } = status;
   return [
     {
       name: 'assay_ready',
       help: '1 if /ready returns 200; 0 if it returns 503.',
-      value: () => (readinessOf(telling).ready ? 1 : 0),
+      value: () => (readinessOf(status).ready ? 1 : 0),
     },
     {
       name: 'assay_redis_replicas_missing',
       help: '1 if too few replicas of Redis are connected to acknowledge writes; otherwise 0.',
-      value: () => (telling.redisProblem() === null ? 0 : 1),
+      value: () => (status.redisProblem() === null ? 0 : 1),
     },
     {
       name: 'assay_nodes',
@@ -319,9 +316,9 @@ export function gaugesOf(telling: Telling): readonly Gauge[] {
       help: 'Stores and folders that currently reject writes, for example because the disk is full.',
       value: () => refusedNow().length,
     },
-    ...monitoringGauges(telling.watching, clock),
-    ...storeGauges(telling.stores),
-    ...leaseGauges(telling),
-    ...jobGauges(telling.jobs),
+    ...monitoringGauges(status.watching, clock),
+    ...storeGauges(status.stores),
+    ...leaseGauges(status),
+    ...jobGauges(status.jobs),
   ];
 }

@@ -258,7 +258,7 @@ export const LIMITS = {
   /** How long Redis rejects a charge that was undone before it arrived: data that waits in a socket arrives within seconds of its end. */
   ledgerMarkMs: 600_000,
   /** Charges to undo when Redis is available again: seconds of work, as for the queue of charges above. */
-  ledgerAmendsMax: 100_000,
+  pendingStepsMax: 100_000,
   /** How long Redis remembers the quota that an event consumed: jobs are settled within days. */
   quotaEventMs: 100 * 24 * 3_600_000,
   /** Credits of one entry: a typing error in a grant should be noticed, and sums must stay exact in doubles. */
@@ -345,7 +345,7 @@ export const LIMITS = {
   /** RFC 5321: the longest path of an email address. */
   emailCharsMax: 254,
   /** Concurrent emails to the mail server: each holds a connection. */
-  lettersInFlightMax: 32,
+  emailsInFlightMax: 32,
   /** A mail server that does not respond to one step for this long is down. */
   smtpStepMs: 15_000,
   /** Actor, origin and details of one entry of the audit log: texts that people read. */
@@ -612,11 +612,11 @@ export const LIMITS = {
   /**
    * Timeout of a query to another node's graph: as long as the slowest trace takes; a node that dies is noticed and replaced in this time.
    */
-  graphQuestionMs: 15_000,
+  graphRequestMs: 15_000,
   /** Concurrent queries of one node to other nodes: each is processed within milliseconds by a thread there. */
-  graphQuestionsMax: 256,
+  graphRequestsMax: 256,
   /** Queries, of all callers, that wait for the nodes of a placement: a second of work for a few threads. */
-  graphQuestionsWaitingMax: 1_000,
+  graphRequestsWaitingMax: 1_000,
   /** How long a write waits for replicas: they acknowledge within milliseconds, or are away. */
   redisReplicasMs: 1_000,
   /** A node's replica counts as current for this long after it heard from Redis: every node rejects a revoked key within a second. */

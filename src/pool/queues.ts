@@ -129,7 +129,7 @@ class NodeQueues implements Queues {
 
   readonly send: SendRemote = async (groups, request) => {
     const [first, ...others] = groups.map((group) => this.#groupClient(group));
-    if (first === undefined || this.#inFlight >= LIMITS.graphQuestionsMax)
+    if (first === undefined || this.#inFlight >= LIMITS.graphRequestsMax)
       throw new AssayError('OVERLOADED', 'Too many requests are waiting for other nodes.', {
         retryAfterSeconds: 1,
       });
@@ -154,7 +154,7 @@ class NodeQueues implements Queues {
   }
 
   async #sendTo({ client }: GroupClient, request: GraphRequest): Promise<RemoteResult> {
-    if ((await client.waiting()) >= LIMITS.graphQuestionsWaitingMax)
+    if ((await client.waiting()) >= LIMITS.graphRequestsWaitingMax)
       throw new AssayError(
         'OVERLOADED',
         'Too many requests are waiting for the nodes that store this chain.',
@@ -170,7 +170,7 @@ class NodeQueues implements Queues {
           retryAfterSeconds: 1,
         }),
       );
-    }, LIMITS.graphQuestionMs);
+    }, LIMITS.graphRequestMs);
     try {
       const head = await client.send(id, request, late.signal);
       const data = (await this.#fetch([this.#resultKey(id)], [])) as Buffer | null;

@@ -286,7 +286,7 @@ describe.skipIf(!hasRedis)('queues in one Redis server', () => {
     const queues = openQueues({ redis, clock, random, log });
     await expect(queues.send([], trace('x'))).rejects.toMatchObject({ code: 'OVERLOADED' });
     // No node of the group answers.
-    const open = Array.from({ length: LIMITS.graphQuestionsMax }, () =>
+    const open = Array.from({ length: LIMITS.graphRequestsMax }, () =>
       queues.send(['silent'], trace('x')).then(
         () => 'answered',
         (error: AssayError) => error.code,
@@ -298,12 +298,12 @@ describe.skipIf(!hasRedis)('queues in one Redis server', () => {
     });
     await expect
       .poll(() => server.run('llen', 'assay:{queue-graph-silent}:bull:graph-silent:wait').trim())
-      .toBe(String(LIMITS.graphQuestionsMax));
+      .toBe(String(LIMITS.graphRequestsMax));
     let ended = 0;
     for (const one of open) void one.then(() => ended++);
     await queues.close();
     await new Promise((resolve) => setImmediate(resolve));
-    expect(ended).toBe(LIMITS.graphQuestionsMax);
+    expect(ended).toBe(LIMITS.graphRequestsMax);
     expect(new Set(await Promise.all(open))).toEqual(new Set(['NOT_READY']));
     await redis.close();
   });

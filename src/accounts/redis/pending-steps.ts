@@ -47,7 +47,7 @@ export class PendingSteps {
 
   /** Adds a step and starts it; a full queue drops it with an error in the log. */
   add(step: PendingStep): void {
-    if (this.#queue.length >= LIMITS.ledgerAmendsMax) {
+    if (this.#queue.length >= LIMITS.pendingStepsMax) {
       this.#log.error(
         { account: step.accountId, nonce: step.nonce },
         'ledger: undo queue full, charge not undone',

@@ -91,8 +91,7 @@ function checkRecords(views: SnapshotViews, fault: Fault): void {
     for (let record = start; record < end; record++) {
       const at = record * RECORD_WORDS;
       const place = slotPlace(records, at);
-      if (place >>> (32 - layout.bucketBits) !== bucket)
-        fault(`Record ${record} is in the wrong bucket.`);
+      if (place >>> (32 - layout.bucketBits) !== bucket) fault(`Record ${record} is in the wrong bucket.`);
       if (!passesFilter(filter, layout.filter, place, slotSecond(records, at))) {
         fault(`The filter denies record ${record}.`);
       }
