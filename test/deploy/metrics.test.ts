@@ -108,7 +108,7 @@ describe('metrics', () => {
     expect(rules.filter(({ expr }) => !isBalanced(expr))).toEqual([]);
     expect(scraped).toMatch(/assay_http_requests_total\{[^}]*route="[^"]*\/health"/);
     expect(scraped).toMatch(/assay_http_requests_total\{[^}]*status="200"/);
-    expect(read('src', 'http', 'routes.ts')).toContain("path: '/oracle/");
+    expect(read('src', 'http', 'operations', 'oracle.ts')).toContain("path: '/oracle/");
   });
 
   it('of the instructions are those of a server', () => {
