@@ -99,7 +99,7 @@ export function addAccountsCommand(program: Command, terminal: Terminal, service
         );
       const report = await services().people().notify(options.subject, text);
       answer(terminal, options.json ?? false, report, () => [
-        `${report.sent} emails were accepted by the mail server.`,
+        `Emails accepted by the mail server: ${report.sent}.`,
         ...report.failed.map((email) => `not taken: ${email}`),
       ]);
     });

@@ -61,15 +61,15 @@ const walletRow = (wallet: ReturnType<typeof walletAnswer>): readonly string[] =
   plain(wallet.label ?? ''),
 ];
 
-const standOf = (alert: AlertAnswer): string =>
-  alert.reorged ? 'taken back' : alert.final ? 'final' : 'not final';
-const ALERT_HEAD = ['CREATED', 'SEVERITY', 'STATUS', 'RULE', 'STAND', 'CHAIN', 'WALLET', 'TITLE', 'ID'];
+const finalityOf = (alert: AlertAnswer): string =>
+  alert.reorged ? 'reverted' : alert.final ? 'final' : 'not final';
+const ALERT_HEAD = ['CREATED', 'SEVERITY', 'STATUS', 'RULE', 'FINALITY', 'CHAIN', 'WALLET', 'TITLE', 'ID'];
 const alertRow = (alert: AlertAnswer): readonly string[] => [
   alert.createdAt,
   alert.severity,
   alert.status,
   alert.ruleId,
-  standOf(alert),
+  finalityOf(alert),
   alert.wallet.chain,
   alert.wallet.walletAddress,
   plain(alert.title),

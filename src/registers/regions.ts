@@ -36,7 +36,7 @@ export function parseScope(text: string): Scope {
   }
   throw new AssayError(
     'INVALID_REQUEST',
-    `jurisdiction: '${text.slice(0, 32)}' must be a country code (ISO 3166-1 alpha-2), EU or EEA.`,
+    `jurisdiction: must be a country code (ISO 3166-1 alpha-2), EU or EEA (got '${text.slice(0, 32)}').`,
     { field: 'jurisdiction' },
   );
 }

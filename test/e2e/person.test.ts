@@ -239,7 +239,7 @@ describe('a person', () => {
       input: 'In 30 days a field goes away.\n',
       environment: { ASSAY_SMTP_URL: mail.url },
     });
-    expect(notified.out).toContain('1 emails were accepted');
+    expect(notified.out).toContain('Emails accepted by the mail server: 1.');
     expect(mail.letters.at(-1)).toContain('In 30 days a field goes away.');
 
     const created = await world.run(['accounts', 'create', '--email', 'bob@example.org', '--json'], {

@@ -113,7 +113,10 @@ describe.runIf(hasRedis && hasAnvil)('a machine that was alone, and then a Redis
     for (const name of ['keys', 'audit', 'monitoring', 'jobs'])
       expect(report.stores.find((store) => store.name === name)?.records, name).toBeGreaterThan(0);
     const again = await world.run(['redis', 'fill'], { environment: shared() });
-    expect(again).toMatchObject({ code: 1, err: expect.stringContaining('Only an empty Redis can be filled') });
+    expect(again).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('Only an empty Redis can be filled'),
+    });
 
     const node = await world.serve(shared());
     const second = await other.serve(shared());

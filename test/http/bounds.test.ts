@@ -374,7 +374,7 @@ describe('a JSON body', () => {
     expect(fault({ a: 'ab', n: 0 })).toBe('n | n: must be at least 1.');
     expect(fault({ a: 'ab', n: 6 })).toBe('n | n: must be at most 5.');
     expect(fault({ a: 'ab', n: 'x' })).toBe('n | n: must be an integer.');
-    expect(fault({ a: 'ab', l: [] })).toBe('l | l: must have at least 1 items.');
+    expect(fault({ a: 'ab', l: [] })).toBe('l | l: must not be empty.');
     expect(fault({ a: 'ab', l: [{ x: '' }, {}] })).toBe('l[1].x | l[1].x is required.');
     expect(fault({ a: 'ab', p: 'q' })).toBe('p | p: must be the letter p.');
     expect(fault([])).toBe('body | The request body must be an object.');

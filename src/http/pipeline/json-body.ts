@@ -122,11 +122,11 @@ const articleOf = (type: string): string => (/^[aeio]/.test(type) ? `an ${type}`
 /** Sentences for the schema keywords, appended to the name of the field. */
 const SENTENCES: Readonly<Record<string, (params: Params, schema: Params) => string>> = {
   type: (params) => `must be ${articleOf(String(params.type))}`,
-  minLength: (params) => `must have at least ${params.limit} characters`,
+  minLength: ({ limit }) => (limit === 1 ? 'must not be empty' : `must have at least ${limit} characters`),
   maxLength: (params) => `must have at most ${params.limit} characters`,
   minimum: (params) => `must be at least ${params.limit}`,
   maximum: (params) => `must be at most ${params.limit}`,
-  minItems: (params) => `must have at least ${params.limit} items`,
+  minItems: ({ limit }) => (limit === 1 ? 'must not be empty' : `must have at least ${limit} items`),
   maxItems: (params) => `must have at most ${params.limit} items`,
   enum: (params) => `must be one of ${[params.allowedValues].flat().join(', ')}`,
   pattern: (_params, schema) => `must be ${schema.description ?? 'in the documented format'}`,

@@ -17,7 +17,7 @@ export function keyView({ accountId: _, plan: _plan, rateLimits: _limits, ...vie
 export function ownKey(keys: Pick<KeyStore, 'get'>, principal: Principal, id: string): KeyRecord {
   const record = keys.get(id);
   if (record !== null && record.accountId === accountOf(principal)) return record;
-  throw new AssayError('NOT_FOUND', 'There is no key of this id.', { field: 'id' });
+  throw new AssayError('NOT_FOUND', 'There is no key with this id.', { field: 'id' });
 }
 
 /**
