@@ -8,6 +8,7 @@ import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
+import { sleep } from '../base/retry.ts';
 import { type LiveDatabase, type OpenStore, openLiveStore } from '../state/live-store.ts';
 import type { KeyStore } from './keys.ts';
 import type { Ledger } from './ledger.ts';
@@ -237,7 +238,7 @@ export function auditBookings(
       } catch (error) {
         const pauseMs = pausesMs[attempt];
         if (pauseMs === undefined) throw error;
-        await new Promise((resolve) => setTimeout(resolve, pauseMs));
+        await sleep(pauseMs);
       }
     }
   }

@@ -9,6 +9,7 @@ import type { Logger } from '../base/log.ts';
 import { createMailer } from '../base/mail.ts';
 import type { OpenedOnce } from '../base/opened-once.ts';
 import type { Random } from '../base/random.ts';
+import { sleep } from '../base/retry.ts';
 import { type ScryptRequest, scryptOnLibuv } from '../base/scrypt.ts';
 import type { FillReport, FillRequest, RestoreReport } from '../cli/services.ts';
 import type { Config } from '../config/config.ts';
@@ -120,6 +121,20 @@ export class AccountServices {
     this.#installation = await enterInstallation({ dataDir: this.#config.dataDir }, of);
   }
 
+  /**
+   * Waits until the data of other nodes can be read; returns at once on a standalone machine.
+   *
+   * @param openOthers - opens other shared stores that must be ready, too
+   * @throws NOT_READY
+   */
+  async ready(openOthers: () => void = () => {}): Promise<void> {
+    if (this.redis === null) return;
+    await this.enter();
+    this.openStores();
+    openOthers();
+    await this.shared().ready();
+  }
+
   /** Opens the stores of accounts now: if the disk is full later, their first use could not write. */
   openStores(): void {
     const accounts = this.access();
@@ -172,7 +187,7 @@ export class AccountServices {
       } catch (error) {
         const mayPass = error instanceof AssayError && error.code === 'NOT_READY';
         if (!mayPass || clock.monotonic() > untilMs) throw error;
-        await new Promise((resolve) => setTimeout(resolve, FIRST_KEY_RETRY_MS));
+        await sleep(FIRST_KEY_RETRY_MS);
       }
     }
     try {

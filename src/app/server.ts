@@ -21,6 +21,7 @@ import { createLocalChunks, type LocalChunks } from '../pool/local-chunks.ts';
 import { createPool, type WorkerPool } from '../pool/pool.ts';
 import { poolUseCases } from '../pool/routing.ts';
 import { type GraphUseCases, TASKS } from '../pool/tasks/index.ts';
+import type { WorkerSettings } from '../pool/worker-services.ts';
 import { openReplication, type Replication } from '../replication/replication.ts';
 import { resolveNames } from '../screening/ens-names.ts';
 import { createLabelSetWriter } from '../screening/label-set.ts';
@@ -44,20 +45,7 @@ const LABELS_CHANGED = 'labels';
 const HOUR_MS = 3_600_000;
 
 /** Folders and settings that the threads of the pool open. */
-export interface WorkerFolders {
-  readonly snapshotsFolder: string;
-  readonly labelsFolder: string;
-  readonly transfersFolder: string;
-  readonly outputsFolder: string;
-  readonly clustersFolder: string;
-  readonly namesFolder: string;
-  readonly pricesFolder: string;
-  readonly exposureFolder: string;
-  readonly listMaxAgeDays: number;
-  readonly tokensFile: string | null;
-  readonly graphStores: ChainServices['graphStores'];
-  readonly logLevel: Config['logLevel'];
-}
+export type WorkerFolders = Required<Omit<WorkerSettings, 'snapshotEpoch' | 'bufferPoolMemory' | 'niceness'>>;
 
 export interface ServerDeps {
   readonly clock: Clock;
@@ -196,10 +184,7 @@ export class Server {
   async #openStores(): Promise<void> {
     const { accounts, chains, log } = this.#deps;
     const { dataDir, jobsDir } = this.#config;
-    if (accounts.redis !== null) {
-      accounts.openStores();
-      await accounts.shared().ready();
-    }
+    await accounts.ready();
     const access = accounts.access();
     // Open these stores now: if the disk is full later, their first use could not write.
     if (this.#answers) {

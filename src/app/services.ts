@@ -11,7 +11,7 @@ import { createOpenedOnce, endEach } from '../base/opened-once.ts';
 import { systemRandom } from '../base/random.ts';
 import { priced } from '../chains/prices/priced.ts';
 import { pricesFolderOf } from '../chains/prices/table.ts';
-import type { Services, SharedState } from '../cli/services.ts';
+import type { Services } from '../cli/services.ts';
 import type { Config } from '../config/config.ts';
 import { SETTINGS } from '../config/settings.ts';
 import { clustersFolderOf } from '../graph/cluster/store.ts';
@@ -163,14 +163,6 @@ export function createServices(config: Config, version: string): Services {
     (service) => service.close(),
   );
 
-  async function ready(of: SharedState): Promise<void> {
-    if (accounts.redis === null) return;
-    await accounts.enter();
-    accounts.openStores();
-    if (of === 'monitoring') monitoring();
-    await accounts.shared().ready();
-  }
-
   return {
     ...labels.importDeps,
     dataDir,
@@ -217,7 +209,7 @@ export function createServices(config: Config, version: string): Services {
     replication: labels.replication,
     holdFolders: () => locks.hold(config),
     prepare: labels.prepare,
-    ready,
+    ready: (of) => accounts.ready(of === 'monitoring' ? monitoring : undefined),
     serve: (roles = config.roles) =>
       new Server(config, roles, {
         clock,

@@ -1,6 +1,6 @@
 /**
  * One endpoint as one value. `operation({…})` takes its facts, its schemas and its work; routing, validation, permissions, limits,
- * OpenAPI, /docs, the table in the README and the metrics are derived from the list in operations/index.ts. Files of operations
+ * OpenAPI, /docs, the reference and the metrics are derived from the list in operations/index.ts. Files of operations
  * import the parts of the front end that they need from here.
  */
 import { type Static, type TNull, type TObject, type TProperties, type TSchema, Type } from 'typebox';

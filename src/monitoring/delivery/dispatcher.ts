@@ -167,7 +167,7 @@ class OutboxDispatcher implements Dispatcher {
         this.#log.error({ delivery: waiting.id, error: messageOf(error) }, 'delivery attempt failed');
       state.isBroken = true;
       state.isFailing = true;
-      await new Promise((resolve) => setTimeout(resolve, TICK_MS));
+      await sleep(TICK_MS);
     } finally {
       state.inFlight.delete(waiting.id);
       if (waiting.isFirst && waiting.walletId !== null) state.wallets.delete(waiting.walletId);
