@@ -1,5 +1,5 @@
 /**
- * The declared facts of an operation, and what is derived from a list of them: patterns, permissions, and the table in the README.
+ * The declared facts of an operation, and what is derived from a list of them: patterns, permissions, and the table in the reference.
  */
 import type { TSchema } from 'typebox';
 import type { ChargeType } from '../accounts/credits.ts';
