@@ -1,9 +1,10 @@
 /**
  * Mutation test: makes small faults in a copy of the program, one at a time, and reports those that no test detects.
- * Run: npm run test:mutants -- [room] [--seed N] [--count N] [--tests N] [--goal SHARE] [--without TEST …] [--lanes N] [--resume]
+ * Run: npm run test:mutants -- [room] [--seed N] [--count N] [--tests N] [--goal SHARE] [--without TEST …] [--lanes N]
+ * [--passed [--slowest SECONDS]] [--resume]
  */
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { projectRoot } from '../../src/base/paths.ts';
@@ -28,6 +29,8 @@ const OPTIONS = {
   goal: { type: 'string', default: '0.8' },
   without: { type: 'string', multiple: true, default: [] as string[] },
   lanes: { type: 'string', default: '1' },
+  passed: { type: 'boolean', default: false },
+  slowest: { type: 'string', default: '600' },
   resume: { type: 'boolean', default: false },
 } as const;
 
@@ -42,6 +45,10 @@ interface Settings {
   readonly without: readonly string[];
   /** Mutants that are tried at the same time, each in a copy of its own. */
   readonly lanes: number;
+  /** Whether the tests passed a moment ago: their durations are those of vitest's last runs, and they are not run without a fault first. */
+  readonly passed: boolean;
+  /** Test files that took longer in vitest's last runs, in seconds, are left out. Only with `passed`. */
+  readonly slowest: number;
   readonly resume: boolean;
 }
 
@@ -113,6 +120,8 @@ function readSettings(args: readonly string[]): Settings {
     goal,
     without: values.without,
     lanes: wholeNumber('lanes', values.lanes, 1, 64),
+    passed: values.passed,
+    slowest: wholeNumber('slowest', values.slowest, 1, 3_600),
     resume: values.resume,
   };
 }
@@ -125,13 +134,40 @@ function readResults(room: string): Result[] {
   return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as { results: Result[] }).results : [];
 }
 
+/**
+ * Reads the durations that vitest keeps of the project's last test runs.
+ *
+ * @returns milliseconds by test file, of the files that passed
+ */
+function timesOfLastRuns(): Record<string, number> {
+  const folder = join(projectRoot, 'node_modules', '.vite', 'vitest');
+  if (!existsSync(folder)) throw new Refusal('--passed: no test has run here; run npm test first');
+  const times: Record<string, number> = {};
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name, 'results.json');
+    if (!existsSync(path)) continue;
+    const { results } = JSON.parse(readFileSync(path, 'utf8')) as {
+      results: [string, { duration: number; failed: boolean }][];
+    };
+    for (const [test, { duration, failed }] of results)
+      if (!failed) times[test.slice(test.indexOf(':') + 1)] = duration;
+  }
+  return times;
+}
+
 const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /**
  * Draws mutants until `count` of them pass the type checker. Skipped are mutants that the compiler rejects, and those for which it proves
  * that they change nothing.
  */
-function chooseMutants(room: string, settings: Settings, graph: ImportGraph, tree: Tree): Chosen[] {
+function chooseMutants(
+  room: string,
+  settings: Settings,
+  graph: ImportGraph,
+  tree: Tree,
+  without: readonly string[],
+): Chosen[] {
   const files = (ROOMS[room] ?? []).flatMap((folder) => typescriptFiles(tree.folder, folder));
   const mutants = files.flatMap((file) => mutantsOf(file, readIn(tree.folder, file)));
   const chosen: Chosen[] = [];
@@ -148,7 +184,7 @@ function chooseMutants(room: string, settings: Settings, graph: ImportGraph, tre
     }
     const source = readIn(tree.folder, mutant.file);
     const covering = testsCovering(graph, mutant.file, room, settings.tests).filter(
-      (test) => !settings.without.includes(test),
+      (test) => !without.includes(test),
     );
     chosen.push({
       mutant,
@@ -228,7 +264,8 @@ async function runRoom(
   times: Record<string, number>,
 ): Promise<Result[]> {
   const [tree] = trees;
-  const chosen = chooseMutants(room, settings, graph, tree);
+  const slow = Object.keys(times).filter((test) => (times[test] as number) > settings.slowest * 1000);
+  const chosen = chooseMutants(room, settings, graph, tree, [...settings.without, ...slow]);
   const before = settings.resume ? readResults(room) : [];
   const results = chosen.flatMap((each) => before.find((result) => holds(result, each)) ?? []);
   const left = chosen.filter((each) => !results.some((result) => result.key === each.key));
@@ -313,7 +350,7 @@ async function main(): Promise<number> {
   try {
     const graph = readImportGraph(trees[0].folder);
     // Milliseconds of the tests that passed without a fault. A test that covers several rooms runs only once.
-    const times: Record<string, number> = {};
+    const times = settings.passed ? timesOfLastRuns() : {};
     for (const room of settings.rooms) {
       const results = await runRoom(room, settings, graph, trees, times);
       if (!reportRoom(room, results, listed, settings.goal)) isReached = false;
