@@ -69,7 +69,7 @@ describe('flags', () => {
     const flags = flagsOf(
       facts({
         exposures: [
-          exposure({ category: 'MIXER', entity: 'Small', valueUsd: 100 }),
+          exposure({ category: 'MIXER', entity: 'Faint', valueUsd: 100 }),
           exposure({ category: 'MIXER', entity: 'Great', valueUsd: 300 }),
           exposure({ category: 'SCAM', direction: 'out', hops: 3, entity: 'S', valueUsd: 100 }),
           exposure({ category: 'SCAM', direction: 'out', hops: 2, entity: 'S', valueUsd: 100 }),

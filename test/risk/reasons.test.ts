@@ -73,6 +73,8 @@ describe('the reason of an exposure', () => {
     expect(of(grave)).toEqual(['SANCTIONED_ENTITY']);
     expect(of({ ...grave, severity: 'CRITICAL' })).toEqual(['SANCTIONED_ENTITY']);
     expect(of({ ...grave, severity: 'LOW' })).toEqual(['SANCTIONED_ENTITY', 'SANCTIONED_ENTITY']);
+    const label = factor({ factor: 'OWN_LABEL', riskType: 'OWNERSHIP', severity: 'HIGH' });
+    expect(exposureReasons([], [label])).toEqual([]);
   });
 
   it('is given for dealings that brought points, not for labels, discounts and caps', () => {
