@@ -1,6 +1,7 @@
 /**
  * The installation record: `installation.json` in the data folder, which lists every store that was ever created in the installation. If a
- * listed store is missing, it was lost: a start that silently created a new one would forget all balances.
+ * listed store is missing, it was lost: a start that silently created a new one would forget all balances, and a build without the
+ * catalogue of labels would publish an index of the shipped labels alone.
  */
 import { readdirSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -10,6 +11,7 @@ import type { Random } from '../base/random.ts';
 import { readJson, writeJsonAtomically } from './atomic-file.ts';
 import { wrongFormat } from './format-version.ts';
 import { onEnvironmentMade } from './lmdb.ts';
+import { isStorageFull } from './storage.ts';
 
 const FORMAT = 1;
 const RECORD_FILE = 'installation.json';
@@ -21,22 +23,31 @@ export interface StoreKind {
   readonly kind: string;
   /** True if Redis holds the store when one is configured: the file is then only a copy. */
   readonly isShared: boolean;
+  /** True for an LMDB environment; a catalogue is a JSON file that names the other files of its folder. */
+  readonly isEnvironment: boolean;
 }
 
+const shared = { isShared: true, isEnvironment: true };
+const ofNode = { isShared: false, isEnvironment: true };
+const catalogue = { isShared: false, isEnvironment: false };
+
 const KINDS: readonly StoreKind[] = [
-  { path: /^accounts\/ledger\.mdb$/, kind: 'ledger', isShared: true },
-  { path: /^accounts\/keys\.mdb$/, kind: 'keys', isShared: true },
-  { path: /^accounts\/people\.mdb$/, kind: 'people', isShared: true },
-  { path: /^accounts\/audit\.mdb$/, kind: 'audit log', isShared: true },
-  { path: /^accounts\/quotas\.mdb$/, kind: 'quotas', isShared: true },
-  { path: /^accounts\/payments\.mdb$/, kind: 'payments', isShared: true },
-  { path: /^accounts\/cleared-names\.lmdb$/, kind: 'cleared names', isShared: true },
-  { path: /^monitoring\/monitoring\.lmdb$/, kind: 'monitoring', isShared: true },
-  { path: /^jobs\.mdb$/, kind: 'bulk jobs', isShared: true },
-  { path: /^transfers\/[a-z0-9]+\.mdb$/, kind: 'transfers', isShared: false },
-  { path: /^outputs\/[a-z0-9]+-outputs\.mdb$/, kind: 'outputs', isShared: false },
+  { path: /^accounts\/ledger\.mdb$/, kind: 'ledger', ...shared },
+  { path: /^accounts\/keys\.mdb$/, kind: 'keys', ...shared },
+  { path: /^accounts\/people\.mdb$/, kind: 'people', ...shared },
+  { path: /^accounts\/audit\.mdb$/, kind: 'audit log', ...shared },
+  { path: /^accounts\/quotas\.mdb$/, kind: 'quotas', ...shared },
+  { path: /^accounts\/payments\.mdb$/, kind: 'payments', ...shared },
+  { path: /^accounts\/cleared-names\.lmdb$/, kind: 'cleared names', ...shared },
+  { path: /^monitoring\/monitoring\.lmdb$/, kind: 'monitoring', ...shared },
+  { path: /^jobs\.mdb$/, kind: 'bulk jobs', ...shared },
+  { path: /^transfers\/[a-z0-9]+\.mdb$/, kind: 'transfers', ...ofNode },
+  { path: /^outputs\/[a-z0-9]+-outputs\.mdb$/, kind: 'outputs', ...ofNode },
+  { path: /^labels\/catalogue\.json$/, kind: 'catalogue of labels', ...catalogue },
+  { path: /^names\/catalogue\.json$/, kind: 'catalogue of names', ...catalogue },
+  { path: /^registers\/catalogue\.json$/, kind: 'catalogue of registers', ...catalogue },
 ];
-const FOLDERS = ['', 'accounts', 'monitoring', 'transfers', 'outputs'];
+const FOLDERS = ['', 'accounts', 'monitoring', 'transfers', 'outputs', 'labels', 'names', 'registers'];
 
 const kindOf = (path: string): StoreKind | undefined => KINDS.find((kind) => kind.path.test(path));
 
@@ -144,6 +155,17 @@ function addStores(
   return { ...record, stores };
 }
 
+/** Adds the stores of the folder to the record. On a full disk an existing record stays as it is, so that reading works; a later start adds them. */
+function addExisting(dataDir: string, deps: InstallationDeps): InstallationRecord {
+  const known = readInstallation(dataDir);
+  try {
+    return addStores(dataDir, storesIn(dataDir), deps);
+  } catch (error) {
+    if (known === null || !isStorageFull(error)) throw error;
+    return known;
+  }
+}
+
 /**
  * Returns the stores of the record that are missing in the folder.
  * @param isShared - true if Redis holds the stores that nodes share; their files may then be missing.
@@ -157,7 +179,7 @@ export function missingStores(dataDir: string, isShared: boolean): readonly Reco
 
 export interface OpenInstallation {
   readonly record: InstallationRecord;
-  /** Paths of the stores that exist in the folder. */
+  /** Paths of the LMDB environments that exist in the folder. */
   stores(): readonly string[];
   /** Stops recording new stores. */
   close(): void;
@@ -179,12 +201,16 @@ export function openInstallation(
       `${join(dataDir, missing.path)} (${missing.kind}) is missing, but it existed since ${missing.since.slice(0, 10)}: ` +
         `restore it from a backup (docs/OPERATIONS.md, Damaged files), or run 'assay installation accept-loss ${missing.path}' to start with an empty one.`,
     );
-  const record = addStores(dataDir, storesIn(dataDir), deps);
+  const record = addExisting(dataDir, deps);
   const end = onEnvironmentMade((file) => {
     const path = relative(dataDir, file);
     if (kindOf(path) !== undefined) addStores(dataDir, [path], deps);
   });
-  return { record, stores: () => storesIn(dataDir), close: end };
+  return {
+    record,
+    stores: () => storesIn(dataDir).filter((path) => kindOf(path)?.isEnvironment),
+    close: end,
+  };
 }
 
 /**

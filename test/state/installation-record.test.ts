@@ -13,6 +13,7 @@ import {
 } from '../../src/state/installation-record.ts';
 import { openLiveStore } from '../../src/state/live-store.ts';
 import { tempFolder } from '../accounts/temp-folder.ts';
+import { smallDisk, smallDiskRefusal } from '../setup/small-disk.ts';
 
 const deps = { clock: systemClock, random: systemRandom };
 const LEDGER = 'accounts/ledger.mdb';
@@ -88,6 +89,27 @@ describe('the record of an installation', () => {
     installation.close();
   });
 
+  it.each(['labels', 'names', 'registers'])(
+    'refuses a start over lost %s, which a build would publish as none',
+    async (name) => {
+      const dataDir = await withStores();
+      const catalogue = join(dataDir, name, 'catalogue.json');
+      mkdirSync(join(dataDir, name));
+      writeFileSync(catalogue, '{}');
+      const installation = open(dataDir);
+      expect(installation.record.stores).toContainEqual(
+        expect.objectContaining({ path: `${name}/catalogue.json`, kind: `catalogue of ${name}` }),
+      );
+      // It is no environment, whose pages are checked.
+      expect(installation.stores()).toEqual(['accounts/keys.mdb', LEDGER]);
+      installation.close();
+      rmSync(join(dataDir, name), { recursive: true });
+      expect(() => open(dataDir)).toThrow(`(catalogue of ${name}) is missing`);
+      acceptLoss(dataDir, `${name}/catalogue.json`);
+      open(dataDir).close();
+    },
+  );
+
   it('does not report stores in Redis as missing', async () => {
     const dataDir = await withStores();
     rmSync(join(dataDir, LEDGER));
@@ -114,4 +136,27 @@ describe('the record of an installation', () => {
       expect(readFileSync(join(dataDir, 'installation.json'), 'utf8')).toBe(text);
     },
   );
+});
+
+const refusal = smallDiskRefusal('tmpfs');
+
+describe.skipIf(refusal !== null)(`on a full disk${refusal === null ? '' : ` (${refusal})`}`, () => {
+  it('keeps an existing record as it is, so that commands that read still start', () => {
+    const disk = smallDisk('tmpfs', 1);
+    try {
+      openInstallation({ dataDir: disk.path, isShared: false }, deps).close();
+      mkdirSync(join(disk.path, 'labels'));
+      writeFileSync(join(disk.path, 'labels', 'catalogue.json'), '{}');
+      disk.fill();
+      const full = openInstallation({ dataDir: disk.path, isShared: false }, deps);
+      expect(full.record.stores).toEqual([]);
+      full.close();
+      disk.free();
+      const free = openInstallation({ dataDir: disk.path, isShared: false }, deps);
+      expect(free.record.stores).toHaveLength(1);
+      free.close();
+    } finally {
+      disk.remove();
+    }
+  });
 });
