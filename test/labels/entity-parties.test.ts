@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { LIMITS } from '../../src/base/limits.ts';
 import { shippedData } from '../../src/base/paths.ts';
 import { designationsOf, ownerEntriesAdder } from '../../src/labels/designations.ts';
 import { loadEntityAliases } from '../../src/labels/entities.ts';
@@ -85,6 +86,15 @@ describe('links between entities and listed parties', () => {
     expect(() => loadEntityParties({ own: fileOf([ROW]) })).toThrow('links must be an array');
     expect(() => loadEntityParties({ own: join(folder, 'missing.json') })).toThrow('missing.json');
     expect(() => own(ROW, { ...ROW, entity: 'case-18' })).toThrow("'case-17' and to 'case-18'");
+  });
+
+  it('takes as many links as the limit says, and rejects one more', () => {
+    const rows = Array.from({ length: LIMITS.entityPartiesMax + 1 }, (_, at) => ({
+      ...ROW,
+      entry: `E${at}`,
+    }));
+    expect(own(...rows.slice(1)).ofParty('UK', `E${LIMITS.entityPartiesMax}`)).not.toBeNull();
+    expect(() => own(...rows)).toThrow(`links must have at most ${LIMITS.entityPartiesMax} rows`);
   });
 
   it('ships links of entities that the aliases know, each with its source and date', () => {
