@@ -294,6 +294,7 @@ describe('a transfer', () => {
       valueUsd: null,
       initiation: null,
     });
+    expect(() => read({ ...row, asset: token, decimals: 78 })).toThrow('decimals is 78; the maximum is 77.');
     expect(
       read({ ...row, chain: 'eth', from: null, asset: token, valueUsd: '1.5', decimals: 77 }),
     ).toMatchObject({

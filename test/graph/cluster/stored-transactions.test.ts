@@ -81,6 +81,17 @@ describe('clusters of stored transactions', () => {
     expect(isWholeHistory('BTC', outputs)).toBe(true);
   });
 
+  it('have a shielded value only if a part of it is not 0', () => {
+    const shielded = { ...tx(2, 1, 1, [], [[11, 5n]]), shielded: { in: 0n, out: 7n } };
+    const other = { ...tx(3, 1, 2, [], [[12, 5n]]), shielded: { in: 3n, out: 0n } };
+    put(1, tx(1, 1, 0, [], [[10, 5n]]), shielded, other);
+    expect([...storedTransactions('BTC', outputs)].map((found) => found.shielded)).toEqual([
+      undefined,
+      { in: 0n, out: 7n },
+      { in: 3n, out: 0n },
+    ]);
+  });
+
   it('say that an input whose output nobody knows has neither address nor value', () => {
     put(300, tx(3, 300, 0, [[1, 0]], [[30, 90n]]));
     const [found] = storedTransactions('BTC', outputs);
