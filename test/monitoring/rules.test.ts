@@ -134,9 +134,25 @@ describe('the rules', () => {
   });
 });
 
+const NO_CATEGORIES = Object.fromEntries(RULE_IDS.map((id) => [id, { name: id, categories: [] }]));
+
 describe('the policy', () => {
   it.each([
     [{ severity: { smallUsd: 10, largeUsd: 5 } }, /severity.largeUsd/],
+    [{ severity: { smallUsd: 5, largeUsd: 5 } }, /severity.largeUsd must be greater than smallUsd/],
+    [
+      { rules: { ...NO_CATEGORIES, 'SANCTIONS-001': { name: 'A', categories: 'MIXER' } } },
+      /must be an array/,
+    ],
+    [{ rules: { ...NO_CATEGORIES, 'SANCTIONS-001': { name: '', categories: [] } } }, /must be a string/],
+    [
+      { rules: { ...NO_CATEGORIES, 'SANCTIONS-001': { name: 'A', categories: ['MIXER', 'MIXER'] } } },
+      /MIXER is in two/,
+    ],
+    [
+      { rules: { ...NO_CATEGORIES, 'SANCTIONS-001': { name: 'A', categories: ['BLENDER'] } } },
+      /known categories \(got "BLENDER"\)/,
+    ],
     [{ recheckDays: 0 }, /recheckDays/],
     [{ confirmations: {} }, /confirmations|ETH/],
     [{ version: 1 }, /version/],
@@ -144,7 +160,7 @@ describe('the policy', () => {
   ])('%j stops the start with a sentence', (change, message) => {
     const whole = {
       version: '1',
-      rules: Object.fromEntries(RULE_IDS.map((id) => [id, { name: id, categories: [] }])),
+      rules: NO_CATEGORIES,
       severity: { smallUsd: 1, largeUsd: 2 },
       indirect: { shareMin: 0.1, counterpartiesRead: 10 },
       velocity: {
