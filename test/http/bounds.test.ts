@@ -1,7 +1,6 @@
 /** The bounds of requests: at exactly a limit and one beyond it, each half of a condition, and each status from 500 on. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Type } from 'typebox';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { AssayError, ERRORS, type ErrorCode } from '../../src/base/errors.ts';
@@ -41,6 +40,7 @@ import { mayAnswerRange, rangeOf } from '../../src/http/server/ranges.ts';
 import { createRouter } from '../../src/http/server/router.ts';
 import { receiveUpload, type Upload } from '../../src/http/server/uploads.ts';
 import { tempFolder } from '../accounts/temp-folder.ts';
+import { sleep } from '../support/wait.ts';
 
 const bytes = (text: string): Uint8Array => Buffer.from(text);
 
@@ -77,7 +77,7 @@ describe('renderError', () => {
 });
 
 describe('request ids', () => {
-  it('keep the client’s id if it is valid and short enough', () => {
+  it('keeps the client’s id if it is valid and short enough', () => {
     const idOf = createRequestIds({ bytes: (count: number) => new Uint8Array(count) } as never);
     const longest = 'x'.repeat(LIMITS.requestIdTextMax);
     expect([idOf(longest), idOf('a.b_c:d-9')]).toEqual([longest, 'a.b_c:d-9']);
@@ -88,7 +88,7 @@ describe('request ids', () => {
 });
 
 describe('rangeOf', () => {
-  it('includes the first and the last byte, and is none after the end', () => {
+  it('includes the first and the last byte, and returns no range after the end', () => {
     expect([
       rangeOf('bytes=0-0', 10),
       rangeOf('bytes=0-9', 10),
@@ -127,7 +127,7 @@ describe('rangeOf', () => {
   });
 });
 
-describe('the client', () => {
+describe('the request origin', () => {
   const exchange = (
     peer: string,
     headers: Record<string, string> = {},
@@ -144,7 +144,7 @@ describe('the client', () => {
   const address = (peer: string, forwarded = '') =>
     origin.address(exchange(peer, { 'x-forwarded-for': forwarded }));
 
-  it('has the nearest address that is not a trusted proxy', () => {
+  it('uses the nearest address that is not a trusted proxy', () => {
     expect(address('192.0.2.1', '198.51.100.1')).toBe('192.0.2.1');
     expect(address('10.0.0.1', '198.51.100.1')).toBe('198.51.100.1');
     expect(address('10.0.0.1', '203.0.113.9, 198.51.100.1, 10.0.0.2')).toBe('198.51.100.1');
@@ -185,7 +185,7 @@ describe('the client', () => {
   };
   const cookie = { cookie: 'a=b; assay_session=good', host: 'own.example' };
 
-  it('needs a session and an own origin to change data', () => {
+  it('requires a session and the same origin to change data', () => {
     expect(visit('session', { ...cookie, origin: 'http://OWN.example' })).toMatchObject({
       accountId: 'acc_1',
       token: 'good',
@@ -215,7 +215,7 @@ describe('the client', () => {
     });
   });
 
-  it('is accepted with a key or anonymously if the route allows it', () => {
+  it('accepts a key, or no key if the route allows it', () => {
     const authorized = { authorization: 'Bearer x' };
     expect(visit('session or key', authorized)).toMatchObject({
       accountId: 'acc_2',
@@ -233,7 +233,7 @@ describe('the client', () => {
     }
   });
 
-  it('gets a cookie with the lifetime of the session, and an empty one expires at once', () => {
+  it('sets a cookie with the lifetime of the session, and expires an empty one at once', () => {
     expect(sessionCookie('t', true)).toContain(
       `assay_session=t; Path=/; Max-Age=${LIMITS.sessionMs / 1000}; HttpOnly; SameSite=Strict; Secure`,
     );
@@ -241,9 +241,9 @@ describe('the client', () => {
   });
 });
 
-describe('a query', () => {
+describe('query parsing', () => {
   const withQuery = (query: string) => ({ query: () => query }) as Exchange;
-  it('gives each value once, decoded and up to its length', () => {
+  it('returns each value once, decoded and limited in length', () => {
     expect(queryValue('', 'a')).toBeUndefined();
     expect([
       queryValue('a=1&b=x+y%21', 'b'),
@@ -261,7 +261,7 @@ describe('a query', () => {
     expect(required('a=1')).toBe('1');
   });
 
-  it('has whole numbers from the least to the most', () => {
+  it('parses whole numbers from the minimum to the maximum', () => {
     const reader = queryReader({ n: Type.Integer({ minimum: 1, maximum: 10, default: 5 }) });
     const read = (query: string) => reader(withQuery(query)).n;
     expect([read(''), read('n=1'), read('n=10')]).toEqual([5, 1, 10]);
@@ -271,7 +271,7 @@ describe('a query', () => {
     expect(() => open(withQuery('n=1234567890123456'))).toThrow('whole number');
   });
 
-  it('has words, flags and lists by their schemas', () => {
+  it('parses words, flags and lists by their schemas', () => {
     const reader = queryReader({
       word: Type.Optional(Type.Enum(['a', 'b'])),
       flag: Type.Boolean({ default: false }),
@@ -287,7 +287,7 @@ describe('a query', () => {
     expect(queryList('lists=a', 'list')).toBeUndefined();
   });
 
-  it('and a path and headers are read by their names', () => {
+  it('reads path parameters and headers by their names', () => {
     const path = pathReader('/a/{b}/{c}', { c: Type.String(), b: Type.String({ maxLength: 2 }) });
     expect(path({ params: ['x%21', 'y'] } as unknown as Exchange)).toEqual({ b: 'x!', c: 'y' });
     expect(() => path({ params: ['xyz', 'y'] } as unknown as Exchange)).toThrow('b: must have at most 2');
@@ -325,7 +325,7 @@ describe('a route', () => {
 });
 
 describe('a JSON body', () => {
-  it('has an outline of its fields and array elements', () => {
+  it('is outlined by its fields and array elements', () => {
     expect(outlineBody(bytes('{"a": [1, [2, 3], {"c": 4}], "b":[ ], "d" : "x,[{" , "e\\u0041":1}'))).toEqual({
       fields: ['a', 'b', 'd', 'eA'],
       elements: 3,
@@ -346,7 +346,7 @@ describe('a JSON body', () => {
     expect(() => parseJson(bytes('{'))).toThrow('not valid JSON');
   });
 
-  it('gets an error that names the field and the rule', () => {
+  it('is rejected with an error that names the field and the rule', () => {
     const schema = Type.Object({
       a: Type.String({ minLength: 2, maxLength: 3 }),
       n: Type.Optional(Type.Integer({ minimum: 1, maximum: 5 })),
@@ -380,7 +380,7 @@ describe('a JSON body', () => {
     expect(fault([])).toBe('body | The request body must be an object.');
   });
 
-  it('lists each unknown field once, shortened', () => {
+  it('has each unknown field listed once, shortened', () => {
     expect(unknownFields(['a', 'x', 'x', 'y'.repeat(65)], new Set(['a']))).toEqual(['x', 'y'.repeat(64)]);
     expect(
       unknownFields(
@@ -623,7 +623,7 @@ describe('the operations', () => {
     }
   };
 
-  it('take one unit per address of a bulk request, and refund the addresses without an answer', async () => {
+  it('charge one unit per address of a bulk request, and refund the addresses without an answer', async () => {
     const given: unknown[] = [];
     const answered = { answered: 2 };
     const work = workOf(screenBulk, {
@@ -645,7 +645,7 @@ describe('the operations', () => {
     expect(given).toHaveLength(1);
   });
 
-  it('compare the tag of a copy weakly, and a list of tags', () => {
+  it('compare entity tags weakly, including lists of tags', () => {
     const work = workOf(labels, { useCases: { labelSet: () => 7, labelSetVersion: () => 'v1' } });
     if (work.kind !== 'lookup') throw new Error('Labels are looked up.');
     const isSame = (tags: string): boolean => {
@@ -657,7 +657,7 @@ describe('the operations', () => {
     expect(['', '"v0"', 'v1', '"v1" x'].map(isSame)).toEqual([false, false, false, false]);
   });
 
-  it('write an exchange that fits exactly', () => {
+  it('write an exchange response that fits exactly', () => {
     const data = bytes('"1234"');
     const work = workOf(exchangeStatus, { useCases: { exchangeStatus: () => data } });
     if (work.kind !== 'lookup') throw new Error('An exchange is looked up.');
@@ -667,7 +667,7 @@ describe('the operations', () => {
     expect(refusedBy(() => work.write(callWith(), out, 0, null))).toBe('name');
   });
 
-  it('are ready for reads while writes are refused, and not ready before the start', async () => {
+  it('report ready for reads while writes are refused, and not ready before startup', async () => {
     const ready = async (data: object, query: string) => {
       const work = workOf(readyOperation, { readiness: () => data });
       const { status, body } = (await answerOf(work, callWith({ query }))) as Page;
@@ -691,7 +691,7 @@ describe('the operations', () => {
     await expect((async () => ready(open, 'for=all'))()).rejects.toMatchObject({ field: 'for' });
   });
 
-  it('charge a trace by its mode, and nothing if nothing was found', async () => {
+  it('charge a trace by its mode, and nothing if nothing is found', async () => {
     const asked: object[] = [];
     const found = { data: bytes('{}'), isKnown: true };
     const work = workOf(trace, {
@@ -720,7 +720,7 @@ describe('the operations', () => {
     expect(call.credits).toBe(0);
   });
 
-  it('pass an event on only if payments are set up', async () => {
+  it('forward an event only if payments are set up', async () => {
     const work = (payments: unknown) => workOf(stripeEvent, { access: { payments: () => payments } });
     await expect(answerOf(work(null), callWith(), bytes(''))).rejects.toMatchObject({ code: 'NOT_FOUND' });
     const received = { receive: async (_body: unknown, signature: string) => ({ signature }) };
@@ -930,7 +930,7 @@ describe('the operations', () => {
     });
   });
 
-  it('are documented with what they take', () => {
+  it('show what they charge and limit in the API reference', () => {
     const page = docsPage('1.0', OPERATIONS);
     const section = (handler: string) =>
       page.split('<h2 id="').find((part) => part.startsWith(`${handler}"`)) ?? '';

@@ -92,7 +92,7 @@ describe.each(FRONT_ENDS)('front end on %s, behind a gate that answers %s', (bac
     ]);
   });
 
-  it('answers 401 for a missing, malformed, unknown or revoked key, as soon as it is revoked', async () => {
+  it('answers 401 for a missing, malformed or unknown key, and for a revoked key at once', async () => {
     const created = await world.access.keys.create({ name: 'short-lived' });
     expect((await ask(`/api/v1/entity/${EXCHANGE}`, { key: created.apiKey })).status).toBe(200);
     await world.access.keys.revoke(created.record.id);
@@ -771,7 +771,7 @@ describe('the pipeline', () => {
     expect((await send(route('screening'), work, { body, headers }))[0]?.status).toBe(400);
   });
 
-  it('admits any key if no permission is required, and needs one of several', async () => {
+  it('admits any key if no permission is required, and requires one of several', async () => {
     const { send } = world();
     const asking = async (permission: Route['permission']): Promise<number | undefined> =>
       (await send({ ...entity, permission }, writing('1')))[0]?.status;
