@@ -99,7 +99,7 @@ describe('an address that may need notes', () => {
       (node) => shapes[node] ?? node + 10,
     );
 
-  it('resembles a counterparty, or dealt with a risky one or with too many', () => {
+  it('resembles a counterparty, or has transfers with a risky one or with too many', () => {
     expect([notes({}), notes({ 2: 5, 3: 5 }), notes({ 1: 5, 3: 5 }), notes({ 2: 1, 3: 1 })]).toEqual([
       false,
       true,

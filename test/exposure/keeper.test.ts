@@ -25,7 +25,7 @@ afterEach(async () => {
   world = null;
 });
 
-describe('the keeper of indexes', () => {
+describe('the index keeper', () => {
   it('builds a missing index, follows new transfers, and rebuilds when its inputs change', async () => {
     const built = await createExposureWorld(randomTransfers(3, 20, 60), randomLabels(3, 20, 0.3));
     world = built;

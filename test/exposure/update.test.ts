@@ -129,7 +129,7 @@ function settle(updater: ExposureUpdater): void {
 describe('an index that is kept up to date', () => {
   let earlier = 0;
   for (let seed = 1; seed <= 4; seed++)
-    it(`says what walks say after more transfers of many tokens without a price (${seed})`, async () => {
+    it(`matches walks after more transfers of many tokens without a price (${seed})`, async () => {
       const nodes = 12;
       const transfers = withPrices(randomTransfers(seed, nodes, 1_600, 0, MANY_UNPRICED)).map(
         (transfer, at) =>
@@ -146,7 +146,7 @@ describe('an index that is kept up to date', () => {
       }
     });
   for (let seed = 1; seed <= 16; seed++)
-    it(`says what walks say after more transfers (${seed})`, async () => {
+    it(`matches walks after more transfers (${seed})`, async () => {
       const nodes = 40;
       const transfers = withPrices(randomTransfers(seed, nodes, 160));
       const { built, updater } = await keep(transfers.slice(0, 80), randomLabels(seed, nodes, 0.2));
@@ -158,7 +158,7 @@ describe('an index that is kept up to date', () => {
     });
 
   for (let seed = 21; seed <= 26; seed++)
-    it(`says what walks say if some transfers of an asset have no price (${seed})`, async () => {
+    it(`matches walks if some transfers of an asset have no price (${seed})`, async () => {
       const nodes = 40;
       const drawn = randomTransfers(seed, nodes, 160);
       // The unpriced ones of the draw lose their price again, and those of the first half of every third address.
@@ -177,7 +177,7 @@ describe('an index that is kept up to date', () => {
     });
 
   for (let seed = 31; seed <= 34; seed++)
-    it(`says what walks say if coins are wrapped and unwrapped (${seed})`, async () => {
+    it(`matches walks if coins are wrapped and unwrapped (${seed})`, async () => {
       const nodes = 40;
       const weth = '0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2';
       const transfers = withPrices(randomTransfers(seed, nodes, 160)).map((transfer, at) => {
@@ -196,7 +196,7 @@ describe('an index that is kept up to date', () => {
       }
     });
 
-  it('contains dealings before a designation in entries computed since its build', () => {
+  it('contains transfers before a designation in entries computed since its build', () => {
     expect(earlier).toBeGreaterThan(20);
   });
 

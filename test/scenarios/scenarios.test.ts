@@ -43,7 +43,7 @@ interface Answer {
   readonly scoreBreakdown?: readonly { readonly points: number }[];
 }
 
-it('has 200 scenarios with names of their own', () => {
+it('has 200 scenarios with unique names', () => {
   expect(SCENARIOS.length).toBeGreaterThanOrEqual(200);
   expect(new Set(SCENARIOS.map(({ id }) => id)).size).toBe(SCENARIOS.length);
   expect(new Set(SCENARIOS.map(({ name }) => name)).size).toBe(SCENARIOS.length);

@@ -49,7 +49,7 @@ describe('a derived label of something risky', () => {
   const transfers = [pay(0, 3, 2, 50_000), pay(1, 2, 1, 50_000)];
   const labels = [label(3, 'DARKNET_MARKET', 'graphsense'), label(2, 'HIGH_RISK_EXCHANGE', 'cluster')];
 
-  it('does not hide what lies behind it', async () => {
+  it('does not hide the risk behind it', async () => {
     const deps = await open(transfers, labels);
     const answer = createScreening(deps, createAssessor(deps))({ chain: 'ETH', address: addressOf(1) });
     const plain = await open(transfers, [labels[0] as WorldLabel]);
@@ -63,7 +63,7 @@ describe('a derived label of something risky', () => {
     );
   });
 
-  it('decides if it is the graver finding, and a check of the transfer flags both', async () => {
+  it('decides if it is the more severe finding, and a check of the transfer flags both', async () => {
     // The money behind it is a part of what the derived label accounts for.
     const deps = await open(
       [...transfers, pay(2, 4, 2, 950_000)],

@@ -11,7 +11,7 @@ const resolver: NameResolver = {
 };
 
 describe('names in place of addresses', () => {
-  it('are resolved, each once, and told as they were written', async () => {
+  it('are resolved once each, and reported as they were written', async () => {
     asked.length = 0;
     const { request, resolved } = await resolveNames(
       { chain: 'eth', from: 'Vitalik.ETH', to: 'Vitalik.ETH', direction: 'in' },
@@ -22,7 +22,7 @@ describe('names in place of addresses', () => {
     expect(asked).toEqual(['vitalik.eth']);
   });
 
-  it('leave addresses as they are, and ask nobody', async () => {
+  it('leave addresses unchanged, without a lookup', async () => {
     const request = { chain: 'BTC', address: '1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa' };
     expect(await resolveNames(request, null)).toEqual({ request, resolved: {} });
   });
@@ -32,7 +32,7 @@ describe('names in place of addresses', () => {
     ['it has no address', { chain: 'ETH', from: 'nobody.eth' }, resolver, 'from', /does not resolve/],
     ['the chain has no such names', { chain: 'BTC', to: 'vitalik.eth' }, resolver, 'to', /not an EVM chain/],
     ['it is no name at all', { chain: 'ETH', to: `${'x'.repeat(300)}.eth` }, resolver, 'to', /253/],
-  ])('are refused where %s', async (_, request, resolving, field, message) => {
+  ])('are rejected if %s', async (_, request, resolving, field, message) => {
     await expect(resolveNames(request, resolving)).rejects.toMatchObject({
       field,
       status: 400,
@@ -40,7 +40,7 @@ describe('names in place of addresses', () => {
     });
   });
 
-  it('are refused on an unknown chain', async () => {
+  it('are rejected on an unknown chain', async () => {
     await expect(resolveNames({ chain: 'NOPE', address: 'vitalik.eth' }, resolver)).rejects.toMatchObject({
       code: 'UNKNOWN_CHAIN',
     });

@@ -88,7 +88,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 describe('dollar tokens', () => {
-  it('are known on every chain that issuers serve', () => {
+  it('are known on every chain that issuers support', () => {
     expect(chains).toEqual(
       expect.arrayContaining([
         'ETH',

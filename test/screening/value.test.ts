@@ -124,7 +124,7 @@ const screen = (address: string) => screening({ chain: 'ETH', address });
 const check = (address: string) => kyt({ chain: 'ETH', address });
 
 describe('value without a price', () => {
-  it('finds 1 wei from a sanctioned wallet beside 100 ETH from an exchange to be nothing', () => {
+  it('gives 1 wei from a sanctioned wallet no weight beside 100 ETH from an exchange', () => {
     const answer = screen(ONE_WEI_IN);
     expect(answer.exposureReceiving).toEqual({ EXCHANGE: 100 });
     expect(answer).toMatchObject({ riskScore: 0, riskLevel: 'LOW', scoreBreakdown: [] });
@@ -133,7 +133,7 @@ describe('value without a price', () => {
     ]);
   });
 
-  it('finds 1 wei sent to a sanctioned wallet to be nothing', () => {
+  it('gives 1 wei sent to a sanctioned wallet no weight', () => {
     expect(screen(ONE_WEI_OUT)).toMatchObject({ riskScore: 0, riskLevel: 'LOW' });
     expect(check(ONE_WEI_OUT)).toMatchObject({ decision: 'ALLOW', flags: [] });
   });
@@ -152,7 +152,7 @@ describe('value without a price', () => {
     expect([DILUTED, UNDILUTED].map((address) => check(address).decision)).toEqual(['REVIEW', 'REVIEW']);
   });
 
-  it('says of dust with a price how it is priced, and 0.00', () => {
+  it('reports dust with its price status, and 0.00', () => {
     const answer = screen(ONE_WEI_PRICED);
     expect(answer.exposures).toMatchObject([
       {
@@ -169,7 +169,7 @@ describe('value without a price', () => {
     ]);
   });
 
-  it('says of which day an earlier price is', () => {
+  it('names the day of an earlier price', () => {
     const answer = screen(UNDILUTED);
     const price = { priceStatus: 'LAST_KNOWN', priceDate: '2026-01-01' };
     expect(answer.exposures).toMatchObject([price, price]);
@@ -178,11 +178,11 @@ describe('value without a price', () => {
     expect(screen(ONE_WEI_IN).exposures).toMatchObject([{ priceStatus: 'NONE', priceDate: null }]);
   });
 
-  it('is not driven by the number of transfers', () => {
+  it('does not depend on the number of transfers', () => {
     expect(screen(MANY_TINY)).toMatchObject({ riskScore: 0, exposureReceiving: { EXCHANGE: 100 } });
   });
 
-  it('flags dust as LOW in both directions, and dust that adds up as CRITICAL', () => {
+  it('flags dust as LOW in both directions, and an accumulation of dust as CRITICAL', () => {
     const severities = (address: string) =>
       screen(address).flaggedTransactions.map(({ direction, severity }) => `${direction} ${severity}`);
     expect(severities(ONE_WEI_OUT).sort()).toEqual(['in LOW', 'out LOW']);
@@ -191,7 +191,7 @@ describe('value without a price', () => {
     expect(severities(MANY_CENTS)).toEqual(['out CRITICAL', 'out CRITICAL', 'out CRITICAL']);
   });
 
-  it('shows dust at its exact share, and gives it no points', () => {
+  it('shows dust at its exact share, without points', () => {
     const answer = screen(DUSTY);
     expect(answer.exposureSending).toEqual({ EXCHANGE: 91.83, MIXER: 4.13, UNKNOWN: 4.04 });
     expect(
@@ -204,7 +204,7 @@ describe('value without a price', () => {
     expect(answer.riskScore).toBe(0);
   });
 
-  it('names the assets without a price in the coverage, and no unknown token', () => {
+  it('names the assets without a price in the coverage, without unknown tokens', () => {
     const assetsOf = (address: string): readonly string[] | undefined =>
       screen(address).coverage.graph.unpricedAssets;
     expect(assetsOf(ONE_WEI_IN)).toEqual(['ETH']);
@@ -213,7 +213,7 @@ describe('value without a price', () => {
     expect(check(ONE_WEI_IN).coverage.graph.unpricedAssets).toEqual(['ETH']);
   });
 
-  it('gives several assets without a price rows of their own, and bounds their points', () => {
+  it('gives several assets without a price their own rows, and limits their points', () => {
     const answer = screen(SEVERAL);
     expect(answer.exposureReceiving).toEqual({ UNKNOWN: 100 });
     const rows = answer.exposures.map(({ asset, category, percentage, priceStatus }) => [
@@ -236,8 +236,8 @@ describe('value without a price', () => {
   });
 });
 
-describe('tokens that no list knows', () => {
-  it('bring no points, whatever an event says, and block nothing', () => {
+describe('unlisted tokens', () => {
+  it('add no points for any event, and block nothing', () => {
     const answer = screen(FORGED);
     expect(answer).toMatchObject({ riskScore: 0, exposureSending: {}, exposureReceiving: { EXCHANGE: 100 } });
     expect(answer.flaggedTransactions).toEqual([]);
@@ -251,11 +251,11 @@ describe('tokens that no list knows', () => {
     expect(spam).toMatchObject({ isEvidence: false });
   });
 
-  it('bring no points in any number', () => {
+  it('add no points in any number', () => {
     expect(screen(SPAMMED).riskScore).toBe(0);
   });
 
-  it('do not cut a walk together with dust, in any number', () => {
+  it('do not cut a walk short, even with dust in any number', () => {
     const answer = screen(BEHIND_SPAM);
     expect(answer.exposureReceiving.MIXER).toBe(100);
     expect(answer.stoppedAt).toEqual([]);
@@ -263,7 +263,7 @@ describe('tokens that no list knows', () => {
 });
 
 describe('hubs without a label', () => {
-  it('end a walk, and are named as a reason that needs a review', () => {
+  it('end a walk, and are reported as a reason for review', () => {
     const answer = screen(BEHIND_HUB);
     expect(answer.stoppedAt).toMatchObject([{ address: HUB, reason: 'MAX_DEGREE', percentage: 100 }]);
     expect(answer.reasons).toMatchObject([
@@ -328,7 +328,7 @@ describeWithSharedData('Bitcoin block 300025', () => {
     return new Map(rows.map(({ attribution, share }) => [attribution.key, share]));
   }
 
-  it('gives every direct share by its satoshi', () => {
+  it('counts every direct share to the satoshi', () => {
     let compared = 0;
     for (const direction of ['in', 'out'] as const)
       for (const [address, { whole, parties }] of sums[direction]) {
@@ -343,7 +343,7 @@ describeWithSharedData('Bitcoin block 300025', () => {
     expect(compared).toBeGreaterThan(2_000);
   });
 
-  it('gives a gambler the share of a house by what was paid, not by the number of payments', () => {
+  it('gives a gambler the share of a gambling service by amount, not by the number of payments', () => {
     // LuckyB.it, as WalletExplorer names it, paid more than half of what the gambler received in two payments.
     const shares = sharesOf('18bW2s7nDP2VBper8WaJ25KdQXepZgF4df', 'in');
     expect(shares.get('1NxaBCFQwejSZbQfWcYNwgqML5wWoE3rK4')).toBeCloseTo(0.5556, 4);
