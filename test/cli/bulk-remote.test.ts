@@ -15,6 +15,7 @@ import { createProgress } from '../../src/cli/progress.ts';
 import { openWorld, type World } from '../http/world.ts';
 import { answerOf, type FolderJobs, folderJobs } from '../http/world-jobs.ts';
 import { cuttingProxy } from '../setup/cutting-proxy.ts';
+import { sleep } from '../support/wait.ts';
 
 const linesOf = (count: number): string[] => Array.from({ length: count }, (_, n) => `"0x${n}"`);
 const resultOf = (count: number): string => linesOf(count).map(answerOf).join('');
@@ -152,7 +153,7 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
     async function* pipe(): AsyncGenerator<Uint8Array> {
       for (const line of linesOf(50)) {
         yield Buffer.from(`${line}\n`);
-        await new Promise((resolve) => setTimeout(resolve, 1));
+        await sleep(1);
       }
     }
     await runPiped(world.url, pipe(), terminal, { format: 'ndjson', chain: null });
@@ -452,13 +453,13 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
   });
 
   it('begins nothing where it is interrupted while it sends', async () => {
-    jobs.onWrite = () => new Promise((resolve) => setTimeout(resolve, 50));
+    jobs.onWrite = () => sleep(50);
     const before = jobs.aborted();
     const { terminal, stopping } = terminalOf();
     async function* endless(): AsyncGenerator<Uint8Array> {
       for (;;) {
         yield Buffer.from('0x0\n'.repeat(1_000));
-        await new Promise((resolve) => setTimeout(resolve, 2));
+        await sleep(2);
       }
     }
     const running = runPiped(world.url, endless(), terminal);

@@ -19,6 +19,7 @@ import type {
 } from '../../src/http/server/port.ts';
 import { createRouter } from '../../src/http/server/router.ts';
 import { RawClient } from '../http/raw-client.ts';
+import { sleep, until } from '../support/wait.ts';
 
 const TYPE = 'Content-Type: text/plain';
 const BINARY = 'Content-Type: application/octet-stream';
@@ -26,14 +27,6 @@ const KIB = 1024;
 const MIB = 1024 * KIB;
 const GIB = 1024 * MIB;
 const LONG = process.env.ASSAY_TEST_LONG === '1';
-
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-async function until(isSo: () => boolean): Promise<void> {
-  for (let turns = 0; !isSo(); turns++) {
-    if (turns > 12_000) throw new Error(`still not: ${isSo}`);
-    await pause(5);
-  }
-}
 
 /** A receiver that records its calls in order. `write` runs `work`. */
 function taker(
@@ -226,7 +219,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       const socket = client(port);
       socket.socket.pause();
       socket.send(get('/large'));
-      await new Promise((resolve) => setTimeout(resolve, 300));
+      await sleep(300);
       expect(server.pending()).toBe(1);
       socket.socket.resume();
       const answer = await socket.next();
@@ -249,7 +242,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       expect((await socket.next())?.body).toBe('abcde');
       socket.send('POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 6\r\n\r\n');
       for (const letter of 'pieces') {
-        await new Promise((resolve) => setTimeout(resolve, 5));
+        await sleep(5);
         socket.send(letter);
       }
       expect((await socket.next())?.body).toBe('pieces');
@@ -301,16 +294,16 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       });
       const socket = client(port);
       socket.send(get('/slow'));
-      while (!exchange) await new Promise((resolve) => setTimeout(resolve, 5));
+      while (!exchange) await sleep(5);
       const held = exchange as Exchange;
       expect(held.isGone).toBe(false);
       expect(server.pending()).toBe(1);
       socket.destroy();
-      while (server.pending() > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      await until(() => server.pending() === 0);
       expect(held.isGone).toBe(true);
       held.reply(200, TYPE, 'nobody');
       expect(server.pending()).toBe(0);
-      while (server.openSockets() > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      await until(() => server.openSockets() === 0);
     });
 
     it('reports a disconnected client to all pipelined requests', async () => {
@@ -320,7 +313,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       socket.send(get('/slow').repeat(3));
       await until(() => made.length > 0);
       // In the meantime, one server hands over the other requests; the other server does so when the first has its response.
-      await pause(50);
+      await sleep(50);
       socket.destroy();
       await until(() => server.pending() === 0);
       expect(made.map(({ isGone }) => isGone)).toEqual(made.map(() => true));
@@ -398,9 +391,9 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       const busy = client(port);
       const idle = client(port);
       busy.send(get('/slow'));
-      while (!exchange) await new Promise((resolve) => setTimeout(resolve, 5));
+      while (!exchange) await sleep(5);
       const closed = server.close(5000);
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await sleep(100);
       const late = client(port);
       late.send(get('/slow'));
       expect(await late.next({ timeoutMs: 1000 })).toBeNull();
@@ -417,7 +410,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       const { server, port } = await serve({ 'GET /never': () => {} });
       const socket = client(port);
       socket.send(get('/never'));
-      while (server.pending() === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      await until(() => server.pending() > 0);
       const started = performance.now();
       await server.close(300);
       expect(performance.now() - started).toBeLessThan(20_000);
@@ -431,14 +424,14 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       slow.send('GET /a HTTP/1.1\r\nHost: x\r\n');
       expect(await slow.ended(60_000)).toBe(true);
       clearInterval(dripping);
-      while (server.openSockets() > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+      await until(() => server.openSockets() === 0);
     });
 
     it('passes a large body piece by piece, in order and complete', async () => {
       const made: ReturnType<typeof taker>[] = [];
       const { port } = await serve({
         'POST /take': (exchange) => {
-          const receiver = taker(exchange, () => pause(1));
+          const receiver = taker(exchange, () => sleep(1));
           made.push(receiver);
           exchange.receiveBody(GIB, receiver);
         },
@@ -494,7 +487,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       socket.send(`POST /take HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n`);
       socket.send(body);
       await until(() => (made[0]?.length() ?? 0) > 0);
-      await pause(300);
+      await sleep(300);
       // At most as much as the sockets of both sides buffer (tcp_rmem and tcp_wmem are some MB), but not the whole body.
       expect(socket.socket.bytesWritten - socket.socket.writableLength).toBeLessThan(32 * MIB);
       expect(made[0]?.length()).toBeLessThan(2 * MIB);
@@ -507,7 +500,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
         'POST /take': (exchange) =>
           exchange.receiveBody(
             MIB,
-            taker(exchange, () => pause(1)),
+            taker(exchange, () => sleep(1)),
           ),
       });
       const declared = client(port);
@@ -520,7 +513,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       chunked.send('POST /take HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n');
       for (let sent = 0; sent <= 16; sent++) {
         chunked.send(`10000\r\n${'z'.repeat(0x10000)}\r\n`);
-        await pause(2);
+        await sleep(2);
       }
       expect((await chunked.next())?.body).toMatch(/^too large/);
       chunked.send('0\r\n\r\n');
@@ -532,7 +525,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       const { server, port } = await serve({
         'POST /take': (exchange) => {
           const receiver = taker(exchange, async () => {
-            await pause(5);
+            await sleep(5);
             exchange.reply(400, TYPE, 'line 7 is wrong');
           });
           made.push(receiver);
@@ -598,7 +591,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       const made: ReturnType<typeof taker>[] = [];
       const { server, port } = await serve({
         'POST /take': (exchange) => {
-          const receiver = taker(exchange, () => pause(20));
+          const receiver = taker(exchange, () => sleep(20));
           made.push(receiver);
           exchange.receiveBody(GIB, receiver);
         },
@@ -665,14 +658,14 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       reader.socket.pause();
       reader.socket.write(get('/large'));
       await until(() => source.handed() > 0);
-      await pause(300);
+      await sleep(300);
       expect(source.handed()).toBeLessThan(32 * MIB);
       expect(server.pending()).toBe(1);
       for (let n = 0; n < 20; n++) {
         reader.socket.resume();
-        await pause(2);
+        await sleep(2);
         reader.socket.pause();
-        await pause(5);
+        await sleep(5);
       }
       reader.socket.resume();
       await until(() => reader.bytes >= length);
@@ -690,7 +683,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       reader.socket.pause();
       reader.socket.write(get('/large'));
       await until(() => source.handed() > 0);
-      await pause(100);
+      await sleep(100);
       reader.socket.resetAndDestroy();
       await until(() => source.closed() === 1 && server.pending() === 0);
       expect(source.handed()).toBeLessThan(64 * MIB);
@@ -740,7 +733,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
         expect((await socket.next())?.body).toBe(`whole ${GIB}`);
         const reader = new CountingReader(port);
         reader.socket.write(get('/large'));
-        while (reader.bytes < 5 * GIB && !reader.isClosed) await pause(20);
+        while (reader.bytes < 5 * GIB && !reader.isClosed) await sleep(20);
         clearInterval(sampling);
         expect([reader.bytes, reader.isRight]).toEqual([5 * GIB, true]);
         reader.socket.destroy();
@@ -757,7 +750,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
         const { port } = await serve({
           'POST /take': (exchange) => {
             // The first write is slower than any time-out of a server; the client is not at fault.
-            const receiver = taker(exchange, () => pause(made.length === 1 ? 25_000 : 0));
+            const receiver = taker(exchange, () => sleep(made.length === 1 ? 25_000 : 0));
             made.push(receiver);
             exchange.receiveBody(GIB, receiver);
           },
@@ -768,7 +761,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
         await until(() => made.length === 1);
         slow.send(`${head}01234`);
         silent.send(`${head}01234`);
-        await pause(28_000);
+        await sleep(28_000);
         worked.send('56789');
         slow.send('56789');
         expect((await worked.next({ timeoutMs: 30_000 }))?.body).toBe('whole 10');
@@ -806,7 +799,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
           'POST /take': (exchange) =>
             exchange.receiveBody(
               GIB,
-              taker(exchange, () => pause(1)),
+              taker(exchange, () => sleep(1)),
             ),
         },
         { tls },

@@ -9,6 +9,7 @@ import {
   replayed,
 } from '../../src/accounts/idempotency.ts';
 import type { Ledger } from '../../src/accounts/ledger.ts';
+import { sleep } from '../support/wait.ts';
 import { chargeOf, type LedgerWorld } from './ledger.ts';
 
 /** `forgetsByOwnClock` is false if a server removes expired responses by its own clock. */
@@ -50,7 +51,7 @@ export function idempotencyConformance(
       if (kept !== null) return replayed(kept, bodyHash);
       const run = ++runs;
       const reservation = await ledger.reserve('a', 1);
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      await sleep(5);
       if (fails) {
         ledger.release(reservation);
         throw new Error('the work failed');

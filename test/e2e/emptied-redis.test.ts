@@ -6,6 +6,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
+import { sleep } from '../support/wait.ts';
 import { ask, askOnce, newWorld, type RunningServer, type World } from './program.ts';
 
 const API = '/api/v1';
@@ -98,7 +99,7 @@ describe.skipIf(!hasRedis)('a Redis that is emptied under its nodes', { timeout:
       expect(lostLines(server)).toBe(1);
     }
     // No node does work that it could not store: wait longer than a node takes to try for a lease.
-    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    await sleep(3_000);
     expect(redis.run('keys', '*lease:*')).toBe('');
   });
 

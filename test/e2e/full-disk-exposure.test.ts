@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { currentSnapshot } from '../../src/labels/index/folder.ts';
 import { openEnvironment } from '../../src/state/lmdb.ts';
 import { type DiskKind, type SmallDisk, smallDisk, smallDiskRefusal } from '../setup/small-disk.ts';
+import { sleep } from '../support/wait.ts';
 import { ask, newWorld, type RunningServer, type World } from './program.ts';
 
 /** Sanctioned in what ships. */
@@ -68,7 +69,7 @@ async function expectNotRead(server: RunningServer, address: string): Promise<vo
 async function during(ms: number, look: () => Promise<void>): Promise<void> {
   for (const untilMs = performance.now() + ms; performance.now() < untilMs; ) {
     await look();
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await sleep(500);
   }
 }
 

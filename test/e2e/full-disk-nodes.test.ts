@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openEnvironment } from '../../src/state/lmdb.ts';
 import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
 import { type SmallDisk, smallDisk, smallDiskRefusal } from '../setup/small-disk.ts';
+import { sleep } from '../support/wait.ts';
 import { type Answer, ask, askOnce, newWorld, type RunningServer, type World } from './program.ts';
 
 const refusal = smallDiskRefusal('tmpfs');
@@ -93,7 +94,7 @@ describe.skipIf(refusal !== null || !hasRedis)('a node whose replicas are on a f
     for (let call = 0; call < 5; call++) {
       expect((await askOnce(full, key, `/api/v1/oracle/address/ETH/${ADDRESS}`)).status).toBe(200);
       expect((await askOnce(full, key, '/api/v1/monitoring/wallets')).status).toBe(200);
-      await new Promise((resolve) => setTimeout(resolve, 500));
+      await sleep(500);
     }
     const degraded = JSON.parse((await ready()).text) as { data: { degraded: readonly { path: string }[] } };
     expect(degraded.data.degraded.map(({ path }) => path)).toContainEqual(

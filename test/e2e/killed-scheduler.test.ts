@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
+import { sleep } from '../support/wait.ts';
 import { newWorld, patiently, type RunningServer, type World } from './program.ts';
 
 /** So many lines that a node is killed long before they are done, also on a fast machine. */
@@ -13,7 +14,6 @@ const LINES_OF_A_CHUNK = 32_768;
 /** A step of the test takes seconds. After this time it has failed, and the error names it. */
 const STEP_MS_MAX = 150_000;
 
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const address = (n: number): string => `0x${n.toString(16).padStart(40, '0')}`;
 
 /** Calls `ask` until it returns an answer. @throws an error with the last `seen` if there is no answer within STEP_MS_MAX */

@@ -9,7 +9,8 @@ import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ACCOUNTS, type Anvil, hasAnvil, startAnvil } from '../setup/anvil.ts';
-import { newWorld, type RunningServer, type World } from './program.ts';
+import { sleep } from '../support/wait.ts';
+import { newWorld, type RunningServer, until, type World } from './program.ts';
 
 const [PAYER, MIXER, LATE_SCAM] = ACCOUNTS;
 const KEYS = 5;
@@ -20,13 +21,6 @@ interface Received {
   readonly type: string;
   // biome-ignore lint/suspicious/noExplicitAny: JSON of the program, read without a schema.
   readonly data: any;
-}
-
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
-/** Waits until it is true; the time limit of the test ends the wait. */
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await sleep(100);
 }
 
 describe.runIf(hasAnvil)('monitoring beside a real node', () => {

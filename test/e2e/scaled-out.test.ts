@@ -10,14 +10,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ACCOUNTS, type Anvil, hasAnvil, startAnvil } from '../setup/anvil.ts';
 import { hasRedis, type RedisServer, startRedis, startRedisCluster } from '../setup/redis.ts';
-import { ask, askOnce, newWorld, patiently, type RunningServer, type World } from './program.ts';
-
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
-/** Waits until it is true; the time limit of the test ends the wait. */
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await sleep(100);
-}
+import { sleep } from '../support/wait.ts';
+import { ask, askOnce, newWorld, patiently, type RunningServer, until, type World } from './program.ts';
 
 async function done(world: World, args: readonly string[], environment: Record<string, string> = {}) {
   const { code, out, err } = await world.run(args, { environment });
@@ -228,7 +222,7 @@ describe.runIf(hasRedis)('two nodes that answer and two that work', { timeout: 4
   it('nothing is answered in the place of a node that holds a chain while it is away', async () => {
     const body = { chain: 'LTC', address: 'LVg2kJoFNg45Nbpy53h7Fe1wKyeXVRhMH9' };
     /** Repeats the request until the answer passes, slowly enough for the rate limit. Returns the statuses of the answers before. */
-    const until = async (
+    const statusesUntil = async (
       isSo: (answer: Awaited<ReturnType<typeof post>>) => boolean,
     ): Promise<readonly number[]> => {
       const before: number[] = [];
@@ -239,11 +233,11 @@ describe.runIf(hasRedis)('two nodes that answer and two that work', { timeout: 4
         await sleep(2_000);
       }
     };
-    await until(({ status }) => status === 200);
+    await statusesUntil(({ status }) => status === 200);
     await (servers[3] as RunningServer).stop('SIGKILL');
     // Wait until the node counts as gone: a request on its way to it would run into the longest time-out.
     await sleep(5_000);
-    const refused = await until(({ body }) => /stores the transfers of LTC/.test(String(body.error)));
+    const refused = await statusesUntil(({ body }) => /stores the transfers of LTC/.test(String(body.error)));
     expect(refused.filter((status) => status !== 500)).toEqual([]);
     // No node ever held this chain: the answer says that nothing was read.
     const bare = await post(0, '/screening', {
@@ -252,7 +246,7 @@ describe.runIf(hasRedis)('two nodes that answer and two that work', { timeout: 4
     });
     expect(bare.body.data).toMatchObject({ coverage: { graph: { status: 'NONE' } } });
     servers[3] = await start(3);
-    await until(({ status }) => status === 200);
+    await statusesUntil(({ status }) => status === 200);
   });
 });
 

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { projectRoot } from '../../src/base/paths.ts';
 import { freePort } from '../setup/free-port.ts';
+import { sleep } from '../support/wait.ts';
 import { ask, newWorld, type RunningServer, type World } from './program.ts';
 
 const SECRET = 'a-secret-of-the-cluster';
@@ -122,7 +123,7 @@ describe('two nodes', () => {
           const { status, name } = await entityAt(pulling);
           statuses.set(status, (statuses.get(status) ?? 0) + 1);
           seen.add(name);
-          await new Promise((resolve) => setTimeout(resolve, 200));
+          await sleep(200);
         }
       }),
     );

@@ -3,6 +3,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
+import { sleep } from '../support/wait.ts';
 import { newWorld, patiently, type RunningServer, type World } from './program.ts';
 
 const API = '/api/v1';
@@ -60,7 +61,7 @@ describe.skipIf(!hasRedis)('two nodes', () => {
   async function newKey(): Promise<string> {
     let made = await ask(0, 'POST', '/keys', { name: 'of a test' });
     while (made.status === 429) {
-      await new Promise((resolve) => setTimeout(resolve, Number(made.headers.get('retry-after')) * 1_000));
+      await sleep(Number(made.headers.get('retry-after')) * 1_000);
       made = await ask(0, 'POST', '/keys', { name: 'of a test' });
     }
     expect(made.status, made.text).toBe(200);
@@ -118,7 +119,7 @@ describe.skipIf(!hasRedis)('two nodes', () => {
     // then other requests were refused, so it is spent now.
     if (troubled === 0) expect(burst[200]).toBe(100);
     for (let number = 0; (counted(answers)[200] ?? 0) < 100; number++) {
-      await new Promise((resolve) => setTimeout(resolve, 1_000));
+      await sleep(1_000);
       answers.push(await charge(number));
     }
     expect((await charge(0)).status).toBe(402);

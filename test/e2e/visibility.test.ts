@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ChainId, chainOf } from '../../src/chains/registry.ts';
 import { type Anvil, hasAnvil, startAnvil } from '../setup/anvil.ts';
 import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
+import { sleep } from '../support/wait.ts';
 import { ask, newWorld, type RunningServer, type World } from './program.ts';
 
 /** Sanctioned in the shipped lists: money from it raises the score, and an unknown address has a score of 0. */
@@ -26,8 +27,6 @@ const COIN = 10n ** 18n;
 
 const address = (n: number): string => `0x${n.toString(16).padStart(40, '0')}`;
 const hash = (n: number): string => `0x${n.toString(16).padStart(64, '0')}`;
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
 async function done(world: World, args: readonly string[], environment: Record<string, string> = {}) {
   const { code, out, err } = await world.run(args, { environment });
   if (code !== 0) throw new Error(`${args.join(' ')}: ${err}`);

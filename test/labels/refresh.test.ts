@@ -1,10 +1,10 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Logger } from '../../src/base/log.ts';
 import { openFreshness, readListChecks } from '../../src/labels/freshness.ts';
 import { type RefreshReport, refreshLists, startRefreshing } from '../../src/labels/refresh.ts';
 import type { SourceId } from '../../src/sources/index.ts';
 import { type ListServer, serve, startListServer } from '../setup/list-server.ts';
+import { sleep, until } from '../support/wait.ts';
 import { makeWorld, NOW, type World } from './world.ts';
 
 const WALLET = '0x098b716b8aaf21512996dc57eb0615e2383e2f96';
@@ -139,10 +139,6 @@ describe('refreshing in the background', () => {
     random: { bytes: (count: number) => new Uint8Array(count) },
     log,
   });
-  const until = async (met: () => boolean): Promise<void> => {
-    for (let tries = 0; tries < 400 && !met(); tries++) await pause(25);
-    expect(met()).toBe(true);
-  };
   const printing = (report: RefreshReport): readonly [string, ...string[]] => [
     process.execPath,
     '-e',
@@ -160,7 +156,7 @@ describe('refreshing in the background', () => {
     await until(() => published.length >= 2);
     await refreshing.stop();
     const after = published.length;
-    await pause(100);
+    await sleep(100);
     expect(published).toHaveLength(after);
     expect(loud()[0]).toMatchObject({ level: 'info', text: 'lists refreshed' });
   });
@@ -191,7 +187,7 @@ describe('refreshing in the background', () => {
   it('ends its child when it is stopped', async () => {
     const command = [process.execPath, '-e', 'setInterval(() => {}, 1000)'] as const;
     const refreshing = startRefreshing({ command, intervalMs: 3_600_000 }, deps(logger()));
-    await pause(200);
+    await sleep(200);
     await refreshing.stop();
     expect(loud()).toEqual([]);
   });

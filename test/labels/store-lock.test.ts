@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { withLock } from '../../src/labels/store-lock.ts';
+import { sleep } from '../support/wait.ts';
 
 let folder: string;
 let path: string;
@@ -21,7 +21,7 @@ describe('the lock of the store', () => {
     const order: string[] = [];
     const first = withLock(path, NOW, async () => {
       order.push('first');
-      await pause(250);
+      await sleep(250);
       order.push('first ends');
     });
     await expect(withLock(path, NOW, async () => undefined)).rejects.toThrow(

@@ -19,9 +19,9 @@ import { TASKS } from '../../../src/pool/tasks/index.ts';
 import { createTaskServices } from '../../../src/pool/worker-services.ts';
 import { createWorld } from '../../screening/world.ts';
 import { hasRedis, type RedisServer, startRedis, startRedisCluster } from '../../setup/redis.ts';
+import { sleep } from '../../support/wait.ts';
 import { addressAt, blockOf, keyAt, log, push, transferSource } from './world.ts';
 
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 /** Longer than a thread caches the newest version. */
 const nextLook = (): Promise<void> => sleep(LIMITS.remoteHeadMs + 50);
 

@@ -16,9 +16,9 @@ import {
   startRedis,
   startRedisCluster,
 } from '../../setup/redis.ts';
+import { sleep } from '../../support/wait.ts';
 import { addressAt, blockOf, expectSame, keyAt, openRemote, push, transferSource } from './world.ts';
 
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 /** Longer than a thread caches the newest version. */
 const nextVersion = (): Promise<void> => sleep(LIMITS.remoteHeadMs + 50);
 

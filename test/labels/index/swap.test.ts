@@ -11,6 +11,7 @@ import { removeUnheld } from '../../../src/labels/index/folder.ts';
 import type { LabelReader } from '../../../src/labels/index/reader.ts';
 import { createSegmentWriter } from '../../../src/labels/index/segment.ts';
 import { openSnapshotSet } from '../../../src/labels/index/snapshot-set.ts';
+import { sleep } from '../../support/wait.ts';
 import { checkReader, PADDING_RECORDS, SWAP_ADDRESSES } from './swap-check.ts';
 import { byConfidence, deps, key, sanction, source, template, temporaryFolder } from './world.ts';
 
@@ -59,7 +60,7 @@ async function collect(): Promise<void> {
   const gc = runInNewContext('gc') as () => void;
   for (let round = 0; round < 10; round++) {
     gc();
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await sleep(20);
   }
 }
 
@@ -106,7 +107,7 @@ describe('swapping snapshots under readers', () => {
       expect(set.refresh()).toBe(false);
       for (const reader of [set.current, before, first]) expect(checkReader(reader)).toBeNull();
       expect(set.current.meta.sources[0]?.dataset).toBe(`generation${generation}`);
-      await new Promise((resolve) => setTimeout(resolve, 300));
+      await sleep(300);
     }
     await all('swapped');
     for (const worker of workers) worker.postMessage('stop');

@@ -10,20 +10,12 @@ import { openFetchedStore } from '../../../../src/screening/fetched-store.ts';
 import { createOnDemand } from '../../../../src/screening/on-demand.ts';
 import { openFor, within } from '../../../conformance/adapter.ts';
 import { startSocketCutter } from '../../../setup/socket-cutter.ts';
+import { until } from '../../../support/wait.ts';
 import type { Loose } from '../stand-in.ts';
 import { startRuntime } from './runtime.ts';
 
 const family = { openAdapter, layouts: { rpc: 'json-rpc', history: 'json-rpc' } };
 const addressOf = (keys: Keypair): string => keys.publicKey.toBase58();
-
-/** Resolves once `is` returns true. It polls often, because the events arrive over sockets. */
-async function until(is: () => boolean): Promise<void> {
-  while (!is()) await new Promise((resolve) => setTimeout(resolve, 5));
-}
-
-async function untilAsync(is: () => Promise<boolean>): Promise<void> {
-  while (!(await is())) await new Promise((resolve) => setTimeout(resolve, 5));
-}
 
 /** Three accounts, the first with coins, and a function that pays from it; each payment makes a block. */
 async function makeWorld() {
@@ -163,12 +155,12 @@ describe('what a node of Solana tells over its WebSocket', () => {
     expect(await known()).toBe(1);
     expect(told()).toBe(before);
     pay(bob);
-    await untilAsync(async () => (await known()) === 2);
+    await until(async () => (await known()) === 2);
     // A payment that arrived during the disconnection is found too.
     cutter.cut();
     await until(() => notices.subscriptions.size === 0);
     pay(bob);
-    await untilAsync(async () => (await known()) === 3);
+    await until(async () => (await known()) === 3);
     await source.close();
     await adapter.close();
     rmSync(folder, { recursive: true, force: true });
