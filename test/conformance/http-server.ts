@@ -322,7 +322,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       expect(server.pending()).toBe(0);
     });
 
-    it('refuses a second response', async () => {
+    it('rejects a second response', async () => {
       let second: unknown = null;
       const { port } = await serve({
         'GET /twice': (exchange) => {
@@ -368,7 +368,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       }
     });
 
-    it('refuses to share a port', async () => {
+    it('does not share a port', async () => {
       const { port } = await serve({});
       await expect(serve({}, { port })).rejects.toThrow(/port \d+: another process already uses the port/);
       const foreign = createServer();
@@ -714,7 +714,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
     });
 
     it.skipIf(!LONG)(
-      'takes a gigabyte and gives five in bounded memory (ASSAY_TEST_LONG=1)',
+      'receives a gigabyte and sends five in bounded memory (ASSAY_TEST_LONG=1)',
       async () => {
         const { port } = await serve({
           'POST /take': (exchange) => exchange.receiveBody(GIB, taker(exchange)),
@@ -744,7 +744,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
     );
 
     it.skipIf(!LONG)(
-      'waits for senders and receivers that pause, and cuts off a sender that is silent (ASSAY_TEST_LONG=1)',
+      'waits for senders and receivers that pause, and disconnects a silent sender (ASSAY_TEST_LONG=1)',
       async () => {
         const made: ReturnType<typeof taker>[] = [];
         const { port } = await serve({

@@ -17,7 +17,7 @@ const TRANSFERS = Array.from({ length: 3000 }, (_, index) =>
   }),
 ).join('\n');
 
-describe('a start over damaged state', () => {
+describe('startup with damaged state', () => {
   let world: World;
   let store: string;
   const at = (path: string): string => join(store, path);
@@ -46,7 +46,7 @@ describe('a start over damaged state', () => {
   afterAll(() => world.end());
 
   it.each(['accounts/ledger.mdb', 'accounts/keys.mdb', 'transfers/eth.mdb'])(
-    'names %s with both sizes if it was cut in half',
+    'names %s with both sizes if it was truncated to half',
     async (path) => {
       const { size } = statSync(at(path));
       truncateSync(at(path), Math.floor(size / 2));
@@ -59,7 +59,7 @@ describe('a start over damaged state', () => {
     },
   );
 
-  it('refuses transfers in which one byte was changed, and `verify` names them', async () => {
+  it('rejects transfers with one changed byte, and `verify` names them', async () => {
     const bytes = readFileSync(at('transfers/eth.mdb'));
     const where = bytes.indexOf(Buffer.from('000000000000000000000000000000000000012c', 'hex'));
     bytes[where + 19] = 0x2d;
@@ -75,7 +75,7 @@ describe('a start over damaged state', () => {
     });
   });
 
-  it('does not begin a ledger again beside keys, until the loss is accepted', async () => {
+  it('starts no new ledger beside existing keys until the loss is accepted', async () => {
     rmSync(at('accounts/ledger.mdb'));
     for (const command of [['serve'], ['ledger', 'verify'], ['credits', 'grant', 'local', '5']]) {
       const told = await world.run(command);
@@ -99,7 +99,7 @@ describe('a start over damaged state', () => {
     });
   });
 
-  it('starts after a kill, and takes the checksums again', async () => {
+  it('succeeds after a kill, and renews the checksums', async () => {
     const server = await world.serve();
     await server.stop('SIGKILL');
     const again = await world.serve();

@@ -413,7 +413,7 @@ describe.skipIf(refusal !== null)(`commands on a full disk${refusal === null ? '
     return names.sort((a, b) => b.length - a.length)[0] ?? title;
   };
 
-  it('is asked of every command of the program', () => {
+  it('covers every command of the program', () => {
     const tables = [...Object.keys(cases).map(commandOf), ...Object.keys(READS), ...Object.keys(ELSEWHERE)];
     expect([...new Set(tables)].sort()).toEqual(leaves().sort());
   });

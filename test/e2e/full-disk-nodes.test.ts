@@ -80,7 +80,7 @@ describe.skipIf(refusal !== null || !hasRedis)('a node whose replicas are on a f
     return { status: response.status, text: await response.text() };
   };
 
-  it('reads go on, it says that it cannot write, and it holds all of it when there is room', async () => {
+  it('serves reads, reports that it cannot write, and catches up when there is space', async () => {
     await expect.poll(async () => (await ask(full, key, '/api/v1/usage')).status).toBe(200);
     expect((await watch(sound, 1)).status).toBe(200);
     await expect.poll(() => watched(full), { interval: 1_000 }).toBe(1);

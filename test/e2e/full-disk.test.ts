@@ -151,7 +151,7 @@ for (const kind of ['tmpfs', 'ext4'] as const) {
         }
       }
 
-      it('answers every read, refuses every write with STORAGE_FULL, and goes on when there is room', () =>
+      it('answers every read, rejects every write with STORAGE_FULL, and recovers when there is space', () =>
         inWorld(async (world, disk, store) => {
           const environment = { ASSAY_DATA_DIR: store, ASSAY_STRIPE_SECRET: STRIPE_SECRET };
           const server = await world.serve(environment);
@@ -239,7 +239,7 @@ for (const kind of ['tmpfs', 'ext4'] as const) {
           }
         }));
 
-      it('starts again on the full disk, and answers', () =>
+      it('starts on the full disk, and answers', () =>
         inWorld(async (world, disk, store) => {
           const environment = { ASSAY_DATA_DIR: store };
           const first = await world.serve(environment);
@@ -256,7 +256,7 @@ for (const kind of ['tmpfs', 'ext4'] as const) {
           expect(await second.stop()).toBe(0);
         }));
 
-      it('does not start for the first time without room, says why in one line, and leaves nothing broken', () =>
+      it('fails its first start without space, gives the reason in one line, and damages nothing', () =>
         inWorld(async (world, disk, store) => {
           const environment = { ASSAY_DATA_DIR: store };
           // From no free bytes to nearly enough.

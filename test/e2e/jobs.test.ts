@@ -73,7 +73,7 @@ describe.each(BACKENDS)('bulk jobs of a server on %s', (backend) => {
   const jobOf = async (response: Response): Promise<Job> =>
     ((await response.json()) as { data: { job: Job } }).data.job;
 
-  it('takes a file, tells its progress, and gives ranges that joined are the whole', async () => {
+  it('accepts a file, reports its progress, and serves ranges that join to the whole', async () => {
     const begun = await jobOf(
       await ask('/jobs?kind=labels&chain=ETH', {
         method: 'POST',
@@ -107,7 +107,7 @@ describe.each(BACKENDS)('bulk jobs of a server on %s', (backend) => {
     expect((await ask(`/jobs/${begun.id}/result`)).status).toBe(404);
   });
 
-  it('is driven by the command line, through connections that are cut', async () => {
+  it('resumes on the command line after connections are cut', async () => {
     const proxy = await cuttingProxy(Number(new URL(server.url).port));
     try {
       proxy.state.cutAfter = 2_000_000;
@@ -123,7 +123,7 @@ describe.each(BACKENDS)('bulk jobs of a server on %s', (backend) => {
     }
   });
 
-  it('takes standard input and writes standard output, opening nothing of this machine', async () => {
+  it('reads standard input and writes standard output, without opening local files', async () => {
     const elsewhere = join(world.folder, 'not-there');
     const said = await world.run(['bulk', '--remote', server.url, '--chain', 'eth'], {
       input: `${LINES.slice(0, 100).join('\n')}\n`,

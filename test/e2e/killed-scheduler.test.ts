@@ -39,7 +39,7 @@ interface View {
   readonly cost: { readonly spent: number };
 }
 
-describe.runIf(hasRedis)('a scheduler of jobs that is killed', { timeout: 400_000 }, () => {
+describe.runIf(hasRedis)('a job scheduler that is killed', { timeout: 400_000 }, () => {
   const ROLES = ['api,worker', 'api,worker', 'worker'] as const;
   let redis: RedisServer;
   let worlds: World[];
@@ -118,7 +118,7 @@ describe.runIf(hasRedis)('a scheduler of jobs that is killed', { timeout: 400_00
     return { sha256: createHash('sha256').update(bytes).digest('hex'), lines };
   }
 
-  it('leaves the job to another node, which ends it with the same bytes and the same cost, though a worker dies as well', async () => {
+  it('is replaced by another node, which completes the job with the same bytes and cost, even if a worker dies as well', async () => {
     const calm = await submit(0);
     const undisturbed = await ended(0, calm);
     expect(undisturbed).toMatchObject({ state: 'DONE', answered: LINES, failed: 0 });

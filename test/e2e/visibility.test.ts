@@ -199,7 +199,7 @@ describe.runIf(hasAnvil)('a server beside other writers', { timeout: 400_000 }, 
     await anvil.mine();
   };
 
-  it('sees what the command line watches and ingests', async () => {
+  it('sees rows that the command line watches and ingests', async () => {
     const to = fresh();
     const height = Number(await anvil.rpc<string>('eth_blockNumber')) + 1;
     await pay(to);
@@ -208,7 +208,7 @@ describe.runIf(hasAnvil)('a server beside other writers', { timeout: 400_000 }, 
     await readers.within('ETH', to);
   });
 
-  it('sees what its own follower takes in, and the wallet that alerted has the new score', async () => {
+  it('sees rows of its own follower, and the alerted wallet has the new score', async () => {
     const to = fresh();
     const { wallet } = await readers.post('/monitoring/wallets', { walletAddress: to, chain: 'ETH' });
     expect(wallet).toMatchObject({ riskScore: 0, assessed: false });
@@ -239,7 +239,7 @@ describe.runIf(hasAnvil)('a server beside other writers', { timeout: 400_000 }, 
     expect(await balance()).toBe(before);
   });
 
-  it('answers a bulk job by what was ingested after the threads of jobs had read the chain', async () => {
+  it('answers a bulk job with rows that were ingested after the job threads had read the chain', async () => {
     const jobOf = async (of: string): Promise<string> => {
       const headers = {
         authorization: `Bearer ${readers.keys[2]}`,
@@ -300,7 +300,7 @@ describe.runIf(hasRedis)('a node beside a writer on another machine', { timeout:
     await redis.stop();
   });
 
-  it('sees transfers that are ingested on the node that holds the chain', async () => {
+  it('sees transfers that are ingested on the node that stores the chain', async () => {
     for (let round = 0; round < 2; round++) {
       const to = fresh();
       expect(await readers.scores('ETH', to)).toEqual([0]);
@@ -309,7 +309,7 @@ describe.runIf(hasRedis)('a node beside a writer on another machine', { timeout:
     }
   });
 
-  it('sees what another machine pushes to the store of the graph, push after push', async () => {
+  it('sees every push of another machine to the graph store', async () => {
     const remote = { ASSAY_GRAPH_STORE_BSC: `${redis.url}?prefix=graph` };
     for (let round = 0; round < 4; round++) {
       const to = fresh();

@@ -18,7 +18,7 @@ const leasesOf = async ({ url }: RunningServer): Promise<unknown[]> => {
   return data.leases ?? [];
 };
 
-describe.skipIf(!hasRedis)('a node that sends, with a key that opens nothing', { timeout: 400_000 }, () => {
+describe.skipIf(!hasRedis)('a sender node with a wrong encryption key', { timeout: 400_000 }, () => {
   let redis: RedisServer;
   let worlds: readonly [World, World, World];
   let shared: Record<string, string>;
@@ -52,7 +52,7 @@ describe.skipIf(!hasRedis)('a node that sends, with a key that opens nothing', {
     await redis.stop();
   });
 
-  it('leaves the lease to one that can send, and says why it is not ready, once', async () => {
+  it('leaves the lease to a node that can send, and logs once why it is not ready', async () => {
     const [front, wrong, right] = worlds;
     const api = await front.serve({ ...shared, ASSAY_ROLES: 'api,worker,listener' });
     await expect.poll(() => redis.run('hget', 'assay:{monitoring}:head', 'version')).toMatch(/^\d+$/);
