@@ -39,7 +39,7 @@ const totalsOf = (store: TransferStore) =>
 
 describe('fresh transactions', () => {
   it.each([1, 2, 3, 4])(
-    'count every position once, with moves to the store at every moment, seed %i',
+    'count every position once, with moves to the store at any time, seed %i',
     async (seed) => {
       const next = seededUint32(seed);
       const below = (end: number): number => next() % end;
@@ -107,7 +107,7 @@ describe('fresh transactions', () => {
     },
   );
 
-  it('are read from the log again after a stop, and leave for a bulk load', async () => {
+  it('are read from the log again after a restart, and are cleared by a bulk load', async () => {
     const path = join(folder, 'store');
     const rows = Array.from({ length: 40 }, (_, index) => transferOf(index, index % 4));
     const first = openTransferStore({ path, readOnly: false });

@@ -16,8 +16,8 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const NOW = { waitMs: 0 };
 
-describe('the lock of the store', () => {
-  it('lets one in at a time, waits where asked to, and is gone afterwards', async () => {
+describe('the store lock', () => {
+  it('has one holder at a time, waits on request, and is removed afterwards', async () => {
     const order: string[] = [];
     const first = withLock(path, NOW, async () => {
       order.push('first');
@@ -32,7 +32,7 @@ describe('the lock of the store', () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  it('is given back when the work fails', async () => {
+  it('is released if the work fails', async () => {
     await expect(withLock(path, NOW, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
     expect(await withLock(path, NOW, async () => 'in')).toBe('in');
   });
@@ -48,7 +48,7 @@ describe('the lock of the store', () => {
     takenOverFrom({ pid: process.pid, started: '1' }),
   );
 
-  it('is taken over where it names nobody', async () => {
+  it('is taken over if it names no process', async () => {
     writeFileSync(path, '');
     expect(await withLock(path, NOW, async () => 'in')).toBe('in');
   });

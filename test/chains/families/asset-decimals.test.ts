@@ -19,8 +19,8 @@ const transfer = (asset: string, decimals: number | null = null): Transfer => ({
   valueUsd: null,
 });
 
-describe('decimals of assets', () => {
-  it('are asked once each, and only of assets that do not say them', async () => {
+describe('asset decimals', () => {
+  it('are requested once each, and only for assets without them', async () => {
     const asked: string[] = [];
     const decimals = createAssetDecimals('ALGO', async (asset) => {
       asked.push(asset);
@@ -38,7 +38,7 @@ describe('decimals of assets', () => {
     expect(asked).toEqual(['5', '7']);
   });
 
-  it('stay unknown where asking fails, take a part of the budget, and are asked again', async () => {
+  it('are unknown if the request fails, use part of the budget, and are requested again', async () => {
     let isDown = true;
     const budgets: number[] = [];
     const decimals = createAssetDecimals('ALGO', async (_, call: Call) => {
@@ -53,7 +53,7 @@ describe('decimals of assets', () => {
     expect(budgets).toEqual([250, 250]);
   });
 
-  it('end with the call, and do not hide faults of the program', async () => {
+  it('end with the call, and do not hide programming errors', async () => {
     const reason = new Error('the caller left');
     const left = createAssetDecimals('ALGO', () => Promise.reject(new AssayError('CHAIN_TIMEOUT', 'late')));
     await expect(left.fill([transfer('5')], within(1_000, AbortSignal.abort(reason)))).rejects.toBe(reason);
@@ -62,7 +62,7 @@ describe('decimals of assets', () => {
     expect(() => orUnknown(() => JSON.parse('{') as number)('x')).toThrow(SyntaxError);
   });
 
-  it('of a thousand tokens that nobody asked for cost no thousand questions', async () => {
+  it('are not requested a thousand times for a thousand unknown tokens', async () => {
     let asked = 0;
     const decimals = createAssetDecimals('ALGO', async () => {
       asked++;

@@ -110,7 +110,7 @@ function expectWhole(publish: () => void): void {
   }
 }
 
-it('CURRENT never names a snapshot whose name was lost, and is itself flushed', () => {
+it('never names a snapshot in CURRENT whose name was lost, and flushes CURRENT', () => {
   const deps = { clock: systemClock, log: silentLogger };
   let version = 0;
   expectWhole(() => {
@@ -120,7 +120,7 @@ it('CURRENT never names a snapshot whose name was lost, and is itself flushed', 
   });
 });
 
-it('CURRENT never names an index of names whose name was lost, and is itself flushed', () => {
+it('never names a name index in CURRENT whose name was lost, and flushes CURRENT', () => {
   let mark = 0;
   expectWhole(() => {
     const building = join(root, 'building-1');

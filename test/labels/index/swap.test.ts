@@ -121,7 +121,7 @@ describe('swapping snapshots under readers', () => {
     set.close();
   });
 
-  it('closes and removes an old snapshot once nobody can ask it, and not before', async () => {
+  it('closes and removes an old snapshot once no reader can use it, and not before', async () => {
     const root = join(folder.path, 'snapshots');
     await publish('old', PADDING_RECORDS);
     const set = openSnapshotSet(root, deps);
@@ -143,7 +143,7 @@ describe('swapping snapshots under readers', () => {
     set.close();
   });
 
-  it('takes the lease of a thread that was killed for dead', async () => {
+  it('ignores the lease of a thread that was killed', async () => {
     const root = join(folder.path, 'snapshots');
     await publish('old', 0);
     const worker = new Worker(
@@ -172,7 +172,7 @@ describe('swapping snapshots under readers', () => {
     expect(snapshotsOnDisk()).toHaveLength(1);
   });
 
-  it('says plainly that no index was built yet', () => {
+  it('reports that no index was built yet', () => {
     expect(() => openSnapshotSet(join(folder.path, 'nothing'), deps)).toThrow(/There is no label index/);
   });
 });

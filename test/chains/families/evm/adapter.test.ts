@@ -67,7 +67,7 @@ describe.skipIf(!hasAnvil)('EVM transfers of a real node', () => {
       decimals,
     }));
 
-  it('reads tokens of three standards from their logs, and nothing from logs that only look like them', async () => {
+  it('read tokens of three standards from their logs, and nothing from similar logs', async () => {
     const token = await anvil.deploy('Token');
     const pieces = await anvil.deploy('Pieces');
     await anvil.send({ to: token, data: callData('transfer', ACCOUNTS[1], 5_000_000n) });
@@ -89,7 +89,7 @@ describe.skipIf(!hasAnvil)('EVM transfers of a real node', () => {
     ]);
   });
 
-  it('a mint comes from nobody, and a creation goes to the new contract', async () => {
+  it('have no sender for a mint, and a new contract as the receiver of a creation', async () => {
     const token = await anvil.deploy('Token');
     expect(shown(await transfersAt(await height(anvil)))).toEqual([
       { position: 'value', from: ACCOUNTS[0], to: token, asset: 'ETH', amount: 0n, decimals: 18 },
@@ -105,7 +105,7 @@ describe.skipIf(!hasAnvil)('EVM transfers of a real node', () => {
   });
 
   it.each(['trace_block', 'debug_traceBlockByNumber'])(
-    'reads value moved inside a transaction by %s',
+    'read value moved inside a transaction by %s',
     async (method) => {
       const other = method === 'trace_block' ? 'debug_traceBlockByNumber' : 'trace_block';
       const router = await anvil.deploy('Router');
@@ -136,7 +136,7 @@ describe.skipIf(!hasAnvil)('EVM transfers of a real node', () => {
     },
   );
 
-  it('says PARTIAL where no node traces', async () => {
+  it('are PARTIAL if no node supports traces', async () => {
     await anvil.send({ to: STRANGER, value: 1n });
     await anvil.mine();
     const proxy = await startFaultProxy(anvil.url, {
@@ -153,7 +153,7 @@ describe.skipIf(!hasAnvil)('EVM transfers of a real node', () => {
     }
   });
 
-  it('a failed transaction moved nothing', async () => {
+  it('are empty for a failed transaction', async () => {
     const router = await anvil.deploy('Router');
     await anvil.send({ to: router, value: 500n, data: callData('fail'), gas: 100_000 });
     await anvil.mine();
@@ -162,7 +162,7 @@ describe.skipIf(!hasAnvil)('EVM transfers of a real node', () => {
     ]);
   });
 
-  it('resolves names by the contracts, below wildcards too, and fetches no URL that an owner chose', async () => {
+  it('resolve names by the contracts, also with wildcards, and fetch no URL of an owner', async () => {
     const { resolver } = await deployEns(
       anvil,
       { 'alice.eth': ACCOUNTS[1], 'outside.eth': ACCOUNTS[2] },
@@ -199,7 +199,7 @@ describe.skipIf(!hasAnvil)('EVM transfers of a real node', () => {
     await open.close();
   });
 
-  it('asks as many nodes as must agree, and believes none that stands alone', async () => {
+  it('query as many nodes as must agree, and trust none alone', async () => {
     const liar = await startFaultProxy(anvil.url);
     const own = openFor(family, 'ETH', { rpc: [anvil.url, liar.url] }, { quorum: 2 });
     try {
@@ -217,7 +217,7 @@ describe.skipIf(!hasAnvil)('EVM transfers of a real node', () => {
 });
 
 describe.skipIf(!hasAnvil)('following a real node over a WebSocket', () => {
-  it('goes on after the line is cut and after the node restarts, without a gap or a repetition', async () => {
+  it('resumes after a cut connection and a restart of the node, without a gap or a repetition', async () => {
     const anvil = await startAnvil();
     const cutter = await startSocketCutter(anvil.url);
     const adapter = openFor(family, 'ETH', { rpc: [cutter.socketUrl] });
@@ -265,7 +265,7 @@ describe.skipIf(!hasAnvil)('following a real node over a WebSocket', () => {
     }
   });
 
-  it('tells a reorg that comes while the line stands, and one that comes while it is cut', async () => {
+  it('reports a reorg during the connection, and one while it is cut', async () => {
     const anvil = await startAnvil();
     const cutter = await startSocketCutter(anvil.url);
     const adapter = openFor(family, 'ETH', { rpc: [cutter.socketUrl] });

@@ -45,8 +45,8 @@ async function makeWorld() {
   };
 }
 
-describe('what a node of Solana tells over its WebSocket', () => {
-  it('is what the library of Solana itself hears there', async () => {
+describe('notices of a Solana node over its WebSocket', () => {
+  it('match those of the official library', async () => {
     const { url, notices, alice, bob, pay, close, adapter } = await makeWorld();
     const connection = new Connection(url, { wsEndpoint: notices.url, commitment: 'confirmed' });
     const heard: [Logs, number][] = [];
@@ -63,7 +63,7 @@ describe('what a node of Solana tells over its WebSocket', () => {
     await close();
   });
 
-  it('brings blocks at once; after a cut those meanwhile come too, each once, and no question goes there', async () => {
+  it('deliver blocks at once; after a cut, missed blocks arrive once each, without requests over the socket', async () => {
     const { cutter, notices, first, bob, pay, close, adapter } = await makeWorld();
     const ending = new AbortController();
     const slots: number[] = [];
@@ -94,7 +94,7 @@ describe('what a node of Solana tells over its WebSocket', () => {
     await close();
   });
 
-  it('says which addresses did something, and after a cut that they may have', async () => {
+  it('name active addresses, and after a cut all that may have been', async () => {
     const { cutter, notices, alice, bob, carol, pay, close, adapter } = await makeWorld();
     const news = { alice: 0, bob: 0 };
     const ends = [
@@ -121,7 +121,7 @@ describe('what a node of Solana tells over its WebSocket', () => {
     await close();
   });
 
-  it('makes a screening read the history of an address again as soon as it did something', async () => {
+  it('make a screening read the history of an address again once it is active', async () => {
     const { cutter, notices, asked, bob, pay, close, adapter } = await makeWorld();
     const folder = mkdtempSync(join(tmpdir(), 'assay-solana-news-'));
     const ingested = new Set<string>();

@@ -149,14 +149,14 @@ async function makeWorld(options: { readonly contents?: typeof contents; readonl
 
 adapterConformance('XRP over rippled', family, makeWorld);
 
-describe('what the XRP Ledger moves', () => {
+describe('transfers on the XRP Ledger', () => {
   let world: Awaited<ReturnType<typeof makeWorld>>;
   beforeAll(async () => {
     world = await makeWorld();
   });
   afterAll(() => world.dispose());
 
-  it('is what was delivered, never what was asked for', async () => {
+  it('have the delivered amount, not the requested one', async () => {
     const adapter = openFor(family, 'XRP', { rpc: [world.rpc] });
     const { block } = await adapter.block(101, within(5_000));
     expect(block?.transfers).toMatchObject([
@@ -178,7 +178,7 @@ describe('what the XRP Ledger moves', () => {
     await adapter.close();
   });
 
-  it('is the same from the ledger and from the account', async () => {
+  it('are the same by ledger and by account', async () => {
     const adapter = openFor(family, 'XRP', { rpc: [world.rpc] });
     const page = await adapter.history(
       alice,
@@ -198,7 +198,7 @@ describe('what the XRP Ledger moves', () => {
     await adapter.close();
   });
 
-  it('is all of a payment of which no more is told, but not of one that may be partial; what else is not known is said', async () => {
+  it('have the full amount of a payment without more data unless it may be partial; other unknowns are reported', async () => {
     const told = async (...items: readonly Tx[]) => {
       const small = await makeWorld({ contents: [items] });
       const adapter = openFor(family, 'XRP', { rpc: [small.rpc] });
@@ -223,7 +223,7 @@ describe('what the XRP Ledger moves', () => {
     expect(await told({ ...sale, meta: { TransactionResult: 'tecNO_ENTRY' } })).toEqual(['COMPLETE', []]);
   });
 
-  it('is a part alone where the server has not kept the past, unless the account began after that', async () => {
+  it('are PARTIAL if the server lacks history, unless the account was created later', async () => {
     const first = payment(bob, alice, '5');
     const made = {
       CreatedNode: { LedgerEntryType: 'AccountRoot', NewFields: { Account: alice, Balance: '5' } },
@@ -242,7 +242,7 @@ describe('what the XRP Ledger moves', () => {
     }
   });
 
-  it('takes an X-address for its account', async () => {
+  it('resolve an X-address to its account', async () => {
     const adapter = openFor(family, 'XRP', { rpc: [world.rpc] });
     // From the test vectors of the standard: rGWrZyQqhTp9Xu7G5Pkayo7bXjH4k4QYpf with the tag 1.
     await adapter.balance('XVLhHMPHU98es4dbozjVtdWzVrDjtV1kAsixQTdMjbWi39u', within(5_000));
@@ -251,8 +251,8 @@ describe('what the XRP Ledger moves', () => {
   });
 });
 
-describe('an XRP server that misbehaves', () => {
-  it('ends in a typed error for a marker that never ends, and waits where it is told to slow down', async () => {
+describe('a faulty XRP server', () => {
+  it('causes a typed error for an endless marker, and a wait if it is overloaded', async () => {
     let error: string | null = null;
     const standIn = await startStandIn(({ body }) => {
       if (body.method === 'server_info') return answer({ result: { info: {} } });
