@@ -1,4 +1,4 @@
-/** A running server whose exposure indexes are on a full disk: no receiver of sanctioned money reads as safe, and the index follows when there is room. */
+/** A running server with exposure indexes on a full disk: no receiver of sanctioned money is reported as safe, and the index catches up when there is space. */
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -8,7 +8,7 @@ import { type DiskKind, type SmallDisk, smallDisk, smallDiskRefusal } from '../s
 import { sleep } from '../support/wait.ts';
 import { ask, newWorld, type RunningServer, type World } from './program.ts';
 
-/** Sanctioned in what ships. */
+/** Sanctioned in the shipped data. */
 const LAZARUS = '0x098b716b8aaf21512996dc57eb0615e2383e2f96';
 const RECEIVER = '0x00000000000000000000000000000000a55e0001';
 const LATER = '0x00000000000000000000000000000000a55e0002';
@@ -73,7 +73,7 @@ async function during(ms: number, look: () => Promise<void>): Promise<void> {
   }
 }
 
-/** A world whose indexes, or whose folder of state, are on a small disk. */
+/** A program with indexes or the state folder on a small disk. */
 async function onDisk(
   kind: DiskKind,
   what: 'exposure' | 'store',

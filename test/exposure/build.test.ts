@@ -36,7 +36,7 @@ async function open(transfers: readonly Transfer[], labels: readonly WorldLabel[
   return world;
 }
 
-/** Returns what says of an address what its walk says, and what the oracle reads from the index. */
+/** Returns a function that assesses an address by a walk, and by the index entry that the oracle reads. */
 function comparing({ deps, exposures }: ExposureWorld) {
   const { assess } = createAssessor(deps);
   const ask = createOracle({ ...deps, exposures });
@@ -230,7 +230,7 @@ describe('an exposure index', () => {
       ...[move(hub, beside, token, fortune, null), ether(other, beside, 5)],
       ...[move(sender, hub, token, fortune, null), ether(sender, exchange, 5)],
       ...[move(hub, dusty, token, 1n, null), ether(exchange, dusty, 2_000)],
-      // Less than a tenth of what came of the token.
+      // Less than a tenth of the received amount of the token.
       ...[move(hub, little, token, 9n * 10n ** 18n, null), move(exchange, little, token, 10n ** 20n, null)],
       ether(exchange, little, 50),
     ];
@@ -284,7 +284,7 @@ describe('an exposure index', () => {
         move(mid, to, token, 10n ** 6n * whole),
         move(exchange, to, 'ETH', whole, 50),
       ]),
-      // What an address sent itself comes before what others sent it, and dust that it sent does not.
+      // Assets that the address sent come before assets that it only received. Dust that it sent does not.
       ...[move(trader, other, token, whole), move(crowded, other, token, 1n)],
       ...others(clean, whole, followed + 1),
       ...others(few, whole, followed),

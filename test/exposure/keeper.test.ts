@@ -96,7 +96,7 @@ describe('the index keeper', () => {
     entity: 'mixer',
   } as const;
 
-  /** A keeper whose monotonic clock is at `time.ms` and goes on by `time.step` with each look, and its reasons to build, errors and ends of builds. */
+  /** A keeper whose monotonic clock is at `time.ms` and advances by `time.step` with each reading, and its build reasons, errors and ends of builds. */
   async function keepWith(transfers: readonly Transfer[], over: Partial<KeeperDeps> = {}) {
     const built = await createExposureWorld(transfers, [label]);
     world = built;
@@ -200,7 +200,7 @@ describe('the index keeper', () => {
     expect(began.slice(3)).toEqual(['BSC: no index yet']);
     time.ms = 120_000;
     keeper.tick();
-    // A build behind one that failed is not logged before one succeeds.
+    // After a failed build, the next failures are not logged until one succeeds.
     expect([ends.length, began.slice(4)]).toEqual([5, []]);
   });
 

@@ -15,7 +15,7 @@ const REPEATED = '0x000000000000000000000000000000000000faee';
 
 let world: World;
 let screening: ScreeningQuery;
-// Transfers of the world are dated from 2026-01-01 on, one day apart: number 3 is of 2026-01-04.
+// Transfers are dated from 2026-01-01 on, one day apart: number 3 is of 2026-01-04.
 beforeAll(async () => {
   world = await createWorld([
     sent(20, WALLETS.exchange, LATE, { valueUsd: 900, amount: 9n * 10n ** 17n }),
@@ -118,7 +118,7 @@ describe('a screening as of a day', () => {
     const listed = screen(WALLETS.delisted, { asOf: '2025-03-20' });
     expect(listed).toMatchObject({ sanctioned: true, riskScore: 100 });
     expect(listed.sanctionsCheck.lists).toMatchObject([{ list: 'OFAC_SDN', delistedAt: null }]);
-    // The world labels its addresses on 2021-05-01.
+    // The common labels are dated 2021-05-01.
     expect(screen(WALLETS.exchange, { asOf: '2021-04-30' })).toMatchObject({
       entity: null,
       entityLabels: [],
@@ -219,17 +219,17 @@ describe('a label as of a day', () => {
       },
     ]);
     expect(then(listed, '2025-03-21')).toEqual([listed]);
-    // A label that is no list's, and dated by the delisting.
+    // A label from another source than a list, dated by the delisting.
     const named = label({ ...listed, source: 'seed', firstSeen: null, lastSeen: '2025-03-21' });
     expect(then(named, '2022-08-07')).toEqual([]);
     expect(then(named, '2022-08-08')).toMatchObject([
       { category: 'MIXER', tags: ['sanctioned'], lastSeen: null, sanctions: [{ delistedAt: null }] },
     ]);
     expect(then(named, '2025-03-21')).toEqual([named]);
-    // The party was listed; that the address is its own was known later.
+    // The party was listed before its address was known.
     const owned = label({ ...named, sanctions: [sanction({ matchType: 'OWNER' })] });
     expect(then(owned, '2024-01-01')).toEqual([]);
-    // An attribution without a date holds for all days since the designation.
+    // An attribution without a date applies to all days since the designation.
     const owner = label({ ...owned, lastSeen: null });
     expect(then(owner, '2022-08-07')).toEqual([]);
     expect(then(owner, '2022-08-08')).toMatchObject([{ sanctions: [{ matchType: 'OWNER' }] }]);

@@ -22,7 +22,7 @@ afterAll(() => world.close());
 
 const nodeOf = (address: string): number => graph.idOf(parseSubject('ETH', address).key)!;
 
-/** The reader of the world, counting look-ups. */
+/** A label reader that counts lookups. */
 function counting(): { reader: LabelReader; lookups: () => number } {
   let lookups = 0;
   const { current } = world.deps.labels;

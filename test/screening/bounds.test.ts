@@ -1,4 +1,4 @@
-/** The bounds of screenings: on exactly a day, at exactly a limit, and each half of a condition. */
+/** Limits of screenings: exactly on a day, exactly at a limit, and each half of a condition. */
 import { describe, expect, it } from 'vitest';
 import { silentLogger } from '../../src/base/log.ts';
 import type { Label, SanctionsEntry } from '../../src/labels/label.ts';

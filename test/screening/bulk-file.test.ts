@@ -181,7 +181,7 @@ describe('a bulk file', () => {
         { input, output, chain: 'ETH', threads: 2 },
         { ...deps, snapshotsFolder: own.snapshotsFolder, labelsFolder: own.path },
       );
-      // No thread has started yet: each of them would find the later one in force.
+      // No thread has started yet: each of them would open the later snapshot.
       writeFileSync(mark, later);
       await running;
       leased?.lease.release();

@@ -36,7 +36,7 @@ interface Data {
 
 const ask = (body: unknown): Data => JSON.parse(Buffer.from(scanned(bytes(body)).json).toString()) as Data;
 
-/** The answer, or the error with its sentence. */
+/** The answer, or the error with its message. */
 function outcome(query: () => unknown): unknown {
   try {
     return query();

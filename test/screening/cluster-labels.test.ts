@@ -34,7 +34,7 @@ const own = (...rows: string[]): Promise<unknown> =>
     files: [world.file('own.csv', ['address,chain,entity,category,confidence', ...rows].join('\n'))],
   });
 
-/** Clusters the transactions, spreads the labels of the store, and publishes the outcome. */
+/** Clusters the transactions, spreads the labels of the store, and publishes the result. */
 async function spread(
   transactions: readonly UtxoTransaction[],
   superClusterSize?: number,
@@ -121,7 +121,7 @@ describe('labels of clusters', () => {
     expect((await spread([joins(1, 2)])).report.labels).toBe(0);
     await own(`${a(1)},BTC,Kraken,EXCHANGE,0.5`);
     expect((await spread([joins(1, 2)])).report.labels).toBe(1);
-    // 1 and 2 are one cluster no more: what 2 was told is not handed on to 3.
+    // 1 and 2 are no longer one cluster: the derived label of 2 does not spread to 3.
     const { report, snapshots } = await spread([joins(2, 3)]);
     expect(report.labels).toBe(0);
     expect(of(snapshots, 2)).toEqual([]);

@@ -1,4 +1,4 @@
-/** Addresses that no ordinary answer fits: hubs, dust, circles, self-transfers, budgets that run out. */
+/** Extreme addresses: hubs, dust, cycles, self-transfers, exhausted budgets. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LIMITS } from '../../src/base/limits.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
@@ -9,7 +9,7 @@ import { createWorld, sent, WALLETS, type World } from './world.ts';
 
 const account = (number: number): string => `0x${number.toString(16).padStart(40, '0')}`;
 
-/** Has one counterparty more than a trace passes, and pays one address on. */
+/** Has one counterparty more than a trace passes, and pays one address. */
 const HUB = account(0xb0b);
 const BEHIND_HUB = account(0xb0c);
 const PAYERS = LIMITS.counterpartiesMax + 1;
@@ -18,7 +18,7 @@ const DUSTED = account(0xd057);
 /** Received nothing but dust. */
 const ONLY_DUST = account(0xd058);
 const [RING_A, RING_B, RING_C] = [account(0xc1), account(0xc2), account(0xc3)];
-/** Paid by 50 addresses, each paid by 60 others: more than one screening looks at. */
+/** Paid by 50 addresses, each paid by 60 others: more than one screening reads. */
 const WIDE = account(0x31de);
 
 function transfers(): Transfer[] {
@@ -33,7 +33,7 @@ function transfers(): Transfer[] {
   for (let at = 0; at < 2_000; at++) add(account(0x200000 + at), DUSTED, 0.01);
   add(WALLETS.exchange, DUSTED, 900);
   add(WALLETS.phishing, ONLY_DUST, 0.5);
-  // A circle that a mixer feeds, and that pays itself most of all.
+  // A cycle with money of a mixer, whose largest payments are to itself.
   add(WALLETS.mixer, RING_A, 100);
   add(RING_A, RING_B, 1_000);
   add(RING_B, RING_C, 1_000);

@@ -112,7 +112,7 @@ describe('KYT of a pair', () => {
   });
 
   it('counts the addresses on paths between them', () => {
-    // The sanctioned stand between nobody; the mixer paid the payer, who paid the unknown.
+    // No sanctioned party is on a path between them; the mixer paid the payer, which paid the unknown address.
     const through = pair(WALLETS.mixer, WALLETS.unknown);
     expect(through.link?.riskScore).toBeGreaterThan(0);
     expect(pair(WALLETS.exchange, WALLETS.twice).link?.riskScore).toBeLessThan(30);

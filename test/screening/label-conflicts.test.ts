@@ -136,7 +136,7 @@ describe('an address with conflicting labels counts for its counterparties', () 
   ] as const)('as %s beside a service with higher confidence', (category, confidence) => {
     const found = of(exchange, label('Mule', category, { confidence }));
     expect(found).toMatchObject({ category, confidence, isRisky: true, isFirm: true });
-    // The first label still names it, and it still is a service at which walks end.
+    // The first label still names it, and it still is a service that ends walks.
     expect(found).toMatchObject({
       entityId: 'kraken',
       entity: { name: 'Kraken', category: 'EXCHANGE', threatLevel: policy.threats[category] },

@@ -13,7 +13,7 @@ const clean: LegalFacts = {
 };
 const read = (change: Partial<LegalFacts>) => interpretLaw({ ...clean, ...change }, jurisdictions);
 
-/** What can be found, from the gravest down. */
+/** The possible findings, from the most to the least severe. */
 const FINDINGS: readonly Partial<LegalFacts>[] = [
   { sanctioned: true, riskLevel: 'CRITICAL' },
   { riskLevel: 'CRITICAL' },

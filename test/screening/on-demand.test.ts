@@ -1,4 +1,4 @@
-/** Chains read while a screening waits: fetched once, remembered, within the budget, and never its downfall. */
+/** Chains that are read during a screening: fetched once, cached, within the budget, and without failing the screening. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ const transfer = (height: number, more: Partial<Transfer> = {}): Transfer => ({
   ...more,
 });
 
-/** A chain whose history pages have ten transfers each, and that behaves as a test says. */
+/** A stub of a chain with ten transfers per history page, whose behaviour the test sets. */
 class Chain {
   transfers: Transfer[] = Array.from({ length: 35 }, (_, height) => transfer(height));
   pages = 0;
@@ -43,7 +43,7 @@ class Chain {
   waitMs = 0;
   fault: (() => AssayError) | null = null;
   page: ((query: HistoryQuery) => Partial<HistoryPage>) | null = null;
-  /** Where not null, the chain's node tells of addresses: callbacks by address. */
+  /** If not null, the node of the chain announces activity of addresses: callbacks by address. */
   told: Map<string, () => void> | null = null;
 
   async #answer(call: Call): Promise<void> {
@@ -325,7 +325,7 @@ describe('on-demand reading', () => {
     chain.page = null;
     chain.fault = null;
     expect(await source.historyOf('ETH', ADDRESS)).toMatchObject({ status: 'COMPLETE' });
-    // Nor does such a reading make an older history whole again.
+    // Such a reading does not complete an older history either.
     now += 3_600_000;
     chain.page = empty;
     expect(await source.historyOf('ETH', ADDRESS)).toMatchObject({ status: 'PARTIAL' });

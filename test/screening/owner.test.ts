@@ -24,7 +24,7 @@ const CLUSTERED = address('a4');
 const NAMED = address('a5');
 const EARLY = address('e1');
 const LATE = address('e2');
-/** A token that no curated list knows. */
+/** An unlisted token. */
 const SPAM = '0x00000000000000000000000000000000deadbeef';
 const BOTH = address('e3');
 const SPAMMED = address('e4');
@@ -55,7 +55,7 @@ const TRANSFERS: readonly Transfer[] = [
   sent(6, OWNED, POISONED, { ...at('2026-01-10T00:00:00.000Z'), amount: 0n, valueUsd: 0 }),
   sent(7, UNSURE, SPAMMED, at('2026-01-10T00:00:00.000Z')),
   sent(8, UNSURE, POISONED, at('2026-01-10T00:00:00.000Z')),
-  // Anybody who may withdraw from the exchange can send a unit to its former customers.
+  // Every customer of the exchange can withdraw a unit to a former customer.
   sent(9, OWNED, DUSTED, { ...at('2026-01-10T00:00:00.000Z'), amount: 10n ** 20n, valueUsd: 300_000 }),
   sent(10, OWNED, DUSTED, { ...at('2026-02-11T00:00:00.000Z'), amount: 10n ** 20n, valueUsd: 300_000 }),
   sent(11, OWNED, DUSTED, { ...at('2026-08-01T00:00:00.000Z'), amount: 1n, valueUsd: 0 }),
@@ -99,7 +99,7 @@ const bulkOf = (of: string): unknown => {
   return (JSON.parse(Buffer.from(json).toString('utf8')) as { results: unknown[] }).results[0];
 };
 
-/** Everything that says whether an address is sanctioned. */
+/** All answers that state whether an address is sanctioned. */
 function answersOf(of: string) {
   const assessor = createAssessor(deps);
   return {

@@ -24,7 +24,7 @@ const sum = (shares: object): number =>
 
 const satoshi = 1_000n;
 
-/** A block in which one coin is mined by the first address and passed on to each next. */
+/** A block in which the first address mines one coin, which then moves from address to address. */
 function btcBlock(addresses: readonly string[]): UtxoBlock {
   const txid = (index: number): string => index.toString(16).padStart(64, '0');
   const at = { height: 7, timestampMs: Date.parse('2026-01-01T00:00:00Z') };
@@ -148,7 +148,7 @@ describe('screening', () => {
       type: 'DIRECT',
       percentage: 25,
       asset: null,
-      // The newest close that ships is of the end of 2025.
+      // The newest shipped close is from the end of 2025.
       priceStatus: 'LAST_KNOWN',
       priceDate: '2026-01-01',
       class: 'published',
@@ -207,7 +207,7 @@ describe('screening', () => {
       basis: 'ACCOUNTS',
       methods: [{ method: 'haircut', received: { MIXER: 100 }, unspent: null, isTruncated: false }],
     });
-    // The payer received from the mixer alone; whoever it paid, it paid with the mixer's money.
+    // The payer received from the mixer only, so all of its payments are money of the mixer.
     expect(screen(WALLETS.exchange, { taint: 'all' }).taint.methods).toMatchObject([
       { method: 'poison', received: { MIXER: 100 } },
       { method: 'haircut', received: { MIXER: 100 } },

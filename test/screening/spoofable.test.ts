@@ -1,4 +1,4 @@
-/** Transfers that anybody can put into the history of an address: shown, named, and no evidence. */
+/** Transfers that anyone can add to the history of an address are shown and named, but are not evidence. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { parseAddress } from '../../src/chains/address/parse.ts';
 import { lookAlikeKey } from '../../src/chains/look-alike.ts';

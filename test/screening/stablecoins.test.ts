@@ -1,4 +1,4 @@
-/** A dollar token of every chain that has one counts as dollars and as evidence, read from a file in the form in which adapters name it. */
+/** The dollar token of each chain counts as dollars and as evidence if a file names it in the form of the adapters. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -188,7 +188,7 @@ describe('path mode', () => {
     expect(traced(WALLETS.mixer, { targetAddress: WALLETS.payer, maxDepth: 7 })).toMatchObject({
       found: true,
     });
-    // Whoever paid the same exchange is not thereby connected.
+    // A common exchange does not connect its customers.
     expect(traced(LOOP, { direction: 'both', targetAddress: WALLETS.victim, maxDepth: 7 })).toMatchObject({
       found: false,
       target: WALLETS.victim,

@@ -22,7 +22,7 @@ const SPAM = '0x5AAeb6053F3E94C9b9A09f33669435E7Ef1BeAed';
 const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
 const USDT = '0xdAC17F958D2ee523a2206206994597C13D831ec7';
 
-/** 100 ETH from an exchange, and 1 wei from a sanctioned wallet: no price is known of the day. */
+/** 100 ETH from an exchange, and 1 wei from a sanctioned wallet, without a price on that day. */
 const ONE_WEI_IN = account(0xa1);
 /** The same, and 1 wei sent to the sanctioned wallet. */
 const ONE_WEI_OUT = account(0xa2);
@@ -30,10 +30,10 @@ const MANY_TINY = account(0xa3);
 const FORGED = account(0xa4);
 const SPAMMED = account(0xa5);
 const SEVERAL = account(0xa6);
-/** Paid by an address that got its money from a mixer, and 20,000 payments of dust and spam besides. */
+/** Paid by an address with money from a mixer, and by 20,000 payments of dust and spam. */
 const BEHIND_SPAM = account(0xa7);
 const ATTACKED = account(0xa8);
-/** Paid by an address without a label that 10,001 others paid. */
+/** Paid by an unlabelled address that 10,001 others paid. */
 const BEHIND_HUB = account(0xa9);
 const HUB = account(0xaa);
 /** Paid an exchange, and less than a dollar each to a mixer and to an address without a label. */
@@ -41,7 +41,7 @@ const DUSTY = account(0xab);
 /** Paid 10 ETH with a price by a sanctioned wallet, and 1,000 ETH by an exchange: with a price, and without. */
 const DILUTED = account(0xac);
 const UNDILUTED = account(0xad);
-/** Has a price, and is worth no cent. */
+/** Has a price, and is worth less than a cent. */
 const ONE_WEI_PRICED = account(0xae);
 const SEVERAL_DUSTS = account(0xaf);
 /** Received 1,000 units of a token without a price, and dust of it from a sanctioned wallet. */
@@ -86,7 +86,7 @@ function transfers(): Transfer[] {
   add(DUSTY, WALLETS.exchange, { valueUsd: 10 });
   add(DUSTY, WALLETS.mixer, { valueUsd: 0.45 });
   add(DUSTY, WALLETS.unknown, { valueUsd: 0.44 });
-  // The newest close that ships is of 1 January 2026.
+  // The newest shipped close is from 1 January 2026.
   const timestampMs = Date.parse('2026-10-01T00:00:00Z');
   for (const wallet of [DILUTED, UNDILUTED]) {
     add(WALLETS.sanctioned, wallet, { amount: 10n * ETHER, valueUsd: 29_716.4, timestampMs });
@@ -225,7 +225,7 @@ describe('value without a price', () => {
     expect(rows).toEqual([
       [null, 'UNKNOWN', 100, 'NONE'],
       [USDC.toLowerCase(), 'MIXER', 75, 'NONE'],
-      // The rest came from an address that had it from others.
+      // The rest came from an address that received it from others.
       [USDC.toLowerCase(), 'EXCHANGE', 23.26, 'NONE'],
       [USDC.toLowerCase(), 'MIXER', 1.74, 'NONE'],
       [USDT.toLowerCase(), 'EXCHANGE', 100, 'NONE'],

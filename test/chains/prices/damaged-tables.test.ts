@@ -1,4 +1,4 @@
-/** Stored price tables with random damage: they are refused with a sentence that names the file, or say what they said. */
+/** Stored price tables with random damage are rejected with an error that names the file, or are read unchanged. */
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -66,7 +66,7 @@ const answersOf = (table: PriceTable): string =>
     ),
   );
 
-/** One of many harms: flipped bits, bytes of chance, a hole, a cut, a piece that is missing or doubled, other bytes behind the end. */
+/** Damages a file: flipped bits, random bytes, a hole, a truncation, a missing or duplicated piece, or bytes after the end. */
 function damaged(bytes: Buffer, random: () => number): Buffer {
   const below = (bound: number): number => random() % bound;
   const at = below(bytes.length);

@@ -139,7 +139,7 @@ function chainOf(graph: RandomGraph, direction: Direction, { dustUsd, dustShare 
     const whole = all.reduce((sum, [, weight]) => sum + weight, 0);
     const dust = all.reduce((sum, [, weight]) => sum + (weight < found.dust ? weight : 0), 0);
     // Dust leaves the flow, with two exceptions: dust that exceeds both the limit and a tenth of the value together; and a row that is all
-    // dust, if it is at least a tenth of what went on.
+    // dust, if it is at least a tenth of the outgoing amount.
     const isPassedOn = (): boolean => {
       const back = rowOf(Math.floor(state / tags), null, 'back');
       if (found.asset !== null || back === null || back.asset !== null) return false;
@@ -571,7 +571,7 @@ describe('by example', () => {
     expect(shareOf([...mids, { from: 2, to: 1, valueUsd: 323 }])).toBeCloseTo(36 / 359, 12);
     // If dust is a tenth of the direction or less, it leaves the flow.
     expect(shareOf([...mids, { from: 2, to: 1, valueUsd: 324 }])).toBe(0);
-    // So does a small sum that is less than a tenth of what an address paid, here and on the way.
+    // So does a small sum that is less than a tenth of the payments of an address, here and on the path.
     const small = mids.slice(0, 2);
     expect(shareOf([...small, { from: 1, to: 9, valueUsd: 9 }])).toBeCloseTo(1, 12);
     expect(shareOf([...small, { from: 1, to: 9, valueUsd: 9.1 }])).toBe(0);

@@ -37,7 +37,7 @@ const find = (
     { graph: memoryGraph(edges), workspace, weighing, isService: (node) => services.has(node) },
   );
 
-/** A step of a walk: against the flow if `from` of the edge is not where the step begins. */
+/** A step of a walk: against the flow if the step does not begin at `from` of the edge. */
 interface Step {
   readonly from: NodeId;
   readonly to: NodeId;

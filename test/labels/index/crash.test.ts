@@ -17,7 +17,7 @@ afterEach(() => folder.remove());
 
 const built = (...parts: string[]): string => pathToFileURL(join(projectRoot, 'dist', 'src', ...parts)).href;
 
-/** Lets a child build over and over, and kills it `afterMs` after its start. */
+/** Starts a child process that builds repeatedly, and kills it after `afterMs` milliseconds. */
 function buildAndKill(segment: string, root: string, afterMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn(

@@ -53,7 +53,7 @@ beforeEach(() => {
 afterEach(() => folder.remove());
 
 interface Disk {
-  /** What each name in the folder is, by the name that it was made under. */
+  /** The file behind each name in the folder, as the name under which it was created. */
   readonly names: ReadonlyMap<string, string>;
   readonly flushed: ReadonlySet<string>;
 }
@@ -81,7 +81,7 @@ function* afterLosses(before: readonly string[], steps: readonly Step[]): Genera
   }
 }
 
-/** What `CURRENT` says in one of those states; null if it is not there. */
+/** The content of `CURRENT` in one of those states; null if it does not exist. */
 function pointed({ names, flushed }: Disk, was: string | null): string | null {
   const made = names.get('CURRENT');
   if (made === undefined) return null;
