@@ -109,7 +109,7 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, with a server on %
       ['bulk', ...args],
       terminal,
       () => {
-        throw new Error('Nothing of this machine is opened.');
+        throw new Error('The command must not open local data.');
       },
       '0.0.0',
     );
@@ -258,7 +258,7 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, with a server on %
       ['bulk', '--remote', world.url, '--input', input, '--output', output],
       terminal,
       () => {
-        throw new Error('Nothing of this machine is opened.');
+        throw new Error('The command must not open local data.');
       },
       '0.0.0',
     );

@@ -117,7 +117,7 @@ export function gateConformance(name: string, makeWorld: () => Promise<GateWorld
     it('returns a stored response without a charge', async () => {
       const slot = new Uint8Array(32).fill(7);
       const first = await admit({ slot });
-      if (first.reservation === null) throw new Error('not let in');
+      if (first.reservation === null) throw new Error('not admitted');
       const bodyHash = new Uint8Array(32).fill(1);
       await world.ledger.commit(
         first.reservation,

@@ -41,7 +41,8 @@ function taker(
     taken: () => Buffer.concat(pieces),
     length: () => length,
     async write(bytes: Uint8Array) {
-      if (isWorking || receiver.ending !== null) throw new Error('called while at work, or after the end');
+      if (isWorking || receiver.ending !== null)
+        throw new Error('called during another call, or after the end');
       isWorking = true;
       length += bytes.length;
       if (length <= 4 * MIB) pieces.push(Buffer.from(bytes));
@@ -49,7 +50,8 @@ function taker(
       isWorking = false;
     },
     end(how: Parameters<BodyReceiver['end']>[0]) {
-      if (isWorking || receiver.ending !== null) throw new Error('called while at work, or after the end');
+      if (isWorking || receiver.ending !== null)
+        throw new Error('called during another call, or after the end');
       receiver.ending = how;
       if (how !== 'gone') exchange.reply(how === 'whole' ? 200 : 400, TYPE, `${how} ${length}`);
     },
@@ -248,7 +250,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       expect((await socket.next())?.body).toBe('pieces');
     });
 
-    it('refuses a body over the limit, declared or not, and closes', async () => {
+    it('rejects a body over the limit, declared or not, and closes', async () => {
       const { port } = await serve({
         'POST /echo': (exchange) =>
           exchange.readBody(1000, (body) => exchange.reply(body ? 200 : 400, TYPE, body ?? 'too large')),
@@ -495,7 +497,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       expect((await socket.next())?.body).toBe(`whole ${body.length}`);
     });
 
-    it('refuses a streamed body over the limit, declared or not, and closes', async () => {
+    it('rejects a streamed body over the limit, declared or not, and closes', async () => {
       const { port } = await serve({
         'POST /take': (exchange) =>
           exchange.receiveBody(
@@ -551,7 +553,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       expect(await silent.ended(60_000)).toBe(true);
     });
 
-    it('refuses a client that is silent or too slow, with an error', async () => {
+    it('rejects a client that is silent or too slow, with an error', async () => {
       const made: ReturnType<typeof taker>[] = [];
       const uploads = { silenceMs: 600, graceMs: 600, bytesPerSecondMin: 1_000 };
       const { server, port } = await serve(
@@ -772,7 +774,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       150_000,
     );
 
-    it('refuses floods of headers, and continues to serve', async () => {
+    it('rejects floods of headers, and continues to serve', async () => {
       const { port } = await serve({ 'GET /a': (exchange) => exchange.reply(200, TYPE, 'a') });
       const flood = client(port);
       flood.send(get('/a', `X-Big: ${'b'.repeat(2_000_000)}\r\n`));

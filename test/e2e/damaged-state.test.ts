@@ -75,7 +75,7 @@ describe('startup with damaged state', () => {
     });
   });
 
-  it('starts no new ledger beside existing keys until the loss is accepted', async () => {
+  it('does not create a new ledger for existing keys until the loss is accepted', async () => {
     rmSync(at('accounts/ledger.mdb'));
     for (const command of [['serve'], ['ledger', 'verify'], ['credits', 'grant', 'local', '5']]) {
       const told = await world.run(command);

@@ -140,7 +140,7 @@ describeWithSharedData('the real files of OFAC, GraphSense, exchanges, scams and
     });
   });
 
-  it('does not assess an unknown address, and reports none as safe on lists this old', async () => {
+  it('does not assess an unknown address, and reports none as safe on stale lists', async () => {
     expect(await screening(UNKNOWN)).toMatchObject({ assessed: false, entity: null, riskScore: 0 });
     const oracle = await ask(server, key, `/api/v1/oracle/address/ETH/${UNKNOWN}`);
     expect(oracle.body.data).toMatchObject({

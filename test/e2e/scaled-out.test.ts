@@ -223,12 +223,12 @@ describe.runIf(hasRedis)('two API nodes and two workers', { timeout: 400_000 }, 
     const body = { chain: 'LTC', address: 'LVg2kJoFNg45Nbpy53h7Fe1wKyeXVRhMH9' };
     /** Repeats the request until the answer passes, slowly enough for the rate limit. Returns the statuses of the answers before. */
     const statusesUntil = async (
-      isSo: (answer: Awaited<ReturnType<typeof post>>) => boolean,
+      isExpected: (answer: Awaited<ReturnType<typeof post>>) => boolean,
     ): Promise<readonly number[]> => {
       const before: number[] = [];
       for (;;) {
         const answer = await askOnce(servers[0] as RunningServer, key, '/api/v1/screening', body);
-        if (isSo(answer)) return before;
+        if (isExpected(answer)) return before;
         before.push(answer.status);
         await sleep(2_000);
       }

@@ -49,7 +49,7 @@ describe('changed nodes', () => {
     await second.close();
   });
 
-  it('are none without a state, and any if the changes are of a version that did not record them', async () => {
+  it('are empty without a state, and any if the changes are of a version that did not record them', async () => {
     const changes = openChanges(folder);
     expect(changes.changedNodes().mayHave(1)).toBe(false);
     changes.write(() => changes.setState(STATE));

@@ -655,7 +655,7 @@ describe('walks', () => {
     expect(result.unknown).toMatchObject({ share: 0, valueUsd: 0 });
   });
 
-  it('return where they stopped and why, the largest share first', () => {
+  it('return the addresses where they stopped, with the reason, the largest share first', () => {
     const edges = [
       edge(1, 2, 60),
       edge(1, 3, 40),

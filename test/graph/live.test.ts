@@ -158,7 +158,7 @@ describe('following blocks into the graph', () => {
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
   const outputs = (): never => {
-    throw new Error('no UTXO chain here');
+    throw new Error('this test has no UTXO chain');
   };
 
   it.each([1, 2, 3])(
@@ -237,7 +237,7 @@ describe('following blocks into the graph', () => {
     await expect(run()).rejects.toMatchObject({ code: 'CHAIN_REORG_TOO_DEEP' });
   });
 
-  it('reverts what it can on a reorg deeper than the store can undo, and reports the rest', async () => {
+  it('reverts as much as possible on a reorg deeper than the store can undo, and reports the rest', async () => {
     const store = openTransferStore({ path: join(folder, 'deep'), readOnly: false });
     const ingest = createLiveIngest({ transfers: store, outputs });
     const refs: { height: number; hash: string }[] = [];

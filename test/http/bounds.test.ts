@@ -500,7 +500,7 @@ describe('BodyIntake', () => {
     expect(failing.said).toEqual(['pause', 'cut', 'abandon']);
   });
 
-  it('refuses a silent client, and a slow one after the grace time', async () => {
+  it('rejects a silent client, and a slow one after the grace period', async () => {
     const silent = intakeOf(100, { silenceMs: 60, graceMs: 60_000, bytesPerSecondMin: 1 });
     await expect.poll(() => silent.said.at(-1)).toBe('silent');
     expect(silent.said.filter((word) => word === 'wait')).toHaveLength(11);
@@ -609,7 +609,7 @@ describe('the operations', () => {
   const workOf = (operation: Operation, services: object): Work =>
     operation.bind(services as Services, (work) => work as unknown as Work);
   const answerOf = (work: Work, call: Call, body: unknown = null): Promise<unknown> => {
-    if (!('answer' in work)) throw new Error('It answers nothing later.');
+    if (!('answer' in work)) throw new Error('The operation has no asynchronous answer.');
     return Promise.resolve((work.answer as (call: Call, body: unknown) => unknown)(call, body));
   };
   const jsonOf = async (work: Work, call: Call, body: unknown = null) =>
@@ -630,7 +630,7 @@ describe('the operations', () => {
       useCases: { bulk: async () => answered },
       access: { quota: { give: (...all: unknown[]) => void given.push(all) } },
     });
-    if (work.kind !== 'bytes') throw new Error('A bulk is a body.');
+    if (work.kind !== 'bytes') throw new Error('The operation must read a body.');
     const body = (count: number) =>
       Buffer.from(JSON.stringify({ chain: 'ETH', addresses: Array.from({ length: count }, () => 'x') }));
     const units = (count: number) => work.units(outlineBody(body(count)), body(count));
@@ -647,7 +647,7 @@ describe('the operations', () => {
 
   it('compare entity tags weakly, including lists of tags', () => {
     const work = workOf(labels, { useCases: { labelSet: () => 7, labelSetVersion: () => 'v1' } });
-    if (work.kind !== 'lookup') throw new Error('Labels are looked up.');
+    if (work.kind !== 'lookup') throw new Error('The operation must be a lookup.');
     const isSame = (tags: string): boolean => {
       const call = callWith({ headers: { 'if-none-match': tags }, params: ['ETH', '0x1'] });
       expect(work.write(call, Buffer.alloc(9), 0, null)).toBe(7);
@@ -660,7 +660,7 @@ describe('the operations', () => {
   it('write an exchange response that fits exactly', () => {
     const data = bytes('"1234"');
     const work = workOf(exchangeStatus, { useCases: { exchangeStatus: () => data } });
-    if (work.kind !== 'lookup') throw new Error('An exchange is looked up.');
+    if (work.kind !== 'lookup') throw new Error('The operation must be a lookup.');
     const out = Buffer.alloc(8);
     const at = (offset: number) => work.write(callWith({ query: 'name=a' }), out, offset, null);
     expect([at(2), out.toString('utf8', 2), at(3)]).toEqual([8, '"1234"', -1]);

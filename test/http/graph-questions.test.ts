@@ -54,7 +54,7 @@ function useCases(resolver: NameResolver | null): Partial<UseCases> {
   const tasks = createTaskTable(
     TASKS,
     createTaskServices(graph.deps, () => {
-      throw new Error('names are not screened here');
+      throw new Error('this test does not screen names');
     }),
   );
   return {

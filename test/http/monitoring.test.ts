@@ -271,7 +271,7 @@ describe.each(FRONT_ENDS)('monitoring on %s, behind a gate that answers %s', (ba
       });
     });
 
-    it('are refused with 403 without the permission, and with 401 without a key', async () => {
+    it('are rejected with 403 without the permission, and with 401 without a key', async () => {
       const who = await caller(['entity']);
       for (const [method, path] of [
         ['GET', '/wallets'],

@@ -126,7 +126,7 @@ describe.each(FRONT_ENDS)('front end on %s, behind a gate that answers %s', (bac
     for (const name of RATE_HEADERS) expect(response.headers.has(name)).toBe(true);
   });
 
-  it('limits requests, sends the limit with every response, and refuses with Retry-After', async () => {
+  it('limits requests, sends the limit with every response, and rejects with Retry-After', async () => {
     const limited = await world.key({ rateLimits: { entity: 3 } });
     const remaining: (string | null)[] = [];
     for (const path of [EXCHANGE, 'junk', UNKNOWN]) {
@@ -163,7 +163,7 @@ describe.each(FRONT_ENDS)('front end on %s, behind a gate that answers %s', (bac
     expect(await used('oracle', `oracle-${backend}`)).toBe(1000);
   });
 
-  it('counts the valid addresses of a bulk request, and refuses it as a whole if the quota is too small', async () => {
+  it('counts the valid addresses of a bulk request, and rejects it as a whole if the quota is too small', async () => {
     const account = `intel-${backend}`;
     const own = await world.key({ accountId: account });
     await post('/api/v1/screen/bulk', { chain: 'ETH', addresses: [EXCHANGE, 'junk', UNKNOWN] }, { key: own });
@@ -693,7 +693,7 @@ describe('the pipeline', () => {
     expect(() => world().pipeline.handlerFor(screen, 0, writing('1'))).toThrow('cannot be charged for');
   });
 
-  it('replays a stored response without work, and refuses another body', async () => {
+  it('replays a stored response without work, and rejects another body', async () => {
     const { send, said, admission } = world();
     const screen = route('screening');
     const work: Work = { kind: 'task', read, answer: async () => Buffer.from('{}') };

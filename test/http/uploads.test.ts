@@ -31,7 +31,7 @@ function receiving() {
 
 describe('an upload', () => {
   it.each(['too large', 'gone'] as const)(
-    'has nothing to discard if it is %s and refused at the same time',
+    'has nothing to discard if it is %s and rejected at the same time',
     async (how) => {
       const { receiver, told, settled, refuse } = receiving();
       receiver.end(how);

@@ -78,7 +78,7 @@ describe('pooled results', () => {
     expect(pool.pack({ json: new Uint8Array(LIMITS.poolSlotBytes + 1) })).not.toHaveProperty('buffer');
   });
 
-  it('read a turn of the event loop apart after so many tasks', async () => {
+  it('are read in a later turn of the event loop after a number of tasks', async () => {
     const read = createTaskReadings(3);
     expect([read(() => 1), read(() => 2)]).toEqual([1, 2]);
     const third = read(() => 3);

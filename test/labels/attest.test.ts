@@ -55,7 +55,7 @@ describe('an attested check', () => {
     expect(named).toEqual(['EU 2026-11-20', 'OFAC_CONS 2026-11-20']);
   });
 
-  it('keeps a later known check', async () => {
+  it('keeps a check that is already known and later', async () => {
     const download = { ...loaded('2026-11-21T06:00:00.000Z'), checkedBy: 'DOWNLOAD' as const };
     writeListChecks(world.deps.store.folder, { UN: download });
     await attest(['UN'], '2026-11-20');

@@ -50,7 +50,7 @@ describe('the reason for an exposure', () => {
     expect(messageOf(far)).toBe('Received 12.5 % of its value from MIXER over 2 hops: 20 points.');
   });
 
-  it('names three entities, or none if none is known', () => {
+  it('names up to three known entities', () => {
     expect(messageOf({ evidence: ['A', 'B', 'C', 'D'] })).toContain('MIXER (A, B, C):');
     expect(messageOf({ evidence: [] })).toBe('Received 12.5 % of its value from MIXER: 20 points.');
   });

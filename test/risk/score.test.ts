@@ -133,7 +133,7 @@ describe('score', () => {
     }
   });
 
-  it('counts the worst of several assets without a price, and only what priced value did not add', () => {
+  it('counts the worst of several assets without a price, and only points that priced value did not add', () => {
     const dirty = unpriced({ category: 'MIXER', asset: 'A', share: 0.5 });
     const alone = score({ ...nothing, exposures: [dirty, unpriced({ asset: 'A', share: 0.5 })] }, policy);
     const many = ['B', 'C', 'D'].flatMap((asset) => [

@@ -90,7 +90,7 @@ describe('a bulk file', () => {
       }
       const labelled = index % 1000 === 1;
       if (line.address !== (labelled ? EXCHANGE : wallet(index)))
-        throw new Error(`line ${index + 1} is out of place`);
+        throw new Error(`line ${index + 1} is in the wrong place`);
       if (line.labels?.[0]?.name !== (labelled ? 'Binance' : undefined))
         throw new Error(`line ${index + 1}: labels`);
     }

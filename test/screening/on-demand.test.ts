@@ -163,7 +163,7 @@ describe('on-demand reading', () => {
     expect(chain.pages).toBeGreaterThan(pages);
   });
 
-  it('reads a recent history again when a node announces activity of the address only', async () => {
+  it('reads a recent history again only if a node announces activity of its address', async () => {
     chain.told = new Map();
     await source.historyOf('ETH', ADDRESS);
     await source.historyOf('ETH', OTHER);

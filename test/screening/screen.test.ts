@@ -236,7 +236,7 @@ describe('screening', () => {
     for (const { received } of all) expect(received.MINING_POOL).toBe(100);
   });
 
-  it('follows outputs no further back than maxHops, and reports what it did not read', () => {
+  it('follows outputs no further back than maxHops, and reports the unread ones', () => {
     const chain = [BTC_WALLET, '1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2', '1BoatSLRHtKNngkdXEeobR76b53LETtpyT'];
     world.outputs.put('BTC', [btcBlock(chain)]);
     const taint = (maxHops: number) =>

@@ -84,7 +84,7 @@ describe('a transfer of an unknown token', () => {
     expect([kyt.riskScore, kyt.decision]).toEqual([0, 'ALLOW']);
   });
 
-  it('is reported as unverified if its source does not show the transaction', async () => {
+  it('reports an unknown initiation if its source does not show the transaction', async () => {
     const answer = await screen({ ...forged, initiation: null });
     expect(answer.spoofableTransfers).toMatchObject([{ holderSent: null, callsAsset: null, decodes: null }]);
   });
@@ -109,7 +109,7 @@ describe('a transfer of an unknown token', () => {
     expect(reasonsOf(answer, 'SPOOFABLE_TRANSFER')).toEqual([]);
   });
 
-  it('with an unlabelled address is unlisted spam', async () => {
+  it('with an unlabelled address is spam, and is not listed', async () => {
     const answer = await screen(sent(23, ATTACKER, HOLDER, token(WORTHLESS)));
     expect(answer.spoofableTransfers).toEqual([]);
   });

@@ -69,7 +69,7 @@ const untilReady = (isReady: () => boolean | Promise<boolean>, what: string): Pr
 export async function startRedis(
   settings: readonly string[] = ['--appendonly', 'yes'],
 ): Promise<RedisServer> {
-  if (server === null || client === null) throw new Error('redis-server is not to be had.');
+  if (server === null || client === null) throw new Error('redis-server is not available.');
   const folder = mkdtempSync(join(tmpdir(), 'assay-redis-'));
   const port = await freePort();
   let child: ChildProcess | null = null;
@@ -140,7 +140,7 @@ export interface RedisSentinel {
 
 /** Starts a Sentinel over a master; a master that is unreachable for a second is replaced. */
 export async function startRedisSentinel(master: RedisServer): Promise<RedisSentinel> {
-  if (server === null || client === null) throw new Error('redis-server is not to be had.');
+  if (server === null || client === null) throw new Error('redis-server is not available.');
   const folder = mkdtempSync(join(tmpdir(), 'assay-sentinel-'));
   const port = await freePort();
   const file = join(folder, 'sentinel.conf');

@@ -133,7 +133,7 @@ describe('CoinJoin detection by protocol', () => {
     expect(detectCoinJoin(transaction({ inputs, outputs: exact }))).toBeNull();
   });
 
-  it('knows the standard denominations of Wasabi 2.0', () => {
+  it('recognises the standard denominations of Wasabi 2.0', () => {
     // Powers of 2, of 3 and their doubles, and the 1-2-5 series, as WalletWasabi's DenominationBuilder makes them.
     const standard = [
       137_438_953_472, 100_000_000_000, 20_000_000_000, 10_460_353_203, 6_973_568_802, 2_147_483_648,

@@ -151,7 +151,7 @@ describe('on random graphs', () => {
     expect(found).toBeGreaterThan(CASES);
   });
 
-  it('finds only real paths at any budget, and reports what it omitted', () => {
+  it('finds only real paths at any budget, and reports omissions', () => {
     for (let seed = 0; seed < 600; seed++) {
       const { edges: random, nodeCount, pick } = randomGraph(seed, 9);
       const edges = withAmounts(random);
@@ -205,7 +205,7 @@ describe('by example', () => {
     expect(find(line(9, 5, 1), { start: 1, target: 9, direction: 'out' }).paths).toEqual([]);
   });
 
-  it('finds a path of seven hops, and none of eight', () => {
+  it('finds a path of seven hops, but not of eight', () => {
     expect(find(line(1, 2, 3, 4, 5, 6, 7, 8), { start: 1, target: 8 }).paths.length).toBe(1);
     expect(find(line(1, 2, 3, 4, 5, 6, 7, 8, 9), { start: 1, target: 9 }).paths).toEqual([]);
   });

@@ -34,7 +34,7 @@ describe('a log record', () => {
     expect(initiationIn(read.initiation)).toBeNull();
   });
 
-  it('without a known start is written as before', () => {
+  it('with an unknown start is written as before', () => {
     expect(packTransfer(record).toString('hex')).toBe(BEFORE);
   });
 

@@ -93,7 +93,7 @@ export async function jobWorld(folder: TempFolder = tempFolder()): Promise<JobWo
   const tasks = createTaskTable(
     TASKS,
     createTaskServices(screening.deps, () => {
-      throw new Error('names are not screened here');
+      throw new Error('this test does not screen names');
     }),
   );
   const clock = { at: Date.UTC(2026, 10, 21, 12) };

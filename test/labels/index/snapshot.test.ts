@@ -176,7 +176,7 @@ describe('a snapshot', () => {
     expect(labels[0]?.entity.name).toBe('Entity 2999');
   });
 
-  it('counts real and synthetic labels apart', async () => {
+  it('counts real and synthetic labels separately', async () => {
     await open([
       { key: key(1), template: template('Real') },
       { key: key(1), template: template('Made', { synthetic: true }) },

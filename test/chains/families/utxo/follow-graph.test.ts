@@ -16,7 +16,7 @@ import { projectTransaction } from '../../../../src/graph/utxo/project.ts';
 import { openFor, within } from '../../../conformance/adapter.ts';
 import { type Fault, startFaultProxy } from '../../../setup/fault-proxy.ts';
 import { hasLitecoind, type Litecoind, startLitecoind } from '../../../setup/litecoind.ts';
-import { sleep } from '../../../support/wait.ts';
+import { sleep, until } from '../../../support/wait.ts';
 
 /** Blocks of the seeded run; the long run resembles a day on a bad network. */
 const BLOCKS = process.env.ASSAY_TEST_LONG === '1' ? 200 : 24;
@@ -172,7 +172,7 @@ describe.skipIf(!hasLitecoind)('following a real UTXO chain into the graph', () 
     };
     const caughtUp = async (): Promise<void> => {
       const best = await node.rpc<string>('getbestblockhash');
-      while (transfers.blocks('LTC')[0]?.hash !== best) await sleep(20);
+      await until(() => transfers.blocks('LTC')[0]?.hash === best, 'the best block', 300_000);
     };
     follow();
     for (let made = 0; made < BLOCKS; ) {
