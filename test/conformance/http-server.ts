@@ -807,7 +807,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
         { tls },
       );
       const body = await new Promise<string>((resolve, reject) => {
-        const asked = tlsRequest(
+        const clientRequest = tlsRequest(
           { host: '127.0.0.1', port, path: '/a', ca: readFileSync(tls.certFile), servername: 'localhost' },
           (response) => {
             response.setEncoding('utf8');
@@ -818,13 +818,13 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
             response.on('end', () => resolve(text));
           },
         );
-        asked.on('error', reject);
-        asked.end();
+        clientRequest.on('error', reject);
+        clientRequest.end();
       });
       expect(body).toBe('secret');
       const sent = Buffer.alloc(3 * MIB, 'z');
       const echoed = await new Promise<string>((resolve, reject) => {
-        const asked = tlsRequest(
+        const clientRequest = tlsRequest(
           {
             host: '127.0.0.1',
             port,
@@ -838,12 +838,12 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
             response.on('data', (text: string) => resolve(text));
           },
         );
-        asked.on('error', reject);
-        asked.end(sent);
+        clientRequest.on('error', reject);
+        clientRequest.end(sent);
       });
       expect(echoed).toBe(`whole ${sent.length}`);
       const fetched = await new Promise<number>((resolve, reject) => {
-        const asked = tlsRequest(
+        const clientRequest = tlsRequest(
           {
             host: '127.0.0.1',
             port,
@@ -859,8 +859,8 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
             response.on('end', () => resolve(bytes));
           },
         );
-        asked.on('error', reject);
-        asked.end();
+        clientRequest.on('error', reject);
+        clientRequest.end();
       });
       expect(fetched).toBe(5 * MIB);
       const wrong = { keyFile: tls.certFile, certFile: tls.keyFile };

@@ -55,11 +55,11 @@ export function keyStoreConformance(name: string, makeWorld: () => Promise<KeySt
     });
 
     it('creates a first key once, also concurrently', async () => {
-      const asked = await Promise.allSettled([
+      const results = await Promise.allSettled([
         ...Array.from({ length: 5 }, () => keys.create({ name: 'first', isFirst: true })),
         world.elsewhere(['create', { name: 'first', isFirst: true }]),
       ]);
-      expect(asked.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+      expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
       await world.settled();
       expect(keys.list()).toHaveLength(1);
       await expect(keys.create({ name: 'second', isFirst: true })).rejects.toMatchObject({

@@ -50,12 +50,12 @@ describe('startup with damaged state', () => {
     async (path) => {
       const { size } = statSync(at(path));
       truncateSync(at(path), Math.floor(size / 2));
-      const told = await world.run(['serve']);
-      expect(told.code).toBe(1);
-      expect(told.err).toContain(
+      const result = await world.run(['serve']);
+      expect(result.code).toBe(1);
+      expect(result.err).toContain(
         `${path} is damaged: it has ${Math.floor(size / 2)} bytes, and its header gives ${size}`,
       );
-      expect(told.err.trim().split('\n')).toHaveLength(1);
+      expect(result.err.trim().split('\n')).toHaveLength(1);
     },
   );
 
@@ -78,8 +78,8 @@ describe('startup with damaged state', () => {
   it('does not create a new ledger for existing keys until the loss is accepted', async () => {
     rmSync(at('accounts/ledger.mdb'));
     for (const command of [['serve'], ['ledger', 'verify'], ['credits', 'grant', 'local', '5']]) {
-      const told = await world.run(command);
-      expect(told).toMatchObject({
+      const result = await world.run(command);
+      expect(result).toMatchObject({
         code: 1,
         err: expect.stringContaining('accounts/ledger.mdb (ledger) is missing'),
       });

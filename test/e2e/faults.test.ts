@@ -103,10 +103,10 @@ describe('worker threads that exit', () => {
     const { pid } = processOf(world);
     let failed = 0;
     for (let round = 0; round < 10; round++) {
-      const asked = Array.from({ length: 20 }, askOnce);
+      const requests = Array.from({ length: 20 }, askOnce);
       process.kill(pid, 'SIGUSR2');
       // No request hangs: those that no thread had taken are answered by the next thread.
-      const statuses = await Promise.all(asked);
+      const statuses = await Promise.all(requests);
       expect(
         statuses.every((status) => status === 200 || status === 500),
         String(statuses),

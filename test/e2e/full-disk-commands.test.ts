@@ -422,9 +422,9 @@ describe.skipIf(refusal !== null)(`commands on a full disk${refusal === null ? '
     '%s answers',
     async (name, args) => {
       disk.fill();
-      const told = await run([...name.split(' '), ...args]);
+      const result = await run([...name.split(' '), ...args]);
       disk.free();
-      expect(told, told.err).toMatchObject({ code: 0, err: '' });
+      expect(result, result.err).toMatchObject({ code: 0, err: '' });
     },
   );
 

@@ -188,10 +188,10 @@ for (const kind of ['tmpfs', 'ext4'] as const) {
             for (const [method, path, body] of READS)
               expect((await ask(server, method, path, body)).status, path).toBe(200);
             for (const [method, path, body] of WRITES) {
-              const told = await ask(server, method, path, body(10 + round));
-              expect(told, path).toMatchObject({ status: 500, code: 'STORAGE_FULL' });
-              expect(Number(told.retryAfter)).toBeGreaterThan(0);
-              expect(Object.keys(told.body)).toEqual(['error']);
+              const response = await ask(server, method, path, body(10 + round));
+              expect(response, path).toMatchObject({ status: 500, code: 'STORAGE_FULL' });
+              expect(Number(response.retryAfter)).toBeGreaterThan(0);
+              expect(Object.keys(response.body)).toEqual(['error']);
               refused++;
             }
             // Jobs are refused before the disk is full.
@@ -222,8 +222,8 @@ for (const kind of ['tmpfs', 'ext4'] as const) {
           disk.free();
           await expect.poll(async () => (await ask(server, 'GET', '/ready?for=writes')).status).toBe(200);
           for (const [method, path, body] of WRITES) {
-            const told = await ask(server, method, path, body(20));
-            expect(told.status, `${path} ${JSON.stringify(told.body)}`).toBeLessThan(300);
+            const response = await ask(server, method, path, body(20));
+            expect(response.status, `${path} ${JSON.stringify(response.body)}`).toBeLessThan(300);
           }
           // The refused events are delivered again, some of them twice: each is booked once.
           const between = await ask(server, 'GET', '/api/v1/usage');

@@ -64,9 +64,9 @@ describeWithSharedData('screening, KYT and trace over real blocks', () => {
   }, 300_000);
   afterAll(() => world.end());
 
-  let asked = 0;
+  let requests = 0;
   const post = async (path: string, body: object): Promise<Record<string, unknown>> => {
-    const answer = await ask(server, asked++ % 2 === 0 ? key : secondKey, `/api/v1${path}`, body);
+    const answer = await ask(server, requests++ % 2 === 0 ? key : secondKey, `/api/v1${path}`, body);
     expect(answer.status, JSON.stringify(answer.body)).toBe(200);
     return answer.body.data as unknown as Record<string, unknown>;
   };

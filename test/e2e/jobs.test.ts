@@ -113,9 +113,9 @@ describe.each(BACKENDS)('bulk jobs of a server on %s', (backend) => {
       proxy.state.cutAfter = 2_000_000;
       const output = join(world.folder, 'labels.ndjson');
       const args = ['bulk', '--remote', proxy.url, '--chain', 'eth', '--input', input, '--output', output];
-      const said = await world.run(args, { environment: { ASSAY_API_KEY: key } });
-      expect(said.err).toContain(`${COUNT} lines (${WRONG} with an error)`);
-      expect(said).toMatchObject({ code: 0, out: '' });
+      const outcome = await world.run(args, { environment: { ASSAY_API_KEY: key } });
+      expect(outcome.err).toContain(`${COUNT} lines (${WRONG} with an error)`);
+      expect(outcome).toMatchObject({ code: 0, out: '' });
       expect(proxy.state.cuts).toBeGreaterThanOrEqual(2);
       checkResult(readFileSync(output, 'utf8'));
     } finally {
@@ -125,12 +125,12 @@ describe.each(BACKENDS)('bulk jobs of a server on %s', (backend) => {
 
   it('reads standard input and writes standard output, without opening local files', async () => {
     const elsewhere = join(world.folder, 'not-there');
-    const said = await world.run(['bulk', '--remote', server.url, '--chain', 'eth'], {
+    const outcome = await world.run(['bulk', '--remote', server.url, '--chain', 'eth'], {
       input: `${LINES.slice(0, 100).join('\n')}\n`,
       environment: { ASSAY_API_KEY: key, ASSAY_DATA_DIR: elsewhere },
     });
-    expect(said.code).toBe(0);
-    const answers = said.out
+    expect(outcome.code).toBe(0);
+    const answers = outcome.out
       .trimEnd()
       .split('\n')
       .map((line) => (JSON.parse(line) as Answer).address);

@@ -290,8 +290,8 @@ describe.runIf(hasAnvil)('monitoring with a real node', () => {
       wallet: { walletAddress: address, label: 'Desk' },
     });
     expect(await monitor('alerts', '--wallet', added.id)).toContain('Received from The MIXER');
-    const told = (await monitor('tail', '--from', '0', '--count', '3', '--json')).trim().split('\n');
-    expect(told.map((line) => JSON.parse(line).id)).toEqual(['1', '2', '3']);
+    const lines = (await monitor('tail', '--from', '0', '--count', '3', '--json')).trim().split('\n');
+    expect(lines.map((line) => JSON.parse(line).id)).toEqual(['1', '2', '3']);
     const streamed = await monitor(
       'tail',
       '--from',
@@ -304,7 +304,7 @@ describe.runIf(hasAnvil)('monitoring with a real node', () => {
       '--key',
       '-',
     );
-    expect(streamed.trim().split('\n')).toEqual(told);
+    expect(streamed.trim().split('\n')).toEqual(lines);
     await expect(monitor('add', 'BTC', address)).rejects.toThrow(/chain: BTC is not monitored/);
     await expect(monitor('add', 'ETH', address, '--account', 'nobody')).rejects.toThrow(
       /there is no account/,

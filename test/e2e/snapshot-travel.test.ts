@@ -103,8 +103,8 @@ describe('two nodes', () => {
     expect(await entityAt(pulling)).toEqual(at('version-0'));
     // The names were replicated too.
     const screened = async (server: RunningServer): Promise<unknown> => {
-      const asked = { names: [{ name: 'Emmanuel Macron' }] };
-      const { status, body } = await ask(server, server.firstKey, '/api/v1/namescreen/bulk', asked);
+      const requestBody = { names: [{ name: 'Emmanuel Macron' }] };
+      const { status, body } = await ask(server, server.firstKey, '/api/v1/namescreen/bulk', requestBody);
       expect(status, JSON.stringify(body)).toBe(200);
       return (body as { results?: readonly unknown[] }).results;
     };

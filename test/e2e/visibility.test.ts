@@ -86,7 +86,7 @@ async function bulkFile(world: World, to: string, chain: ChainId): Promise<strin
 class Readers {
   readonly server: RunningServer;
   readonly keys: readonly string[];
-  #asked = 0;
+  #requests = 0;
 
   constructor(server: RunningServer, keys: readonly string[]) {
     this.server = server;
@@ -94,7 +94,7 @@ class Readers {
   }
 
   async post(path: string, body: object): Promise<Json> {
-    const key = this.keys[this.#asked++ % this.keys.length] as string;
+    const key = this.keys[this.#requests++ % this.keys.length] as string;
     const answer = await ask(this.server, key, `/api/v1${path}`, body);
     expect(answer.status, JSON.stringify(answer.body)).toBe(200);
     return answer.body.data;
@@ -102,8 +102,8 @@ class Readers {
 
   /** Screens an address on all threads of the pool at once and returns each distinct score. */
   async scores(chain: string, of: string): Promise<readonly number[]> {
-    const asked = Array.from({ length: AT_ONCE }, () => this.post('/screening', { chain, address: of }));
-    const answers = await Promise.all(asked);
+    const requests = Array.from({ length: AT_ONCE }, () => this.post('/screening', { chain, address: of }));
+    const answers = await Promise.all(requests);
     return [...new Set(answers.map(({ riskScore }) => riskScore as number))];
   }
 

@@ -278,7 +278,7 @@ describe('the index keeper', () => {
   });
 
   it('skips chains without transfers, and logs which chain fails', async () => {
-    const asked: ChainId[] = [];
+    const requested: ChainId[] = [];
     const { built, began, errors, keeper } = await keepWith([
       ...few,
       paymentOf(1, 2, 'BSC'),
@@ -287,13 +287,13 @@ describe('the index keeper', () => {
     const { transfers } = built.deps as { transfers: TransferStore };
     const logPosition = transfers.logPosition.bind(transfers);
     transfers.logPosition = (chain) => {
-      asked.push(chain);
+      requested.push(chain);
       if (chain === 'ETH') throw new Error('torn');
       const position = logPosition(chain);
       return position && chain === 'BSC' ? { ...position, transfers: 0 } : position;
     };
     keeper.tick();
-    expect(asked.sort()).toEqual(['BSC', 'ETH', 'POLYGON']);
+    expect(requested.sort()).toEqual(['BSC', 'ETH', 'POLYGON']);
     expect(errors).toEqual(['ETH: exposure index update failed: torn']);
     expect(began).toEqual(['POLYGON: no index yet']);
   });

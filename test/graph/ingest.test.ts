@@ -112,13 +112,13 @@ describe('ingesting ethereum-etl files', () => {
       '{"broken',
       transaction({ hash: hash('5') }),
     ];
-    const told: number[] = [];
+    const rejectedLines: number[] = [];
     const report = await ingestFiles(
       { format: 'ethereum-etl', files: [file('tx.json', lines.join('\n'))], chain: 'ETH' },
-      { store, onReject: (reject) => told.push(reject.provenance.line) },
+      { store, onReject: (reject) => rejectedLines.push(reject.provenance.line) },
     );
     expect(report).toMatchObject({ rows: 7, stored: 2, rejected: 5 });
-    expect(told).toEqual([2, 3, 4, 5, 6]);
+    expect(rejectedLines).toEqual([2, 3, 4, 5, 6]);
     expect(report.rejects.every((reject) => reject.provenance.file === 'tx.json')).toBe(true);
   });
 

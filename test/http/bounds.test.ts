@@ -429,25 +429,25 @@ describe('BodyIntake', () => {
     bytesMax: number,
     pace = { silenceMs: 60_000, graceMs: 60_000, bytesPerSecondMin: 1 },
   ) => {
-    const said: string[] = [];
+    const events: string[] = [];
     let writing = Promise.resolve();
     const received: string[] = [];
     const socket = {
-      pause: () => said.push('pause'),
-      resume: () => said.push('resume'),
-      wait: () => said.push('wait'),
-      cut: () => said.push('cut'),
-      abandon: () => said.push('abandon'),
+      pause: () => events.push('pause'),
+      resume: () => events.push('resume'),
+      wait: () => events.push('wait'),
+      cut: () => events.push('cut'),
+      abandon: () => events.push('abandon'),
     } as never;
     const receiver = {
       write: (piece: Uint8Array) => {
         received.push(Buffer.from(piece).toString());
         return writing;
       },
-      end: (how: string) => said.push(how),
+      end: (how: string) => events.push(how),
     } as never;
     const intake = new BodyIntake({ bytesMax, pace }, receiver, socket);
-    return { intake, said, received, block: (promise: Promise<void>) => (writing = promise) };
+    return { intake, events, received, block: (promise: Promise<void>) => (writing = promise) };
   };
   const turn = () => sleep(5);
 
@@ -457,23 +457,23 @@ describe('BodyIntake', () => {
     await turn();
     fits.intake.offer(bytes('cd'), true);
     await turn();
-    expect([fits.received, fits.said]).toEqual([
+    expect([fits.received, fits.events]).toEqual([
       ['ab', 'cd'],
       ['pause', 'resume', 'whole'],
     ]);
     const large = intakeOf(4);
     large.intake.offer(bytes('abcde'), true);
     large.intake.offer(bytes('f'), true);
-    expect([large.received, large.said]).toEqual([[], ['abandon', 'too large']]);
+    expect([large.received, large.events]).toEqual([[], ['abandon', 'too large']]);
     const empty = intakeOf(4);
     empty.intake.offer(bytes(''), false);
     empty.intake.offer(bytes(''), true);
     empty.intake.offer(bytes('x'), true);
-    expect([empty.received, empty.said]).toEqual([[], ['whole']]);
+    expect([empty.received, empty.events]).toEqual([[], ['whole']]);
   });
 
   it('joins pieces that arrive during a write, and ends when the client disconnects', async () => {
-    const { intake, said, received, block } = intakeOf(100);
+    const { intake, events, received, block } = intakeOf(100);
     let finish = () => {};
     block(new Promise((resolve) => (finish = resolve)));
     for (const text of ['a', 'b', 'c']) intake.offer(bytes(text), false);
@@ -486,7 +486,7 @@ describe('BodyIntake', () => {
     intake.gone();
     intake.offer(bytes('d'), true);
     await turn();
-    expect([received, said]).toEqual([
+    expect([received, events]).toEqual([
       ['a', 'bc'],
       ['pause', 'resume', 'gone'],
     ]);
@@ -494,32 +494,32 @@ describe('BodyIntake', () => {
     failing.block(Promise.reject(new Error('no')));
     failing.intake.offer(bytes('a'), false);
     await turn();
-    expect(failing.said).toEqual(['pause', 'cut']);
+    expect(failing.events).toEqual(['pause', 'cut']);
     failing.intake.answered();
     failing.intake.answered();
-    expect(failing.said).toEqual(['pause', 'cut', 'abandon']);
+    expect(failing.events).toEqual(['pause', 'cut', 'abandon']);
   });
 
   it('rejects a silent client, and a slow one after the grace period', async () => {
     const silent = intakeOf(100, { silenceMs: 60, graceMs: 60_000, bytesPerSecondMin: 1 });
-    await expect.poll(() => silent.said.at(-1)).toBe('silent');
-    expect(silent.said.filter((word) => word === 'wait')).toHaveLength(11);
-    expect(silent.said.at(-2)).toBe('abandon');
+    await expect.poll(() => silent.events.at(-1)).toBe('silent');
+    expect(silent.events.filter((word) => word === 'wait')).toHaveLength(11);
+    expect(silent.events.at(-2)).toBe('abandon');
     const slow = intakeOf(10_000, { silenceMs: 120, graceMs: 15, bytesPerSecondMin: 1_000_000 });
-    await expect.poll(() => slow.said.at(-1)).toBe('too slow');
-    expect(slow.said.filter((word) => word === 'wait')).toHaveLength(1);
+    await expect.poll(() => slow.events.at(-1)).toBe('too slow');
+    expect(slow.events.filter((word) => word === 'wait')).toHaveLength(1);
   });
 });
 
 describe('an upload', () => {
   const begin = (opened: Promise<Upload>) => {
-    const said: string[] = [];
+    const events: string[] = [];
     const note = (word: string) => (value?: unknown) =>
-      void said.push(
+      void events.push(
         value instanceof Error ? `${word} ${(value as AssayError).code ?? value.message}` : word,
       );
     return {
-      said,
+      events,
       receiver: receiveUpload(10, opened, {
         done: note('done'),
         refused: note('refused'),
@@ -546,19 +546,19 @@ describe('an upload', () => {
     first.receiver.end('whole');
     await sleep(5);
     first.receiver.end('gone');
-    expect([first.said, whole.aborted]).toEqual([['done'], 0]);
-    for (const [how, said] of [
+    expect([first.events, whole.aborted]).toEqual([['done'], 0]);
+    for (const [how, expected] of [
       ['too large', 'refused BODY_TOO_LARGE'],
       ['silent', 'refused INVALID_REQUEST'],
       ['too slow', 'refused INVALID_REQUEST'],
       ['gone', 'gone'],
     ] as const) {
       const one = upload();
-      const { said: heard, receiver } = begin(Promise.resolve(one));
+      const { events, receiver } = begin(Promise.resolve(one));
       receiver.end(how);
       receiver.end('whole');
       await sleep(5);
-      expect([heard, one.aborted]).toEqual([[said], 1]);
+      expect([events, one.aborted]).toEqual([[expected], 1]);
       expect(receiver.write(bytes('late'))).toBeUndefined();
     }
   });
@@ -568,23 +568,23 @@ describe('an upload', () => {
     await closed.receiver.write(bytes('a'));
     closed.receiver.end('whole');
     await sleep(5);
-    expect(closed.said).toEqual(['refused FORBIDDEN']);
+    expect(closed.events).toEqual(['refused FORBIDDEN']);
     const failing = upload({ write: () => Promise.reject(new AssayError('INVALID_REQUEST', 'line')) });
     const lines = begin(Promise.resolve(failing));
     await sleep(1);
     await lines.receiver.write(bytes('a'));
     await sleep(5);
-    expect([lines.said, failing.aborted]).toEqual([['refused INVALID_REQUEST'], 1]);
+    expect([lines.events, failing.aborted]).toEqual([['refused INVALID_REQUEST'], 1]);
     const ends = begin(
       Promise.resolve(upload({ end: () => Promise.reject(new AssayError('CREDITS_EXHAUSTED', 'no')) })),
     );
     ends.receiver.end('whole');
     await sleep(5);
-    expect(ends.said).toEqual(['refused CREDITS_EXHAUSTED']);
+    expect(ends.events).toEqual(['refused CREDITS_EXHAUSTED']);
     const stuck = begin(Promise.resolve(upload({ abort: () => Promise.reject(new Error('stuck')) })));
     stuck.receiver.end('gone');
     await sleep(5);
-    expect(stuck.said).toEqual(['gone', 'notCleared stuck']);
+    expect(stuck.events).toEqual(['gone', 'notCleared stuck']);
   });
 });
 
@@ -692,12 +692,12 @@ describe('the operations', () => {
   });
 
   it('charge a trace by its mode, and nothing if nothing is found', async () => {
-    const asked: object[] = [];
+    const requests: object[] = [];
     const found = { data: bytes('{}'), isKnown: true };
     const work = workOf(trace, {
       useCases: {
         trace: async (request: object) => {
-          asked.push(request);
+          requests.push(request);
           return found;
         },
       },
@@ -714,7 +714,7 @@ describe('the operations', () => {
     };
     await work.answer(call, work.read({ ...all, other: 1 }));
     await work.answer(call, request);
-    expect([asked, call.credits]).toEqual([[all, request], 5]);
+    expect([requests, call.credits]).toEqual([[all, request], 5]);
     found.isKnown = false;
     await work.answer(call, request);
     expect(call.credits).toBe(0);
@@ -809,11 +809,11 @@ describe('the operations', () => {
   });
 
   describe('on watched wallets', () => {
-    const asked: unknown[] = [];
+    const requests: unknown[] = [];
     const noting =
       <Answer>(answer: Answer) =>
       (...all: unknown[]): Answer => {
-        asked.push(all);
+        requests.push(all);
         return answer;
       };
     const deps = (keys: object = {}) =>
@@ -830,7 +830,7 @@ describe('the operations', () => {
           }),
         },
       }) as never;
-    const last = () => asked.at(-1) as unknown[];
+    const last = () => requests.at(-1) as unknown[];
 
     it('show deleted wallets on request', async () => {
       const includes = async (query: string) => {
@@ -962,12 +962,15 @@ describe('chooseServer', () => {
     });
     const { chooseServer } = await import('../../src/http/server/choose.ts');
     const { createNodeServer } = await import('../../src/http/server/node.ts');
-    const said: string[] = [];
-    const log = { ...silentLogger, warn: (_fields: object, text: string) => void said.push(text) } as Logger;
+    const events: string[] = [];
+    const log = {
+      ...silentLogger,
+      warn: (_fields: object, text: string) => void events.push(text),
+    } as Logger;
     await expect(chooseServer('uws', log)).rejects.toMatchObject({ code: 'LISTEN_FAILED' });
     expect(await chooseServer('node', log)).toBe(createNodeServer);
-    expect(said).toEqual([]);
+    expect(events).toEqual([]);
     expect(await chooseServer('auto', log)).toBe(createNodeServer);
-    expect(said).toHaveLength(1);
+    expect(events).toHaveLength(1);
   });
 });

@@ -141,9 +141,9 @@ describe('the fast import of CSV on several threads', () => {
     expect(alone.slow.length).toBeGreaterThan(500);
     expect(alone.labels).toBe(alone.stats.rows - alone.stats.slowRows);
     const lines = readFileSync(path, 'utf8').split('\n');
-    for (const told of alone.slow) {
-      const line = Number(told.split(' ', 1)[0]);
-      const text = told.slice(`${line} `.length);
+    for (const reject of alone.slow) {
+      const line = Number(reject.split(' ', 1)[0]);
+      const text = reject.slice(`${line} `.length);
       expect(lines.slice(line - 1, line - 1 + text.split('\n').length).join('\n')).toBe(
         text.includes('Quoted') ? `${text}\r` : text,
       );

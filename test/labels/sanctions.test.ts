@@ -160,7 +160,7 @@ describe('an implausible list', () => {
 });
 
 describe('the publication date', () => {
-  const said = {
+  const source = {
     inside: null,
     option: null,
     names: ['sdn.csv'],
@@ -182,7 +182,7 @@ describe('the publication date', () => {
 
   it('comes from the file, then the option, then the name, then the server', () => {
     const all = {
-      ...said,
+      ...source,
       inside: '2025-03-04',
       option: '2025-03-05',
       names: ['sdn_2021-07.csv'],
@@ -191,13 +191,15 @@ describe('the publication date', () => {
     expect(publicationOf(all)).toBe('2025-03-04');
     expect(publicationOf({ ...all, inside: null })).toBe('2025-03-05');
     expect(publicationOf({ ...all, inside: null, option: null })).toBe('2021-07-01');
-    expect(publicationOf({ ...said, lastModified: '2025-03-06T10:00:00Z' })).toBe('2025-03-06T10:00:00.000Z');
+    expect(publicationOf({ ...source, lastModified: '2025-03-06T10:00:00Z' })).toBe(
+      '2025-03-06T10:00:00.000Z',
+    );
   });
 
   it('is required if no source gives it, and rejected if it is malformed or in the future', () => {
-    expect(() => publicationOf(said)).toThrow(/--published/);
-    expect(() => publicationOf({ ...said, option: '2027-01-01' })).toThrow(/future/);
-    expect(() => publicationOf({ ...said, option: '21.03.2025' })).toThrow(/not a date/);
+    expect(() => publicationOf(source)).toThrow(/--published/);
+    expect(() => publicationOf({ ...source, option: '2027-01-01' })).toThrow(/future/);
+    expect(() => publicationOf({ ...source, option: '21.03.2025' })).toThrow(/not a date/);
     expect(normalPublication('2025-02')).toBe('2025-02-01');
     expect(normalPublication('2025-13-01')).toBeNull();
   });

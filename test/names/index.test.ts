@@ -98,10 +98,10 @@ describe('an index of names', () => {
   it('returns the same matches in any order of entities and queries', async () => {
     const [one, other] = [await indexOf('there', PEOPLE), await indexOf('back', [...PEOPLE].reverse())];
     expect(one.meta.version).toBe(other.meta.version);
-    const asked = ['Vladimir Putin', 'Ivan Petrov', 'Nicolas Maduro'];
-    const answers = asked.map((name) => one.match({ name }));
+    const queries = ['Vladimir Putin', 'Ivan Petrov', 'Nicolas Maduro'];
+    const answers = queries.map((name) => one.match({ name }));
     expect(
-      [...asked]
+      [...queries]
         .reverse()
         .map((name) => other.match({ name }))
         .reverse(),

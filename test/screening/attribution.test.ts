@@ -76,11 +76,11 @@ describe('attribution', () => {
 
 describe('cached degrees', () => {
   it('match the graph, and are read once until the coverage changes', () => {
-    let asked = 0;
+    let reads = 0;
     const counted: TransferGraph = {
       ...graph,
       degree: (node, direction) => {
-        asked++;
+        reads++;
         return graph.degree(node, direction);
       },
     };
@@ -91,9 +91,9 @@ describe('cached degrees', () => {
       expect(remembered(counted, coverage).degree(node, 'out')).toBe(2);
       expect(remembered(counted, coverage).degree(node, 'in')).toBe(1);
     }
-    expect(asked).toBe(2);
+    expect(reads).toBe(2);
     remembered(counted, { ...coverage, transfers: coverage.transfers + 1 }).degree(node, 'out');
-    expect(asked).toBe(3);
+    expect(reads).toBe(3);
   });
 
   it('expire if a block is replaced by another of the same height, time and number of transfers', async () => {

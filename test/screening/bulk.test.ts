@@ -55,13 +55,13 @@ const textOf = (query: BulkQuery, body: Uint8Array): unknown =>
 describe('bulk labels', () => {
   it('answers every item like a single request, in the order of the request', () => {
     const single = createLabelSet(world.deps);
-    const asked = [
+    const items = [
       ...Object.values(WALLETS).map((address) => ({ address, chain: 'ETH' })),
       { address: WALLETS.contract, chain: 'BSC' },
       { address: BTC_WALLET, chain: 'btc' },
     ];
-    const data = ask({ addresses: asked });
-    const expected = asked.map(({ address, chain }) => {
+    const data = ask({ addresses: items });
+    const expected = items.map(({ address, chain }) => {
       const { coverage: _, reasons: __, dataVersion: ___, ...item } = single(chain, address);
       return item;
     });

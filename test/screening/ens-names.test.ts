@@ -2,24 +2,24 @@ import { describe, expect, it } from 'vitest';
 import { type NameResolver, resolveNames } from '../../src/screening/ens-names.ts';
 
 const VITALIK = '0xd8da6bf26964af9d7eed9e03e53415d37aa96045';
-const asked: string[] = [];
+const lookups: string[] = [];
 const resolver: NameResolver = {
   async resolve(name) {
-    asked.push(name);
+    lookups.push(name);
     return name === 'vitalik.eth' ? VITALIK : null;
   },
 };
 
 describe('names in place of addresses', () => {
   it('are resolved once each, and reported as they were written', async () => {
-    asked.length = 0;
+    lookups.length = 0;
     const { request, resolved } = await resolveNames(
       { chain: 'eth', from: 'Vitalik.ETH', to: 'Vitalik.ETH', direction: 'in' },
       resolver,
     );
     expect(request).toEqual({ chain: 'eth', from: VITALIK, to: VITALIK, direction: 'in' });
     expect(resolved).toEqual({ 'Vitalik.ETH': VITALIK });
-    expect(asked).toEqual(['vitalik.eth']);
+    expect(lookups).toEqual(['vitalik.eth']);
   });
 
   it('leave addresses unchanged, without a lookup', async () => {

@@ -44,7 +44,7 @@ class Chain {
   fault: (() => AssayError) | null = null;
   page: ((query: HistoryQuery) => Partial<HistoryPage>) | null = null;
   /** If not null, the node of the chain announces activity of addresses: callbacks by address. */
-  told: Map<string, () => void> | null = null;
+  watchers: Map<string, () => void> | null = null;
 
   async #answer(call: Call): Promise<void> {
     const ms = Math.min(this.waitMs, call.budgetMs);
@@ -74,11 +74,11 @@ class Chain {
         return { ...provenance, transfers: part, nextCursor, ...this.page?.(query) };
       },
       onActivity:
-        this.told === null
+        this.watchers === null
           ? null
           : (address, onActivity) => {
-              this.told?.set(address, onActivity);
-              return () => void this.told?.delete(address);
+              this.watchers?.set(address, onActivity);
+              return () => void this.watchers?.delete(address);
             },
       resolveName: async (name, call) => {
         await this.#answer(call);
@@ -164,15 +164,15 @@ describe('on-demand reading', () => {
   });
 
   it('reads a recent history again only if a node announces activity of its address', async () => {
-    chain.told = new Map();
+    chain.watchers = new Map();
     await source.historyOf('ETH', ADDRESS);
     await source.historyOf('ETH', OTHER);
     chain.pages = 0;
     chain.transfers.push(transfer(35));
     now += 1_000;
-    chain.told.get(ADDRESS)!();
-    const told = await source.historyOf('ETH', ADDRESS);
-    expect(told).toEqual({ status: 'COMPLETE', asOf: '2026-06-01T00:00:01.000Z' });
+    chain.watchers.get(ADDRESS)!();
+    const coverage = await source.historyOf('ETH', ADDRESS);
+    expect(coverage).toEqual({ status: 'COMPLETE', asOf: '2026-06-01T00:00:01.000Z' });
     expect(stored()).toBe(36);
     await source.historyOf('ETH', ADDRESS);
     await source.historyOf('ETH', OTHER);
@@ -180,10 +180,10 @@ describe('on-demand reading', () => {
   });
 
   it('reports PARTIAL while announced activity cannot be read, and reads it as soon as possible', async () => {
-    chain.told = new Map();
+    chain.watchers = new Map();
     await source.historyOf('ETH', ADDRESS);
     now += 1_000;
-    chain.told.get(ADDRESS)!();
+    chain.watchers.get(ADDRESS)!();
     chain.fault = () => new AssayError('CHAIN_UNREACHABLE', 'down');
     const before = { status: 'PARTIAL', asOf: '2026-06-01T00:00:00.000Z' };
     expect(await source.historyOf('ETH', ADDRESS)).toEqual(before);
@@ -193,7 +193,7 @@ describe('on-demand reading', () => {
   });
 
   it('watches addresses only for its lifetime, and at most as many as a node supports', async () => {
-    chain.told = new Map();
+    chain.watchers = new Map();
     chain.transfers = [];
     await source.historyOf('ETH', ADDRESS);
     for (let n = 0; n < 1_000; n++)
@@ -201,10 +201,10 @@ describe('on-demand reading', () => {
         'ETH',
         parseAddress('ETH', `0x${(n + 1).toString(16).padStart(40, '0')}`).canonical,
       );
-    expect(chain.told.size).toBe(1_000);
-    expect(chain.told.has(ADDRESS)).toBe(false);
+    expect(chain.watchers.size).toBe(1_000);
+    expect(chain.watchers.has(ADDRESS)).toBe(false);
     await source.close();
-    expect(chain.told.size).toBe(0);
+    expect(chain.watchers.size).toBe(0);
     fetched = openFetchedStore({ path: join(folder, 'fetched.lmdb') });
     source = open(2_500);
   });

@@ -21,9 +21,9 @@ const transfer = (asset: string, decimals: number | null = null): Transfer => ({
 
 describe('asset decimals', () => {
   it('are requested once each, and only for assets without them', async () => {
-    const asked: string[] = [];
+    const requested: string[] = [];
     const decimals = createAssetDecimals('ALGO', async (asset) => {
-      asked.push(asset);
+      requested.push(asset);
       return asset === '7' ? null : 6;
     });
     const rows = [transfer('5'), transfer('ALGO', 6), transfer('7'), transfer('5'), transfer('9', 2)];
@@ -35,7 +35,7 @@ describe('asset decimals', () => {
         6,
         2,
       ]);
-    expect(asked).toEqual(['5', '7']);
+    expect(requested).toEqual(['5', '7']);
   });
 
   it('are unknown if the request fails, use part of the budget, and are requested again', async () => {
@@ -63,15 +63,15 @@ describe('asset decimals', () => {
   });
 
   it('are not requested a thousand times for a thousand unknown tokens', async () => {
-    let asked = 0;
+    let requested = 0;
     const decimals = createAssetDecimals('ALGO', async () => {
-      asked++;
+      requested++;
       return 0;
     });
     await decimals.fill(
       Array.from({ length: 1_000 }, (_, n) => transfer(String(n))),
       within(1_000),
     );
-    expect(asked).toBe(32);
+    expect(requested).toBe(32);
   });
 });

@@ -27,7 +27,9 @@ const table = (of: { asset: string }, price: Partial<UsdPrice>): PriceTable => (
   usdAt: ({ asset }) =>
     asset === of.asset ? { usd: 1, atMs: 0, status: 'EXACT', source: 'own', ...price } : null,
 });
-const later = (source: PriceSource): PriceSource => ({ usdAt: async (...asked) => source.usdAt(...asked) });
+const later = (source: PriceSource): PriceSource => ({
+  usdAt: async (...requests) => source.usdAt(...requests),
+});
 
 describe('the price book', () => {
   const pegs = loadPegs();
@@ -87,10 +89,10 @@ describe('the price book', () => {
   });
 
   it('requests live sources only without a price of the day, and uses the newest remaining price', async () => {
-    let asked = 0;
+    let requests = 0;
     const live = (price: UsdPrice | null): PriceSource => ({
       usdAt: () => {
-        asked++;
+        requests++;
         return price;
       },
     });
@@ -102,13 +104,13 @@ describe('the price book', () => {
     expect(await book([old], [later(live(null)), live(exact), live(null)]).usdAt(ETH, OCTOBER_2026)).toEqual(
       exact,
     );
-    expect(asked).toBe(2);
+    expect(requests).toBe(2);
     expect(book([older, old], []).usdAt(ETH, OCTOBER_2026)).toMatchObject({ usd: 2 });
     expect(await book([older, old], [later(live(null))]).usdAt(ETH, OCTOBER_2026)).toMatchObject({ usd: 2 });
-    asked = 0;
+    requests = 0;
     expect(book([table(ETH, { usd: 9 })], [live(exact)]).usdAt(ETH, OCTOBER_2026)).toMatchObject({ usd: 9 });
     expect(book([], [live(exact)]).usdAt(USDC, OCTOBER_2026)).toMatchObject({ status: 'PEG' });
-    expect(asked).toBe(0);
+    expect(requests).toBe(0);
     // A wrapped coin takes the live price of its coin.
     expect(await book([], [later(table(ETH, { usd: 7 }))]).usdAt(WETH, OCTOBER_2026)).toMatchObject({
       ...{ usd: 7, status: 'PEG', coin: { symbol: 'ETH', status: 'EXACT' } },

@@ -159,12 +159,12 @@ describe.skipIf(!hasAnvil)('prices read from the own node', () => {
     });
 
     it('pauses a node for a minute after a failure', async () => {
-      let asked = 0;
+      let requests = 0;
       const broken = createContractCalls({
         adapter: async () => ({
           head: adapter.head,
           callContract: async () => {
-            asked++;
+            requests++;
             throw new Error('down');
           },
         }),
@@ -173,10 +173,10 @@ describe.skipIf(!hasAnvil)('prices read from the own node', () => {
       const source = createChainlinkPrices(file, { calls: broken, clock });
       expect(await source.usdAt(ETH, NOW)).toBeNull();
       expect(await source.usdAt(ETH, NOW)).toBeNull();
-      expect(asked).toBe(1);
+      expect(requests).toBe(1);
       nowMs += 61 * SECOND;
       expect(await source.usdAt(ETH, NOW)).toBeNull();
-      expect(asked).toBe(2);
+      expect(requests).toBe(2);
     });
 
     it('lists the newest answer of each coin for the daily tables', async () => {

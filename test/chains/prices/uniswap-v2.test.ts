@@ -60,18 +60,18 @@ describe('the shipped factories', () => {
 
 describe('the search for the block at a time', () => {
   const ask = async (times: readonly number[], atMs: number) => {
-    let asked = 0;
+    let requests = 0;
     const header = (height: number): BlockHeader => ({
       ...{ height, hash: `0x${height}`, timestampMs: times[height] as number },
     });
     const calls = {
       header: async (_: string, height: number) => {
-        asked++;
+        requests++;
         return header(height);
       },
     } as unknown as ContractCalls;
     const found = await blockAt(calls, 'ETH', atMs, header(times.length - 1));
-    return { height: found?.height ?? null, asked };
+    return { height: found?.height ?? null, requests };
   };
 
   it('finds the newest block that is not later, for any block times', async () => {
@@ -94,9 +94,9 @@ describe('the search for the block at a time', () => {
 
   it('requests few headers if block times are even', async () => {
     const times = Array.from({ length: 200_000 }, (_, height) => 1_700_000_000_000 + height * 250);
-    const { height, asked } = await ask(times, 1_700_000_000_000 + 150_000 * 250 + 17);
+    const { height, requests } = await ask(times, 1_700_000_000_000 + 150_000 * 250 + 17);
     expect(height).toBe(150_000);
-    expect(asked).toBeLessThanOrEqual(12);
+    expect(requests).toBeLessThanOrEqual(12);
   });
 });
 

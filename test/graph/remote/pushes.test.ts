@@ -278,9 +278,9 @@ describe.skipIf(!hasRedis)('frequent pushes', () => {
       const answers: { readonly oldest: number; readonly version: number }[] = [];
       const askOn = async (): Promise<void> => {
         while (!isOver) {
-          const asked = oldest;
+          const before = oldest;
           const { data } = await pool.run('trace', request);
-          answers.push({ oldest: asked, version: versions.indexOf(shown(data)) });
+          answers.push({ oldest: before, version: versions.indexOf(shown(data)) });
         }
       };
       const asking = Promise.all(Array.from({ length: 4 }, askOn));

@@ -80,12 +80,12 @@ describe('swapping snapshots under readers', () => {
           },
         }),
     );
-    const said: unknown[] = [];
+    const messages: unknown[] = [];
     const results = workers.map(
       (worker) =>
         new Promise<{ answers: number; swaps: number; fault: string | null }>((resolve, reject) => {
           worker.on('message', (word) => {
-            said.push(word);
+            messages.push(word);
             if (typeof word === 'object') resolve(word);
           });
           worker.on('error', reject);
@@ -94,7 +94,7 @@ describe('swapping snapshots under readers', () => {
     /** Waits until all workers have sent `word`; a worker that finds a fault ends first. */
     const all = (word: string): Promise<void> =>
       expect
-        .poll(() => said.filter((one) => one === word || typeof one === 'object').length)
+        .poll(() => messages.filter((one) => one === word || typeof one === 'object').length)
         .toBeGreaterThanOrEqual(workers.length);
     await all('open');
     const set = openSnapshotSet(root, deps);

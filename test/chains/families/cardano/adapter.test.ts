@@ -262,7 +262,7 @@ describe('transfers on Cardano', () => {
       rpc: [world.rpc.replace('http://', 'http://project:mainnetKey@')],
     });
     await adapter.head(within(5_000));
-    expect(world.standIn.asked.at(-1)?.headers.project_id).toBe('mainnetKey');
+    expect(world.standIn.requests.at(-1)?.headers.project_id).toBe('mainnetKey');
     await adapter.close();
     await world.dispose();
   });

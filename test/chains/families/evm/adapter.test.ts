@@ -274,7 +274,7 @@ describe.skipIf(!hasAnvil)('following a real node over a WebSocket', () => {
       .subscribe({ fromHeight: 0, known: [] }, within(5_000, ending.signal))
       [Symbol.asyncIterator]();
     /** The chain as the events give it: dropped blocks are removed, new blocks are appended. */
-    const told: { readonly height: number; readonly hash: string }[] = [];
+    const blocks: { readonly height: number; readonly hash: string }[] = [];
     const reorgs: number[] = [];
     const hashOf = async (block: number): Promise<string> => {
       const { hash } = await anvil.rpc<{ hash: string }>(
@@ -285,21 +285,21 @@ describe.skipIf(!hasAnvil)('following a real node over a WebSocket', () => {
       return hash;
     };
     async function followTo(hash: string): Promise<void> {
-      while (told.at(-1)?.hash !== hash) {
+      while (blocks.at(-1)?.hash !== hash) {
         const event = (await events.next()).value as ChainEvent;
         if (event.type === 'block') {
           const { height: at, hash: own, parentHash } = event.block;
-          if (told.length > 0) expect([parentHash, at]).toEqual([told.at(-1)!.hash, told.length]);
-          told.push({ height: at, hash: own });
+          if (blocks.length > 0) expect([parentHash, at]).toEqual([blocks.at(-1)!.hash, blocks.length]);
+          blocks.push({ height: at, hash: own });
           continue;
         }
         expect(event.dropped.map((row) => row.hash)).toEqual(
-          told
+          blocks
             .splice(-event.dropped.length)
             .toReversed()
             .map((row) => row.hash),
         );
-        expect(event.ancestor).toEqual(told.at(-1));
+        expect(event.ancestor).toEqual(blocks.at(-1));
         reorgs.push(event.dropped.length);
       }
     }
@@ -315,8 +315,8 @@ describe.skipIf(!hasAnvil)('following a real node over a WebSocket', () => {
       await anvil.mine(2);
       await followTo(await hashOf(8));
       expect(reorgs).toEqual([3, 2]);
-      for (const { height: at, hash } of told) expect(hash).toBe(await hashOf(at));
-      expect(told).toHaveLength(9);
+      for (const { height: at, hash } of blocks) expect(hash).toBe(await hashOf(at));
+      expect(blocks).toHaveLength(9);
     } finally {
       ending.abort();
       await events.next();

@@ -121,9 +121,9 @@ async function makeWorld({ genesis = ASSET_HUB, node: kind = 'events', ...option
       Uint8Array.of(6, 0),
     ]),
   );
-  const asked: Record<string, number> = {};
+  const requests: Record<string, number> = {};
   const counted = (name: string): void => {
-    asked[name] = (asked[name] ?? 0) + 1;
+    requests[name] = (requests[name] ?? 0) + 1;
   };
   const node = jsonRpc({
     chain_getBlockHash: ([height]: [number]) => (height === 0 ? genesis : (chain.at(height)?.hash ?? null)),
@@ -188,7 +188,7 @@ async function makeWorld({ genesis = ASSET_HUB, node: kind = 'events', ...option
   });
   return {
     standIn,
-    asked,
+    requests,
     chain: 'DOT' as const,
     rpc: standIn.url,
     history: standIn.url,
@@ -221,8 +221,8 @@ describe('transfers on Polkadot', () => {
     for (let n = 0; n < contents.length; n++) {
       const { block, completeness } = await node.block(11_000_000 + n, within(5_000));
       expect(completeness).toBe('COMPLETE');
-      const told = (await subscan.block(11_000_000 + n, within(5_000))).block;
-      expect(block).toEqual(told);
+      const fromSubscan = (await subscan.block(11_000_000 + n, within(5_000))).block;
+      expect(block).toEqual(fromSubscan);
     }
     expect((await node.block(11_000_001, within(5_000))).block).toMatchObject({
       timestampMs: 1_760_000_006_000,
@@ -232,7 +232,7 @@ describe('transfers on Polkadot', () => {
       ],
     });
     // The metadata of the runtime and the details of an asset are requested once.
-    expect(world.asked).toEqual({ metadata: 1, asset: 1 });
+    expect(world.requests).toEqual({ metadata: 1, asset: 1 });
     await Promise.all([node.close(), subscan.close(), world.dispose(), pruned.dispose()]);
   });
 

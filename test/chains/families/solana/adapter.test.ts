@@ -281,8 +281,8 @@ describe('transfers on Solana', () => {
 
     it('include SOL that is unwrapped without closing the account, and report if it is not shown', async () => {
       const unwrap = { source: aliceTokens, destination: bob, authority: alice };
-      const told = parsed(TOKEN, 'unwrapLamports', { ...unwrap, amount: '12' });
-      expect(await movesOf({ instructions: [told], meta: wrapped })).toEqual([[alice, bob, 12n, 'SOL']]);
+      const unwrapped = parsed(TOKEN, 'unwrapLamports', { ...unwrap, amount: '12' });
+      expect(await movesOf({ instructions: [unwrapped], meta: wrapped })).toEqual([[alice, bob, 12n, 'SOL']]);
       const hidden = [
         parsed(TOKEN, 'unwrapLamports', unwrap),
         // Several instructions in one, which nodes do not parse.

@@ -79,17 +79,17 @@ describe('notices of a Solana node over its WebSocket', () => {
       await until(() => slots.length === n);
     }
     for (let n = 9; n <= 13; n += 2) {
-      const { length } = notices.asked;
+      const { length } = notices.requests;
       cutter.cut();
       pay(bob);
       pay(bob);
-      await until(() => notices.asked.length > length && slots.length === n + 1);
+      await until(() => notices.requests.length > length && slots.length === n + 1);
     }
     expect(slots).toEqual(Array.from({ length: 14 }, (_, index) => first + index));
     ending.abort();
     await following;
-    await until(() => notices.asked.at(-1) === 'slotUnsubscribe');
-    expect(new Set(notices.asked)).toEqual(new Set(['slotSubscribe', 'slotUnsubscribe']));
+    await until(() => notices.requests.at(-1) === 'slotUnsubscribe');
+    expect(new Set(notices.requests)).toEqual(new Set(['slotSubscribe', 'slotUnsubscribe']));
     await adapter.close();
     await close();
   });
@@ -122,7 +122,7 @@ describe('notices of a Solana node over its WebSocket', () => {
   });
 
   it('make a screening read the history of an address again once it is active', async () => {
-    const { cutter, notices, asked, bob, pay, close, adapter } = await makeWorld();
+    const { cutter, notices, requests, bob, pay, close, adapter } = await makeWorld();
     const folder = mkdtempSync(join(tmpdir(), 'assay-solana-news-'));
     const ingested = new Set<string>();
     const fetched = openFetchedStore({ path: join(folder, 'fetched.lmdb') });
@@ -144,16 +144,17 @@ describe('notices of a Solana node over its WebSocket', () => {
       await source.historyOf('SOL', addressOf(bob));
       return ingested.size;
     };
-    const told = (): number => asked.filter(({ body }) => body.method === 'getSignaturesForAddress').length;
+    const historyRequests = (): number =>
+      requests.filter(({ body }) => body.method === 'getSignaturesForAddress').length;
     expect(await known()).toBe(1);
     await until(() => notices.subscriptions.size === 1);
     // One more request, because the address may have been active before the subscription began; after that none without a notice.
-    await until(() => notices.asked.includes('logsSubscribe'));
+    await until(() => notices.requests.includes('logsSubscribe'));
     await known();
     await known();
-    const before = told();
+    const before = historyRequests();
     expect(await known()).toBe(1);
-    expect(told()).toBe(before);
+    expect(historyRequests()).toBe(before);
     pay(bob);
     await until(async () => (await known()) === 2);
     // A payment that arrived during the disconnection is found too.

@@ -310,7 +310,7 @@ describe('transfers on TRON', () => {
     const world = await makeWorld();
     const adapter = openFor(family, 'TRON', { rpc: [world.rpc.replace('http://', 'http://key:abc-123@')] });
     await adapter.head(within(5_000));
-    expect(world.standIn.asked.at(-1)?.headers['tron-pro-api-key']).toBe('abc-123');
+    expect(world.standIn.requests.at(-1)?.headers['tron-pro-api-key']).toBe('abc-123');
     await adapter.close();
     await world.dispose();
   });

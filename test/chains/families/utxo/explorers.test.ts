@@ -113,11 +113,11 @@ describe.each(['esplora', 'blockbook'] as const)('history from %s', (layout) => 
 
   it('ends after a few pages with a cursor for an address with tens of thousands of transactions', async () => {
     const own = await open(layout, [0, ...Array(400).fill(2)]);
-    const before = explorer!.asked.length;
+    const before = explorer!.requests.length;
     const query = { cursor: null, limit: 50, from: null, to: 10 };
     const page = await own.history(OWN, query, within(20_000));
     expect(page.nextCursor === null).toBe(layout === 'blockbook');
-    expect(explorer!.asked.length - before).toBeLessThan(15);
+    expect(explorer!.requests.length - before).toBeLessThan(15);
   });
 });
 

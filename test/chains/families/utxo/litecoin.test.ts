@@ -152,8 +152,8 @@ describe.skipIf(!hasLitecoind)('transactions of a real Litecoin node', () => {
     const sum = (rows: readonly { value: bigint | null }[]) =>
       rows.reduce((all, row) => all + row.value!, 0n);
     const fee = sum(payment!.inputs) - sum(payment!.outputs);
-    const told = await node.rpc<{ fee: number }>('gettransaction', payment!.txid);
-    expect(fee).toBe(BigInt(Math.round(-told.fee * 1e8)));
+    const entry = await node.rpc<{ fee: number }>('gettransaction', payment!.txid);
+    expect(fee).toBe(BigInt(Math.round(-entry.fee * 1e8)));
     expect(payment!.inputs.every(({ address }) => address?.startsWith('ltc1'))).toBe(true);
   });
 

@@ -199,7 +199,7 @@ describe('transfers on the XRP Ledger', () => {
   });
 
   it('have the full amount of a payment without more data unless it may be partial; other unknowns are reported', async () => {
-    const told = async (...items: readonly Tx[]) => {
+    const historyOf = async (...items: readonly Tx[]) => {
       const small = await makeWorld({ contents: [items] });
       const adapter = openFor(family, 'XRP', { rpc: [small.rpc] });
       const query = { cursor: null, limit: 50, from: null, to: null };
@@ -215,12 +215,15 @@ describe('transfers on the XRP Ledger', () => {
       return [page.completeness, page.transfers.map(({ amount }) => amount)];
     };
     const silent = payment(bob, alice, undefined, '9');
-    expect(await told(silent)).toEqual(['COMPLETE', [9n]]);
-    expect(await told({ ...silent, tx: { ...silent.tx, Flags: 0x0002_0000 } })).toEqual(['PARTIAL', []]);
-    expect(await told(payment(bob, alice, 'unavailable', '9'))).toEqual(['PARTIAL', []]);
+    expect(await historyOf(silent)).toEqual(['COMPLETE', [9n]]);
+    expect(await historyOf({ ...silent, tx: { ...silent.tx, Flags: 0x0002_0000 } })).toEqual(['PARTIAL', []]);
+    expect(await historyOf(payment(bob, alice, 'unavailable', '9'))).toEqual(['PARTIAL', []]);
     const sale = { tx: { TransactionType: 'NFTokenAcceptOffer', Account: alice }, meta: done };
-    expect(await told(sale)).toEqual(['PARTIAL', []]);
-    expect(await told({ ...sale, meta: { TransactionResult: 'tecNO_ENTRY' } })).toEqual(['COMPLETE', []]);
+    expect(await historyOf(sale)).toEqual(['PARTIAL', []]);
+    expect(await historyOf({ ...sale, meta: { TransactionResult: 'tecNO_ENTRY' } })).toEqual([
+      'COMPLETE',
+      [],
+    ]);
   });
 
   it('are PARTIAL if the server lacks history, unless the account was created later', async () => {
@@ -246,7 +249,7 @@ describe('transfers on the XRP Ledger', () => {
     const adapter = openFor(family, 'XRP', { rpc: [world.rpc] });
     // From the test vectors of the standard: rGWrZyQqhTp9Xu7G5Pkayo7bXjH4k4QYpf with the tag 1.
     await adapter.balance('XVLhHMPHU98es4dbozjVtdWzVrDjtV1kAsixQTdMjbWi39u', within(5_000));
-    expect(world.standIn.asked.at(-1)?.body.params[0].account).toBe('rGWrZyQqhTp9Xu7G5Pkayo7bXjH4k4QYpf');
+    expect(world.standIn.requests.at(-1)?.body.params[0].account).toBe('rGWrZyQqhTp9Xu7G5Pkayo7bXjH4k4QYpf');
     await adapter.close();
   });
 });
