@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AssayError } from '../../src/base/errors.ts';
 import type { UseCases } from '../../src/http/ports.ts';
 import { EXCHANGE, openWorld, type World } from '../http/world.ts';
+import { sleep } from '../support/wait.ts';
 
 interface Answer {
   readonly status: number;
@@ -124,7 +125,7 @@ describe.each(['uws', 'node'] as const)('credits on %s', (backend) => {
 
   it('serves exactly 100 of 300 concurrent screenings on 100 credits', async () => {
     await world.access.ledger().book({ accountId: 'local', type: 'GRANT', amount: 90, reference: null });
-    before = () => new Promise((resolve) => setTimeout(resolve, 2));
+    before = () => sleep(2);
     const answers = await Promise.all(Array.from({ length: 300 }, () => screen()));
     expect(answers.filter((answer) => answer.status === 200)).toHaveLength(100);
     expect(answers.filter((answer) => answer.status === 402)).toHaveLength(200);
@@ -132,7 +133,7 @@ describe.each(['uws', 'node'] as const)('credits on %s', (backend) => {
   });
 
   it('replays the response of an Idempotency-Key and charges once, concurrently or later', async () => {
-    before = () => new Promise((resolve) => setTimeout(resolve, 20));
+    before = () => sleep(20);
     const answers = await Promise.all(Array.from({ length: 20 }, () => screen(BODY, 'one')));
     const later = await screen(BODY, 'one');
     expect(new Set([...answers, later].map((answer) => answer.text)).size).toBe(1);

@@ -9,6 +9,7 @@ import { silentLogger } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { openEnvironment } from '../../src/state/lmdb.ts';
 import { type SmallDisk, smallDisk, smallDiskRefusal } from '../setup/small-disk.ts';
+import { sleep } from '../support/wait.ts';
 
 const refusal = smallDiskRefusal('tmpfs');
 const FREE = 10;
@@ -170,7 +171,7 @@ describe.skipIf(refusal !== null)(`accounts on a full disk${refusal === null ? '
     expect(keys.verify(apiKey)?.id).toBe(record.id);
     await expect(keys.create({ name: 'another' })).rejects.toMatchObject({ code: 'STORAGE_FULL' });
     // Batches that are refused in the meantime.
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await sleep(200);
     expect(keys.get(record.id)?.lastUsedAt).not.toBeNull();
     await release();
     await keys.close();

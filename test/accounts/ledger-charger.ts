@@ -9,6 +9,7 @@ import { argv, stdin, stdout } from 'node:process';
 import { openLedger } from '../../src/accounts/ledger-lmdb.ts';
 import { AssayError } from '../../src/base/errors.ts';
 import { silentLogger } from '../../src/base/log.ts';
+import { sleep } from '../support/wait.ts';
 
 const [path, accountId] = [argv[2] as string, argv[4] as string];
 const [now, charges, gapMs, busyMs] = [argv[3], ...argv.slice(5)].map(Number) as [
@@ -31,7 +32,7 @@ function answer(): Buffer {
 
 /** Returns the number of credits that were spent. */
 async function charge(position: number): Promise<number> {
-  await new Promise((resolve) => setTimeout(resolve, position * gapMs));
+  await sleep(position * gapMs);
   try {
     await ledger.commit(ledger.reserve(accountId, 1), {
       type: 'SCREENING',

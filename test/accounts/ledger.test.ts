@@ -8,6 +8,7 @@ import { silentLogger } from '../../src/base/log.ts';
 import { projectRoot } from '../../src/base/paths.ts';
 import { openEnvironment } from '../../src/state/lmdb.ts';
 import { chargeOf, ledgerConformance } from '../conformance/ledger.ts';
+import { sleep } from '../support/wait.ts';
 import { tempFolder } from './temp-folder.ts';
 
 interface World {
@@ -121,7 +122,7 @@ describe('the ledger on LMDB', () => {
     expect(two.balance('a').balance).toBe(100);
     const outcomes = await Promise.allSettled(
       Array.from({ length: 300 }, async (_, position) => {
-        await new Promise((resolve) => setTimeout(resolve, position % 7));
+        await sleep(position % 7);
         const ledger = position % 2 === 0 ? one : two;
         return ledger.commit(ledger.reserve('a', 1), chargeOf(1));
       }),

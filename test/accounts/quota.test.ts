@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { type EmbeddedQuotaMeter, openQuotaMeter } from '../../src/accounts/quota-lmdb.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { quotaConformance } from '../conformance/quota.ts';
+import { sleep } from '../support/wait.ts';
 import { tempFolder } from './temp-folder.ts';
 
 interface World {
@@ -68,7 +69,7 @@ describe('the meter on LMDB', () => {
       meter.take('a', 'oracle', 1);
       if (call % 20 === 0) await new Promise((resolve) => setImmediate(resolve));
     }
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await sleep(50);
     // The file that a process which dies now would leave.
     copyFileSync(join(folder.path, 'a.mdb'), join(folder.path, 'crashed.mdb'));
     const after = openAt(join(folder.path, 'crashed.mdb'), world);

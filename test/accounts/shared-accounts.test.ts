@@ -11,6 +11,7 @@ import { systemRandom } from '../../src/base/random.ts';
 import { type LiveState, replicatedState } from '../setup/live-state.ts';
 import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
 import { startProxy, type TcpProxy } from '../setup/tcp-proxy.ts';
+import { sleep, until } from '../support/wait.ts';
 import { tempFolder } from './temp-folder.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -52,17 +53,16 @@ async function openNode(url: string): Promise<Node> {
 /** The error of a node with possibly outdated state, which happens to any node of a busy machine for a moment. */
 const isUnsure = (error: unknown): boolean => error instanceof AssayError && error.code === 'NOT_READY';
 
-/** Waits until `isSo` returns true; repeats the check if the node's state may be outdated. */
-async function until(isSo: () => boolean): Promise<void> {
-  for (;;) {
+/** Waits until a condition holds; repeats the check if the node's state may be outdated. */
+const untilSure = (isMet: () => boolean): Promise<void> =>
+  until(() => {
     try {
-      if (isSo()) return;
+      return isMet();
     } catch (error) {
       if (!isUnsure(error)) throw error;
+      return false;
     }
-    await new Promise((resolve) => setTimeout(resolve, 1));
-  }
-}
+  });
 
 /**
  * Waits until `isGood` returns false. Returns how many milliseconds from now it last returned true. The clock is read before each check, so
@@ -79,7 +79,7 @@ async function msGood(isGood: () => boolean): Promise<number> {
     } catch (error) {
       if (!isUnsure(error)) throw error;
     }
-    await new Promise((resolve) => setTimeout(resolve, 1));
+    await sleep(1);
   }
 }
 
@@ -109,7 +109,7 @@ describe.skipIf(!hasRedis)('two nodes', () => {
 
   it('accept a key created on the other, and reject a key revoked there within a second', async () => {
     const { record, apiKey } = await near.keys.create({ name: 'k' });
-    await until(() => far.keys.verify(apiKey) !== null);
+    await untilSure(() => far.keys.verify(apiKey) !== null);
     const generation = far.keys.generation();
     await near.keys.revoke(record.id);
     expect(await msGood(() => far.keys.verify(apiKey) !== null)).toBeLessThan(1_000);
@@ -121,7 +121,7 @@ describe.skipIf(!hasRedis)('two nodes', () => {
     expect(await far.people.add({ ...ANN, id: 'acc_2' })).toBe(false);
     const first = await far.people.begin(ANN, DAY_MS);
     const second = await far.people.begin(ANN, DAY_MS);
-    await until(() => near.people.session(second.token) !== null);
+    await untilSure(() => near.people.session(second.token) !== null);
     await near.people.end(first.token);
     expect(await msGood(() => far.people.session(first.token) !== null)).toBeLessThan(1_000);
     await near.people.change(ANN.id, (person) => ({ ...person, sessionEpoch: 2 }));
@@ -141,13 +141,13 @@ describe.skipIf(!hasRedis)('two nodes', () => {
       await near.people.add(ANN);
       const { record, apiKey } = await near.keys.create({ name: 'k' });
       const { token } = await near.people.begin(ANN, DAY_MS);
-      await until(() => far.keys.verify(apiKey) !== null && far.people.session(token) !== null);
+      await untilSure(() => far.keys.verify(apiKey) !== null && far.people.session(token) !== null);
       proxy[fault]();
       const revoking = near.keys.revoke(record.id);
       // From one second after the fault, the node no longer answers from earlier state.
       const isRefused = (ask: () => unknown): boolean => isUnsure(refusal(ask));
       expect(await msGood(() => !isRefused(() => far.keys.verify(apiKey)))).toBeLessThan(1_000);
-      await until(() => isRefused(() => far.people.session(token)));
+      await untilSure(() => isRefused(() => far.people.session(token)));
       for (const ask of [
         () => far.keys.verify(apiKey),
         () => far.keys.list(),
@@ -163,14 +163,14 @@ describe.skipIf(!hasRedis)('two nodes', () => {
       proxy.heal();
       // The first answer after the node is current again.
       let verified: unknown;
-      await until(() => {
+      await untilSure(() => {
         verified = far.keys.verify(apiKey);
         return true;
       });
       expect(verified).toBeNull();
-      await until(() => far.people.session(token) !== null);
+      await untilSure(() => far.people.session(token) !== null);
       const made = await far.keys.create({ name: 'after' });
-      await until(() => near.keys.verify(made.apiKey) !== null);
+      await untilSure(() => near.keys.verify(made.apiKey) !== null);
     },
   );
 });

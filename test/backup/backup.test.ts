@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verifyBackup } from '../../src/backup/backup.ts';
 import { readJson } from '../../src/state/atomic-file.ts';
 import { ask, newWorld, type RunningServer, type World } from '../e2e/program.ts';
+import { sleep } from '../support/wait.ts';
 
 const BINANCE = '0xbe0eb53f46cd790cd13851d5eff43d12404d33e8';
 
@@ -35,7 +36,7 @@ describe('a backup', () => {
         const { status } = await ask(server, server.firstKey, `/api/v1/entity/${BINANCE}`);
         expect([200, 429]).toContain(status);
         written++;
-        await new Promise((resolve) => setTimeout(resolve, 10));
+        await sleep(10);
       }
     })();
     const keysMade = (async () => {

@@ -55,7 +55,7 @@ async function followChain(store: string): Promise<void> {
   const ingest = createLiveIngest({
     transfers,
     outputs: () => {
-      throw new Error('no UTXO chain here');
+      throw new Error('this test has no UTXO chain');
     },
   });
   for (let height = 1; height <= 60; height++) await ingest.append(blockOf(height, 'a', 40));

@@ -26,7 +26,7 @@ const bridge = {
 const keyOf = (chain: ChainId, address: string) => parseAddress(chain, address).key;
 
 describe('bridges', () => {
-  it('says where a deposit can come out, and where the depositor has the same address', () => {
+  it('give the destinations of a deposit, and whether the depositor has the same address there', () => {
     const bridges = parseBridges({ bridges: [bridge] });
     expect(bridges.of('ETH', keyOf('ETH', contract.address))).toEqual({
       id: 'a',
@@ -42,12 +42,12 @@ describe('bridges', () => {
     });
   });
 
-  it('knows a contract on its own chain only', () => {
+  it('recognise a contract on its own chain only', () => {
     const bridges = parseBridges({ bridges: [bridge] });
     expect(bridges.of('BASE', keyOf('BASE', contract.address))).toBeNull();
   });
 
-  it('knows a bridge by the entity of a label, on the chains it joins', () => {
+  it('are found by the entity of a label, on the chains that they join', () => {
     const bridges = parseBridges({ bridges: [bridge] });
     expect(bridges.ofEntity('SOL', 'a-bridge')).toMatchObject({
       counterparts: ['ETH', 'BASE'],
@@ -68,11 +68,11 @@ describe('bridges', () => {
     [{ contracts: [contract, contract] }, 'bridges[0].contracts[1].address'],
     [{ contracts: [{ ...contract, address: '0x1' }] }, 'address'],
     [{ entities: 'a' }, 'bridges[0].entities'],
-  ])('refuses %j and names the field', (change, field) => {
+  ])('reject %j and name the field', (change, field) => {
     expect(() => parseBridges({ bridges: [{ ...bridge, ...change }] })).toThrow(field);
   });
 
-  it('ships with the great bridges of the chains it knows', () => {
+  it('ship with the major bridges of the supported chains', () => {
     const bridges = loadBridges();
     expect(bridges.contracts).toBeGreaterThan(400);
     const base = bridges.of('ETH', keyOf('ETH', contract.address));

@@ -12,7 +12,7 @@ const isPlausible = (given: number, own: number, days: number, price: object = {
     AT,
   );
 
-describe('the value that a source gives', () => {
+describe('the value given by a source', () => {
   it.each([
     ['a price of the day', 0.5, 10],
     ['a price of the month', 20, 30],
@@ -31,13 +31,13 @@ describe('the value that a source gives', () => {
     expect(isPlausible(0.0001, 1e6, 0, peg)).toBe(false);
   });
 
-  it('may differ from the coin of a wrapped token as from the coin itself', () => {
+  it('may differ from the coin of a wrapped token like from the coin itself', () => {
     const coin = { status: 'PEG', coin: { symbol: 'ETH', status: 'LAST_KNOWN', source: 'shipped' } };
     expect(isPlausible(100, 2_900, 20, coin)).toBe(true);
     expect(isPlausible(100, 3_100, 20, coin)).toBe(false);
   });
 
-  it('may differ by a cent, which files round to', () => {
+  it('may differ by a cent of rounding', () => {
     expect(isPlausible(0.01, 0.00001, 0.5)).toBe(true);
     expect(isPlausible(0, 0.009, 0.5)).toBe(true);
     expect(isPlausible(5, 0, 0.5)).toBe(false);

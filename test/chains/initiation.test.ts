@@ -14,7 +14,7 @@ const moved = { from: HOLDER, to: OTHER, asset: TOKEN, amount: 7n, decimals: 6 }
 const transfer = `a9059cbb${word(OTHER)}${word(7n)}`;
 const transferFrom = `23b872dd${word(HOLDER)}${word(OTHER)}${word(7n)}`;
 
-describe('how the transaction of a transfer was started', () => {
+describe('the initiation of a transfer', () => {
   it.each([
     ['a call of transfer by the sender', HOLDER, TOKEN, transfer, true, true],
     ['a call of transfer by another account', ATTACKER, TOKEN, transfer, true, false],
@@ -31,7 +31,7 @@ describe('how the transaction of a transfer was started', () => {
     expect(initiationOf(moved, { sender, called, input }, 'ETH')).toEqual({ sender, callsAsset, decodes });
   });
 
-  it('compares no amount of a piece, and the fourth word of an ERC-1155', () => {
+  it('compares no amount of an NFT, and the fourth word of an ERC-1155', () => {
     const piece = { ...moved, amount: 1n, decimals: 0 };
     const call = (input: string) => ({ sender: HOLDER, called: TOKEN, input });
     const safe = `42842e0e${word(HOLDER)}${word(OTHER)}${word(9_999n)}`;
@@ -41,7 +41,7 @@ describe('how the transaction of a transfer was started', () => {
     expect(initiationOf({ ...moved, decimals: 0 }, call(kinds), 'ETH').decodes).toBe(true);
   });
 
-  it('says nothing of contracts about the native coin', () => {
+  it('is unknown for the contract of a native coin', () => {
     const native = { ...moved, asset: 'ETH' };
     expect(initiationOf(native, { sender: HOLDER, called: OTHER, input: '' }, 'ETH')).toEqual({
       sender: HOLDER,
@@ -50,7 +50,7 @@ describe('how the transaction of a transfer was started', () => {
     });
   });
 
-  it('takes calldata of any form from a node, and believes hex alone', () => {
+  it('accepts only hex as calldata', () => {
     expect(asCalldata(`0x${transfer.toUpperCase()}`)).toBe(transfer);
     for (const value of [undefined, null, 7, 'a9059cbb', '0xzz', { a: 1 }])
       expect(asCalldata(value as string)).toBeUndefined();
@@ -87,7 +87,7 @@ describe('a block of an EVM node', () => {
     logIndex: '0x0',
   });
 
-  it('says who sent it, that it calls the token, and that the call is the transfer', () => {
+  it('shows the sender, that it calls the token, and that the call is the transfer', () => {
     const transfers = block('0x1', [log('Transfer', HOLDER, OTHER)]);
     expect(transfers.map(({ position, initiation }) => [position, initiation])).toEqual([
       ['value', { sender: HOLDER, callsAsset: null, decodes: null }],
@@ -96,12 +96,12 @@ describe('a block of an EVM node', () => {
     ]);
   });
 
-  it('shows that a forged event is not what was called', () => {
+  it('shows that a forged event differs from the call', () => {
     const [, forged] = block('0x1', [log('Transfer', OTHER, ATTACKER)]);
     expect(forged?.initiation).toEqual({ sender: HOLDER, callsAsset: true, decodes: false });
   });
 
-  it('takes no approval for a transfer, and internal value for one', () => {
+  it('distinguishes an approval from a transfer, and includes internal value', () => {
     const transfers = block('0x1', [log('Approval', HOLDER, OTHER)]);
     expect(transfers.map(({ position, asset, amount }) => [position, asset, amount])).toEqual([
       ['value', 'ETH', 5n],
@@ -109,7 +109,7 @@ describe('a block of an EVM node', () => {
     ]);
   });
 
-  it('moves nothing in a failed transaction, and names nobody beside a mint', () => {
+  it('has no transfers for a failed transaction, and no counterparty of a mint', () => {
     expect(block('0x0', []).map(({ position, amount }) => [position, amount])).toEqual([['value', 0n]]);
     const zero = `0x${'0'.repeat(40)}`;
     expect(block('0x1', [log('Transfer', zero, OTHER)])[1]).toMatchObject({ from: null, to: OTHER });

@@ -7,10 +7,10 @@ const USDT = '0xdAC17F958D2ee523a2206206994597C13D831ec7';
 const WORTHLESS = '0x00000000219ab540356cBB839Cbe05303d7705Fa';
 const OCTOBER_2026 = Date.parse('2026-10-15T12:00:00Z');
 
-describe('the facts about assets', () => {
+describe('asset facts', () => {
   const shipped = loadAssetFacts();
 
-  it('know native coins and pegged tokens, and no other contract', () => {
+  it('cover native coins and pegged tokens, and no other contract', () => {
     expect(shipped.isKnown('ETH', 'ETH')).toBe(true);
     expect(shipped.isKnown('BASE', 'ETH')).toBe(true);
     expect(shipped.isKnown('ETH', USDT)).toBe(true);
@@ -20,7 +20,7 @@ describe('the facts about assets', () => {
     expect(shipped.isKnown('ETH', '0x4Fabb145d64652a948d72533023f6E7A623C7C53')).toBe(true);
   });
 
-  it('say how the price of an asset is known at a moment', () => {
+  it('state the price source of an asset at a time', () => {
     expect(shipped.priceStatusAt('ETH', 'ETH', Date.parse('2025-12-01T12:00:00Z'))).toBe('EXACT');
     expect(shipped.priceStatusAt('ETH', 'ETH', OCTOBER_2026)).toBe('LAST_KNOWN');
     expect(shipped.priceStatusAt('ETH', USDT, OCTOBER_2026)).toBe('PEG');
@@ -28,7 +28,7 @@ describe('the facts about assets', () => {
     expect(shipped.priceStatusAt('ETH', 'ETH', Date.parse('2014-01-01'))).toBe('NONE');
   });
 
-  it('take the list of tokens and the prices of an installation', () => {
+  it('use the token list and the prices of the installation', () => {
     const facts = loadAssetFacts({
       prices: { book: createPriceBook({ tables: [], pegs: loadPegs() }) },
       tokens: { isKnown: (_, asset) => asset === WORTHLESS, decimalsOf: () => null },

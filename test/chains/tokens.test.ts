@@ -10,7 +10,7 @@ const shipped = loadTokenList();
 const FAKE = '0x7700000000000000000000000000000000009999';
 
 describe('the curated list of tokens', () => {
-  it('knows every native coin and the tokens that its sources list, by chain', () => {
+  it('contains every native coin and the tokens of its sources, by chain', () => {
     for (const { id, symbol } of CHAINS) expect(shipped.isKnown(id, symbol), id).toBe(true);
     expect(shipped.isKnown('ETH', '0xdAC17F958D2ee523a2206206994597C13D831ec7')).toBe(true);
     expect(shipped.isKnown('TRON', 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t')).toBe(true);
@@ -18,13 +18,13 @@ describe('the curated list of tokens', () => {
     expect(shipped.isKnown('ETH', FAKE)).toBe(false);
   });
 
-  it('does not know a token by its symbol, nor a contract of another chain', () => {
+  it('recognises no token by its symbol, and no contract of another chain', () => {
     expect(shipped.isKnown('ETH', 'USDT')).toBe(false);
     expect(shipped.isKnown('BTC', 'ETH')).toBe(false);
     expect(shipped.isKnown('BASE', '0xdAC17F958D2ee523a2206206994597C13D831ec7')).toBe(false);
   });
 
-  it('holds every pegged token of the prices: run scripts/tokens-generate.ts after a peg is added', () => {
+  it('contains every pegged token of the prices: run scripts/tokens-generate.ts after a peg is added', () => {
     const { pegs } = JSON.parse(readFileSync(shippedData('prices.json'), 'utf8')) as {
       pegs: { chain: ChainId; asset: string }[];
     };
@@ -37,11 +37,14 @@ describe('the curated list of tokens', () => {
     ['XRP', 'RLUSD.rMxCKbEDwqr76QuheSUMdEGf4B9xJ8m5De'],
     ['XRP', '524c555344000000000000000000000000000000.rMxCKbEDwqr76QuheSUMdEGf4B9xJ8m5De'],
     ['TON', 'EQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id_sDs'],
-  ] as const)('knows a token of %s in another form of its name, %s, if a file names it so', (chain, text) => {
-    expect(shipped.isKnown(chain, assetInFile(chain, text))).toBe(true);
-  });
+  ] as const)(
+    'recognises a token of %s in another form of its name, %s, if a file uses it',
+    (chain, text) => {
+      expect(shipped.isKnown(chain, assetInFile(chain, text))).toBe(true);
+    },
+  );
 
-  it('leaves a text of a file that names no token of the chain as it is', () => {
+  it('leaves text of a file unchanged if it names no token of the chain', () => {
     expect(assetInFile('SOL', 'not a mint')).toBe('not a mint');
     expect(assetInFile('XRP', 'USD.rvYAfWj5gh67oV6fW32ZzP3Aw4Eubs59B')).toBe(
       'USD.rvYAfWj5gh67oV6fW32ZzP3Aw4Eubs59B',
@@ -49,7 +52,7 @@ describe('the curated list of tokens', () => {
     expect(assetInFile('ATOM', 'atom')).toBe('atom');
   });
 
-  it('names each token once, in the text that transfers use, with a source and a date', () => {
+  it('lists each token once, in the text that transfers use, with a source and a date', () => {
     const seen = new Set<string>();
     for (const { chain, asset, sourceUrl, date, symbol } of shipped.tokens) {
       expect(canonicalAsset(chain, asset)).toBe(asset);
@@ -100,11 +103,11 @@ describe("the operator's own list", () => {
     [`chain,asset,symbol\nETH,${FAKE},US\u0007D\n`, /line 2: symbol: must not have control/],
     [`chain,asset,symbol\nETH,${FAKE},\u202eDSU\n`, /line 2: symbol: must not have control/],
     ['chain,asset\nALGO,31\u000066\n', /line 2: asset: must not have control/],
-  ])('rejects a file that it cannot read whole: %j', (text, message) => {
+  ])('rejects a file that is not fully valid: %j', (text, message) => {
     expect(() => loadTokenList({ ownFile: write(text) })).toThrow(message);
   });
 
-  it('rejects a file that is not there', () => {
+  it('rejects a missing file', () => {
     expect(() => loadTokenList({ ownFile: join(folder.path, 'none.csv') })).toThrow(/not a file/);
   });
 });

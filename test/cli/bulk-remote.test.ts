@@ -15,6 +15,7 @@ import { createProgress } from '../../src/cli/progress.ts';
 import { openWorld, type World } from '../http/world.ts';
 import { answerOf, type FolderJobs, folderJobs } from '../http/world-jobs.ts';
 import { cuttingProxy } from '../setup/cutting-proxy.ts';
+import { sleep } from '../support/wait.ts';
 
 const linesOf = (count: number): string[] => Array.from({ length: count }, (_, n) => `"0x${n}"`);
 const resultOf = (count: number): string => linesOf(count).map(answerOf).join('');
@@ -44,7 +45,7 @@ function terminalOf(isTTY = false) {
   return { terminal, texts, stopping };
 }
 
-describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s', (backend) => {
+describe.each(['uws', 'node'] as const)('assay bulk --remote, with a server on %s', (backend) => {
   let folder: string;
   let jobs: FolderJobs;
   let world: World;
@@ -108,7 +109,7 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
       ['bulk', ...args],
       terminal,
       () => {
-        throw new Error('Nothing of this machine is opened.');
+        throw new Error('The command must not open local data.');
       },
       '0.0.0',
     );
@@ -134,7 +135,7 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
     ]);
   });
 
-  it('asks for verdicts with --verdict, of a server alone', async () => {
+  it('requests verdicts with --verdict, from a server only', async () => {
     const input = file('verdicts.ndjson', 3);
     expect(await run(['--remote', world.url, '--chain', 'eth', '--verdict', '--input', input])).toMatchObject(
       {
@@ -147,19 +148,19 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
     expect([here.code, here.err]).toEqual([1, expect.stringContaining('--verdict needs --remote')]);
   });
 
-  it('sends a pipe', async () => {
+  it('sends data from a pipe', async () => {
     const { terminal, texts } = terminalOf();
     async function* pipe(): AsyncGenerator<Uint8Array> {
       for (const line of linesOf(50)) {
         yield Buffer.from(`${line}\n`);
-        await new Promise((resolve) => setTimeout(resolve, 1));
+        await sleep(1);
       }
     }
     await runPiped(world.url, pipe(), terminal, { format: 'ndjson', chain: null });
     expect(texts.out).toBe(resultOf(50));
   });
 
-  it('takes the key from a file, the settings or the command line, and says so where there is none', async () => {
+  it('reads the key from a file, the settings or the command line, and reports a missing key', async () => {
     const input = file('a.csv', 2);
     const keyFile = join(place, 'key');
     writeFileSync(keyFile, `${key}\n`);
@@ -176,7 +177,7 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
     ]);
   });
 
-  it('says what the server says against it', async () => {
+  it('prints the error of the server', async () => {
     const quota = await run(['--remote', world.url, '--input', file('a.csv', 13)]);
     expect([quota.code, quota.err]).toEqual([
       1,
@@ -207,7 +208,7 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
     }
   });
 
-  it('shows a bar, the rate and the time left', async () => {
+  it('shows a progress bar, the rate and the remaining time', async () => {
     jobs.isHeld = true;
     const input = file('a.ndjson', 1_000);
     const terminal = terminalOf(true);
@@ -227,7 +228,7 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
     expect(said.out).toBe(resultOf(1_000));
   });
 
-  it('takes up a result where its connection broke, as often as it does', async () => {
+  it('resumes the result after each interrupted connection', async () => {
     const proxy = await cuttingProxy(world.port);
     try {
       const output = join(place, 'result.ndjson');
@@ -247,7 +248,7 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
     }
   });
 
-  it('leaves a job running where it is interrupted, and goes on with it later', async () => {
+  it('leaves a job running if it is interrupted, and resumes it later', async () => {
     jobs.isHeld = true;
     const { terminal, texts, stopping } = terminalOf();
     const output = join(place, 'result.ndjson');
@@ -257,7 +258,7 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
       ['bulk', '--remote', world.url, '--input', input, '--output', output],
       terminal,
       () => {
-        throw new Error('Nothing of this machine is opened.');
+        throw new Error('The command must not open local data.');
       },
       '0.0.0',
     );
@@ -279,7 +280,7 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
     );
   });
 
-  it('ends with 1 where the job was stopped elsewhere', async () => {
+  it('exits with 1 if the job was cancelled elsewhere', async () => {
     jobs.isHeld = true;
     const running = run(['--remote', world.url, '--input', file('a.ndjson', 17)]);
     await expect
@@ -292,7 +293,7 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
     expect(said.err).toContain(`Job ${id} is CANCELLED after 0 lines`);
   });
 
-  it('ends with 1, and writes no file, where the result has expired', async () => {
+  it('exits with 1 and writes no file if the result has expired', async () => {
     await run(['--remote', world.url, '--input', file('a.ndjson', 17)]);
     const id = (await jobs.list('local', { limit: 1, offset: 0 })).jobs[0]?.id ?? '';
     for (const name of readdirSync(join(folder, id)))
@@ -304,7 +305,7 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
     expect(existsSync(output)).toBe(false);
   });
 
-  it('takes no file name and no terminal orders from a server', async () => {
+  it('ignores file names and terminal control sequences from a server', async () => {
     const answers = [
       { status: 200, body: { success: true, data: { job: { id: '../../x', state: 'DONE' } } } },
       { status: 400, body: { success: false, error: 'no \u001b]0;title\u0007 such job' } },
@@ -322,7 +323,7 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
     hostile.close();
   });
 
-  it('asks again where it is told when to, and sends a file again that was refused', async () => {
+  it('retries after the time that the server requests, and sends a rejected file again', async () => {
     const input = file('a.ndjson', 10);
     const id = 'job77';
     const result = Buffer.from('{"address":"0x0"}\n');
@@ -385,7 +386,7 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
     server.close();
   });
 
-  it('waits for no server that wants hours, and reads no more of an answer than tells something', async () => {
+  it('does not wait if the server requests hours, and reads a limited part of an error response', async () => {
     let written = 0;
     const server = createServer((request, response) => {
       if (request.url?.endsWith('/late') === true) {
@@ -414,7 +415,7 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
     server.close();
   });
 
-  it('sends a file again whose connection breaks, as the same job, and a pipe not', async () => {
+  it('sends a file again after an interrupted connection, as the same job, but not a pipe', async () => {
     const names: (string | string[] | undefined)[] = [];
     const server = createServer((request, response) => {
       if (request.method === 'GET') {
@@ -451,14 +452,14 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
     server.close();
   });
 
-  it('begins nothing where it is interrupted while it sends', async () => {
-    jobs.onWrite = () => new Promise((resolve) => setTimeout(resolve, 50));
+  it('starts no job if it is interrupted during the upload', async () => {
+    jobs.onWrite = () => sleep(50);
     const before = jobs.aborted();
     const { terminal, stopping } = terminalOf();
     async function* endless(): AsyncGenerator<Uint8Array> {
       for (;;) {
         yield Buffer.from('0x0\n'.repeat(1_000));
-        await new Promise((resolve) => setTimeout(resolve, 2));
+        await sleep(2);
       }
     }
     const running = runPiped(world.url, endless(), terminal);
@@ -471,7 +472,7 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, of a server on %s'
     await expect.poll(() => jobs.aborted()).toBe(before + 1);
   });
 
-  it('waits through a server that is away for a moment, and gives up on one that stays away', async () => {
+  it('waits during a short outage of the server, and gives up after a long one', async () => {
     jobs.isHeld = true;
     const proxy = await cuttingProxy(world.port);
     const running = run(['--remote', proxy.url, '--input', file('a.ndjson', 10)]);

@@ -28,7 +28,7 @@ describe('import and index build without serve', () => {
   const lookup = async (chain: string, address: string): Promise<LookedUp> =>
     JSON.parse(await done('lookup', chain, address, '--json')) as LookedUp;
 
-  it('include what ships beside what was imported', async () => {
+  it('include the shipped data and the imported data', async () => {
     const path = join(world.folder, 'own.csv');
     writeFileSync(path, `address,chain,entity,category\n${OWN},ETH,Somebody,SCAM\n`);
     await done('import', 'own', path);

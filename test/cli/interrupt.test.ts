@@ -45,9 +45,9 @@ function start(args: readonly string[], environment: Record<string, string> = {}
   return { child, ended };
 }
 
-describe('a backup to a folder that cannot be used', () => {
+describe('a folder that cannot be used', () => {
   it.each(['/proc/foo', '/proc/self/fd/foo/bar', '/dev/null/foo', 'file'])(
-    'ends with a sentence that names it: %s',
+    'ends a backup with an error that names it: %s',
     async (name) => {
       const path = name === 'file' ? join(world.folder, name) : name;
       if (name === 'file') writeFileSync(path, '');
@@ -58,7 +58,7 @@ describe('a backup to a folder that cannot be used', () => {
     },
   );
 
-  it('as a folder of jobs, ends the start of a server', async () => {
+  it('ends the start of a server if it is the jobs folder', async () => {
     const { code, err } = await world.run(['serve'], { environment: { ASSAY_JOBS_DIR: '/proc/foo' } });
     expect(code).toBe(1);
     expect(err).toMatch(/^assay: ASSAY_JOBS_DIR: jobs cannot be stored in \/proc\/foo: .+$/m);
@@ -66,7 +66,7 @@ describe('a backup to a folder that cannot be used', () => {
 });
 
 describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
-  it('ends a backup in the middle of a large file, and leaves no backup in force', async () => {
+  it('ends a backup in the middle of a large file, and publishes no backup', async () => {
     const large = join(store, 'labels', 'large');
     mkdirSync(join(store, 'labels'), { recursive: true });
     writeFileSync(large, '');
@@ -95,7 +95,7 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
   });
 });
 
-describe('an exposure index that is being built', () => {
+describe('an exposure index build', () => {
   const root = (): string => join(store, 'exposure', 'eth');
   const isBuilding = (): boolean => existsSync(join(root(), 'build.lock'));
   const versions = (): readonly string[] =>
@@ -111,14 +111,14 @@ describe('an exposure index that is being built', () => {
   // A killed build leaves its lock, and the next build takes it over.
   beforeEach(() => rmSync(join(root(), 'build.lock'), { force: true }));
 
-  it.each(['SIGTERM', 'SIGINT'] as const)('is given up at once at %s', async (signal) => {
+  it.each(['SIGTERM', 'SIGINT'] as const)('stops at once at %s', async (signal) => {
     const { child, ended } = start(['exposure', 'build', 'ETH']);
     await expect.poll(isBuilding, { interval: 10 }).toBe(true);
     child.kill(signal);
     expect(await ended).toMatchObject({ code: null, signal });
   });
 
-  it('is given up if the process that asked for it is killed', async () => {
+  it('stops if its parent process is killed', async () => {
     const command = JSON.stringify([PROGRAM, 'exposure', 'build', 'ETH']);
     const parent = spawn(
       process.execPath,
@@ -140,7 +140,7 @@ describe('an exposure index that is being built', () => {
     expect(versions()).toEqual([]);
   });
 
-  it('is built the next time', async () => {
+  it('succeeds the next time', async () => {
     const { code, err } = await world.run(['exposure', 'build', 'ETH']);
     expect([code, err]).toEqual([0, expect.any(String)]);
     expect(versions()).not.toEqual([]);

@@ -24,7 +24,7 @@ interface Shown {
   }[];
 }
 
-describe('an operator without a network', () => {
+describe('list commands without a network', () => {
   const world = newWorld();
   afterAll(() => world.end());
 
@@ -33,7 +33,7 @@ describe('an operator without a network', () => {
     return (JSON.parse(out) as Shown).lists.find(({ list }) => list === 'UN');
   };
 
-  it('imports a list with the date of its check, and it is fresh', async () => {
+  it('import a list with the date of its check as fresh', async () => {
     const file = join(world.folder, 'consolidated.xml');
     writeFileSync(file, UN_LIST);
     expect((await world.run(['import', 'un', file])).code).toBe(0);
@@ -43,7 +43,7 @@ describe('an operator without a network', () => {
     expect(await un()).toMatchObject({ checkedAt: yesterday, checkedBy: 'ATTESTATION', stale: false });
   });
 
-  it('attests a later check, which the audit log records', async () => {
+  it('attest a later check, which the audit log records', async () => {
     const today = dayFromNow(0);
     const attested = await world.run(['lists', 'attest', 'UN', '--checked', today, '--by', 'Ben', '--json']);
     expect(attested).toMatchObject({ code: 0, err: '' });
@@ -57,7 +57,7 @@ describe('an operator without a network', () => {
     ]);
   });
 
-  it('sees the state of every list, and the commands that help', async () => {
+  it('show the state of every list, and the commands that update it', async () => {
     const { out } = await world.run(['lists']);
     expect(out).toMatch(/^UN +fresh .* attestation +1$/m);
     expect(out).toMatch(/^OFAC_CONS +never loaded/m);
@@ -83,7 +83,7 @@ describe('an operator without a network', () => {
     [['import', 'pools', 'x.json', '--checked', yesterday], 'has no sanctions list'],
     [['import', 'un', 'x.xml', '--checked', tomorrow], 'is in the future'],
     [['import', 'un', 'x.xml', '--by', 'Ann'], '--checked'],
-  ])('%j fails with exit code 1 and says why', async (args, message) => {
+  ])('%j fails with exit code 1 and a reason', async (args, message) => {
     const outcome = await world.run(args);
     expect(outcome).toMatchObject({ code: 1, out: '' });
     expect(outcome.err).toContain(message);

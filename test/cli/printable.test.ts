@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { errorLine, printable } from '../../src/cli/context.ts';
 
 describe('text for a terminal', () => {
-  it('has no control characters, which a file can bring', () => {
+  it('has no control characters from a file', () => {
     expect(printable('row\u001b[31m red\u0007\u009b2J \u202etxt.exe')).toBe(
       'row\\u001b[31m red\\u0007\\u009b2J \\u202etxt.exe',
     );
@@ -12,7 +12,7 @@ describe('text for a terminal', () => {
     expect(printable('a\n\tb Müller بشار 👍')).toBe('a\n\tb Müller بشار 👍');
   });
 
-  it('is safe in errors, which quote what was read', () => {
+  it('is safe in errors that quote input', () => {
     expect(errorLine(new Error('Unexpected token \u001b[2J'))).not.toContain('\u001b');
   });
 });

@@ -25,23 +25,23 @@ function terminalAt(isTTY: boolean): {
 }
 
 describe('progress', () => {
-  it('says the share, the rate and the time left', () => {
+  it('shows the share, the rate and the remaining time', () => {
     expect(progressLine('import', 250_000, 1_000_000, 'rows', 1_000)).toBe(
       'import: 25 % of 1.00 M rows, 250 k rows/s, 3 s left',
     );
   });
 
-  it('without a total it says what is done and how fast', () => {
+  it('shows the count and the rate without a total', () => {
     expect(progressLine('read', 500, null, 'rows', 1_000)).toBe('read: 500 rows, 500 rows/s');
   });
 
-  it('is silent where stderr is no terminal', () => {
+  it('is silent if stderr is not a terminal', () => {
     const { terminal, written } = terminalAt(false);
     createProgress(terminal).update('import', 1, 2, 'rows');
     expect(written()).toBe('');
   });
 
-  it('does not redraw faster than a person reads, and clears its line at the end', () => {
+  it('redraws at a readable rate, and clears its line at the end', () => {
     const { terminal, written, tick } = terminalAt(true);
     const progress = createProgress(terminal);
     for (let done = 1; done <= 100; done++) {
@@ -57,14 +57,14 @@ describe('progress', () => {
     [12, '12 s'],
     [185, '3 min 05 s'],
     [3_725, '1 h 02 min'],
-  ])('%i seconds read as %s', (seconds, text) => {
+  ])('shows %i seconds as %s', (seconds, text) => {
     expect(shortDuration(seconds)).toBe(text);
   });
 
   it.each([
     [950, '950'],
     [1_234_567, '1.23 M'],
-  ])('%i reads as %s', (value, text) => {
+  ])('shows %i as %s', (value, text) => {
     expect(shortNumber(value)).toBe(text);
   });
 });

@@ -128,7 +128,7 @@ export function adapterConformance(
   family: AdapterFamily,
   makeWorld: () => Promise<AdapterWorld>,
 ): void {
-  describe(`${name} serves the port of a chain`, () => {
+  describe(`${name} implements the chain adapter`, () => {
     let world: AdapterWorld;
     let adapter: ChainAdapter;
     const endpointsOf = (proxy: FaultProxy | null) => {
@@ -155,7 +155,7 @@ export function adapterConformance(
         expect(Number.isSafeInteger(answer.height) && answer.height >= 0).toBe(true);
     };
 
-    it('tells the balance, and that of an unused address as zero, unless the chain hides it', async () => {
+    it('returns the balance, zero for an unused address, unless the chain hides it', async () => {
       const expected = await world.balance();
       const answer = await adapter.balance(world.address, within(20_000));
       expectProvenance(answer);
@@ -165,14 +165,14 @@ export function adapterConformance(
       else expect(unused).toMatchObject({ completeness: 'COMPLETE', balance: 0n });
     });
 
-    it('counts transactions, or says that it cannot', async () => {
+    it('counts transactions, or reports that it cannot', async () => {
       const answer = await adapter.transactionCount(world.address, within(20_000));
       expectProvenance(answer);
       if (answer.completeness === 'NONE' || answer.completeness === 'OPAQUE') expect(answer.count).toBeNull();
       else expect(answer.count).toBeGreaterThanOrEqual(0);
     });
 
-    it('refuses addresses of other chains before asking anybody', async () => {
+    it('rejects addresses of other chains before any request', async () => {
       const foreign =
         world.chain === 'XRP'
           ? '0x00000000219ab540356cbb839cbe05303d7705fa'
@@ -185,7 +185,7 @@ export function adapterConformance(
         expect(await codeOf(work)).toBe('INVALID_ADDRESS');
     });
 
-    it('reads history newest first, page by page, each transfer once, all of the address', async () => {
+    it('reads the full history of an address newest first, page by page, each transfer once', async () => {
       const query = { limit: 2, from: null, to: null };
       const page = await adapter.history(world.address, { ...query, cursor: null }, within(20_000));
       expectProvenance(page);
@@ -217,7 +217,7 @@ export function adapterConformance(
       expect(unused).toMatchObject({ transfers: [], nextCursor: null });
     });
 
-    it('heeds the range of heights', async () => {
+    it('respects the range of heights', async () => {
       if (world.historyKind !== 'TRANSFERS') return;
       const all = await adapter.history(
         world.address,
@@ -236,7 +236,7 @@ export function adapterConformance(
       expect(kept.length).toBe(heights.filter((height) => height === middle).length);
     });
 
-    it('refuses a cursor that it did not make', async () => {
+    it('rejects a foreign cursor', async () => {
       if (world.historyKind !== 'TRANSFERS') return;
       for (const cursor of ['../../admin', '{"page":-1}', 'x'.repeat(5_000)]) {
         const query = { cursor, limit: 10, from: null, to: null };
@@ -244,7 +244,7 @@ export function adapterConformance(
       }
     });
 
-    it('knows its head, and blocks with all they move', async () => {
+    it('reads its head, and blocks with all their transfers', async () => {
       const head = await adapter.head(within(20_000));
       expectProvenance(head);
       const { height, items } = await world.busyBlock();
@@ -260,7 +260,7 @@ export function adapterConformance(
       expect(above.block).toBeNull();
     });
 
-    it('follows from a height on, without a gap', async () => {
+    it('follows from a height without a gap', async () => {
       const head = await adapter.head(within(20_000));
       const fromHeight = Math.max(0, head.height - 3);
       const ending = new AbortController();
@@ -278,7 +278,7 @@ export function adapterConformance(
       ending.abort();
     });
 
-    it('tells new blocks and reorgs, and ends with its signal', async () => {
+    it('reports new blocks and reorgs, and ends with its signal', async () => {
       const { mine, reorg } = world;
       if (mine === null) return;
       const head = await adapter.head(within(20_000));
@@ -316,7 +316,7 @@ export function adapterConformance(
       await last;
     });
 
-    it('ends a call with its signal and with its budget', async () => {
+    it('ends a call with its signal or its budget', async () => {
       const proxy = await startFaultProxy(hostOf(world.rpc ?? world.history ?? ''));
       const own = openFor(family, world.chain, endpointsOf(proxy));
       try {
@@ -333,7 +333,7 @@ export function adapterConformance(
       }
     });
 
-    it.each(FAULTS)('answers a server that sends %s with a typed error, within the budget', async (fault) => {
+    it.each(FAULTS)('returns a typed error within the budget for a server that sends %s', async (fault) => {
       const proxy = await startFaultProxy(hostOf(world.rpc ?? world.history ?? ''));
       const own = openFor(family, world.chain, endpointsOf(proxy));
       try {
@@ -361,7 +361,7 @@ export function adapterConformance(
       }
     });
 
-    it('asks the next endpoint where one fails, and finds the first again', async () => {
+    it('uses the next endpoint if one fails, and returns to the first', async () => {
       if (world.rpc === null) return;
       const proxy = await startFaultProxy(hostOf(world.rpc));
       const own = openFor(family, world.chain, {
@@ -378,7 +378,7 @@ export function adapterConformance(
       }
     });
 
-    it('uses no endpoint that serves another chain', async () => {
+    it('rejects an endpoint of another chain', async () => {
       if (world.ofAnotherChain === null || world.rpc === null) return;
       const proxy = await startFaultProxy(hostOf(world.rpc));
       proxy.rewrite = world.ofAnotherChain;
@@ -392,7 +392,7 @@ export function adapterConformance(
       }
     });
 
-    it('answers at once once nobody is reachable', async () => {
+    it('fails at once if no endpoint is reachable', async () => {
       if (world.rpc === null) return;
       const proxy = await startFaultProxy(hostOf(world.rpc));
       await proxy.close();
@@ -406,7 +406,7 @@ export function adapterConformance(
       }
     });
 
-    it('without any endpoint says NONE, and nothing is reachable', async () => {
+    it('reports NONE without an endpoint, and is not reachable', async () => {
       const none = openFor(family, world.chain, {});
       try {
         const hides = (await world.balance()) === null;

@@ -35,7 +35,7 @@ export function gateConformance(name: string, makeWorld: () => Promise<GateWorld
     const admit = async (asked: Partial<GateRequest> = {}) =>
       world.gate.admit({ ...all, ...asked }, world.now);
 
-    it('counts a request, and takes its quota and its credits', async () => {
+    it('counts a request, and charges its quota and its credits', async () => {
       const admission = await admit();
       expect(admission).toMatchObject({
         rate: { allowed: true, limit: 3, remaining: 2 },
@@ -47,7 +47,7 @@ export function gateConformance(name: string, makeWorld: () => Promise<GateWorld
       expect(await world.ledger.balance('a')).toMatchObject({ balance: 10, held: 4 });
       expect(await world.quota.used('a', 'intel')).toBe(2);
     });
-    it('takes nothing that is not asked for', async () => {
+    it('charges only the requested resources', async () => {
       expect(await admit({ rate: null, quota: null, credits: null })).toEqual({
         rate: null,
         storedAnswer: null,
@@ -60,7 +60,7 @@ export function gateConformance(name: string, makeWorld: () => Promise<GateWorld
         reservation: null,
       });
     });
-    it('refuses by the rate first, and takes nothing then', async () => {
+    it('rejects by the rate limit first, without a charge', async () => {
       for (let sent = 0; sent < 3; sent++) await admit({ quota: null, credits: null });
       const admission = await admit();
       expect(admission).toMatchObject({
@@ -72,7 +72,7 @@ export function gateConformance(name: string, makeWorld: () => Promise<GateWorld
       expect(await world.quota.used('a', 'intel')).toBe(0);
       expect(await world.ledger.balance('a')).toMatchObject({ held: 0 });
     });
-    it('knows then without counting that it would refuse, until the limit frees', async () => {
+    it('predicts a rejection without counting, until the limit frees', async () => {
       expect(world.gate.refuses('key', 'intel', world.now)).toBeNull();
       for (let sent = 0; sent < 4; sent++) await admit({ quota: null, credits: null });
       const refusal = world.gate.refuses('key', 'intel', world.now);
@@ -83,7 +83,7 @@ export function gateConformance(name: string, makeWorld: () => Promise<GateWorld
       expect(world.gate.refuses('key', 'intel', world.now)).toBeNull();
       expect(await admit({ quota: null, credits: null })).toMatchObject({ rate: { allowed: true } });
     });
-    it('takes back the count of a request that could not be served, once', async () => {
+    it('undoes the count of a request that could not be served, once', async () => {
       const counted: number[] = [];
       for (let sent = 0; sent < 3; sent++) {
         const { rate } = await admit({ quota: null, credits: null });
@@ -103,21 +103,21 @@ export function gateConformance(name: string, makeWorld: () => Promise<GateWorld
         });
       expect((await admit({ quota: null, credits: null })).rate).toMatchObject({ allowed: false });
     });
-    it('refuses by the quota before it holds credits', async () => {
+    it('rejects by the quota before it holds credits', async () => {
       const admission = await admit({ quota: { meter: 'intel', units: 6 } });
       expect(admission).toMatchObject({ quota: { ok: false, remaining: 5 }, reservation: null });
       expect(admission.refused).toMatchObject({ code: 'QUOTA_EXHAUSTED' });
       expect(await world.ledger.balance('a')).toMatchObject({ held: 0 });
     });
-    it('refuses by the credits', async () => {
+    it('rejects by the credits', async () => {
       const admission = await admit({ credits: 11, quota: null });
       expect(admission).toMatchObject({ reservation: null });
       expect(admission.refused).toMatchObject({ code: 'CREDITS_EXHAUSTED' });
     });
-    it('finds a kept answer, and takes nothing for it', async () => {
+    it('returns a stored response without a charge', async () => {
       const slot = new Uint8Array(32).fill(7);
       const first = await admit({ slot });
-      if (first.reservation === null) throw new Error('not let in');
+      if (first.reservation === null) throw new Error('not admitted');
       const bodyHash = new Uint8Array(32).fill(1);
       await world.ledger.commit(
         first.reservation,
@@ -130,7 +130,7 @@ export function gateConformance(name: string, makeWorld: () => Promise<GateWorld
       expect(await world.ledger.balance('a')).toMatchObject({ balance: 6, held: 0 });
       expect(await world.quota.used('a', 'intel')).toBe(2);
     });
-    it('lets exactly as many in as there are credits, however many ask at once', async () => {
+    it('admits exactly as many concurrent requests as there are credits', async () => {
       const admissions = await Promise.all(
         Array.from({ length: 30 }, () => admit({ rate: null, quota: null, credits: 1 })),
       );

@@ -19,6 +19,7 @@ import type {
 } from '../../src/http/server/port.ts';
 import { createRouter } from '../../src/http/server/router.ts';
 import { RawClient } from '../http/raw-client.ts';
+import { sleep, until } from '../support/wait.ts';
 
 const TYPE = 'Content-Type: text/plain';
 const BINARY = 'Content-Type: application/octet-stream';
@@ -26,14 +27,6 @@ const KIB = 1024;
 const MIB = 1024 * KIB;
 const GIB = 1024 * MIB;
 const LONG = process.env.ASSAY_TEST_LONG === '1';
-
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-async function until(isSo: () => boolean): Promise<void> {
-  for (let turns = 0; !isSo(); turns++) {
-    if (turns > 12_000) throw new Error(`still not: ${isSo}`);
-    await pause(5);
-  }
-}
 
 /** A receiver that records its calls in order. `write` runs `work`. */
 function taker(
@@ -48,7 +41,8 @@ function taker(
     taken: () => Buffer.concat(pieces),
     length: () => length,
     async write(bytes: Uint8Array) {
-      if (isWorking || receiver.ending !== null) throw new Error('called while at work, or after the end');
+      if (isWorking || receiver.ending !== null)
+        throw new Error('called during another call, or after the end');
       isWorking = true;
       length += bytes.length;
       if (length <= 4 * MIB) pieces.push(Buffer.from(bytes));
@@ -56,7 +50,8 @@ function taker(
       isWorking = false;
     },
     end(how: Parameters<BodyReceiver['end']>[0]) {
-      if (isWorking || receiver.ending !== null) throw new Error('called while at work, or after the end');
+      if (isWorking || receiver.ending !== null)
+        throw new Error('called during another call, or after the end');
       receiver.ending = how;
       if (how !== 'gone') exchange.reply(how === 'whole' ? 200 : 400, TYPE, `${how} ${length}`);
     },
@@ -226,7 +221,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       const socket = client(port);
       socket.socket.pause();
       socket.send(get('/large'));
-      await new Promise((resolve) => setTimeout(resolve, 300));
+      await sleep(300);
       expect(server.pending()).toBe(1);
       socket.socket.resume();
       const answer = await socket.next();
@@ -249,13 +244,13 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       expect((await socket.next())?.body).toBe('abcde');
       socket.send('POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 6\r\n\r\n');
       for (const letter of 'pieces') {
-        await new Promise((resolve) => setTimeout(resolve, 5));
+        await sleep(5);
         socket.send(letter);
       }
       expect((await socket.next())?.body).toBe('pieces');
     });
 
-    it('refuses a body over the limit, declared or not, and closes', async () => {
+    it('rejects a body over the limit, declared or not, and closes', async () => {
       const { port } = await serve({
         'POST /echo': (exchange) =>
           exchange.readBody(1000, (body) => exchange.reply(body ? 200 : 400, TYPE, body ?? 'too large')),
@@ -301,16 +296,16 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       });
       const socket = client(port);
       socket.send(get('/slow'));
-      while (!exchange) await new Promise((resolve) => setTimeout(resolve, 5));
+      while (!exchange) await sleep(5);
       const held = exchange as Exchange;
       expect(held.isGone).toBe(false);
       expect(server.pending()).toBe(1);
       socket.destroy();
-      while (server.pending() > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      await until(() => server.pending() === 0);
       expect(held.isGone).toBe(true);
       held.reply(200, TYPE, 'nobody');
       expect(server.pending()).toBe(0);
-      while (server.openSockets() > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      await until(() => server.openSockets() === 0);
     });
 
     it('reports a disconnected client to all pipelined requests', async () => {
@@ -320,7 +315,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       socket.send(get('/slow').repeat(3));
       await until(() => made.length > 0);
       // In the meantime, one server hands over the other requests; the other server does so when the first has its response.
-      await pause(50);
+      await sleep(50);
       socket.destroy();
       await until(() => server.pending() === 0);
       expect(made.map(({ isGone }) => isGone)).toEqual(made.map(() => true));
@@ -329,7 +324,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       expect(server.pending()).toBe(0);
     });
 
-    it('refuses a second response', async () => {
+    it('rejects a second response', async () => {
       let second: unknown = null;
       const { port } = await serve({
         'GET /twice': (exchange) => {
@@ -375,7 +370,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       }
     });
 
-    it('refuses to share a port', async () => {
+    it('does not share a port', async () => {
       const { port } = await serve({});
       await expect(serve({}, { port })).rejects.toThrow(/port \d+: another process already uses the port/);
       const foreign = createServer();
@@ -398,9 +393,9 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       const busy = client(port);
       const idle = client(port);
       busy.send(get('/slow'));
-      while (!exchange) await new Promise((resolve) => setTimeout(resolve, 5));
+      while (!exchange) await sleep(5);
       const closed = server.close(5000);
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await sleep(100);
       const late = client(port);
       late.send(get('/slow'));
       expect(await late.next({ timeoutMs: 1000 })).toBeNull();
@@ -417,7 +412,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       const { server, port } = await serve({ 'GET /never': () => {} });
       const socket = client(port);
       socket.send(get('/never'));
-      while (server.pending() === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      await until(() => server.pending() > 0);
       const started = performance.now();
       await server.close(300);
       expect(performance.now() - started).toBeLessThan(20_000);
@@ -431,14 +426,14 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       slow.send('GET /a HTTP/1.1\r\nHost: x\r\n');
       expect(await slow.ended(60_000)).toBe(true);
       clearInterval(dripping);
-      while (server.openSockets() > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+      await until(() => server.openSockets() === 0);
     });
 
     it('passes a large body piece by piece, in order and complete', async () => {
       const made: ReturnType<typeof taker>[] = [];
       const { port } = await serve({
         'POST /take': (exchange) => {
-          const receiver = taker(exchange, () => pause(1));
+          const receiver = taker(exchange, () => sleep(1));
           made.push(receiver);
           exchange.receiveBody(GIB, receiver);
         },
@@ -494,7 +489,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       socket.send(`POST /take HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n`);
       socket.send(body);
       await until(() => (made[0]?.length() ?? 0) > 0);
-      await pause(300);
+      await sleep(300);
       // At most as much as the sockets of both sides buffer (tcp_rmem and tcp_wmem are some MB), but not the whole body.
       expect(socket.socket.bytesWritten - socket.socket.writableLength).toBeLessThan(32 * MIB);
       expect(made[0]?.length()).toBeLessThan(2 * MIB);
@@ -502,12 +497,12 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       expect((await socket.next())?.body).toBe(`whole ${body.length}`);
     });
 
-    it('refuses a streamed body over the limit, declared or not, and closes', async () => {
+    it('rejects a streamed body over the limit, declared or not, and closes', async () => {
       const { port } = await serve({
         'POST /take': (exchange) =>
           exchange.receiveBody(
             MIB,
-            taker(exchange, () => pause(1)),
+            taker(exchange, () => sleep(1)),
           ),
       });
       const declared = client(port);
@@ -520,7 +515,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       chunked.send('POST /take HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n');
       for (let sent = 0; sent <= 16; sent++) {
         chunked.send(`10000\r\n${'z'.repeat(0x10000)}\r\n`);
-        await pause(2);
+        await sleep(2);
       }
       expect((await chunked.next())?.body).toMatch(/^too large/);
       chunked.send('0\r\n\r\n');
@@ -532,7 +527,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       const { server, port } = await serve({
         'POST /take': (exchange) => {
           const receiver = taker(exchange, async () => {
-            await pause(5);
+            await sleep(5);
             exchange.reply(400, TYPE, 'line 7 is wrong');
           });
           made.push(receiver);
@@ -558,7 +553,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       expect(await silent.ended(60_000)).toBe(true);
     });
 
-    it('refuses a client that is silent or too slow, with an error', async () => {
+    it('rejects a client that is silent or too slow, with an error', async () => {
       const made: ReturnType<typeof taker>[] = [];
       const uploads = { silenceMs: 600, graceMs: 600, bytesPerSecondMin: 1_000 };
       const { server, port } = await serve(
@@ -598,7 +593,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       const made: ReturnType<typeof taker>[] = [];
       const { server, port } = await serve({
         'POST /take': (exchange) => {
-          const receiver = taker(exchange, () => pause(20));
+          const receiver = taker(exchange, () => sleep(20));
           made.push(receiver);
           exchange.receiveBody(GIB, receiver);
         },
@@ -665,14 +660,14 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       reader.socket.pause();
       reader.socket.write(get('/large'));
       await until(() => source.handed() > 0);
-      await pause(300);
+      await sleep(300);
       expect(source.handed()).toBeLessThan(32 * MIB);
       expect(server.pending()).toBe(1);
       for (let n = 0; n < 20; n++) {
         reader.socket.resume();
-        await pause(2);
+        await sleep(2);
         reader.socket.pause();
-        await pause(5);
+        await sleep(5);
       }
       reader.socket.resume();
       await until(() => reader.bytes >= length);
@@ -690,7 +685,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       reader.socket.pause();
       reader.socket.write(get('/large'));
       await until(() => source.handed() > 0);
-      await pause(100);
+      await sleep(100);
       reader.socket.resetAndDestroy();
       await until(() => source.closed() === 1 && server.pending() === 0);
       expect(source.handed()).toBeLessThan(64 * MIB);
@@ -721,7 +716,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
     });
 
     it.skipIf(!LONG)(
-      'takes a gigabyte and gives five in bounded memory (ASSAY_TEST_LONG=1)',
+      'receives a gigabyte and sends five in bounded memory (ASSAY_TEST_LONG=1)',
       async () => {
         const { port } = await serve({
           'POST /take': (exchange) => exchange.receiveBody(GIB, taker(exchange)),
@@ -740,7 +735,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
         expect((await socket.next())?.body).toBe(`whole ${GIB}`);
         const reader = new CountingReader(port);
         reader.socket.write(get('/large'));
-        while (reader.bytes < 5 * GIB && !reader.isClosed) await pause(20);
+        while (reader.bytes < 5 * GIB && !reader.isClosed) await sleep(20);
         clearInterval(sampling);
         expect([reader.bytes, reader.isRight]).toEqual([5 * GIB, true]);
         reader.socket.destroy();
@@ -751,13 +746,13 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
     );
 
     it.skipIf(!LONG)(
-      'waits for senders and receivers that pause, and cuts off a sender that is silent (ASSAY_TEST_LONG=1)',
+      'waits for senders and receivers that pause, and disconnects a silent sender (ASSAY_TEST_LONG=1)',
       async () => {
         const made: ReturnType<typeof taker>[] = [];
         const { port } = await serve({
           'POST /take': (exchange) => {
             // The first write is slower than any time-out of a server; the client is not at fault.
-            const receiver = taker(exchange, () => pause(made.length === 1 ? 25_000 : 0));
+            const receiver = taker(exchange, () => sleep(made.length === 1 ? 25_000 : 0));
             made.push(receiver);
             exchange.receiveBody(GIB, receiver);
           },
@@ -768,7 +763,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
         await until(() => made.length === 1);
         slow.send(`${head}01234`);
         silent.send(`${head}01234`);
-        await pause(28_000);
+        await sleep(28_000);
         worked.send('56789');
         slow.send('56789');
         expect((await worked.next({ timeoutMs: 30_000 }))?.body).toBe('whole 10');
@@ -779,7 +774,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       150_000,
     );
 
-    it('refuses floods of headers, and continues to serve', async () => {
+    it('rejects floods of headers, and continues to serve', async () => {
       const { port } = await serve({ 'GET /a': (exchange) => exchange.reply(200, TYPE, 'a') });
       const flood = client(port);
       flood.send(get('/a', `X-Big: ${'b'.repeat(2_000_000)}\r\n`));
@@ -806,13 +801,13 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
           'POST /take': (exchange) =>
             exchange.receiveBody(
               GIB,
-              taker(exchange, () => pause(1)),
+              taker(exchange, () => sleep(1)),
             ),
         },
         { tls },
       );
       const body = await new Promise<string>((resolve, reject) => {
-        const asked = tlsRequest(
+        const clientRequest = tlsRequest(
           { host: '127.0.0.1', port, path: '/a', ca: readFileSync(tls.certFile), servername: 'localhost' },
           (response) => {
             response.setEncoding('utf8');
@@ -823,13 +818,13 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
             response.on('end', () => resolve(text));
           },
         );
-        asked.on('error', reject);
-        asked.end();
+        clientRequest.on('error', reject);
+        clientRequest.end();
       });
       expect(body).toBe('secret');
       const sent = Buffer.alloc(3 * MIB, 'z');
       const echoed = await new Promise<string>((resolve, reject) => {
-        const asked = tlsRequest(
+        const clientRequest = tlsRequest(
           {
             host: '127.0.0.1',
             port,
@@ -843,12 +838,12 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
             response.on('data', (text: string) => resolve(text));
           },
         );
-        asked.on('error', reject);
-        asked.end(sent);
+        clientRequest.on('error', reject);
+        clientRequest.end(sent);
       });
       expect(echoed).toBe(`whole ${sent.length}`);
       const fetched = await new Promise<number>((resolve, reject) => {
-        const asked = tlsRequest(
+        const clientRequest = tlsRequest(
           {
             host: '127.0.0.1',
             port,
@@ -864,8 +859,8 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
             response.on('end', () => resolve(bytes));
           },
         );
-        asked.on('error', reject);
-        asked.end();
+        clientRequest.on('error', reject);
+        clientRequest.end();
       });
       expect(fetched).toBe(5 * MIB);
       const wrong = { keyFile: tls.certFile, certFile: tls.keyFile };

@@ -9,6 +9,7 @@ import {
   replayed,
 } from '../../src/accounts/idempotency.ts';
 import type { Ledger } from '../../src/accounts/ledger.ts';
+import { sleep } from '../support/wait.ts';
 import { chargeOf, type LedgerWorld } from './ledger.ts';
 
 /** `forgetsByOwnClock` is false if a server removes expired responses by its own clock. */
@@ -50,7 +51,7 @@ export function idempotencyConformance(
       if (kept !== null) return replayed(kept, bodyHash);
       const run = ++runs;
       const reservation = await ledger.reserve('a', 1);
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      await sleep(5);
       if (fails) {
         ledger.release(reservation);
         throw new Error('the work failed');
@@ -69,14 +70,14 @@ export function idempotencyConformance(
       return Buffer.from(answer.body).toString();
     }
 
-    it('the same key and body is answered again and charged once', async () => {
+    it('replays the response for the same key and body, and charges once', async () => {
       expect(await send('x')).toBe('answer 1');
       expect(await send('x')).toBe('answer 1');
       expect(runs).toBe(1);
       expect((await ledger.balance('a')).balance).toBe(9);
     });
 
-    it('the same key with another body is refused, before and after the first is done', async () => {
+    it('rejects the same key with another body, before and after the first completes', async () => {
       const first = send('x');
       await expect(send('y')).rejects.toMatchObject({ code: 'INVALID_REQUEST', field: 'Idempotency-Key' });
       await first;
@@ -84,21 +85,21 @@ export function idempotencyConformance(
       expect((await ledger.balance('a')).balance).toBe(9);
     });
 
-    it('concurrent duplicates run once, and all get its answer', async () => {
+    it('runs concurrent duplicates once, and answers all of them', async () => {
       const answers = await Promise.all(Array.from({ length: 200 }, () => send('x')));
       expect(new Set(answers)).toEqual(new Set(['answer 1']));
       expect(runs).toBe(1);
       expect((await ledger.balance('a')).balance).toBe(9);
     });
 
-    it('a failure is shared by those who wait, charged to nobody and kept for nobody', async () => {
+    it('shares a failure with concurrent duplicates, without a charge and without storing it', async () => {
       const outcomes = await Promise.allSettled([send('x', { fails: true }), send('x')]);
       expect(outcomes.map((outcome) => outcome.status)).toEqual(['rejected', 'rejected']);
       expect(await ledger.balance('a')).toMatchObject({ balance: 10, held: 0 });
       expect(await send('x')).toBe('answer 2');
     });
 
-    it('survives a restart, and ends after 24 hours', async () => {
+    it('survives a restart, and expires after 24 hours', async () => {
       expect(await send('x')).toBe('answer 1');
       await ledger.close();
       reopen();
@@ -110,14 +111,14 @@ export function idempotencyConformance(
       expect((await ledger.balance('a')).balance).toBe(8);
     });
 
-    it('a clock that goes back charges nobody twice', async () => {
+    it('charges nothing twice if the clock moves backwards', async () => {
       await send('x');
       world.now -= 3_600_000;
       expect(await send('x')).toBe('answer 1');
       expect((await ledger.balance('a')).balance).toBe(9);
     });
 
-    it('two processes with one key charge once and give one answer', async () => {
+    it('charges once and returns one response over two processes', async () => {
       const other = world.open();
       const otherIdempotency = createIdempotency();
       const bodyHash = hashBody(Buffer.from('x'));
@@ -137,7 +138,7 @@ export function idempotencyConformance(
       await other.close();
     });
 
-    it('keys of other accounts, methods and paths are other keys', async () => {
+    it('separates keys of other accounts, methods and paths', async () => {
       const others = [
         answerSlot('b', 'POST', '/api/v1/screening', 'key-1'),
         answerSlot('a', 'PUT', '/api/v1/screening', 'key-1'),
@@ -150,7 +151,7 @@ export function idempotencyConformance(
       expect(answers).toEqual(['answer 2', 'answer 3', 'answer 4', 'answer 5']);
     });
 
-    it.runIf(forgetsByOwnClock)('forgets what has ended while it keeps what comes', async () => {
+    it.runIf(forgetsByOwnClock)('removes expired keys while it stores new ones', async () => {
       const slots = Array.from({ length: 6 }, (_, at) => answerSlot('a', 'POST', '/p', `old-${at}`));
       for (const at of slots) await send('x', { at });
       world.now += 86_400_000;
@@ -160,7 +161,7 @@ export function idempotencyConformance(
       for (const at of slots) expect(await ledger.storedAnswer('a', at)).toBeNull();
     });
 
-    it.each(['with space', 'ümlaut', 'x'.repeat(256), 'line\nbreak'])('refuses the key %j', (key) => {
+    it.each(['with space', 'ümlaut', 'x'.repeat(256), 'line\nbreak'])('rejects the key %j', (key) => {
       expect(() => answerSlot('a', 'POST', '/p', key)).toThrow('Idempotency-Key');
     });
   });

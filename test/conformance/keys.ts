@@ -22,7 +22,7 @@ export interface KeyStoreWorld {
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
 
 export function keyStoreConformance(name: string, makeWorld: () => Promise<KeyStoreWorld>): void {
-  describe(`${name} keeps keys`, () => {
+  describe(`${name} key store`, () => {
     let world: KeyStoreWorld;
     let keys: KeyStore;
 
@@ -36,7 +36,7 @@ export function keyStoreConformance(name: string, makeWorld: () => Promise<KeySt
       await world.dispose();
     });
 
-    it('a new key verifies, with all six permissions and the plan FREE', async () => {
+    it('verifies a new key, with all six permissions and the plan FREE', async () => {
       const { record, apiKey } = await keys.create({ name: ' first ' });
       expect(keys.verify(apiKey)).toEqual(record);
       expect(record).toMatchObject({
@@ -54,12 +54,12 @@ export function keyStoreConformance(name: string, makeWorld: () => Promise<KeySt
       expect(JSON.stringify(keys.list())).not.toContain(apiKey);
     });
 
-    it('makes a first key once, however many ask at the same moment', async () => {
-      const asked = await Promise.allSettled([
+    it('creates a first key once, also concurrently', async () => {
+      const results = await Promise.allSettled([
         ...Array.from({ length: 5 }, () => keys.create({ name: 'first', isFirst: true })),
         world.elsewhere(['create', { name: 'first', isFirst: true }]),
       ]);
-      expect(asked.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+      expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
       await world.settled();
       expect(keys.list()).toHaveLength(1);
       await expect(keys.create({ name: 'second', isFirst: true })).rejects.toMatchObject({
@@ -67,7 +67,7 @@ export function keyStoreConformance(name: string, makeWorld: () => Promise<KeySt
       });
     });
 
-    it('nothing but the whole key verifies', async () => {
+    it('verifies nothing but the full key', async () => {
       const { apiKey } = await keys.create({ name: 'k' });
       expect(keys.verify(apiKey)).not.toBeNull();
       const other = apiKey.slice(0, 20) + (apiKey[20] === 'x' ? 'y' : 'x') + apiKey.slice(21);
@@ -82,7 +82,7 @@ export function keyStoreConformance(name: string, makeWorld: () => Promise<KeySt
         expect(keys.verify(text)).toBeNull();
     });
 
-    it('a revoked key is refused from then on, and stays revoked', async () => {
+    it('rejects a revoked key from then on, for good', async () => {
       const { record, apiKey } = await keys.create({ name: 'k' });
       expect(keys.verify(apiKey)).not.toBeNull();
       const revoked = await keys.revoke(record.id);
@@ -96,7 +96,7 @@ export function keyStoreConformance(name: string, makeWorld: () => Promise<KeySt
       await expect(keys.revoke('key_none')).rejects.toMatchObject({ code: 'NOT_FOUND' });
     });
 
-    it('a permission is taken and given back', async () => {
+    it('removes and restores a permission', async () => {
       const { record, apiKey } = await keys.create({ name: 'k', permissions: ['oracle', 'intel'] });
       expect(record.permissions).toEqual(['intel', 'oracle']);
       await keys.setPermission(record.id, 'intel', false);
@@ -105,7 +105,7 @@ export function keyStoreConformance(name: string, makeWorld: () => Promise<KeySt
       expect(keys.verify(apiKey)?.permissions).toEqual(['kyt', 'oracle']);
     });
 
-    it('what another process creates, changes or revokes is known at the next turn', async () => {
+    it('sees keys that another process creates, changes or revokes at the next turn', async () => {
       const before = keys.generation();
       const { record, apiKey } = await world.elsewhere<CreatedKey>(['create', { name: 'theirs' }]);
       await world.settled();
@@ -124,7 +124,7 @@ export function keyStoreConformance(name: string, makeWorld: () => Promise<KeySt
       expect(keys.verify(apiKey)).toBeNull();
     });
 
-    it('keys and their last use survive a restart', async () => {
+    it('keeps keys and their last use over a restart', async () => {
       const { record, apiKey } = await keys.create({ name: 'k' });
       world.now += 60_000;
       await nextTurn();
@@ -135,7 +135,7 @@ export function keyStoreConformance(name: string, makeWorld: () => Promise<KeySt
       expect(keys.get(record.id)?.lastUsedAt).toBe(new Date(world.now).toISOString());
     });
 
-    it('lists oldest first, by account where asked', async () => {
+    it('lists oldest first, optionally by account', async () => {
       for (const [index, accountId] of ['a', 'b', 'a'].entries()) {
         world.now += 1000;
         await keys.create({ name: `k${index}`, accountId });
@@ -145,7 +145,7 @@ export function keyStoreConformance(name: string, makeWorld: () => Promise<KeySt
       expect(keys.list('none')).toEqual([]);
     });
 
-    it('a plan belongs to the account and shows on all its keys', async () => {
+    it('applies a plan to the account and to all its keys', async () => {
       const first = await keys.create({ name: 'a', accountId: 'acme', plan: 'GROWTH' });
       const second = await keys.create({ name: 'b', accountId: 'acme' });
       expect([first.record.plan, second.record.plan]).toEqual(['GROWTH', 'GROWTH']);
@@ -159,7 +159,7 @@ export function keyStoreConformance(name: string, makeWorld: () => Promise<KeySt
       await expect(keys.setPlan('nobody', 'FREE')).rejects.toMatchObject({ code: 'NOT_FOUND' });
     });
 
-    it('refuses what is no key, naming the field', async () => {
+    it('rejects an invalid key, and names the field', async () => {
       const bad = [
         [{ name: '' }, 'name'],
         [{ name: 'x'.repeat(101) }, 'name'],

@@ -8,7 +8,7 @@ export function leasesConform(make: () => { readonly one: Leases; readonly other
   let names = 0;
   const fresh = (): string => `work${++names}:${process.pid}`;
 
-  it('is held by one at a time', async () => {
+  it('has one holder at a time', async () => {
     const { one, other } = make();
     const name = fresh();
     const held = await one.take('store', name);
@@ -19,7 +19,7 @@ export function leasesConform(make: () => { readonly one: Leases; readonly other
     expect(await other.take('store', name)).toBeNull();
     await held?.release();
   });
-  it('guards one store and one name', async () => {
+  it('protects one store and one name', async () => {
     const { one, other } = make();
     const name = fresh();
     const held = [
@@ -30,7 +30,7 @@ export function leasesConform(make: () => { readonly one: Leases; readonly other
     expect(held.every((lease) => lease !== null)).toBe(true);
     for (const lease of held) await lease?.release();
   });
-  it('is had by another at once when it was given up, and giving it up twice takes nothing from them', async () => {
+  it('is available at once after a release, and a second release has no effect on the next holder', async () => {
     const { one, other } = make();
     const name = fresh();
     const held = await one.take('store', name);
@@ -42,7 +42,7 @@ export function leasesConform(make: () => { readonly one: Leases; readonly other
     expect(await one.take('store', name)).toBeNull();
     await next?.release();
   });
-  it('is had by one of many who ask at once', async () => {
+  it('is acquired by one of many concurrent callers', async () => {
     const { one, other } = make();
     const name = fresh();
     const held = await Promise.all(

@@ -61,7 +61,7 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
       await world.dispose();
     });
 
-    it('writes a charge with the balance after it and what it was for', async () => {
+    it('record a charge with the balance after it and its reference', async () => {
       expect(await charge(ledger, 'a')).toBe(9);
       const { history, balance } = await ledger.usage('a', { limit: 1 });
       expect(balance).toBe(9);
@@ -77,7 +77,7 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
       ]);
     });
 
-    it('of 1,000 concurrent charges on a balance of 100, exactly 100 succeed', async () => {
+    it('accept exactly 100 of 1,000 concurrent charges on a balance of 100', async () => {
       world.freeCredits = 0;
       await grant(ledger, 'a', 100);
       const outcomes = await Promise.allSettled(
@@ -95,7 +95,7 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
       expect(new Set(succeeded.map((outcome) => outcome.value.remaining)).size).toBe(100);
     });
 
-    it('a reservation holds credits, and released ones can be spent again', async () => {
+    it('hold credits for a reservation, and release them for later use', async () => {
       const all = await ledger.reserve('a', 10);
       expect(await ledger.balance('a')).toMatchObject({ balance: 10, held: 10 });
       await expect(reserving(ledger, 'a', 1)).rejects.toThrow('10 more reserved by running requests');
@@ -106,7 +106,7 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
       expect(await types(ledger, 'a')).toEqual(['SCREENING -10 0', 'GRANT 10 10']);
     });
 
-    it('an ended reservation cannot be committed, nor one for more than it holds', async () => {
+    it('reject a commit of an ended reservation, or of more than it holds', async () => {
       const reservation = await ledger.reserve('a', 1);
       await expect(ledger.commit(reservation, chargeOf(2))).rejects.toThrow('exceeds the reserved credits');
       ledger.release(reservation);
@@ -114,7 +114,7 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
       expect((await ledger.balance('a')).balance).toBe(10);
     });
 
-    it('takes less than was reserved where the work cost less, and writes nothing for nothing', async () => {
+    it('charge less than was reserved if the work cost less, and write nothing for a cost of zero', async () => {
       const some = await ledger.commit(await ledger.reserve('a', 10), chargeOf(5));
       expect(some).toMatchObject({ remaining: 5, entry: { amount: -5 } });
       const none = await ledger.commit(await ledger.reserve('a', 5), chargeOf(0));
@@ -122,7 +122,7 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
       expect(await ledger.balance('a')).toMatchObject({ balance: 5, held: 0 });
     });
 
-    it('an answer that cannot be made is not charged', async () => {
+    it('charge nothing for a response that could not be created', async () => {
       const failing = chargeOf(1, {
         answer: () => {
           throw new Error('no answer');
@@ -133,7 +133,7 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
       expect(await charge(ledger, 'a')).toBe(9);
     });
 
-    it('settles an event at what it costs, however often it is told, and over restarts', async () => {
+    it('settle an event at its cost once, also over repetitions and restarts', async () => {
       const settle = async (total: number, once = 'job:1') =>
         (
           await ledger.settle({
@@ -175,7 +175,7 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
       await expect(settle(-1)).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
     });
 
-    it('says what ran out, when it renews and who can help', async () => {
+    it('report which credits ran out, when they renew and how to get more', async () => {
       await charge(ledger, 'a', 10);
       await expect(reserving(ledger, 'a', 1)).rejects.toThrow(
         "Insufficient credits: this operation costs 1 credit, and account 'a' has 0 available. 10 free credits will be added at 2026-12-01T00:00:00.000Z. An operator can grant credits with: assay credits grant a <credits>.",
@@ -186,7 +186,7 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
       );
     });
 
-    it('grants the free credits of a month once, and lets unused ones expire with it', async () => {
+    it('grant the free credits of a month once, and expire unused ones with it', async () => {
       await charge(ledger, 'a', 4);
       world.now = DECEMBER - 1;
       expect(await ledger.balance('a')).toMatchObject({ balance: 6, renewsAt: '2026-12-01T00:00:00.000Z' });
@@ -202,14 +202,14 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
       ]);
     });
 
-    it('months that passed unused add nothing', async () => {
+    it('add nothing for unused months', async () => {
       await charge(ledger, 'a', 10);
       world.now = Date.UTC(2027, 5, 1);
       expect((await ledger.usage('a', { limit: 10 })).balance).toBe(10);
       expect(await types(ledger, 'a')).toEqual(['GRANT 10 10', 'SCREENING -10 0', 'GRANT 10 10']);
     });
 
-    it('a clock that goes back over the turn of a month grants nothing twice', async () => {
+    it('grant nothing twice if the clock moves back over the turn of a month', async () => {
       world.now = DECEMBER;
       await charge(ledger, 'a', 10);
       world.now = DECEMBER - 1;
@@ -219,7 +219,7 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
       expect((await ledger.balance('a')).balance).toBe(0);
     });
 
-    it('an account that may have no free credits yet gets them as soon as it may', async () => {
+    it('grant free credits to an account as soon as it becomes eligible', async () => {
       world.freeCredits = 0;
       expect((await ledger.balance('a')).balance).toBe(0);
       expect(await types(ledger, 'a')).toEqual([]);
@@ -227,7 +227,7 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
       expect(await types(ledger, 'a')).toEqual(['GRANT 10 10']);
     });
 
-    it('spends free credits first, then granted ones, then bought ones; only free ones expire', async () => {
+    it('spend free credits first, then granted ones, then bought ones; only free ones expire', async () => {
       await ledger.book({ accountId: 'a', type: 'PURCHASE', amount: 100, reference: null });
       await grant(ledger, 'a', 5);
       expect(await ledger.balance('a')).toMatchObject({ balance: 115, free: 10, granted: 5, bought: 100 });
@@ -241,7 +241,7 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
       expect(await ledger.balance('a')).toMatchObject({ balance: 109, free: 10, bought: 99 });
     });
 
-    it('refunds a charge once, to where its credits came from', async () => {
+    it('refund a charge once, to the source of its credits', async () => {
       await grant(ledger, 'a', 5);
       const { entry } = await ledger.commit(await ledger.reserve('a', 12), chargeOf(12));
       const refund = await ledger.refund('a', entry?.id ?? '');
@@ -255,7 +255,7 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
       expect(await ledger.balance('a')).toMatchObject({ balance: 15, free: 10, granted: 5, bought: 0 });
     });
 
-    it('refunds no entry of another account, and none that is no charge', async () => {
+    it('refund no entry of another account, and only charges', async () => {
       const { entry } = await ledger.commit(await ledger.reserve('a', 1), chargeOf(1));
       const granted = await grant(ledger, 'a', 5);
       for (const [account, id] of [
@@ -267,7 +267,7 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
         await expect(ledger.refund(account, id ?? '')).rejects.toMatchObject({ code: 'NOT_FOUND' });
     });
 
-    it('books an event once, also when it comes twice at once', async () => {
+    it('book an event once, also concurrently', async () => {
       const booking = {
         accountId: 'a',
         type: 'PURCHASE',
@@ -281,7 +281,7 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
       expect((await ledger.balance('a')).bought).toBe(100);
     });
 
-    it('refuses amounts that are none, and an adjustment below 0 unless it may owe', async () => {
+    it('reject invalid amounts, and an adjustment below 0 unless the account may owe', async () => {
       const adjust = (amount: number, mayOwe = false) =>
         ledger.book({ accountId: 'a', type: 'ADJUSTMENT', amount, reference: null, mayOwe });
       for (const amount of [0, 0.5, Number.NaN, 2e9])
@@ -294,7 +294,7 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
       await expect(reserving(ledger, 'a', 1)).rejects.toThrow('0 available');
     });
 
-    it('pages through the history, newest first, each entry once', async () => {
+    it('page through the history, newest first, each entry once', async () => {
       await grant(ledger, 'a', 100);
       for (let position = 0; position < 20; position++) {
         await charge(ledger, 'a');
@@ -312,7 +312,7 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
       expect(new Set(seen).size).toBe(22);
     });
 
-    it("takes no cursor that is not the account's own", async () => {
+    it('accept only cursors of the account', async () => {
       await charge(ledger, 'a');
       await charge(ledger, 'b');
       const other = (await ledger.usage('b', { limit: 1 })).history[0]?.id ?? '';
@@ -320,7 +320,7 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
         await expect(ledger.usage('a', { limit: 1, cursor })).rejects.toMatchObject({ field: 'cursor' });
     });
 
-    it('sums up by type, and by day', async () => {
+    it('sum up by type, and by day', async () => {
       await charge(ledger, 'a', 3);
       world.now += 86_400_000;
       await charge(ledger, 'a', 2);
@@ -346,7 +346,7 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
       ]);
     });
 
-    it('keeps an answer for 24 hours, and charges a second commit of its slot nothing', async () => {
+    it('store a response for 24 hours, and charge nothing for a second commit of its slot', async () => {
       const keep = { slot: Buffer.alloc(32, 1), bodyHash: Buffer.alloc(32, 2) };
       expect(await ledger.storedAnswer('a', keep.slot)).toBeNull();
       const first = await ledger.commit(await ledger.reserve('a', 1), chargeOf(1, { keep }));
@@ -366,7 +366,7 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
       expect(third).toMatchObject({ replayed: false, remaining: 8 });
     });
 
-    it('a restart keeps entries, answers and events, and ends reservations', async () => {
+    it('keep entries, responses and events over a restart, and end reservations', async () => {
       const keep = { slot: Buffer.alloc(32, 1), bodyHash: Buffer.alloc(32, 2) };
       await ledger.commit(await ledger.reserve('a', 1), chargeOf(1, { keep }));
       await ledger.book({ accountId: 'a', type: 'PURCHASE', amount: 5, reference: null, once: 'evt' });
@@ -386,7 +386,7 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
       expect(await charge(ledger, 'a', 14)).toBe(0);
     });
 
-    it('agrees with a slow exact model over any sequence of changes, months and restarts', async () => {
+    it('agree with a slow exact model over any sequence of changes, months and restarts', async () => {
       const step = fc.record({
         kind: fc.constantFrom(
           'charge',

@@ -16,7 +16,7 @@ interface Row {
 }
 
 export function liveStoreConformance(name: string, makeWorld: () => Promise<LiveStoreWorld>): void {
-  describe(`${name} keeps live state`, () => {
+  describe(`${name} live store`, () => {
     let world: LiveStoreWorld;
     let store: LiveStore;
     let rows: LiveDatabase<Row, [place: string, number: number]>;
@@ -43,7 +43,7 @@ export function liveStoreConformance(name: string, makeWorld: () => Promise<Live
       await world.dispose();
     });
 
-    it('reads what a transaction put, in every form of keys and values, also when it is opened anew', async () => {
+    it('reads the writes of a transaction, with any key and value, also after a reopen', async () => {
       const hash = Buffer.from([0, 255, 1, 128]);
       const row = { text: 'é\u0000', numbers: [1, -2.5, 2 ** 53 - 1] };
       const written = await store.root.transaction(() => {
@@ -71,7 +71,7 @@ export function liveStoreConformance(name: string, makeWorld: () => Promise<Live
       check();
     });
 
-    it('walks ranges in order, either way, with bounds and a limit', async () => {
+    it('iterates ranges in order, in both directions, with bounds and a limit', async () => {
       await store.root.transaction(() => {
         for (const number of [10, 9, 2, 100]) rows.putSync(['a', number], { text: `${number}`, numbers: [] });
         rows.putSync(['b', 1], { text: 'b', numbers: [] });
@@ -90,7 +90,7 @@ export function liveStoreConformance(name: string, makeWorld: () => Promise<Live
       expect(rows.getStats()).toMatchObject({ entryCount: 5 });
     });
 
-    it('sees in a transaction what it wrote itself, and removes', async () => {
+    it('reads its own writes in a transaction, and removes', async () => {
       await counts.put('n', 1);
       const seen = await store.root.transaction(() => {
         counts.putSync('n', (counts.get('n') ?? 0) + 1);
@@ -104,7 +104,7 @@ export function liveStoreConformance(name: string, makeWorld: () => Promise<Live
       await counts.remove('n');
     });
 
-    it('leaves nothing of a child transaction that throws, and of others all', async () => {
+    it('discards a child transaction that throws, and keeps all others', async () => {
       const [first, second, third] = await Promise.allSettled([
         store.root.childTransaction(() => counts.putSync('a', 1)),
         store.root.childTransaction(() => {
@@ -122,7 +122,7 @@ export function liveStoreConformance(name: string, makeWorld: () => Promise<Live
       ]);
     });
 
-    it('runs transactions that are begun at once one after the other', async () => {
+    it('runs concurrent transactions one after the other', async () => {
       const results = await Promise.all(
         Array.from({ length: 300 }, () =>
           store.root.transaction(() => {
@@ -136,7 +136,7 @@ export function liveStoreConformance(name: string, makeWorld: () => Promise<Live
       expect(counts.get('n')).toBe(300);
     });
 
-    it('keeps small numbers of the owner, and works on the layout before all else', async () => {
+    it('stores metadata of the owner, and migrates the layout first', async () => {
       store.upgrade(() => {
         if (store.meta.get('layout') === undefined) store.meta.putSync('layout', 2);
       });

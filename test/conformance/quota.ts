@@ -30,7 +30,7 @@ export function quotaConformance(name: string, makeWorld: () => Promise<QuotaWor
       await world.dispose();
     });
 
-    it('takes whole or not at all, down to the last unit', async () => {
+    it('take all units or none, down to the last unit', async () => {
       expect(await meter.take('a', 'intel', 100)).toEqual({
         ok: true,
         limit: 1000,
@@ -48,7 +48,7 @@ export function quotaConformance(name: string, makeWorld: () => Promise<QuotaWor
       expect((await meter.take('b', 'intel', 1)).remaining).toBe(999);
     });
 
-    it('counts exactly what was taken and given back, over restarts', async () => {
+    it('count exactly the taken and returned units, over restarts', async () => {
       let runs = 0;
       await fc.assert(
         fc.asyncProperty(
@@ -82,7 +82,7 @@ export function quotaConformance(name: string, makeWorld: () => Promise<QuotaWor
       );
     });
 
-    it('settles an event by its name, however often it is told, and over restarts', async () => {
+    it('settle an event by its name once, also over repetitions and restarts', async () => {
       await meter.take('a', 'intel', 100);
       expect(await meter.settle('a', 'intel', 'job:1', 800)).toMatchObject({ ok: true, remaining: 100 });
       expect(await meter.settle('a', 'intel', 'job:1', 800)).toMatchObject({ ok: true, remaining: 100 });
@@ -99,7 +99,7 @@ export function quotaConformance(name: string, makeWorld: () => Promise<QuotaWor
       expect(await meter.used('b', 'intel')).toBe(0);
     });
 
-    it('gives an event back to the month in which it took', async () => {
+    it('return the units of an event to the month in which it took them', async () => {
       await meter.settle('a', 'intel', 'job:1', 800);
       world.now = Date.UTC(2026, 11, 2);
       await meter.take('a', 'intel', 500);
@@ -107,7 +107,7 @@ export function quotaConformance(name: string, makeWorld: () => Promise<QuotaWor
       expect(await meter.used('a', 'intel')).toBe(500);
     });
 
-    it('renews with the UTC month, and not with a clock that steps back', async () => {
+    it('renew with the UTC month, and not if the clock moves backwards', async () => {
       world.now = Date.UTC(2026, 11, 31, 23, 59, 59, 999);
       await meter.take('a', 'intel', 1000);
       expect((await meter.take('a', 'intel', 1)).ok).toBe(false);
@@ -121,7 +121,7 @@ export function quotaConformance(name: string, makeWorld: () => Promise<QuotaWor
       expect((await meter.take('a', 'intel', 1)).remaining).toBe(998);
     });
 
-    it('counts an unlimited quota too', async () => {
+    it('count an unlimited quota too', async () => {
       world.limit = null;
       expect(await meter.take('a', 'intel', 5_000_000)).toMatchObject({
         ok: true,
@@ -131,7 +131,7 @@ export function quotaConformance(name: string, makeWorld: () => Promise<QuotaWor
       expect(await meter.used('a', 'intel')).toBe(5_000_000);
     });
 
-    it('many small takes are counted one by one', async () => {
+    it('count many small takes one by one', async () => {
       world.limit = 1_000_000;
       for (let call = 0; call < 30_000; call++) {
         await meter.take(`a${call % 7}`, 'oracle', 1);

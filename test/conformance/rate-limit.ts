@@ -15,7 +15,7 @@ export function rateLimiterConformance(name: string, makeWorld: (limit: number) 
     const inWindow = (times: readonly number[], now: number, windowMs: number): number =>
       times.filter((time) => time > now - windowMs && time <= now).length;
 
-    it('never allows more than N in any 60 seconds, and refuses at most a second longer than an exact model', async () => {
+    it('never allow more than N in any 60 seconds, and reject at most a second longer than an exact model', async () => {
       const gap = fc.oneof(
         fc.constant(0),
         fc.integer({ min: 0, max: 999 }),
@@ -54,7 +54,7 @@ export function rateLimiterConformance(name: string, makeWorld: (limit: number) 
       );
     });
 
-    it('a rested key may use all N at once, and all N again after a rest', async () => {
+    it('allow a rested key all N at once, and all N again after a rest', async () => {
       const { limiter } = makeWorld(1000);
       for (const start of [5_500, 5_500 + 61_000]) {
         for (let request = 0; request < 1000; request++)
@@ -63,7 +63,7 @@ export function rateLimiterConformance(name: string, makeWorld: (limit: number) 
       }
     });
 
-    it('a request is allowed once Retry-After has passed', async () => {
+    it('allow a request once Retry-After has passed', async () => {
       await fc.assert(
         fc.asyncProperty(
           fc.integer({ min: 1, max: 4 }),
@@ -88,7 +88,7 @@ export function rateLimiterConformance(name: string, makeWorld: (limit: number) 
       );
     });
 
-    it('keys and classes do not share a limit', async () => {
+    it('are separate for keys and classes', async () => {
       const { limiter } = makeWorld(1);
       expect((await limiter.check('a', 'intel', 0)).allowed).toBe(true);
       expect((await limiter.check('a', 'intel', 0)).allowed).toBe(false);
@@ -96,7 +96,7 @@ export function rateLimiterConformance(name: string, makeWorld: (limit: number) 
       expect((await limiter.check('a', 'oracle', 0)).allowed).toBe(true);
     });
 
-    it('a raised or lowered limit holds from the next request on', async () => {
+    it('apply a raised or lowered limit from the next request on', async () => {
       const world = makeWorld(2);
       const check = async (at: number) => await world.limiter.check('a', 'intel', at);
       await check(0);

@@ -87,7 +87,7 @@ export function transferGraphConforms(name: string, place: () => Promise<Keeping
     afterAll(() => keeping.close());
     const workspace = createKernelWorkspace();
 
-    it('lets kernels find what they find in memory', async () => {
+    it('gives kernels the same results as a graph in memory', async () => {
       for (let seed = 1; seed <= 7; seed++) {
         const { edges, nodeCount, attributed, pick } = randomGraph(seed, 40);
         const { store, read } = await keeping.open();
@@ -135,7 +135,7 @@ export function transferGraphConforms(name: string, place: () => Promise<Keeping
       }
     });
 
-    it('answers of a hub from many chunks, merged or not, as plain sums do', async () => {
+    it('answers for a hub from many chunks, merged or not, like plain sums', async () => {
       const { store, read } = await keeping.open();
       const next = seededUint32(11);
       const sums = new Map<number, { cents: number; unpriced: number; transfers: number }>();
@@ -188,7 +188,7 @@ export function transferGraphConforms(name: string, place: () => Promise<Keeping
       expect(reader.totals('ETH', key(2))?.in.transfers).toBe(1_000);
     });
 
-    it('forgets what was taken back, and knows what came in its place', async () => {
+    it('removes reverted blocks, and contains their replacements', async () => {
       const { store, read } = await keeping.open();
       const block = (height: number, fork: number, parties: readonly number[]) => ({
         chain: 'ETH' as const,
@@ -230,7 +230,7 @@ export function transferGraphConforms(name: string, place: () => Promise<Keeping
       );
     });
 
-    it('does not know an address of which nothing is stored', async () => {
+    it('does not find an address without stored data', async () => {
       const { store, read } = await keeping.open();
       await store.ingest([transfer({})]);
       const reader = await read();

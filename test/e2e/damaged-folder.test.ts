@@ -43,7 +43,7 @@ async function recordsOf(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-describe('a folder of state that was used', () => {
+describe('a used state folder', () => {
   let world: World;
   let store: string;
   let sound: string;
@@ -99,17 +99,17 @@ describe('a folder of state that was used', () => {
     return damaged === whole;
   }
 
-  it('is in order', async () => {
+  it('passes verification', async () => {
     expect(verifyFolder(store, () => {}).faults).toEqual([]);
     expect(await faultsInFiles()).toEqual([]);
   });
 
-  it('has a record of every store that cannot be made again from others', () => {
+  it('has a record of every store that cannot be rebuilt from others', () => {
     const stores = filesIn(sound).filter((name) => /\.l?mdb$/.test(name) && !DERIVED.test(name));
     expect(readInstallation(store)?.stores.map(({ path }) => path)).toEqual(stores);
   });
 
-  it('is found to be damaged, whatever file is changed', async () => {
+  it('is reported as damaged after a change of any file', async () => {
     const unseen: string[] = [];
     for (const name of filesIn(sound).filter(isCompared)) {
       for (const harm of HARMS) {
@@ -210,7 +210,7 @@ describe('a folder of state that was used', () => {
   /** Files of labels in force that are made of others: without one of them, the others must not answer alone. */
   const REMOVED = /^snapshots\/(?:CURRENT|snapshot-.*\/labels\.mdb)$/;
 
-  it('is refused or answers as before, whatever file is changed', async () => {
+  it('is rejected or answers as before after a change of any file', async () => {
     const expected = (await probe()).answers;
     restore();
     expect([...expected].filter(([, answer]) => answer === 'an error')).toEqual([]);

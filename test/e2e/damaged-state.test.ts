@@ -17,7 +17,7 @@ const TRANSFERS = Array.from({ length: 3000 }, (_, index) =>
   }),
 ).join('\n');
 
-describe('a start over damaged state', () => {
+describe('startup with damaged state', () => {
   let world: World;
   let store: string;
   const at = (path: string): string => join(store, path);
@@ -46,20 +46,20 @@ describe('a start over damaged state', () => {
   afterAll(() => world.end());
 
   it.each(['accounts/ledger.mdb', 'accounts/keys.mdb', 'transfers/eth.mdb'])(
-    'names %s with both sizes if it was cut in half',
+    'names %s with both sizes if it was truncated to half',
     async (path) => {
       const { size } = statSync(at(path));
       truncateSync(at(path), Math.floor(size / 2));
-      const told = await world.run(['serve']);
-      expect(told.code).toBe(1);
-      expect(told.err).toContain(
+      const result = await world.run(['serve']);
+      expect(result.code).toBe(1);
+      expect(result.err).toContain(
         `${path} is damaged: it has ${Math.floor(size / 2)} bytes, and its header gives ${size}`,
       );
-      expect(told.err.trim().split('\n')).toHaveLength(1);
+      expect(result.err.trim().split('\n')).toHaveLength(1);
     },
   );
 
-  it('refuses transfers in which one byte was changed, and `verify` names them', async () => {
+  it('rejects transfers with one changed byte, and `verify` names them', async () => {
     const bytes = readFileSync(at('transfers/eth.mdb'));
     const where = bytes.indexOf(Buffer.from('000000000000000000000000000000000000012c', 'hex'));
     bytes[where + 19] = 0x2d;
@@ -75,11 +75,11 @@ describe('a start over damaged state', () => {
     });
   });
 
-  it('does not begin a ledger again beside keys, until the loss is accepted', async () => {
+  it('does not create a new ledger for existing keys until the loss is accepted', async () => {
     rmSync(at('accounts/ledger.mdb'));
     for (const command of [['serve'], ['ledger', 'verify'], ['credits', 'grant', 'local', '5']]) {
-      const told = await world.run(command);
-      expect(told).toMatchObject({
+      const result = await world.run(command);
+      expect(result).toMatchObject({
         code: 1,
         err: expect.stringContaining('accounts/ledger.mdb (ledger) is missing'),
       });
@@ -99,7 +99,7 @@ describe('a start over damaged state', () => {
     });
   });
 
-  it('starts after a kill, and takes the checksums again', async () => {
+  it('succeeds after a kill, and renews the checksums', async () => {
     const server = await world.serve();
     await server.stop('SIGKILL');
     const again = await world.serve();

@@ -62,7 +62,7 @@ describeWithSharedData('wallets of designated exchanges, from the real UK list',
   }, 120_000);
   afterAll(() => world.end());
 
-  it('are all sanctioned, OWNER, in bulk and one by one', async () => {
+  it('are all sanctioned with OWNER, in bulk and individually', async () => {
     expect([wallets.length, supported.length]).toEqual([108, 104]);
     const results: Record<string, unknown>[] = [];
     for (let from = 0; from < supported.length; from += 100) {
@@ -119,7 +119,7 @@ describeWithSharedData('wallets of designated exchanges, from the real UK list',
     expect(other.body.data).toMatchObject({ sanctioned: false, labels: [{ entityId: 'bitfinex' }, {}] });
   });
 
-  it('are of exchanges whose designation exchange-status names', async () => {
+  it('belong to exchanges whose designation exchange-status names', async () => {
     for (const [name, entityId] of [
       ['Huobi', 'RUS3619'],
       ['HTX', 'RUS3619'],
@@ -145,7 +145,7 @@ describeWithSharedData('wallets of designated exchanges, from the real UK list',
     }
   });
 
-  it('are linked by rows that `assay entities` lists, and no further party of theirs is proposed', async () => {
+  it('are linked by rows that `assay entities` lists, without further proposed parties', async () => {
     const list = JSON.parse((await world.run(['entities', 'list', '--json'])).out) as {
       link: { entity: string; entry: string };
       state: string;
@@ -163,7 +163,7 @@ describeWithSharedData('wallets of designated exchanges, from the real UK list',
     expect(links.filter(({ entity }) => entity === 'htx' || entity === 'exmo')).toEqual([]);
   });
 
-  it('are proposed by name if nothing links them, in the layout of the file of links', async () => {
+  it('are proposed by name if no row links them, in the format of the link file', async () => {
     const own = join(world.folder, 'own-links.json');
     const unlinked = (entity: string, entry: string) => ({
       entity,

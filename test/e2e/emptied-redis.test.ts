@@ -6,6 +6,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
+import { sleep } from '../support/wait.ts';
 import { ask, askOnce, newWorld, type RunningServer, type World } from './program.ts';
 
 const API = '/api/v1';
@@ -18,7 +19,7 @@ const readiness = async ({ url }: RunningServer): Promise<string> => {
   return [response.status, ...data.reasons].join(' ');
 };
 
-describe.skipIf(!hasRedis)('a Redis that is emptied under its nodes', { timeout: 400_000 }, () => {
+describe.skipIf(!hasRedis)('a Redis that is emptied while its nodes run', { timeout: 400_000 }, () => {
   let redis: RedisServer;
   let environment: Record<string, string>;
   const worlds: World[] = [];
@@ -76,7 +77,7 @@ describe.skipIf(!hasRedis)('a Redis that is emptied under its nodes', { timeout:
       .err.split('\n')
       .filter((line) => line.includes('store unavailable')).length;
 
-  it('and before that, no node warns of anything when it starts', () => {
+  it('causes no warning when a node starts before', () => {
     for (const { output } of servers)
       expect(
         output()
@@ -85,7 +86,7 @@ describe.skipIf(!hasRedis)('a Redis that is emptied under its nodes', { timeout:
       ).toEqual([]);
   });
 
-  it('lets no fresh node begin in it, and the others keep what they have', async () => {
+  it('rejects a new node, and running nodes keep their state', async () => {
     redis.run('flushall');
     const stray = await run(newNode(), 'serve');
     expect(stray).toMatchObject({ code: 1, err: expect.stringContaining('Redis is empty') });
@@ -98,11 +99,11 @@ describe.skipIf(!hasRedis)('a Redis that is emptied under its nodes', { timeout:
       expect(lostLines(server)).toBe(1);
     }
     // No node does work that it could not store: wait longer than a node takes to try for a lease.
-    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    await sleep(3_000);
     expect(redis.run('keys', '*lease:*')).toBe('');
   });
 
-  it('follows no other installation that is founded there', async () => {
+  it('is not used if another installation is initialized in it', async () => {
     const other = newNode();
     expect((await run(other, 'redis', 'found')).code).toBe(0);
     const theirs = await start(other);
@@ -126,7 +127,7 @@ describe.skipIf(!hasRedis)('a Redis that is emptied under its nodes', { timeout:
     });
   });
 
-  it('is restored from a replica, and the other nodes go on', async () => {
+  it('is restored from a replica, and the other nodes continue', async () => {
     redis.run('flushall');
     const [first, second] = worlds as [World, World];
     const busy = await run(first, 'redis', 'restore', '--from-replica');

@@ -38,7 +38,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => world.end());
 
-it('a bulk request that asks for verdicts answers them as the oracle does', async () => {
+it('answers verdicts in a bulk request like the oracle', async () => {
   const oracle = await ask(server, key, `/api/v1/oracle/address/ETH/${RECEIVER}`);
   expect(oracle.body.data).toMatchObject({ verdict: 'danger', score: 80, assessed: true });
   const bulk = await ask(server, key, '/api/v1/screen/bulk', {

@@ -25,8 +25,8 @@ function fresh(): World {
   return world;
 }
 
-describe('a start that fails', () => {
-  it('behind the port ends the process, with its sentence', async () => {
+describe('a failed startup', () => {
+  it('after the port is bound ends the process with an error message', async () => {
     const world = fresh();
     spoilt(world, 'jobs.mdb');
     const { code, out, err } = await world.run(['serve']);
@@ -34,7 +34,7 @@ describe('a start that fails', () => {
     expect(err).toMatch(/^assay: .*jobs\.mdb/m);
   });
 
-  describe.runIf(hasRedis)('of one node of many', () => {
+  describe.runIf(hasRedis)('of one node of a cluster', () => {
     let redis: RedisServer;
     afterEach(() => redis.stop());
 
@@ -51,7 +51,7 @@ describe('a start that fails', () => {
       ['a store that it cannot read', 'redis', /format version 999/],
       ['a port that is taken', 'port', /already uses the port/],
       ['a store that is none', 'file', /jobs-1/],
-    ])('leaves the others before it ends: %s', async (_what, cause, sentence) => {
+    ])('removes the node from the membership before it exits: %s', async (_what, cause, sentence) => {
       redis = await startRedis();
       const world = fresh();
       const environment: Record<string, string> = { ASSAY_REDIS_URL: redis.url };

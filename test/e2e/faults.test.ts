@@ -24,69 +24,66 @@ async function begin(
 
 const lines = (text: string): string[] => text.split('\n').filter((line) => line !== '');
 
-describe('an error that nothing caught', () => {
+describe('an uncaught error', () => {
   it.each([
     ['SIGHUP', 'injected rejection'],
     ['SIGWINCH', 'injected exception'],
-  ] as const)(
-    'ends the server in order, with a sentence and a line in the log: %s',
-    async (signal, reason) => {
-      const { world, server } = await begin();
-      // The acknowledged work: charges and a key.
-      const key = server.firstKey;
-      let acknowledged = 0;
-      let isDown = false;
-      const asking = (async () => {
-        while (!isDown)
-          await ask(server, key, '/api/v1/screening', { address: BINANCE, chain: 'ETH' }).then(
-            ({ status }) => {
-              if (status === 200) acknowledged++;
-            },
-            () => {
-              isDown = true;
-            },
-          );
-      })();
-      await expect.poll(() => acknowledged, { interval: 20 }).toBeGreaterThan(3);
-      expect(await server.stop(signal)).toBe(1);
-      await asking;
-      const { err } = server.output();
-      expect(lines(err).filter((line) => line.startsWith('assay:'))).toEqual([
-        `assay: unexpected error: ${reason}`,
-      ]);
-      const logged = lines(err).filter((line) => line.startsWith('{') && line.includes(reason));
-      expect(logged).toHaveLength(1);
-      expect(JSON.parse(logged[0] as string)).toMatchObject({
-        reason,
-        msg: 'uncaught error, the server stops',
-      });
-      // The shutdown was orderly, and no stack is shown.
-      expect(err).toContain('"stopped"');
-      expect(err).not.toMatch(/^\s+at /m);
-      const verified = await world.run(['ledger', 'verify']);
-      expect(verified.code, verified.err).toBe(0);
-      const { body } = await (async () => {
-        const again = await world.serve();
-        const answer = await ask(again, key, '/api/v1/usage?limit=100');
-        await again.stop();
-        return answer;
-      })();
-      const { history } = (body as unknown as { data: { history: readonly { type: string }[] } }).data;
-      expect(history.filter(({ type }) => type === 'SCREENING').length).toBeGreaterThanOrEqual(
-        Math.min(acknowledged, 100),
-      );
-    },
-  );
+  ] as const)('shuts the server down in order, with a message and a log line: %s', async (signal, reason) => {
+    const { world, server } = await begin();
+    // The acknowledged work: charges and a key.
+    const key = server.firstKey;
+    let acknowledged = 0;
+    let isDown = false;
+    const asking = (async () => {
+      while (!isDown)
+        await ask(server, key, '/api/v1/screening', { address: BINANCE, chain: 'ETH' }).then(
+          ({ status }) => {
+            if (status === 200) acknowledged++;
+          },
+          () => {
+            isDown = true;
+          },
+        );
+    })();
+    await expect.poll(() => acknowledged, { interval: 20 }).toBeGreaterThan(3);
+    expect(await server.stop(signal)).toBe(1);
+    await asking;
+    const { err } = server.output();
+    expect(lines(err).filter((line) => line.startsWith('assay:'))).toEqual([
+      `assay: unexpected error: ${reason}`,
+    ]);
+    const logged = lines(err).filter((line) => line.startsWith('{') && line.includes(reason));
+    expect(logged).toHaveLength(1);
+    expect(JSON.parse(logged[0] as string)).toMatchObject({
+      reason,
+      msg: 'uncaught error, the server stops',
+    });
+    // The shutdown was orderly, and no stack is shown.
+    expect(err).toContain('"stopped"');
+    expect(err).not.toMatch(/^\s+at /m);
+    const verified = await world.run(['ledger', 'verify']);
+    expect(verified.code, verified.err).toBe(0);
+    const { body } = await (async () => {
+      const again = await world.serve();
+      const answer = await ask(again, key, '/api/v1/usage?limit=100');
+      await again.stop();
+      return answer;
+    })();
+    const { history } = (body as unknown as { data: { history: readonly { type: string }[] } }).data;
+    expect(history.filter(({ type }) => type === 'SCREENING').length).toBeGreaterThanOrEqual(
+      Math.min(acknowledged, 100),
+    );
+  });
 
-  it('shows its stack in the log at the level debug alone', async () => {
+  it('logs its stack at the level debug only', async () => {
     const { server } = await begin({ ASSAY_LOG_LEVEL: 'debug' });
     expect(await server.stop('SIGHUP')).toBe(1);
     expect(server.output().err).toContain('fault-hooks');
   });
 });
 
-describe('worker threads that end', () => {
-  it('are replaced, and each request that one had is answered with 500 once', async () => {
+describe('worker threads that exit', () => {
+  it('are replaced, and each of their requests is answered with 500 once', async () => {
     const { world, server } = await begin({ ASSAY_WORKERS: '2' });
     expect((await world.run(['plan', 'set', 'local', 'ENTERPRISE'])).code).toBe(0);
     const body = JSON.stringify({
@@ -106,10 +103,10 @@ describe('worker threads that end', () => {
     const { pid } = processOf(world);
     let failed = 0;
     for (let round = 0; round < 10; round++) {
-      const asked = Array.from({ length: 20 }, askOnce);
+      const requests = Array.from({ length: 20 }, askOnce);
       process.kill(pid, 'SIGUSR2');
       // No request hangs: those that no thread had taken are answered by the next thread.
-      const statuses = await Promise.all(asked);
+      const statuses = await Promise.all(requests);
       expect(
         statuses.every((status) => status === 200 || status === 500),
         String(statuses),

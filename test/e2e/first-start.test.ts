@@ -18,14 +18,14 @@ describe('the first start', () => {
   });
   afterAll(() => world.end());
 
-  it('makes a key, prints it once with a ready curl line, and never logs it', async () => {
+  it('creates a key, prints it once with a ready curl command, and never logs it', async () => {
     const { out, err } = server.output();
     expect(server.firstKey.startsWith(TOKEN_PREFIX)).toBe(true);
     expect(out).toContain(`curl -H 'Authorization: Bearer ${server.firstKey}' ${server.url}/api/v1/oracle`);
     expect(err).not.toContain(server.firstKey);
   });
 
-  it('names Binance in the answer to the printed question, and says that the lists are missing', async () => {
+  it('names Binance in the response to the printed command, and reports the missing lists', async () => {
     const [, path] = /(\/api\/v1\/oracle\/\S+)/.exec(server.output().out) ?? [];
     expect(await ask(server, server.firstKey, path ?? '')).toMatchObject({
       status: 200,
@@ -42,7 +42,7 @@ describe('the first start', () => {
     });
   });
 
-  it('answers from what ships: a sanctioned wallet is danger, an exchange is known', async () => {
+  it('answers from the shipped data: a sanctioned wallet is danger, an exchange is known', async () => {
     const danger = await ask(server, server.firstKey, `/api/v1/oracle/address/ETH/${LAZARUS}`);
     expect(danger).toMatchObject({ status: 200, body: { data: { verdict: 'danger', sanctioned: true } } });
     const exchange = await ask(server, server.firstKey, `/api/v1/entity/${BINANCE}`);
@@ -52,7 +52,7 @@ describe('the first start', () => {
     });
   });
 
-  it('does not call anything safe while the lists are missing', async () => {
+  it('reports nothing as safe while the lists are missing', async () => {
     const unknown = await ask(
       server,
       server.firstKey,
@@ -62,7 +62,7 @@ describe('the first start', () => {
     expect(JSON.stringify(unknown.body)).toContain('STALE_OR_MISSING_DATA');
   });
 
-  it('repeats asOf in the answer, and rejects a future day naming the field', async () => {
+  it('repeats asOf in the response, and rejects a future date by field', async () => {
     const body = { address: BINANCE, chain: 'ETH' };
     const then = await ask(server, server.firstKey, '/api/v1/screening', { ...body, asOf: '2020-01-01' });
     expect(then).toMatchObject({ status: 200, body: { data: { asOf: '2020-01-01', entity: null } } });
@@ -71,7 +71,7 @@ describe('the first start', () => {
     expect(future.body.error).toMatch(/^asOf: must not be in the future/);
   });
 
-  it('answers health without a key, and says in ready which lists are missing', async () => {
+  it('answers health without a key, and lists the missing lists in /ready', async () => {
     const health = await fetch(`${server.url}/health`);
     expect(await health.json()).toMatchObject({ success: true, status: 'ok' });
     const ready = (await (await fetch(`${server.url}/ready`)).json()) as {
@@ -88,7 +88,7 @@ describe('the first start', () => {
     expect(ready.data.lists.every((list) => list.stale)).toBe(true);
   });
 
-  it('keys made and revoked beside the running server count at once', async () => {
+  it('applies keys created and revoked beside the running server at once', async () => {
     const made = await world.run(['keys', 'create', '--name', 'beside', '--permissions', 'oracle', '--json']);
     expect(made.code).toBe(0);
     const { apiKey, id } = JSON.parse(made.out) as { apiKey: string; id: string };
@@ -102,7 +102,7 @@ describe('the first start', () => {
     expect(JSON.parse(listed.out)).toHaveLength(2);
   });
 
-  it('a second server on its port is refused with a sentence and makes nothing', async () => {
+  it('rejects a second server on its port with an error, without any change', async () => {
     const { port } = new URL(server.url);
     const elsewhere = { ASSAY_PORT: port, ASSAY_DATA_DIR: join(world.folder, 'second') };
     const second = await world.run(['serve'], { environment: elsewhere });
@@ -111,7 +111,7 @@ describe('the first start', () => {
     expect(second.err.split('\n').filter((line) => line.startsWith('assay:'))).toHaveLength(1);
   });
 
-  it('a snapshot built beside the running server is served within seconds', async () => {
+  it('serves a snapshot built beside the running server within seconds', async () => {
     expect((await world.run(['index', 'synth', '--count', '1000', '--seed', '7'])).code).toBe(0);
     expect((await world.run(['index', 'build'])).code).toBe(0);
     const stats = JSON.parse((await world.run(['index', 'stats', '--json'])).out) as {
@@ -138,7 +138,7 @@ describe('the first start', () => {
     expect((await world.run(['index', 'verify'])).code).toBe(0);
   });
 
-  it('stops cleanly when asked to, and a second start makes no second key', async () => {
+  it('stops cleanly on request, and creates no second key on restart', async () => {
     expect(await server.stop()).toBe(0);
     server = await world.serve();
     expect(server.firstKey).toBe('');
@@ -163,7 +163,7 @@ describe('the command line', () => {
     [['keys', 'revoke', 'nobody'], {}, 'no key'],
     [['ingest', 'csv', 'file', '--chain', 'ETH'], {}, 'csv'],
     [['sync', 'ofac', '--from', 'ftp://x'], {}, '--from'],
-  ])('%j fails with exit code 1 and one line that says why', async (args, environment, said) => {
+  ])('%j fails with exit code 1 and one line with the reason', async (args, environment, said) => {
     const outcome = await world.run(args, { environment });
     expect(outcome.code).toBe(1);
     expect(outcome.out).toBe('');
@@ -173,7 +173,7 @@ describe('the command line', () => {
   });
 
   it.each(['serve', 'sync', 'import', 'index', 'lookup', 'screen', 'bulk', 'ingest', 'keys'])(
-    '%s --help says what it takes',
+    '%s --help describes its options',
     async (command) => {
       const outcome = await world.run([command, '--help']);
       expect(outcome.code).toBe(0);
@@ -198,12 +198,12 @@ describe('bulk', () => {
     [['screen', 'ETH', BINANCE, '--jurisdiction', 'XX'], 'jurisdiction'],
     [['screen', 'ETH', BINANCE, '--taint', 'fifo'], 'taint: fifo requires transaction outputs'],
     [['screen', 'ETH', BINANCE, '--max-hops', '6'], 'a whole number from 1 to 5'],
-  ])('%j says what is wrong with the question', async (args, said) => {
+  ])('%j reports the invalid option', async (args, said) => {
     const outcome = await world.run(args);
     expect(outcome).toMatchObject({ code: 1, out: '', err: expect.stringContaining(said) });
   });
 
-  it('answers piped addresses in order, a bad line in its place', async () => {
+  it('answers piped addresses in order, invalid lines in their place', async () => {
     const outcome = await world.run(['bulk', '--chain', 'ETH'], {
       input: `${BINANCE}\nnonsense\n${LAZARUS}\n`,
     });
@@ -219,7 +219,7 @@ describe('bulk', () => {
     ]);
   });
 
-  it('a reader that leaves early is no error', async () => {
+  it('accepts a reader that closes early', async () => {
     const input = `${BINANCE}\n`.repeat(200_000);
     const outcome = await world.run(['bulk', '--chain', 'ETH'], { input, readerLeavesAfter: 1 });
     expect(outcome.err).not.toContain('EPIPE');
@@ -238,7 +238,7 @@ describe('a refresh from a mirror', () => {
     await world.end();
   });
 
-  it('that has no file leaves the server serving what it has, and says so in a log line', async () => {
+  it('without a file keeps the data in service, and logs it', async () => {
     const server = await world.serve({ ASSAY_SYNC: 'on', ASSAY_SYNC_FROM: mirror.url });
     await expect
       .poll(() => server.output().err, { interval: 250 })

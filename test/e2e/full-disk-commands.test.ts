@@ -413,7 +413,7 @@ describe.skipIf(refusal !== null)(`commands on a full disk${refusal === null ? '
     return names.sort((a, b) => b.length - a.length)[0] ?? title;
   };
 
-  it('is asked of every command of the program', () => {
+  it('covers every command of the program', () => {
     const tables = [...Object.keys(cases).map(commandOf), ...Object.keys(READS), ...Object.keys(ELSEWHERE)];
     expect([...new Set(tables)].sort()).toEqual(leaves().sort());
   });
@@ -422,9 +422,9 @@ describe.skipIf(refusal !== null)(`commands on a full disk${refusal === null ? '
     '%s answers',
     async (name, args) => {
       disk.fill();
-      const told = await run([...name.split(' '), ...args]);
+      const result = await run([...name.split(' '), ...args]);
       disk.free();
-      expect(told, told.err).toMatchObject({ code: 0, err: '' });
+      expect(result, result.err).toMatchObject({ code: 0, err: '' });
     },
   );
 

@@ -1,13 +1,14 @@
-/** A running server whose exposure indexes are on a full disk: no receiver of sanctioned money reads as safe, and the index follows when there is room. */
+/** A running server with exposure indexes on a full disk: no receiver of sanctioned money is reported as safe, and the index catches up when there is space. */
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { currentSnapshot } from '../../src/labels/index/folder.ts';
 import { openEnvironment } from '../../src/state/lmdb.ts';
 import { type DiskKind, type SmallDisk, smallDisk, smallDiskRefusal } from '../setup/small-disk.ts';
+import { sleep } from '../support/wait.ts';
 import { ask, newWorld, type RunningServer, type World } from './program.ts';
 
-/** Sanctioned in what ships. */
+/** Sanctioned in the shipped data. */
 const LAZARUS = '0x098b716b8aaf21512996dc57eb0615e2383e2f96';
 const RECEIVER = '0x00000000000000000000000000000000a55e0001';
 const LATER = '0x00000000000000000000000000000000a55e0002';
@@ -68,11 +69,11 @@ async function expectNotRead(server: RunningServer, address: string): Promise<vo
 async function during(ms: number, look: () => Promise<void>): Promise<void> {
   for (const untilMs = performance.now() + ms; performance.now() < untilMs; ) {
     await look();
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await sleep(500);
   }
 }
 
-/** A world whose indexes, or whose folder of state, are on a small disk. */
+/** A program with indexes or the state folder on a small disk. */
 async function onDisk(
   kind: DiskKind,
   what: 'exposure' | 'store',
@@ -95,7 +96,7 @@ async function onDisk(
 
 for (const kind of ['tmpfs', 'ext4'] as const)
   it.skipIf(smallDiskRefusal(kind) !== null)(
-    `an index on a full ${kind} answers as before, new receivers are not safe, and it follows when there is room`,
+    `an index on a full ${kind} answers as before, does not report new receivers as safe, and catches up when there is space`,
     () =>
       onDisk(kind, 'exposure', async (world, disk) => {
         await ingest(world, row(1, LAZARUS, RECEIVER));
@@ -128,31 +129,28 @@ for (const kind of ['tmpfs', 'ext4'] as const)
       }),
   );
 
-describe.skipIf(smallDiskRefusal('tmpfs') !== null)(
-  'a folder of state on a full disk, without an index',
-  () => {
-    it('answers that exposure is not read, and builds the index when there is room', () =>
-      onDisk('tmpfs', 'store', async (world, disk) => {
-        await ingest(world, row(1, LAZARUS, RECEIVER));
-        const first = await world.serve({ ASSAY_LOG_LEVEL: 'silent' });
-        await first.stop('SIGKILL');
-        const { firstKey } = first;
-        disk.fill();
-        const server = { ...(await world.serve()), firstKey };
-        await expect
-          .poll(() => linesOf(server), FOLLOWED)
-          .toEqual(['exposure index build started', 'exposure index build failed']);
-        await expectNotRead(server, RECEIVER);
-        disk.free();
-        await expect.poll(async () => (await verdictOf(server, RECEIVER)).verdict, FOLLOWED).toBe('danger');
-        await expect
-          .poll(() => linesOf(server), FOLLOWED)
-          .toEqual([
-            'exposure index build started',
-            'exposure index build failed',
-            'exposure index build recovered',
-          ]);
-        expect(await server.stop()).toBe(0);
-      }));
-  },
-);
+describe.skipIf(smallDiskRefusal('tmpfs') !== null)('a state folder on a full disk, without an index', () => {
+  it('reports that exposure is not read, and builds the index when there is space', () =>
+    onDisk('tmpfs', 'store', async (world, disk) => {
+      await ingest(world, row(1, LAZARUS, RECEIVER));
+      const first = await world.serve({ ASSAY_LOG_LEVEL: 'silent' });
+      await first.stop('SIGKILL');
+      const { firstKey } = first;
+      disk.fill();
+      const server = { ...(await world.serve()), firstKey };
+      await expect
+        .poll(() => linesOf(server), FOLLOWED)
+        .toEqual(['exposure index build started', 'exposure index build failed']);
+      await expectNotRead(server, RECEIVER);
+      disk.free();
+      await expect.poll(async () => (await verdictOf(server, RECEIVER)).verdict, FOLLOWED).toBe('danger');
+      await expect
+        .poll(() => linesOf(server), FOLLOWED)
+        .toEqual([
+          'exposure index build started',
+          'exposure index build failed',
+          'exposure index build recovered',
+        ]);
+      expect(await server.stop()).toBe(0);
+    }));
+});

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openEnvironment } from '../../src/state/lmdb.ts';
 import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
 import { type SmallDisk, smallDisk, smallDiskRefusal } from '../setup/small-disk.ts';
+import { sleep } from '../support/wait.ts';
 import { type Answer, ask, askOnce, newWorld, type RunningServer, type World } from './program.ts';
 
 const refusal = smallDiskRefusal('tmpfs');
@@ -79,7 +80,7 @@ describe.skipIf(refusal !== null || !hasRedis)('a node whose replicas are on a f
     return { status: response.status, text: await response.text() };
   };
 
-  it('reads go on, it says that it cannot write, and it holds all of it when there is room', async () => {
+  it('serves reads, reports that it cannot write, and catches up when there is space', async () => {
     await expect.poll(async () => (await ask(full, key, '/api/v1/usage')).status).toBe(200);
     expect((await watch(sound, 1)).status).toBe(200);
     await expect.poll(() => watched(full), { interval: 1_000 }).toBe(1);
@@ -93,7 +94,7 @@ describe.skipIf(refusal !== null || !hasRedis)('a node whose replicas are on a f
     for (let call = 0; call < 5; call++) {
       expect((await askOnce(full, key, `/api/v1/oracle/address/ETH/${ADDRESS}`)).status).toBe(200);
       expect((await askOnce(full, key, '/api/v1/monitoring/wallets')).status).toBe(200);
-      await new Promise((resolve) => setTimeout(resolve, 500));
+      await sleep(500);
     }
     const degraded = JSON.parse((await ready()).text) as { data: { degraded: readonly { path: string }[] } };
     expect(degraded.data.degraded.map(({ path }) => path)).toContainEqual(

@@ -12,7 +12,7 @@ import { newWorld, type Outcome, type World } from './program.ts';
 const refusal = smallDiskRefusal('tmpfs');
 const KEYS = 2;
 
-describe.skipIf(refusal !== null || !hasRedis)('a Redis and a folder of state on a full disk', () => {
+describe.skipIf(refusal !== null || !hasRedis)('a Redis and a state folder on a full disk', () => {
   let redis: RedisServer;
   let disk: SmallDisk;
   let world: World;
@@ -59,19 +59,19 @@ describe.skipIf(refusal !== null || !hasRedis)('a Redis and a folder of state on
     await done(args, shared);
   }
 
-  it('is founded', async () => {
+  it('are initialized', async () => {
     await runFull(['redis', 'found']);
     await createKeys(shared);
     expect(await countKeys()).toBe(KEYS);
   });
 
-  it('is filled from the stores of a machine that was alone', async () => {
+  it('are filled from the stores of a standalone machine', async () => {
     await createKeys(alone);
     await runFull(['redis', 'fill']);
     expect(await countKeys()).toBe(KEYS);
   });
 
-  it('is restored from the replicas of a node', async () => {
+  it('are restored from the replicas of a node', async () => {
     await done(['redis', 'found'], shared);
     await createKeys(shared);
     redis.run('flushall');

@@ -43,7 +43,7 @@ describe.skipIf(refusal !== null || !hasAnvil)('watch --ingest on a full disk', 
     return chains.find(({ chain }) => chain === 'ETH')?.transfers ?? 0;
   };
 
-  it('ends with one sentence, and goes on with room where it ended', async () => {
+  it('ends with one message, and resumes with space where it stopped', async () => {
     const begun = await run('watch', 'ETH', '--ingest', '--from', '1', '--blocks', '8');
     expect(begun.code, begun.err).toBe(0);
     disk.fill();

@@ -151,7 +151,7 @@ for (const kind of ['tmpfs', 'ext4'] as const) {
         }
       }
 
-      it('answers every read, refuses every write with STORAGE_FULL, and goes on when there is room', () =>
+      it('answers every read, rejects every write with STORAGE_FULL, and recovers when there is space', () =>
         inWorld(async (world, disk, store) => {
           const environment = { ASSAY_DATA_DIR: store, ASSAY_STRIPE_SECRET: STRIPE_SECRET };
           const server = await world.serve(environment);
@@ -188,10 +188,10 @@ for (const kind of ['tmpfs', 'ext4'] as const) {
             for (const [method, path, body] of READS)
               expect((await ask(server, method, path, body)).status, path).toBe(200);
             for (const [method, path, body] of WRITES) {
-              const told = await ask(server, method, path, body(10 + round));
-              expect(told, path).toMatchObject({ status: 500, code: 'STORAGE_FULL' });
-              expect(Number(told.retryAfter)).toBeGreaterThan(0);
-              expect(Object.keys(told.body)).toEqual(['error']);
+              const response = await ask(server, method, path, body(10 + round));
+              expect(response, path).toMatchObject({ status: 500, code: 'STORAGE_FULL' });
+              expect(Number(response.retryAfter)).toBeGreaterThan(0);
+              expect(Object.keys(response.body)).toEqual(['error']);
               refused++;
             }
             // Jobs are refused before the disk is full.
@@ -222,8 +222,8 @@ for (const kind of ['tmpfs', 'ext4'] as const) {
           disk.free();
           await expect.poll(async () => (await ask(server, 'GET', '/ready?for=writes')).status).toBe(200);
           for (const [method, path, body] of WRITES) {
-            const told = await ask(server, method, path, body(20));
-            expect(told.status, `${path} ${JSON.stringify(told.body)}`).toBeLessThan(300);
+            const response = await ask(server, method, path, body(20));
+            expect(response.status, `${path} ${JSON.stringify(response.body)}`).toBeLessThan(300);
           }
           // The refused events are delivered again, some of them twice: each is booked once.
           const between = await ask(server, 'GET', '/api/v1/usage');
@@ -239,7 +239,7 @@ for (const kind of ['tmpfs', 'ext4'] as const) {
           }
         }));
 
-      it('starts again on the full disk, and answers', () =>
+      it('starts on the full disk, and answers', () =>
         inWorld(async (world, disk, store) => {
           const environment = { ASSAY_DATA_DIR: store };
           const first = await world.serve(environment);
@@ -256,7 +256,7 @@ for (const kind of ['tmpfs', 'ext4'] as const) {
           expect(await second.stop()).toBe(0);
         }));
 
-      it('does not start for the first time without room, says why in one line, and leaves nothing broken', () =>
+      it('fails its first start without space, gives the reason in one line, and damages nothing', () =>
         inWorld(async (world, disk, store) => {
           const environment = { ASSAY_DATA_DIR: store };
           // From no free bytes to nearly enough.

@@ -64,9 +64,9 @@ describeWithSharedData('screening, KYT and trace over real blocks', () => {
   }, 300_000);
   afterAll(() => world.end());
 
-  let asked = 0;
+  let requests = 0;
   const post = async (path: string, body: object): Promise<Record<string, unknown>> => {
-    const answer = await ask(server, asked++ % 2 === 0 ? key : secondKey, `/api/v1${path}`, body);
+    const answer = await ask(server, requests++ % 2 === 0 ? key : secondKey, `/api/v1${path}`, body);
     expect(answer.status, JSON.stringify(answer.body)).toBe(200);
     return answer.body.data as unknown as Record<string, unknown>;
   };
@@ -74,7 +74,7 @@ describeWithSharedData('screening, KYT and trace over real blocks', () => {
     Math.round(100 * Object.values(shares as object).reduce((total: number, one: number) => total + one, 0)) /
     100;
 
-  it('takes the same options on the command line', async () => {
+  it('accepts the same options on the command line', async () => {
     const screened = async (...options: string[]): Promise<Record<string, unknown>> => {
       const { out, err } = await world.run(['screen', 'BTC', GAMBLER, ...options, '--json']);
       expect(err).toBe('');
@@ -87,7 +87,7 @@ describeWithSharedData('screening, KYT and trace over real blocks', () => {
     expect((await screened()).taint).not.toEqual(overHttp.taint);
   });
 
-  it('follows the priced money of a router to pools two hops away', async () => {
+  it('follows the priced value of a router to pools two hops away', async () => {
     const answer = await post('/screening', { address: ROUTER, chain: 'ETH' });
     const exposures = answer.exposures as { type: string; category: string; hops: number }[];
     const indirect = exposures.filter(({ type }) => type === 'INDIRECT');
@@ -99,7 +99,7 @@ describeWithSharedData('screening, KYT and trace over real blocks', () => {
     expect((near.exposures as { type: string }[]).some(({ type }) => type === 'INDIRECT')).toBe(false);
   });
 
-  it('traces a payment to the exchange that took it, and stops there', async () => {
+  it('traces a payment to the receiving exchange, and stops there', async () => {
     const trace = await post('/trace', {
       address: PAID_AN_EXCHANGE,
       chain: 'ETH',
@@ -174,7 +174,7 @@ describeWithSharedData('screening, KYT and trace over real blocks', () => {
     expect(sum(answer.exposureReceiving)).toBe(100);
   });
 
-  it('takes shares of a block without prices by amount, not by the number of transfers', async () => {
+  it('computes the shares of a block without prices by amount, not by the number of transfers', async () => {
     const answer = await post('/screening', { address: PAYS_A_HOUSE, chain: 'BTC' });
     // Recomputed from the satoshi values of the block: 57.83. By number of transfers it would be 40.
     expect(answer.exposures).toContainEqual(
@@ -206,7 +206,7 @@ describeWithSharedData('screening, KYT and trace over real blocks', () => {
     expect(path).toMatchObject({ found: true, paths: [{ hops: 1 }] });
   });
 
-  it('the command line gives the same trace', async () => {
+  it('prints the same trace on the command line', async () => {
     const printed = JSON.parse(
       await done('trace', 'ETH', PAID_AN_EXCHANGE, '--direction', 'out', '--json'),
     ) as Record<string, unknown>;

@@ -73,7 +73,7 @@ describe.each(BACKENDS)('bulk jobs of a server on %s', (backend) => {
   const jobOf = async (response: Response): Promise<Job> =>
     ((await response.json()) as { data: { job: Job } }).data.job;
 
-  it('takes a file, tells its progress, and gives ranges that joined are the whole', async () => {
+  it('accepts a file, reports its progress, and serves ranges that join to the whole', async () => {
     const begun = await jobOf(
       await ask('/jobs?kind=labels&chain=ETH', {
         method: 'POST',
@@ -107,15 +107,15 @@ describe.each(BACKENDS)('bulk jobs of a server on %s', (backend) => {
     expect((await ask(`/jobs/${begun.id}/result`)).status).toBe(404);
   });
 
-  it('is driven by the command line, through connections that are cut', async () => {
+  it('resumes on the command line after connections are cut', async () => {
     const proxy = await cuttingProxy(Number(new URL(server.url).port));
     try {
       proxy.state.cutAfter = 2_000_000;
       const output = join(world.folder, 'labels.ndjson');
       const args = ['bulk', '--remote', proxy.url, '--chain', 'eth', '--input', input, '--output', output];
-      const said = await world.run(args, { environment: { ASSAY_API_KEY: key } });
-      expect(said.err).toContain(`${COUNT} lines (${WRONG} with an error)`);
-      expect(said).toMatchObject({ code: 0, out: '' });
+      const outcome = await world.run(args, { environment: { ASSAY_API_KEY: key } });
+      expect(outcome.err).toContain(`${COUNT} lines (${WRONG} with an error)`);
+      expect(outcome).toMatchObject({ code: 0, out: '' });
       expect(proxy.state.cuts).toBeGreaterThanOrEqual(2);
       checkResult(readFileSync(output, 'utf8'));
     } finally {
@@ -123,14 +123,14 @@ describe.each(BACKENDS)('bulk jobs of a server on %s', (backend) => {
     }
   });
 
-  it('takes standard input and writes standard output, opening nothing of this machine', async () => {
+  it('reads standard input and writes standard output, without opening local files', async () => {
     const elsewhere = join(world.folder, 'not-there');
-    const said = await world.run(['bulk', '--remote', server.url, '--chain', 'eth'], {
+    const outcome = await world.run(['bulk', '--remote', server.url, '--chain', 'eth'], {
       input: `${LINES.slice(0, 100).join('\n')}\n`,
       environment: { ASSAY_API_KEY: key, ASSAY_DATA_DIR: elsewhere },
     });
-    expect(said.code).toBe(0);
-    const answers = said.out
+    expect(outcome.code).toBe(0);
+    const answers = outcome.out
       .trimEnd()
       .split('\n')
       .map((line) => (JSON.parse(line) as Answer).address);

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
+import { sleep } from '../support/wait.ts';
 import { newWorld, patiently, type RunningServer, type World } from './program.ts';
 
 /** So many lines that a node is killed long before they are done, also on a fast machine. */
@@ -13,7 +14,6 @@ const LINES_OF_A_CHUNK = 32_768;
 /** A step of the test takes seconds. After this time it has failed, and the error names it. */
 const STEP_MS_MAX = 150_000;
 
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const address = (n: number): string => `0x${n.toString(16).padStart(40, '0')}`;
 
 /** Calls `ask` until it returns an answer. @throws an error with the last `seen` if there is no answer within STEP_MS_MAX */
@@ -39,7 +39,7 @@ interface View {
   readonly cost: { readonly spent: number };
 }
 
-describe.runIf(hasRedis)('a scheduler of jobs that is killed', { timeout: 400_000 }, () => {
+describe.runIf(hasRedis)('a job scheduler that is killed', { timeout: 400_000 }, () => {
   const ROLES = ['api,worker', 'api,worker', 'worker'] as const;
   let redis: RedisServer;
   let worlds: World[];
@@ -118,7 +118,7 @@ describe.runIf(hasRedis)('a scheduler of jobs that is killed', { timeout: 400_00
     return { sha256: createHash('sha256').update(bytes).digest('hex'), lines };
   }
 
-  it('leaves the job to another node, which ends it with the same bytes and the same cost, though a worker dies as well', async () => {
+  it('is replaced by another node, which completes the job with the same bytes and cost, even if a worker dies as well', async () => {
     const calm = await submit(0);
     const undisturbed = await ended(0, calm);
     expect(undisturbed).toMatchObject({ state: 'DONE', answered: LINES, failed: 0 });

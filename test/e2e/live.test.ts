@@ -12,7 +12,7 @@ const COIN = 10n ** 18n;
 const LAZARUS = '0x098B716B8Aaf21512996dC57EB0615e2383E2f96';
 const CUSTOMER = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed';
 
-describe.skipIf(!hasAnvil)('a fresh store beside a node', () => {
+describe.skipIf(!hasAnvil)('a new store with a node', () => {
   let anvil: Anvil;
   let explorer: Explorer;
   let world: World;
@@ -56,7 +56,7 @@ describe.skipIf(!hasAnvil)('a fresh store beside a node', () => {
     return body.data as unknown as Record<string, unknown>;
   };
 
-  it('a screening gives balance, history and exposure of an address that nobody ingested', async () => {
+  it('screens an address without ingested transfers by balance, history and exposure', async () => {
     const answer = await screen('ETH', CUSTOMER);
     expect(answer).toMatchObject({
       balance: 3,
@@ -75,7 +75,7 @@ describe.skipIf(!hasAnvil)('a fresh store beside a node', () => {
     expect(explorer.requests).toBe(requests);
   });
 
-  it('a chain that is gone holds no screening up, and its coverage says so', async () => {
+  it('does not delay a screening if a chain is unreachable, and reports it in the coverage', async () => {
     await screen('BSC', LAZARUS);
     const startedAt = performance.now();
     for (let time = 0; time < 5; time++)
@@ -86,7 +86,7 @@ describe.skipIf(!hasAnvil)('a fresh store beside a node', () => {
     expect((performance.now() - startedAt) / 5).toBeLessThan(BUDGET_MS / 4);
   });
 
-  it('a name in a KYT request is resolved by the contracts', async () => {
+  it('resolves a name in a KYT request by the contracts', async () => {
     const { status, body } = await ask(server, server.firstKey, '/api/v1/kyt', {
       chain: 'ETH',
       from: LAZARUS,
@@ -102,7 +102,7 @@ describe.skipIf(!hasAnvil)('a fresh store beside a node', () => {
     expect(missing.status).toBe(400);
   });
 
-  it('screen and watch on the command line read the same node', async () => {
+  it('reads the same node in screen and watch on the command line', async () => {
     await server.stop();
     const screened = await world.run(['screen', 'ETH', CUSTOMER, '--json'], { environment });
     expect(JSON.parse(screened.out)).toMatchObject({
@@ -128,7 +128,7 @@ describe.skipIf(!hasAnvil)('a fresh store beside a node', () => {
     expect(JSON.parse(again.out)).toMatchObject({ totalTransactions: 1 });
   });
 
-  it('screen needs no server before it: building the index of an empty store begins with what ships', async () => {
+  it('screens without an earlier server: the index of an empty store begins with the shipped data', async () => {
     const fresh = newWorld();
     const refused = await fresh.run(['screen', 'ETH', CUSTOMER], { environment });
     expect(refused.err).toContain("Run 'assay index build'");
@@ -142,7 +142,7 @@ describe.skipIf(!hasAnvil)('a fresh store beside a node', () => {
     await fresh.end();
   });
 
-  it('a chain without a node, and a chain that is none, are told in one line', async () => {
+  it('reports a chain without a node, and an unknown chain, in one line', async () => {
     const none = await world.run(['watch', 'BTC']);
     expect(none).toMatchObject({ code: 1, err: expect.stringContaining('ASSAY_RPC_BTC') });
     const wrong = await world.run(['lookup', 'ETH', CUSTOMER], {

@@ -9,7 +9,8 @@ import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ACCOUNTS, type Anvil, hasAnvil, startAnvil } from '../setup/anvil.ts';
-import { newWorld, type RunningServer, type World } from './program.ts';
+import { sleep } from '../support/wait.ts';
+import { newWorld, type RunningServer, until, type World } from './program.ts';
 
 const [PAYER, MIXER, LATE_SCAM] = ACCOUNTS;
 const KEYS = 5;
@@ -22,14 +23,7 @@ interface Received {
   readonly data: any;
 }
 
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
-/** Waits until it is true; the time limit of the test ends the wait. */
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await sleep(100);
-}
-
-describe.runIf(hasAnvil)('monitoring beside a real node', () => {
+describe.runIf(hasAnvil)('monitoring with a real node', () => {
   let world: World;
   let anvil: Anvil;
   let server: RunningServer;
@@ -160,7 +154,7 @@ describe.runIf(hasAnvil)('monitoring beside a real node', () => {
     await new Promise((resolve) => hook?.close(resolve));
   });
 
-  it('a payment from a labelled mixer becomes a stored alert and a verified webhook, then a final one', async () => {
+  it('turns a payment from a labelled mixer into a stored alert and a signed webhook, then a final one', async () => {
     const wallet = await watch();
     const hash = await pay(MIXER, wallet.address);
     await until(() => wallet.hooks().length > 0);
@@ -203,7 +197,7 @@ describe.runIf(hasAnvil)('monitoring beside a real node', () => {
     expect(ready.data).toMatchObject({ monitoring: [{ chain: 'ETH', state: 'FOLLOWING', height }] });
   });
 
-  it('a thousand payments, some of them in blocks that are taken back, are exactly a thousand transactions', async () => {
+  it('stores exactly a thousand transactions for a thousand payments, some of them in reverted blocks', async () => {
     const wallet = await watch({ enabledRules: ['MIXING-001'] });
     const first = Number(await anvil.rpc<string>('eth_blockNumber')) + 1;
     /** Lists the payments that are on the chain now. */
@@ -255,7 +249,7 @@ describe.runIf(hasAnvil)('monitoring beside a real node', () => {
     expect(rows.some(({ reorged }) => reorged)).toBe(true);
   });
 
-  it('a pause stops at once, and what came meanwhile is not made up for, even where nobody else watches the chain', async () => {
+  it('pauses at once, and skips payments during the pause, even if no other wallet watches the chain', async () => {
     const { wallets: all } = await ask('GET', '/wallets');
     for (const { id, status } of all)
       if (status === 'ACTIVE') await ask('PATCH', `/wallets/${id}`, { status: 'PAUSED' });
@@ -272,7 +266,7 @@ describe.runIf(hasAnvil)('monitoring beside a real node', () => {
     expect(await alertsOf(wallet.id)).toHaveLength(2);
   });
 
-  it('the command line adds wallets that the running server watches, lists them and their alerts, and follows both', async () => {
+  it('adds wallets on the command line that the running server watches, lists them and their alerts, and follows both', async () => {
     const address = `0x${'c1'.repeat(20)}`;
     const monitor = async (...args: string[]): Promise<string> => {
       const { code, out, err } = await world.run(['monitor', ...args], {
@@ -296,8 +290,8 @@ describe.runIf(hasAnvil)('monitoring beside a real node', () => {
       wallet: { walletAddress: address, label: 'Desk' },
     });
     expect(await monitor('alerts', '--wallet', added.id)).toContain('Received from The MIXER');
-    const told = (await monitor('tail', '--from', '0', '--count', '3', '--json')).trim().split('\n');
-    expect(told.map((line) => JSON.parse(line).id)).toEqual(['1', '2', '3']);
+    const lines = (await monitor('tail', '--from', '0', '--count', '3', '--json')).trim().split('\n');
+    expect(lines.map((line) => JSON.parse(line).id)).toEqual(['1', '2', '3']);
     const streamed = await monitor(
       'tail',
       '--from',
@@ -310,7 +304,7 @@ describe.runIf(hasAnvil)('monitoring beside a real node', () => {
       '--key',
       '-',
     );
-    expect(streamed.trim().split('\n')).toEqual(told);
+    expect(streamed.trim().split('\n')).toEqual(lines);
     await expect(monitor('add', 'BTC', address)).rejects.toThrow(/chain: BTC is not monitored/);
     await expect(monitor('add', 'ETH', address, '--account', 'nobody')).rejects.toThrow(
       /there is no account/,
@@ -318,7 +312,7 @@ describe.runIf(hasAnvil)('monitoring beside a real node', () => {
     await expect(monitor('tail', '--url', server.url, '--key', 'wrong')).rejects.toThrow(/answered 401/);
   });
 
-  it('a deleted wallet keeps its history, and sees nothing new', async () => {
+  it('keeps the history of a deleted wallet, and adds nothing to it', async () => {
     const wallet = await watch();
     const other = await watch();
     const hash = await pay(MIXER, wallet.address);
@@ -333,7 +327,7 @@ describe.runIf(hasAnvil)('monitoring beside a real node', () => {
     expect(await alertsOf(wallet.id)).toHaveLength(1);
   });
 
-  it('what happened while the program was stopped is read when it starts again', async () => {
+  it('reads at the next start the blocks from while the program was stopped', async () => {
     const wallet = await watch();
     expect(await server.stop()).toBe(0);
     const hashes = [await pay(MIXER, wallet.address)];
@@ -344,7 +338,7 @@ describe.runIf(hasAnvil)('monitoring beside a real node', () => {
     expect((await transactionsOf(wallet.id)).map(({ hash }) => hash)).toEqual(hashes.reverse());
   });
 
-  it('killed in the middle, it loses nothing and repeats at most one delivery, with the same id', async () => {
+  it('loses nothing if it is killed, and repeats at most one delivery, with the same id', async () => {
     const wallet = await watch();
     answerAfterMs = 30;
     const created = (): Received[] => wallet.hooks().filter(({ type }) => type === 'alert.created');
@@ -375,7 +369,7 @@ describe.runIf(hasAnvil)('monitoring beside a real node', () => {
     expect(new Set(created().map(({ id }) => id)).size).toBe(40);
   });
 
-  it('a list that changes raises an alert about somebody the wallet dealt with before, also across a stop', async () => {
+  it('raises an alert about an earlier counterparty if a list changes, also across a restart', async () => {
     const wallet = await watch();
     await pay(LATE_SCAM, wallet.address);
     await until(async () => (await ask('GET', `/wallets/${wallet.id}`)).wallet.transactionCount === 1);

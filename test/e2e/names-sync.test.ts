@@ -49,7 +49,7 @@ async function foundIds(name: string): Promise<readonly string[]> {
   return (results[0]?.topMatches ?? []).map((match) => match.entityId);
 }
 
-it('sync rebuilds the names, and a running server answers by them', async () => {
+it('rebuilds the names by sync, and a running server uses them', async () => {
   const first = list('03/04/2025', { ...STAYS, 103: 'Peregrine Basalt Trading' });
   expect(await sync(first)).toMatchObject({ namesRebuilt: true });
   server = await world.serve();

@@ -47,7 +47,7 @@ describeWithSharedData('names against the real lists of OFAC, the UN, the EU and
   const found = (result: NameResult | undefined, list: string, entityId: string): TopMatch | undefined =>
     result?.topMatches.find((match) => match.source === list && match.entityId === entityId);
 
-  it('finds a sanctioned person through Cyrillic, Arabic and a typo, and says why', async () => {
+  it('finds a sanctioned person in Cyrillic, in Arabic and with a typo, and explains the match', async () => {
     const { results, creditsUsed, coverage } = await screen(
       { name: 'Владимир Путин' },
       { name: 'أيمن الظواهري' },
@@ -73,18 +73,18 @@ describeWithSharedData('names against the real lists of OFAC, the UN, the EU and
     }
   });
 
-  it('finds no listed person in an ordinary name, and does not call it clean', async () => {
+  it('finds no listed person for an ordinary name, and does not report it as clean', async () => {
     const { results, reasons } = await screen({ name: 'Thomas Müller' });
     expect(results).toEqual([{ name: 'Thomas Müller', topMatches: [], totalMatches: 0 }]);
     expect(reasons.map((reason) => reason.listType)).toContain('sanctions');
   });
 
-  it('finds a head of state on the first start, as what ships and nobody verified', async () => {
+  it('finds a head of state on the first start, as shipped and unverified', async () => {
     const { results } = await screen({ name: 'Emmanuel Macron' });
     expect(results[0]?.topMatches[0]).toMatchObject({ listType: 'pep', countries: ['FR'], verified: false });
   });
 
-  it('answers the same whatever the order of the names, one match an entity, at most five a list type', async () => {
+  it('returns the same matches for any order of names, one per entity, at most five per list type', async () => {
     const names = [{ name: 'Mohammed Ali' }, { name: 'Kim' }, { name: 'Bank' }, { name: 'Ali Hassan' }];
     const forward = await screen(...names);
     const backward = await screen(...[...names].reverse());
@@ -101,7 +101,7 @@ describeWithSharedData('names against the real lists of OFAC, the UN, the EU and
     }
   });
 
-  it('a bad name costs nothing, and the balance says so', async () => {
+  it('charges nothing for an invalid name', async () => {
     const balance = async (): Promise<number> =>
       (await ask<{ data: { balance: number } }>('GET', '/usage')).body.data.balance;
     const before = await balance();
@@ -114,7 +114,7 @@ describeWithSharedData('names against the real lists of OFAC, the UN, the EU and
     expect(await balance()).toBe(before - 2);
   });
 
-  it('keeps a cleared match marked, and swaps to an own list while serving', async () => {
+  it('keeps a cleared match marked, and switches to an own list while serving', async () => {
     const [first] = (await screen({ name: 'JSC Argument' })).results;
     const match = first?.topMatches[0];
     const made = await ask('POST', '/namescreen/cleared', {
@@ -132,7 +132,7 @@ describeWithSharedData('names against the real lists of OFAC, the UN, the EU and
     expect(results[1]?.topMatches[0]).toMatchObject({ source: 'people:watch:adverse_media', cleared: false });
   });
 
-  it('answers on the command line what it answers over HTTP', async () => {
+  it('prints the same answer on the command line as over HTTP', async () => {
     const { out, err, code } = await world.run([
       'names',
       'screen',

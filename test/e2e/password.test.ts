@@ -32,7 +32,7 @@ async function post(path: string, body: object, cookie = ''): Promise<{ status: 
 const session = async (cookie: string): Promise<number> =>
   (await fetch(`${server.url}/api/v1/auth/session`, { headers: { cookie } })).status;
 
-it('a changed password ends every session but the one it begins', async () => {
+it('ends every session but its own when the password is changed', async () => {
   const here = await post('/auth/login', { email: EMAIL, password: FIRST });
   const elsewhere = await post('/auth/login', { email: EMAIL, password: FIRST });
   expect([here.status, elsewhere.status]).toEqual([200, 200]);

@@ -50,7 +50,7 @@ async function startMailServer() {
   };
 }
 
-describe('a person', () => {
+describe('a user', () => {
   let world: World;
   let server: RunningServer;
   let mail: Awaited<ReturnType<typeof startMailServer>>;
@@ -102,7 +102,7 @@ describe('a person', () => {
     await mail.close();
   });
 
-  it('goes all the way', async () => {
+  it('registers, screens with free credits, buys credits and revokes a key', async () => {
     const who = { email: EMAIL, password: PASSWORD };
     expect((await ask('POST', '/auth/register', { body: who })).status).toBe(200);
     const confirm = await mail.token(0);
@@ -182,7 +182,7 @@ describe('a person', () => {
     expect((await ask('GET', `/entity/${LAZARUS}`, { key: apiKey })).status).toBe(401);
   });
 
-  it('who logs in keeps nobody waiting for an oracle answer', async () => {
+  it('does not delay an oracle response by logging in', async () => {
     let done = 0;
     const logins = Array.from({ length: 4 }, () =>
       ask('POST', '/auth/login', { body: { email: EMAIL, password: PASSWORD } }).then((login) => {
@@ -203,7 +203,7 @@ describe('a person', () => {
     expect(answers).toBeGreaterThan(5);
   });
 
-  it('gets a new password by mail, which ends the sessions before it', async () => {
+  it('resets the password by email, which ends earlier sessions', async () => {
     const { cookie } = await ask('POST', '/auth/login', { body: { email: EMAIL, password: PASSWORD } });
     await ask('POST', '/auth/password/forgot', { body: { email: EMAIL } });
     const token = await mail.token(1);
@@ -248,7 +248,7 @@ describe('a person', () => {
     expect(JSON.parse(created.out)).toMatchObject({ email: 'bob@example.org', emailVerified: true });
   });
 
-  it('leaves a chain of who did what, which the operator can check', async () => {
+  it('leaves an audit chain that the operator can verify', async () => {
     const shown = JSON.parse((await world.run(['audit', 'show', '--limit', '100', '--json'])).out) as {
       action: string;
       who: string;
@@ -266,7 +266,7 @@ describe('a person', () => {
     });
   });
 
-  it('finds no secret in the logs, wherever a key was put', async () => {
+  it('leaves no secret in the logs, wherever a key was sent', async () => {
     const leaked = secrets.find((secret) => secret.startsWith('assay_live_')) as string;
     await ask('GET', `/entity/${leaked}`, { key: leaked });
     await ask('GET', `/entity/x?chain=${leaked}`, { key: leaked });

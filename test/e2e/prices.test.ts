@@ -51,12 +51,12 @@ describe('prices on the command line', () => {
     ).toMatchObject({ usd: null, priceStatus: 'NONE', validUntil: '2024-02-29' });
   });
 
-  it('are unknown for a token that nothing is known of', async () => {
+  it('are unknown for an unknown token', async () => {
     const none = await world.run(['prices', 'show', 'ETH', WORTHLESS, '--at', '2026-10-15']);
     expect(none.out).toMatch(/^No price of 0x00000000219ab\w+ on ETH at \S+ is known \(NONE\)\.\n$/);
   });
 
-  it('are imported from a saved answer of a price server', async () => {
+  it('are imported from a saved response of a price server', async () => {
     const file = join(world.folder, 'uni.json');
     writeFileSync(file, JSON.stringify({ prices: [[Date.parse('2026-10-15T00:00:00Z'), 7.5]] }));
     const refused = await world.run(['prices', 'import', file, '--chain', 'ETH']);
@@ -119,7 +119,7 @@ describe('the stats of stored transfers', () => {
     );
   });
 
-  it('say that a chain has no transfers', async () => {
+  it('report a chain without transfers', async () => {
     expect(await world.run(['stats', 'BTC'])).toMatchObject({
       ...{ code: 1, err: expect.stringContaining('No transfer of BTC is stored') },
     });
@@ -146,7 +146,7 @@ describe('the sync of prices', () => {
     expect(err).toMatch(/^assay: prices: no source is configured\. Set ASSAY_PRICE_URL/);
   });
 
-  it('writes closes that later commands use without a network, and keeps them if the server is away', async () => {
+  it('stores closes that later commands use without a network, and keeps them if the server is unreachable', async () => {
     server.answer = (_, response) =>
       response.end(JSON.stringify({ prices: [[Date.parse(yesterday), 4_001]] }));
     const environment = { ASSAY_PRICE_URL: server.url, ASSAY_PRICE_PER_MINUTE: '1000' };
@@ -226,7 +226,7 @@ describe.skipIf(!hasAnvil)('prices of pools of the own node', () => {
     expect(out).toMatch(/was worth 7\.429\d+ USD at \S+ EXACT, uniswap-v2/);
   });
 
-  it('are unknown if the node keeps no past states, and the error names what is missing', async () => {
+  it('are unknown if the node keeps no historical state, and the error names the missing state', async () => {
     const { out, err } = await showFrom(['--prune-history', '20']);
     expect(out).toContain('is known (NONE)');
     expect(err).toMatch(/no price from Uniswap v2 pools/);

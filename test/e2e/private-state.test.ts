@@ -31,14 +31,14 @@ function readable(inside: string): string[] {
   return readdirSync(inside).filter((name) => isOpen(join(inside, name)));
 }
 
-describe('the folder of state', { timeout: 120_000 }, () => {
-  it('is its own user’s alone where the program makes it', () => {
+describe('the state folder', { timeout: 120_000 }, () => {
+  it('is private to its user if the program creates it', () => {
     const store = join(folder, 'made', 'store');
     run(store, ['keys', 'create', '--name', 'one']);
     expect(isOpen(store)).toBe(false);
   });
 
-  it('that somebody made stays as it is, and what is put into it is closed', () => {
+  it('keeps its permissions if it existed, and new files in it are private', () => {
     const store = join(folder, 'given');
     mkdirSync(store);
     chmodSync(store, 0o755);

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { projectRoot } from '../../src/base/paths.ts';
+import { sleep, until as untilMet } from '../support/wait.ts';
 
 const PROGRAM = join(projectRoot, 'dist', 'src', 'main.js');
 
@@ -126,12 +127,19 @@ export function newWorld(): World {
           return rmSync(folder, { recursive: true, force: true, maxRetries: 2, retryDelay: 100 });
         } catch (error) {
           if (tries === 40) throw error;
-          await new Promise((resolve) => setTimeout(resolve, 250));
+          await sleep(250);
         }
       }
     },
   };
 }
+
+/** Longer than the time limit of any test, which ends the wait first. */
+const UNTIL_TIMEOUT_MS = 900_000;
+
+/** Waits until a condition holds. It polls slowly, because each poll may be a request to the program. */
+export const until = (isMet: () => boolean | Promise<boolean>): Promise<void> =>
+  untilMet(isMet, 'the condition', UNTIL_TIMEOUT_MS, 100);
 
 export interface Answer {
   readonly status: number;
@@ -150,7 +158,7 @@ export async function patiently<T extends { readonly status: number; readonly he
     const answer = await askOnce();
     const seconds = Number(answer.headers.get('retry-after') ?? 0);
     if (answer.status !== 500 || seconds === 0 || tries === 30) return answer;
-    await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
+    await sleep(seconds * 1_000);
   }
 }
 

@@ -63,13 +63,13 @@ describeWithSharedData('the real files of OFAC, GraphSense, exchanges, scams and
     return body.data as unknown as Record<string, unknown>;
   };
 
-  it('holds more than 500,000 real labels and no synthetic one', async () => {
+  it('contains more than 500,000 real labels and no synthetic one', async () => {
     const { meta } = JSON.parse((await world.run(['index', 'stats', '--json'])).out) as Counts;
     expect(meta.real.labels).toBeGreaterThan(500_000);
     expect(meta.synthetic.labels).toBe(0);
   });
 
-  it('a sanctioned wallet scores 100 and names its list', async () => {
+  it('scores a sanctioned wallet at 100 and names its list', async () => {
     expect(await screening(SANCTIONED)).toMatchObject({
       riskScore: 100,
       riskLevel: 'CRITICAL',
@@ -86,7 +86,7 @@ describeWithSharedData('the real files of OFAC, GraphSense, exchanges, scams and
     expect(oracle.body.data).toMatchObject({ verdict: 'danger', score: 100 });
   });
 
-  it('a delisted wallet is not sanctioned and keeps its history', async () => {
+  it('keeps the history of a delisted wallet, which is not sanctioned', async () => {
     expect(await screening(DELISTED)).toMatchObject({
       sanctioned: false,
       entity: { name: 'Tornado Cash', category: 'MIXER' },
@@ -123,7 +123,7 @@ describeWithSharedData('the real files of OFAC, GraphSense, exchanges, scams and
     expect(oracle.body.data).toMatchObject({ reasons: [{ category: 'PHISHING', source: 'scams' }, {}, {}] });
   });
 
-  it('a wallet of the two blocks that paid an exchange shows where its value went', async () => {
+  it('shows the destination of value for a wallet of the two blocks that paid an exchange', async () => {
     expect(await screening(PAID_AN_EXCHANGE)).toMatchObject({
       exposureSending: { EXCHANGE: 100 },
       topCounterparties: expect.arrayContaining([
@@ -140,7 +140,7 @@ describeWithSharedData('the real files of OFAC, GraphSense, exchanges, scams and
     });
   });
 
-  it('does not assess an unknown address, and calls none safe on lists this old', async () => {
+  it('does not assess an unknown address, and reports none as safe on stale lists', async () => {
     expect(await screening(UNKNOWN)).toMatchObject({ assessed: false, entity: null, riskScore: 0 });
     const oracle = await ask(server, key, `/api/v1/oracle/address/ETH/${UNKNOWN}`);
     expect(oracle.body.data).toMatchObject({
@@ -149,7 +149,7 @@ describeWithSharedData('the real files of OFAC, GraphSense, exchanges, scams and
     });
   });
 
-  it('a bulk question answers all of them in order, the bad one in its place', async () => {
+  it('answers a bulk request in order, the invalid item in its place', async () => {
     const addresses = [
       SANCTIONED,
       'nonsense',

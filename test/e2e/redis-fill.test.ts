@@ -34,7 +34,7 @@ async function look(server: RunningServer, key: string): Promise<any> {
   };
 }
 
-describe.runIf(hasRedis && hasAnvil)('a machine that was alone, and then a Redis', () => {
+describe.runIf(hasRedis && hasAnvil)('a standalone machine that is moved to a Redis', () => {
   let redis: RedisServer;
   let anvil: Anvil;
   let world: World;
@@ -54,7 +54,7 @@ describe.runIf(hasRedis && hasAnvil)('a machine that was alone, and then a Redis
     await redis.stop();
   });
 
-  it('is taken over whole: key, credits, history, wallet, alert and job', async () => {
+  it('keeps its key, credits, history, wallet, alert and job', async () => {
     const file = join(world.folder, 'own.csv');
     writeFileSync(file, `address,chain,entity,name,category\n${MIXER},ETH,mix,The mixer,MIXER\n`);
     const done = async (...args: readonly string[]): Promise<string> => {

@@ -10,14 +10,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ACCOUNTS, type Anvil, hasAnvil, startAnvil } from '../setup/anvil.ts';
 import { hasRedis, type RedisServer, startRedis, startRedisCluster } from '../setup/redis.ts';
-import { ask, askOnce, newWorld, patiently, type RunningServer, type World } from './program.ts';
-
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
-/** Waits until it is true; the time limit of the test ends the wait. */
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await sleep(100);
-}
+import { sleep } from '../support/wait.ts';
+import { ask, askOnce, newWorld, patiently, type RunningServer, until, type World } from './program.ts';
 
 async function done(world: World, args: readonly string[], environment: Record<string, string> = {}) {
   const { code, out, err } = await world.run(args, { environment });
@@ -28,7 +22,7 @@ async function done(world: World, args: readonly string[], environment: Record<s
 const address = (n: number): string => `0x${n.toString(16).padStart(40, '0')}`;
 const hash = (n: number): string => `0x${n.toString(16).padStart(64, '0')}`;
 
-describe.runIf(hasRedis)('two nodes that answer and two that work', { timeout: 400_000 }, () => {
+describe.runIf(hasRedis)('two API nodes and two workers', { timeout: 400_000 }, () => {
   let redis: RedisServer;
   let worlds: World[];
   let servers: RunningServer[];
@@ -101,7 +95,7 @@ describe.runIf(hasRedis)('two nodes that answer and two that work', { timeout: 4
     ['/screening', { chain: 'eth', address: SUBJECT }],
     ['/kyt', { chain: 'ETH', from: address(0x100), to: SUBJECT }],
   ] as const)(
-    '%s is answered by the node that holds the chain, with its very answer, and charged once',
+    '%s is answered by the node that stores the chain, byte for byte, and charged once',
     async (path, body) => {
       const before = await balance();
       const routed = await post(0, path, body);
@@ -119,7 +113,7 @@ describe.runIf(hasRedis)('two nodes that answer and two that work', { timeout: 4
     },
   );
 
-  it('errors of the other node are its own, and cost nothing', async () => {
+  it('return errors of the other node unchanged, without a charge', async () => {
     const before = await balance();
     const refused = await post(1, '/trace', { chain: 'ETH', address: SUBJECT, targetAddress: 'nonsense' });
     expect(refused.status).toBe(400);
@@ -127,7 +121,7 @@ describe.runIf(hasRedis)('two nodes that answer and two that work', { timeout: 4
     expect(await balance()).toBe(before);
   });
 
-  it('a node tells of its health whatever it does, and answers nothing else without the role', async () => {
+  it('report the health of a node in any role, and answer nothing else without the API role', async () => {
     const worker = (servers[3] as RunningServer).url;
     // The node is not ready until it hears from Redis.
     for (const path of ['/health', '/ready', '/metrics'])
@@ -136,7 +130,7 @@ describe.runIf(hasRedis)('two nodes that answer and two that work', { timeout: 4
     expect((await post(3, '/trace', {})).status).toBe(404);
   });
 
-  it('fewer roles than all are refused where nobody else could have the others', async () => {
+  it('require all roles on a node without Redis', async () => {
     const stranger = newWorld();
     try {
       const alone = await stranger.run(['serve', '--role', 'api,worker']);
@@ -149,7 +143,7 @@ describe.runIf(hasRedis)('two nodes that answer and two that work', { timeout: 4
     }
   });
 
-  it('a node whose folder of jobs is not that of the others is refused', async () => {
+  it('reject a node with a different jobs folder', async () => {
     const stranger = newWorld();
     try {
       const refused = await stranger.run(['serve', '--role', 'worker'], {
@@ -164,7 +158,7 @@ describe.runIf(hasRedis)('two nodes that answer and two that work', { timeout: 4
     }
   });
 
-  it('a key that is revoked on one node is refused by the others', async () => {
+  it('reject a key on all nodes once it is revoked on one', async () => {
     const made = await done(
       worlds[0] as World,
       ['keys', 'create', '--name', 'gone', '--account', 'desk', '--json'],
@@ -179,7 +173,7 @@ describe.runIf(hasRedis)('two nodes that answer and two that work', { timeout: 4
     await expect.poll(async () => [await status(0), await status(1)]).toEqual([401, 401]);
   });
 
-  it('a job is worked by both, each line once, though a worker is killed and Redis started again in the middle', async () => {
+  it('share a job, each line once, although a worker is killed and Redis restarts', async () => {
     const LINES = 600_000;
     const [a, b] = servers as [RunningServer, RunningServer];
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'text/csv' };
@@ -225,25 +219,25 @@ describe.runIf(hasRedis)('two nodes that answer and two that work', { timeout: 4
     servers[3] = await start(3);
   });
 
-  it('nothing is answered in the place of a node that holds a chain while it is away', async () => {
+  it('answer no request for a chain while the node that stores it is away', async () => {
     const body = { chain: 'LTC', address: 'LVg2kJoFNg45Nbpy53h7Fe1wKyeXVRhMH9' };
     /** Repeats the request until the answer passes, slowly enough for the rate limit. Returns the statuses of the answers before. */
-    const until = async (
-      isSo: (answer: Awaited<ReturnType<typeof post>>) => boolean,
+    const statusesUntil = async (
+      isExpected: (answer: Awaited<ReturnType<typeof post>>) => boolean,
     ): Promise<readonly number[]> => {
       const before: number[] = [];
       for (;;) {
         const answer = await askOnce(servers[0] as RunningServer, key, '/api/v1/screening', body);
-        if (isSo(answer)) return before;
+        if (isExpected(answer)) return before;
         before.push(answer.status);
         await sleep(2_000);
       }
     };
-    await until(({ status }) => status === 200);
+    await statusesUntil(({ status }) => status === 200);
     await (servers[3] as RunningServer).stop('SIGKILL');
     // Wait until the node counts as gone: a request on its way to it would run into the longest time-out.
     await sleep(5_000);
-    const refused = await until(({ body }) => /stores the transfers of LTC/.test(String(body.error)));
+    const refused = await statusesUntil(({ body }) => /stores the transfers of LTC/.test(String(body.error)));
     expect(refused.filter((status) => status !== 500)).toEqual([]);
     // No node ever held this chain: the answer says that nothing was read.
     const bare = await post(0, '/screening', {
@@ -252,7 +246,7 @@ describe.runIf(hasRedis)('two nodes that answer and two that work', { timeout: 4
     });
     expect(bare.body.data).toMatchObject({ coverage: { graph: { status: 'NONE' } } });
     servers[3] = await start(3);
-    await until(({ status }) => status === 200);
+    await statusesUntil(({ status }) => status === 200);
   });
 });
 
@@ -422,7 +416,7 @@ describe.runIf(hasRedis && hasAnvil).each([
       }),
     );
 
-  it('one follows a chain, and both know what it saw', async () => {
+  it('share the results of one that follows a chain', async () => {
     await until(() => holder('listener:ETH') >= 0 && holder('delivery') >= 0);
     await pay(3, 50);
     await requireAll(0);
@@ -432,7 +426,7 @@ describe.runIf(hasRedis && hasAnvil).each([
     await until(async () => (await statesOfAll()).sort().join() === 'FOLLOWING,STANDBY');
   });
 
-  it('killed, it is replaced: no payment is missed, and none is told twice', async () => {
+  it('replace a killed one: no payment is missed or reported twice', async () => {
     const listening = await listener();
     const other = 1 - listening;
     const paying = pay(30, 300);
@@ -445,7 +439,7 @@ describe.runIf(hasRedis && hasAnvil).each([
     await until(async () => (await alertsOn(listening)).length === paid.length);
   });
 
-  it('stopped for a while, it is replaced, and writes nothing that it had in hand when it wakes', async () => {
+  it('replace a suspended one, which writes nothing stale after it resumes', async () => {
     const listening = await listener();
     const other = 1 - listening;
     const sleeper = servers[listening] as RunningServer;

@@ -20,8 +20,8 @@ afterAll(() => world.end());
 const store = (): string => join(world.folder, 'store');
 const locks = (): string[] => readdirSync(store()).filter((name) => name.startsWith('server-'));
 
-describe('a server beside another one', () => {
-  it('on the same folder is refused with process, host and time, and writes nothing', async () => {
+describe('a second server', () => {
+  it('on the same folder is rejected with process, host and time, and writes nothing', async () => {
     const before = readdirSync(store()).sort();
     const { code, out, err } = await world.run(['serve']);
     expect([code, out]).toEqual([1, '']);
@@ -34,7 +34,7 @@ describe('a server beside another one', () => {
     expect((await fetch(`${server.url}/health`)).status).toBe(200);
   });
 
-  it('with the same folder of jobs is refused, though its state is elsewhere', async () => {
+  it('with the same jobs folder is rejected, even with another state folder', async () => {
     const jobs = { ASSAY_JOBS_DIR: join(world.folder, 'jobs') };
     const [one, two] = [newWorld(), newWorld()];
     const first = await one.serve(jobs);
@@ -47,7 +47,7 @@ describe('a server beside another one', () => {
     await Promise.all([one.end(), two.end()]);
   });
 
-  it('works on a folder that the first one left, ended or killed', async () => {
+  it('opens a folder that the first one left, stopped or killed', async () => {
     for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
       await server.stop(signal);
       expect(locks().length > 0).toBe(signal === 'SIGKILL');
@@ -57,7 +57,7 @@ describe('a server beside another one', () => {
   });
 });
 
-describe('commands beside a server', () => {
+describe('commands during a running server', () => {
   beforeAll(() => {
     mkdirSync(join(world.folder, 'files'));
     const file = (name: string, text: string): void => writeFileSync(join(world.folder, 'files', name), text);
@@ -108,7 +108,7 @@ describe('commands beside a server', () => {
     expect(code, err).toBe(0);
   });
 
-  it('leave the server at work', async () => {
+  it('leave the server running', async () => {
     expect((await fetch(`${server.url}/ready`)).status).toBe(200);
     expect(await server.stop()).toBe(0);
     expect(locks()).toEqual([]);

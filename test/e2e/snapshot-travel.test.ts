@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { projectRoot } from '../../src/base/paths.ts';
 import { freePort } from '../setup/free-port.ts';
+import { sleep } from '../support/wait.ts';
 import { ask, newWorld, type RunningServer, type World } from './program.ts';
 
 const SECRET = 'a-secret-of-the-cluster';
@@ -88,7 +89,7 @@ beforeAll(async () => {
 afterAll(() => Promise.all([a.end(), b.end()]));
 
 describe('two nodes', () => {
-  it('answer the same, and the one that pulls has built nothing', async () => {
+  it('answer the same, although the one that pulls has built nothing', async () => {
     const there = await ready(publishing);
     expect(there.data.pulledFrom).toBeUndefined();
     await vi.waitFor(async () => {
@@ -102,8 +103,8 @@ describe('two nodes', () => {
     expect(await entityAt(pulling)).toEqual(at('version-0'));
     // The names were replicated too.
     const screened = async (server: RunningServer): Promise<unknown> => {
-      const asked = { names: [{ name: 'Emmanuel Macron' }] };
-      const { status, body } = await ask(server, server.firstKey, '/api/v1/namescreen/bulk', asked);
+      const requestBody = { names: [{ name: 'Emmanuel Macron' }] };
+      const { status, body } = await ask(server, server.firstKey, '/api/v1/namescreen/bulk', requestBody);
       expect(status, JSON.stringify(body)).toBe(200);
       return (body as { results?: readonly unknown[] }).results;
     };
@@ -112,7 +113,7 @@ describe('two nodes', () => {
     expect(await screened(pulling)).toEqual(results);
   });
 
-  it('swap under load without a failed request', async () => {
+  it('switch snapshots under load without a failed request', async () => {
     const statuses = new Map<number, number>();
     const seen = new Set<string>();
     let stop = false;
@@ -122,7 +123,7 @@ describe('two nodes', () => {
           const { status, name } = await entityAt(pulling);
           statuses.set(status, (statuses.get(status) ?? 0) + 1);
           seen.add(name);
-          await new Promise((resolve) => setTimeout(resolve, 200));
+          await sleep(200);
         }
       }),
     );
@@ -140,7 +141,7 @@ describe('two nodes', () => {
     expect(new Set([...seen, 'version-2'])).toEqual(new Set(['version-0', 'version-1', 'version-2']));
   });
 
-  it('refuse to build on the one that pulls', async () => {
+  it('reject a build on the one that pulls', async () => {
     for (const args of [['sync'], ['index', 'build'], ['import', 'own', join(a.folder, 'own.csv')]]) {
       const { code, err } = await b.run(args, { environment: pullSettings() });
       expect(code).toBe(1);
@@ -148,7 +149,7 @@ describe('two nodes', () => {
     }
   });
 
-  it('say in /ready that they are behind, and are ready again when they are not', async () => {
+  it('report in /ready that they are behind, and are ready again afterwards', async () => {
     const port = new URL(from).port;
     await publishing.stop();
     await vi.waitFor(async () => {
@@ -172,7 +173,7 @@ describe('two nodes', () => {
 });
 
 describe('a pull on the command line', () => {
-  it('that is killed goes on where it ended', async () => {
+  it('resumes after a kill', async () => {
     const c = newWorld();
     const ranges: string[] = [];
     let held = true;

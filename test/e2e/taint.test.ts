@@ -38,7 +38,7 @@ describeWithSharedData('taint on the command line', () => {
     );
   });
 
-  it('says what is wrong in one line', async () => {
+  it('reports an invalid request in one line', async () => {
     const run = async (...args: string[]): Promise<string> => (await world.run(['taint', ...args])).err;
     expect(await run('nothing', '--chain', 'BTC')).toMatch(/^assay: output: not a valid Bitcoin address/);
     expect(await run(`${'0'.repeat(64)}:1`, '--chain', 'BTC')).toMatch(/is not stored/);
@@ -46,7 +46,7 @@ describeWithSharedData('taint on the command line', () => {
     expect(await run('x', '--chain', 'BTC', '--method', 'guess')).toMatch(/--method: must be one of all/);
   });
 
-  it('the CSV and the raw form of a mainnet block count once together, and a CSV is no block file', async () => {
+  it('counts the CSV and the raw form of a mainnet block once together, and rejects a CSV as a block file', async () => {
     const path = (name: string): string => sharedData('transactions', 'bitcoin', name);
     const other = newWorld();
     try {

@@ -3,6 +3,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
+import { sleep } from '../support/wait.ts';
 import { newWorld, patiently, type RunningServer, type World } from './program.ts';
 
 const API = '/api/v1';
@@ -60,7 +61,7 @@ describe.skipIf(!hasRedis)('two nodes', () => {
   async function newKey(): Promise<string> {
     let made = await ask(0, 'POST', '/keys', { name: 'of a test' });
     while (made.status === 429) {
-      await new Promise((resolve) => setTimeout(resolve, Number(made.headers.get('retry-after')) * 1_000));
+      await sleep(Number(made.headers.get('retry-after')) * 1_000);
       made = await ask(0, 'POST', '/keys', { name: 'of a test' });
     }
     expect(made.status, made.text).toBe(200);
@@ -81,12 +82,12 @@ describe.skipIf(!hasRedis)('two nodes', () => {
     return counts;
   }
 
-  it('only the first made a key, and it opens both', async () => {
+  it('share the key that the first one created', async () => {
     expect(servers[1].firstKey).toBe('');
     expect((await ask(1, 'GET', '/usage')).status).toBe(200);
   });
 
-  it('of 1,000 charges over both on a balance of 100, exactly 100 are answered', async () => {
+  it('answer exactly 100 of 1,000 charges over both on a balance of 100', async () => {
     const keys: string[] = [];
     // Each key may make 60 requests a minute, and retries count; twenty keys may be created in a minute.
     while (keys.length < 18) keys.push(await newKey());
@@ -118,7 +119,7 @@ describe.skipIf(!hasRedis)('two nodes', () => {
     // then other requests were refused, so it is spent now.
     if (troubled === 0) expect(burst[200]).toBe(100);
     for (let number = 0; (counted(answers)[200] ?? 0) < 100; number++) {
-      await new Promise((resolve) => setTimeout(resolve, 1_000));
+      await sleep(1_000);
       answers.push(await charge(number));
     }
     expect((await charge(0)).status).toBe(402);
@@ -127,14 +128,14 @@ describe.skipIf(!hasRedis)('two nodes', () => {
     expect(verified.code, verified.err).toBe(0);
   });
 
-  it('a rate limit of 60 is 60 over both', async () => {
+  it('share a rate limit of 60', async () => {
     const token = await newKey();
     const answers = await Promise.all(Array.from({ length: 150 }, (_, node) => kyt(node, as(token))));
     // There are no credits left: admitted requests get 402.
     expect(counted(answers)).toEqual({ 402: 60, 429: 90 });
   });
 
-  it('a request is repeated on the other node with its answer, and charged once', async () => {
+  it('replay a request from the other node, and charge it once', async () => {
     expect((await worlds[1].run(['credits', 'grant', 'local', '10'], { environment })).code).toBe(0);
     const headers = { 'idempotency-key': 'one' };
     const first = await kyt(0, headers);
@@ -145,7 +146,7 @@ describe.skipIf(!hasRedis)('two nodes', () => {
     expect(await balance(1)).toBe(9);
   });
 
-  it('both say so while Redis is away, and go on when it is back', async () => {
+  it('report an outage of Redis, and recover afterwards', async () => {
     const readiness = async (node: number): Promise<string> => {
       const response = await fetch(`${(servers[node] as RunningServer).url}/ready`);
       const { data } = (await response.json()) as { data: { reasons: readonly string[] } };
@@ -168,7 +169,7 @@ describe.skipIf(!hasRedis)('two nodes', () => {
     await expect.poll(() => balance(0)).toBe(7);
   });
 
-  it('a Redis that may lose what it is told is refused', async () => {
+  it('reject a Redis that may lose acknowledged writes', async () => {
     redis.run('config', 'set', 'appendonly', 'no');
     const third = newWorld();
     const refused = await third.serve(environment).then(

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ChainId, chainOf } from '../../src/chains/registry.ts';
 import { type Anvil, hasAnvil, startAnvil } from '../setup/anvil.ts';
 import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
+import { sleep } from '../support/wait.ts';
 import { ask, newWorld, type RunningServer, type World } from './program.ts';
 
 /** Sanctioned in the shipped lists: money from it raises the score, and an unknown address has a score of 0. */
@@ -26,8 +27,6 @@ const COIN = 10n ** 18n;
 
 const address = (n: number): string => `0x${n.toString(16).padStart(40, '0')}`;
 const hash = (n: number): string => `0x${n.toString(16).padStart(64, '0')}`;
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
 async function done(world: World, args: readonly string[], environment: Record<string, string> = {}) {
   const { code, out, err } = await world.run(args, { environment });
   if (code !== 0) throw new Error(`${args.join(' ')}: ${err}`);
@@ -87,7 +86,7 @@ async function bulkFile(world: World, to: string, chain: ChainId): Promise<strin
 class Readers {
   readonly server: RunningServer;
   readonly keys: readonly string[];
-  #asked = 0;
+  #requests = 0;
 
   constructor(server: RunningServer, keys: readonly string[]) {
     this.server = server;
@@ -95,7 +94,7 @@ class Readers {
   }
 
   async post(path: string, body: object): Promise<Json> {
-    const key = this.keys[this.#asked++ % this.keys.length] as string;
+    const key = this.keys[this.#requests++ % this.keys.length] as string;
     const answer = await ask(this.server, key, `/api/v1${path}`, body);
     expect(answer.status, JSON.stringify(answer.body)).toBe(200);
     return answer.body.data;
@@ -103,8 +102,8 @@ class Readers {
 
   /** Screens an address on all threads of the pool at once and returns each distinct score. */
   async scores(chain: string, of: string): Promise<readonly number[]> {
-    const asked = Array.from({ length: AT_ONCE }, () => this.post('/screening', { chain, address: of }));
-    const answers = await Promise.all(asked);
+    const requests = Array.from({ length: AT_ONCE }, () => this.post('/screening', { chain, address: of }));
+    const answers = await Promise.all(requests);
     return [...new Set(answers.map(({ riskScore }) => riskScore as number))];
   }
 
@@ -200,7 +199,7 @@ describe.runIf(hasAnvil)('a server beside other writers', { timeout: 400_000 }, 
     await anvil.mine();
   };
 
-  it('sees what the command line watches and ingests', async () => {
+  it('sees rows that the command line watches and ingests', async () => {
     const to = fresh();
     const height = Number(await anvil.rpc<string>('eth_blockNumber')) + 1;
     await pay(to);
@@ -209,7 +208,7 @@ describe.runIf(hasAnvil)('a server beside other writers', { timeout: 400_000 }, 
     await readers.within('ETH', to);
   });
 
-  it('sees what its own follower takes in, and the wallet that alerted has the new score', async () => {
+  it('sees rows of its own follower, and the alerted wallet has the new score', async () => {
     const to = fresh();
     const { wallet } = await readers.post('/monitoring/wallets', { walletAddress: to, chain: 'ETH' });
     expect(wallet).toMatchObject({ riskScore: 0, assessed: false });
@@ -240,7 +239,7 @@ describe.runIf(hasAnvil)('a server beside other writers', { timeout: 400_000 }, 
     expect(await balance()).toBe(before);
   });
 
-  it('answers a bulk job by what was ingested after the threads of jobs had read the chain', async () => {
+  it('answers a bulk job with rows that were ingested after the job threads had read the chain', async () => {
     const jobOf = async (of: string): Promise<string> => {
       const headers = {
         authorization: `Bearer ${readers.keys[2]}`,
@@ -301,7 +300,7 @@ describe.runIf(hasRedis)('a node beside a writer on another machine', { timeout:
     await redis.stop();
   });
 
-  it('sees transfers that are ingested on the node that holds the chain', async () => {
+  it('sees transfers that are ingested on the node that stores the chain', async () => {
     for (let round = 0; round < 2; round++) {
       const to = fresh();
       expect(await readers.scores('ETH', to)).toEqual([0]);
@@ -310,7 +309,7 @@ describe.runIf(hasRedis)('a node beside a writer on another machine', { timeout:
     }
   });
 
-  it('sees what another machine pushes to the store of the graph, push after push', async () => {
+  it('sees every push of another machine to the graph store', async () => {
     const remote = { ASSAY_GRAPH_STORE_BSC: `${redis.url}?prefix=graph` };
     for (let round = 0; round < 4; round++) {
       const to = fresh();

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemRandom } from '../../src/base/random.ts';
 import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
+import { sleep } from '../support/wait.ts';
 import { newWorld, type RunningServer, type World } from './program.ts';
 
 const readiness = async ({ url }: RunningServer): Promise<string> => {
@@ -17,7 +18,7 @@ const leasesOf = async ({ url }: RunningServer): Promise<unknown[]> => {
   return data.leases ?? [];
 };
 
-describe.skipIf(!hasRedis)('a node that sends, with a key that opens nothing', { timeout: 400_000 }, () => {
+describe.skipIf(!hasRedis)('a sender node with a wrong encryption key', { timeout: 400_000 }, () => {
   let redis: RedisServer;
   let worlds: readonly [World, World, World];
   let shared: Record<string, string>;
@@ -51,7 +52,7 @@ describe.skipIf(!hasRedis)('a node that sends, with a key that opens nothing', {
     await redis.stop();
   });
 
-  it('leaves the lease to one that can send, and says why it is not ready, once', async () => {
+  it('leaves the lease to a node that can send, and logs once why it is not ready', async () => {
     const [front, wrong, right] = worlds;
     const api = await front.serve({ ...shared, ASSAY_ROLES: 'api,worker,listener' });
     await expect.poll(() => redis.run('hget', 'assay:{monitoring}:head', 'version')).toMatch(/^\d+$/);
@@ -60,12 +61,12 @@ describe.skipIf(!hasRedis)('a node that sends, with a key that opens nothing', {
     const stranger = await wrong.serve(delivery());
     await expect.poll(() => readiness(stranger)).toMatch(/^503 .*installation\.key of this node differs/);
     // Longer than the interval at which it tries for a lease.
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await sleep(1_500);
     expect(holder()).toBe('');
     const sender = await right.serve(delivery());
     await expect.poll(holder).toBe(nameOf(sender));
     expect(await readiness(sender)).toBe('200');
-    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    await sleep(3_000);
     expect(holder()).toBe(nameOf(sender));
     expect(await readiness(stranger)).toMatch(/^503 /);
     expect(linesOf(stranger)).toHaveLength(1);

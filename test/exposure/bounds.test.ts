@@ -43,7 +43,7 @@ describe('the kinds of addresses', () => {
     },
   });
 
-  it('are numbered by their columns, neutral ones and hubs apart', () => {
+  it('are numbered by their columns, with separate numbers for neutral addresses and hubs', () => {
     const found: Record<number, ReturnType<typeof attributed>> = {
       1: attributed('A'),
       2: attributed(null),
@@ -99,7 +99,7 @@ describe('an address that may need notes', () => {
       (node) => shapes[node] ?? node + 10,
     );
 
-  it('resembles a counterparty, or dealt with a risky one or with too many', () => {
+  it('resembles a counterparty, or has transfers with a risky one or with too many', () => {
     expect([notes({}), notes({ 2: 5, 3: 5 }), notes({ 1: 5, 3: 5 }), notes({ 2: 1, 3: 1 })]).toEqual([
       false,
       true,
@@ -221,7 +221,7 @@ describe('a reader of indexes', () => {
     return { state, reader, find, status };
   }
 
-  it('checks again after 250 ms, and if the clock was set back', () => {
+  it('checks again after 250 ms, and if the clock moved backwards', () => {
     const { state, status } = readerAt(10_000_000);
     const looksAt = (ms: number): number => {
       state.ms = ms;
@@ -314,7 +314,7 @@ describe('a reader of indexes', () => {
     ).toBeGreaterThan(30);
   });
 
-  it('compares all inputs of an index, and looks for transfers that are read out of a server nowhere', () => {
+  it('compares all inputs of an index, and finds no local position of a remote store', () => {
     const { inputs } = built;
     expect(isSameInputs(inputs, { ...inputs })).toBe(true);
     for (const other of [

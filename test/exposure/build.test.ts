@@ -36,7 +36,7 @@ async function open(transfers: readonly Transfer[], labels: readonly WorldLabel[
   return world;
 }
 
-/** Returns what says of an address what its walk says, and what the oracle reads from the index. */
+/** Returns a function that assesses an address by a walk, and by the index entry that the oracle reads. */
 function comparing({ deps, exposures }: ExposureWorld) {
   const { assess } = createAssessor(deps);
   const ask = createOracle({ ...deps, exposures });
@@ -73,7 +73,7 @@ describe('an exposure index', () => {
   let leftOut = 0;
   let unpriced = 0;
   for (let seed = 1; seed <= 40; seed++)
-    it(`says of every address of a random graph what a walk says (${seed})`, async () => {
+    it(`matches a walk for every address of a random graph (${seed})`, async () => {
       const nodes = 10 + (seed % 5) * 15;
       const built = await open(
         randomTransfers(seed, nodes, nodes * (2 + (seed % 4))),
@@ -98,7 +98,7 @@ describe('an exposure index', () => {
     });
 
   for (let seed = 1; seed <= 6; seed++)
-    it(`says what a walk says if coins are wrapped and unwrapped (${seed})`, async () => {
+    it(`matches a walk if coins are wrapped and unwrapped (${seed})`, async () => {
       const nodes = 12 + seed * 3;
       const weth = '0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2';
       const inPlace = (address: string | null): string | null => (address === addressOf(1) ? weth : address);
@@ -121,7 +121,7 @@ describe('an exposure index', () => {
       }
     });
 
-  it('is read alike by both forms of the oracle, also if an entry waits or the index is missing', async () => {
+  it('is read the same way by both forms of the oracle, also if an entry is pending or the index is missing', async () => {
     const nodes = 30;
     const built = await open(randomTransfers(3, nodes, 80), randomLabels(3, nodes, 0.3));
     const { deps, exposures, clock } = built;
@@ -157,7 +157,7 @@ describe('an exposure index', () => {
     expect(ask('ETH', addressOf(1), quota).reasons.map(({ code }) => code)).toContain('GRAPH_NOT_READ');
   });
 
-  it('does not call an address clean whose first transfers the index has not read', async () => {
+  it('does not report an address as clean if the index has not read its first transfers', async () => {
     const nodes = 10;
     const built = await open(randomTransfers(3, nodes, 30), [
       { node: 0, category: 'MIXER', confidence: 0.9, source: 'graphsense', entity: 'mixer' },
@@ -183,7 +183,7 @@ describe('an exposure index', () => {
     expect(codes(nodes + 2)).toEqual(['NOT_ASSESSED']);
   });
 
-  it('reports that value was not followed past a hub, and warns', async () => {
+  it('reports and warns about value that was not followed past a hub', async () => {
     const payers = 10_001;
     const pay = (index: number, from: number, to: number): Transfer => ({
       ...(randomTransfers(1, 2, 1, index)[0] as Transfer),
@@ -210,7 +210,7 @@ describe('an exposure index', () => {
     }
   }, 60_000);
 
-  it('names a token without a price that passed a hub, whatever moved beside it, and no dust of it', async () => {
+  it('names a token without a price that passed a hub beside any other value, and no dust of it', async () => {
     const payers = 10_001;
     const [token] = MANY_UNPRICED as [string];
     let count = 0;
@@ -230,7 +230,7 @@ describe('an exposure index', () => {
       ...[move(hub, beside, token, fortune, null), ether(other, beside, 5)],
       ...[move(sender, hub, token, fortune, null), ether(sender, exchange, 5)],
       ...[move(hub, dusty, token, 1n, null), ether(exchange, dusty, 2_000)],
-      // Less than a tenth of what came of the token.
+      // Less than a tenth of the received amount of the token.
       ...[move(hub, little, token, 9n * 10n ** 18n, null), move(exchange, little, token, 10n ** 20n, null)],
       ether(exchange, little, 50),
     ];
@@ -255,7 +255,7 @@ describe('an exposure index', () => {
     for (const node of [dusty, little]) expect(messages(node)).toEqual([]);
   }, 60_000);
 
-  it('says that more tokens without a price moved than are followed, and counts no dust among them', async () => {
+  it('reports that more tokens without a price moved than are followed, without counting dust', async () => {
     const [bad, mid, other, exchange] = [0, 1, 2, 3];
     const [dusted, crowded, clean, few, trader, sender] = [10, 11, 12, 13, 14, 15];
     const followed = 16;
@@ -284,7 +284,7 @@ describe('an exposure index', () => {
         move(mid, to, token, 10n ** 6n * whole),
         move(exchange, to, 'ETH', whole, 50),
       ]),
-      // What an address sent itself comes before what others sent it, and dust that it sent does not.
+      // Assets that the address sent come before assets that it only received. Dust that it sent does not.
       ...[move(trader, other, token, whole), move(crowded, other, token, 1n)],
       ...others(clean, whole, followed + 1),
       ...others(few, whole, followed),
@@ -320,7 +320,7 @@ describe('an exposure index', () => {
 
   let cut = 0;
   for (let seed = 1; seed <= 6; seed++)
-    it(`says what a walk says if addresses move many tokens without a price (${seed})`, async () => {
+    it(`matches a walk if addresses move many tokens without a price (${seed})`, async () => {
       const nodes = 12;
       const transfers = randomTransfers(seed, nodes, 2_000, 0, MANY_UNPRICED).map((transfer, at) =>
         // Some tokens of an address are dust by their amount.
@@ -336,7 +336,7 @@ describe('an exposure index', () => {
       }
     });
 
-  it('met addresses with more tokens than are followed', () => {
+  it('covers addresses with more tokens than are followed', () => {
     expect(cut).toBeGreaterThan(5);
     expect(cut).toBeLessThan(6 * 12);
   });
@@ -355,7 +355,7 @@ describe('an exposure index', () => {
     expect(ask('ETH', addressOf(1), quota).exposureAsOf).not.toBeNull();
   });
 
-  it('is not used if it is damaged: a wrong entry could read as clean', async () => {
+  it('is not used if it is damaged, because a wrong entry could read as clean', async () => {
     const built = await open(randomTransfers(2, 3_000, 3_000), randomLabels(2, 3_000, 0.3));
     await built.build();
     const current = currentSnapshot(exposureFolderOf(built.indexes, 'ETH')) as string;
@@ -372,7 +372,7 @@ describe('an exposure index', () => {
     expect(verdict).not.toBe('safe');
   });
 
-  it('is not used for another transfer store, however similar', async () => {
+  it('is not used for another transfer store, even a similar one', async () => {
     const transfers = randomTransfers(2, 10, 30);
     const built = await open(transfers, randomLabels(2, 10, 0.3));
     await built.build();
@@ -429,7 +429,7 @@ describe('an exposure index', () => {
     expect(() => bulk(Buffer.from('{"addresses":["0x0"],"chain":"ETH","verdict":"yes"}'))).toThrow('verdict');
   });
 
-  it('finds exposure, and dealings before a designation, in most of the random graphs', () => {
+  it('finds exposure, and transfers before a designation, in most of the random graphs', () => {
     expect(total).toBeGreaterThan(300);
     expect(codes.get('BEFORE_DESIGNATION')).toBeGreaterThan(50);
     expect(codes.get('SUSPECTED_OWNER')).toBeGreaterThan(30);

@@ -29,7 +29,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-describe('the nodes that changed', () => {
+describe('changed nodes', () => {
   it('are those with an entry, computed or pending, also after a reopen', async () => {
     const first = openChanges(folder);
     first.write(() => {
@@ -49,7 +49,7 @@ describe('the nodes that changed', () => {
     await second.close();
   });
 
-  it('are none without a state, and any if the changes are of a version that did not note them', async () => {
+  it('are empty without a state, and any if the changes are of a version that did not record them', async () => {
     const changes = openChanges(folder);
     expect(changes.changedNodes().mayHave(1)).toBe(false);
     changes.write(() => changes.setState(STATE));
@@ -76,7 +76,7 @@ describe('the nodes that changed', () => {
   });
 });
 
-describe('an entry that waits', () => {
+describe('a pending entry', () => {
   it('keeps its verdict and the start of its wait until it is recomputed', async () => {
     const changes = openChanges(folder);
     changes.write(() => {
@@ -103,7 +103,7 @@ describe('an entry that waits', () => {
     await changes.close();
   });
 
-  it('is of an address that may be new, and of blocks until these are forgotten', async () => {
+  it('is stored for an address that may be new, and for blocks until these are forgotten', async () => {
     const changes = openChanges(folder);
     const [known, unknown] = [Buffer.from([1, 2]), Buffer.from([1, 3])];
     const block = { hash: 'h', firstOrdinal: 1, count: 2, nodes: [4, 5] };

@@ -28,7 +28,7 @@ describe.skipIf(refusal !== null)('an exposure index on a full disk', () => {
     disk.remove();
   });
 
-  /** A keeper, with what it logs above debug and how often it asked for a build. */
+  /** A keeper, with its log above debug and the number of its build requests. */
   function keep() {
     const lines: string[] = [];
     const time = { ms: 0 };
@@ -78,7 +78,7 @@ describe.skipIf(refusal !== null)('an exposure index on a full disk', () => {
   it('opens without a rebuild when the disk has space, if its changes could not be created', async () => {
     await world.build();
     const index = currentSnapshot(exposureFolderOf(world.indexes, 'ETH')) as string;
-    // As in an index of an earlier version, whose first reader made them.
+    // As in an index of an earlier version, whose first reader created them.
     for (const end of ['', '-lock', '-sums']) rmSync(join(index, `changes.mdb${end}`), { force: true });
     disk.fill();
     const { lines, state, tick } = keep();

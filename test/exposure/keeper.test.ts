@@ -25,7 +25,7 @@ afterEach(async () => {
   world = null;
 });
 
-describe('the keeper of indexes', () => {
+describe('the index keeper', () => {
   it('builds a missing index, follows new transfers, and rebuilds when its inputs change', async () => {
     const built = await createExposureWorld(randomTransfers(3, 20, 60), randomLabels(3, 20, 0.3));
     world = built;
@@ -96,7 +96,7 @@ describe('the keeper of indexes', () => {
     entity: 'mixer',
   } as const;
 
-  /** A keeper whose monotonic clock is at `time.ms` and goes on by `time.step` with each look, and its reasons to build, errors and ends of builds. */
+  /** A keeper whose monotonic clock is at `time.ms` and advances by `time.step` with each reading, and its build reasons, errors and ends of builds. */
   async function keepWith(transfers: readonly Transfer[], over: Partial<KeeperDeps> = {}) {
     const built = await createExposureWorld(transfers, [label]);
     world = built;
@@ -200,7 +200,7 @@ describe('the keeper of indexes', () => {
     expect(began.slice(3)).toEqual(['BSC: no index yet']);
     time.ms = 120_000;
     keeper.tick();
-    // A build behind one that failed is not logged before one succeeds.
+    // After a failed build, the next failures are not logged until one succeeds.
     expect([ends.length, began.slice(4)]).toEqual([5, []]);
   });
 
@@ -278,7 +278,7 @@ describe('the keeper of indexes', () => {
   });
 
   it('skips chains without transfers, and logs which chain fails', async () => {
-    const asked: ChainId[] = [];
+    const requested: ChainId[] = [];
     const { built, began, errors, keeper } = await keepWith([
       ...few,
       paymentOf(1, 2, 'BSC'),
@@ -287,13 +287,13 @@ describe('the keeper of indexes', () => {
     const { transfers } = built.deps as { transfers: TransferStore };
     const logPosition = transfers.logPosition.bind(transfers);
     transfers.logPosition = (chain) => {
-      asked.push(chain);
+      requested.push(chain);
       if (chain === 'ETH') throw new Error('torn');
       const position = logPosition(chain);
       return position && chain === 'BSC' ? { ...position, transfers: 0 } : position;
     };
     keeper.tick();
-    expect(asked.sort()).toEqual(['BSC', 'ETH', 'POLYGON']);
+    expect(requested.sort()).toEqual(['BSC', 'ETH', 'POLYGON']);
     expect(errors).toEqual(['ETH: exposure index update failed: torn']);
     expect(began).toEqual(['POLYGON: no index yet']);
   });

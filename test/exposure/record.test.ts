@@ -45,7 +45,7 @@ describe('an entry of an exposure index', () => {
     { party: party('other'), lastDay: 0 },
   ];
 
-  it('keeps dealings before a designation, of listed parties by number and of others with their texts', () => {
+  it('keeps transfers before a designation, of listed parties by number and of others with their texts', () => {
     for (const listed of [parties, []]) {
       const bytes = bytesOf(recordOf(earlier), listed);
       expect(readRecord(bytes, 0, listed)).toEqual(recordOf(earlier));
@@ -118,12 +118,12 @@ describe('an entry of an exposure index', () => {
     expect(shared).toEqual(rows.map(({ asset, evidence }) => asset === null && evidence.length === 0));
   });
 
-  it('needs four more bytes and a count for a dealing with a listed party', () => {
+  it('needs four more bytes and a count for a transfer with a listed party', () => {
     const without = bytesOf(recordOf([])).length;
     expect(bytesOf(recordOf(earlier.slice(0, 1)), parties).length).toBe(without + 5);
   });
 
-  it('is read if it has only such a dealing', () => {
+  it('is read if it has only such a transfer', () => {
     const alone = {
       ...recordOf(earlier),
       unfollowed: [],

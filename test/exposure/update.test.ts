@@ -42,7 +42,7 @@ interface Kept {
   readonly walked: number[];
 }
 
-/** Builds an index of the first transfers, and what keeps it up to date. */
+/** Builds an index of the first transfers, and the updater of the index. */
 async function keep(
   transfers: readonly Transfer[],
   labels: readonly WorldLabel[],
@@ -70,7 +70,7 @@ async function keep(
   return { built, updater, walked };
 }
 
-/** Compares what the index says of every address with a walk of the graph as it is now. Returns the number of addresses that dealt with a party before its designation. */
+/** Compares the entry of every address with a walk of the current graph. Returns the number of addresses with transfers with a party before its designation. */
 function expectCurrent({ deps, exposures, clock }: ExposureWorld, nodes: number): number {
   let earlier = 0;
   clock.at += 1_000;
@@ -129,7 +129,7 @@ function settle(updater: ExposureUpdater): void {
 describe('an index that is kept up to date', () => {
   let earlier = 0;
   for (let seed = 1; seed <= 4; seed++)
-    it(`says what walks say after more transfers of many tokens without a price (${seed})`, async () => {
+    it(`matches walks after more transfers of many tokens without a price (${seed})`, async () => {
       const nodes = 12;
       const transfers = withPrices(randomTransfers(seed, nodes, 1_600, 0, MANY_UNPRICED)).map(
         (transfer, at) =>
@@ -146,7 +146,7 @@ describe('an index that is kept up to date', () => {
       }
     });
   for (let seed = 1; seed <= 16; seed++)
-    it(`says what walks say after more transfers (${seed})`, async () => {
+    it(`matches walks after more transfers (${seed})`, async () => {
       const nodes = 40;
       const transfers = withPrices(randomTransfers(seed, nodes, 160));
       const { built, updater } = await keep(transfers.slice(0, 80), randomLabels(seed, nodes, 0.2));
@@ -158,7 +158,7 @@ describe('an index that is kept up to date', () => {
     });
 
   for (let seed = 21; seed <= 26; seed++)
-    it(`says what walks say if some transfers of an asset have no price (${seed})`, async () => {
+    it(`matches walks if some transfers of an asset have no price (${seed})`, async () => {
       const nodes = 40;
       const drawn = randomTransfers(seed, nodes, 160);
       // The unpriced ones of the draw lose their price again, and those of the first half of every third address.
@@ -177,7 +177,7 @@ describe('an index that is kept up to date', () => {
     });
 
   for (let seed = 31; seed <= 34; seed++)
-    it(`says what walks say if coins are wrapped and unwrapped (${seed})`, async () => {
+    it(`matches walks if coins are wrapped and unwrapped (${seed})`, async () => {
       const nodes = 40;
       const weth = '0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2';
       const transfers = withPrices(randomTransfers(seed, nodes, 160)).map((transfer, at) => {
@@ -196,7 +196,7 @@ describe('an index that is kept up to date', () => {
       }
     });
 
-  it('contains dealings before a designation in entries computed since its build', () => {
+  it('contains transfers before a designation in entries computed since its build', () => {
     expect(earlier).toBeGreaterThan(20);
   });
 
@@ -272,7 +272,7 @@ describe('an index that is kept up to date', () => {
     await transfers.ingest([pay(11, 7, 2, 5_000)]);
     walked.length = 0;
     expect(updater.follow()).toBe('UPDATED');
-    // Addresses 3 and 4 hold what came through 2.
+    // Addresses 3 and 4 hold money that came through 2.
     expect(updater.waiting).toBe(2);
     expect(new Set(walked).size).toBe(2);
     updater.recompute(1_000);
@@ -313,7 +313,7 @@ describe('an index that is kept up to date', () => {
 
   it('makes addresses pending if an asset has another origin', async () => {
     const { built, updater } = await keep([...gas, ...tokens], [risky]);
-    // So much goes out that what came in does not explain it: then the money does, which came from 6.
+    // More is sent than was received of the asset, so that the money from 6 explains it.
     await built.deps.transfers.ingest([send(30, 2, 8, 1_000_000n * 100_000n)]);
     expect(updater.follow()).toBe('UPDATED');
     expect(updater.waiting).toBe(2);
@@ -330,7 +330,7 @@ describe('an index that is kept up to date', () => {
     const { built, updater } = await keep(whole, [risky]);
     await built.deps.transfers.ingest(mids.slice(6));
     expect(updater.follow()).toBe('UPDATED');
-    // Address 2 too: what comes through those before it is new.
+    // Address 2 too: the money that comes through the addresses before it is new.
     expect(updater.waiting).toBe(3);
     settle(updater);
     expectCurrent(built, 30);
@@ -354,7 +354,7 @@ describe('an index that is kept up to date', () => {
     expectCurrent(built, 8);
     await built.deps.transfers.ingest([{ ...pay(10, 7, 2, 0.5), asset: TOKEN }]);
     expect(updater.follow()).toBe('UPDATED');
-    // Address 3 holds what came through 2, of which a quarter is now known to be of another.
+    // Address 3 holds money that came through 2. A quarter of it is now known to be from another address.
     expect(updater.waiting).toBe(1);
     updater.recompute(1_000);
     expectCurrent(built, 8);
@@ -433,7 +433,7 @@ describe('an index that is kept up to date', () => {
     await transfers.ingest([pay(11, 7, 2, 5_000)]);
     updater.follow();
     expect(nodes(0)).toEqual([]);
-    // A look at the clock before, and one behind each entry.
+    // The clock is read before the round and after each entry.
     const [first] = nodes(2);
     expect(updater.waiting).toBe(1);
     await transfers.ingest([pay(12, 7, 2, 5_000)]);
@@ -470,7 +470,7 @@ describe('an index that is kept up to date', () => {
     isNew.count--;
     expect(updater.follow()).toBe('UPDATED');
     const { exposureLogARound: round } = LIMITS;
-    // Those behind the round are counted when they are read.
+    // Transfers after the round are counted when they are read.
     expect(updater.state().position).toEqual({ ...at, ordinal: at.ordinal + round });
     isNew.count = round + 1;
     expect(updater.follow()).toBe('UPDATED');

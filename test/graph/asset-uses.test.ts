@@ -48,7 +48,7 @@ describe('the uses of assets', () => {
     expect(store.assetUses('BTC')).toEqual([]);
   });
 
-  it('forget a block that was reverted', async () => {
+  it('exclude a reverted block', async () => {
     const block: Block = {
       chain: 'ETH',
       ...{ height: 7, hash: 'h7', parentHash: null, timestampMs: TIME },
@@ -65,7 +65,7 @@ describe('the uses of assets', () => {
     expect(() => store.assetUses('ETH', AbortSignal.abort())).toThrow();
   });
 
-  it('of one address are named by direction', async () => {
+  it('of one address are listed by direction', async () => {
     await store.ingest([
       transfer({ valueUsd: 10 }),
       transfer({ asset: TOKEN, amount: 7n }),

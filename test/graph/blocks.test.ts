@@ -99,7 +99,7 @@ describe('appending blocks', () => {
     ]);
   });
 
-  it('refuses another block of a height, and one that stands on another parent', async () => {
+  it('rejects another block of the same height, and one with another parent', async () => {
     await store.appendBlock(blockOf(7, 'a', []));
     await expect(store.appendBlock(blockOf(7, 'b', []))).rejects.toMatchObject({
       code: 'INVALID_REQUEST',
@@ -115,12 +115,12 @@ describe('appending blocks', () => {
     ['hash', { hash: '' }],
     ['timestampMs', { timestampMs: 0.5 }],
     ['transfers', { transfers: transfersOf(6, 'a', [move(1, 2)]) }],
-  ])('refuses a block whose %s breaks its contract', async (field, change) => {
+  ])('rejects a block with an invalid %s', async (field, change) => {
     const block = { ...blockOf(7, 'a', []), ...change };
     await expect(store.appendBlock(block)).rejects.toMatchObject({ code: 'INVALID_REQUEST', field });
   });
 
-  it('leaves nothing of a block that cannot be read to its end', async () => {
+  it('leaves nothing of a block that cannot be read completely', async () => {
     const block = blockOf(7, 'a', [move(1, 2), move(2, 3)]);
     const [first, second] = block.transfers as [Transfer, Transfer];
     const broken = { ...block, transfers: [first, { ...second, to: '0x12' }] };
@@ -131,7 +131,7 @@ describe('appending blocks', () => {
     expect(store.totals('ETH', key(2))).toMatchObject({ in: { transfers: 1 }, out: { transfers: 1 } });
   });
 
-  it('makes blocks final that fell behind, and merges what they brought', async () => {
+  it('finalizes blocks behind the confirmation depth, and merges their transfers', async () => {
     const last = LIMITS.reorgBlocksKept + 3;
     for (let height = 0; height <= last; height++)
       await store.appendBlock(blockOf(height, 'a', [move(1, 2)]));
@@ -152,8 +152,8 @@ const anyMove = fc.record({
 });
 const anyMoves = fc.array(anyMove, { maxLength: 60 });
 
-describe('taking blocks back', () => {
-  it('leaves what would be there had they never come, whatever files are read in between', async () => {
+describe('reverting blocks', () => {
+  it('leaves the state as if they had never been stored, with any files read in between', async () => {
     let run = 0;
     await fc.assert(
       fc.asyncProperty(
@@ -186,7 +186,7 @@ describe('taking blocks back', () => {
     );
   });
 
-  it('lets the other branch take their place', async () => {
+  it('allows the other branch', async () => {
     await store.appendBlock(blockOf(0, 'a', [move(1, 2)]));
     const before = everything(store);
     await store.appendBlock(blockOf(1, 'a', [move(1, 2), move(2, 3)]));
@@ -200,7 +200,7 @@ describe('taking blocks back', () => {
     expect(store.newest('ETH', key(4), key(5), 1)).toMatchObject([{ txHash: 'b-1-0' }]);
   });
 
-  it('lets a transaction come again in another block', async () => {
+  it('allows the same transaction in another block', async () => {
     const block = blockOf(1, 'a', [move(1, 2)]);
     await store.appendBlock(block);
     await store.revertBlock('ETH', 1);

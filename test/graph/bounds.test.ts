@@ -41,7 +41,7 @@ import { day, type MemoryEdge, memoryGraph } from './memory-graph.ts';
 
 const address = (number: number): string => `0x${number.toString(16).padStart(40, '0')}`;
 
-describe('bytes of the store', () => {
+describe('record encoding', () => {
   const numbers = [
     0,
     1,
@@ -62,7 +62,7 @@ describe('bytes of the store', () => {
     (1n << BigInt(bits)) + 1n,
   ]);
 
-  it('give back every number, time and difference', () => {
+  it('restores every number, time and difference', () => {
     const out = new ByteWriter(1);
     for (const number of numbers) out.varint(number);
     const times = [0, 1, 999, 1_000, 1_001, 1_700_000_000_000, 1_700_000_000_001];
@@ -76,7 +76,7 @@ describe('bytes of the store', () => {
     expect(reader.isAtEnd).toBe(true);
   });
 
-  it('give back every amount, exactly and as the nearest number', () => {
+  it('restores every amount, exactly and as the nearest number', () => {
     for (const amount of amounts) {
       const out = new ByteWriter(1);
       out.amount(amount);
@@ -92,7 +92,7 @@ describe('bytes of the store', () => {
     expect(() => out.amount(most + 1n)).toThrow('more than 127 bytes');
   });
 
-  it('that end in the middle of a value are refused', () => {
+  it('rejects bytes that end in the middle of a value', () => {
     const out = new ByteWriter();
     out.varint(2 ** 40);
     const bytes = out.take();
@@ -110,7 +110,7 @@ describe('bytes of the store', () => {
     expect(copied.take().toString()).toBe('bc');
   });
 
-  it('hold each field of an entry, with and without a price and a block', () => {
+  it('contains each field of an entry, with and without a price and a block', () => {
     const entry: DeltaEntry = {
       direction: 1,
       counterparty: 300,
@@ -132,7 +132,7 @@ describe('bytes of the store', () => {
       expect(() => readEntries(bytes.subarray(0, cut)), String(cut)).toThrow('ends in the middle');
   });
 
-  it('hold each field of a node, its flows in order', () => {
+  it('contains each field of a node, its flows in order', () => {
     const node = Object.assign(createNode(), {
       counterpartiesIn: 3,
       counterpartiesOut: 200,
@@ -180,7 +180,7 @@ describe('bytes of the store', () => {
     expect([counterpartiesIn(bytes, 0), counterpartiesIn(bytes, 1)]).toEqual([3, 200]);
   });
 
-  it('hold transactions by their form, and positions by their word', () => {
+  it('contains transactions by their form, and positions by their kind', () => {
     const hash = 'ab'.repeat(32);
     for (const text of [hash, `0x${hash}`, `0X${hash}`, hash.toUpperCase(), `${hash}0`, 'x', ''])
       expect(unpackTransaction(packTransaction(text))).toBe(text);
@@ -231,7 +231,7 @@ describe('a transfer', () => {
     }
   };
 
-  it('is taken at each limit and refused one beyond it', () => {
+  it('is accepted at each limit and rejected beyond it', () => {
     const fits = {
       txHash: 'h'.repeat(LIMITS.txHashTextMax),
       position: 'p'.repeat(LIMITS.transferPositionTextMax),
@@ -311,7 +311,7 @@ describe('a transfer', () => {
     expect(read({ ...row, amount: '0xff' }).amount).toBe(255n);
   });
 
-  it('says who sent it, and whether its asset was called', () => {
+  it('includes its sender, and whether its asset was called', () => {
     const initiation = (change: object) => read({ ...row, asset: token, ...change }).initiation;
     const sender = address(1);
     expect(initiation({ sender })).toEqual({ sender, callsAsset: null, decodes: null });
@@ -354,11 +354,11 @@ describe('a transfer', () => {
     [{ called: address(3) }, 'sender is missing'],
     [{ decodes: true }, 'sender is missing'],
     [{ sender: address(1), decodes: 'maybe' }, 'decodes must be'],
-  ])('is refused with %j', (change, message) => {
+  ])('is rejected with %j', (change, message) => {
     expect(() => read({ ...row, ...change } as never)).toThrow(message);
   });
 
-  it('has a time in seconds, milliseconds or a text', () => {
+  it('has a time in seconds, milliseconds or as text', () => {
     const time = (value: unknown, unit: 'seconds' | 'milliseconds' = 'seconds') =>
       timeOf({ t: value } as never, 't', unit);
     expect([
@@ -385,7 +385,7 @@ describe('a transfer', () => {
   });
 });
 
-describe('days', () => {
+describe('daily flows', () => {
   const recent = [
     { direction: 'in', timestampMs: day(2) + 1, amount: 1n, valueUsd: null },
     { direction: 'out', timestampMs: day(2), amount: 0n, valueUsd: null },
@@ -393,7 +393,7 @@ describe('days', () => {
     { direction: 'in', timestampMs: day(1), amount: 1n, valueUsd: null },
   ] as const;
 
-  it('have an unknown value only if nothing of them was priced, and the oldest goes if it may be cut', () => {
+  it('have an unknown value only if nothing was priced, and the oldest is dropped at the limit', () => {
     const all = dailyFlows(recent, { limitDays: 2, holdsAll: true });
     expect(all).toEqual({
       days: [
@@ -413,7 +413,7 @@ describe('days', () => {
     expect(dailyFlows(recent, { limitDays: 1, holdsAll: true }).days).toHaveLength(1);
   });
 
-  it('have flows without a price by asset and direction', () => {
+  it('list flows without a price by asset and direction', () => {
     const flow = (asset: string, unpricedTransfers: number) => ({
       asset,
       decimals: 0,
@@ -432,7 +432,7 @@ describe('days', () => {
 });
 
 describe('clusters', () => {
-  it('unite in any order, and count each member once', () => {
+  it('are joined in any order, and count each member once', () => {
     const sets = createUnionFind(0);
     sets.grow(6);
     sets.grow(3);
@@ -453,7 +453,7 @@ describe('clusters', () => {
     expect(() => sets.grow(2 ** 31)).toThrow('addresses to cluster');
   });
 
-  it('know a script by prefix and length', () => {
+  it('recognise a script by prefix and length', () => {
     expect(scriptFormOf('BTC', `bc1q${'x'.repeat(38)}`)).toBe('p2wpkh');
     expect(scriptFormOf('BTC', `bc1q${'x'.repeat(58)}`)).toBe('p2wsh');
     expect(scriptFormOf('BTC', `bc1p${'x'.repeat(58)}`)).toBe('p2tr');
@@ -495,7 +495,7 @@ describe('taint', () => {
     [2n, 2n],
   ] as const;
 
-  it('goes to each output by its rule, the fee last', () => {
+  it('is assigned to each output by its rule, the fee last', () => {
     expect(amounts('poison', inputs, [5n, 0n, 7n])).toEqual([5n, null, 7n]);
     expect(amounts('poison', [[4n, null]], [4n])).toEqual([null]);
     expect(amounts('haircut', inputs, [3n, 9n, 0n])).toEqual([1n, 3n, null]);
@@ -517,7 +517,7 @@ describe('taint', () => {
     expect(amounts('fifo', [[4n, 2n]], [0n, 4n, 1n])).toEqual([null, 2n, null]);
   });
 
-  it('in order keeps clean stretches between tainted ones, and none at the end', () => {
+  it('in order keeps clean ranges between tainted ones, and none at the end', () => {
     const { fifo } = TAINT_RULES;
     const [first, second] = fifo.spend(
       [
@@ -545,7 +545,7 @@ describe('walks', () => {
     ...more,
   });
 
-  it('take an address for a hub beyond the limit of counterparties that count, or if most of its value is dust', () => {
+  it('treat an address as a hub beyond the limit of relevant counterparties, or if most of its value is dust', () => {
     const hub = (values: readonly number[], degreeMax: number) =>
       new RowReader(memoryGraph(values.map((value, at) => edge(1, at + 2, value))), weighing).isHub(
         1,
@@ -598,7 +598,7 @@ describe('walks', () => {
     expect(basis([{ from: 1, to: 2, amount: 0, unpriced: 1 }]).kind).toBe('NOTHING');
   });
 
-  it('leave out what rounding leaves', () => {
+  it('ignore rounding remainders', () => {
     expect([flowOf(1, 1 - 1e-10), flowOf(1, 0.5), flowOf(0, 0), flowOf(1, 2)]).toEqual([0, 0.5, 0, 0]);
   });
 
@@ -616,7 +616,7 @@ describe('walks', () => {
       },
     );
 
-  it('have every field of an exposure: hops, value, transfers, the largest node and the dust', () => {
+  it('return every field of an exposure: hops, value, transfers, the largest node and the dust', () => {
     const result = expose(
       [
         edge(1, 2, 60, { transfers: 3 }),
@@ -656,7 +656,7 @@ describe('walks', () => {
     expect(result.unknown).toMatchObject({ share: 0, valueUsd: 0 });
   });
 
-  it('say where they stopped and why, the greatest share first', () => {
+  it('return the addresses where they stopped, with the reason, the largest share first', () => {
     const edges = [
       edge(1, 2, 60),
       edge(1, 3, 40),
@@ -679,7 +679,7 @@ describe('walks', () => {
     expect(cut.stops).toMatchObject([{ node: 2, reason: 'BUDGET' }]);
   });
 
-  it('reach exactly the hops, nodes and edges that they may', () => {
+  it('reach exactly the permitted hops, nodes and edges', () => {
     const edges = [edge(1, 2, 60), edge(2, 3, 60), edge(3, 4, 60)];
     const walk = (options: object) =>
       traverse(
@@ -701,7 +701,7 @@ describe('walks', () => {
     });
   });
 
-  it('number nodes through every growth, and forget them', () => {
+  it('number nodes as they are added, and can be cleared', () => {
     const index = new NodeIndex();
     for (let node = 1; node <= 20_000; node++) expect(index.add(node * 7)).toBe(node - 1);
     expect([index.size, index.find(7), index.find(140_000), index.find(8), index.nodeAt(19_999)]).toEqual([
@@ -717,7 +717,7 @@ describe('walks', () => {
   });
 });
 
-describe('a graph as of an earlier moment', () => {
+describe('a graph as of an earlier time', () => {
   const edges: MemoryEdge[] = [
     { from: 1, to: 2, valueUsd: 10, firstSeenMs: day(1), lastSeenMs: day(3) },
     { from: 1, to: 3, valueUsd: 20, firstSeenMs: day(2) },
@@ -727,7 +727,7 @@ describe('a graph as of an earlier moment', () => {
   const graph = memoryGraph(edges);
   const columns = () => createNeighbourColumns(10);
 
-  it('has the edges first seen until then, that moment included', () => {
+  it('has the edges first seen up to and including that time', () => {
     const ids = (untilMs: number) => {
       const into = columns();
       const count = graphUntil(graph, untilMs).neighbours(1, 'out', 10, into);
@@ -743,7 +743,7 @@ describe('a graph as of an earlier moment', () => {
     expect([then.edge(1, 4), then.edge(1, 3)].map(({ length }) => length)).toEqual([0, 1]);
   });
 
-  it('has sums of the start that hide what came later, and those of others whole', () => {
+  it('limits the sums of the start to that time, and has full sums of other addresses', () => {
     const sums = graphUntil(graph, day(1), 1).sums(1);
     expect(sums.out).toEqual([
       { asset: 1, transfers: 1, unpriced: 0, cents: 1_000, amount: 1_000, pricedAmount: 1_000 },
@@ -753,7 +753,7 @@ describe('a graph as of an earlier moment', () => {
     expect(graphUntil(graph, day(1), 2).sums(1)).toEqual(graph.sums(1));
   });
 
-  it('has totals, days and transfers until then', () => {
+  it('has totals, days and transfers up to that time', () => {
     const reader = (asOf: string | null) =>
       transfersUntil(
         {
@@ -800,7 +800,7 @@ describe('a graph as of an earlier moment', () => {
     expect(reader(null).coverage('ETH').asOf).toBeNull();
   });
 
-  it('has no totals before the first transfer, and the whole ones from the last on', () => {
+  it('has no totals before the first transfer, and full totals from the last one on', () => {
     const whole = { firstSeenMs: day(1), lastSeenMs: day(3) };
     const totals = (untilMs: number) =>
       transfersUntil({ totals: () => whole, graph: () => null } as never, untilMs).totals(

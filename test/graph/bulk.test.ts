@@ -167,7 +167,7 @@ function everything(store: TransferStore): unknown {
 }
 
 describe('a bulk load', () => {
-  it('ends in what the transfers end in one by one', async () => {
+  it('gives the same state as single transfers', async () => {
     const transfers = randomTransfers(4_000, 1);
     const slow = storeAt('slow');
     await slow.ingest(transfers);
@@ -178,7 +178,7 @@ describe('a bulk load', () => {
     expect(everything(fast)).toEqual(everything(slow));
   });
 
-  it('ends in the same over what is stored already, live or in bulk, with duplicates', async () => {
+  it('gives the same state over stored data, live or bulk, with duplicates', async () => {
     const transfers = randomTransfers(4_000, 2);
     const slow = storeAt('slow');
     await slow.ingest(transfers);
@@ -199,7 +199,7 @@ describe('a bulk load', () => {
     expect(everything(mixed)).toEqual(before);
   });
 
-  it('explains odd rows as the reader of small files does', async () => {
+  it('reports invalid rows like the reader of small files', async () => {
     const [one] = randomTransfers(1, 3) as [Transfer];
     const good = csvOf([{ ...one, initiation: null }]).split('\n')[1] as string;
     const value = /,[^,]*(,,,)$/;
@@ -233,7 +233,7 @@ describe('a bulk load', () => {
     expect(fast.stored).toBe(4);
   });
 
-  it('values an amount by the tables if the row says 0, and rejects an amount that cannot be', async () => {
+  it('values an amount by the price tables if the row has 0, and rejects an impossible amount', async () => {
     const [one] = randomTransfers(1, 3) as [Transfer];
     const fields = { ...one, initiation: null, from: address(5), to: address(6) };
     const of = (index: number, amount: bigint, valueUsd: number, asset = 'ETH'): Transfer => ({
@@ -279,7 +279,7 @@ describe('a bulk load', () => {
     });
   });
 
-  it('replaces values that contradict the price tables, as the reader of small files does, and names them', async () => {
+  it('replaces and reports values that contradict the price tables, like the reader of small files', async () => {
     const [one] = randomTransfers(1, 3) as [Transfer];
     const usdt = '0xdAC17F958D2ee523a2206206994597C13D831ec7';
     const link = parseAddress('ETH', '0x514910771af9ca656af840dff83e8264ecf986ca').canonical;
@@ -358,7 +358,7 @@ describe('a bulk load', () => {
     expect(silent.totals('ETH', parseAddress('ETH', address(105)).key)?.in.valueUsd).toBe(1e9);
   });
 
-  it('goes on where it was interrupted, whichever pass that was', async () => {
+  it('resumes after an interruption in any pass', async () => {
     const transfers = randomTransfers(3_000, 4);
     const path = fileOf('all.csv', csvOf(transfers));
     const whole = storeAt('whole');
@@ -386,7 +386,7 @@ describe('a bulk load', () => {
     }
   });
 
-  it('merges what it packed where somebody else stored those addresses meanwhile', async () => {
+  it('merges its data if another process stored the same addresses in the meantime', async () => {
     // Without amounts of 2^96 and more, which are never packed in advance.
     const transfers = randomTransfers(3_000, 7).map((one) => ({ ...one, amount: one.amount % 2n ** 90n }));
     const whole = storeAt('whole');
@@ -414,7 +414,7 @@ describe('a bulk load', () => {
     expect(everything(store)).toEqual(everything(whole));
   });
 
-  it('of another file finishes what was left of the first', async () => {
+  it('of another file completes an interrupted one first', async () => {
     const transfers = randomTransfers(2_000, 5);
     const first = fileOf('first.csv', csvOf(transfers.slice(0, 1_000)));
     const store = storeAt('store');
@@ -438,7 +438,7 @@ describe('a bulk load', () => {
     expect(everything(store)).toEqual(everything(whole));
   });
 
-  it('that was killed at any moment goes on, and ends where none was ever killed', async () => {
+  it('resumes after a kill at any time, and gives the same state as without one', async () => {
     const transfers = randomTransfers(12_000, 6);
     const path = fileOf('all.csv', csvOf(transfers));
     const url = (name: string): string =>

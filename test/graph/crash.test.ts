@@ -37,7 +37,7 @@ const BATCH = LIMITS.ingestBatchTransfers;
 const COUNT = 3 * BATCH;
 const numbers = (count: number): Transfer[] => Array.from({ length: count }, (_, index) => transferOf(index));
 
-it('a kill in the middle loses no whole batch, keeps no half, and a second run makes up for it', async () => {
+it('loses no complete batch on a kill, keeps no partial one, and completes in a second run', async () => {
   const path = join(folder, 'killed');
   const script = `
     import { openTransferStore } from ${JSON.stringify(pathToFileURL(join(projectRoot, 'dist/src/graph/store.js')).href)};

@@ -60,7 +60,7 @@ const exact = (list: readonly Moved[], day: number) => {
 };
 
 describe('amounts by day', () => {
-  it('give exactly what moved since any day, in whatever order transfers came', () => {
+  it('give exactly the amount since any day, for transfers in any order', () => {
     fc.assert(
       fc.property(fc.array(anyMoved(30), { minLength: 1, maxLength: 60 }), fc.nat(32), (list, at) => {
         const { amount, transfers } = partSince(sumOf(list), 19_000 + at);
@@ -69,7 +69,7 @@ describe('amounts by day', () => {
     );
   });
 
-  it('never give less than what moved since a day, and all of the whole, if days were joined', () => {
+  it('give at least the amount since a day, and all of the sum, if days were joined', () => {
     fc.assert(
       fc.property(anyManyDays, fc.nat(402), (list, at) => {
         const sum = sumOf(list);
@@ -85,7 +85,7 @@ describe('amounts by day', () => {
     );
   });
 
-  it('do not carry money over a date because of dust on any number of days', () => {
+  it('do not move money over a date because of dust on any number of days', () => {
     const dust = fc.uniqueArray(fc.nat(2_000), { minLength: 1, maxLength: 3 * LIMITS.edgeDaysKept });
     const real = fc.uniqueArray(fc.nat(999), { minLength: 1, maxLength: 40 });
     fc.assert(
@@ -99,7 +99,7 @@ describe('amounts by day', () => {
     );
   });
 
-  it('keep nothing for one day, and join two only beyond the limit', () => {
+  it('are not stored for a single day, and join two only beyond the limit', () => {
     const sum = emptySum();
     for (let hour = 0; hour < 24; hour++)
       add(sum, { timestampMs: startOfDay(19_000) + hour * 3_600_000, amount: 1n });
@@ -117,7 +117,7 @@ describe('amounts by day', () => {
     ]);
   });
 
-  it('count the whole sum as after a day if a release without days wrote it', () => {
+  it('count the full sum as after a day if a release without days wrote it', () => {
     const old: Sum = {
       ...sumOf([{ timestampMs: startOfDay(19_000), amount: 5n }]),
       lastSeenMs: startOfDay(19_010),

@@ -98,7 +98,7 @@ const builderOf = (edges: readonly Edge[]): ChunkBuilder => {
 };
 
 describe('packed neighbours', () => {
-  it('come back as they went in, greatest value first', () => {
+  it('are restored as written, largest value first', () => {
     fc.assert(
       fc.property(anyEdges, (edges) => {
         const packed = builderOf(edges).packSingle();
@@ -111,7 +111,7 @@ describe('packed neighbours', () => {
     );
   });
 
-  it('are cut into chunks of a hub in the order of ids, each naming the next', () => {
+  it('are split into chunks of a hub in order of ids, each with a link to the next', () => {
     fc.assert(
       fc.property(anyEdges, fc.nat(0x7fff_ffff), (edges, next) => {
         const many = edges.flatMap((edge, index) =>
@@ -133,7 +133,7 @@ describe('packed neighbours', () => {
     );
   });
 
-  it('are copied from chunk to chunk without being read', () => {
+  it('are copied from chunk to chunk without decoding', () => {
     fc.assert(
       fc.property(anyEdges, (edges) => {
         const packed = builderOf(edges).packSingle();
@@ -168,7 +168,7 @@ describe('packed neighbours', () => {
     expect(two - one).toBeLessThanOrEqual(38);
   });
 
-  it('are refused where the bytes end inside an edge', () => {
+  it('are rejected if the bytes end inside an edge', () => {
     fc.assert(
       fc.property(edgeOf(5, true), fc.nat(), (edge, at) => {
         const bytes = builderOf([edge]).packSingle()?.bytes as Buffer;
@@ -179,7 +179,7 @@ describe('packed neighbours', () => {
     );
   });
 
-  it('rank as their order says, cents aside that are equal', () => {
+  it('are ordered as stated, except for equal values in cents', () => {
     const any = fc.record({ cents: fc.oneof(fc.constant(0), fc.nat()), unpriced: fc.nat(2 ** 30) });
     fc.assert(
       fc.property(any, any, (a, b) => {
@@ -192,7 +192,7 @@ describe('packed neighbours', () => {
     );
   });
 
-  it('keep the newest transfers, whatever order they come in', () => {
+  it('keep the newest transfers, in any order of insertion', () => {
     const anyRef = fc.record({ timestampMs: fc.nat(5), ordinal: fc.nat() });
     fc.assert(
       fc.property(fc.uniqueArray(anyRef, { selector: (ref) => ref.ordinal }), (refs) => {

@@ -4,12 +4,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { seededUint32 } from '../../src/base/random.ts';
 import { parseAddress } from '../../src/chains/address/parse.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
 import { openTransferStore, type TransferStore } from '../../src/graph/store.ts';
+import { sleep } from '../support/wait.ts';
 
 let folder = '';
 beforeEach(() => {
@@ -39,7 +39,7 @@ const totalsOf = (store: TransferStore) =>
 
 describe('fresh transactions', () => {
   it.each([1, 2, 3, 4])(
-    'count every position once, with moves to the store at every moment, seed %i',
+    'count every position once, with moves to the store at any time, seed %i',
     async (seed) => {
       const next = seededUint32(seed);
       const below = (end: number): number => next() % end;
@@ -90,7 +90,7 @@ describe('fresh transactions', () => {
         } else if (stores.length < 2) stores.push(open());
         else await stores.pop()!.close();
         // A store sees the writes of another one when its timers have run.
-        await setTimeout(5);
+        await sleep(5);
         expect(stores[0]!.coverage('ETH').transfers).toBe(known.size);
       }
       const all = [...known.values()];
@@ -107,7 +107,7 @@ describe('fresh transactions', () => {
     },
   );
 
-  it('are read from the log again after a stop, and leave for a bulk load', async () => {
+  it('are read from the log again after a restart, and are cleared by a bulk load', async () => {
     const path = join(folder, 'store');
     const rows = Array.from({ length: 40 }, (_, index) => transferOf(index, index % 4));
     const first = openTransferStore({ path, readOnly: false });

@@ -92,7 +92,7 @@ describe('internal traces', () => {
     });
   });
 
-  it('leave out what moves nothing: delegated, static and code calls, and calls without value', async () => {
+  it('exclude delegated, static and code calls, and calls without value', async () => {
     const { transfers, ignored } = await read(
       lines('traces.json', [
         trace({ call_type: 'delegatecall', value: 1_000 }),
@@ -105,7 +105,7 @@ describe('internal traces', () => {
     expect(ignored).toBe(4);
   });
 
-  it('leave out what was taken back, by the status of the row', async () => {
+  it('exclude reverted calls, by the status of the row', async () => {
     const { transfers } = await read(
       lines('traces.json', [
         trace({ trace_address: '', status: 1 }),
@@ -117,7 +117,7 @@ describe('internal traces', () => {
     expect(transfers.map(({ position }) => position)).toEqual(['value', 'trace:1']);
   });
 
-  it('take back the calls below one that failed where rows have no status', async () => {
+  it('revert the calls below a failed one if rows have no status', async () => {
     const bare = (trace_address: string, more: object = {}): object =>
       trace({ trace_address, status: undefined, ...more });
     const { transfers } = await read(
@@ -140,7 +140,7 @@ describe('internal traces', () => {
     ]);
   });
 
-  it('take all of a failed transaction back, and keep it as a contact', async () => {
+  it('revert all of a failed transaction, and keep it as a contact', async () => {
     const { transfers } = await read(
       lines('traces.json', [
         trace({ trace_address: '', status: 0, error: 'Out of gas', value: 55 }),
@@ -179,7 +179,7 @@ describe('internal traces', () => {
     expect(report).toMatchObject({ stored: 2, duplicates: 1, rejected: 0 });
   });
 
-  it('give rewards to miners, and the genesis to its owners', async () => {
+  it('assign rewards to miners, and the genesis balances to their owners', async () => {
     const reward = (more: object): object =>
       trace({
         trace_type: 'reward',
@@ -217,7 +217,7 @@ describe('internal traces', () => {
     expect(transfers[0]?.amount).toBe(5_000_000_000_000_000_000n);
   });
 
-  it('name the deepest calls within the bound of positions', async () => {
+  it('name the deepest calls within the limit of positions', async () => {
     const deep = Array.from({ length: 60 }, (_, at) => at).join(',');
     const { transfers } = await read(
       lines('traces.json', [trace({ trace_address: deep }), trace({ trace_address: `${deep},1` })]),
@@ -226,7 +226,7 @@ describe('internal traces', () => {
     expect(new Set(transfers.map(({ position }) => position)).size).toBe(2);
   });
 
-  it('are read from CSV as well', async () => {
+  it('are read from CSV too', async () => {
     const header =
       'block_number,transaction_hash,transaction_index,from_address,to_address,value,input,output,trace_type,call_type,reward_type,gas,gas_used,subtraces,trace_address,error,status,trace_id';
     const rows = [
@@ -246,7 +246,7 @@ describe('internal traces', () => {
     ]);
   });
 
-  it('are refused where they cannot be read', async () => {
+  it('are rejected if they cannot be read', async () => {
     const { faults, transfers } = await read(
       lines('traces.json', [
         trace({ transaction_hash: null }),
@@ -287,7 +287,7 @@ describe('tokens', () => {
     expect(transfers[0]).toMatchObject({ amount, decimals, position: 'log:4', asset: C });
   });
 
-  it('are told apart by the file of contracts, and have the decimals of the file of tokens', async () => {
+  it('are distinguished by the contracts file, and have the decimals of the tokens file', async () => {
     const contracts = {
       address: C.toLowerCase(),
       bytecode: '0x',
@@ -305,7 +305,7 @@ describe('tokens', () => {
     expect(found.ignored).toBe(1);
   });
 
-  it('of one batch stand beside each other', async () => {
+  it('of one batch are separate transfers', async () => {
     const { transfers } = await read(
       lines('moved.json', [
         moved({ token_type: '1155', batch_index: 0 }),
@@ -316,7 +316,7 @@ describe('tokens', () => {
   });
 });
 
-describe('who sent the transaction of a transfer', () => {
+describe('the sender of the transaction of a transfer', () => {
   const word = (value: string): string => value.replace(/^0x/, '').toLowerCase().padStart(64, '0');
   const moved = {
     token_address: C.toLowerCase(),
@@ -353,7 +353,7 @@ describe('who sent the transaction of a transfer', () => {
     return transfers[0]?.initiation;
   };
 
-  it('is read from the transactions of the same command, whatever the order of the files', async () => {
+  it('is read from the transactions of the same command, in any order of files', async () => {
     expect(await startOf(call())).toEqual({ sender: A, callsAsset: true, decodes: true });
     expect(await startOf(call({ from_address: B }))).toEqual({ sender: B, callsAsset: true, decodes: false });
     expect(await startOf(call({ to_address: B, from_address: B }))).toEqual({
@@ -369,12 +369,12 @@ describe('who sent the transaction of a transfer', () => {
     expect(await startOf(call({ input: undefined }))).toEqual({ sender: A, callsAsset: true, decodes: null });
   });
 
-  it('is not known without them, and says so', async () => {
+  it('is unknown without them, with a warning', async () => {
     expect(await startOf(null)).toBeNull();
     expect(await startOf(call({ hash: hash('4') }))).toBeNull();
   });
 
-  it('holds for value inside the transaction, and for the transaction itself', async () => {
+  it('applies to value inside the transaction, and to the transaction itself', async () => {
     expect(await startOf(call({ from_address: B }), inner)).toEqual({
       sender: B,
       callsAsset: null,
@@ -386,7 +386,7 @@ describe('who sent the transaction of a transfer', () => {
 });
 
 describe('receipts', () => {
-  it('tell failed transactions and made contracts where transactions do not', async () => {
+  it('provide failed transactions and created contracts if transactions do not', async () => {
     const bare = (digit: string, more: object = {}): object => ({
       hash: hash(digit),
       from_address: A,
@@ -410,7 +410,7 @@ describe('receipts', () => {
 });
 
 describeWithSharedData('real blocks 17173049 and 17173050', () => {
-  it('are read whole, whatever the order of the files', async () => {
+  it('are read completely, in any order of files', async () => {
     const files = ['token_transfers', 'transactions', 'logs', 'blocks'].map((name) =>
       sharedData(`transactions/ethereum/expected_${name}.json`),
     );

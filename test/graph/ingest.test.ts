@@ -59,7 +59,7 @@ describe('ingesting ethereum-etl files', () => {
     });
   });
 
-  it('takes the times of blocks from the file of blocks, in whatever order the files come', async () => {
+  it('reads the times of blocks from the blocks file, in any order of files', async () => {
     const tx = file('tx', transaction({ block_timestamp: undefined }));
     const blocks = file('blocks', '{"number":10,"hash":"0xaa","timestamp":1683029999}');
     const report = await ingestFiles(
@@ -70,20 +70,20 @@ describe('ingesting ethereum-etl files', () => {
     expect(store.coverage('ETH').asOf).toBe('2023-05-02T12:19:59.000Z');
   });
 
-  it('rejects a transaction whose time nothing tells', async () => {
+  it('rejects a transaction without a known time', async () => {
     const tx = file('tx', transaction({ block_timestamp: undefined }));
     const report = await ingestFiles({ format: 'ethereum-etl', files: [tx], chain: 'ETH' }, { store });
     expect(report).toMatchObject({ stored: 0, rejected: 1 });
     expect(report.rejects[0]?.reason).toContain('no file gives the time of block 10');
   });
 
-  it('gives a contract creation its contract', async () => {
+  it('assigns a contract creation to its contract', async () => {
     const path = file('tx', transaction({ to_address: null, receipt_contract_address: receiver }));
     await ingestFiles({ format: 'ethereum-etl', files: [path], chain: 'ETH' }, { store });
     expect(store.totals('ETH', keyOf(receiver))).toMatchObject({ in: { transfers: 1 } });
   });
 
-  it('takes the zero address of a token transfer for nobody', async () => {
+  it('treats the zero address of a token transfer as no counterparty', async () => {
     const mint = {
       transaction_hash: hash('2'),
       token_address: receiver,
@@ -102,7 +102,7 @@ describe('ingesting ethereum-etl files', () => {
     expect(store.totals('ETH', keyOf(sender))?.in).toMatchObject({ transfers: 1 });
   });
 
-  it('reports what it rejects by file and line, and stores the rest', async () => {
+  it('reports rejected rows by file and line, and stores the rest', async () => {
     const lines = [
       transaction({}),
       transaction({ hash: hash('2'), from_address: `${sender}0` }),
@@ -112,17 +112,17 @@ describe('ingesting ethereum-etl files', () => {
       '{"broken',
       transaction({ hash: hash('5') }),
     ];
-    const told: number[] = [];
+    const rejectedLines: number[] = [];
     const report = await ingestFiles(
       { format: 'ethereum-etl', files: [file('tx.json', lines.join('\n'))], chain: 'ETH' },
-      { store, onReject: (reject) => told.push(reject.provenance.line) },
+      { store, onReject: (reject) => rejectedLines.push(reject.provenance.line) },
     );
     expect(report).toMatchObject({ rows: 7, stored: 2, rejected: 5 });
-    expect(told).toEqual([2, 3, 4, 5, 6]);
+    expect(rejectedLines).toEqual([2, 3, 4, 5, 6]);
     expect(report.rejects.every((reject) => reject.provenance.file === 'tx.json')).toBe(true);
   });
 
-  it('refuses a chain that is not of the EVM family', async () => {
+  it('rejects a chain outside the EVM family', async () => {
     const ingest = ingestFiles(
       { format: 'ethereum-etl', files: [file('tx', transaction({}))], chain: 'BTC' },
       { store },
@@ -157,7 +157,7 @@ describe('ingesting NDJSON', () => {
     ]);
   });
 
-  it('keeps who sent the transaction, which contract it called, and whether that is the transfer', async () => {
+  it('keeps the sender of the transaction, the called contract, and whether the call is the transfer', async () => {
     const token = '0xdAC17F958D2ee523a2206206994597C13D831ec7';
     const moved = { asset: token.toLowerCase(), position: 'log:1', decimals: 6, amount: '1000000' };
     const rows = [
@@ -185,14 +185,14 @@ describe('ingesting NDJSON', () => {
     expect(starts.get(hash('5'))).toEqual({ sender: 'FROM', callsAsset: null, decodes: null });
   });
 
-  it('keeps amounts of any size of tokens that no list knows', async () => {
+  it('keeps amounts of any size of unlisted tokens', async () => {
     const asset = '0x00000000000000000000000000000000deadbeef';
     const path = file('rows', row({ asset, amount: `${2n ** 256n - 1n}` }));
     const report = await ingestFiles({ format: 'ndjson', files: [path], chain: 'ETH' }, { store });
     expect(report).toMatchObject({ stored: 1, rejected: 0 });
   });
 
-  it('reads a value of 0 for an amount as unknown, and leaves it of no amount', async () => {
+  it('reads a value of 0 for an amount as unknown, and for no amount as 0', async () => {
     const zero = [row({ valueUsd: 0 }), row({ valueUsd: '0.00', txHash: hash('b') })];
     const nothing = row({ valueUsd: 0, amount: '0', txHash: hash('c') });
     const path = file('rows', [...zero, nothing].join('\n'));
@@ -204,7 +204,7 @@ describe('ingesting NDJSON', () => {
     });
   });
 
-  it('values an amount by the tables if its file says 0, also to 0.00', async () => {
+  it('values an amount by the price tables if its file has 0, also to 0.00', async () => {
     const { book } = openInstalledPrices(
       { folder: join(folder, 'prices') },
       { clock: systemClock, log: silentLogger },
@@ -280,7 +280,7 @@ describeWithSharedData('two real Ethereum blocks', () => {
   const part = (name: string): string => sharedData('transactions', 'ethereum', `expected_${name}.json`);
   const files = [part('blocks'), part('transactions'), part('token_transfers'), part('logs')];
 
-  it('give 298 transactions and 291 token transfers, once', async () => {
+  it('contain 298 transactions and 291 token transfers, once', async () => {
     const options = { format: 'ethereum-etl', files, chain: 'ETH' } as const;
     const first = await ingestFiles(options, { store });
     expect(first).toMatchObject({ stored: 298 + 291, duplicates: 0, rejected: 0 });
@@ -298,7 +298,7 @@ describeWithSharedData('two real Ethereum blocks', () => {
     expect(store.totals('ETH', keyOf(sender))).toEqual(totals);
   });
 
-  it('say of every token transfer who sent its transaction, if both files are given', async () => {
+  it('name the sender of the transaction of every token transfer, if both files are given', async () => {
     const reader = await ethereumEtlReader({ chain: 'ETH', files });
     const starts = { all: 0, known: 0, ofParty: 0, decoded: 0 };
     for await (const row of readRows(part('token_transfers'))) {

@@ -150,7 +150,7 @@ const stateOf = (store: TransferStore) =>
     };
   });
 
-describe('blocks into the graph as they come', () => {
+describe('following blocks into the graph', () => {
   let folder: string;
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'assay-live-'));
@@ -158,11 +158,11 @@ describe('blocks into the graph as they come', () => {
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
   const outputs = (): never => {
-    throw new Error('no UTXO chain here');
+    throw new Error('this test has no UTXO chain');
   };
 
   it.each([1, 2, 3])(
-    '200 blocks with reorgs, drops, repetitions, stalls and restarts, seed %i: the final chain, exactly once',
+    'stores the final chain exactly once over 200 blocks with reorgs, drops, repetitions, stalls and restarts, seed %i',
     async (seed) => {
       const chain = new SimulatedChain(seed);
       const path = join(folder, 'live');
@@ -207,7 +207,7 @@ describe('blocks into the graph as they come', () => {
     },
   );
 
-  it('a reorg deeper than the limit ends following with a typed error', async () => {
+  it('ends with a typed error on a reorg deeper than the limit', async () => {
     const length = LIMITS.reorgBlocksMax + 20;
     const make = (branch: string, height: number): Block => ({
       chain: 'ETH',
@@ -237,7 +237,7 @@ describe('blocks into the graph as they come', () => {
     await expect(run()).rejects.toMatchObject({ code: 'CHAIN_REORG_TOO_DEEP' });
   });
 
-  it('a reorg deeper than the store can undo takes back what it can, and says what stays', async () => {
+  it('reverts as much as possible on a reorg deeper than the store can undo, and reports the rest', async () => {
     const store = openTransferStore({ path: join(folder, 'deep'), readOnly: false });
     const ingest = createLiveIngest({ transfers: store, outputs });
     const refs: { height: number; hash: string }[] = [];
@@ -270,7 +270,7 @@ describe('blocks into the graph as they come', () => {
     await store.close();
   });
 
-  it('a node that lags is not taken for a reorg', async () => {
+  it('does not treat a lagging node as a reorg', async () => {
     const chain = new SimulatedChain(9);
     chain.honest = true;
     while (chain.blocks.length < 10) chain.turn();

@@ -74,7 +74,7 @@ function sharesIn(store: TransferStore): Map<string, number> {
 }
 
 describe('amounts without a price', () => {
-  it('do not dilute what has a price: 10 ETH beside 1,000 ETH without a price is worth what it was', async () => {
+  it('do not dilute priced value: 10 ETH beside 1,000 ETH without a price keep their value', async () => {
     const store = storeAt('diluted');
     const ether = 10n ** 18n;
     await store.ingest([
@@ -89,7 +89,7 @@ describe('amounts without a price', () => {
     expect(total).toBeCloseTo(29_716.4 * 101 + 1_000, 4);
   });
 
-  it('change no share, whichever transfers of an asset lose their price, as long as one keeps it', async () => {
+  it('change no share, for any transfers without a price, as long as one has a price', async () => {
     const row = fc.record({
       from: fc.integer({ min: 2, max: 6 }),
       asset: fc.integer({ min: 0, max: 2 }),
@@ -176,7 +176,7 @@ const linesOf = (amounts: ReadonlyMap<string, number>): string[] =>
 const asLines = (amounts: ReadonlyMap<string, bigint>): string[] =>
   linesOf(new Map([...amounts].map(([name, amount]) => [name, Number(amount)])));
 
-describe('the amount that has a price', () => {
+describe('the priced amount', () => {
   it('is stored by live writes, with a delta and merged', async () => {
     const transfers = mixedTransfers(1_500, 5);
     const store = storeAt('live');
@@ -186,7 +186,7 @@ describe('the amount that has a price', () => {
     }
   });
 
-  it('is stored by a bulk load, over what is there already', async () => {
+  it('is stored by a bulk load over stored data', async () => {
     const transfers = mixedTransfers(1_500, 6);
     const store = storeAt('bulk');
     await store.ingest(transfers.slice(0, 200));
@@ -213,7 +213,7 @@ describe('the amount that has a price', () => {
     expect(storedAmounts(store)).toEqual(asLines(expectedAmounts(transfers)));
   });
 
-  it('goes back when a block is taken back', async () => {
+  it('is restored if a block is reverted', async () => {
     const store = storeAt('reorg');
     const [before, block] = [mixedTransfers(60, 7), mixedTransfers(300, 8)];
     await store.ingest(before);
@@ -232,7 +232,7 @@ describe('the amount that has a price', () => {
     expect(storedAmounts(store)).toEqual(amounts);
   });
 
-  it('takes room in a flow only if some of its transfers have a price and some do not', () => {
+  it('takes space in a flow only if some of its transfers have a price and some do not', () => {
     const sizeOf = (transfers: number, unpriced: number): number => {
       const node = { ...createNode(), firstSeenMs: 1_000, lastSeenMs: 2_000 };
       const amount = 2n ** 70n;
@@ -248,7 +248,7 @@ describe('the amount that has a price', () => {
   });
 });
 
-describe('a store of the former format', () => {
+describe('a store of the previous format', () => {
   /** A flow as the former program wrote it: nothing follows the amount. */
   const former = (transfers: number, unpriced: number, amount: bigint): Buffer => {
     const node = { ...createNode(), firstSeenMs: 1_000, lastSeenMs: 2_000 };
@@ -263,7 +263,7 @@ describe('a store of the former format', () => {
     expect(flowSums(former(4, 4, 100n))[0][0]).toMatchObject({ pricedAmount: 0 });
   });
 
-  it('opens for reading as it is, and is written as the present format', async () => {
+  it('is opened for reading unchanged, and written in the current format', async () => {
     const path = join(folder, 'old');
     await storeAt('old').ingest([paid(2, { valueUsd: 5 })]);
     await closeAll();

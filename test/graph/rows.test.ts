@@ -25,7 +25,7 @@ const shown = (rows: readonly Row[]): unknown[] =>
   rows.map((row) => (row.ok ? [row.line, row.fields] : [row.line, 'fault']));
 
 describe('rows of a file', () => {
-  it('are read from JSON lines, with a fault in the place of a broken line', async () => {
+  it('are read from JSON lines, with an error in place of an invalid line', async () => {
     const rows = await rowsOf('{"a":1}\n\n{"a":\n[2]\n{"a":3}');
     expect(shown(rows)).toEqual([
       [1, { a: 1 }],
@@ -35,7 +35,7 @@ describe('rows of a file', () => {
     ]);
   });
 
-  it('are read from one JSON array, however it is laid out', async () => {
+  it('are read from one JSON array in any layout', async () => {
     const rows = await rowsOf('\n[\n {"a":"[{,\\"]"},{"b":\n[1,2]},\n 7 ]\n');
     expect(shown(rows)).toEqual([
       [3, { a: '[{,"]' }],
@@ -59,19 +59,19 @@ describe('rows of a file', () => {
     ]);
   });
 
-  it('are none in an empty file', async () => {
+  it('are empty for an empty file', async () => {
     expect(await rowsOf(' \n')).toEqual([]);
   });
 
-  it('refuse an array that does not end, naming the line', async () => {
+  it('reject an unterminated array, and name the line', async () => {
     await expect(rowsOf('[{"a":1},\n{"a":2}')).rejects.toThrow(/line 2: the JSON array is not closed/);
   });
 
-  it('refuse what stands behind an array', async () => {
+  it('reject text after an array', async () => {
     await expect(rowsOf('[{"a":1}]\n{"a":2}')).rejects.toThrow(/outside the JSON array/);
   });
 
-  it('skip a line that is too long, and go on behind it', async () => {
+  it('skip a line that is too long, and continue after it', async () => {
     const long = `{"a":"${'x'.repeat(LIMITS.ingestRowCharsMax)}"}`;
     expect(shown(await rowsOf(`{"a":1}\n${long}\n{"a":3}\n`))).toEqual([
       [1, { a: 1 }],
@@ -80,7 +80,7 @@ describe('rows of a file', () => {
     ]);
   });
 
-  it('close the file when the reader stops early', async () => {
+  it('close the file if the reader stops early', async () => {
     const path = join(folder, 'early');
     writeFileSync(path, '{"a":1}\n{"a":2}\n');
     for await (const row of readRows(path)) {
@@ -90,7 +90,7 @@ describe('rows of a file', () => {
     rmSync(path);
   });
 
-  it('stop when the signal says so', async () => {
+  it('stop on a signal', async () => {
     const path = join(folder, 'aborted');
     writeFileSync(path, '{"a":1}\n');
     const reading = async (): Promise<void> => {
@@ -100,7 +100,7 @@ describe('rows of a file', () => {
   });
 });
 
-describe('long whole numbers in JSON', () => {
+describe('large integers in JSON', () => {
   it('keep all their digits', () => {
     const text =
       '{"v":7786596450288373164569331648084,"s":"12345678901234567890 ,\\"1111111111111111","n":-1234567890123456789}';
@@ -111,7 +111,7 @@ describe('long whole numbers in JSON', () => {
     });
   });
 
-  it('are told from fractions, exponents and texts: any other JSON stays what it was', () => {
+  it('are distinguished from fractions, exponents and text: other JSON is unchanged', () => {
     fc.assert(
       fc.property(fc.json(), (text) => {
         const long = /(?<![\d.eE+])-?\d{16,}(?![\d.eE])/;

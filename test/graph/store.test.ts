@@ -69,7 +69,7 @@ describe('the transfer store', () => {
     expect(store.counterpartyCount('ETH', key(1), 'out')).toBe(1);
   });
 
-  it('counts a transfer once, however often and in whatever batches it comes', async () => {
+  it('counts a transfer once, for any repetitions and batches', async () => {
     const all = [transfer({}), transfer({ position: 'log:1' }), transfer({ txHash: hash(2) })];
     expect(await store.ingest([...all, ...all])).toEqual({ stored: 3, duplicates: 3 });
     const before = store.totals('ETH', key(1));
@@ -97,13 +97,13 @@ describe('the transfer store', () => {
     });
   });
 
-  it('adds what came from nobody to the totals, without a counterparty', async () => {
+  it('adds value without a sender to the totals, without a counterparty', async () => {
     await store.ingest([transfer({ from: null, valueUsd: 3 })]);
     expect(store.counterparties('ETH', key(2), { direction: 'in', limit: 10 })).toEqual([]);
     expect(store.totals('ETH', key(2))?.in).toMatchObject({ transfers: 1, valueUsd: 3 });
   });
 
-  it('orders counterparties by value, then by what has no price', async () => {
+  it('orders counterparties by value, then those without a price', async () => {
     const to = (index: number, valueUsd: number | null, txHash: string): Transfer =>
       transfer({ txHash, to: address(index), valueUsd });
     await store.ingest([to(2, 5, hash(1)), to(3, 50, hash(2)), to(4, null, hash(3)), to(5, 0, hash(4))]);
@@ -111,7 +111,7 @@ describe('the transfer store', () => {
     expect(found.map((one) => one.valueUsd)).toEqual([50, 5, null]);
   });
 
-  it('does not take unknown for zero, nor an amount of zero for unknown', async () => {
+  it('distinguishes unknown from zero, and an amount of zero from unknown', async () => {
     await store.ingest([
       transfer({ amount: 0n }),
       transfer({ txHash: hash(2), from: address(3), amount: 1n }),
@@ -121,7 +121,7 @@ describe('the transfer store', () => {
     expect(of(3)).toMatchObject({ valueUsd: null, unpricedTransfers: 1 });
   });
 
-  it('does not take unknown for zero beside a transfer that moved nothing', async () => {
+  it('distinguishes unknown from zero beside a transfer that moved nothing', async () => {
     await store.ingest([transfer({ amount: 0n }), transfer({ txHash: hash(2), asset: token, amount: 1n })]);
     expect(store.totals('ETH', key(1))?.out).toMatchObject({ valueUsd: null, unpricedTransfers: 1 });
   });
@@ -136,7 +136,7 @@ describe('the transfer store', () => {
     expect(newest[0]).toMatchObject({ txHash: hash(7), asset: 'ETH', amount: 7n, valueUsd: null });
   });
 
-  it('tells what it covers', async () => {
+  it('returns its coverage', async () => {
     expect(store.coverage('BTC')).toEqual({ transfers: 0, firstBlock: null, lastBlock: null, asOf: null });
     await store.ingest([transfer({ blockNumber: 7 }), transfer({ txHash: hash(2), blockNumber: 5 })]);
     expect(store.coverage('ETH')).toEqual({
@@ -181,7 +181,7 @@ describe('the transfer store', () => {
     }
   });
 
-  it('ends in the same sums whatever the order of the transfers', async () => {
+  it('has the same sums for any order of the transfers', async () => {
     const list = Array.from({ length: 12 }, (_, index) =>
       transfer({
         txHash: hash(index),
@@ -207,7 +207,7 @@ describe('the transfer store', () => {
     rmSync(other, { recursive: true });
   });
 
-  it('leaves nothing of a batch that fails', async () => {
+  it('leaves nothing of a failed batch', async () => {
     const broken = [transfer({}), transfer({ txHash: hash(2), to: '0x12' })];
     await expect(store.ingest(broken)).rejects.toMatchObject({ code: 'INVALID_ADDRESS' });
     expect(store.coverage('ETH').transfers).toBe(0);
@@ -223,11 +223,11 @@ describe('the transfer store', () => {
     ['position', { position: '' }],
     ['txHash', { txHash: 'x'.repeat(200) }],
     ['from', { from: null, to: null }],
-  ])('refuses a record whose %s breaks its contract', async (field, change) => {
+  ])('rejects a record with an invalid %s', async (field, change) => {
     await expect(store.ingest([transfer(change)])).rejects.toMatchObject({ code: 'INVALID_REQUEST', field });
   });
 
-  it('is read by others while it is written', async () => {
+  it('can be read during a write', async () => {
     const reader = openTransferStore({ path: folder, readOnly: true });
     expect(reader.totals('ETH', key(1))).toBeNull();
     await store.ingest([transfer({})]);
@@ -235,7 +235,7 @@ describe('the transfer store', () => {
     await reader.close();
   });
 
-  it('is the same after it was closed and opened', async () => {
+  it('is the same after a reopen', async () => {
     await store.ingest([transfer({}), transfer({ txHash: hash(2), to: address(3) })]);
     const before = store.totals('ETH', key(1));
     await store.close();
@@ -244,7 +244,7 @@ describe('the transfer store', () => {
     expect(await store.ingest([transfer({})])).toEqual({ stored: 0, duplicates: 1 });
   });
 
-  it('refuses a format it does not know, and leaves the file as it is', async () => {
+  it('rejects an unknown format, and leaves the file unchanged', async () => {
     await store.close();
     const path = join(folder, 'eth.mdb');
     const root = openEnvironment(path, { maxDbs: 12, noSubdir: true });
@@ -258,7 +258,7 @@ describe('the transfer store', () => {
 });
 
 describe('a hub', () => {
-  it('answers from many chunks, with and without updates that wait, as plain sums do', async () => {
+  it('answers from many chunks, with and without pending updates, like plain sums', async () => {
     const next = seededUint32(11);
     const parties = 3_000;
     const sums = new Map<number, { cents: number; unpriced: number; transfers: number }>();
@@ -307,7 +307,7 @@ describe('a hub', () => {
     ]);
   });
 
-  it('with a thousand assets in one edge keeps them all', async () => {
+  it('keeps a thousand assets of one edge', async () => {
     const assets = Array.from(
       { length: 1_000 },
       (_, index) => parseAddress('ETH', address(0xa000 + index)).canonical,
@@ -325,7 +325,7 @@ describe('a hub', () => {
   });
 });
 
-describe('hostile figures', () => {
+describe('extreme figures', () => {
   it('keep every digit of the largest amounts, and every cent of the largest values', async () => {
     const amount = (1n << 256n) - 1n;
     await store.ingest(

@@ -61,7 +61,7 @@ async function inServer(
   );
 }
 
-describe.skipIf(!hasRedis)('elsewhere', () => {
+describe.skipIf(!hasRedis)('a remote graph', () => {
   transferGraphConforms('transfers in a Redis', () => inServer(startRedis));
   transferGraphConforms('transfers in a cluster', () => inServer(startRedisCluster));
 });

@@ -57,7 +57,7 @@ function weighed(graph: TransferGraph, node: number, direction: 'in' | 'out', le
 }
 
 describe('a graph as of a time', () => {
-  it('is the graph of the edges that were first seen by then', () => {
+  it('contains the edges that were first seen by then', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 1_000_000 }), fc.integer({ min: -1, max: 7 }), (seed, last) => {
         const { edges, nodeCount } = randomGraph(seed, 8);
@@ -77,7 +77,7 @@ describe('a graph as of a time', () => {
     );
   });
 
-  it('is the graph of the transfers by the end of a day, edges that went on after it included', async () => {
+  it('contains the transfers by the end of a day, including edges that continued after it', async () => {
     const next = seededUint32(71);
     for (let round = 0; round < 20; round++) {
       const lastDay = 1 + (next() % 9);
@@ -126,7 +126,7 @@ describe('a graph as of a time', () => {
     }
   });
 
-  it('shows an edge whole if it was used before and after and no days were kept', () => {
+  it('shows a full edge if it was used before and after and has no days', () => {
     const graph = memoryGraph([
       { from: 1, to: 2, valueUsd: 100, firstSeenMs: day(0), lastSeenMs: day(9) },
       { from: 1, to: 3, valueUsd: 50, firstSeenMs: day(5) },

@@ -1,7 +1,6 @@
 /** The bounds of requests: at exactly a limit and one beyond it, each half of a condition, and each status from 500 on. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Type } from 'typebox';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { AssayError, ERRORS, type ErrorCode } from '../../src/base/errors.ts';
@@ -41,6 +40,7 @@ import { mayAnswerRange, rangeOf } from '../../src/http/server/ranges.ts';
 import { createRouter } from '../../src/http/server/router.ts';
 import { receiveUpload, type Upload } from '../../src/http/server/uploads.ts';
 import { tempFolder } from '../accounts/temp-folder.ts';
+import { sleep } from '../support/wait.ts';
 
 const bytes = (text: string): Uint8Array => Buffer.from(text);
 
@@ -77,7 +77,7 @@ describe('renderError', () => {
 });
 
 describe('request ids', () => {
-  it('keep the client’s id if it is valid and short enough', () => {
+  it('keeps the client’s id if it is valid and short enough', () => {
     const idOf = createRequestIds({ bytes: (count: number) => new Uint8Array(count) } as never);
     const longest = 'x'.repeat(LIMITS.requestIdTextMax);
     expect([idOf(longest), idOf('a.b_c:d-9')]).toEqual([longest, 'a.b_c:d-9']);
@@ -88,7 +88,7 @@ describe('request ids', () => {
 });
 
 describe('rangeOf', () => {
-  it('includes the first and the last byte, and is none after the end', () => {
+  it('includes the first and the last byte, and returns no range after the end', () => {
     expect([
       rangeOf('bytes=0-0', 10),
       rangeOf('bytes=0-9', 10),
@@ -127,7 +127,7 @@ describe('rangeOf', () => {
   });
 });
 
-describe('the client', () => {
+describe('the request origin', () => {
   const exchange = (
     peer: string,
     headers: Record<string, string> = {},
@@ -144,7 +144,7 @@ describe('the client', () => {
   const address = (peer: string, forwarded = '') =>
     origin.address(exchange(peer, { 'x-forwarded-for': forwarded }));
 
-  it('has the nearest address that is not a trusted proxy', () => {
+  it('uses the nearest address that is not a trusted proxy', () => {
     expect(address('192.0.2.1', '198.51.100.1')).toBe('192.0.2.1');
     expect(address('10.0.0.1', '198.51.100.1')).toBe('198.51.100.1');
     expect(address('10.0.0.1', '203.0.113.9, 198.51.100.1, 10.0.0.2')).toBe('198.51.100.1');
@@ -185,7 +185,7 @@ describe('the client', () => {
   };
   const cookie = { cookie: 'a=b; assay_session=good', host: 'own.example' };
 
-  it('needs a session and an own origin to change data', () => {
+  it('requires a session and the same origin to change data', () => {
     expect(visit('session', { ...cookie, origin: 'http://OWN.example' })).toMatchObject({
       accountId: 'acc_1',
       token: 'good',
@@ -215,7 +215,7 @@ describe('the client', () => {
     });
   });
 
-  it('is accepted with a key or anonymously if the route allows it', () => {
+  it('accepts a key, or no key if the route allows it', () => {
     const authorized = { authorization: 'Bearer x' };
     expect(visit('session or key', authorized)).toMatchObject({
       accountId: 'acc_2',
@@ -233,7 +233,7 @@ describe('the client', () => {
     }
   });
 
-  it('gets a cookie with the lifetime of the session, and an empty one expires at once', () => {
+  it('sets a cookie with the lifetime of the session, and expires an empty one at once', () => {
     expect(sessionCookie('t', true)).toContain(
       `assay_session=t; Path=/; Max-Age=${LIMITS.sessionMs / 1000}; HttpOnly; SameSite=Strict; Secure`,
     );
@@ -241,9 +241,9 @@ describe('the client', () => {
   });
 });
 
-describe('a query', () => {
+describe('query parsing', () => {
   const withQuery = (query: string) => ({ query: () => query }) as Exchange;
-  it('gives each value once, decoded and up to its length', () => {
+  it('returns each value once, decoded and limited in length', () => {
     expect(queryValue('', 'a')).toBeUndefined();
     expect([
       queryValue('a=1&b=x+y%21', 'b'),
@@ -261,7 +261,7 @@ describe('a query', () => {
     expect(required('a=1')).toBe('1');
   });
 
-  it('has whole numbers from the least to the most', () => {
+  it('parses whole numbers from the minimum to the maximum', () => {
     const reader = queryReader({ n: Type.Integer({ minimum: 1, maximum: 10, default: 5 }) });
     const read = (query: string) => reader(withQuery(query)).n;
     expect([read(''), read('n=1'), read('n=10')]).toEqual([5, 1, 10]);
@@ -271,7 +271,7 @@ describe('a query', () => {
     expect(() => open(withQuery('n=1234567890123456'))).toThrow('whole number');
   });
 
-  it('has words, flags and lists by their schemas', () => {
+  it('parses words, flags and lists by their schemas', () => {
     const reader = queryReader({
       word: Type.Optional(Type.Enum(['a', 'b'])),
       flag: Type.Boolean({ default: false }),
@@ -287,7 +287,7 @@ describe('a query', () => {
     expect(queryList('lists=a', 'list')).toBeUndefined();
   });
 
-  it('and a path and headers are read by their names', () => {
+  it('reads path parameters and headers by their names', () => {
     const path = pathReader('/a/{b}/{c}', { c: Type.String(), b: Type.String({ maxLength: 2 }) });
     expect(path({ params: ['x%21', 'y'] } as unknown as Exchange)).toEqual({ b: 'x!', c: 'y' });
     expect(() => path({ params: ['xyz', 'y'] } as unknown as Exchange)).toThrow('b: must have at most 2');
@@ -325,7 +325,7 @@ describe('a route', () => {
 });
 
 describe('a JSON body', () => {
-  it('has an outline of its fields and array elements', () => {
+  it('is outlined by its fields and array elements', () => {
     expect(outlineBody(bytes('{"a": [1, [2, 3], {"c": 4}], "b":[ ], "d" : "x,[{" , "e\\u0041":1}'))).toEqual({
       fields: ['a', 'b', 'd', 'eA'],
       elements: 3,
@@ -346,7 +346,7 @@ describe('a JSON body', () => {
     expect(() => parseJson(bytes('{'))).toThrow('not valid JSON');
   });
 
-  it('gets an error that names the field and the rule', () => {
+  it('is rejected with an error that names the field and the rule', () => {
     const schema = Type.Object({
       a: Type.String({ minLength: 2, maxLength: 3 }),
       n: Type.Optional(Type.Integer({ minimum: 1, maximum: 5 })),
@@ -380,7 +380,7 @@ describe('a JSON body', () => {
     expect(fault([])).toBe('body | The request body must be an object.');
   });
 
-  it('lists each unknown field once, shortened', () => {
+  it('has each unknown field listed once, shortened', () => {
     expect(unknownFields(['a', 'x', 'x', 'y'.repeat(65)], new Set(['a']))).toEqual(['x', 'y'.repeat(64)]);
     expect(
       unknownFields(
@@ -429,25 +429,25 @@ describe('BodyIntake', () => {
     bytesMax: number,
     pace = { silenceMs: 60_000, graceMs: 60_000, bytesPerSecondMin: 1 },
   ) => {
-    const said: string[] = [];
+    const events: string[] = [];
     let writing = Promise.resolve();
     const received: string[] = [];
     const socket = {
-      pause: () => said.push('pause'),
-      resume: () => said.push('resume'),
-      wait: () => said.push('wait'),
-      cut: () => said.push('cut'),
-      abandon: () => said.push('abandon'),
+      pause: () => events.push('pause'),
+      resume: () => events.push('resume'),
+      wait: () => events.push('wait'),
+      cut: () => events.push('cut'),
+      abandon: () => events.push('abandon'),
     } as never;
     const receiver = {
       write: (piece: Uint8Array) => {
         received.push(Buffer.from(piece).toString());
         return writing;
       },
-      end: (how: string) => said.push(how),
+      end: (how: string) => events.push(how),
     } as never;
     const intake = new BodyIntake({ bytesMax, pace }, receiver, socket);
-    return { intake, said, received, block: (promise: Promise<void>) => (writing = promise) };
+    return { intake, events, received, block: (promise: Promise<void>) => (writing = promise) };
   };
   const turn = () => sleep(5);
 
@@ -457,23 +457,23 @@ describe('BodyIntake', () => {
     await turn();
     fits.intake.offer(bytes('cd'), true);
     await turn();
-    expect([fits.received, fits.said]).toEqual([
+    expect([fits.received, fits.events]).toEqual([
       ['ab', 'cd'],
       ['pause', 'resume', 'whole'],
     ]);
     const large = intakeOf(4);
     large.intake.offer(bytes('abcde'), true);
     large.intake.offer(bytes('f'), true);
-    expect([large.received, large.said]).toEqual([[], ['abandon', 'too large']]);
+    expect([large.received, large.events]).toEqual([[], ['abandon', 'too large']]);
     const empty = intakeOf(4);
     empty.intake.offer(bytes(''), false);
     empty.intake.offer(bytes(''), true);
     empty.intake.offer(bytes('x'), true);
-    expect([empty.received, empty.said]).toEqual([[], ['whole']]);
+    expect([empty.received, empty.events]).toEqual([[], ['whole']]);
   });
 
   it('joins pieces that arrive during a write, and ends when the client disconnects', async () => {
-    const { intake, said, received, block } = intakeOf(100);
+    const { intake, events, received, block } = intakeOf(100);
     let finish = () => {};
     block(new Promise((resolve) => (finish = resolve)));
     for (const text of ['a', 'b', 'c']) intake.offer(bytes(text), false);
@@ -486,7 +486,7 @@ describe('BodyIntake', () => {
     intake.gone();
     intake.offer(bytes('d'), true);
     await turn();
-    expect([received, said]).toEqual([
+    expect([received, events]).toEqual([
       ['a', 'bc'],
       ['pause', 'resume', 'gone'],
     ]);
@@ -494,32 +494,32 @@ describe('BodyIntake', () => {
     failing.block(Promise.reject(new Error('no')));
     failing.intake.offer(bytes('a'), false);
     await turn();
-    expect(failing.said).toEqual(['pause', 'cut']);
+    expect(failing.events).toEqual(['pause', 'cut']);
     failing.intake.answered();
     failing.intake.answered();
-    expect(failing.said).toEqual(['pause', 'cut', 'abandon']);
+    expect(failing.events).toEqual(['pause', 'cut', 'abandon']);
   });
 
-  it('refuses a silent client, and a slow one after the grace time', async () => {
+  it('rejects a silent client, and a slow one after the grace period', async () => {
     const silent = intakeOf(100, { silenceMs: 60, graceMs: 60_000, bytesPerSecondMin: 1 });
-    await expect.poll(() => silent.said.at(-1)).toBe('silent');
-    expect(silent.said.filter((word) => word === 'wait')).toHaveLength(11);
-    expect(silent.said.at(-2)).toBe('abandon');
+    await expect.poll(() => silent.events.at(-1)).toBe('silent');
+    expect(silent.events.filter((word) => word === 'wait')).toHaveLength(11);
+    expect(silent.events.at(-2)).toBe('abandon');
     const slow = intakeOf(10_000, { silenceMs: 120, graceMs: 15, bytesPerSecondMin: 1_000_000 });
-    await expect.poll(() => slow.said.at(-1)).toBe('too slow');
-    expect(slow.said.filter((word) => word === 'wait')).toHaveLength(1);
+    await expect.poll(() => slow.events.at(-1)).toBe('too slow');
+    expect(slow.events.filter((word) => word === 'wait')).toHaveLength(1);
   });
 });
 
 describe('an upload', () => {
   const begin = (opened: Promise<Upload>) => {
-    const said: string[] = [];
+    const events: string[] = [];
     const note = (word: string) => (value?: unknown) =>
-      void said.push(
+      void events.push(
         value instanceof Error ? `${word} ${(value as AssayError).code ?? value.message}` : word,
       );
     return {
-      said,
+      events,
       receiver: receiveUpload(10, opened, {
         done: note('done'),
         refused: note('refused'),
@@ -546,19 +546,19 @@ describe('an upload', () => {
     first.receiver.end('whole');
     await sleep(5);
     first.receiver.end('gone');
-    expect([first.said, whole.aborted]).toEqual([['done'], 0]);
-    for (const [how, said] of [
+    expect([first.events, whole.aborted]).toEqual([['done'], 0]);
+    for (const [how, expected] of [
       ['too large', 'refused BODY_TOO_LARGE'],
       ['silent', 'refused INVALID_REQUEST'],
       ['too slow', 'refused INVALID_REQUEST'],
       ['gone', 'gone'],
     ] as const) {
       const one = upload();
-      const { said: heard, receiver } = begin(Promise.resolve(one));
+      const { events, receiver } = begin(Promise.resolve(one));
       receiver.end(how);
       receiver.end('whole');
       await sleep(5);
-      expect([heard, one.aborted]).toEqual([[said], 1]);
+      expect([events, one.aborted]).toEqual([[expected], 1]);
       expect(receiver.write(bytes('late'))).toBeUndefined();
     }
   });
@@ -568,23 +568,23 @@ describe('an upload', () => {
     await closed.receiver.write(bytes('a'));
     closed.receiver.end('whole');
     await sleep(5);
-    expect(closed.said).toEqual(['refused FORBIDDEN']);
+    expect(closed.events).toEqual(['refused FORBIDDEN']);
     const failing = upload({ write: () => Promise.reject(new AssayError('INVALID_REQUEST', 'line')) });
     const lines = begin(Promise.resolve(failing));
     await sleep(1);
     await lines.receiver.write(bytes('a'));
     await sleep(5);
-    expect([lines.said, failing.aborted]).toEqual([['refused INVALID_REQUEST'], 1]);
+    expect([lines.events, failing.aborted]).toEqual([['refused INVALID_REQUEST'], 1]);
     const ends = begin(
       Promise.resolve(upload({ end: () => Promise.reject(new AssayError('CREDITS_EXHAUSTED', 'no')) })),
     );
     ends.receiver.end('whole');
     await sleep(5);
-    expect(ends.said).toEqual(['refused CREDITS_EXHAUSTED']);
+    expect(ends.events).toEqual(['refused CREDITS_EXHAUSTED']);
     const stuck = begin(Promise.resolve(upload({ abort: () => Promise.reject(new Error('stuck')) })));
     stuck.receiver.end('gone');
     await sleep(5);
-    expect(stuck.said).toEqual(['gone', 'notCleared stuck']);
+    expect(stuck.events).toEqual(['gone', 'notCleared stuck']);
   });
 });
 
@@ -609,7 +609,7 @@ describe('the operations', () => {
   const workOf = (operation: Operation, services: object): Work =>
     operation.bind(services as Services, (work) => work as unknown as Work);
   const answerOf = (work: Work, call: Call, body: unknown = null): Promise<unknown> => {
-    if (!('answer' in work)) throw new Error('It answers nothing later.');
+    if (!('answer' in work)) throw new Error('The operation has no asynchronous answer.');
     return Promise.resolve((work.answer as (call: Call, body: unknown) => unknown)(call, body));
   };
   const jsonOf = async (work: Work, call: Call, body: unknown = null) =>
@@ -623,14 +623,14 @@ describe('the operations', () => {
     }
   };
 
-  it('take one unit per address of a bulk request, and refund the addresses without an answer', async () => {
+  it('charge one unit per address of a bulk request, and refund the addresses without an answer', async () => {
     const given: unknown[] = [];
     const answered = { answered: 2 };
     const work = workOf(screenBulk, {
       useCases: { bulk: async () => answered },
       access: { quota: { give: (...all: unknown[]) => void given.push(all) } },
     });
-    if (work.kind !== 'bytes') throw new Error('A bulk is a body.');
+    if (work.kind !== 'bytes') throw new Error('The operation must read a body.');
     const body = (count: number) =>
       Buffer.from(JSON.stringify({ chain: 'ETH', addresses: Array.from({ length: count }, () => 'x') }));
     const units = (count: number) => work.units(outlineBody(body(count)), body(count));
@@ -645,9 +645,9 @@ describe('the operations', () => {
     expect(given).toHaveLength(1);
   });
 
-  it('compare the tag of a copy weakly, and a list of tags', () => {
+  it('compare entity tags weakly, including lists of tags', () => {
     const work = workOf(labels, { useCases: { labelSet: () => 7, labelSetVersion: () => 'v1' } });
-    if (work.kind !== 'lookup') throw new Error('Labels are looked up.');
+    if (work.kind !== 'lookup') throw new Error('The operation must be a lookup.');
     const isSame = (tags: string): boolean => {
       const call = callWith({ headers: { 'if-none-match': tags }, params: ['ETH', '0x1'] });
       expect(work.write(call, Buffer.alloc(9), 0, null)).toBe(7);
@@ -657,17 +657,17 @@ describe('the operations', () => {
     expect(['', '"v0"', 'v1', '"v1" x'].map(isSame)).toEqual([false, false, false, false]);
   });
 
-  it('write an exchange that fits exactly', () => {
+  it('write an exchange response that fits exactly', () => {
     const data = bytes('"1234"');
     const work = workOf(exchangeStatus, { useCases: { exchangeStatus: () => data } });
-    if (work.kind !== 'lookup') throw new Error('An exchange is looked up.');
+    if (work.kind !== 'lookup') throw new Error('The operation must be a lookup.');
     const out = Buffer.alloc(8);
     const at = (offset: number) => work.write(callWith({ query: 'name=a' }), out, offset, null);
     expect([at(2), out.toString('utf8', 2), at(3)]).toEqual([8, '"1234"', -1]);
     expect(refusedBy(() => work.write(callWith(), out, 0, null))).toBe('name');
   });
 
-  it('are ready for reads while writes are refused, and not ready before the start', async () => {
+  it('report ready for reads while writes are refused, and not ready before startup', async () => {
     const ready = async (data: object, query: string) => {
       const work = workOf(readyOperation, { readiness: () => data });
       const { status, body } = (await answerOf(work, callWith({ query }))) as Page;
@@ -691,13 +691,13 @@ describe('the operations', () => {
     await expect((async () => ready(open, 'for=all'))()).rejects.toMatchObject({ field: 'for' });
   });
 
-  it('charge a trace by its mode, and nothing if nothing was found', async () => {
-    const asked: object[] = [];
+  it('charge a trace by its mode, and nothing if nothing is found', async () => {
+    const requests: object[] = [];
     const found = { data: bytes('{}'), isKnown: true };
     const work = workOf(trace, {
       useCases: {
         trace: async (request: object) => {
-          asked.push(request);
+          requests.push(request);
           return found;
         },
       },
@@ -714,13 +714,13 @@ describe('the operations', () => {
     };
     await work.answer(call, work.read({ ...all, other: 1 }));
     await work.answer(call, request);
-    expect([asked, call.credits]).toEqual([[all, request], 5]);
+    expect([requests, call.credits]).toEqual([[all, request], 5]);
     found.isKnown = false;
     await work.answer(call, request);
     expect(call.credits).toBe(0);
   });
 
-  it('pass an event on only if payments are set up', async () => {
+  it('forward an event only if payments are set up', async () => {
     const work = (payments: unknown) => workOf(stripeEvent, { access: { payments: () => payments } });
     await expect(answerOf(work(null), callWith(), bytes(''))).rejects.toMatchObject({ code: 'NOT_FOUND' });
     const received = { receive: async (_body: unknown, signature: string) => ({ signature }) };
@@ -809,11 +809,11 @@ describe('the operations', () => {
   });
 
   describe('on watched wallets', () => {
-    const asked: unknown[] = [];
+    const requests: unknown[] = [];
     const noting =
       <Answer>(answer: Answer) =>
       (...all: unknown[]): Answer => {
-        asked.push(all);
+        requests.push(all);
         return answer;
       };
     const deps = (keys: object = {}) =>
@@ -830,7 +830,7 @@ describe('the operations', () => {
           }),
         },
       }) as never;
-    const last = () => asked.at(-1) as unknown[];
+    const last = () => requests.at(-1) as unknown[];
 
     it('show deleted wallets on request', async () => {
       const includes = async (query: string) => {
@@ -930,7 +930,7 @@ describe('the operations', () => {
     });
   });
 
-  it('are documented with what they take', () => {
+  it('show what they charge and limit in the API reference', () => {
     const page = docsPage('1.0', OPERATIONS);
     const section = (handler: string) =>
       page.split('<h2 id="').find((part) => part.startsWith(`${handler}"`)) ?? '';
@@ -962,12 +962,15 @@ describe('chooseServer', () => {
     });
     const { chooseServer } = await import('../../src/http/server/choose.ts');
     const { createNodeServer } = await import('../../src/http/server/node.ts');
-    const said: string[] = [];
-    const log = { ...silentLogger, warn: (_fields: object, text: string) => void said.push(text) } as Logger;
+    const events: string[] = [];
+    const log = {
+      ...silentLogger,
+      warn: (_fields: object, text: string) => void events.push(text),
+    } as Logger;
     await expect(chooseServer('uws', log)).rejects.toMatchObject({ code: 'LISTEN_FAILED' });
     expect(await chooseServer('node', log)).toBe(createNodeServer);
-    expect(said).toEqual([]);
+    expect(events).toEqual([]);
     expect(await chooseServer('auto', log)).toBe(createNodeServer);
-    expect(said).toHaveLength(1);
+    expect(events).toHaveLength(1);
   });
 });

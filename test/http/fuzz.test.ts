@@ -6,6 +6,7 @@ import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LOCAL_ACCOUNT } from '../../src/accounts/keys.ts';
 import { seededUint32 } from '../../src/base/random.ts';
+import { sleep } from '../support/wait.ts';
 import { RawClient } from './raw-client.ts';
 import { EXCHANGE, openWorld, UNKNOWN, type World } from './world.ts';
 
@@ -26,7 +27,7 @@ describe.each(['uws', 'node'] as const)('hostile clients of %s', (backend) => {
       useCases: {
         // Answers later and in another order than the requests, as a pool does.
         async screening({ address }) {
-          await new Promise((resolve) => setTimeout(resolve, below(4)));
+          await sleep(below(4));
           return Buffer.from(JSON.stringify({ address }));
         },
       },
@@ -67,7 +68,7 @@ describe.each(['uws', 'node'] as const)('hostile clients of %s', (backend) => {
       if (sockets <= 2 && pending <= 1) return;
       if (performance.now() > deadline)
         throw new Error(`${sockets} sockets and ${pending} requests are left.`);
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await sleep(100);
     }
   }
 
@@ -194,10 +195,10 @@ describe.each(['uws', 'node'] as const)('hostile clients of %s', (backend) => {
     expect(answered).toBeGreaterThan(1000);
   });
 
-  it('survives clients that disconnect during their work', async () => {
+  it('survives clients that disconnect while a request is pending', async () => {
     await attack(300, async (client, round) => {
       client.send(postRequest('/api/v1/screening', `gone-${round}`, body));
-      await new Promise((resolve) => setTimeout(resolve, below(5)));
+      await sleep(below(5));
     });
   });
 

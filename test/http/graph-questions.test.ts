@@ -54,7 +54,7 @@ function useCases(resolver: NameResolver | null): Partial<UseCases> {
   const tasks = createTaskTable(
     TASKS,
     createTaskServices(graph.deps, () => {
-      throw new Error('names are not screened here');
+      throw new Error('this test does not screen names');
     }),
   );
   return {
@@ -137,7 +137,7 @@ describe('POST /screening', () => {
     });
   });
 
-  it('takes maxHops and asOf', async () => {
+  it('accepts maxHops and asOf', async () => {
     const near = await screening({ address: WALLETS.unknown, maxHops: 1 });
     expect(near.body.data).toMatchObject({ exposureReceiving: { UNKNOWN: 100 } });
     const far = await screening({ address: WALLETS.unknown, maxHops: 5 });
@@ -146,7 +146,7 @@ describe('POST /screening', () => {
     expect(then.body.data).toMatchObject({ sanctioned: true, riskScore: 100 });
   });
 
-  it('goes without balances where their source fails', async () => {
+  it('responds without balances if their source fails', async () => {
     const { status, body } = await ask('/screening', {
       chain: 'BTC',
       address: '1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2',
@@ -159,7 +159,7 @@ describe('POST /screening', () => {
     });
   });
 
-  it('lists fields that it does not know', async () => {
+  it('lists unknown fields', async () => {
     expect((await screening({ address: WALLETS.payer, maxHop: 2 })).body.ignored).toEqual(['maxHop']);
   });
 });
@@ -180,7 +180,7 @@ describe('POST /kyt', () => {
     expect(credits).toBe(1);
   });
 
-  it('a word that is none of the known ones is answered with those', async () => {
+  it('lists the allowed values if direction is not one of them', async () => {
     const { body } = await ask('/kyt', { chain: 'ETH', address: WALLETS.payer, direction: 'sideways' });
     expect(body).toEqual({ error: 'direction: must be one of in, out, both.' });
   });
@@ -191,7 +191,7 @@ describe('POST /kyt', () => {
     expect(body.data.from).toBeUndefined();
   });
 
-  it('resolves names, and says what they resolved to', async () => {
+  it('resolves names and returns the resolved addresses', async () => {
     const { body } = await ask('/kyt', { chain: 'ETH', from: NAME, to: WALLETS.exchange });
     expect(body.data).toMatchObject({
       from: { address: WALLETS.payer },
@@ -199,7 +199,7 @@ describe('POST /kyt', () => {
     });
   });
 
-  it('refuses a name nobody can resolve, and charges nothing', async () => {
+  it('rejects a name that cannot be resolved, and charges nothing', async () => {
     const { reply, credits } = await charged(() => ask('/kyt', { chain: 'ETH', address: 'nobody.eth' }));
     expect([reply.status, credits]).toEqual([400, 0]);
     expect(reply.body.error).toMatch(/^address: 'nobody.eth'/);
@@ -218,7 +218,7 @@ describe('POST /kyt', () => {
     }
   });
 
-  it('is open to a key with kyt or with screening, and to no other', async () => {
+  it('accepts a key with kyt or screening, and no other', async () => {
     const body = { chain: 'ETH', address: WALLETS.exchange };
     for (const permission of ['kyt', 'screening'] as const)
       expect((await ask('/kyt', body, await world.key({ permissions: [permission] }))).status).toBe(200);
@@ -270,7 +270,7 @@ describe('POST /trace', () => {
     });
   });
 
-  it('costs nothing where no transfer of the address is known', async () => {
+  it('costs nothing if no transfer of the address is known', async () => {
     for (const targetAddress of [undefined, WALLETS.payer]) {
       const { reply, credits } = await charged(() =>
         ask('/trace', { chain: 'ETH', address: WALLETS.seeded, targetAddress }),
@@ -280,12 +280,12 @@ describe('POST /trace', () => {
     }
   });
 
-  it('needs the permission screening', async () => {
+  it('requires the permission screening', async () => {
     const asker = await world.key({ permissions: ['kyt'] });
     expect((await ask('/trace', { chain: 'ETH', address: WALLETS.payer }, asker)).status).toBe(403);
   });
 
-  it('is limited to five a minute', async () => {
+  it('is limited to five requests a minute', async () => {
     const asker = await world.key();
     const statuses: number[] = [];
     for (let at = 0; at < 6; at++)
@@ -294,7 +294,7 @@ describe('POST /trace', () => {
   });
 });
 
-describe('what is refused, with the field and its bound, and never charged', () => {
+describe('rejected requests name the field and are not charged', () => {
   it.each<[string, string, object]>([
     ['/screening', 'maxHops', { maxHops: 6 }],
     ['/screening', 'maxHops', { maxHops: 0 }],
@@ -325,12 +325,15 @@ describe('what is refused, with the field and its bound, and never charged', () 
     expect(credits).toBe(0);
   });
 
-  it.each(['/screening', '/kyt', '/trace'])('%s without a key, and with a broken body', async (path) => {
-    expect((await ask(path, {}, 'assay_live_nobody')).status).toBe(401);
-    expect((await ask(path, '{"chain":')).status).toBe(400);
-  });
+  it.each(['/screening', '/kyt', '/trace'])(
+    '%s: rejects a missing key and a malformed body',
+    async (path) => {
+      expect((await ask(path, {}, 'assay_live_nobody')).status).toBe(401);
+      expect((await ask(path, '{"chain":')).status).toBe(400);
+    },
+  );
 
-  it('an account without credits', async () => {
+  it('rejects an account without credits', async () => {
     const poor = await openWorld({ backend: 'uws', useCases: useCases(names) });
     try {
       const asker = await poor.key({ rateLimits: { trace: 100 } });

@@ -8,6 +8,7 @@ import { JobList, OneJob } from '../../src/http/schemas/jobs.ts';
 import { openFileParts } from '../../src/http/server/file-parts.ts';
 import { rangeOf } from '../../src/http/server/ranges.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
+import { sleep } from '../support/wait.ts';
 import { RawClient } from './raw-client.ts';
 import { openWorld, type World } from './world.ts';
 import { answerOf, type FolderJobs, folderJobs } from './world-jobs.ts';
@@ -72,7 +73,7 @@ describe.each(FRONT_ENDS)('bulk jobs on %s, behind a gate that answers %s', (bac
     return data.job.id;
   }
 
-  it('takes a body of lines, lists and tells the job, gives its result, and removes it', async () => {
+  it('accepts NDJSON lines, lists and returns the job, serves its result, and deletes it', async () => {
     const from = await caller();
     const response = await send(from, 'kind=labels&chain=eth', bodyOf(1_000));
     expect(response.status).toBe(200);
@@ -116,7 +117,7 @@ describe.each(FRONT_ENDS)('bulk jobs on %s, behind a gate that answers %s', (bac
     expect((await from.ask(`/jobs/${id}/result`)).status).toBe(404);
   });
 
-  it('takes verdict as true or false, and says of a job which it is', async () => {
+  it('accepts verdict as true or false, and returns it with the job', async () => {
     const from = await caller();
     for (const [query, verdict] of [
       ['&verdict=true', true],
@@ -135,7 +136,7 @@ describe.each(FRONT_ENDS)('bulk jobs on %s, behind a gate that answers %s', (bac
     ]);
   });
 
-  it('answers a request that is sent again under its Idempotency-Key with the job that it began', async () => {
+  it('returns the same job if a request is repeated with its Idempotency-Key', async () => {
     const from = await caller();
     const again = (name: string): Promise<Response> =>
       from.ask('/jobs?kind=kyt&chain=eth', {
@@ -178,7 +179,7 @@ describe.each(FRONT_ENDS)('bulk jobs on %s, behind a gate that answers %s', (bac
     }
   });
 
-  it('refuses with a sentence that names the field, and nothing is left of the upload', async () => {
+  it('rejects a bad upload with an error that names the field, and keeps nothing of it', async () => {
     const from = await caller();
     const big = 'x'.repeat(300_000);
     for (const [query, body, type, status, sentence] of [
@@ -219,7 +220,7 @@ describe.each(FRONT_ENDS)('bulk jobs on %s, behind a gate that answers %s', (bac
     expect((await (await from.ask('/jobs')).json()) as unknown).toMatchObject({ data: { total: 0 } });
   });
 
-  it('asks for the permission that a single question asks for', async () => {
+  it('requires the same permission as a single request', async () => {
     for (const [permissions, allowed] of [
       [['intel'], ['labels', 'sanctions']],
       [['screening'], ['screening', 'kyt']],
@@ -242,7 +243,7 @@ describe.each(FRONT_ENDS)('bulk jobs on %s, behind a gate that answers %s', (bac
     expect((await fetch(`${world.url}/api/v1/jobs`)).status).toBe(401);
   });
 
-  it('shows a job to its own account only, and its result only to a key that may ask the same', async () => {
+  it('shows a job to its own account only, and its result only to a key with the permission of its kind', async () => {
     const from = await caller();
     const other = await caller();
     const id = await sent(from, 3, 'kind=screening');
@@ -268,7 +269,7 @@ describe.each(FRONT_ENDS)('bulk jobs on %s, behind a gate that answers %s', (bac
     expect(await listed(from.key)).toEqual([2, [id, labels].sort()]);
   });
 
-  it('answers ranges of a result, whose pieces joined are the whole', async () => {
+  it('serves ranges of a result, which join to the whole', async () => {
     const from = await caller();
     const id = await sent(from, 5_000);
     const whole = resultOf(5_000);
@@ -305,7 +306,7 @@ describe.each(FRONT_ENDS)('bulk jobs on %s, behind a gate that answers %s', (bac
       expect((await ask(range)).status).toBe(200);
   });
 
-  it('gives what is there of a job that runs, and the rest behind it later', async () => {
+  it('serves the available part of a running job, and the rest later', async () => {
     const from = await caller();
     jobs.isHeld = true;
     const id = await sent(from, 9);
@@ -323,7 +324,7 @@ describe.each(FRONT_ENDS)('bulk jobs on %s, behind a gate that answers %s', (bac
     expect(some + (await rest.text())).toBe(resultOf(9));
   });
 
-  it('stops a job that runs', async () => {
+  it('cancels a running job', async () => {
     const from = await caller();
     jobs.isHeld = true;
     const id = await sent(from, 9);
@@ -334,7 +335,7 @@ describe.each(FRONT_ENDS)('bulk jobs on %s, behind a gate that answers %s', (bac
     expect((await from.ask(`/jobs/${id}`)).status).toBe(200);
   });
 
-  it('counts uploads against the rate limit, and refuses one before its body is read', async () => {
+  it('counts uploads against the rate limit, and rejects one before its body is read', async () => {
     const from = await caller(['intel'], 2);
     await sent(from, 2);
     expect((await send(from, 'kind=magic', bodyOf(2))).status).toBe(400);
@@ -357,7 +358,7 @@ describe.each(FRONT_ENDS)('bulk jobs on %s, behind a gate that answers %s', (bac
     }
   });
 
-  it('refuses a body over the limit of a job by its declared length', async () => {
+  it('rejects a body over the size limit by its declared length', async () => {
     const { key } = await caller();
     const socket = new RawClient(world.port);
     clients.push(socket);
@@ -370,10 +371,10 @@ describe.each(FRONT_ENDS)('bulk jobs on %s, behind a gate that answers %s', (bac
     await expect.poll(() => jobs.uploads()).toBe(0);
   });
 
-  it('leaves nothing of an upload whose client went away', async () => {
+  it('discards an upload if the client disconnects', async () => {
     const { key } = await caller();
     for (const isSlow of [false, true]) {
-      jobs.onWrite = () => new Promise((resolve) => setTimeout(resolve, isSlow ? 50 : 0));
+      jobs.onWrite = () => sleep(isSlow ? 50 : 0);
       const before = jobs.aborted();
       const socket = new RawClient(world.port);
       socket.send(
@@ -386,7 +387,7 @@ describe.each(FRONT_ENDS)('bulk jobs on %s, behind a gate that answers %s', (bac
     }
   });
 
-  it('gives up an upload that trickles, and says how fast one must be', async () => {
+  it('aborts an upload that is too slow, and names the minimum rate', async () => {
     const slow = await openWorld({
       backend,
       useCases: { jobs: () => jobs },
@@ -408,7 +409,7 @@ describe.each(FRONT_ENDS)('bulk jobs on %s, behind a gate that answers %s', (bac
     await slow.close();
   });
 
-  it('passes an error of the jobs on: too many at once', async () => {
+  it('rejects an upload if too many are in progress', async () => {
     const from = await caller();
     const sockets = Array.from({ length: 20 }, () => new RawClient(world.port));
     for (const socket of sockets)
@@ -423,7 +424,7 @@ describe.each(FRONT_ENDS)('bulk jobs on %s, behind a gate that answers %s', (bac
     await expect.poll(() => jobs.uploads()).toBe(0);
   });
 
-  it('breaks an answer off where a file of the result ends early', async () => {
+  it('fails if a file of the result ends early', async () => {
     const from = await caller();
     const id = await sent(from, 20_000);
     const { parts } = (await jobs.result(`acc${accounts}`, id)) ?? {};

@@ -105,7 +105,7 @@ describe.each(FRONT_ENDS)('monitoring on %s, behind a gate that answers %s', (ba
   };
 
   describe('wallets over HTTP', () => {
-    it('registering screens, charges one credit, and answers the wallet', async () => {
+    it('screens a registered wallet, charges one credit, and returns the wallet', async () => {
       const who = await caller();
       const { status, body } = await add(who, 0xabc, { label: 'Desk', notes: 'n', alertThreshold: 'high' });
       expect(status).toBe(200);
@@ -145,7 +145,7 @@ describe.each(FRONT_ENDS)('monitoring on %s, behind a gate that answers %s', (ba
       [{ customWebhookUrl: 'http://hooks.example.org/' }, /^customWebhookUrl: only https/],
       [{ customWebhookUrl: 'https://10.0.0.1/' }, /^customWebhookUrl: the address is not public/],
       [{ label: '' }, /label/],
-    ])('%j is 400 and charges nothing', async (wrong, message) => {
+    ])('rejects %j with 400 and charges nothing', async (wrong, message) => {
       const who = await caller();
       const { status, body } = await who.ask('POST', '/wallets', {
         walletAddress: EXCHANGE,
@@ -157,7 +157,7 @@ describe.each(FRONT_ENDS)('monitoring on %s, behind a gate that answers %s', (ba
       expect((await add(who, 1)).body.credits).toEqual({ remaining: 9 });
     });
 
-    it('the same address and chain twice is 400; another chain, or another account, is not', async () => {
+    it('rejects a duplicate of address and chain, but not another chain or another account', async () => {
       const [one, other] = [await caller(), await caller()];
       await add(one, 1);
       const again = await add(one, 1);
@@ -169,7 +169,7 @@ describe.each(FRONT_ENDS)('monitoring on %s, behind a gate that answers %s', (ba
       expect((await add(other, 1)).status).toBe(200);
     });
 
-    it('a repeated request under one Idempotency-Key makes one wallet and one charge', async () => {
+    it('creates and charges one wallet for a repeated Idempotency-Key', async () => {
       const who = await caller();
       const body = { walletAddress: address(5), chain: 'ETH' };
       const first = await who.ask('POST', '/wallets', body, { 'idempotency-key': 'k' });
@@ -178,7 +178,7 @@ describe.each(FRONT_ENDS)('monitoring on %s, behind a gate that answers %s', (ba
       expect((await who.ask('GET', '/wallets')).body.data.total).toBe(1);
     });
 
-    it('lists, filters, pages, and hides deleted ones', async () => {
+    it('are listed, filtered and paged, without the deleted ones', async () => {
       const who = await caller();
       const ids: string[] = [];
       for (let n = 1; n <= 5; n++) ids.push((await add(who, n, { label: `Desk ${n}` })).body.data.wallet.id);
@@ -208,7 +208,7 @@ describe.each(FRONT_ENDS)('monitoring on %s, behind a gate that answers %s', (ba
         expect((await who.ask('GET', `/wallets${query}`)).status, query).toBe(400);
     });
 
-    it('changes, pauses, resumes, deletes and restores', async () => {
+    it('are changed, paused, resumed, deleted and restored', async () => {
       const who = await caller();
       const { id } = (await add(who, 1, { customWebhookUrl: `${hookUrl}/x` })).body.data.wallet;
       const patch = async (body: object) => who.ask('PATCH', `/wallets/${id}`, body);
@@ -239,8 +239,8 @@ describe.each(FRONT_ENDS)('monitoring on %s, behind a gate that answers %s', (ba
     });
   });
 
-  describe('what belongs to another account', () => {
-    it('is not found, whatever is asked of it', async () => {
+  describe('resources of another account', () => {
+    it('are not found by any operation', async () => {
       const [owner, other] = [await caller(), await caller()];
       const { id } = (await add(owner, 1, { customWebhookUrl: `${hookUrl}/owner` })).body.data.wallet;
       await raise(owner, id, 'c');
@@ -271,7 +271,7 @@ describe.each(FRONT_ENDS)('monitoring on %s, behind a gate that answers %s', (ba
       });
     });
 
-    it('a key without the permission is 403, none is 401', async () => {
+    it('are rejected with 403 without the permission, and with 401 without a key', async () => {
       const who = await caller(['entity']);
       for (const [method, path] of [
         ['GET', '/wallets'],
@@ -333,7 +333,7 @@ describe.each(FRONT_ENDS)('monitoring on %s, behind a gate that answers %s', (ba
         expect((await who.ask('GET', `/alerts${query}`)).status, query).toBe(400);
     });
 
-    it('transactions of a wallet come newest first', async () => {
+    it('return the transactions of a wallet newest first', async () => {
       const who = await caller();
       const { id } = (await add(who, 1)).body.data.wallet;
       await monitoring.service.store.write((writer) => {
@@ -371,7 +371,7 @@ describe.each(FRONT_ENDS)('monitoring on %s, behind a gate that answers %s', (ba
   });
 
   describe('channels and deliveries over HTTP', () => {
-    it('channels are set one by one, shown masked, and removed by null', async () => {
+    it('set channels one by one, mask them, and remove them with null', async () => {
       const who = await caller();
       const put = async (body: object) => (await who.ask('PUT', '/channels', body)).body;
       await put({
@@ -398,7 +398,7 @@ describe.each(FRONT_ENDS)('monitoring on %s, behind a gate that answers %s', (ba
         expect((await who.ask('PUT', '/channels', wrong)).status, JSON.stringify(wrong)).toBe(400);
     });
 
-    it('a secret is shown once and rotated; a test message is sent, logged and replayed', async () => {
+    it('show a secret once, rotate it, and send, log and replay a test message', async () => {
       const who = await caller();
       const first = (await who.ask('POST', '/webhook-secret')).body.data;
       expect(first).toMatchObject({ secret: expect.stringMatching(/^whsec_/), previousUntil: null });
@@ -457,7 +457,7 @@ describe.each(FRONT_ENDS)('monitoring on %s, behind a gate that answers %s', (ba
       return read;
     }
 
-    it('tells changes as they come, and from any id on', async () => {
+    it('sends changes as they happen, and from any id on', async () => {
       const who = await caller();
       const { id } = (await add(who, 1)).body.data.wallet;
       const coming = events(who, '', 2);
@@ -482,7 +482,7 @@ describe.each(FRONT_ENDS)('monitoring on %s, behind a gate that answers %s', (ba
       await expect.poll(() => monitoring.service.streams.size).toBe(0);
     });
 
-    it('of another account is silent', async () => {
+    it('sends no events of another account', async () => {
       const [owner, other] = [await caller(), await caller()];
       const { id } = (await add(owner, 1)).body.data.wallet;
       const theirs = events(other, '?lastEventId=0', 1);
@@ -496,7 +496,7 @@ describe.each(FRONT_ENDS)('monitoring on %s, behind a gate that answers %s', (ba
         headers: who === null ? {} : { authorization: `Bearer ${who.key}` },
       });
 
-    it('is a WebSocket where one is asked for', async () => {
+    it('is a WebSocket if the client requests an upgrade', async () => {
       const who = await caller();
       const { id } = (await add(who, 1)).body.data.wallet;
       await raise(who, id, 'x');
@@ -515,7 +515,7 @@ describe.each(FRONT_ENDS)('monitoring on %s, behind a gate that answers %s', (ba
       await expect.poll(() => monitoring.service.streams.size).toBe(0);
     });
 
-    it('refuses a WebSocket without a key, and a path that is none, as any request', async () => {
+    it('rejects a WebSocket without a key or with an unknown path like any request', async () => {
       const status = (socket: WebSocket) =>
         new Promise((resolve) => {
           socket.on('unexpected-response', (_, response) => resolve(response.statusCode));
@@ -525,7 +525,7 @@ describe.each(FRONT_ENDS)('monitoring on %s, behind a gate that answers %s', (ba
       expect(await status(new WebSocket(`${world.url.replace('http', 'ws')}/api/v1/nothing`))).toBe(404);
     });
 
-    it('drops a reader that does not keep up, with a reason, and holds no more than a bound for it', async () => {
+    it('disconnects a slow reader with a reason, and buffers a limited amount for it', async () => {
       const who = await caller();
       const { id } = (await add(who, 1, { label: 'x'.repeat(LIMITS.walletLabelCharsMax) })).body.data.wallet;
       const socket = socketTo(who);
@@ -561,7 +561,7 @@ describe.each(FRONT_ENDS)('monitoring on %s, behind a gate that answers %s', (ba
       expect([1006, 1013]).toContain(await closed);
     });
 
-    it('tells nothing more to a key that was taken away', async () => {
+    it('sends nothing more to a revoked key', async () => {
       const who = await caller();
       const { id } = (await add(who, 1)).body.data.wallet;
       const socket = socketTo(who);
@@ -580,7 +580,7 @@ describe.each(FRONT_ENDS)('monitoring on %s, behind a gate that answers %s', (ba
       await expect.poll(() => monitoring.service.streams.size).toBe(0);
     });
 
-    it('has a bound of streams for an account', async () => {
+    it('is limited in number per account', async () => {
       const who = await caller();
       const open = Array.from({ length: LIMITS.streamsPerAccountMax }, () => socketTo(who));
       await Promise.all(open.map((socket) => new Promise((resolve) => socket.once('open', resolve))));

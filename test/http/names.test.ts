@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openWorld, type World } from './world.ts';
 
-describe.each(['uws', 'node'] as const)('names over %s', (backend) => {
+describe.each(['uws', 'node'] as const)('name screening on %s', (backend) => {
   let world: World;
   let key: string;
   beforeAll(async () => {
@@ -26,7 +26,7 @@ describe.each(['uws', 'node'] as const)('names over %s', (backend) => {
   const account = () => world.access.verify(key)?.accountId ?? '';
   const balance = async () => (await world.access.ledger().balance(account())).balance;
 
-  it('answers without an envelope and charges one credit a name', async () => {
+  it('responds without an envelope and charges one credit per name', async () => {
     const before = await balance();
     const { status, body } = await ask('POST', '/namescreen/bulk', {
       names: [
@@ -62,7 +62,7 @@ describe.each(['uws', 'node'] as const)('names over %s', (backend) => {
     ['no text', 7, 'names[1].name'],
     ['null', null, 'names[1].name'],
     ['only signs', '?!', 'names[1].name'],
-  ])('refuses a name that is %s, naming its position, and charges nothing', async (_, name, field) => {
+  ])('rejects a name that is %s, names its position, and charges nothing', async (_, name, field) => {
     const before = await balance();
     const { status, body } = await ask('POST', '/namescreen/bulk', {
       names: [{ name: 'Good Name' }, { name }],
@@ -72,7 +72,7 @@ describe.each(['uws', 'node'] as const)('names over %s', (backend) => {
     expect(await balance()).toBe(before);
   });
 
-  it('refuses what is no list of 1 to 50 names, and wrong evidence', async () => {
+  it('rejects anything but 1 to 50 names, and invalid evidence', async () => {
     const before = await balance();
     const one = { name: 'Good Name' };
     for (const [body, words] of [
@@ -91,7 +91,7 @@ describe.each(['uws', 'node'] as const)('names over %s', (backend) => {
     expect(await balance()).toBe(before);
   });
 
-  it('asks for the permission screening, and for enough credits, all or nothing', async () => {
+  it('requires the permission screening and enough credits for the whole request', async () => {
     const entity = await world.key({ permissions: ['entity'] });
     expect((await ask('POST', '/namescreen/bulk', { names: [{ name: 'A' }] }, entity)).status).toBe(403);
     const names = Array.from({ length: 50 }, (_, at) => ({ name: `Name ${at}` }));
@@ -101,7 +101,7 @@ describe.each(['uws', 'node'] as const)('names over %s', (backend) => {
     expect(await balance()).toBe(before);
   });
 
-  it('clears a match, marks it, lists it and takes it back, for its own account alone', async () => {
+  it('clears, marks, lists and deletes a cleared match, for its own account only', async () => {
     const wanted = { name: 'Ann Listed', source: 'EU', entityId: '1', note: 'another person' };
     expect((await ask('POST', '/namescreen/cleared', { ...wanted, entityId: '2' })).status).toBe(404);
     const made = await ask('POST', '/namescreen/cleared', wanted);

@@ -45,7 +45,7 @@ const repeatName = operation({
 
 const LIST = [...OPERATIONS, repeatName];
 
-describe.each(['uws', 'node'] as const)('an operation that is one value, on %s', (backend) => {
+describe.each(['uws', 'node'] as const)('an operation declared by one value, on %s', (backend) => {
   let world: World;
   let key: string;
   beforeAll(async () => {
@@ -64,7 +64,7 @@ describe.each(['uws', 'node'] as const)('an operation that is one value, on %s',
     return { status, headers, body: (await response.json()) as Record<string, unknown> };
   }
 
-  it('is routed, with its path, query and body as their schemas type them', async () => {
+  it('is routed, with path, query and body typed by their schemas', async () => {
     const plain = await post('/repeat/2', { name: 'Ann' });
     expect(plain).toMatchObject({
       status: 200,
@@ -98,7 +98,7 @@ describe.each(['uws', 'node'] as const)('an operation that is one value, on %s',
     ]);
   });
 
-  it('gets no field that its schema does not have, and lists the unknown ones', async () => {
+  it('receives only fields of its schema, and lists the unknown ones', async () => {
     received.length = 0;
     const { body } = await post('/repeat/1?color=red', {
       name: 'Ann',
@@ -109,7 +109,7 @@ describe.each(['uws', 'node'] as const)('an operation that is one value, on %s',
     expect(received).toEqual([{ name: 'Ann', tags: [{ tag: 'a' }] }]);
   });
 
-  it('needs its permission, and counts against its rate limit', async () => {
+  it('requires its permission, and counts against its rate limit', async () => {
     expect((await post('/repeat/1', { name: 'Ann' }, 'x')).status).toBe(401);
     const other = await world.key({ permissions: ['oracle'] });
     expect((await post('/repeat/1', { name: 'Ann' }, other)).status).toBe(403);
@@ -122,7 +122,7 @@ describe.each(['uws', 'node'] as const)('an operation that is one value, on %s',
     expect(statuses[0]?.headers.get('x-ratelimit-limit')).toBe('1');
   });
 
-  it('has its row in the metrics, in the document and in the reference', async () => {
+  it('appears in the metrics, the OpenAPI document and the API reference', async () => {
     await post('/repeat/1', { name: 'Ann' });
     const text = async (path: string) => (await fetch(`${world.url}${path}`)).text();
     expect(await text('/metrics')).toContain('route="POST /repeat/{times}",status="200"');
@@ -131,8 +131,8 @@ describe.each(['uws', 'node'] as const)('an operation that is one value, on %s',
   });
 });
 
-describe('what is derived from a list of operations', () => {
-  it('is the OpenAPI document', () => {
+describe('a list of operations', () => {
+  it('generates the OpenAPI document', () => {
     const document = JSON.parse(JSON.stringify(openApiDocument('1', [repeatName]))) as {
       tags: object[];
       paths: Record<string, object>;
@@ -185,20 +185,20 @@ describe('what is derived from a list of operations', () => {
     });
   });
 
-  it('is the page for people, with a command that the operation accepts', () => {
+  it('generates the API reference, with a command that the operation accepts', () => {
     const page = docsPage('1', [repeatName]);
     expect(page).toContain('<a href="#repeatName">');
     expect(page).toContain('/api/v1/repeat/1');
     expect(page).toContain(`-d '{&quot;name&quot;:&quot;Ann&quot;}'`);
   });
 
-  it('is the table in the README', () => {
+  it('generates the table in the README', () => {
     expect(routesMarkdown([repeatName]).split('\n').at(-1)).toBe(
       '| `POST /api/v1/repeat/{times}` | Repeat a name | entity | entity | none | 0 |',
     );
   });
 
-  it('is refused if its facts contradict each other', () => {
+  it('is rejected if its properties contradict each other', () => {
     const facts = {
       id: 'x',
       tag: 'Names',
@@ -227,7 +227,7 @@ describe('the operations of the program', () => {
       .filter((name) => name.endsWith('.ts'))
       .map((name) => join(path, name));
 
-  it('are the files of their folder, each listed once', () => {
+  it('match the files of their folder, each listed once', () => {
     const files = readdirSync(folder).filter((name) => name.endsWith('.ts') && name !== 'index.ts');
     expect(OPERATIONS).toHaveLength(files.length);
     for (const name of ['id', 'summary'] as const)
@@ -235,7 +235,7 @@ describe('the operations of the program', () => {
     expect(new Set(OPERATIONS.map(({ method, path }) => `${method} ${path}`)).size).toBe(OPERATIONS.length);
   });
 
-  it('cast no body of a request', () => {
+  it('never cast a request body to a type', () => {
     const casts = [...sources('src/http'), 'src/screening/bulk.ts'].filter((path) =>
       /\b(body|said|asked|item|row)\)? as ([A-Z{]|unknown|never)/.test(
         readFileSync(join(projectRoot, path), 'utf8'),

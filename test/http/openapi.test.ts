@@ -113,7 +113,7 @@ describe('the OpenAPI document', () => {
     expect(examples).toBeGreaterThan(60);
   });
 
-  it('describes every operation, parameter and header, and names no schema like a global of JavaScript', () => {
+  it('describes every operation, parameter and header, and names no schema after a JavaScript global', () => {
     const tags = new Set(document.tags.map(({ name }) => name));
     for (const { place, operation } of operations) {
       expect(operation.tags.length, place.join(' ')).toBe(1);
@@ -127,7 +127,7 @@ describe('the OpenAPI document', () => {
     expect(Object.keys(document.components.schemas).filter((name) => name in globalThis)).toEqual([]);
   });
 
-  it('contains every operation of the list, and no other', () => {
+  it('contains exactly the listed operations', () => {
     const described = Object.values(document.paths).flatMap((item) =>
       Object.values(item).flatMap((operation) => operation.operationId ?? []),
     );
@@ -137,7 +137,7 @@ describe('the OpenAPI document', () => {
   });
 });
 
-describe.each(['uws', 'node'] as const)('answers on %s are what the document says', (backend) => {
+describe.each(['uws', 'node'] as const)('responses on %s match the OpenAPI document', (backend) => {
   let world: World;
   let key: string;
   let document: Document;
@@ -193,7 +193,7 @@ describe.each(['uws', 'node'] as const)('answers on %s are what the document say
     return response.status;
   }
 
-  it('every operation, its successes and its errors', async () => {
+  it('for every operation, its successes and its errors', async () => {
     const api = '/api/v1';
     const none = { key: '' };
     const narrow = await world.key({ permissions: ['kyt'] });

@@ -88,7 +88,7 @@ describe('parameters', () => {
     expect(() => decodeParameter('%C3', 'x')).toThrow(/^x: the percent-encoding is invalid/);
     expect(() => decodeParameter('a'.repeat(513), 'x')).toThrow(/at most 512/);
   });
-  it('are found by their whole name', () => {
+  it('are found by their full name', () => {
     expect(queryValue('xaddress=1&address=a%20b+c', 'address')).toBe('a b c');
     expect(queryValue('address', 'address')).toBe('');
     expect(queryValue('', 'address')).toBeUndefined();

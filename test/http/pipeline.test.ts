@@ -92,7 +92,7 @@ describe.each(FRONT_ENDS)('front end on %s, behind a gate that answers %s', (bac
     ]);
   });
 
-  it('answers 401 for a missing, malformed, unknown or revoked key, as soon as it is revoked', async () => {
+  it('answers 401 for a missing, malformed or unknown key, and for a revoked key at once', async () => {
     const created = await world.access.keys.create({ name: 'short-lived' });
     expect((await ask(`/api/v1/entity/${EXCHANGE}`, { key: created.apiKey })).status).toBe(200);
     await world.access.keys.revoke(created.record.id);
@@ -126,7 +126,7 @@ describe.each(FRONT_ENDS)('front end on %s, behind a gate that answers %s', (bac
     for (const name of RATE_HEADERS) expect(response.headers.has(name)).toBe(true);
   });
 
-  it('limits requests, sends the limit with every response, and refuses with Retry-After', async () => {
+  it('limits requests, sends the limit with every response, and rejects with Retry-After', async () => {
     const limited = await world.key({ rateLimits: { entity: 3 } });
     const remaining: (string | null)[] = [];
     for (const path of [EXCHANGE, 'junk', UNKNOWN]) {
@@ -163,7 +163,7 @@ describe.each(FRONT_ENDS)('front end on %s, behind a gate that answers %s', (bac
     expect(await used('oracle', `oracle-${backend}`)).toBe(1000);
   });
 
-  it('counts the valid addresses of a bulk request, and refuses it as a whole if the quota is too small', async () => {
+  it('counts the valid addresses of a bulk request, and rejects it as a whole if the quota is too small', async () => {
     const account = `intel-${backend}`;
     const own = await world.key({ accountId: account });
     await post('/api/v1/screen/bulk', { chain: 'ETH', addresses: [EXCHANGE, 'junk', UNKNOWN] }, { key: own });
@@ -431,22 +431,22 @@ describe('the pipeline', () => {
 
   /** A pipeline over accounts and a server that record their calls. */
   function world({ publicHost = null as string | null, isSecure = false } = {}) {
-    const said: string[] = [];
+    const events: string[] = [];
     const time = { ms: 0 };
     const admission: { next: Partial<Admission> | Error } = { next: {} };
-    const asked: GateRequest[] = [];
+    const requests: GateRequest[] = [];
     const note =
       (level: string) =>
       (_fields: object, text: string): void =>
-        void said.push(`${level}: ${text}`);
+        void events.push(`${level}: ${text}`);
     const access = {
       verify: (token: string) => (token === 'good' ? CALLER : null),
       gate: {
         refuses: () => null,
         uncount: (subject: string, rateClass: string, second: number) =>
-          void said.push(`uncount ${subject} ${rateClass} ${second}`),
+          void events.push(`uncount ${subject} ${rateClass} ${second}`),
         admit(wants: GateRequest) {
-          asked.push(wants);
+          requests.push(wants);
           if (admission.next instanceof Error) throw admission.next;
           const units = wants.quota?.units ?? 0;
           const reservation = wants.credits === null ? null : { credits: wants.credits };
@@ -456,15 +456,15 @@ describe('the pipeline', () => {
       },
       quota: {
         give: (account: string, meter: string, units: number) =>
-          void said.push(`give ${account} ${meter} ${units}`),
+          void events.push(`give ${account} ${meter} ${units}`),
       },
       ledger: () => ({
         commit: async (_held: unknown, charge: { amount: number; answer: (left: number) => Uint8Array }) => {
-          said.push(`commit ${charge.amount}`);
+          events.push(`commit ${charge.amount}`);
           return { entry: { id: 'e1' }, answer: charge.answer(5), replayed: false };
         },
-        release: () => void said.push('release'),
-        refund: async (account: string, entry: string) => void said.push(`refund ${account} ${entry}`),
+        release: () => void events.push('release'),
+        refund: async (account: string, entry: string) => void events.push(`refund ${account} ${entry}`),
       }),
     } as unknown as CallerAccess;
     const recorded: number[] = [];
@@ -528,7 +528,7 @@ describe('the pipeline', () => {
       await turn();
       return answers;
     }
-    return { pipeline, send, said, time, admission, asked, recorded };
+    return { pipeline, send, events, time, admission, requests, recorded };
   }
   const entity = route('entity');
   const oracle = route('oracle');
@@ -546,12 +546,12 @@ describe('the pipeline', () => {
   const notReady = new AssayError('NOT_READY', 'Redis is away.');
 
   it('logs one line when an outage begins, and one five seconds after its last failed request', async () => {
-    const { send, said, time } = world();
+    const { send, events, time } = world();
     for (let at = 0; at < 3; at++) {
       time.ms = at * 1_000;
       await send(entity, throwing(notReady));
     }
-    const lines = () => said.filter((line) => !line.startsWith('uncount'));
+    const lines = () => events.filter((line) => !line.startsWith('uncount'));
     expect(lines()).toEqual(['error: requests cannot be served']);
     // Other requests are served in the meantime.
     time.ms = 6_999;
@@ -566,32 +566,32 @@ describe('the pipeline', () => {
   });
 
   it('undoes the count of a request only if it could not be served', async () => {
-    const { send, said, admission } = world();
+    const { send, events, admission } = world();
     const answers = await send(entity, throwing(notReady));
     expect(answers.map(({ status }) => status)).toEqual([500]);
-    expect(said[0]).toBe('uncount key_1 entity 7');
-    said.length = 0;
+    expect(events[0]).toBe('uncount key_1 entity 7');
+    events.length = 0;
     await send(entity, throwing(new AssayError('NOT_FOUND', 'no')));
-    expect(said).toEqual([]);
+    expect(events).toEqual([]);
     await send(entity, throwing(new Error('broken')));
-    expect(said).toEqual(['error: request failed']);
-    said.length = 0;
+    expect(events).toEqual(['error: request failed']);
+    events.length = 0;
     // In the first second of the limiter's clock.
     admission.next = { rate: { ...RATE, countedSecond: 0 } };
     await send(entity, throwing(notReady));
-    expect(said.splice(0)).toEqual(['uncount key_1 entity 0']);
+    expect(events.splice(0)).toEqual(['uncount key_1 entity 0']);
     // The request was refused, so it was not counted.
     admission.next = { rate: { ...RATE, countedSecond: null } };
     await send(entity, throwing(notReady));
-    expect(said).toEqual([]);
+    expect(events).toEqual([]);
   });
 
   it('refunds the quota of an error or a 304', async () => {
-    const { send, said, asked } = world();
+    const { send, events, requests } = world();
     await send(oracle, throwing(new AssayError('NOT_FOUND', 'no')));
-    expect(said).toEqual(['give acc_1 oracle 1']);
-    expect(asked[0]?.quota).toEqual({ meter: 'oracle', units: 1 });
-    said.length = 0;
+    expect(events).toEqual(['give acc_1 oracle 1']);
+    expect(requests[0]?.quota).toEqual({ meter: 'oracle', units: 1 });
+    events.length = 0;
     const same: Work = {
       kind: 'lookup',
       write(call, _out, offset) {
@@ -601,12 +601,12 @@ describe('the pipeline', () => {
       },
     };
     const [answer] = await send(oracle, same);
-    expect([answer?.status, answer?.body, said]).toEqual([304, '', ['give acc_1 oracle 1']]);
+    expect([answer?.status, answer?.body, events]).toEqual([304, '', ['give acc_1 oracle 1']]);
     expect(answer?.headers).toContain('ETag: x');
-    said.length = 0;
+    events.length = 0;
     await send(entity, throwing(new AssayError('NOT_FOUND', 'no')));
     await send(oracle, writing('1'));
-    expect(said).toEqual([]);
+    expect(events).toEqual([]);
   });
 
   it('grows the response buffer up to its maximum', async () => {
@@ -626,23 +626,23 @@ describe('the pipeline', () => {
   });
 
   it('counts a disconnected client, and logs every error of a response', async () => {
-    const { send, said, recorded } = world();
+    const { send, events, recorded } = world();
     await send(entity, writing('1'), { isGone: true });
     expect(recorded).toEqual([0]);
     const answers = await send(entity, writing('1'), { breaks: 1 });
-    expect([answers.map(({ status }) => status), said]).toEqual([[500], ['error: request failed']]);
+    expect([answers.map(({ status }) => status), events]).toEqual([[500], ['error: request failed']]);
     await send(entity, writing('1'), { breaks: 2 });
-    expect(said.slice(1)).toEqual(['error: request failed', 'error: error response could not be sent']);
+    expect(events.slice(1)).toEqual(['error: request failed', 'error: error response could not be sent']);
   });
 
   it('counts an invalid body once, and prefers the refusal of the gate unless the permission is missing', async () => {
-    const { send, said, admission, asked } = world();
+    const { send, events, admission, requests } = world();
     const screen = route('screening');
     const work: Work = { kind: 'task', read, answer: async () => Buffer.from('{}') };
     const [bad] = await send(screen, work, { body: '{' });
-    expect([bad?.status, asked.length]).toEqual([400, 1]);
+    expect([bad?.status, requests.length]).toEqual([400, 1]);
     expect(bad?.headers).toContain('X-RateLimit-Remaining: 9');
-    expect(asked[0]).toMatchObject({ quota: null, credits: null });
+    expect(requests[0]).toMatchObject({ quota: null, credits: null });
     const [large] = await send(screen, work, { body: null });
     expect(large?.body).toContain(String(LIMITS.bodyBytesMax));
     admission.next = { refused: new AssayError('RATE_LIMITED', 'wait') };
@@ -651,20 +651,20 @@ describe('the pipeline', () => {
     expect((await send(forbidden, work, { body: '{' }))[0]?.status).toBe(403);
     admission.next = notReady;
     expect((await send(screen, work, { body: '{' }))[0]?.body).toContain('Redis is away');
-    expect(said.filter((line) => line.startsWith('uncount'))).toEqual([]);
+    expect(events.filter((line) => line.startsWith('uncount'))).toEqual([]);
     expect((await send(screen, work, { headers: { authorization: '' } }))[0]?.status).toBe(401);
   });
 
   const body = JSON.stringify({ address: '0x1', chain: 'ETH' });
 
   it('charges before it responds, releases the reservation, and refunds a response that could not be sent', async () => {
-    const { send, said, asked } = world();
+    const { send, events, requests } = world();
     const screen = { ...route('screening'), credits: 3 };
     const work: Work = {
       kind: 'task',
       read,
       async answer(call) {
-        said.push(`work ${call.credits}`);
+        events.push(`work ${call.credits}`);
         call.credits = 2;
         return Buffer.from('{}');
       },
@@ -675,26 +675,26 @@ describe('the pipeline', () => {
       data: {},
       credits: { remaining: 5 },
     });
-    expect(said).toEqual(['work 3', 'commit 2', 'release']);
-    expect(asked.map(({ credits }) => credits)).toEqual([3]);
-    said.length = 0;
+    expect(events).toEqual(['work 3', 'commit 2', 'release']);
+    expect(requests.map(({ credits }) => credits)).toEqual([3]);
+    events.length = 0;
     const [failed] = await send(screen, work, { body, breaks: 1 });
-    expect([failed?.status, said]).toEqual([
+    expect([failed?.status, events]).toEqual([
       500,
       ['work 3', 'commit 2', 'release', 'refund acc_1 e1', 'error: request failed'],
     ]);
-    said.length = 0;
+    events.length = 0;
     // No client reads the response, and if it has no key, it cannot be requested again.
     await send(screen, work, { body, isGone: true });
-    expect(said).toEqual(['work 3', 'release', 'error: request failed']);
-    said.length = 0;
+    expect(events).toEqual(['work 3', 'release', 'error: request failed']);
+    events.length = 0;
     await send(screen, work, { body, isGone: true, headers: { 'idempotency-key': 'k' } });
-    expect(said).toEqual(['work 3', 'commit 2', 'release']);
+    expect(events).toEqual(['work 3', 'commit 2', 'release']);
     expect(() => world().pipeline.handlerFor(screen, 0, writing('1'))).toThrow('cannot be charged for');
   });
 
-  it('replays a stored response without work, and refuses another body', async () => {
-    const { send, said, admission } = world();
+  it('replays a stored response without work, and rejects another body', async () => {
+    const { send, events, admission } = world();
     const screen = route('screening');
     const work: Work = { kind: 'task', read, answer: async () => Buffer.from('{}') };
     const { hashBody } = await import('../../src/accounts/idempotency.ts');
@@ -703,7 +703,7 @@ describe('the pipeline', () => {
     };
     const headers = { 'idempotency-key': 'k' };
     const [kept] = await send(screen, work, { body, headers });
-    expect([kept?.body, kept?.headers.includes('Idempotency-Replayed: true'), said]).toEqual([
+    expect([kept?.body, kept?.headers.includes('Idempotency-Replayed: true'), events]).toEqual([
       '"kept"',
       true,
       [],
@@ -713,7 +713,7 @@ describe('the pipeline', () => {
     // A response that no reservation pays for is not sent.
     admission.next = { reservation: null };
     const [unpaid] = await send(screen, work, { body });
-    expect([unpaid?.status, said.at(-1)]).toEqual([500, 'error: request failed']);
+    expect([unpaid?.status, events.at(-1)]).toEqual([500, 'error: request failed']);
   });
 
   it('redirects a www host with its scheme and query', async () => {
@@ -732,7 +732,7 @@ describe('the pipeline', () => {
   });
 
   it('redirects a www host before any work, for every kind of operation', async () => {
-    const { send, asked, said } = world({ publicHost: 'api.example' });
+    const { send, requests, events } = world({ publicHost: 'api.example' });
     const never = (): never => {
       throw new Error('It was done.');
     };
@@ -752,18 +752,18 @@ describe('the pipeline', () => {
       const answers = await send(of, work, { headers: { host: 'www.example' } });
       expect(answers.map(({ status }) => status)).toEqual([301]);
     }
-    expect([asked, said]).toEqual([[], []]);
+    expect([requests, events]).toEqual([[], []]);
   });
 
   it('counts a task without credits, and charges nothing', async () => {
-    const { send, said, asked } = world();
+    const { send, events, requests } = world();
     const free = { ...route('screening'), credits: 0 };
     const [answer] = await send(free, { kind: 'task', read, answer: async () => Buffer.from('7') }, { body });
     expect([answer?.body.startsWith('{"success":true,"data":7'), answer?.body.includes('credits')]).toEqual([
       true,
       false,
     ]);
-    expect([said, asked.map(({ credits }) => credits)]).toEqual([[], [null]]);
+    expect([events, requests.map(({ credits }) => credits)]).toEqual([[], [null]]);
     // The operation ignores the Idempotency-Key, so an invalid one does no harm.
     const headers = { 'idempotency-key': 'not printable: é' };
     const work: Work = { kind: 'task', read, answer: async () => Buffer.from('7') };
@@ -771,7 +771,7 @@ describe('the pipeline', () => {
     expect((await send(route('screening'), work, { body, headers }))[0]?.status).toBe(400);
   });
 
-  it('admits any key if no permission is required, and needs one of several', async () => {
+  it('admits any key if no permission is required, and requires one of several', async () => {
     const { send } = world();
     const asking = async (permission: Route['permission']): Promise<number | undefined> =>
       (await send({ ...entity, permission }, writing('1')))[0]?.status;
@@ -781,7 +781,7 @@ describe('the pipeline', () => {
   });
 
   it('ends an empty file at once, and logs a file that ended early', async () => {
-    const { send, said, recorded } = world();
+    const { send, events, recorded } = world();
     const result = route('jobResult');
     const file = (length: number, next: () => Promise<Uint8Array>): Work => ({
       kind: 'file',
@@ -793,14 +793,14 @@ describe('the pipeline', () => {
     });
     const never = () => Promise.reject(new Error('gone from the disk'));
     const [empty] = await send(result, file(0, never));
-    expect([empty?.status, empty?.body, said]).toEqual([206, '', []]);
+    expect([empty?.status, empty?.body, events]).toEqual([206, '', []]);
     const [full] = await send(
       result,
       file(1, async () => Buffer.from('x')),
     );
     expect([full?.body, recorded]).toEqual(['x', [206, 206]]);
     await send(result, file(1, never));
-    expect(said).toEqual(['error: response ended early']);
+    expect(events).toEqual(['error: response ended early']);
     await send(
       result,
       file(1, async () => Buffer.from('x')),

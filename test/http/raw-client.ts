@@ -3,6 +3,7 @@
  * reject.
  */
 import { connect, type Socket } from 'node:net';
+import { sleep } from '../support/wait.ts';
 
 export interface RawAnswer {
   readonly status: number;
@@ -90,7 +91,7 @@ export class RawClient {
   /** Resolves with true if the server closes the connection in time. */
   async ended(timeoutMs: number): Promise<boolean> {
     const deadline = performance.now() + timeoutMs;
-    while (!this.#closed && performance.now() < deadline) await new Promise((r) => setTimeout(r, 20));
+    while (!this.#closed && performance.now() < deadline) await sleep(20);
     return this.#closed;
   }
 

@@ -4,7 +4,7 @@ import { receiveUpload, type Upload } from '../../src/http/server/uploads.ts';
 
 /** A receiver over an upload that the test opens, and a log of its calls. */
 function receiving() {
-  const told: string[] = [];
+  const events: string[] = [];
   let open: (upload: Upload) => void = () => {};
   let refuse: (error: Error) => void = () => {};
   const opened = new Promise<Upload>((resolve, reject) => {
@@ -12,43 +12,43 @@ function receiving() {
     refuse = reject;
   });
   const receiver = receiveUpload(10, opened, {
-    done: () => told.push('done'),
-    refused: (error) => told.push(`refused ${(error as AssayError).code}`),
-    gone: () => told.push('gone'),
-    notCleared: (error) => told.push(`not cleared ${(error as Error).message}`),
+    done: () => events.push('done'),
+    refused: (error) => events.push(`refused ${(error as AssayError).code}`),
+    gone: () => events.push('gone'),
+    notCleared: (error) => events.push(`not cleared ${(error as Error).message}`),
   });
   const upload = (abort: () => Promise<void>): Upload => ({
     write: () => {},
     end: async () => new Uint8Array(0),
     abort: async () => {
-      told.push('aborted');
+      events.push('aborted');
       await abort();
     },
   });
   const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-  return { receiver, told, settled, refuse, open: (abort = async () => {}) => open(upload(abort)) };
+  return { receiver, events, settled, refuse, open: (abort = async () => {}) => open(upload(abort)) };
 }
 
 describe('an upload', () => {
   it.each(['too large', 'gone'] as const)(
-    'has nothing to discard if it is %s and refused at the same time',
+    'has nothing to discard if it is %s and rejected at the same time',
     async (how) => {
-      const { receiver, told, settled, refuse } = receiving();
+      const { receiver, events, settled, refuse } = receiving();
       receiver.end(how);
       refuse(new AssayError('RATE_LIMITED', 'Not now.'));
       await settled();
-      expect(told).toEqual([how === 'gone' ? 'gone' : 'refused BODY_TOO_LARGE']);
+      expect(events).toEqual([how === 'gone' ? 'gone' : 'refused BODY_TOO_LARGE']);
     },
   );
 
   it.each(['too large', 'gone'] as const)(
     'is aborted after it was opened if it is %s, and reports a failed abort',
     async (how) => {
-      const { receiver, told, settled, open } = receiving();
+      const { receiver, events, settled, open } = receiving();
       receiver.end(how);
       open(() => Promise.reject(new Error('the disk is away')));
       await settled();
-      expect(told.slice(1)).toEqual(['aborted', 'not cleared the disk is away']);
+      expect(events.slice(1)).toEqual(['aborted', 'not cleared the disk is away']);
     },
   );
 });

@@ -28,6 +28,7 @@ import type {
   TraceNode,
 } from '../../src/screening/answers.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
+import { sleep } from '../support/wait.ts';
 import { worldNames } from './world-names.ts';
 
 export const EXCHANGE = '0x28c6c06298d514db089934071355e5743bf21d60';
@@ -440,7 +441,7 @@ export interface WorldOptions extends Partial<HttpOptions> {
 const late = (gate: Gate): Gate => ({
   ...gate,
   async admit(asked, monotonicMs) {
-    await new Promise((resolve) => setTimeout(resolve, 1));
+    await sleep(1);
     return gate.admit(asked, monotonicMs);
   },
 });

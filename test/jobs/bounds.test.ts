@@ -43,7 +43,7 @@ beforeEach(() => {
 afterEach(() => folder.remove());
 
 describe('pooled results', () => {
-  it('fill at most one slot each, and take the next free one until none is left', () => {
+  it('use one slot each, and acquire the next free slot until none is left', () => {
     const memory = BufferPool.allocate();
     const [worker, main] = [new BufferPool(memory), new BufferPool(memory)];
     const largest = new Uint8Array(LIMITS.poolSlotBytes).fill(7);
@@ -66,7 +66,7 @@ describe('pooled results', () => {
     expect(main.unpack({ result: 3 })).toBe(3);
   });
 
-  it('are those that have JSON text which fits into a slot', () => {
+  it('are used for JSON text that fits into a slot', () => {
     const pool = new BufferPool(BufferPool.allocate());
     const json = Buffer.from('{}');
     expect(pool.pack({ json, status: 1 })).toEqual({
@@ -78,7 +78,7 @@ describe('pooled results', () => {
     expect(pool.pack({ json: new Uint8Array(LIMITS.poolSlotBytes + 1) })).not.toHaveProperty('buffer');
   });
 
-  it('read a turn of the event loop apart after so many tasks', async () => {
+  it('are read in a later turn of the event loop after a number of tasks', async () => {
     const read = createTaskReadings(3);
     expect([read(() => 1), read(() => 2)]).toEqual([1, 2]);
     const third = read(() => 3);
@@ -101,7 +101,7 @@ describe('routing', () => {
   const both = node('b', { holds: ['BSC', 'ETH'] });
   const none = { live: [], gone: [] };
 
-  it('asks here if the chain is held here, or by nobody', () => {
+  it('is local if the chain is stored on this node or on no node', () => {
     expect([
       routeOf('ETH', 'all', none),
       routeOf('ETH', ['ETH'], none),
@@ -122,7 +122,7 @@ describe('routing', () => {
     expect([groupOf('all'), groupOf([]), groupOf(['ETH', 'BSC'])]).toEqual(['all', null, 'BSC-ETH']);
   });
 
-  it('shares chains among those that listen, hold and follow them, the least busy first', () => {
+  it('assigns chains to nodes that listen, store and follow them, the least busy first', () => {
     const follows = ['BSC', 'ETH', 'POLYGON'] as const;
     const nodes = [
       node('x', { follows }),
@@ -137,7 +137,7 @@ describe('routing', () => {
     ]);
   });
 
-  it('of a chunk is where its transfers are', () => {
+  it('sends a chunk to the nodes that store its transfers', () => {
     const chunk = (
       change: Partial<ChunkTask>,
       nodes: readonly RoutingNode[],
@@ -167,7 +167,7 @@ describe('routing', () => {
     expect(chunk({ chain: 'BSC' }, [eth], [both])).toBe('NOT_READY');
   });
 
-  it('asks where the chain is, and here for a chain that is none', async () => {
+  it('runs use cases where the chain is stored, and locally for an unknown chain', async () => {
     const local = {
       screening: async () => Buffer.from('local'),
       kyt: async () => Buffer.from('kyt'),
@@ -212,7 +212,7 @@ describe('the folder of jobs', () => {
   };
   const signal = new AbortController().signal;
 
-  it('is named once, and leaves nothing of a check', async () => {
+  it('has one name, and is left empty by the check', async () => {
     const path = join(folder.path, 'jobs');
     const names = await Promise.all([1, 2, 3].map(() => nameOfFolder(path, systemRandom)));
     expect(new Set(names).size).toBe(1);
@@ -226,7 +226,7 @@ describe('the folder of jobs', () => {
     expect(jobPlaces('/f').answer('i', 'a')).toBe('/f/i/answers/a');
   });
 
-  it('is the same for others by relative paths that stay in it', async () => {
+  it('is resolved by other nodes through relative paths inside it', async () => {
     const { ran, of } = runner();
     const towards = towardsOthers(of, '/a/b');
     await towards.run(task('/a/b/c/input'), signal);
@@ -256,7 +256,7 @@ describe('the plan of a job', () => {
       return [input.start, input.end, firstLine, plan.linesOf(at)];
     });
 
-  it('cuts behind so many lines or bytes, and ends with a line without an end', () => {
+  it('splits after the maximum of lines or bytes, and includes a last line without a line break', () => {
     expect(parts(planOf('a\nb\nc\nd'))).toEqual([
       [0, 4, 1, 2],
       [4, 7, 3, 2],
@@ -284,7 +284,7 @@ describe('the plan of a job', () => {
     expect(() => Plan.read(`${path}x`)).toThrow('cannot be read');
   });
 
-  it('takes lines up to their length, with and without an end', () => {
+  it('accepts lines up to the maximum length, with and without a line break', () => {
     const longest = 'x'.repeat(LIMITS.jobLineBytesMax);
     const take = (text: string) => new Planner('labels').take(Buffer.from(text));
     take(`${longest}\n`);
@@ -293,7 +293,7 @@ describe('the plan of a job', () => {
     expect(() => take(`a\n${longest}x\n`)).toThrow('line 2 is longer');
   });
 
-  it('takes so many lines and no more', () => {
+  it('accepts up to the maximum number of lines', () => {
     const planner = new Planner('screening');
     const lines = Buffer.from('\n'.repeat(LIMITS.jobGraphLinesMax));
     planner.take(lines);
@@ -301,7 +301,7 @@ describe('the plan of a job', () => {
     expect(planner.finish().lines).toBe(LIMITS.jobGraphLinesMax);
   });
 
-  it('is of what was received, without its head', async () => {
+  it('covers the received bytes without the header', async () => {
     const receive = async (text: string, format: 'csv' | 'ndjson') => {
       const input = await openInput(
         { path: join(folder.path, `in${Math.random()}`), kind: 'labels', format },
@@ -339,7 +339,7 @@ describe('the lines of a job', () => {
     ...change,
   });
 
-  it('have a head if it names a subject, with so many columns, each once', () => {
+  it('have a header if it names a subject, with a maximum of columns, each once', () => {
     expect([columnsOf('a,b'), columnsOf('"a'), columnsOf(' from , to ')]).toEqual([
       null,
       null,
@@ -353,7 +353,7 @@ describe('the lines of a job', () => {
     expect(columnsOf('address,x,x')).toEqual(['address', 'x', 'x']);
   });
 
-  it('have fields as an object, a text, a row or an address alone', () => {
+  it('are parsed from an object, a string, a row or a plain address', () => {
     expect(fieldsOf('{"address":"1","chain":"ETH","x":5}', shape())).toEqual({ address: '1', chain: 'ETH' });
     expect([fieldsOf('"1"', shape({ chain: 'BTC' })), fieldsOf('1', shape({ chain: 'BTC' }))]).toEqual(
       Array(2).fill({ address: '1', chain: 'BTC' }),
@@ -384,7 +384,7 @@ describe('the lines of a job', () => {
     );
   });
 
-  it('are read the quick way as the long way reads them', () => {
+  it('are read by the fast reader like by the full parser', () => {
     const read = (text: string, of: LineShape) => {
       const block = Buffer.from(text);
       const item = { start: 0, end: block.length, chain: null } as never as {
@@ -451,7 +451,7 @@ const recordOf = (id: string, lines: number, change: Partial<JobRecord> = {}): J
 });
 
 describe('a job as a client sees it', () => {
-  it('has a rate once lines were answered in some time, and the time that is left by it', () => {
+  it('has a rate after lines have been answered, and an estimate of the remaining time', () => {
     const rate = (change: Partial<JobRecord>) => {
       const { itemsPerSecond, secondsLeft } = viewOf(recordOf('j', 100, change));
       return [itemsPerSecond, secondsLeft];
@@ -484,7 +484,7 @@ describe('a job as a client sees it', () => {
   });
 });
 
-describe('what is left of jobs', () => {
+describe('expired and interrupted jobs', () => {
   const idOf = (number: number): string => String(number).padStart(28, '0');
   const NOW = Date.UTC(2026, 10, 21);
 
@@ -551,7 +551,7 @@ describe('what is left of jobs', () => {
     };
   }
 
-  it('are their files until these expire, and their records for longer', async () => {
+  it('keep their files until these expire, and their records for longer', async () => {
     const ended = (number: number, agoMs: number) =>
       recordOf(idOf(number), 1, { state: 'DONE', endedAt: NOW - agoMs, createdAt: NOW - agoMs });
     const left = await leftOf([
@@ -569,7 +569,7 @@ describe('what is left of jobs', () => {
     });
   });
 
-  it('is nothing of an upload whose process died, and of folders that no job has', async () => {
+  it('lose the files of an interrupted upload, and folders without a job', async () => {
     const receiving = (number: number, agoMs: number, reserved: number) =>
       recordOf(idOf(number), 1, { state: 'RECEIVING', changedAt: NOW - agoMs, reserved });
     const records = [receiving(1, 0, 2), receiving(2, 0, 0)];
@@ -577,7 +577,7 @@ describe('what is left of jobs', () => {
     expect(left).toMatchObject({ kept: [], given: [idOf(1)], folders: [`${idOf(8)}0`, 'notes'] });
   });
 
-  it('is an upload that may come in at another node, for a quarter of an hour', async () => {
+  it('keep an upload that another node may still receive, for a quarter of an hour', async () => {
     const receiving = (number: number, agoMs: number) =>
       recordOf(idOf(number), 1, { state: 'RECEIVING', changedAt: NOW - agoMs, reserved: 0 });
     const minutes = 15 * 60_000;
@@ -586,7 +586,7 @@ describe('what is left of jobs', () => {
   });
 });
 
-it('jobs are not written by a holder of before', async () => {
+it('rejects writes to jobs by an earlier holder of the lease', async () => {
   const taken = new AssayError('STORE_BUSY', 'taken');
   const store = openJobStore(
     { path: join(folder.path, 'jobs.mdb') },
@@ -727,7 +727,7 @@ describe('the scheduler', () => {
     return { ...over, add, until, turns, end, job, names, isEnded };
   }
 
-  it('gives accounts turns, and the jobs of an account among themselves, as many chunks at once as there are slots', async () => {
+  it('takes turns between accounts and between the jobs of an account, with one chunk per slot', async () => {
     const { scheduler, add, until, names, under, end, isEnded, settled } = world(2);
     add('j1', 2);
     add('j2', 2);
@@ -750,7 +750,7 @@ describe('the scheduler', () => {
     await scheduler.stop();
   });
 
-  it('holds back while twice as many chunks as slots wait for the store', async () => {
+  it('starts no chunk while twice as many chunks as slots wait for the store', async () => {
     const { scheduler, add, faults, names, end, until, isEnded, logged } = world(1);
     add('j', 5);
     scheduler.start(null);
@@ -774,7 +774,7 @@ describe('the scheduler', () => {
     await scheduler.stop();
   });
 
-  it('fails a job whose chunk has too few answers three times, and says why in the log', async () => {
+  it('fails a job after three answers of a chunk with too few lines, and logs the reason', async () => {
     const { scheduler, add, until, names, end, isEnded, job, settled, logged } = world(1);
     add('j', 2);
     scheduler.start(null);
@@ -792,7 +792,7 @@ describe('the scheduler', () => {
     await scheduler.stop();
   });
 
-  it('expects no answer of a head line, and fails at once if no attempt can help', async () => {
+  it('expects no answer for a header line, and fails at once if no retry can help', async () => {
     const { scheduler, add, until, end, fences, isEnded, job, tasks } = world(4);
     const fence = { name: 'scheduler', token: 7 };
     add('head', 2, { headBytes: 2, items: 1 });
@@ -813,7 +813,7 @@ describe('the scheduler', () => {
     expect(new Set(fences)).toEqual(new Set([fence]));
   });
 
-  it('tries later what cannot be worked now, after twice as long each time, and counts no attempt', async () => {
+  it('retries chunks that cannot run now, with a doubling delay and without counting an attempt', async () => {
     const { scheduler, add, until, end, isEnded, names, logged } = world(1);
     add('j', 1);
     scheduler.start(null);
@@ -831,7 +831,7 @@ describe('the scheduler', () => {
     await scheduler.stop();
   });
 
-  it('takes up jobs that go on, ends those that were ending, and fails those without a plan', async () => {
+  it('resumes running jobs, completes jobs that were ending, and fails jobs without a plan', async () => {
     const { scheduler, add, chunks, until, names, end, isEnded, job, settled, places } = world(4);
     const answered = { file: 'f', items: 1, failed: 0, bytes: 10 };
     add('receiving', 1, { state: 'RECEIVING' });
@@ -865,7 +865,7 @@ describe('the scheduler', () => {
     await scheduler.stop();
   });
 
-  it('counts a chunk once that another answered meanwhile, and nothing of a job that has ended', async () => {
+  it('counts a chunk once if another node answered it, and ignores answers for an ended job', async () => {
     const { scheduler, add, chunks, records, until, end, isEnded, job, turns } = world(2);
     const other = { file: 'of another', items: 1, failed: 0, bytes: 7 };
     add('j', 2);
@@ -890,7 +890,7 @@ describe('the scheduler', () => {
     await scheduler.stop();
   });
 
-  it('gives nothing out while the disk has no room, says so once, and lets go what was removed', async () => {
+  it('starts no chunk while the disk is full, logs it once, and forgets deleted jobs', async () => {
     const { scheduler, add, state, names, end, logged, records, turns } = world(1);
     add('j', 3);
     scheduler.start(null);
@@ -914,7 +914,7 @@ describe('the scheduler', () => {
     await scheduler.stop();
   });
 
-  it('settles again what could not be settled, and stops five seconds after it was asked to', async () => {
+  it('retries a failed settlement, and stops within five seconds of the request', async () => {
     const { scheduler, add, faults, until, end, isEnded, logged, names, under, turns } = world(1);
     add('j', 1);
     faults.settle.push(new Error('away'), new Error('away'));

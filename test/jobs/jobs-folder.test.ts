@@ -42,28 +42,28 @@ describe('the folder of jobs', () => {
   /** Between a node that has it at `/jobs` and one that has it at `folder`. */
   const over = (folder: string): ChunkRunner => towardsOthers(fromOthers(last, folder, { log }), '/jobs');
 
-  it('is found by a node that has it elsewhere', async () => {
+  it('is found by a node that mounts it at another path', async () => {
     const runner = over(join(root, 'mine'));
     expect(runner.slots).toBe(3);
     await runner.run(task('/jobs'), never);
     expect(seen).toEqual([task(join(root, 'mine'))]);
   });
 
-  it('that lacks the job leaves its chunks to others', async () => {
+  it('is reported as not ready by a node that does not have the job', async () => {
     await expect(over(join(root, 'another')).run(task('/jobs'), never)).rejects.toMatchObject({
       code: 'NOT_READY',
       message: expect.stringContaining('ASSAY_JOBS_DIR'),
     });
   });
 
-  it.each(['../file', '../../etc/passwd', '../jobs/../file'])('is not left for %s', async (path) => {
+  it.each(['../file', '../../etc/passwd', '../jobs/../file'])('does not allow the path %s', async (path) => {
     await expect(over(join(root, 'mine')).run(task('/jobs', path), never)).rejects.toMatchObject({
       code: 'INVALID_REQUEST',
     });
     expect(seen).toHaveLength(1);
   });
 
-  it('has one name, also where several ask first at once', async () => {
+  it('has one name, also if it is created concurrently', async () => {
     const names = await Promise.all([1, 2, 3, 4].map(() => nameOfFolder(join(root, 'named'), systemRandom)));
     expect(names[0]).toMatch(/^[0-9a-f]{24}$/);
     expect(new Set(names).size).toBe(1);
@@ -72,7 +72,7 @@ describe('the folder of jobs', () => {
     expect(readdirSync(join(root, 'named'))).toEqual(['.folder']);
   });
 
-  it('is looked at before a start: made where it is not there, and refused by its setting where it cannot be', async () => {
+  it('is checked before startup: created if missing, and rejected with its setting if it cannot be created', async () => {
     await requireJobsFolder(join(root, 'new', 'jobs'), 'ASSAY_JOBS_DIR');
     expect(readdirSync(join(root, 'new', 'jobs'))).toEqual([]);
     await expect(requireJobsFolder(join(root, 'file'), 'ASSAY_JOBS_DIR')).rejects.toMatchObject({

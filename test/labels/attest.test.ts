@@ -31,7 +31,7 @@ const attest = (lists: Parameters<typeof attestLists>[0], checked: string) =>
   });
 
 describe('an attested check', () => {
-  it('makes an old list fresh: the age counts from it', async () => {
+  it('makes an old list fresh: its age counts from the check', async () => {
     writeListChecks(world.deps.store.folder, { OFAC_CONS: loaded('2026-10-01'), EU: loaded('2026-10-01') });
     expect(freshnessOf(readListChecks(world.deps.store.folder), NOW, 7).staleLists).toContainEqual({
       list: 'EU',
@@ -55,7 +55,7 @@ describe('an attested check', () => {
     expect(named).toEqual(['EU 2026-11-20', 'OFAC_CONS 2026-11-20']);
   });
 
-  it('keeps a later check that is known already', async () => {
+  it('keeps a check that is already known and later', async () => {
     const download = { ...loaded('2026-11-21T06:00:00.000Z'), checkedBy: 'DOWNLOAD' as const };
     writeListChecks(world.deps.store.folder, { UN: download });
     await attest(['UN'], '2026-11-20');
@@ -68,14 +68,14 @@ describe('an attested check', () => {
     ['a date before the publication that is loaded', ['EU'] as const, '2026-09-30', /before the publication/],
     ['no date', ['EU'] as const, 'yesterday', /not a date/],
     ['a day that does not exist', ['EU'] as const, '2026-02-30', /not a date/],
-  ])('refuses %s and changes nothing', async (_, lists, checked, message) => {
+  ])('rejects %s and changes nothing', async (_, lists, checked, message) => {
     writeListChecks(world.deps.store.folder, { EU: loaded('2026-10-01') });
     await expect(attest(lists, checked)).rejects.toThrow(message);
     expect(readListChecks(world.deps.store.folder)).toEqual({ EU: loaded('2026-10-01') });
     expect(audited).toEqual([]);
   });
 
-  it('does not count if it cannot be logged', async () => {
+  it('is discarded if it cannot be logged', async () => {
     writeListChecks(world.deps.store.folder, { EU: loaded('2026-10-01') });
     const refused = attestLists(['EU'], '2026-11-20', {
       store: world.deps.store,
@@ -87,12 +87,12 @@ describe('an attested check', () => {
     expect(readListChecks(world.deps.store.folder).EU?.checkedAt).toBe('2026-10-01');
   });
 
-  it('names the lists that exist', () => {
+  it('names the existing lists if the list is unknown', () => {
     expect(parseList('ofac_cons')).toBe('OFAC_CONS');
     expect(() => parseList('US')).toThrow(/must be one of OFAC_SDN, OFAC_CONS, EU, UN, UK, CH/);
   });
 
-  it('reads a time with its zone', () => {
+  it('accepts a time with its zone', () => {
     expect(parseCheckDate('2026-11-20T23:30:00+01:00', NOW)).toBe('2026-11-20T22:30:00.000Z');
   });
 });

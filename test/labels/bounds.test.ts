@@ -50,7 +50,7 @@ beforeEach(() => {
 afterEach(() => folder.remove());
 
 describe('days', () => {
-  it('reach from 2 January 1970 to 6 June 2149, and a day outside is not known', () => {
+  it('range from 2 January 1970 to 6 June 2149, and a day outside is unknown', () => {
     expect(['1970-01-01', '1970-01-02', '2149-06-06', '2149-06-07'].map(dayFromIso)).toEqual([
       NO_DAY,
       1,
@@ -64,7 +64,7 @@ describe('days', () => {
     expect([isoFromDay(1), isoFromDay(65_535)]).toEqual(['1970-01-02', '2149-06-06']);
   });
 
-  it('are the same as text, number and bytes on every border of a month, and around leap days', () => {
+  it('are equal as text, number and bytes at every month boundary, and around leap days', () => {
     const bytes = new Uint8Array(12);
     for (let year = 1970; year <= 2149; year++)
       for (const rest of ['01-02', '01-31', '02-28', '03-01', '09-30', '10-01', '12-31']) {
@@ -78,7 +78,7 @@ describe('days', () => {
       }
   });
 
-  it('are no other ten bytes', () => {
+  it('reject any other ten bytes', () => {
     const of = (text: string) => dayFromBytes(Buffer.from(text), 0);
     expect(of('2024-02-29')).toBe(dayFromIso('2024-02-29'));
     for (const text of [
@@ -107,7 +107,7 @@ describe('days', () => {
 describe('freshness', () => {
   const check = (checkedAt: string) => ({ checkedAt, publishedAt: '2026-11-01', records: 1 });
 
-  it('ends a millisecond after the greatest age', () => {
+  it('ends a millisecond after the maximum age', () => {
     const at = new Date(NOW - 7 * 86_400_000).toISOString();
     const before = new Date(NOW - 7 * 86_400_000 - 1).toISOString();
     const stale = (checkedAt: string) =>
@@ -127,7 +127,7 @@ describe('freshness', () => {
     ]);
   });
 
-  it('is read again after a second, and refuses a file of another format or none', () => {
+  it('is read again after a second, and rejects a missing file or one of another format', () => {
     const reader = openFreshness({ labelsFolder: folder.path });
     const records = (now: number) => reader.listFreshness(now, 7).groups.EU.records;
     expect(records(NOW)).toBe(0);
@@ -145,7 +145,7 @@ describe('freshness', () => {
 });
 
 describe('an attested check', () => {
-  it('is a date up to now, and not before the publication', () => {
+  it('is dated at most now, and not before the publication', () => {
     expect(parseCheckDate('2026-11-21T00:00:00Z', NOW)).toContain('2026-11-21');
     for (const text of ['2026-11-21T00:00:01Z', '2026-11-22', '2026-02-30', '21.11.2026', 'x'])
       expect(() => parseCheckDate(text, NOW), text).toThrow('checked:');
@@ -159,7 +159,7 @@ describe('an attested check', () => {
   });
 });
 
-describe('proposed links', () => {
+describe('suggested links', () => {
   const organisation = (
     entry: string,
     names: readonly string[],
@@ -196,7 +196,7 @@ describe('proposed links', () => {
       today: '2026-11-21',
     });
 
-  it('come from names of three characters on, the entity of most labels first', () => {
+  it('require names of at least three characters, and list the entity with most labels first', () => {
     const found = propose([organisation('2', ['Few', 'Many']), organisation('1', ['Ab', 'Abc'])]);
     expect(found.map(({ entity, entry }) => `${entity} ${entry}`)).toEqual([
       'many 2',
@@ -212,7 +212,7 @@ describe('proposed links', () => {
     expect(found[3]?.note).toContain('(0 labels)');
   });
 
-  it('leave out what is linked, and name the reference if there is one', () => {
+  it('omit linked parties, and include the reference if there is one', () => {
     expect(propose([organisation('1', ['Many'])], ['1'])).toEqual([]);
     expect(propose([organisation('1', ['Many'], 'REF')])[0]?.entry).toBe('REF');
     const all = propose(
@@ -252,7 +252,7 @@ describe('the primary label', () => {
   };
   const entry = { matchType: 'DIRECT', delistedAt: null } as unknown as Label['sanctions'][number];
 
-  it('is decided by one rule after the other', () => {
+  it('is chosen by one rule after the other', () => {
     expect(wins({ sanctions: [entry] }, { class: 'list', confidence: 1 })).toEqual(['SANCTION', 'SANCTION']);
     expect(wins({ class: 'published' }, { class: 'structural', confidence: 1 })).toEqual(['CLASS', 'CLASS']);
     // A label of a list that is no longer in force counts as published.
@@ -275,7 +275,7 @@ describe('the primary label', () => {
     expect([order(base, base), decision(base, base)]).toEqual([0, 'CONTENT']);
   });
 
-  it('takes an owner for a sanction from the least confidence on', () => {
+  it('treats an owner as sanctioned from the minimum confidence on', () => {
     const owner = (confidence: number) =>
       ({
         ...entry,
@@ -301,9 +301,9 @@ describe('the primary label', () => {
   });
 });
 
-describe('rejects', () => {
+describe('rejected rows', () => {
   const provenance = { file: 'f', line: 1 } as never;
-  it('are written with 500 characters of their text, and an earlier file goes if there are none', () => {
+  it('are written with 500 characters of their text, and an earlier file is removed if there are none', () => {
     const path = join(folder.path, 'below', 'rejects.jsonl');
     const writer = createRejectsWriter(join(folder.path, 'partial'));
     writer.add('why', 'x'.repeat(501), provenance);
@@ -324,8 +324,8 @@ describe('rejects', () => {
   });
 });
 
-describe('names of entities', () => {
-  it('make slugs of 64 characters, and longer ones end with a hash', () => {
+describe('entity names', () => {
+  it('make slugs of up to 64 characters, with a hash if they are longer', () => {
     expect(slugOf(' An Exchange! ')).toBe('an-exchange');
     expect(slugOf('x'.repeat(64))).toBe('x'.repeat(64));
     expect(slugOf('x'.repeat(65))).toMatch(/^x{53}-[0-9a-f]{10}$/);
@@ -361,7 +361,7 @@ describe('names of entities', () => {
     ]);
   });
 
-  it('of currencies say a chain, nothing, or are unknown', () => {
+  it('of currencies give a chain, no hint, or an unknown word', () => {
     const { hintOf, preferred } = loadCurrencies();
     expect([hintOf(null), hintOf('  ')]).toEqual([{ kind: 'none' }, { kind: 'none' }]);
     expect([hintOf(' eth '), hintOf('EIP155:1')]).toEqual(Array(2).fill({ kind: 'chain', chain: 'ETH' }));
@@ -383,7 +383,7 @@ describe('the taxonomy', () => {
     return loadTaxonomy(path);
   };
 
-  it('takes weights from 0 to 100, known threats and known categories', () => {
+  it('accepts weights from 0 to 100, known threats and known categories', () => {
     for (const weight of [0, 100]) load((file) => (file.categories[0]!.weight = weight));
     for (const weight of [-1, 101])
       expect(() => load((file) => (file.categories[0]!.weight = weight))).toThrow('weight of');
@@ -398,7 +398,7 @@ describe('the taxonomy', () => {
   });
 });
 
-describe('the filter of addresses', () => {
+describe('the address filter', () => {
   const recordsOf = (count: number) => {
     const records = new Int32Array(count * SLOT_WORDS);
     for (let at = 0; at < count; at++) {
@@ -424,7 +424,7 @@ describe('the filter of addresses', () => {
     expect(passes(count, count + 1_000)).toBeLessThan(50);
   });
 
-  it('takes the same key twice as one, and is open without a filter', () => {
+  it('counts a repeated key once, and passes every key if it is empty', () => {
     const records = recordsOf(2);
     records.copyWithin(SLOT_WORDS, 0, SLOT_WORDS);
     const { shape, bytes } = buildFilter(records, SLOT_WORDS, 2);
@@ -436,7 +436,7 @@ describe('the filter of addresses', () => {
   });
 });
 
-describe('the slot of an address', () => {
+describe('an address slot', () => {
   const slot = (length: number, fill = 7, change: (key: Buffer) => void = () => {}) => {
     const key = Buffer.alloc(length, fill);
     change(key);
@@ -445,7 +445,7 @@ describe('the slot of an address', () => {
     return Buffer.from(words.buffer).toString('hex');
   };
 
-  it('holds 20 and 22 bytes whole, and a digest of any other length or of 22 that end in zeros', () => {
+  it('holds 20 and 22 bytes directly, and a digest of any other length or of 22 bytes that end in zeros', () => {
     expect(slot(22)).toBe(`${'07'.repeat(22)}0000`);
     expect(slot(24)).toBe('07'.repeat(24));
     expect(slot(24, 7, (key) => key.writeUInt16LE(0, 22))).not.toBe(`${'07'.repeat(22)}0000`);
@@ -457,11 +457,11 @@ describe('the slot of an address', () => {
   });
 });
 
-describe('the folder of snapshots', () => {
+describe('the snapshot folder', () => {
   const deps = { clock: { now: () => NOW, monotonic: () => 0 }, log: silentLogger } as never;
   const version = '0123456789abcdef';
 
-  it('publishes a build beside one of the same moment, and removes what no process holds', () => {
+  it('publishes two builds of one moment, and removes those that no process uses', () => {
     const root = join(folder.path, 'index');
     mkdirSync(root);
     expect([currentSnapshot(root), publicationMark(root), leaseCurrent(root)]).toEqual([null, null, null]);
@@ -490,7 +490,7 @@ describe('the folder of snapshots', () => {
     ).toEqual([false, true, false, true]);
   });
 
-  it('refuses a name that is no snapshot of the folder, and one that is not there', () => {
+  it('rejects a name that is not a snapshot of the folder, and a missing one', () => {
     for (const name of ['other', 'snapshot-1/x', 'snapshot-..']) {
       writeFileSync(join(folder.path, 'CURRENT'), `${name}\n`);
       expect(() => currentSnapshot(folder.path), name).toThrow('does not name a snapshot');
@@ -502,7 +502,7 @@ describe('the folder of snapshots', () => {
       expect(() => dataVersionOf(`/x/${name}`), name).toThrow('data version');
   });
 
-  it('has a checksum of what it holds, designations included', () => {
+  it('has a checksum of its content, including designations', () => {
     const sha256 = { records: 'a', lookup: 'b', texts: 'c' };
     const plain = snapshotChecksum(sha256, []);
     expect(snapshotChecksum({ ...sha256, texts: 'd' }, [])).not.toBe(plain);
@@ -529,7 +529,7 @@ describe('a segment', () => {
     return bytes;
   };
 
-  it('is checked if that is asked for, and refused if it is cut short in any case', () => {
+  it('is verified on request, and always rejected if it is truncated', () => {
     expect([records(true), records(false)]).toEqual([2, 2]);
     change('records', flipped);
     expect(records(false)).toBe(2);
@@ -538,7 +538,7 @@ describe('a segment', () => {
     expect(() => records(false)).toThrow('ends before its 2 records do');
   });
 
-  it('is refused with another number of templates, other ones, another format or no header', () => {
+  it('is rejected with a different number of templates, different templates, another format or no header', () => {
     const texts = () => readSegment(path()).templateTexts;
     expect(texts()).toHaveLength(2);
     const edit = (from: string, to: string): void =>
@@ -555,7 +555,7 @@ describe('a segment', () => {
   });
 });
 
-it('a label says that it is synthetic only if it is', () => {
+it('marks a label as synthetic only if it is', () => {
   const label: Label = { ...template('A'), class: 'published', firstSeen: null, lastSeen: null };
   expect(labelToJson(label)).not.toHaveProperty('synthetic');
   expect(labelToJson({ ...label, synthetic: true })).toMatchObject({

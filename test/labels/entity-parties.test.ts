@@ -41,7 +41,7 @@ function fileOf(content: unknown): string {
 const own = (...rows: unknown[]) => loadEntityParties({ own: fileOf({ links: rows }) });
 
 describe('links between entities and listed parties', () => {
-  it('merges an own file over the shipped one', () => {
+  it('merge an own file over the shipped one', () => {
     const shipped = loadEntityParties();
     const { name: _, ...htx } = { ...ROW, entity: 'htx', entry: 'RUS3619' };
     const merged = own(ROW, { ...htx, name: 'Another name' });
@@ -55,7 +55,7 @@ describe('links between entities and listed parties', () => {
     expect(merged.fingerprint).not.toBe(shipped.fingerprint);
   });
 
-  it('removes a shipped link by an own row that says so', () => {
+  it('remove a shipped link by an own row', () => {
     const merged = own({ ...ROW, entity: 'htx', entry: 'RUS3619', linked: false });
     expect(merged.ofParty('UK', 'RUS3619')).toBeNull();
     expect(merged.ofParty('UK', 'RUS3602')).toMatchObject({ entity: 'exmo', from: 'shipped' });
@@ -76,12 +76,12 @@ describe('links between entities and listed parties', () => {
     [{ assetFreeze: 'yes' }, 'links[0].assetFreeze: must be true or false.'],
     [{ measures: 'Asset freeze' }, 'links[0].measures: must be at most 20 texts.'],
     [{ lists: 'UK' }, 'links[0].lists: is not a field of a link; remove it.'],
-  ])('rejects %j and names the field', (change, message) => {
+  ])('reject %j and name the field', (change, message) => {
     expect(() => own({ ...ROW, ...change })).toThrow(expect.objectContaining({ code: 'INVALID_FILE' }));
     expect(() => own({ ...ROW, ...change })).toThrow(message);
   });
 
-  it('rejects files of another shape, and a party that two entities claim', () => {
+  it('reject files of another format, and a party that two entities claim', () => {
     expect(() => loadEntityParties({ own: fileOf('{') })).toThrow('cannot be read as JSON');
     expect(() => loadEntityParties({ own: fileOf([ROW]) })).toThrow('links must be an array');
     expect(() => loadEntityParties({ own: join(folder, 'missing.json') })).toThrow('missing.json');
@@ -97,7 +97,7 @@ describe('links between entities and listed parties', () => {
     expect(() => own(...rows)).toThrow(`links must have at most ${LIMITS.entityPartiesMax} rows`);
   });
 
-  it('ships links of entities that the aliases know, each with its source and date', () => {
+  it('ship with entities that the aliases contain, each with its source and date', () => {
     const aliases = loadEntityAliases();
     for (const link of loadEntityParties().links) {
       expect(aliases.byId(link.entity), link.entity).not.toBeNull();
@@ -110,7 +110,7 @@ describe('links between entities and listed parties', () => {
   });
 });
 
-describe('entries that a build adds to the labels of a designated entity', () => {
+describe('list entries that a build adds to the labels of a designated entity', () => {
   const designations = designationsOf(loadEntityParties(), [], loadSourceTable());
   const added = (change: Partial<LabelTemplate>) =>
     templateFromText(
@@ -135,14 +135,14 @@ describe('entries that a build adds to the labels of a designated entity', () =>
       ),
     ).sanctions.map(({ matchType, entityId, attribution }) => [matchType, entityId, attribution?.confidence]);
 
-  it('are OWNER of one publisher, with the confidence of its group at most', () => {
+  it('are OWNER of one publisher, with at most the confidence of its group', () => {
     expect(added({})).toEqual([['OWNER', 'RUS3619', 0.95]]);
     const sourceUrl = 'https://cryptoscamdb.org/scams';
     expect(loadSourceTable().groupOf('graphsense', sourceUrl)).toBe('crowd');
     expect(added({ source: 'graphsense', sourceUrl })).toEqual([['OWNER', 'RUS3619', 0.7]]);
   });
 
-  it('are CLUSTER of derived labels, and none of synthetic labels and other entities', () => {
+  it('are CLUSTER of derived labels, and are not added to synthetic labels and other entities', () => {
     expect(added({ source: 'cluster' })).toEqual([['CLUSTER', 'RUS3619', 0.95]]);
     expect(added({ synthetic: true })).toEqual([]);
     const other = { id: 'huobi-korea', name: 'Huobi Korea', jurisdiction: 'KR', url: null } as const;
@@ -150,7 +150,7 @@ describe('entries that a build adds to the labels of a designated entity', () =>
   });
 });
 
-describe('proposed links', () => {
+describe('suggested links', () => {
   const parties = loadEntityParties({ shipped: fileOf({ links: [] }) });
   const organisation = {
     list: 'UK',
@@ -167,7 +167,7 @@ describe('proposed links', () => {
   const propose = (entities: { entity: string; name: string; labels: number }[], names = [organisation]) =>
     proposeLinks({ entities, otherNames: [], organisations: names, parties, fold, today: '2026-11-22' });
 
-  it('are rows of equal names that load once somebody has checked them', () => {
+  it('are rows of equal names that load after a review', () => {
     const [row, ...rest] = propose([
       { entity: 'htx', name: 'Huobi Global SA', labels: 7 },
       { entity: 'htx-token', name: 'HTX', labels: 9 },
@@ -187,7 +187,7 @@ describe('proposed links', () => {
     });
   });
 
-  it('leave out linked parties, frauds under the name, and names too short to mean anything', () => {
+  it('omit linked parties, frauds under the name, and names that are too short', () => {
     expect(propose([{ entity: 'phishing:huobi', name: 'Huobi Global SA', labels: 7 }])).toEqual([]);
     expect(
       propose([{ entity: 'ab', name: 'AB', labels: 7 }], [{ ...organisation, names: ['AB'] } as never]),
@@ -239,7 +239,7 @@ describe('the state of a list', () => {
   const read = (order: readonly number[]) =>
     order.reduce((state, at) => withFile(state, files[at] as ReadList, { force: false }), emptyList('UK'));
 
-  it('keeps every party, whatever the order of its files', () => {
+  it('contains every party, in any order of its files', () => {
     const state = read([0, 1, 2]);
     for (const order of [
       [0, 2, 1],
@@ -256,7 +256,7 @@ describe('the state of a list', () => {
     expect(party && delistedAt(state, party)).toBe('2026-10-01');
   });
 
-  it('takes a file again that was imported before parties were kept', () => {
+  it('is built again from a file that was imported before parties were stored', () => {
     const [first] = files as [ReadList];
     const { details: _, ...without } = first;
     const old = withFile(emptyList('UK'), without, { force: false });
@@ -273,7 +273,7 @@ describe('the state of a list', () => {
     expect(withFile(again, first, { force: false })).toBe(again);
   });
 
-  it('decides for a linked party once it was imported, and leaves a link only its past', () => {
+  it('overrides the link of an imported party, and leaves only its past', () => {
     const parties = loadEntityParties();
     const sources = loadSourceTable();
     const of = (states: Parameters<typeof designationsOf>[1], entity: string) =>

@@ -67,36 +67,33 @@ async function run(csv: string): Promise<Outcome> {
 
 const HEADER = 'address,chain,name,first_seen,last_seen\n';
 
-it.each([0, 2])(
-  'ends in the middle of a window of slow rows when it is interrupted, %i threads',
-  async (threads) => {
-    const path = join(folder, 'slow.csv');
-    const rows = 20_000;
-    writeFileSync(
-      path,
-      HEADER + Array.from({ length: rows }, (_, n) => `no address ${n},ETH,name,,\n`).join(''),
-    );
-    const interrupt = new AbortController();
-    let taken = 0;
-    await expect(
-      importPlainCsv(
-        {
-          path,
-          columns: COLUMNS,
-          resolve: () => null,
-          // Like a system signal, which the event loop delivers.
-          slowRow: () => {
-            if (taken++ === 0) setImmediate(() => interrupt.abort());
-          },
-          signal: interrupt.signal,
-          threads,
+it.each([0, 2])('stops within a window of slow rows if it is interrupted, %i threads', async (threads) => {
+  const path = join(folder, 'slow.csv');
+  const rows = 20_000;
+  writeFileSync(
+    path,
+    HEADER + Array.from({ length: rows }, (_, n) => `no address ${n},ETH,name,,\n`).join(''),
+  );
+  const interrupt = new AbortController();
+  let taken = 0;
+  await expect(
+    importPlainCsv(
+      {
+        path,
+        columns: COLUMNS,
+        resolve: () => null,
+        // Like a system signal, which the event loop delivers.
+        slowRow: () => {
+          if (taken++ === 0) setImmediate(() => interrupt.abort());
         },
-        { segment: createSegmentWriter(join(folder, 'slow')) },
-      ),
-    ).rejects.toThrow('aborted');
-    expect(taken).toBeLessThan(rows);
-  },
-);
+        signal: interrupt.signal,
+        threads,
+      },
+      { segment: createSegmentWriter(join(folder, 'slow')) },
+    ),
+  ).rejects.toThrow('aborted');
+  expect(taken).toBeLessThan(rows);
+});
 
 describe('the fast import of CSV on several threads', () => {
   /** Four and a half windows: rows that share, rows of their own, quotes with line feeds, faults, late rests, CR LF. */
@@ -137,16 +134,16 @@ describe('the fast import of CSV on several threads', () => {
     };
   }
 
-  it('gives byte for byte what one thread gives', async () => {
+  it('gives the same bytes as one thread', async () => {
     const path = join(folder, 'mixed.csv');
     writeFileSync(path, mixed());
     const alone = await segmentOf(path, 0);
     expect(alone.slow.length).toBeGreaterThan(500);
     expect(alone.labels).toBe(alone.stats.rows - alone.stats.slowRows);
     const lines = readFileSync(path, 'utf8').split('\n');
-    for (const told of alone.slow) {
-      const line = Number(told.split(' ', 1)[0]);
-      const text = told.slice(`${line} `.length);
+    for (const reject of alone.slow) {
+      const line = Number(reject.split(' ', 1)[0]);
+      const text = reject.slice(`${line} `.length);
       expect(lines.slice(line - 1, line - 1 + text.split('\n').length).join('\n')).toBe(
         text.includes('Quoted') ? `${text}\r` : text,
       );
@@ -155,7 +152,7 @@ describe('the fast import of CSV on several threads', () => {
     expect(await segmentOf(path, 3)).toEqual(alone);
   });
 
-  it('ends with the error of the caller, and with that of a row that never ends', async () => {
+  it('ends with the error of the caller, and with the error of an unterminated row', async () => {
     const path = join(folder, 'broken.csv');
     writeFileSync(path, `${mixed()}${'x'.repeat(5 * 1024 * 1024)}`);
     await expect(segmentOf(path, 2)).rejects.toMatchObject({ code: 'INVALID_FILE' });
@@ -178,7 +175,7 @@ describe('the fast import of CSV on several threads', () => {
 });
 
 describe('the fast import of CSV', () => {
-  it('reads every row, and asks once for what rows share', async () => {
+  it('reads every row, and resolves shared values once', async () => {
     const rows = Array.from(
       { length: 30_000 },
       (_, n) => `${address(n)},ETH,Exchange ${n % 3},2020-02-29,\n`,
@@ -194,7 +191,7 @@ describe('the fast import of CSV', () => {
     expect(outcome.labels(address(30_000))).toEqual([]);
   });
 
-  it('takes lines that end in CR LF, empty lines, and a last line without an end', async () => {
+  it('accepts CR LF, empty lines, and a last line without a line break', async () => {
     const outcome = await run(
       `${HEADER.trimEnd()}\r\n${address(1)},ETH,A,,2021-01-02\r\n\r\n${address(2)},ETH,A,,\r\n${address(3)},ETH,A,2020-01-01,2021-01-02`,
     );
@@ -206,7 +203,7 @@ describe('the fast import of CSV', () => {
     ]);
   });
 
-  it('hands every row out of the ordinary to the slower path, with its line', async () => {
+  it('passes unusual rows to the slower path, with their line numbers', async () => {
     const odd = [
       `${address(1)},ETH,"Quoted, name",,`,
       `${address(2)},ETH,"two\nlines",,`,
@@ -227,12 +224,12 @@ describe('the fast import of CSV', () => {
     expect(outcome.labels(address(9))).toHaveLength(1);
   });
 
-  it('does not confuse rests that differ only in where a comma stands', async () => {
+  it('distinguishes rows that differ only in the position of a comma', async () => {
     const outcome = await run(`${HEADER}${address(1)},ETH,A,,\n${address(2)},ET,HA,,\n`);
     expect(outcome.resolved).toEqual(['|ETH|A||', '|ET|HA||']);
   });
 
-  it('ends with an error where a row never does', async () => {
+  it('ends with an error for an unterminated row', async () => {
     await expect(run(`${HEADER}${'x'.repeat(5 * 1024 * 1024)}`)).rejects.toMatchObject({
       code: 'INVALID_FILE',
     });

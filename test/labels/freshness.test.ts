@@ -27,7 +27,7 @@ describe('freshness of the lists', () => {
     ).toBe(true);
   });
 
-  it('takes no check for recent that lies ahead: the clock was set back since, and its age is not known', () => {
+  it('does not accept a check in the future, because the clock moved backwards and the age is unknown', () => {
     const hour = 3_600_000;
     const ahead = (ms: number) =>
       freshnessOf({ ...ALL, EU: check(new Date(NOW + ms).toISOString()) }, NOW, 7);
@@ -37,7 +37,7 @@ describe('freshness of the lists', () => {
     expect(ahead(25 * hour).staleLists).toMatchObject([{ list: 'EU' }]);
   });
 
-  it('needs both lists of the US, and dates the group by the one that lags behind', () => {
+  it('requires both lists of the US, and dates the group by the older one', () => {
     const { OFAC_CONS: _, ...one } = ALL;
     expect(freshnessOf(one, NOW, 7).groups.US).toMatchObject({
       loaded: false,
@@ -60,14 +60,14 @@ describe('freshness of the lists', () => {
   });
 });
 
-describe('the reader', () => {
+describe('the freshness reader', () => {
   let folder: string;
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'assay-freshness-'));
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('sees what another process writes, within a second', () => {
+  it('sees a write of another process within a second', () => {
     const reader = openFreshness({ labelsFolder: folder });
     expect(reader.listFreshness(NOW, 7).complete).toBe(false);
     writeListChecks(folder, ALL);

@@ -29,7 +29,7 @@ atomichub1234,eos,EOS account,SCAM,,,
 `;
 
 describe('importing own labels', () => {
-  it('keeps what can be used, and every other row with its line and reason', async () => {
+  it('keeps valid rows, and every other row with its line and reason', async () => {
     const { datasets, changed } = await world.import({ source: 'own', files: [world.file('mine.csv', OWN)] });
     expect(changed).toBe(true);
     const [report] = datasets;
@@ -47,7 +47,7 @@ describe('importing own labels', () => {
   });
 
   it.each(['csv', 'ndjson'])(
-    'refuses a date of the future in each row of %s, naming the field',
+    'rejects a future date in each row of %s, and names the field',
     async (layout) => {
       const day = (days: number): string => new Date(NOW + days * 86_400_000).toISOString().slice(0, 10);
       const rows = [
@@ -69,7 +69,7 @@ describe('importing own labels', () => {
     },
   );
 
-  it('changes nothing when the same content comes again, whatever its name', async () => {
+  it('is a no-op for the same content under any name', async () => {
     const first = await world.import({ source: 'own', files: [world.file('mine.csv', OWN)] });
     const revision = world.deps.store.revision();
     const again = await world.import({ source: 'own', files: [world.file('mine.csv', OWN)] });
@@ -78,7 +78,7 @@ describe('importing own labels', () => {
     expect(world.deps.store.revision()).toBe(revision);
   });
 
-  it('replaces a dataset by the next file of the same name, and leaves no rubbish', async () => {
+  it('replaces a dataset by the next file of the same name, and removes the old files', async () => {
     await world.import({ source: 'own', files: [world.file('mine.csv', OWN)] });
     const less = `${HEADER}${BINANCE},ETH,Binance,EXCHANGE,1,,\n`;
     const { datasets } = await world.import({ source: 'own', files: [world.file('mine.csv', less)] });
@@ -91,7 +91,7 @@ describe('importing own labels', () => {
     expect(labels[0]!.confidence).toBe(1);
   });
 
-  it('refuses a file of rejects alone, which would take the place of good labels, unless forced', async () => {
+  it('rejects a file with only invalid rows, which would replace valid labels, unless forced', async () => {
     await world.import({ source: 'own', files: [world.file('mine.csv', OWN)] });
     const revision = world.deps.store.revision();
     const bad = `${HEADER}no address at all,ETH,Somebody,SCAM,,,\n`;
@@ -102,7 +102,7 @@ describe('importing own labels', () => {
     expect(forced.datasets[0]).toMatchObject({ labels: 0, rejected: 1 });
   });
 
-  it('builds again where the published snapshot is gone, though its folder still stands', async () => {
+  it('rebuilds if the published snapshot is missing, even if its folder exists', async () => {
     await world.import({ source: 'own', files: [world.file('mine.csv', OWN)] });
     const { snapshotsFolder, deps } = world;
     await buildLabelIndex({ snapshotsFolder }, deps);
@@ -123,7 +123,7 @@ ${BINANCE},POLYGON,Binance,EXCHANGE,
     expect(world.lookup(snapshots, 'BASE', router)).toHaveLength(0);
   });
 
-  it('unites an entity under its many names, and never a scam that borrows one', async () => {
+  it('merges an entity with many names, but not a scam that uses one of them', async () => {
     const rows = `address,chain,entity,category
 ${BINANCE},ETH,OKEx,EXCHANGE
 1BoatSLRHtKNngkdXEeobR76b53LETtpyT,BTC,okx.com,EXCHANGE
@@ -161,7 +161,7 @@ ${BINANCE},ETH,OKEx,EXCHANGE
     expect(labels.map((label) => label.entity.name)).toEqual(['Sure', 'Binance', 'Newer', 'Older']);
   });
 
-  it('comes to the same by the quick way as row by row', async () => {
+  it('gives the same result by the fast path as row by row', async () => {
     const odd = `${OWN}"0x28c6c06298d514db089934071355e5743bf21d62",ETH,"Quoted, Inc.",EXCHANGE,1,"a;b",2024-02-03
  0x28c6c06298d514db089934071355e5743bf21d63 ,eth,Spaces,EXCHANGE,,,
 0x28c6c06298d514db089934071355e5743bf21d64,BTC,Wrong chain,EXCHANGE,,,
@@ -194,7 +194,7 @@ TUCsTq7TofTCJRRoHk6RvhMoS2mJLm5Yzq,TRX,Last row without an end,SCAM,0.5,,2024-01
     expect(quick).toMatchObject({ real: { labels: 8, addresses: 8 }, rejected: 6 });
   });
 
-  it('cannot be read where the chain is unknown, and says so', async () => {
+  it('rejects an unknown chain with an error', async () => {
     const rows = `${HEADER}${BINANCE},ETHERIUM,Binance,EXCHANGE,,,\n`;
     const { datasets } = await world.import({ source: 'own', files: [world.file('mine.csv', rows)] });
     expect(datasets[0]!.rejected).toBe(1);
@@ -219,7 +219,7 @@ const SDN = (date: string, wallets: readonly string[]): string =>
 const WALLETS = ['0x098b716b8aaf21512996dc57eb0615e2383e2f96', '0xa0e1c89ef1a489c9c7de96311ed5ce5d32c20e4b'];
 
 describe('importing a sanctions list', () => {
-  it('keeps history when an older file comes later, and reports it as such', async () => {
+  it('keeps history if an older file comes later, and reports it as older', async () => {
     await world.import({
       source: 'ofac',
       files: [world.file('new.xml', SDN('03/21/2025', WALLETS.slice(0, 1)))],
@@ -256,14 +256,14 @@ describe('importing a sanctions list', () => {
     expect(delisted!.sanctions[0]).toMatchObject({ entityName: 'PARTY 102', delistedAt: '2025-03-21' });
   });
 
-  it('takes the same file twice as nothing new', async () => {
+  it('ignores the same file the second time', async () => {
     const path = world.file('new.xml', SDN('03/21/2025', WALLETS));
     await world.import({ source: 'ofac', files: [path] });
     const again = await world.import({ source: 'ofac', files: [path] });
     expect(again).toMatchObject({ changed: false, datasets: [{ status: 'unchanged', labels: 2 }] });
   });
 
-  it('proves the list up to its publication only, unless the import says when it was fetched', async () => {
+  it('dates the check of the list by its publication, unless the import gives a fetch time', async () => {
     const path = world.file('new.xml', SDN('03/21/2025', WALLETS));
     await world.import({ source: 'ofac', files: [path] });
     const group = () => freshnessOf(readListChecks(world.deps.store.folder), NOW, 7).groups.US;
@@ -277,7 +277,7 @@ describe('importing a sanctions list', () => {
     expect(readListChecks(world.deps.store.folder).OFAC_SDN?.checkedAt).toBe('2026-11-20T00:00:00.000Z');
   });
 
-  it('lets the list decide of a seeded sanction once it is loaded', async () => {
+  it('lets a loaded list override a seeded sanction', async () => {
     const fact = (category: string, address: string): string =>
       JSON.stringify({
         chain: 'ETH',
@@ -314,7 +314,7 @@ describe('importing a sanctions list', () => {
 });
 
 describe('the store', () => {
-  it('lets one writer in at a time', async () => {
+  it('allows one writer at a time', async () => {
     const other = openLabelStore({ dataDir: join(world.folder, 'store') });
     await other.locked(async () => {
       const busy = world.import({ source: 'own', files: [world.file('mine.csv', OWN)] });
@@ -323,7 +323,7 @@ describe('the store', () => {
     await world.import({ source: 'own', files: [world.file('mine.csv', OWN)] });
   });
 
-  it('refuses what another version wrote instead of starting afresh over it', async () => {
+  it('rejects files of another format version, without overwriting them', async () => {
     await world.import({ source: 'own', files: [world.file('mine.csv', OWN)] });
     const path = join(world.deps.store.folder, 'catalogue.json');
     writeFileSync(path, JSON.stringify({ format: 99, datasets: [], lists: [] }));
@@ -333,7 +333,7 @@ describe('the store', () => {
     expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ format: 99 });
   });
 
-  it('is as before when an import fails half way', async () => {
+  it('is unchanged if an import fails half way', async () => {
     await world.import({ source: 'own', files: [world.file('mine.csv', OWN)] });
     const before = readFileSync(join(world.deps.store.folder, 'catalogue.json'), 'utf8');
     const stop = new AbortController();
@@ -349,7 +349,7 @@ describe('the store', () => {
     expect(readFileSync(join(world.deps.store.folder, 'catalogue.json'), 'utf8')).toBe(before);
   });
 
-  it('has an index of what ships after the first start, and imports it once', async () => {
+  it('has an index of the shipped data after the first start, and imports it once', async () => {
     const first = await ensureShipped(world.deps);
     expect(first.map((report) => report.changed)).toEqual([true, true]);
     const again = await ensureShipped(world.deps);
@@ -363,7 +363,7 @@ describe('the store', () => {
 });
 
 describe('a writer that is killed', () => {
-  it('leaves the store as it was, and the lock to the next one', async () => {
+  it('leaves the store unchanged, and the lock available', async () => {
     await world.import({ source: 'own', files: [world.file('mine.csv', OWN)] });
     const { folder } = world.deps.store;
     const before = readFileSync(join(folder, 'catalogue.json'), 'utf8');

@@ -38,19 +38,19 @@ describe('the chain of an address', () => {
     expect(chainOf(address, currency)).toBe(chain);
   });
 
-  it('is none where the coin is not one of ours, however familiar the address looks', () => {
+  it('is unknown if the coin is not supported, even if the address looks familiar', () => {
     expect(chainOf('DFFJhnQNZf8rf67tYnesPu7MuGUpYtzv7Z', 'DOGE')).toBe('DOGE');
     expect(chainOf('DFFJhnQNZf8rf67tYnesPu7MuGUpYtzv7Z', 'XVG')).toMatch(/Verge is not one/);
     expect(chainOf('bitfinexdep1', 'eos')).toMatch(/EOS is not one/);
     expect(chainOf('bYvGgq', 'astar')).toMatch(/no account that the EVM chains share/);
   });
 
-  it('needs a known word where it is told strictly, and lets the address decide where a list says a new one', () => {
+  it('requires a known currency in strict mode, and else uses the address for an unknown one', () => {
     expect(chainOf(EVM, 'NEWCOIN')).toMatch(/'NEWCOIN' is not a known/);
     expect(chainOf(EVM, 'NEWCOIN', false)).toBe('ETH');
   });
 
-  it('says what is wrong with a text that is no address', () => {
+  it('is rejected with a reason for text that is not an address', () => {
     expect(chainOf('1BoatSLRHtKNngkdXEeobR76b53LETtpyU', 'BTC')).toMatch(/checksum/);
     expect(chainOf('', null)).toMatch(/not an address/);
     expect(chainOf('x'.repeat(10_000), 'BTC')).toMatch(/too long/);
@@ -83,7 +83,7 @@ const mapped = (source: string, changes: Partial<AttributedAddress>) => {
 };
 
 describe('the label of a record', () => {
-  it('holds on all EVM chains for an account, on its own for a contract, and for a kind that is a contract', () => {
+  it('applies to all EVM chains for an account, and to one chain for a contract', () => {
     expect(mapped('own', {}).scope).toBe('EVM');
     expect(mapped('own', { isContract: true }).scope).toBe('ETH');
     expect(mapped('own', { concepts: ['defi_dex'] }).scope).toBe('ETH');
@@ -93,7 +93,7 @@ describe('the label of a record', () => {
     expect(mapped('own', { concepts: ['scam'] }).scope).toBe('EVM');
   });
 
-  it('takes confidence from the record’s word or number, else from its source', () => {
+  it('has the confidence of the record, else of its source', () => {
     expect(mapped('graphsense', { confidence: 'ownership' }).confidence).toBe(1);
     expect(mapped('graphsense', { confidence: 'web_crawl' }).confidence).toBe(0.5);
     expect(mapped('own', { confidence: '0.35' }).confidence).toBe(0.35);
@@ -101,7 +101,7 @@ describe('the label of a record', () => {
     expect(mapper.map('own', record({ confidence: 'quite' })).ok).toBe(false);
   });
 
-  it('keeps what was printed where it says more than the entity’s name', () => {
+  it('keeps the printed label if it says more than the name of the entity', () => {
     const hot = mapped('graphsense', { actorName: 'Binance: Hot Wallet 3' });
     expect(hot).toMatchObject({
       entity: { id: 'binance', name: 'Binance' },
@@ -113,13 +113,13 @@ describe('the label of a record', () => {
     });
   });
 
-  it('takes the kind of a known entity where the word is as general as "service"', () => {
+  it('has the kind of a known entity if the word is as general as "service"', () => {
     expect(mapped('graphsense', { concepts: ['service'], actorName: 'BitPay.com' }).category).toBe(
       'PAYMENT_PROCESSOR',
     );
   });
 
-  it('refuses the zero address unless the seed calls it the burn address', () => {
+  it('rejects the zero address unless the seed calls it the burn address', () => {
     const zero = { address: `0x${'0'.repeat(40)}` };
     expect(mapper.map('graphsense', record(zero)).ok).toBe(false);
     expect(mapper.map('seed', record(zero)).ok).toBe(false);
@@ -140,14 +140,14 @@ describe('a shipped listing', () => {
     return made.ok ? made.labels.map(({ when, template }) => [when, template.sanctions.length]) : made.reason;
   };
 
-  it('gives way to its list, and leaves what else it says', () => {
+  it('is overridden by its list, and keeps its other facts', () => {
     expect(whens(null)).toEqual([
       [{ unless: 'OFAC_SDN' }, 1],
       [{ once: 'OFAC_SDN' }, 0],
     ]);
   });
 
-  it('stays as history if it ended, whatever is loaded', () => {
+  it('remains as history if it ended, with any lists loaded', () => {
     expect(whens('2025-03-21')).toEqual([['always', 1]]);
   });
 });

@@ -52,13 +52,13 @@ describeWithSharedData('Tornado Cash, delisted on 21 March 2025', () => {
     for (const world of worlds) world.end();
   });
 
-  it('ends in the same state in either order', () => {
+  it('gives the same state in either order', () => {
     expect(states[1]).toEqual(states[0]);
     expect(counts(states[0]!).tornado).toEqual(['2025-03-21']);
     expect(states[0]!.parties.length).toBeGreaterThan(16_000);
   });
 
-  it('leaves the wallets unsanctioned, with the date, and the history kept', async () => {
+  it('leaves the wallets unsanctioned, with the date and the history', async () => {
     for (const world of worlds.slice(0, 2)) {
       const snapshots = await world.build();
       const [label] = world.lookup(snapshots, 'ETH', POOL);
@@ -81,7 +81,7 @@ describeWithSharedData('Tornado Cash, delisted on 21 March 2025', () => {
     }
   });
 
-  it('is not touched by a consolidated list or an older legacy CSV imported afterwards', async () => {
+  it('is not changed by a later import of a consolidated list or an older legacy CSV', async () => {
     const world = worlds[0]!;
     const before = world.deps.store.listState('OFAC_SDN');
     await world.import({ source: 'ofac', files: [CONSOLIDATED] });
@@ -161,12 +161,12 @@ describeWithSharedData('all files together', () => {
     return chains;
   };
 
-  it('puts the wallets that are listed as USDT on the chains of their addresses', () => {
+  it('assigns wallets that are listed as USDT to the chains of their addresses', () => {
     // 32 in the file: 17 on TRON, 8 on EVM chains, and 7 Bitcoin addresses that held USDT by the Omni protocol.
     expect(listedAs('USDT')).toEqual({ TRON: 17, EVM: 8, BTC: 7 });
   });
 
-  it('reads XBT as Bitcoin, except where the address is of another chain', () => {
+  it('reads XBT as Bitcoin, unless the address is of another chain', () => {
     // 485 in the file, one of them twice for the same party.
     expect(listedAs('XBT')).toEqual({ BTC: 483, TRON: 1 });
     const odd = state.entries.find((one) => one.address === 'TUCsTq7TofTCJRRoHk6RvhMoS2mJLm5Yzq');
@@ -190,7 +190,7 @@ describeWithSharedData('all files together', () => {
     expect(labels.get('graphsense')).toBeGreaterThan(520_000);
   });
 
-  it('reject what they must, and little else', () => {
+  it('reject invalid rows, and little else', () => {
     expect(Object.fromEntries(rejected)).toMatchInlineSnapshot(`
       {
         "exchanges": 182,
@@ -212,7 +212,7 @@ describeWithSharedData('all files together', () => {
     expect(lazarus[0]!.sanctions[0]!.delistedAt).toBeNull();
   });
 
-  it('know the delisted mixer as a mixer, by several publishers, and as sanctioned by none', () => {
+  it('label the delisted mixer as a mixer, by several publishers, and none as sanctioned', () => {
     const pool = world.lookup(snapshots, 'ETH', POOL);
     expect(new Set(pool.map((label) => label.source)).size).toBeGreaterThan(1);
     expect(pool[0]).toMatchObject({ category: 'MIXER', entity: { id: 'tornado-cash' } });
@@ -220,12 +220,12 @@ describeWithSharedData('all files together', () => {
     expect(pool.map((label) => label.category)).not.toContain('SANCTIONED_ENTITY');
   });
 
-  it('label a phishing address as one', () => {
+  it('label a phishing address as phishing', () => {
     const [label] = world.lookup(snapshots, 'ETH', '0x000000000532b45f47779fce440748893b257865');
     expect(label).toMatchObject({ category: 'PHISHING', threatLevel: 'CRITICAL' });
   });
 
-  it('change nothing when they come again', async () => {
+  it('change nothing if they are imported again', async () => {
     const again = await world.import({
       source: 'graphsense',
       files: [sharedData('graphsense', 'graphsense-tagpacks.tar.gz')],

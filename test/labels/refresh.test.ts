@@ -1,10 +1,10 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Logger } from '../../src/base/log.ts';
 import { openFreshness, readListChecks } from '../../src/labels/freshness.ts';
 import { type RefreshReport, refreshLists, startRefreshing } from '../../src/labels/refresh.ts';
 import type { SourceId } from '../../src/sources/index.ts';
 import { type ListServer, serve, startListServer } from '../setup/list-server.ts';
+import { sleep, until } from '../support/wait.ts';
 import { makeWorld, NOW, type World } from './world.ts';
 
 const WALLET = '0x098b716b8aaf21512996dc57eb0615e2383e2f96';
@@ -57,7 +57,7 @@ const checkedAt = (): (string | undefined)[] => {
 };
 
 describe('a refresh', () => {
-  it('downloads, imports, builds and makes the lists fresh; a source that fails stops no other', async () => {
+  it('downloads, imports, builds and makes the lists fresh; a failed source does not stop the others', async () => {
     const report = await refresh(['eu', 'ofac']);
     expect(report.sources.map((one) => [one.source, one.ok])).toEqual([
       ['eu', false],
@@ -77,7 +77,7 @@ describe('a refresh', () => {
     expect(state).toMatchObject({ complete: false, stale: ['EU', 'UN', 'UK', 'CH'] });
   });
 
-  it('builds nothing when the publisher says that nothing has changed, and the check still counts', async () => {
+  it('builds nothing if the publisher reports no change, and records the check', async () => {
     await refresh(['ofac']);
     const first = checkedAt();
     world.now += 3_600_000;
@@ -88,7 +88,7 @@ describe('a refresh', () => {
     expect(checkedAt()).toEqual([world.now, world.now].map((time) => new Date(time).toISOString()));
   });
 
-  it('does not count as a check where the publisher cannot be reached', async () => {
+  it('does not record a check if the publisher is unreachable', async () => {
     await refresh(['ofac']);
     const first = checkedAt();
     world.now += 3_600_000;
@@ -99,7 +99,7 @@ describe('a refresh', () => {
     expect(checkedAt()[1]).not.toBe(first[1]);
   });
 
-  it('refuses a list that would delist most of its parties, and keeps the old one in force', async () => {
+  it('rejects a list that would delist most of its parties, and keeps the old one in force', async () => {
     await refresh(['ofac']);
     const first = checkedAt();
     world.now += 3_600_000;
@@ -120,7 +120,7 @@ describe('a refresh', () => {
   });
 });
 
-describe('refreshing in the background', () => {
+describe('background refresh', () => {
   const lines: { level: string; fields: unknown; text: string }[] = [];
   const logger = (): Logger => {
     lines.length = 0;
@@ -139,10 +139,6 @@ describe('refreshing in the background', () => {
     random: { bytes: (count: number) => new Uint8Array(count) },
     log,
   });
-  const until = async (met: () => boolean): Promise<void> => {
-    for (let tries = 0; tries < 400 && !met(); tries++) await pause(25);
-    expect(met()).toBe(true);
-  };
   const printing = (report: RefreshReport): readonly [string, ...string[]] => [
     process.execPath,
     '-e',
@@ -150,7 +146,7 @@ describe('refreshing in the background', () => {
   ];
   const source = { source: 'un', ok: true, downloads: [], imports: [], errors: [] } as const;
 
-  it('runs right away, again after the interval, and tells of each new snapshot', async () => {
+  it('runs at once, again after the interval, and reports each new snapshot', async () => {
     const published: (string | null)[] = [];
     const report: RefreshReport = { sources: [source], rebuilt: true, dataVersion: 'v1', buildError: null };
     const refreshing = startRefreshing(
@@ -160,12 +156,12 @@ describe('refreshing in the background', () => {
     await until(() => published.length >= 2);
     await refreshing.stop();
     const after = published.length;
-    await pause(100);
+    await sleep(100);
     expect(published).toHaveLength(after);
     expect(loud()[0]).toMatchObject({ level: 'info', text: 'lists refreshed' });
   });
 
-  it('costs one line where there is no network', async () => {
+  it('logs one line without a network', async () => {
     const failed = { ...source, ok: false, errors: ['consolidated.xml: getaddrinfo ENOTFOUND'] };
     const report: RefreshReport = { sources: [failed], rebuilt: false, dataVersion: null, buildError: null };
     const refreshing = startRefreshing({ command: printing(report), intervalMs: 3_600_000 }, deps(logger()));
@@ -176,7 +172,7 @@ describe('refreshing in the background', () => {
     expect(JSON.stringify(loud()[0]!.fields)).toContain('ENOTFOUND');
   });
 
-  it('survives a command that fails, and says its last words', async () => {
+  it('survives a command that fails, and logs its last output', async () => {
     const command = [
       process.execPath,
       '-e',
@@ -188,10 +184,10 @@ describe('refreshing in the background', () => {
     expect(loud()[0]!.fields).toMatchObject({ reason: 'the store is busy' });
   });
 
-  it('ends its child when it is stopped', async () => {
+  it('ends its child process when it stops', async () => {
     const command = [process.execPath, '-e', 'setInterval(() => {}, 1000)'] as const;
     const refreshing = startRefreshing({ command, intervalMs: 3_600_000 }, deps(logger()));
-    await pause(200);
+    await sleep(200);
     await refreshing.stop();
     expect(loud()).toEqual([]);
   });

@@ -72,13 +72,13 @@ describe('the state of a sanctions list', () => {
     }),
   ];
 
-  it('is the same whatever the order of the imports', () => {
+  it('is the same for any order of imports', () => {
     const states = permutations(files).map(imported);
     expect(states).toHaveLength(24);
     for (const state of states) expect(state).toEqual(states[0]);
   });
 
-  it('has in force what the newest file has, and dates the rest by the first file without it', () => {
+  it('keeps the entries of the newest file in force, and dates the others by the first file without them', () => {
     expect(dates(imported(files))).toEqual({
       '10/aa': '2025-03-21',
       '11/bb': '2025-03-04',
@@ -87,7 +87,7 @@ describe('the state of a sanctions list', () => {
     });
   });
 
-  it('takes a relisted entry as in force, and as delisted after the last file that had it', () => {
+  it('has a relisted entry in force, or delisted after the last file that contains it', () => {
     const relisted = imported([
       file('2020-01-01', [entry('10', 'aa')]),
       file('2021-01-01', []),
@@ -99,7 +99,7 @@ describe('the state of a sanctions list', () => {
     });
   });
 
-  it('keeps the details of the newest file that has the entry', () => {
+  it('keeps the details of the newest file that contains the entry', () => {
     const later = file('2025-03-04', [entry('10', 'aa', 'ARB', '2022-08-08')]);
     for (const order of permutations([file('2021-07-01', [entry('10', 'aa')]), later])) {
       const [kept] = imported(order).entries;
@@ -109,17 +109,17 @@ describe('the state of a sanctions list', () => {
     }
   });
 
-  it('counts a wallet that a party has under two currencies once', () => {
+  it('counts a wallet of a party under two currencies once', () => {
     const state = imported([file('2025-03-04', [entry('10', 'aa', 'ETH'), entry('10', 'aa', 'ARB')])]);
     expect(state.entries.map((one) => one.details.currencies)).toEqual([['ARB', 'ETH']]);
   });
 
-  it('does not change when the same content comes again', () => {
+  it('is unchanged if the same content is imported again', () => {
     const state = imported(files);
     expect(withFile(state, { ...files[1]!, publishedAt: '2026-01-01' }, { force: false })).toBe(state);
   });
 
-  it('believes a date of delisting that the publisher gives', () => {
+  it('uses a date of delisting from the publisher', () => {
     const marked = entry('10', 'aa');
     const state = imported([
       file('2025-03-04', [{ ...marked, details: { ...marked.details, delistedAt: '2024-12-01' } }]),
@@ -127,7 +127,7 @@ describe('the state of a sanctions list', () => {
     expect(dates(state)).toEqual({ '10/aa': '2024-12-01' });
   });
 
-  it('takes an excerpt as a sighting that delists nobody', () => {
+  it('treats an excerpt as a sighting that delists nothing', () => {
     const state = imported([
       file('2025-03-04', [entry('10', 'aa')]),
       file('2025-03-21', [entry('12', 'cc')], { whole: false, parties: new Set(['12']) }),
@@ -141,7 +141,7 @@ describe('an implausible list', () => {
   const many = new Set(Array.from({ length: 10 }, (_, at) => String(at)));
   const base = imported([file('2025-03-04', [], { parties: many })]);
 
-  it('is refused where it would delist more than half of the parties, wallets or not', () => {
+  it('is rejected if it would delist more than half of the parties, with or without wallets', () => {
     const half = file('2025-03-21', [], { parties: new Set(['0', '1', '2', '3', '4']) });
     expect(withFile(base, half, { force: false }).parties).toHaveLength(5);
     const less = file('2025-03-21', [], { parties: new Set(['0', '1', '2', '3', 'new', 'newer', 'newest']) });
@@ -150,7 +150,7 @@ describe('an implausible list', () => {
     expect(withFile(base, less, { force: true }).newestAt).toBe('2025-03-21');
   });
 
-  it('is refused where it is empty, and an older file never is', () => {
+  it('is rejected if it is empty, but never if it is older', () => {
     expect(() => withFile(base, file('2025-03-21', [], { parties: new Set() }), { force: false })).toThrow(
       /no party/,
     );
@@ -160,7 +160,7 @@ describe('an implausible list', () => {
 });
 
 describe('the publication date', () => {
-  const said = {
+  const source = {
     inside: null,
     option: null,
     names: ['sdn.csv'],
@@ -182,7 +182,7 @@ describe('the publication date', () => {
 
   it('comes from the file, then the option, then the name, then the server', () => {
     const all = {
-      ...said,
+      ...source,
       inside: '2025-03-04',
       option: '2025-03-05',
       names: ['sdn_2021-07.csv'],
@@ -191,19 +191,21 @@ describe('the publication date', () => {
     expect(publicationOf(all)).toBe('2025-03-04');
     expect(publicationOf({ ...all, inside: null })).toBe('2025-03-05');
     expect(publicationOf({ ...all, inside: null, option: null })).toBe('2021-07-01');
-    expect(publicationOf({ ...said, lastModified: '2025-03-06T10:00:00Z' })).toBe('2025-03-06T10:00:00.000Z');
+    expect(publicationOf({ ...source, lastModified: '2025-03-06T10:00:00Z' })).toBe(
+      '2025-03-06T10:00:00.000Z',
+    );
   });
 
-  it('is asked for where nothing says it, and refused in the future or malformed', () => {
-    expect(() => publicationOf(said)).toThrow(/--published/);
-    expect(() => publicationOf({ ...said, option: '2027-01-01' })).toThrow(/future/);
-    expect(() => publicationOf({ ...said, option: '21.03.2025' })).toThrow(/not a date/);
+  it('is required if no source gives it, and rejected if it is malformed or in the future', () => {
+    expect(() => publicationOf(source)).toThrow(/--published/);
+    expect(() => publicationOf({ ...source, option: '2027-01-01' })).toThrow(/future/);
+    expect(() => publicationOf({ ...source, option: '21.03.2025' })).toThrow(/not a date/);
     expect(normalPublication('2025-02')).toBe('2025-02-01');
     expect(normalPublication('2025-13-01')).toBeNull();
   });
 });
 
-describe('the date since when a wallet is listed', () => {
+describe('the listing date of a wallet', () => {
   const listings = (state: ListState): Record<string, readonly [string | null, string]> =>
     Object.fromEntries(
       state.entries.map((one) => {
@@ -214,14 +216,14 @@ describe('the date since when a wallet is listed', () => {
   const old = entry('1', 'old', 'ETH', '2019-09-13');
   const late = entry('1', 'late', 'ETH', '2019-09-13');
 
-  it('is the party’s if no earlier file of the list shows otherwise', () => {
+  it('is the date of the party unless an earlier file of the list shows otherwise', () => {
     expect(listings(imported([file('2025-03-04', [old, late])]))).toEqual({
       old: ['2019-09-13', 'PARTY'],
       late: ['2019-09-13', 'PARTY'],
     });
   });
 
-  it('is that of the first file with the wallet if an earlier one, after the designation, lacks it', () => {
+  it('is the date of the first file with the wallet if an earlier one, after the designation, lacks it', () => {
     const files = [file('2025-03-04', [old]), file('2025-03-21', [old, late])];
     for (const order of permutations(files))
       expect(listings(imported(order))).toEqual({
@@ -230,7 +232,7 @@ describe('the date since when a wallet is listed', () => {
       });
   });
 
-  it('is the party’s if the earlier file is of before the designation, in part, or of another layout', () => {
+  it('is the date of the party if the earlier file is from before the designation, an excerpt, or of another format', () => {
     const now = file('2025-03-21', [old, late]);
     for (const earlier of [
       file('2018-01-01', []),
@@ -240,7 +242,7 @@ describe('the date since when a wallet is listed', () => {
       expect(listings(imported([earlier, now])).late).toEqual(['2019-09-13', 'PARTY']);
   });
 
-  it('is that of the first file with the wallet if the publisher prints no date', () => {
+  it('is the date of the first file with the wallet if the publisher gives no date', () => {
     const undated = entry('2', 'undated');
     const files = [file('2025-03-04', [undated]), file('2025-03-21', [undated])];
     expect(listings(imported(files))).toEqual({ undated: ['2025-03-04', 'WALLET'] });

@@ -57,7 +57,7 @@ describeWithSharedData('ransomware of the TagPacks beside what ships', () => {
     world.lookup(snapshots, 'BTC', address);
   const pointsOf = (labels: readonly Label[]): number => attribute(labels, policy, null).points;
 
-  it('calls the wallet of the FBI seized funds, and not the ransomware that paid into it', () => {
+  it('labels the wallet of the FBI as seized funds, not as the ransomware that paid into it', () => {
     expect(labelsOf(before, FBI).every(({ category }) => category === 'RANSOMWARE')).toBe(true);
     expect(riskLevelOf(pointsOf(labelsOf(before, FBI)), policy)).toBe('HIGH');
     const labels = labelsOf(after, FBI);
@@ -79,20 +79,20 @@ describeWithSharedData('ransomware of the TagPacks beside what ships', () => {
     ]);
   });
 
-  it('calls the example of documentations no ransomware', () => {
+  it('does not label the example address of documentation as ransomware', () => {
     expect(riskLevelOf(pointsOf(labelsOf(before, EXAMPLE)), policy)).toBe('HIGH');
     expect(attribute(labelsOf(after, EXAMPLE), policy, null)).toMatchObject({ points: 0, isRisky: false });
     expect(labelConflicts(labelsOf(after, EXAMPLE))).toMatchObject([{ isSettled: true }]);
   });
 
-  it('leaves real ransomware what it is', () => {
+  it('leaves real ransomware unchanged', () => {
     for (const snapshots of [before, after]) {
       expect(labelsOf(snapshots, BOTH_PACKS)[0]).toMatchObject({ category: 'RANSOMWARE' });
       expect(riskLevelOf(pointsOf(labelsOf(snapshots, BOTH_PACKS)), policy)).toBe('HIGH');
     }
   });
 
-  it('takes a pack and its copy for one voice', () => {
+  it('counts a TagPack and its copy as one publisher', () => {
     const labels = labelsOf(after, BOTH_PACKS);
     expect(new Set(labels.map(({ sourceUrl }) => sourceUrl)).size).toBe(2);
     const evidence = labelEvidence(labels, policy);

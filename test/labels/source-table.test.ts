@@ -10,7 +10,7 @@ import { sanction } from './index/world.ts';
 
 const sources = loadSourceTable();
 
-describe('the table of sources', () => {
+describe('the source table', () => {
   it('gives every source a class and an independence group', () => {
     for (const { id, class: evidence, independenceGroup } of sources.rows) {
       expect(EVIDENCE_CLASSES, id).toContain(evidence);
@@ -21,7 +21,7 @@ describe('the table of sources', () => {
     expect(sources.classOf('a source that nobody described')).toBe('inferred');
   });
 
-  it('takes a collection for the voice of the publisher that it repeats', () => {
+  it('counts a collection as the publisher that it repeats', () => {
     const group = (source: string, url: string | null): string => sources.groupOf(source, url);
     expect(group('graphsense', null)).toBe('graphsense');
     expect(group('graphsense', 'https://ransomwhe.re/')).toBe('crowd');
@@ -32,7 +32,7 @@ describe('the table of sources', () => {
     expect(group('graphsense', 'https://zenodo.org/record/12380419')).not.toBe('crowd');
   });
 
-  it('takes the page that two collections cite for one voice, and two publishers for two', () => {
+  it('counts a page that two collections cite as one publisher, and two publishers as two', () => {
     const group = (source: string, url: string): string => sources.groupOf(source, url);
     const fbi = 'https://www.fbi.gov/news/press-releases/one';
     expect(group('seed', fbi)).toBe(group('graphsense', 'http://fbi.gov/news/another#top'));
@@ -46,12 +46,12 @@ describe('the table of sources', () => {
     );
   });
 
-  it('believes all crowd-sourced collections together at most 0.7', () => {
+  it('limits all crowd-sourced collections together to a confidence of 0.7', () => {
     expect(sources.groupConfidenceMax('crowd')).toBe(0.7);
     expect(sources.groupConfidenceMax('graphsense')).toBe(1);
   });
 
-  it('is refused with the row and the field that is wrong', () => {
+  it('is rejected with the invalid row and field', () => {
     const folder = mkdtempSync(join(tmpdir(), 'assay-sources-'));
     try {
       const path = join(folder, 'sources.json');
@@ -67,7 +67,7 @@ describe('the table of sources', () => {
 });
 
 describe('the class of a label', () => {
-  it('is list if a list names the address itself, whichever source repeats it', () => {
+  it('is list if a list names the address itself, from any source', () => {
     expect(classOfLabel({ source: 'seed', sanctions: [sanction] })).toBe('list');
     expect(classOfLabel({ source: 'seed', sanctions: [] })).toBe('published');
     expect(classOfLabel({ source: 'cluster', sanctions: [{ ...sanction, matchType: 'CLUSTER' }] })).toBe(

@@ -10,8 +10,8 @@ const NOW = Date.UTC(2026, 10, 21);
 const fresh = { checkedAt: '2026-11-20T10:00:00.000Z', publishedAt: '2026-11-01', records: 10 };
 const ALL: ListChecks = { OFAC_SDN: fresh, OFAC_CONS: fresh, EU: fresh, UN: fresh, UK: fresh, CH: fresh };
 
-describe('lists that are missing or too old', () => {
-  it('are named one by one: the fresh list of a publisher is not', () => {
+describe('missing or stale lists', () => {
+  it('are named one by one, without the fresh list of the same publisher', () => {
     const { staleLists, stale } = freshnessOf(
       { ...ALL, OFAC_CONS: { ...fresh, checkedAt: '2026-11-01' } },
       NOW,
@@ -21,7 +21,7 @@ describe('lists that are missing or too old', () => {
     expect(staleLists).toEqual([{ list: 'OFAC_CONS', group: 'US', checkedAt: '2026-11-01' }]);
   });
 
-  it('come with the command that helps', () => {
+  it('are reported with the command that updates them', () => {
     const { CH: _, ...withoutCh } = ALL;
     const { staleLists } = freshnessOf(
       { ...withoutCh, OFAC_CONS: { ...fresh, checkedAt: '2026-11-01' } },
@@ -43,7 +43,7 @@ describe('lists that are missing or too old', () => {
     expect(staleListCommands(staleLists)).toMatch(/^Run `assay sync ofac ch`; .*`assay lists attest LIST/);
   });
 
-  it('are none if all are fresh', () => {
+  it('are empty if all are fresh', () => {
     expect(staleListAdvice(freshnessOf(ALL, NOW, 7).staleLists)).toEqual([]);
   });
 });

@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { withLock } from '../../src/labels/store-lock.ts';
+import { sleep } from '../support/wait.ts';
 
 let folder: string;
 let path: string;
@@ -16,12 +16,12 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const NOW = { waitMs: 0 };
 
-describe('the lock of the store', () => {
-  it('lets one in at a time, waits where asked to, and is gone afterwards', async () => {
+describe('the store lock', () => {
+  it('has one holder at a time, waits on request, and is removed afterwards', async () => {
     const order: string[] = [];
     const first = withLock(path, NOW, async () => {
       order.push('first');
-      await pause(250);
+      await sleep(250);
       order.push('first ends');
     });
     await expect(withLock(path, NOW, async () => undefined)).rejects.toThrow(
@@ -32,7 +32,7 @@ describe('the lock of the store', () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  it('is given back when the work fails', async () => {
+  it('is released if the work fails', async () => {
     await expect(withLock(path, NOW, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
     expect(await withLock(path, NOW, async () => 'in')).toBe('in');
   });
@@ -48,7 +48,7 @@ describe('the lock of the store', () => {
     takenOverFrom({ pid: process.pid, started: '1' }),
   );
 
-  it('is taken over where it names nobody', async () => {
+  it('is taken over if it names no process', async () => {
     writeFileSync(path, '');
     expect(await withLock(path, NOW, async () => 'in')).toBe('in');
   });

@@ -7,14 +7,14 @@ import { openLabelStore } from '../../src/labels/store.ts';
 const folder = mkdtempSync(join(tmpdir(), 'assay-store-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-it('a store that was never written is empty', () => {
+it('is empty if it was never written', () => {
   expect(openLabelStore({ dataDir: join(folder, 'new') }).catalogue()).toMatchObject({
     datasets: [],
     lists: [],
   });
 });
 
-it('labels whose catalogue was lost are not started over', () => {
+it('is not recreated if its catalogue was lost', () => {
   const dataDir = join(folder, 'lost');
   const dataset = join(dataDir, 'labels', 'datasets', 'seed-seed-0123');
   mkdirSync(dataset, { recursive: true });

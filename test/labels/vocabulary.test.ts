@@ -23,7 +23,7 @@ const category = (words: string[], name = 'x', family: 'utxo' | 'evm' | null = n
   taxonomy.classify(words, name, family).category;
 
 describe('the taxonomy', () => {
-  it('has a row for every category, and every threat has its weight', () => {
+  it('has an entry for every category, and a weight for every threat', () => {
     expect(taxonomy.rows.map((row) => row.id)).toEqual([...CATEGORIES]);
     for (const row of taxonomy.rows) {
       // From a confidence of 0.8 on, the level alone makes 80 points.
@@ -32,7 +32,7 @@ describe('the taxonomy', () => {
     }
   });
 
-  it('lets an abuse outweigh a kind of service, and a kind outweigh a general word', () => {
+  it('prefers abuse over a kind of service, and a kind over a general word', () => {
     expect(category(['user', 'scam'])).toBe('SCAM');
     expect(category(['exchange', 'service_hack'])).toBe('STOLEN_FUNDS');
     expect(category(['organization', 'exchange'])).toBe('EXCHANGE');
@@ -40,14 +40,14 @@ describe('the taxonomy', () => {
     expect(category(['exploit', 'malicious_smart_contract'])).toBe('STOLEN_FUNDS');
   });
 
-  it('tells a darknet market from a marketplace of tokens by the chain, or by the actor', () => {
+  it('distinguishes a darknet market from a token marketplace by the chain, or by the actor', () => {
     expect(category(['market'], 'AlphaBayMarket', 'utxo')).toBe('DARKNET_MARKET');
     expect(category(['market'], 'Rarible', 'evm')).toBe('NFT_MARKETPLACE');
     expect(category(['collectible', 'market'], 'Opensea', 'utxo')).toBe('NFT_MARKETPLACE');
     expect(category(['market', 'dark_web'], 'Hydra', null)).toBe('DARKNET_MARKET');
   });
 
-  it('reads an explorer name where the words say nothing, and never over an abuse', () => {
+  it('uses an explorer name if the words are not specific, and never over an abuse', () => {
     expect(category([], 'Fake_Phishing1772', 'evm')).toBe('PHISHING');
     expect(category(['phish-hack'], 'Tether USD (USDT)', 'evm')).toBe('PHISHING');
     expect(category(['exchange'], 'A2A Token (A2A)', 'evm')).toBe('TOKEN');
@@ -55,13 +55,13 @@ describe('the taxonomy', () => {
     expect(category([], 'AirSwap', 'evm')).toBe('OTHER');
   });
 
-  it('marks a third party’s copy of a list as such', () => {
+  it('marks the copy of a list by a third party', () => {
     const copied = taxonomy.classify(['user'], 'Asset listed under US Treasury OFAC Sanctions List', 'utxo');
     expect(copied).toMatchObject({ category: 'SANCTIONED_ENTITY', copyOf: 'OFAC_SDN' });
   });
 });
 
-describe('names of entities', () => {
+describe('entity names', () => {
   it.each([
     ['okex', 'okx'],
     ['OKX', 'okx'],
@@ -77,7 +77,7 @@ describe('names of entities', () => {
     expect(entities.byName(name)?.id).toBe(id);
   });
 
-  it('make stable ids of any script, never empty, never long', () => {
+  it('make stable ids of any script, neither empty nor too long', () => {
     expect(slugOf('Ronin Bridge: Exploiter 4')).toBe('ronin-bridge-exploiter-4');
     expect(slugOf('币安')).toBe('币安');
     expect(slugOf('!!!')).toMatch(/^x-[0-9a-f]{10}$/);
@@ -113,7 +113,7 @@ async function unknownIn(
 const NOTHING = { words: [], currencies: [], confidence: [] };
 
 describe('the shipped seed', () => {
-  it('says nothing that the rules do not know', async () => {
+  it('contains only known words', async () => {
     expect(await unknownIn('seed', seedReader(LISTS.ids), await seedFiles())).toMatchObject(NOTHING);
   });
 });

@@ -22,13 +22,13 @@ beforeAll(async () => {
 
 afterAll(() => world.end());
 
-describe('what ships', () => {
-  it('is looked up by 300 addresses of 30 chains', () => {
+describe('shipped data', () => {
+  it('labels 300 addresses of 30 chains', () => {
     expect(new Set(rows.map(([, address]) => address)).size).toBeGreaterThanOrEqual(300);
     expect(new Set(rows.map(([chain]) => chain)).size).toBeGreaterThanOrEqual(30);
   });
 
-  it.each(rows)('knows %s %s as %s: %s', (chain, address, category, name) => {
+  it.each(rows)('labels %s %s as %s: %s', (chain, address, category, name) => {
     const labels = world.lookup(snapshots, parseChainId(chain!), address!);
     expect(labels.map((label) => `${label.category} ${label.entity.name}`)).toContain(`${category} ${name}`);
   });

@@ -1,6 +1,7 @@
 /** A paced mix of requests as many clients would send it, and a check of every response. */
 import { randomUUID } from 'node:crypto';
 import { powerLawAddress } from '../../scripts/power-law-graph.ts';
+import { sleep } from '../support/wait.ts';
 import { GRAPH } from './world.ts';
 
 /** Sends one request; throws if the response is wrong. */
@@ -196,7 +197,7 @@ async function jobs(target: Target, turn: number): Promise<void> {
       break;
     }
     must(!['FAILED', 'CANCELLED'].includes(data.job.state), 'job', data);
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await sleep(200);
   }
   const result = await ask<string>(target, turn, { path: `${path}/result` });
   must(result.trimEnd().split('\n').length === JOB_LINES, 'result of a job', result);

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { ProcessMemory } from '../../src/base/process-memory.ts';
 import type { RunningServer } from '../e2e/program.ts';
 import { allocatorSettings } from '../setup/server-settings.ts';
+import { sleep } from '../support/wait.ts';
 import { KINDS, type KindName, startLoad } from './load.ts';
 import { median, memoryOf } from './memory.ts';
 import { type BusyWorld, busyWorld, ingestMore } from './world.ts';
@@ -33,7 +34,6 @@ beforeAll(async () => {
 }, 600_000);
 afterAll(() => world?.end());
 
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const megabytes = (bytes: number): string => (bytes / 2 ** 20).toFixed(1);
 
 /** Ingests further transfers at intervals, until `isOver` returns true. */

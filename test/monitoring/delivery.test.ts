@@ -24,6 +24,7 @@ import type { Alert, MonitoredWallet } from '../../src/monitoring/records.ts';
 import { createEncryption } from '../../src/state/encryption.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
 import { type LiveState, overLiveStates } from '../setup/live-state.ts';
+import { until } from '../support/wait.ts';
 
 interface Received {
   readonly path: string;
@@ -428,8 +429,7 @@ overLiveStates((makeState) => {
       }
       await world.raise(world.wallet({ customWebhookUrl: hook.url }));
       const sent = world.dispatcher.runDue();
-      while (hook.received.length === 0 || waiting.length < LIMITS.alertEmailsInFlightMax)
-        await new Promise((resolve) => setTimeout(resolve, 5));
+      await until(() => hook.received.length > 0 && waiting.length >= LIMITS.alertEmailsInFlightMax);
       const answering = setInterval(() => waiting.shift()?.(), 2);
       await sent;
       clearInterval(answering);

@@ -17,6 +17,7 @@ import { createEncryption } from '../../src/state/encryption.ts';
 import { openLiveStore } from '../../src/state/live-store.ts';
 import { openEnvironment } from '../../src/state/lmdb.ts';
 import { smallDisk, smallDiskRefusal } from '../setup/small-disk.ts';
+import { sleep } from '../support/wait.ts';
 
 const refusal = smallDiskRefusal('tmpfs');
 const WALLET = '0x52908400098527886E0F7030069857D2E4169EE7';
@@ -100,7 +101,7 @@ describe.skipIf(refusal !== null)(
         outbox.wake();
         await expect.poll(() => received).toBe(1);
         // Several rounds of the dispatcher, each of which would send it again.
-        await new Promise((resolve) => setTimeout(resolve, 3_000));
+        await sleep(3_000);
         expect(received).toBe(1);
         const status = (): unknown => outbox.list('a', {}, { limit: 10 }).deliveries.map((one) => one.status);
         expect(status()).toEqual(['PENDING']);

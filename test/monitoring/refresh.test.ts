@@ -16,6 +16,7 @@ import { openRedis, parseRedisUrl, type RedisStore } from '../../src/state/redis
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
 import { type LiveState, overLiveStates, replicatedState } from '../setup/live-state.ts';
 import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
+import { sleep } from '../support/wait.ts';
 import { NOTHING_READ, openedMonitoring, screeningJson } from './opened.ts';
 
 const HOUR_MS = 3_600_000;
@@ -24,8 +25,6 @@ const DAY_MS = 24 * HOUR_MS;
 const SOON = { timeout: LIMITS.walletRefreshGapMs + LIMITS.walletRefreshLookMs + 20_000, interval: 50 };
 
 const address = (n: number): string => `0x${n.toString(16).padStart(40, '0')}`;
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
 const FINDING: AlertDraft = {
   ruleId: 'SANCTIONS-001',
   ruleName: 'Sanctions',

@@ -7,6 +7,7 @@ import type { Monitoring, MonitoringDeps } from '../../src/monitoring/open.ts';
 import type { MonitoringChain } from '../../src/monitoring/records.ts';
 import { type OpenStore, openLiveStore } from '../../src/state/live-store.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
+import { sleep } from '../support/wait.ts';
 import { openedMonitoring } from './opened.ts';
 
 let folder: TempFolder;
@@ -63,7 +64,7 @@ describe('monitoring', () => {
       async *subscribe(_, { signal }) {
         told.push('followed');
         await new Promise((resolve) => signal.addEventListener('abort', resolve));
-        await new Promise((resolve) => setTimeout(resolve, 300));
+        await sleep(300);
         told.push('left');
       },
     };

@@ -21,7 +21,7 @@ beforeEach(() => {
 afterEach(() => folder.remove());
 
 describe('edits', () => {
-  it('are one for a letter more, less, other or turned, wherever it is', () => {
+  it('count one letter inserted, deleted, replaced or transposed, at any position', () => {
     const one = [
       ['abc', 'abcd'],
       ['abc', 'bc'],
@@ -49,7 +49,7 @@ describe('edits', () => {
       expect([isOneEdit(a, b), isOneEdit(b, a)], `${a} ${b}`).toEqual([false, false]);
   });
 
-  it('weigh less between vowels and near letters, and more at the beginning', () => {
+  it('cost less between vowels and similar letters, and more at the beginning', () => {
     expect([weighedEdits('abc', 'abc'), weighedEdits('', '')]).toEqual([0, 0]);
     expect(weighedEdits('xb', 'xp')).toBeCloseTo(0.75);
     expect(weighedEdits('xa', 'xe')).toBeCloseTo(0.6);
@@ -66,7 +66,7 @@ describe('edits', () => {
     expect(weighedEdits(long, `${long}bbbb`)).toBe(0);
   });
 
-  it('are alike by Jaro and Winkler as published', () => {
+  it('match published Jaro-Winkler values', () => {
     for (const [a, b, alike] of [
       ['martha', 'marhta', 0.9611],
       ['dixon', 'dicksonx', 0.8133],
@@ -86,7 +86,7 @@ describe('edits', () => {
     expect(jaroWinkler('abcdex', 'abcdey')).toBeCloseTo(8 / 9 + 0.4 / 9);
   });
 
-  it('hear what is written', () => {
+  it('fold spelling to sound', () => {
     expect(
       [
         'nasreddine',
@@ -130,7 +130,7 @@ describe('edits', () => {
   });
 });
 
-describe('parts that meet', () => {
+describe('matching name parts', () => {
   const part = (text: string, change: Partial<NamePart> = {}): NamePart => ({
     text,
     kind: 'name',
@@ -147,7 +147,7 @@ describe('parts that meet', () => {
     return meet(a, b);
   };
 
-  it('are the same as words, numbers and legal forms, each with its kind', () => {
+  it('are equal words, numbers and legal forms, each with its kind', () => {
     expect(both(part('ab'), part('ab')).kind).toBe('exact');
     expect(both(part('5', { kind: 'number' }), part('5', { kind: 'number' }))).toEqual({
       kind: 'number',
@@ -162,7 +162,7 @@ describe('parts that meet', () => {
     expect(both(part('a', { kind: 'initial' }), part('and', { kind: 'particle' }))).toBe(NO_MEETING);
   });
 
-  it('sound alike, belong to a group, or differ by a slip', () => {
+  it('sound alike, belong to a group, or differ by a typo', () => {
     expect(both(part('khan', { folded: 'han' }), part('han')).kind).toBe('phonetic');
     expect(both(part('bill', { groups: [1, 2] }), part('william', { groups: [2] })).kind).toBe('nickname');
     expect(
@@ -178,7 +178,7 @@ describe('parts that meet', () => {
     expect(both(part('ab'), part('abcde'))).toBe(NO_MEETING);
   });
 
-  it('of Arabic letters meet by their consonants', () => {
+  it('in Arabic script match by their consonants', () => {
     const abjad = (consonants: string) => part('x', { script: 'abjad', consonants });
     const latin = (consonants: string) => part('y', { consonants });
     expect(
@@ -195,7 +195,7 @@ describe('parts that meet', () => {
     );
   });
 
-  it('share the keys of what they are found by', () => {
+  it('share the index keys by which they are found', () => {
     expect(keysOf(part('12', { kind: 'number' }))).toEqual(['=12']);
     expect([keysOf(part('a', { kind: 'initial' })), keysOf(part('ltd', { kind: 'form' }))]).toEqual([[], []]);
     const short = keysOf(part('ab', { skeleton: 'bb', consonants: 'b' }));
@@ -214,7 +214,7 @@ describe('parts that meet', () => {
     ).not.toContain(':khan');
   });
 
-  it('share the key of the whole, and join their neighbours', () => {
+  it('share the key of the whole name, and of joined neighbours', () => {
     expect(
       wholeKey([
         part('ab'),
@@ -243,7 +243,7 @@ describe('the coverage of names', () => {
   const official = LISTS.required.map((list) => row(list));
   const week = 7 * 86_400_000;
 
-  it('is complete with every official list, none older than the greatest age', () => {
+  it('is complete if every official list is loaded and within the maximum age', () => {
     const of = (rows: never[]) => coverageOf(rows, NOW, 7).sanctions;
     expect(of(official)).toMatchObject({
       status: 'COMPLETE',
@@ -260,7 +260,7 @@ describe('the coverage of names', () => {
     expect(of([])).toMatchObject({ status: 'NONE', asOf: null });
   });
 
-  it('of other types needs a whole collection, and says what is wrong', () => {
+  it('of other types needs a complete collection, and states the problem otherwise', () => {
     const rows = [...official, row('seed', 'pep'), row('opensanctions:x', 'adverse_media', week + 1)];
     const coverage = coverageOf(rows, NOW, 7);
     expect([
@@ -297,7 +297,7 @@ describe('fingerprints', () => {
       ...change,
     }) as NameEntity;
 
-  it('find each entity of a list, and no other', () => {
+  it('identify each entity of a list, and no other', () => {
     const writer = new FingerprintWriter();
     const entities = Array.from({ length: 9 }, (_, at) =>
       entity(`e${at}`, { listedAt: `2026-01-0${at + 1}` }),
@@ -321,7 +321,7 @@ describe('fingerprints', () => {
     expect(() => openFingerprints(join(folder.path, 'f'))).not.toThrow();
   });
 
-  it('change with each part of an entity', () => {
+  it('change with each field of an entity', () => {
     const changes: Partial<NameEntity>[] = [
       {},
       { schema: 'Organization' as never },
@@ -337,7 +337,7 @@ describe('fingerprints', () => {
 });
 
 describe('cleared matches', () => {
-  it('are paged to exactly the last one, and taken back once', async () => {
+  it('are paged to exactly the last one, and deleted once', async () => {
     const store = openClearedStore(
       { path: join(folder.path, 'cleared.mdb') },
       { clock: { now: () => 0, monotonic: () => 0 } },

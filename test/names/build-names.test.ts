@@ -78,7 +78,7 @@ async function own(rows: string): Promise<void> {
 const screening = (set = openNamesSet(deps)) =>
   createNameScreening({ names: () => set.current, clock, listMaxAgeDays: 7 });
 
-it('builds only where a list changed, and swaps readers to what is new', async () => {
+it('builds only if a list changed, and switches readers to the new index', async () => {
   await own('Ann Example,pep,1\n');
   expect(await buildNames(deps)).toMatchObject({ built: true, meta: { entities: 1 } });
   const set = openNamesSet(deps);
@@ -96,7 +96,7 @@ it('builds only where a list changed, and swaps readers to what is new', async (
   });
 });
 
-it('keeps the index in force and the one before, and nothing of a builder that died', async () => {
+it('keeps the current and the previous index, and removes files of a builder that died', async () => {
   const root = join(deps.names.folder, 'index');
   for (const rows of ['A,pep,1\n', 'B,pep,1\n', 'C,pep,1\n', 'D,pep,1\n']) {
     await own(rows);
@@ -109,7 +109,7 @@ it('keeps the index in force and the one before, and nothing of a builder that d
   expect(existsSync(join(root, 'building-1'))).toBe(false);
 });
 
-it('goes on answering from the old index where the new one is broken', async () => {
+it('keeps answering from the old index if the new one is damaged', async () => {
   await own('Ann Example,pep,1\n');
   await buildNames(deps);
   const set = openNamesSet(deps);
@@ -120,7 +120,7 @@ it('goes on answering from the old index where the new one is broken', async () 
   expect(screen([{ name: 'Ann Example' }]).results[0]?.totalMatches).toBe(1);
 });
 
-it('builds an index of an older format anew, though no list changed', async () => {
+it('rebuilds an index of an older format even if no list changed', async () => {
   await own('Ann Example,pep,1\n');
   await buildNames(deps);
   const root = join(deps.names.folder, 'index');
@@ -134,12 +134,12 @@ it('builds an index of an older format anew, though no list changed', async () =
   }
 });
 
-it('says that there is no index yet', async () => {
+it('reports a missing index', async () => {
   await expect(buildNames(deps)).rejects.toMatchObject({ code: 'NOT_READY' });
   expect(() => screening()([{ name: 'A' }])).toThrow(/There is no index of names/);
 });
 
-it('leaves who was taken off a list out, and the shipped heads of state once a whole list is loaded', async () => {
+it('omits delisted entities, and the shipped heads of state once a complete list is loaded', async () => {
   await ensurePepSeed(deps);
   await own('Gone Person,adverse_media,1\nHere Person,adverse_media,2\n');
   await own('Here Person,adverse_media,2\n');
@@ -160,7 +160,7 @@ it('leaves who was taken off a list out, and the shipped heads of state once a w
   expect(after.coverage.pep).toMatchObject({ status: 'COMPLETE', asOf: '2026-11-20T06:00:00' });
 });
 
-it('says what is missing, and never reads it as clean', async () => {
+it('reports missing lists, and never reports them as clean', async () => {
   await ensurePepSeed(deps);
   await buildNames(deps);
   const { coverage, reasons } = screening()([{ name: 'Nobody Atall' }]);
@@ -194,7 +194,7 @@ it('marks a cleared match until its entity changes', async () => {
   expect(again()).toBe(false);
 });
 
-it('an entity has the same version whatever the order of what it is made of', () => {
+it('gives an entity the same version in any order of its fields', () => {
   const name = (text: string) => ({ text, kind: 'alias' as const, weak: false, script: null });
   const entity: NameEntity = {
     entityId: '1',
@@ -219,7 +219,7 @@ it('an entity has the same version whatever the order of what it is made of', ()
   expect(versionOf({ ...entity, birthDates: ['1970'] })).not.toBe(versionOf(entity));
 });
 
-it('refuses what no list could match, naming where it stands', () => {
+it('rejects a name that no list could match, and names its position', () => {
   for (const [name, words] of [
     ['', 'is empty'],
     [' \u00a0 ', 'is empty'],

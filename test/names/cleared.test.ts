@@ -41,7 +41,7 @@ overLiveStates((makeState) => {
     note: null,
   });
 
-  it('finds what an account cleared of a name, in any writing of it, and nothing of another account', async () => {
+  it('finds the cleared matches of a name in any spelling, for one account only', async () => {
     await store.clear('a', match('José  García', '1'));
     await store.clear('a', match('Somebody Else', '1'));
     await store.clear('ab', match('José García', '2'));
@@ -51,7 +51,7 @@ overLiveStates((makeState) => {
     expect(store.of('ab', 'José García').map((one) => one.entityId)).toEqual(['2']);
   });
 
-  it('replaces a pair that is cleared again, and outlives a restart', async () => {
+  it('replaces a pair that is cleared again, and survives a restart', async () => {
     const first = await store.clear('a', match('A', '1'));
     const again = await store.clear('a', { ...match('A', '1'), entityVersion: 'v2', note: 'checked' });
     expect(again.id).toBe(first.id);
@@ -60,7 +60,7 @@ overLiveStates((makeState) => {
     expect(store.list('a', { limit: 10 })).toEqual({ cleared: [again], nextCursor: null });
   });
 
-  it('lists page by page, and takes back only one’s own', async () => {
+  it('lists page by page, and deletes only matches of the account', async () => {
     const ids: string[] = [];
     for (let at = 0; at < 5; at++) ids.push((await store.clear('a', match(`N${at}`, `${at}`))).id);
     const seen: string[] = [];

@@ -34,7 +34,7 @@ describe('scripts', () => {
     expect(confidence(a, b)).toBeGreaterThanOrEqual(0.7);
   });
 
-  it('does not take two names of Arabic letters for one', () => {
+  it('does not treat two names in Arabic script as one', () => {
     expect(confidence('باراك أوباما', 'محمد بن سلمان آل سعود')).toBeLessThan(0.3);
   });
 });
@@ -51,7 +51,7 @@ describe('parts', () => {
     ['Dr. William Gates', 'Bill Gates'],
     ['Brigade Forty-four', 'Brigade 44'],
     ['Ig0r Sech1n', 'Igor Sechin'],
-  ])('%s meets %s', (a, b) => {
+  ])('%s matches %s', (a, b) => {
     expect(confidence(a, b)).toBeGreaterThanOrEqual(0.7);
   });
 
@@ -61,16 +61,16 @@ describe('parts', () => {
     ['Victory 3', 'Victory 4'],
     ['Lady Leila', 'Lady Rania'],
     ['Anna Schmidt', 'Peter Schmidt'],
-  ])('%s does not meet %s', (a, b) => {
+  ])('%s does not match %s', (a, b) => {
     expect(confidence(a, b)).toBeLessThan(0.7);
   });
 
-  it('counts a dropped middle name less than a contradicting one', () => {
+  it('counts a missing middle name less than a contradicting one', () => {
     const full = 'Sergey Viktorovich Lavrov';
     expect(confidence('Sergey Lavrov', full)).toBeGreaterThan(confidence('Sergey Ivanovich Lavrov', full));
   });
 
-  it('knows one edit from two', () => {
+  it('distinguishes one edit from two', () => {
     expect(isOneEdit('putin', 'putni')).toBe(true);
     expect(isOneEdit('putin', 'puttin')).toBe(true);
     expect(isOneEdit('putin', 'pyton')).toBe(false);
@@ -82,7 +82,7 @@ describe('evidence', () => {
   const listed = { birthDates: ['1952-10-07'], countries: ['RU'], schema: 'Person', weak: false };
   const shift = (query: object): number => weighEvidence({ name: 'x', ...query }, listed).shift;
 
-  it('raises and lowers', () => {
+  it('raises and lowers the score', () => {
     expect(shift({ birthDate: '1952-10-07' })).toBeGreaterThan(shift({ birthDate: '1952' }));
     expect(shift({ birthDate: '1952' })).toBeGreaterThan(0);
     expect(shift({ birthDate: '1970-01-01' })).toBeLessThan(0);
@@ -92,7 +92,7 @@ describe('evidence', () => {
     expect(shift({})).toBe(0);
   });
 
-  it('tells of each part', () => {
+  it('explains each part', () => {
     const [asked, found] = [parseName('Volodimir Puttin X'), parseName('Putin, Vladimir')];
     const reasons = explainNames(asked, found, judge(asked, found));
     expect(reasons.map(({ kind, asked: a, listed: b }) => [kind, a, b])).toEqual([
@@ -142,7 +142,7 @@ describe('any two names', () => {
     );
   });
 
-  it('meet the same both ways round', () => {
+  it('match the same in both directions', () => {
     fc.assert(
       fc.property(name, name, (a, b) => {
         const [x, y] = [parseName(a), parseName(b)];
@@ -154,7 +154,7 @@ describe('any two names', () => {
     );
   });
 
-  it('of the same words score the same both ways round, whatever their order', () => {
+  it('with the same words score the same in both directions, in any order', () => {
     const several = fc.uniqueArray(fc.constantFrom('ivan', 'petrov', 'bank', 'mohamed', 'kim', 'rahman'), {
       minLength: 2,
     });
@@ -168,7 +168,7 @@ describe('any two names', () => {
     );
   });
 
-  it('are the same when they are', () => {
+  it('score 1 if they are equal', () => {
     fc.assert(
       fc.property(name, (a) => {
         fc.pre(parseName(a).parts.length > 0);
@@ -178,7 +178,7 @@ describe('any two names', () => {
     );
   });
 
-  it('of any length are taken apart in bounds', () => {
+  it('of any length are parsed within limits', () => {
     expect(parseName('a b '.repeat(5_000)).parts.length).toBeLessThanOrEqual(24);
     expect(parseName('x'.repeat(50_000)).parts[0]?.text.length).toBeLessThanOrEqual(40);
     expect(parseName('…!?').parts).toEqual([]);

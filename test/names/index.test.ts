@@ -58,7 +58,7 @@ const PEOPLE = [
 ];
 
 describe('an index of names', () => {
-  it('finds through scripts, slips, glue and order, and explains', async () => {
+  it('finds names across scripts, typos, joined words and order, and explains the match', async () => {
     const index = await indexOf('small', PEOPLE);
     const first = (name: string): string | undefined => index.match({ name })[0]?.entityId;
     expect(
@@ -79,7 +79,7 @@ describe('an index of names', () => {
     index.close();
   });
 
-  it('finds every bearer of a common name, and a name that is nothing but a title', async () => {
+  it('finds every entity with a common name, and a name that consists only of a title', async () => {
     const bearers = Array.from({ length: 90 }, (_, at) => entity(`a${at}`, ['Abdul Rahman']));
     const others = Array.from({ length: 400 }, (_, at) => entity(`0${at}`, [`Abdul Rahman ${at} Example`]));
     const index = await indexOf('common', [
@@ -95,13 +95,13 @@ describe('an index of names', () => {
     index.close();
   });
 
-  it('answers the same whatever the order of the entities and of the questions', async () => {
+  it('returns the same matches in any order of entities and queries', async () => {
     const [one, other] = [await indexOf('there', PEOPLE), await indexOf('back', [...PEOPLE].reverse())];
     expect(one.meta.version).toBe(other.meta.version);
-    const asked = ['Vladimir Putin', 'Ivan Petrov', 'Nicolas Maduro'];
-    const answers = asked.map((name) => one.match({ name }));
+    const queries = ['Vladimir Putin', 'Ivan Petrov', 'Nicolas Maduro'];
+    const answers = queries.map((name) => one.match({ name }));
     expect(
-      [...asked]
+      [...queries]
         .reverse()
         .map((name) => other.match({ name }))
         .reverse(),
@@ -110,7 +110,7 @@ describe('an index of names', () => {
     other.close();
   });
 
-  it('changes no score by threshold or limit, and lets evidence speak', async () => {
+  it('keeps scores at any threshold or limit, and weighs evidence', async () => {
     const index = await indexOf('filters', PEOPLE);
     const name = 'Vladimir Putin';
     const all = index.match({ name }, { threshold: 0 });
@@ -125,7 +125,7 @@ describe('an index of names', () => {
     index.close();
   });
 
-  it('of nothing answers nothing, and a file that is none is refused', async () => {
+  it('returns no match from an empty index, and rejects a file that is not an index', async () => {
     const empty = await indexOf('empty', []);
     expect(empty.match({ name: 'Anybody' })).toEqual([]);
     empty.close();
@@ -144,26 +144,26 @@ describeWithSharedData('pairs with known answers', () => {
   const pairs = sharedData('names', 'nomenklatura_pairs_dev.csv');
   const scores = sharedData('names', 'ofac_search_scores.csv');
 
-  it('are told apart as well as demanded', () => {
+  it('are classified with the required quality', () => {
     const quality = pairQuality(pairs);
     expect(quality.f1).toBeGreaterThanOrEqual(0.84);
     expect(quality.auc).toBeGreaterThanOrEqual(0.89);
     expect(quality.nine.right).toBeGreaterThanOrEqual(0.85);
   });
 
-  it('are told apart by models that were fitted without them', () => {
+  it('are classified with the required quality by models that were fitted without them', () => {
     const held = heldOutQuality(pairs, scores);
     expect(held.pairs.f1).toBeGreaterThanOrEqual(0.84);
     expect(held.pairs.auc).toBeGreaterThanOrEqual(0.89);
     expect(held.pairs.nine.right).toBeGreaterThanOrEqual(0.85);
   });
 
-  it("rank as OFAC's own search ranks them", () => {
+  it("are ranked like in OFAC's own search", () => {
     expect(ofacCorrelation(scores, false)).toBeGreaterThanOrEqual(0.8);
     expect(ofacCorrelation(scores, true)).toBeGreaterThanOrEqual(0.8);
   });
 
-  it('give the weights that ship', () => {
+  it('reproduce the shipped weights', () => {
     const shipped = JSON.parse(readFileSync(shippedData('names', 'model.json'), 'utf8')) as {
       model: unknown;
     };
@@ -189,11 +189,11 @@ describeWithSharedData('the whole list of OFAC', () => {
     expect(recallOf(index, parties, change, count).first).toBeGreaterThanOrEqual(least);
   });
 
-  it('lets ordinary names pass', () => {
+  it('rarely matches ordinary names', () => {
     expect(hitRate(index, ordinaryNames(1_000, 5), 0.85)).toBeLessThanOrEqual(0.01);
   });
 
-  it('changes no score by threshold or limit', () => {
+  it('keeps scores at any threshold or limit', () => {
     const random = seeded(23);
     for (let round = 0; round < 40; round++) {
       const party = parties[Math.floor(random() * parties.length)] as NameEntity;

@@ -45,7 +45,7 @@ async function partiesOf(list: string): Promise<NameEntity[]> {
 describe('own and published lists', () => {
   const own = (rows: string): string => file('watch list.csv', `name,list,id\n${rows}`);
 
-  it('keeps what left a list as history, delisted on the day of the newer file', async () => {
+  it('keeps a delisted entry as history, delisted on the date of the newer file', async () => {
     await importNameFiles({ source: 'people', files: [own('A,pep,1\nB,pep,2\nC,adverse_media,3\n')] }, deps);
     const [report] = await importNameFiles(
       { source: 'people', files: [own('A,pep,1\nD,pep,4\n')], published: '2026-11-20' },
@@ -72,7 +72,7 @@ describe('own and published lists', () => {
     expect(names.row('people:watch-list:adverse_media')).toBeNull();
   });
 
-  it('does nothing for the same content again, whatever the name of the file', async () => {
+  it('ignores the same content under any file name', async () => {
     await importNameFiles({ source: 'people', files: [own('A,pep,1\n')], dataset: 'mine' }, deps);
     const before = names.revision();
     const copy = file('other.csv', 'name,list,id\nA,pep,1\n');
@@ -81,7 +81,7 @@ describe('own and published lists', () => {
     expect(names.revision()).toBe(before);
   });
 
-  it('refuses a file without parties, and a published list that lost more than half', async () => {
+  it('rejects a file without parties, and a published list that lost more than half of its entries', async () => {
     await expect(importNameFiles({ source: 'people', files: [own('')] }, deps)).rejects.toThrow(/no person/);
     const many = FTM_LINES[0] as string;
     const lines = Array.from({ length: 10 }, (_, at) => many.replace('"Q567"', `"Q${at}"`));
@@ -95,7 +95,7 @@ describe('own and published lists', () => {
     expect(names.row('opensanctions:peps:pep')).toMatchObject({ parties: 4, delisted: 6 });
   });
 
-  it('leaves no file behind that no list names', async () => {
+  it('leaves no unreferenced file behind', async () => {
     await importNameFiles({ source: 'people', files: [own('A,pep,1\n')] }, deps);
     writeFileSync(join(names.folder, 'lists', 'dead.123.partial'), 'x');
     await importNameFiles({ source: 'people', files: [own('A,pep,1\nB,pep,2\n')] }, deps);
@@ -103,7 +103,7 @@ describe('own and published lists', () => {
     expect(readdirSync(join(names.folder, 'lists'))).toEqual(names.rows().map((row) => row.file));
   });
 
-  it('takes the heads of state in once', async () => {
+  it('imports the heads of state once', async () => {
     await ensurePepSeed(deps);
     const row = names.row('seed:heads-of-state:pep');
     expect(row).toMatchObject({ listType: 'pep', verified: false, rejected: 0 });
@@ -112,7 +112,7 @@ describe('own and published lists', () => {
     expect(readFileSync(join(names.folder, 'catalogue.json'), 'utf8')).toBe(before);
   });
 
-  it('refuses what another version wrote, and says where a list is broken', async () => {
+  it('rejects files of another format version, and names the position of a defect', async () => {
     await importNameFiles({ source: 'people', files: [own('A,pep,1\n')] }, deps);
     const row = names.row('people:watch-list:pep');
     appendFileSync(join(names.folder, 'lists', row?.file ?? ''), '{"entityId":');
@@ -144,7 +144,7 @@ describeWithSharedData('the official lists', () => {
     checkedAt,
   });
 
-  it('hold every party with all its names, and an older file changes nothing', async () => {
+  it('contain every party with all its names, and ignore an older file', async () => {
     const newer = official('ofac', 'OFAC_CONS', '2022-02-24', null, 'ofac', 'consolidated_2022-02-24.xml');
     const older = official('ofac', 'OFAC_CONS', '2022-02-22', null, 'ofac', 'consolidated_2022-02-22.xml');
     await importOfficialNames(older);
@@ -158,7 +158,7 @@ describeWithSharedData('the official lists', () => {
     expect(names.row('OFAC_CONS')).toEqual({ ...second, checkedAt: '2026-11-20T00:00:00.000Z' });
   });
 
-  it('keep original scripts, weak aliases and birth dates of the UN list', async () => {
+  it('contain original scripts, weak aliases and birth dates of the UN list', async () => {
     await importOfficialNames(
       official('un', 'UN', '2026-02-27', null, 'un', 'un_consolidated_2026-02-27.xml'),
     );

@@ -45,7 +45,7 @@ const anyEvidence: fc.Arbitrary<RiskEvidence> = fc.record({
 
 const factsOf = (evidence: RiskEvidence) => ({ party: 'address', entity: null, evidence }) as const;
 
-describe('answers about one evidence', () => {
+describe('answers from the same evidence', () => {
   it('give a fact the same severity as a reason and as a flag', () => {
     fc.assert(
       fc.property(anyEvidence, (evidence) => {
@@ -67,7 +67,7 @@ describe('answers about one evidence', () => {
     );
   });
 
-  it('have a grave reason for every grave flag about transfers', () => {
+  it('have a severe reason for every severe flag about transfers', () => {
     fc.assert(
       fc.property(anyEvidence, (evidence) => {
         const graveOf = (items: readonly { severity: Parameters<typeof isGrave>[0]; category: string }[]) =>
@@ -81,7 +81,7 @@ describe('answers about one evidence', () => {
     );
   });
 
-  it('never ALLOW or a score of LOW beside points of a grave severity', () => {
+  it('never return ALLOW or a LOW score together with points of a severe finding', () => {
     fc.assert(
       fc.property(anyEvidence, (evidence) => {
         const { riskScore, scoreBreakdown } = score(evidence, policy);

@@ -20,7 +20,7 @@ const risk = (home: string | null, shares: Record<string, number> = {}) =>
   );
 
 describe('geographic risk', () => {
-  it('is unknown where no country is known', () => {
+  it('is unknown if no country is known', () => {
     expect(risk(null)).toEqual({ jurisdictions: [], highRisk: [], listed: [], territories: [], score: null });
   });
 
@@ -49,7 +49,7 @@ describe('geographic risk', () => {
     expect(on('2026-11-21')).toMatchObject({ highRisk: [], territories: [{ within: 'CH' }] });
   });
 
-  it('is nothing among countries that no list names', () => {
+  it('is zero for countries on no list', () => {
     expect(risk('CH', { DE: 60, US: 10 })).toMatchObject({
       jurisdictions: ['CH', 'DE', 'US'],
       highRisk: [],
@@ -57,12 +57,12 @@ describe('geographic risk', () => {
     });
   });
 
-  it('is the whole score of the list that names the home', () => {
+  it('is the full score of the list that names the home country', () => {
     expect(risk('IR').score).toBe(100);
     expect(risk('VN').score).toBe(50);
   });
 
-  it('counts trade by the root of its share, the gravest list first', () => {
+  it('counts trade by the square root of its share, the most severe list first', () => {
     expect(risk(null, { KP: 1 }).score).toBe(10);
     expect(risk(null, { KP: 25, CH: 75 }).score).toBe(50);
     expect(risk(null, { VN: 25 }).score).toBe(25);
@@ -70,11 +70,11 @@ describe('geographic risk', () => {
     expect(risk(null, { KP: 25, VN: 75 }).score).toBe(75);
   });
 
-  it('names the home first, then by value, then by code, each once', () => {
+  it('names the home country first, then others by value, then by code, each once', () => {
     expect(risk('VN', { US: 10, DE: 30, CH: 10, VN: 20 }).jurisdictions).toEqual(['VN', 'DE', 'CH', 'US']);
   });
 
-  it('ties the whole value to the home, and to others what was traded with them, together at most all', () => {
+  it('assigns the full value to the home country, and traded value to others, together at most all', () => {
     const of = (home: string | null, ...percentages: number[]) =>
       geographicRisk(
         { home, shares: percentages.map((percentage) => ({ jurisdiction: 'VN', percentage })) },
@@ -87,14 +87,14 @@ describe('geographic risk', () => {
     expect(of(null, 70, 70)).toBe(100);
   });
 
-  it('is the greater of what the home brings and what the trade brings', () => {
+  it('is the greater of the home risk and the trade risk', () => {
     expect(risk('VN', { KP: 1 }).score).toBe(50);
     expect(risk('VN', { KP: 64 }).score).toBe(80);
     // 64 % with the gravest list, and all of it listed: 100 · √0.64 + 50 · (√1 − √0.64).
     expect(risk('CH', { VN: 60, KP: 64 }).score).toBe(90);
   });
 
-  it('names every list a country stands on, with its source and date', () => {
+  it('names every list of a country, with its source and date', () => {
     const { listed, highRisk } = risk('CH', { IR: 12.5 });
     expect(highRisk).toEqual(['IR']);
     expect(listed.map(({ list, percentage }) => [list, percentage])).toEqual([
@@ -106,13 +106,13 @@ describe('geographic risk', () => {
     ).toBe(true);
   });
 
-  it('tells of parts of a country that are listed without the rest', () => {
+  it('reports listed parts of a country that is not listed itself', () => {
     const { highRisk, territories } = risk('UA');
     expect(highRisk).toEqual([]);
     expect(territories.map(({ name }) => name)).toContain('Crimea');
   });
 
-  it('stays between 0 and 100, and never falls when more value is tied to a listed country, or a graver one', () => {
+  it('is between 0 and 100, and never falls if more value or a more severe list is involved', () => {
     const code = fc.constantFrom('CH', 'DE', 'VN', 'KE', 'IR', 'KP', 'CU');
     const shares = fc.array(
       fc.record({ jurisdiction: code, percentage: fc.double({ min: 0, max: 40, noNaN: true }) }),
@@ -146,7 +146,7 @@ describe('geographic risk', () => {
 });
 
 describe('the shipped lists of countries', () => {
-  it('are the black and the grey list of one plenary, and the comprehensively sanctioned', () => {
+  it('are the black and the grey list of one FATF plenary, and the comprehensively sanctioned countries', () => {
     const of = (id: string) => lists.lists.find((list) => list.id === id);
     expect(of('FATF_BLACK')?.jurisdictions).toEqual(['IR', 'KP', 'MM']);
     expect(of('FATF_GREY')?.jurisdictions).toHaveLength(22);
@@ -174,11 +174,11 @@ describe('the shipped lists of countries', () => {
     [{ score: null }, 'lists[0].score'],
     [{ jurisdictions: ['VN', 'ZZ'] }, 'lists[0].jurisdictions[1]'],
     [{ date: 'June' }, 'lists[0].date'],
-  ])('refuse %j and name the field', (change, field) => {
+  ])('reject %j and name the field', (change, field) => {
     expect(() => document(change)).toThrow(field);
   });
 
-  it('take a score up to 100', () => {
+  it('allow a score of up to 100', () => {
     expect(document({ score: 100 }).lists[0]?.score).toBe(100);
     expect(document({ score: 0.5 }).lists[0]?.score).toBe(0.5);
   });

@@ -31,14 +31,14 @@ const documentOf = (change: object, unions: object[] = []) => ({
 describe('the shipped jurisdictions', () => {
   const { all, of, version } = loadJurisdictions();
 
-  it('are at least 44, each once, with a code of ISO 3166-1', () => {
+  it('contain at least 44 countries, each once, with an ISO 3166-1 code', () => {
     expect(all.length).toBeGreaterThanOrEqual(44);
     expect(new Set(all.map(({ code }) => code)).size).toBe(all.length);
     expect(all.every(({ code, name }) => isCountryCode(code) && name !== code)).toBe(true);
     expect(version).toMatch(/^\d{4}-\d{2}-\d{2}\.\d+$/);
   });
 
-  it('carry a source, a date that is not in the future, and a mark on every fact', () => {
+  it('have a source, a date that is not in the future, and a verification mark on every fact', () => {
     for (const { code, regulator, reportingTo, sanctionsAuthority, travelRule, statutes } of all) {
       const facts = [
         regulator,
@@ -64,12 +64,12 @@ describe('the shipped jurisdictions', () => {
     }
   });
 
-  it('have no fact that the file itself does not name', () => {
+  it('contain only facts of the file', () => {
     const text = readFileSync(shippedData('jurisdictions.json'), 'utf8');
     expect(all.every(({ regulator }) => text.includes(JSON.stringify(regulator.name)))).toBe(true);
   });
 
-  it('give members of the Union its law beside their own, the own first', () => {
+  it('add EU law to the law of its members, the national law first', () => {
     const members = all.filter(({ union }) => union === 'EU');
     expect(members).toHaveLength(27);
     for (const { travelRule, statutes } of members) {
@@ -96,13 +96,13 @@ describe('the shipped jurisdictions', () => {
     ['NO', null, 'EUR', ''],
     ['LI', null, 'EUR', ''],
     ['IS', null, 'EUR', ''],
-  ])('know the travel rule of %s and where reports go', (code, threshold, currency, office) => {
+  ])('contain the travel rule of %s and the recipient of reports', (code, threshold, currency, office) => {
     const found = of(code);
     expect(found?.travelRule).toMatchObject({ threshold, currency });
     expect(found?.reportingTo.name).toContain(office);
   });
 
-  it('give the EFTA states of the EEA its law: MiCA and the travel rule', () => {
+  it('add MiCA and the travel rule to the EFTA states of the EEA', () => {
     for (const code of ['IS', 'LI', 'NO']) {
       expect(of(code), code).toMatchObject({ union: 'EEA', travelRule: { article: 'Art. 14' } });
       expect(
@@ -115,13 +115,13 @@ describe('the shipped jurisdictions', () => {
     expect(all.filter(({ union }) => union === 'EEA').map(({ code }) => code)).toEqual(['IS', 'LI', 'NO']);
   });
 
-  it('know no country that has no row', () => {
+  it('have no country without an entry', () => {
     expect(of('TV')).toBeNull();
   });
 });
 
 describe('reading jurisdictions', () => {
-  it('takes a row with every duty', () => {
+  it('accepts an entry with every duty', () => {
     expect(parseJurisdictions(documentOf({ travelRule: rule })).of('CH')).toMatchObject({
       name: 'Switzerland',
       travelRule: { threshold: 1000 },
@@ -129,7 +129,7 @@ describe('reading jurisdictions', () => {
     expect(DUTIES).toContain('AUTHORISATION');
   });
 
-  it('lets the rule of a row stand before that of its union', () => {
+  it('prefers the rule of a country over the rule of its union', () => {
     const union = { id: 'X', statutes: [], travelRule: { ...rule, threshold: null } };
     const read = (change: object) =>
       parseJurisdictions(documentOf({ union: 'X', ...change }, [union])).of('CH');
@@ -137,20 +137,20 @@ describe('reading jurisdictions', () => {
     expect(read({})?.travelRule?.threshold).toBeNull();
   });
 
-  it('takes a row without a union, and facts that hold on one day', () => {
+  it('accepts a country without a union, and facts that apply on one day', () => {
     const oneDay = { validFrom: '2026-02-01', validUntil: '2026-02-01' };
     const read = parseJurisdictions(documentOf({ travelRule: { ...rule, ...oneDay, note: 'N' } })).of('CH');
     expect(read).toMatchObject({ union: null, travelRule: { ...oneDay, note: 'N', article: null } });
     expect(read?.statutes).toHaveLength(3);
   });
 
-  it('knows no travel rule if neither a row nor its union has one', () => {
+  it('has no travel rule if neither the country nor its union has one', () => {
     const union = { id: 'X', statutes: [], travelRule: null };
     expect(parseJurisdictions(documentOf({}, [])).of('CH')?.travelRule).toBeNull();
     expect(parseJurisdictions(documentOf({ union: 'X' }, [union])).of('CH')?.travelRule).toBeNull();
   });
 
-  it('says on which days a fact is in force, its first and last included', () => {
+  it('determines on which days a fact is in force, the first and last included', () => {
     const on = (validFrom: string | null, validUntil: string | null): boolean[] =>
       ['2026-01-31', '2026-02-01', '2026-02-02', '2026-02-03'].map((day) =>
         isInForceOn({ validFrom, validUntil }, day),
@@ -190,11 +190,11 @@ describe('reading jurisdictions', () => {
     [{ statutes: [statute('DUE_DILIGENCE'), statute('REPORTING')] }, 'duty SANCTIONS'],
     [{ statutes: [...row.statutes, statute('TAX')] }, '(CH).statutes[3].duty'],
     [{ statutes: [...row.statutes, { ...statute('REPORTING'), article: '' }] }, '(CH).statutes[3].article'],
-  ])('refuses %j and names the field', (change, field) => {
+  ])('rejects %j and names the field', (change, field) => {
     expect(() => parseJurisdictions(documentOf(change))).toThrow(field);
   });
 
-  it('refuses a country that stands there twice', () => {
+  it('rejects a duplicate country', () => {
     expect(() => parseJurisdictions({ version: '1', unions: [], jurisdictions: [row, row] })).toThrow(
       'jurisdictions[1].code',
     );

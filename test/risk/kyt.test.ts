@@ -13,12 +13,12 @@ const facts = (evidence: Partial<RiskEvidence>, more: Partial<PartyFacts> = {}):
 });
 
 describe('flags', () => {
-  it('are none where nothing speaks against a party', () => {
+  it('are empty if nothing is held against a party', () => {
     const exposures = [exposure({}), exposure({ category: 'EXCHANGE' })];
     expect(flagsOf(facts({ exposures, labels: [label({ category: 'EXCHANGE' })] }), policy)).toEqual([]);
   });
 
-  it('tell a listing in force once, and not its label again', () => {
+  it('report a listing in force once, without repeating its label', () => {
     const flags = flagsOf(
       facts(
         { sanctions: ['OFAC_SDN: A', 'EU: A'], labels: [label({ category: 'SANCTIONED_ENTITY' })] },
@@ -43,13 +43,13 @@ describe('flags', () => {
     ]);
   });
 
-  it('end with one full stop, whatever a name ends with', () => {
+  it('end with one full stop after any name', () => {
     expect(flagsOf(facts({ sanctions: ['UK: HUOBI GLOBAL S.A.'] }), policy)).toMatchObject([
       { message: 'Listed in force by UK: HUOBI GLOBAL S.A.' },
     ]);
   });
 
-  it('tell a cluster, a delisting and a label apart, gravest first', () => {
+  it('distinguish a cluster, a delisting and a label, the most severe first', () => {
     const flags = flagsOf(
       facts(
         { labels: [label({ category: 'GAMBLING', entity: 'Dice' }), label({ category: 'MIXER' })] },
@@ -65,7 +65,7 @@ describe('flags', () => {
     ]);
   });
 
-  it('name the entity most of the value stands under, its share, and the nearest hop', () => {
+  it('name the entity with most of the value, its share, and the nearest hop', () => {
     const flags = flagsOf(
       facts({
         exposures: [
@@ -101,7 +101,7 @@ describe('flags', () => {
     ]);
   });
 
-  it('take direct dealings with the sanctioned for grave whatever their share, but not unsolicited ones nor dust', () => {
+  it('treat direct transfers with a sanctioned party as severe at any share, except unsolicited ones and dust', () => {
     const of = (fields: Partial<ExposureEvidence>) =>
       flagsOf(
         facts({
@@ -118,7 +118,7 @@ describe('flags', () => {
     expect(of({ hops: 2 })).toEqual([['SANCTIONED_EXPOSURE', 'LOW']]);
   });
 
-  it('name a designated party that an uncertain label attributes the address to', () => {
+  it('name a designated party that an uncertain label suggests', () => {
     expect(flagsOf(facts({}, { suspectedOwners: ['OFAC_SDN: X'] }), policy)).toMatchObject([
       {
         code: 'DESIGNATED_OWNER',
@@ -129,12 +129,12 @@ describe('flags', () => {
     ]);
   });
 
-  it('name five entries of lists at most, each once and sorted', () => {
+  it('name at most five list entries, each once and sorted', () => {
     const sanctions = ['F', 'E', 'D', 'C', 'B', 'A', 'A'];
     expect(flagsOf(facts({ sanctions }), policy)[0]?.message).toBe('Listed in force by A, B, C, D, E.');
   });
 
-  it('tell a label of a sanctioned party if no list in force does, and other labels beside a list', () => {
+  it('report the label of a sanctioned party if no list is in force, and other labels beside a list', () => {
     const sanctioned = label({ category: 'SANCTIONED_ENTITY', entity: 'A' });
     const codesOf = (evidence: Partial<RiskEvidence>) =>
       flagsOf(facts(evidence), policy).map(({ code }) => code);
@@ -145,7 +145,7 @@ describe('flags', () => {
     ]);
   });
 
-  it('tell the strongest label of a category, the first of equals', () => {
+  it('report the strongest label of a category, the first of equals', () => {
     const messagesOf = (...confidences: number[]) =>
       flagsOf(
         facts({
@@ -159,7 +159,7 @@ describe('flags', () => {
     expect(messagesOf(0.9, 0.9)).toEqual(['Labelled SCAM (S0) by list.']);
   });
 
-  it('leave out dealings within the own entity, whose value counts as neutral', () => {
+  it('ignore transfers within the same entity, and count their value as neutral', () => {
     const own = exposure({ category: 'MIXER', isOwn: true, valueUsd: 900 });
     expect(flagsOf(facts({ exposures: [own] }), policy)).toEqual([]);
     const flags = flagsOf(
@@ -169,7 +169,7 @@ describe('flags', () => {
     expect(flags).toMatchObject([{ code: 'MIXER_EXPOSURE', percentage: 10, valueUsd: 100 }]);
   });
 
-  it('say that money is unsolicited if all of it is', () => {
+  it('report unsolicited money if all of it is', () => {
     const messageOf = (...unsolicited: boolean[]) =>
       flagsOf(
         facts({ exposures: unsolicited.map((each) => exposure({ category: 'MIXER', unsolicited: each })) }),
@@ -202,7 +202,7 @@ describe('flags', () => {
     ]);
   });
 
-  it('tell directions, nearness and assets apart, near before far', () => {
+  it('separate directions, hops and assets, nearest first', () => {
     const mixer = exposure({ category: 'MIXER', valueUsd: 1e6 });
     const flags = flagsOf(
       facts({
@@ -223,13 +223,13 @@ describe('flags', () => {
     ]);
   });
 
-  it('judge the dealings of a service less harshly', () => {
+  it('are less severe for the transfers of a service', () => {
     const exposures = [exposure({ category: 'SCAM', valueUsd: 1e6 })];
     expect(flagsOf(facts({ exposures }), policy)[0]?.severity).toBe('HIGH');
     expect(flagsOf(facts({ exposures, isService: true }), policy)[0]?.severity).toBe('LOW');
   });
 
-  it('take from other evidence only what it alone finds, or finds graver', () => {
+  it('add from other evidence only findings that are missing or less severe without it', () => {
     const mixer = exposure({ category: 'MIXER', valueUsd: 100 });
     const neutral = exposure({ valueUsd: 1e5 });
     const near = [mixer, neutral];
@@ -255,7 +255,7 @@ describe('flags', () => {
     expect(of({ ...mixer, category: 'SCAM' }, neutral)).toHaveLength(2);
   });
 
-  it('have a code for every category that is a risk to deal with', () => {
+  it('have a code for every risky category', () => {
     const risky = CATEGORIES.filter((category) => policy.weights[category] >= policy.riskyFrom);
     expect(risky.filter((category) => FLAG_STEMS[category] === undefined)).toEqual([]);
   });
@@ -264,11 +264,11 @@ describe('flags', () => {
 describe('the link between two parties', () => {
   const clean = { sanctions: [], labels: [] };
 
-  it('is nothing between parties nobody says anything of', () => {
+  it('is neutral between two parties without findings', () => {
     expect(linkScore({ from: clean, to: clean, between: [] }, policy).riskScore).toBe(0);
   });
 
-  it('adds what both sides are', () => {
+  it('adds the risk of both sides', () => {
     const scammer = { sanctions: [], labels: [label({ category: 'SCAM' })] };
     const mixer = { sanctions: [], labels: [label({ category: 'MIXER' })] };
     const one = linkScore({ from: scammer, to: clean, between: [] }, policy);
@@ -278,14 +278,14 @@ describe('the link between two parties', () => {
     expect(both.riskScore).toBe(100);
   });
 
-  it('sees what stands between them', () => {
+  it('includes risks on the paths between them', () => {
     const between = [exposure({ category: 'MIXER', hops: 2, entity: 'Blender' })];
     const { scoreBreakdown, riskScore } = linkScore({ from: clean, to: clean, between }, policy);
     expect(riskScore).toBe(28);
     expect(scoreBreakdown).toMatchObject([{ category: 'MIXER', hops: 2, evidence: ['Blender'] }]);
   });
 
-  it('takes a listing for what it is', () => {
+  it('treats a listing as sanctioned', () => {
     const listed = { sanctions: ['EU: A'], labels: [] };
     expect(linkScore({ from: listed, to: clean, between: [] }, policy).riskScore).toBe(80);
     const labelled = { sanctions: ['EU: A'], labels: [label({ category: 'SCAM', entity: 'B' })] };
@@ -294,7 +294,7 @@ describe('the link between two parties', () => {
     ]);
   });
 
-  it('counts what the receiver is as sent to it, and nothing of what is no risk', () => {
+  it('counts the risk of the receiver as sent to it, and ignores categories without risk', () => {
     const mixer = { sanctions: [], labels: [label({ category: 'MIXER', entity: 'M' })] };
     const exchange = { sanctions: [], labels: [label({ category: 'EXCHANGE' })] };
     const { scoreBreakdown } = linkScore(
@@ -308,7 +308,7 @@ describe('the link between two parties', () => {
   });
 });
 
-describe('the decision', () => {
+describe('the KYT decision', () => {
   const nothing = { sanctioned: false, score: 0, flags: [], isMissingData: false };
 
   it.each([
@@ -323,11 +323,11 @@ describe('the decision', () => {
     [{ flags: [{ severity: 'MEDIUM' }] }, 'ALLOW'],
     [{ flags: [{ severity: 'LOW' }, { severity: 'HIGH' }] }, 'REVIEW'],
     [{ flags: [{ severity: 'CRITICAL' }] }, 'REVIEW'],
-  ] as const)('of %j is %s', (change, decision) => {
+  ] as const)('for %j is %s', (change, decision) => {
     expect(decide({ ...nothing, ...change }, policy)).toBe(decision);
   });
 
-  it('never gets milder when facts get worse', () => {
+  it('never becomes milder if the facts become worse', () => {
     const order = ['ALLOW', 'REVIEW', 'BLOCK'];
     const severity = fc.constantFrom('LOW', 'MEDIUM', 'HIGH', 'CRITICAL' as const);
     fc.assert(

@@ -33,7 +33,7 @@ const decisive = (one: OwnershipEvidence): boolean => one.threatLevel === 'CRITI
 const phishing = (fields: Partial<OwnershipEvidence>): OwnershipEvidence =>
   label({ category: 'PHISHING', ...fields });
 
-describe('publishers that agree', () => {
+describe('agreeing publishers', () => {
   it('score at least CRITICAL from a combined confidence of 0.8 on', () => {
     const one = phishing({ source: 'a', confidence: 0.6 });
     const other = phishing({ source: 'b', confidence: 0.5 });
@@ -43,7 +43,7 @@ describe('publishers that agree', () => {
     expect(points([one, { ...other, confidence: 0.49 }])).toBeLessThan(80);
   });
 
-  it('count once a group, however many rows it has', () => {
+  it('count once per group, with any number of rows', () => {
     const rows = Array.from({ length: 9 }, (_, at) =>
       phishing({ source: `pack ${at}`, independenceGroup: 'crowd', confidence: 0.7 }),
     );
@@ -51,7 +51,7 @@ describe('publishers that agree', () => {
     expect(points(rows)).toBe(56);
   });
 
-  it('need not name the same crime', () => {
+  it('may name different crimes', () => {
     const labels = [
       phishing({ source: 'a', confidence: 0.7 }),
       label({ category: 'STOLEN_FUNDS', source: 'b', confidence: 0.6 }),
@@ -61,14 +61,14 @@ describe('publishers that agree', () => {
     expect(factor?.evidence).toEqual(['a: Somebody', 'b: Somebody']);
   });
 
-  it('do not agree with what is less than CRITICAL', () => {
+  it('do not agree with a label below CRITICAL', () => {
     const mixer = label({ category: 'MIXER', source: 'b', confidence: 0.9 });
     expect(points([phishing({ source: 'a', confidence: 0.7 }), mixer])).toBe(
       Math.round(policy.weights.MIXER * 0.9),
     );
   });
 
-  it('have one severity, that of the points they come to together', () => {
+  it('have one severity, that of their combined points', () => {
     const one = phishing({ source: 'a', confidence: 0.6 });
     const other = label({ category: 'SCAM', source: 'b', confidence: 0.5 });
     const mixer = label({ category: 'MIXER', source: 'c', confidence: 0.9 });
@@ -82,14 +82,14 @@ describe('publishers that agree', () => {
     expect(points([label({ category, confidence: 0.79 })])).toBeLessThan(80);
   });
 
-  it('lift a lone label of confidence 0.8 to CRITICAL', () => {
+  it('raise a single label of confidence 0.8 to CRITICAL', () => {
     expect(points([phishing({ confidence: 0.8 })])).toBe(80);
     expect(points([phishing({ confidence: 0.79 })])).toBe(63);
   });
 });
 
-describe('a lone label', () => {
-  it('is not rounded up as one that others agree with', () => {
+describe('a single label', () => {
+  it('is not rounded up like one that others agree with', () => {
     const justBelowHalf = (62.5 - 4e-10) / policy.weights.PHISHING;
     expect(points([phishing({ confidence: justBelowHalf })])).toBe(62);
   });
@@ -121,8 +121,8 @@ describe('derived labels', () => {
   });
 });
 
-describe('the points of what an address itself is', () => {
-  it('never fall when a label comes on top', () => {
+describe('the points of the labels of an address', () => {
+  it('never fall if a label is added', () => {
     fc.assert(
       fc.property(anyLabels, anyLabel, (labels, more) => {
         expect(points([...labels, more])).toBeGreaterThanOrEqual(points(labels));
@@ -131,7 +131,7 @@ describe('the points of what an address itself is', () => {
     );
   });
 
-  it('never fall when a label becomes surer', () => {
+  it('never fall if a label becomes more certain', () => {
     fc.assert(
       fc.property(anyLabels, anyLabel, fc.double({ min: 0, max: 1, noNaN: true }), (labels, one, by) => {
         const surer = { ...one, confidence: one.confidence + (1 - one.confidence) * by };
@@ -152,7 +152,7 @@ describe('the points of what an address itself is', () => {
     );
   });
 
-  it('are CRITICAL whenever the combined confidence is 0.8 or more', () => {
+  it('are CRITICAL if the combined confidence is 0.8 or more', () => {
     fc.assert(
       fc.property(anyLabels, (labels) => {
         if (combinedConfidence(labels.filter(decisive)) >= 0.8)
@@ -162,7 +162,7 @@ describe('the points of what an address itself is', () => {
     );
   });
 
-  it('of a lone label are those of the label', () => {
+  it('of a single label are those of the label', () => {
     fc.assert(
       fc.property(anyLabel, (one) => {
         expect(points([one])).toBe(labelPoints(one, policy));
@@ -170,7 +170,7 @@ describe('the points of what an address itself is', () => {
     );
   });
 
-  it('are those of the category that comes first by name if two are worth the same', () => {
+  it('belong to the category that comes first by name if two have the same points', () => {
     const scam = label({ category: 'SCAM', source: 'a', entity: 'S' });
     const ponzi = label({
       category: 'PONZI',
@@ -189,7 +189,7 @@ describe('the points of what an address itself is', () => {
       });
   });
 
-  it('have the better class of two labels of one category that are worth the same', () => {
+  it('use the better class of two labels of one category with the same points', () => {
     const published = label({ source: 'a', class: 'published' });
     const listed = label({ source: 'b', class: 'list' });
     for (const labels of [
@@ -199,12 +199,12 @@ describe('the points of what an address itself is', () => {
       expect(ownershipFactor({ sanctions: [], labels }, policy)?.class).toBe('list');
   });
 
-  it('are no factor if they are none', () => {
+  it('are omitted if they are zero', () => {
     expect(ownershipFactor({ sanctions: [], labels: [] }, policy)).toBeNull();
     expect(ownershipFactor({ sanctions: [], labels: [label({ confidence: 0 })] }, policy)).toBeNull();
   });
 
-  it('name ten sources at most', () => {
+  it('name at most ten sources', () => {
     const sources = Array.from({ length: 12 }, (_, at) => String.fromCharCode(97 + at));
     const labels = sources.map((source) => label({ category: 'SCAM', source }));
     const names = sources.slice(0, 10).map((source) => `${source}: Somebody`);

@@ -27,13 +27,13 @@ const factor = (fields: Partial<ScoreFactor>): ScoreFactor => ({
 const messageOf = (fields: Partial<ScoreFactor>): string | undefined =>
   exposureReasons([factor(fields)])[0]?.message;
 
-describe('the reason of an exposure', () => {
-  it('says what was received from whom, and what was sent to whom', () => {
+describe('the reason for an exposure', () => {
+  it('names the sender of received value, and the receiver of sent value', () => {
     expect(messageOf({})).toBe('Received 12.5 % of its value from MIXER (Blender): 20 points.');
     expect(messageOf({ direction: 'out' })).toBe('Sent 12.5 % of its value to MIXER (Blender): 20 points.');
   });
 
-  it('says that a share is small rather than none, and counts one point', () => {
+  it('reports a small share as small, not as zero, and counts one point', () => {
     expect(messageOf({ percentage: 0, points: 1 })).toBe(
       'Received less than 0.01 % of its value from MIXER (Blender): 1 point.',
     );
@@ -45,27 +45,27 @@ describe('the reason of an exposure', () => {
     );
   });
 
-  it('names the distance of what is further away, and not the entities there', () => {
+  it('names the number of hops of indirect exposure, without entities', () => {
     const far = { factor: 'INDIRECT_EXPOSURE', riskType: 'INDIRECT', hops: 2 } as const;
     expect(messageOf(far)).toBe('Received 12.5 % of its value from MIXER over 2 hops: 20 points.');
   });
 
-  it('names three entities, and none if none is known', () => {
+  it('names up to three known entities', () => {
     expect(messageOf({ evidence: ['A', 'B', 'C', 'D'] })).toContain('MIXER (A, B, C):');
     expect(messageOf({ evidence: [] })).toBe('Received 12.5 % of its value from MIXER: 20 points.');
   });
 
-  it('has the severity of the row, whatever its points', () => {
+  it('has the severity of the row at any points', () => {
     for (const severity of ['LOW', 'MEDIUM', 'HIGH', 'CRITICAL'] as const)
       expect(exposureReasons([factor({ points: 1, severity })])[0]?.severity).toBe(severity);
   });
 
-  it('is given for what is grave, also if graver exposures have all the points', () => {
+  it('is given for a severe exposure even if more severe exposures have all the points', () => {
     const masked = factor({ category: 'SANCTIONED_ENTITY', points: 0, severity: 'HIGH' });
     expect(exposureReasons([masked])).toMatchObject([{ severity: 'HIGH', category: 'SANCTIONED_ENTITY' }]);
   });
 
-  it('takes from the other reading only what is grave in it alone', () => {
+  it('takes from the other reading only exposures that are severe in it alone', () => {
     const grave = factor({ category: 'SANCTIONED_ENTITY', severity: 'HIGH' });
     const of = (...factors: ScoreFactor[]) =>
       exposureReasons(factors, [grave, factor({ category: 'SCAM' })]).map(({ category }) => category);
@@ -77,7 +77,7 @@ describe('the reason of an exposure', () => {
     expect(exposureReasons([], [label])).toEqual([]);
   });
 
-  it('is given for dealings that brought points, not for labels, discounts and caps', () => {
+  it('is given for transfers that added points, not for labels, discounts and caps', () => {
     const factors = [
       factor({ factor: 'OWN_LABEL', riskType: 'OWNERSHIP', direction: 'both', hops: 0 }),
       factor({ category: 'SCAM' }),
@@ -89,10 +89,10 @@ describe('the reason of an exposure', () => {
   });
 });
 
-describe('the reason of value that could not be followed', () => {
+describe('the reason for value that could not be followed', () => {
   const bounds = { degreeMax: 10_000, nodesMax: 1_000, assetsMax: 16, assetNodesMax: 500 };
 
-  it('says how much of which direction ended where', () => {
+  it('states the share, the direction and where it ended', () => {
     const hub = { code: 'HUB_NOT_FOLLOWED', direction: 'in', asset: null, share: 0.12345 } as const;
     expect(unfollowedReason(hub, bounds)).toEqual({
       severity: 'MEDIUM',
@@ -112,7 +112,7 @@ describe('the reason of value that could not be followed', () => {
     );
   });
 
-  it('is given for each asset by itself, from a share of it on, in the greater of two readings', () => {
+  it('is given per asset, from a minimum share on, in the greater of two readings', () => {
     const main = { asset: null, hub: 0.01, cut: 0, valueUsd: 100 };
     const of = (asset: string, hub: number, cut = 0) => ({ asset, hub, cut, valueUsd: null });
     const all = greaterUnfollowed([main, of('A', 0.05), of('B', 0.2)], [main, of('A', 0.5), of('B', 0.1, 1)]);
@@ -128,7 +128,7 @@ describe('the reason of value that could not be followed', () => {
     expect(relevantParts('in', [main, of('A', 0.05)], false, policy)).toEqual([]);
   });
 
-  it('is given from a share of the direction on, or from a sum in USD on', () => {
+  it('is given from a minimum share of the direction, or a minimum sum in USD', () => {
     const { unfollowedShareMin, unfollowedUsdMin } = policy;
     expect(relevantShare(unfollowedShareMin, 1_000, policy)).toBe(unfollowedShareMin);
     expect(relevantShare(unfollowedShareMin * 0.99, 1_000, policy)).toBeNull();

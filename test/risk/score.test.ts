@@ -56,11 +56,11 @@ const anyEvidence: fc.Arbitrary<RiskEvidence> = fc.record({
 });
 
 describe('score', () => {
-  it('is nothing where nothing is known', () => {
+  it('is 0 if nothing is known', () => {
     expect(score(nothing, policy)).toMatchObject({ riskScore: 0, riskLevel: 'LOW', scoreBreakdown: [] });
   });
 
-  it('is 100 for a direct sanction in force, whatever else is known', () => {
+  it('is 100 for a direct sanction in force, with any other evidence', () => {
     const result = score(
       { ...nothing, sanctions: ['OFAC_SDN: A'], labels: [label({ category: 'EXCHANGE' })] },
       policy,
@@ -69,7 +69,7 @@ describe('score', () => {
     expect(result.scoreBreakdown).toMatchObject([{ factor: 'SANCTIONS_IN_FORCE', points: 100 }]);
   });
 
-  it('takes the strongest label, and does not add up publishers of one fact', () => {
+  it('counts the strongest label, and does not add publishers of the same fact', () => {
     const once = score({ ...nothing, labels: [label({})] }, policy);
     const thrice = score(
       { ...nothing, labels: [label({}), label({ source: 'b' }), label({ category: 'EXCHANGE' })] },
@@ -108,7 +108,7 @@ describe('score', () => {
     expect(severityOf('published', 50_000)).toBe('CRITICAL');
   });
 
-  it('bounds what an asset without a price brings, whatever its share', () => {
+  it('limits the points of an asset without a price, at any share', () => {
     const sent = unpriced({ category: 'SANCTIONED_ENTITY' });
     expect(score({ ...nothing, exposures: [sent] }, policy).riskScore).toBe(policy.unpricedPointsMax);
     const unasked = { ...sent, unsolicited: true };
@@ -123,7 +123,7 @@ describe('score', () => {
     ]);
   });
 
-  it('does not lower by priced value what was sent of an asset without a price, or received and spent', () => {
+  it('is not lowered by priced value if an asset without a price was sent, or received and spent', () => {
     for (const direction of ['in', 'out'] as const) {
       const own = unpriced({ category: 'SANCTIONED_ENTITY', direction });
       const clean = exposure({ direction, valueUsd: 1e9 });
@@ -133,7 +133,7 @@ describe('score', () => {
     }
   });
 
-  it('takes the worst of several assets without a price, and adds only what priced value did not bring', () => {
+  it('counts the worst of several assets without a price, and only points that priced value did not add', () => {
     const dirty = unpriced({ category: 'MIXER', asset: 'A', share: 0.5 });
     const alone = score({ ...nothing, exposures: [dirty, unpriced({ asset: 'A', share: 0.5 })] }, policy);
     const many = ['B', 'C', 'D'].flatMap((asset) => [
@@ -147,7 +147,7 @@ describe('score', () => {
     expect(both).toEqual(score({ ...nothing, exposures: [priced] }, policy));
   });
 
-  it('gives nothing for dust of an asset, measured against its greater flow', () => {
+  it('gives no points for dust of an asset, measured against its larger flow', () => {
     const wei = unpriced({ category: 'SANCTIONED_ENTITY', direction: 'out', flowPart: 1e-20 });
     expect(score({ ...nothing, exposures: [wei] }, policy).riskScore).toBe(0);
     const small = unpriced({ category: 'SANCTIONED_ENTITY', share: 0.00009 });
@@ -155,7 +155,7 @@ describe('score', () => {
     expect(score({ ...nothing, exposures: [small, rest] }, policy).riskScore).toBe(0);
   });
 
-  it('does not become CRITICAL by derived labels alone', () => {
+  it('is not CRITICAL by derived labels alone', () => {
     const both = (evidenceClass: ExposureEvidence['class']): RiskEvidence => ({
       ...nothing,
       exposures: (['in', 'out'] as const).map((direction) =>
@@ -175,7 +175,7 @@ describe('score', () => {
     expect(score(listed, policy).riskScore).toBe(100);
   });
 
-  it('keeps derived labels from lifting a score that others bring just up to the limit', () => {
+  it('is not raised over the limit by derived labels if other evidence reaches it', () => {
     const derived = exposure({ category: 'MIXER', class: 'structural', valueUsd: 1e6 });
     const of = (points: number) =>
       score(
@@ -186,24 +186,24 @@ describe('score', () => {
     expect(of(policy.weights.MIXER - 1).riskScore).toBeGreaterThan(policy.weights.MIXER);
   });
 
-  it('judges confidence to the nearest tenth', () => {
+  it('rounds confidence to the nearest tenth', () => {
     const of = (confidence: number): number =>
       score({ ...nothing, exposures: [exposure({ category: 'MIXER', confidence })] }, policy).riskScore;
     expect(of(0.66)).toBe(of(0.7));
     expect(of(0.64)).toBe(of(0.6));
   });
 
-  it('takes dealings within the own entity for neutral', () => {
+  it('treats transfers within the same entity as neutral', () => {
     const own = exposure({ category: 'MIXER', isOwn: true, valueUsd: 1e6 });
     expect(score({ ...nothing, exposures: [own] }, policy).riskScore).toBe(0);
   });
 
-  it('gives nothing for contacts in which no value moved', () => {
+  it('gives no points for contacts without value', () => {
     const poisoning = exposure({ category: 'PHISHING', valueUsd: 0 });
     expect(score({ ...nothing, exposures: [poisoning, exposure({})] }, policy).riskScore).toBe(0);
   });
 
-  it('is not washed away by clean volume: a large sum keeps its points', () => {
+  it('keeps the points of a large sum beside clean volume', () => {
     const dirty = exposure({ category: 'RANSOMWARE', valueUsd: 1_000_000 });
     const washed = score({ ...nothing, exposures: [dirty, exposure({ valueUsd: 1e12 })] }, policy);
     const pure = score({ ...nothing, exposures: [dirty] }, policy);
@@ -213,7 +213,7 @@ describe('score', () => {
     );
   });
 
-  it('counts the share of volume where the sums are small', () => {
+  it('counts the share of volume if the sums are small', () => {
     const of = (clean: number): number =>
       score(
         {
@@ -226,7 +226,7 @@ describe('score', () => {
     expect(of(500)).toBeGreaterThan(of(50_000));
   });
 
-  it('tells the two directions and the share apart', () => {
+  it('separates the two directions and the share', () => {
     const result = score(
       {
         ...nothing,
@@ -243,14 +243,14 @@ describe('score', () => {
     ]);
   });
 
-  it('judges a service less harshly by whom it trades with', () => {
+  it('is lower for a service with the same counterparties', () => {
     const exposures = [exposure({ category: 'SCAM' })];
     const service = score({ ...nothing, exposures, isService: true }, policy).riskScore;
     expect(service).toBeLessThan(score({ ...nothing, exposures }, policy).riskScore);
     expect(service).toBeGreaterThan(0);
   });
 
-  it('adds up: the points of the breakdown are the score before its cap', () => {
+  it('is the sum of the points of the breakdown, before its cap', () => {
     fc.assert(
       fc.property(anyEvidence, (evidence) => {
         const result = score(evidence, policy);
@@ -278,7 +278,7 @@ describe('score', () => {
   );
   const scoreOf = (evidence: RiskEvidence): number => score(evidence, policy).riskScore;
 
-  it('never falls when something risky comes on top', () => {
+  it('never falls if a risk is added', () => {
     fc.assert(
       fc.property(
         anyEvidence,
@@ -327,7 +327,7 @@ describe('score', () => {
     ['asked for', fc.constant((one) => ({ ...one, unsolicited: false }))],
   ];
 
-  it.each(worsenings)('never falls when a risky exposure gets %s', (_, worsening) => {
+  it.each(worsenings)('never falls if a risky exposure gets %s', (_, worsening) => {
     fc.assert(
       fc.property(anyEvidence, anyRisky, fc.nat(12), worsening, (evidence, one, place, worsen) => {
         const rest = evidence.exposures;
@@ -341,7 +341,7 @@ describe('score', () => {
     );
   });
 
-  it('never falls when neutral value turns out to be risky', () => {
+  it('never falls if neutral value becomes risky', () => {
     fc.assert(
       fc.property(anyEvidence, anyExposure, fc.constantFrom(...risky), (evidence, one, category) => {
         const neutral = { ...one, category: 'UNKNOWN' as const };
@@ -353,29 +353,29 @@ describe('score', () => {
     );
   });
 
-  it('does not exceed the gravest severity of a direction, however many names its risk has', () => {
+  it('is at most the highest severity of a direction, for any number of categories', () => {
     const exposures = risky.map((category) => exposure({ category, valueUsd: 1e6 }));
     expect(scoreOf({ ...nothing, exposures })).toBe(Math.ceil(100 * decayAt(1, policy)));
   });
 
-  it('gives less for what is further away, down to the fifth hop', () => {
+  it('gives fewer points for exposure further away, down to the fifth hop', () => {
     const at = (hops: number): number =>
       scoreOf({ ...nothing, exposures: [exposure({ category: 'SANCTIONED_ENTITY', hops })] });
     expect([1, 2, 3, 4, 5].map(at)).toEqual([80, 40, 20, 10, 5]);
   });
 
-  it('weighs an exposure by the confidence of its label, also where it is all there is', () => {
+  it('weighs an exposure by the confidence of its label, even if it is the only one', () => {
     const exposures = [exposure({ category: 'SANCTIONED_ENTITY', confidence: 0.5 })];
     expect(scoreOf({ ...nothing, exposures })).toBe(40);
   });
 
-  it('leaves dust out, but not dust that adds up', () => {
+  it('ignores dust unless it accumulates', () => {
     const dust = exposure({ category: 'SCAM', valueUsd: 0.4 });
     expect(scoreOf({ ...nothing, exposures: [dust, dust] })).toBe(0);
     expect(scoreOf({ ...nothing, exposures: [dust, dust, dust] })).toBeGreaterThan(0);
   });
 
-  it('counts value from the limit of dust on, that limit included', () => {
+  it('counts value from the dust limit on, inclusive', () => {
     const priced = (valueUsd: number) => [exposure({ category: 'SCAM', valueUsd })];
     expect(scoreOf({ ...nothing, exposures: priced(policy.dustUsd) })).toBeGreaterThan(0);
     expect(scoreOf({ ...nothing, exposures: priced(policy.dustUsd * 0.999) })).toBe(0);
@@ -384,7 +384,7 @@ describe('score', () => {
     expect(scoreOf({ ...nothing, exposures: share(policy.dustShare * 0.999) })).toBe(0);
   });
 
-  it('bounds unsolicited value without a price by priced neutral value from a documented sum on', () => {
+  it('limits unsolicited value without a price by priced neutral value from a documented sum on', () => {
     const beside = (valueUsd: number): number =>
       scoreOf({
         ...nothing,
@@ -394,7 +394,7 @@ describe('score', () => {
     expect(beside(policy.unpricedBesideUsd)).toBe(policy.unpricedPointsMaxBesidePriced);
   });
 
-  it('names the weakest class of the evidence of an exposure', () => {
+  it('names the weakest evidence class of an exposure', () => {
     const classOf = (...classes: ExposureEvidence['class'][]) =>
       score(
         { ...nothing, exposures: classes.map((one) => exposure({ category: 'SCAM', class: one })) },
@@ -406,14 +406,14 @@ describe('score', () => {
     expect(classOf('structural', 'inferred', 'list')).toBe('inferred');
   });
 
-  it('lets nothing off what came over another hop', () => {
+  it('gives no discount for value that came over another hop', () => {
     const far = exposure({ category: 'MIXER', hops: 2, valueUsd: 300 });
     expect(score({ ...nothing, exposures: [{ ...far, unsolicited: true }] }, policy)).toEqual(
       score({ ...nothing, exposures: [far] }, policy),
     );
   });
 
-  it('names the category of what is let off if it is one, and UNKNOWN of several', () => {
+  it('names the category of the discount if it is one, and UNKNOWN for several', () => {
     const sent = exposure({ category: 'MIXER', valueUsd: 300, unsolicited: true });
     const discountOf = (...exposures: ExposureEvidence[]) =>
       score({ ...nothing, exposures }, policy).scoreBreakdown.at(-1);
@@ -422,14 +422,14 @@ describe('score', () => {
     expect(discountOf(sent, { ...sent, category: 'SCAM' })).toMatchObject({ category: 'UNKNOWN' });
   });
 
-  it('names entities by value, those of equal value by name, ten at most', () => {
+  it('names entities by value, then by name, ten at most', () => {
     const names = Array.from({ length: 12 }, (_, at) => String.fromCharCode(97 + at));
     const exposures = [...names, 'l', 'z', 'z'].map((entity) => exposure({ category: 'SCAM', entity }));
     const evidence = score({ ...nothing, exposures }, policy).scoreBreakdown[0]?.evidence;
     expect(evidence).toEqual(['l', 'z', ...names.slice(0, 8)]);
   });
 
-  it('hands the odd point of equal parts to the category that comes first by name', () => {
+  it('assigns the odd point of equal parts to the category that comes first by name', () => {
     const linear = {
       ...policy,
       ...{ directDecay: 1, shareExponent: 1, valueCeiling: 0 },
@@ -448,7 +448,7 @@ describe('score', () => {
     ]);
   });
 
-  it('shows what unsolicited money is let off as a line of its own', () => {
+  it('shows the discount for unsolicited money on its own line', () => {
     const sent = exposure({ category: 'MIXER', entity: 'Tornado Cash', valueUsd: 300 });
     const solicited = score({ ...nothing, exposures: [sent] }, policy);
     const result = score({ ...nothing, exposures: [{ ...sent, unsolicited: true }] }, policy);
@@ -468,14 +468,14 @@ describe('score', () => {
     ]);
   });
 
-  it('lets nothing off what came in many small parts', () => {
+  it('gives no discount for value that came in many small parts', () => {
     const part = exposure({ category: 'PHISHING', valueUsd: 400, unsolicited: true });
     const of = (parts: number): number => scoreOf({ ...nothing, exposures: Array(parts).fill(part) });
     expect(of(12)).toBe(32);
     expect(of(13)).toBe(64);
   });
 
-  it('counts as docs/decisions/score.md does in its worked example', () => {
+  it('matches the worked example in docs/decisions/score.md', () => {
     const result = score(
       {
         ...nothing,
@@ -498,12 +498,12 @@ describe('score', () => {
     ]);
   });
 
-  it('lets nothing off what an address sent', () => {
+  it('gives no discount for sent value', () => {
     const sent = exposure({ category: 'MIXER', direction: 'out', valueUsd: 300, unsolicited: true });
     expect(scoreOf({ ...nothing, exposures: [sent] })).toBe(56);
   });
 
-  it('is the same byte for byte for the same evidence, in any order', () => {
+  it('is byte for byte the same for the same evidence in any order', () => {
     fc.assert(
       fc.property(anyEvidence, (evidence) => {
         const turned = {
@@ -549,7 +549,7 @@ describe('unsolicited money', () => {
   });
 });
 
-describe('policy', () => {
+describe('the policy', () => {
   const document = {
     version: '1',
     levels: { MEDIUM: 30, HIGH: 60, CRITICAL: 80 },
@@ -584,7 +584,7 @@ describe('policy', () => {
   };
   const { rows } = loadTaxonomy();
 
-  it('takes its own weights before those of the categories', () => {
+  it('prefers its own weights over those of the categories', () => {
     const read = parsePolicy({ ...document, weights: { MIXER: 12 } }, rows);
     expect(read.weights.MIXER).toBe(12);
     expect(read.weights.SCAM).toBe(rows.find((row) => row.id === 'SCAM')?.weight);
@@ -616,7 +616,7 @@ describe('policy', () => {
     [{ dustUsd: null }, 'dustUsd'],
     [{ unpricedPointsMaxBesidePriced: 60 }, 'unpricedPointsMaxBesidePriced'],
     [{ derivedScoreMax: 80 }, 'derivedScoreMax'],
-  ])('refuses %j and names the field', (change, field) => {
+  ])('rejects %j and names the field', (change, field) => {
     expect(() => parsePolicy({ ...document, ...change }, rows)).toThrow(field);
   });
 
@@ -627,11 +627,11 @@ describe('policy', () => {
     { levels: { MEDIUM: 1, HIGH: 2, CRITICAL: 100 } },
     { weights: { MIXER: 0, SCAM: 100 } },
     { dustUsd: 0, dustShare: 1 },
-  ])('takes %j, which lies on the bounds', (change) => {
+  ])('accepts %j at the limits', (change) => {
     expect(parsePolicy({ ...document, ...change }, rows)).toMatchObject(change);
   });
 
-  it.each([[null], [[]], ['policy']])('refuses the document %j', (other) => {
+  it.each([[null], [[]], ['policy']])('rejects the document %j', (other) => {
     expect(() => parsePolicy(other, rows)).toThrow('the document must be an object');
   });
 

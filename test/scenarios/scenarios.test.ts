@@ -43,7 +43,7 @@ interface Answer {
   readonly scoreBreakdown?: readonly { readonly points: number }[];
 }
 
-it('has 200 scenarios with names of their own', () => {
+it('has 200 scenarios with unique names', () => {
   expect(SCENARIOS.length).toBeGreaterThanOrEqual(200);
   expect(new Set(SCENARIOS.map(({ id }) => id)).size).toBe(SCENARIOS.length);
   expect(new Set(SCENARIOS.map(({ name }) => name)).size).toBe(SCENARIOS.length);
@@ -66,7 +66,7 @@ async function runCommand(args: readonly string[], parts: Services): Promise<Out
     clock: systemClock,
     signal: new AbortController().signal,
   };
-  // Opened once for all commands, and closed behind the last.
+  // Opened once for all commands, and closed after the last.
   const kept: Services = Object.create(parts, { close: { value: async () => {} } });
   const code = await runProgram([addScreenCommand], args, terminal, () => kept, '0');
   return { code, out, err };
@@ -102,7 +102,7 @@ function checkScreening(screening: Answer, expected: Expectation): void {
 const isGrave = (rows: readonly { readonly severity: string }[] = []): boolean =>
   rows.some(({ severity }) => severity === 'HIGH' || severity === 'CRITICAL');
 
-/** What no two answers about one address may disagree about. A walk that was cut knows less than the index. */
+/** Facts on which all answers about an address agree. A walk that was cut short has fewer facts than the index. */
 function checkConsistency({ screening, kyt, oracle }: Answers): void {
   const isCut = screening.reasons.some(({ code }) => code === 'WALK_CUT');
   const of = ({ reasons }: Answer): string[] =>

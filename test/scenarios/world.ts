@@ -82,7 +82,7 @@ function addressOf(chain: string, seed: string): string {
   }
 }
 
-/** The address that a role of a scenario has; `contract of WETH` is that token's own. A look-alike shares the first and last digits of the role behind it. */
+/** The address that a role of a scenario has; `contract of WETH` is that token's own. A look-alike shares the first and last digits of its role. */
 export function roleAddress({ id, chain }: Pick<Scenario, 'id' | 'chain'>, role: string): string {
   const [, token] = /^contract of (.+)$/.exec(role) ?? [];
   if (token !== undefined) return (TOKENS[`${chain} ${token}`] as readonly [string, number])[0];

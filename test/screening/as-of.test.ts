@@ -15,7 +15,7 @@ const REPEATED = '0x000000000000000000000000000000000000faee';
 
 let world: World;
 let screening: ScreeningQuery;
-// Transfers of the world are dated from 2026-01-01 on, one day apart: number 3 is of 2026-01-04.
+// Transfers are dated from 2026-01-01 on, one day apart: number 3 is of 2026-01-04.
 beforeAll(async () => {
   world = await createWorld([
     sent(20, WALLETS.exchange, LATE, { valueUsd: 900, amount: 9n * 10n ** 17n }),
@@ -36,13 +36,13 @@ const screen = (address: string, more: Partial<ScreeningRequest> = {}) =>
   screening({ chain: 'ETH', address, ...more });
 
 describe('a screening as of a day', () => {
-  it('repeats the day, and null for now', () => {
+  it('returns the date, and null for now', () => {
     expect(screen(WALLETS.payer, { asOf: '2026-02-01' }).asOf).toBe('2026-02-01');
     expect(screen(WALLETS.payer).asOf).toBeNull();
     expect(screen(WALLETS.payer, { asOf: '2026-11-21' }).asOf).toBe('2026-11-21');
   });
 
-  it('refuses a day in the future, naming the field', () => {
+  it('rejects a future date, and names the field', () => {
     expect(() => screen(WALLETS.payer, { asOf: '2026-11-22' })).toThrow(
       expect.objectContaining({
         code: 'INVALID_REQUEST',
@@ -52,7 +52,7 @@ describe('a screening as of a day', () => {
     );
   });
 
-  it('hides counterparties, transfers and totals of later', () => {
+  it('hides later counterparties, transfers and totals', () => {
     const now = screen(LATE);
     expect(now.exposureReceiving).toEqual({ EXCHANGE: 9, SANCTIONED_ENTITY: 91 });
     const then = screen(LATE, { asOf: '2026-01-31' });
@@ -71,19 +71,19 @@ describe('a screening as of a day', () => {
     expect(JSON.stringify(then)).not.toContain(OTHER);
   });
 
-  it('hides transfers of later behind an intermediate address', () => {
+  it('hides later transfers behind an intermediate address', () => {
     expect(screen(BEHIND).exposureReceiving).toEqual({ MIXER: 50, SANCTIONED_ENTITY: 50 });
     expect(screen(BEHIND, { asOf: '2026-01-31' }).exposureReceiving).toEqual({ MIXER: 100 });
   });
 
-  it('cuts dealings with one party at the end of the day', () => {
+  it('splits transfers with one counterparty at the end of the day', () => {
     const { transactionFlow, exposureReceiving } = screen(REPEATED, { asOf: '2026-01-31' });
     expect(exposureReceiving).toEqual({ EXCHANGE: 50, SANCTIONED_ENTITY: 50 });
     expect(transactionFlow.inflow).toMatchObject({ valueUsd: 200, txCount: 2 });
     expect(screen(REPEATED).exposureReceiving).toEqual({ EXCHANGE: 1, SANCTIONED_ENTITY: 99 });
   });
 
-  it('shows the whole of what ended before', () => {
+  it('includes all transfers of a period that ended before', () => {
     const { screenedAt: _, ...now } = screen(LATE);
     const { screenedAt: __, ...then } = screen(LATE, { asOf: '2026-11-20' });
     expect({ ...then, asOf: null, coverage: now.coverage, clusterAnalysis: now.clusterAnalysis }).toEqual(
@@ -91,7 +91,7 @@ describe('a screening as of a day', () => {
     );
   });
 
-  it('knows nothing of an address before its first transfer', () => {
+  it('has no data of an address before its first transfer', () => {
     const then = screen(OTHER, { asOf: '2026-02-01' });
     expect(then).toMatchObject({ assessed: false, totalTransactions: null, topCounterparties: [] });
     expect(screen(OTHER)).toMatchObject({ assessed: true });
@@ -110,7 +110,7 @@ describe('a screening as of a day', () => {
     });
   });
 
-  it('shows no listing, delisting or label of later', () => {
+  it('shows no later listing, delisting or label', () => {
     const before = screen(WALLETS.sanctioned, { asOf: '2019-01-01' });
     expect(before).toMatchObject({ sanctioned: false, entity: null, entityLabels: [], assessed: false });
     expect(before.sanctionsCheck.lists).toEqual([]);
@@ -118,7 +118,7 @@ describe('a screening as of a day', () => {
     const listed = screen(WALLETS.delisted, { asOf: '2025-03-20' });
     expect(listed).toMatchObject({ sanctioned: true, riskScore: 100 });
     expect(listed.sanctionsCheck.lists).toMatchObject([{ list: 'OFAC_SDN', delistedAt: null }]);
-    // The world labels its addresses on 2021-05-01.
+    // The common labels are dated 2021-05-01.
     expect(screen(WALLETS.exchange, { asOf: '2021-04-30' })).toMatchObject({
       entity: null,
       entityLabels: [],
@@ -126,7 +126,7 @@ describe('a screening as of a day', () => {
     expect(screen(WALLETS.exchange, { asOf: '2021-05-01' }).entity).toMatchObject({ name: 'Binance' });
   });
 
-  it('does not read balances or clusters, which are of now', () => {
+  it('does not read balances or clusters, which are current', () => {
     const balances = {
       status: 'COMPLETE' as const,
       asOf: '2026-11-21T00:00:00.000Z',
@@ -194,7 +194,7 @@ describe('a label as of a day', () => {
     return labelsAsOf(fixed, day, policy).lookup(new Uint8Array(), 'ETH');
   };
 
-  it('counts from its own date, else from the publication of its source', () => {
+  it('applies from its own date, else from the publication of its source', () => {
     expect(then(label({ lastSeen: '2024-05-01' }), '2024-05-01')).toHaveLength(1);
     expect(then(label({ lastSeen: '2024-05-01' }), '2024-04-30')).toHaveLength(0);
     expect(then(label({}), '2026-11-01')).toHaveLength(1);
@@ -202,7 +202,7 @@ describe('a label as of a day', () => {
     expect(then(label({ source: 'nobody' }), '2026-11-21')).toHaveLength(0);
   });
 
-  it('of a list is that of its entries: before, during and after the listing', () => {
+  it('on a list follows its entries: before, during and after the listing', () => {
     const listed = label({
       source: 'ofac',
       tags: ['delisted'],
@@ -219,17 +219,17 @@ describe('a label as of a day', () => {
       },
     ]);
     expect(then(listed, '2025-03-21')).toEqual([listed]);
-    // A label that is no list's, and dated by the delisting.
+    // A label from another source than a list, dated by the delisting.
     const named = label({ ...listed, source: 'seed', firstSeen: null, lastSeen: '2025-03-21' });
     expect(then(named, '2022-08-07')).toEqual([]);
     expect(then(named, '2022-08-08')).toMatchObject([
       { category: 'MIXER', tags: ['sanctioned'], lastSeen: null, sanctions: [{ delistedAt: null }] },
     ]);
     expect(then(named, '2025-03-21')).toEqual([named]);
-    // The party was listed; that the address is its own was known later.
+    // The party was listed before its address was known.
     const owned = label({ ...named, sanctions: [sanction({ matchType: 'OWNER' })] });
     expect(then(owned, '2024-01-01')).toEqual([]);
-    // An attribution without a date holds for all days since the designation.
+    // An attribution without a date applies to all days since the designation.
     const owner = label({ ...owned, lastSeen: null });
     expect(then(owner, '2022-08-07')).toEqual([]);
     expect(then(owner, '2022-08-08')).toMatchObject([{ sanctions: [{ matchType: 'OWNER' }] }]);

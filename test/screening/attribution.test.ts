@@ -22,7 +22,7 @@ afterAll(() => world.close());
 
 const nodeOf = (address: string): number => graph.idOf(parseSubject('ETH', address).key)!;
 
-/** The reader of the world, counting look-ups. */
+/** A label reader that counts lookups. */
 function counting(): { reader: LabelReader; lookups: () => number } {
   let lookups = 0;
   const { current } = world.deps.labels;
@@ -36,8 +36,8 @@ function counting(): { reader: LabelReader; lookups: () => number } {
   return { reader, lookups: () => lookups };
 }
 
-describe('attributions', () => {
-  it('fold labels, a listing before all else, and leave the unknown unattributed', () => {
+describe('attribution', () => {
+  it('combines labels, lists first, and leaves unknown addresses unattributed', () => {
     const { of } = createAttributions(world.deps)(graph, counting().reader, null);
     expect(of(nodeOf(WALLETS.sanctioned))).toMatchObject({
       category: 'SANCTIONED_ENTITY',
@@ -56,7 +56,7 @@ describe('attributions', () => {
     expect(of(nodeOf(WALLETS.payer))).toBe(UNATTRIBUTED);
   });
 
-  it('read an address once a snapshot, and again when another one is in force', () => {
+  it('reads an address once per snapshot, and again after a snapshot change', () => {
     const attributions = createAttributions(world.deps);
     const [first, second] = [counting(), counting()];
     for (let round = 0; round < 3; round++) attributions(graph, first.reader, null).of(nodeOf(WALLETS.mixer));
@@ -65,7 +65,7 @@ describe('attributions', () => {
     expect(second.lookups()).toBe(1);
   });
 
-  it('as of a date are of that date, and leave nothing behind', () => {
+  it('as of a date uses that date only, and is not cached', () => {
     const attributions = createAttributions(world.deps);
     const { reader } = counting();
     const then = attributions(graph, reader, '2018-01-01').of(nodeOf(WALLETS.sanctioned));
@@ -74,13 +74,13 @@ describe('attributions', () => {
   });
 });
 
-describe('remembered degrees', () => {
-  it('are those of the graph, asked once until the coverage changes', () => {
-    let asked = 0;
+describe('cached degrees', () => {
+  it('match the graph, and are read once until the coverage changes', () => {
+    let reads = 0;
     const counted: TransferGraph = {
       ...graph,
       degree: (node, direction) => {
-        asked++;
+        reads++;
         return graph.degree(node, direction);
       },
     };
@@ -91,12 +91,12 @@ describe('remembered degrees', () => {
       expect(remembered(counted, coverage).degree(node, 'out')).toBe(2);
       expect(remembered(counted, coverage).degree(node, 'in')).toBe(1);
     }
-    expect(asked).toBe(2);
+    expect(reads).toBe(2);
     remembered(counted, { ...coverage, transfers: coverage.transfers + 1 }).degree(node, 'out');
-    expect(asked).toBe(3);
+    expect(reads).toBe(3);
   });
 
-  it('are forgotten when a block takes the place of another of the same height, time and number of transfers', async () => {
+  it('expire if a block is replaced by another of the same height, time and number of transfers', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'assay-degrees-'));
     const store = openTransferStore({ path: folder, readOnly: false });
     const address = (index: number): string => `0x${index.toString(16).padStart(40, '0')}`;

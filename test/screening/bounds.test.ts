@@ -1,4 +1,4 @@
-/** The bounds of screenings: on exactly a day, at exactly a limit, and each half of a condition. */
+/** Limits of screenings: exactly on a day, exactly at a limit, and each half of a condition. */
 import { describe, expect, it } from 'vitest';
 import { silentLogger } from '../../src/base/log.ts';
 import type { Label, SanctionsEntry } from '../../src/labels/label.ts';
@@ -69,7 +69,7 @@ const label = (change: Partial<Label> = {}): Label => ({
 const listed = (change: Partial<Label> = {}) =>
   label({ category: 'SANCTIONED_ENTITY', threatLevel: 'CRITICAL', sanctions: [entry()], ...change });
 
-describe('an entry of a list', () => {
+describe('a list entry', () => {
   it('is in force from the day of its listing to the day before its delisting', () => {
     const past = entry({ delistedAt: '2024-03-01T10:00:00Z' });
     expect(
@@ -101,7 +101,7 @@ describe('an entry of a list', () => {
     ]).toEqual([false, true, false, false, true]);
   });
 
-  it('is told once, by its best attribution, and not beside the list’s own word', () => {
+  it('is reported once, by its best attribution, unless the list already reports it', () => {
     const entries = (...sanctions: SanctionsEntry[]) =>
       sanctionsEntries(sanctions.map((one) => label({ sanctions: [one] })));
     expect(entries(entry(), entry())).toHaveLength(1);
@@ -146,7 +146,7 @@ describe('an entry of a list', () => {
     });
   });
 
-  it('gives a reason that says what it is', () => {
+  it('has a reason that names it', () => {
     const reason = (one: SanctionsEntry, verified = true) =>
       labelReasons([label({ sanctions: [one], verified })], policy)[0];
     expect(reason(entry({ program: 'CYBER' }))).toMatchObject({
@@ -186,7 +186,7 @@ describe('an entry of a list', () => {
 });
 
 describe('a label', () => {
-  it('is worth a reason by its threat, or by a point at least', () => {
+  it('scores by its threat, and at least one point', () => {
     for (const threatLevel of ['MEDIUM', 'HIGH', 'CRITICAL'] as const)
       expect(isWorthReason(label({ threatLevel, confidence: 0 }), policy)).toBe(true);
     const weighed = { ...policy, weights: { ...policy.weights, OTHER: 2 } };
@@ -202,7 +202,7 @@ describe('a label', () => {
     expect(labelReasons([listed({ sanctions: [] })], policy).map(({ code }) => code)).toEqual(['LABEL']);
   });
 
-  it('makes a service of its address if it is the first, published and harmless', () => {
+  it('makes its address a service if it is the first, published and harmless', () => {
     const service = label({ category: 'EXCHANGE' });
     const isService = (...labels: Label[]) => labelEvidence(labels, policy).isService;
     expect([
@@ -231,7 +231,7 @@ describe('a label', () => {
   const then = (day: string, one: Label) =>
     labelsAsOf(reader(one), day, policy).lookup(undefined as never, 'ETH')[0];
 
-  it('is known from its own date on, or from that of its newest dataset', () => {
+  it('is known from its own date on, or from the date of its newest dataset', () => {
     expect([
       then('2024-05-01', label({ firstSeen: '2024-05-01T10:00:00Z' })) !== undefined,
       then('2024-04-30', label({ firstSeen: '2024-05-01' })),
@@ -244,7 +244,7 @@ describe('a label', () => {
     ]).toEqual([true, undefined, undefined]);
   });
 
-  it('of a list is what the list said on the day', () => {
+  it('of a list shows the state of the list on that day', () => {
     const past = listed({
       category: 'OTHER',
       threatLevel: 'LOW',
@@ -299,8 +299,8 @@ describe('a label', () => {
   });
 });
 
-describe('the context of labels', () => {
-  it('is as complete as its newest import is recent, and looked at once a second', () => {
+describe('the label context', () => {
+  it('is complete while its newest import is recent, and is checked once a second', () => {
     const source = (id: string, labels: number, importedAt: string) => ({ id, labels, importedAt });
     const at = (ageMs: number) => new Date(NOW - ageMs).toISOString();
     const day = 86_400_000;
@@ -360,8 +360,8 @@ describe('the context of labels', () => {
   });
 });
 
-describe('bytes of an answer', () => {
-  it('end exactly where there is room, and nowhere else', () => {
+describe('response bytes', () => {
+  it('fit exactly into their space, and are never written beyond it', () => {
     const out = Buffer.alloc(25);
     const text = Buffer.from('x'.repeat(25));
     expect([
@@ -401,7 +401,7 @@ describe('balances and totals', () => {
     ],
   } as never;
 
-  it('are of the chain, with those of others beside, and not as of an earlier day', async () => {
+  it('cover the chain and the others beside it, and are omitted for an earlier date', async () => {
     expect(balanceSections('ETH', report)).toEqual({
       balance: 3,
       balanceUsd: null,
@@ -454,7 +454,7 @@ describe('balances and totals', () => {
     byAsset,
   });
 
-  it('have the weakest price of what is evidence', () => {
+  it('have the weakest price status of the evidence', () => {
     expect([
       priceOf(flow('A', 1), names('PEG')).priceStatus,
       priceOf(flow('A', 0), names('PEG')).priceStatus,
@@ -486,7 +486,7 @@ describe('balances and totals', () => {
     });
   });
 
-  it('net out by asset, with a value only if all of it was priced', () => {
+  it('are netted by asset, with a value only if all of it is priced', () => {
     expect(netTotal(all(flow('A', 5), flow('B', 1, 1)), all(flow('A', 2.5, 0, 4n)), names('PEG'))).toEqual({
       valueUsd: null,
       txCount: 6,
@@ -506,7 +506,7 @@ describe('balances and totals', () => {
     ]).toEqual([5, null]);
   });
 
-  it('name what has no price, and its part of the flow', () => {
+  it('name assets without a price, and their share of the flow', () => {
     const weighing = { isEvidence: (asset: string) => asset !== 'SPAM', dustUsd: 10, dustShare: 0.1 };
     const graph = memoryGraph([
       { from: 1, to: 2, amount: 100, unpriced: 1, asset: 'A' },
@@ -525,7 +525,7 @@ describe('balances and totals', () => {
   });
 });
 
-describe('dealings', () => {
+describe('transfers with counterparties', () => {
   const party = (
     entityId: string,
     lastSeenMs: number,
@@ -548,7 +548,7 @@ describe('dealings', () => {
     },
   });
 
-  it('before a designation are reported by their last day, once a party and category', () => {
+  it('before a designation are reported by the last day, once per party and category', () => {
     const day = 86_400_000;
     const sides = [
       { attributed: [party('b', 3 * day), party('a', day), party('c', day, 'EXCHANGE', null)] },
@@ -569,7 +569,7 @@ describe('dealings', () => {
   const real = '0x1234000000000000000000000000000000005678';
   const fake = '0x1234000000000000000000000000000000015678';
 
-  it('that nobody can forge are real, and show who is imitated', () => {
+  it('that nobody can forge count as real, and show which address is imitated', () => {
     expect([
       spoofKindOf('ETH', { asset: 'SPAM', amount: 1n }, known),
       spoofKindOf('ETH', { asset: 'T', amount: 0n }, known),
@@ -614,7 +614,7 @@ describe('dealings', () => {
     ]).toEqual([null, null, null, null, null]);
   });
 
-  it('have degrees that are read once while the store stays as it is', () => {
+  it('read degrees once while the store is unchanged', () => {
     let reads = 0;
     const graph = { chain: 'ETH', version: '1', degree: () => ++reads } as never;
     const remember = createRememberedDegrees();
@@ -635,7 +635,7 @@ describe('dealings', () => {
     expect(remember({ ...(graph as object), chain: 'BSC' } as never, coverage).degree(5, 'in')).toBe(reads);
   });
 
-  it('have subjects as they are shown, with a checksum or without', () => {
+  it('name addresses as displayed, with or without a checksum', () => {
     const mixed = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed';
     const subject = parseSubject('eth', mixed);
     expect([
@@ -661,7 +661,7 @@ describe('dealings', () => {
   });
 });
 
-describe('the law', () => {
+describe('the legal interpretation', () => {
   const fact = {
     sourceUrl: 'u',
     date: 'd',
@@ -696,7 +696,7 @@ describe('the law', () => {
       jurisdictions,
     );
 
-  it('is read by what was found: a sanction first, then the risk, then what is missing', () => {
+  it('depends on the findings: first a sanction, then the risk, then missing data', () => {
     const assessment = (change: object) => read(change).assessment;
     expect(assessment({ sanctioned: true, riskLevel: 'CRITICAL', isStale: true })).toContain(
       'sanctions list in force names',
@@ -709,7 +709,7 @@ describe('the law', () => {
     ]);
   });
 
-  it('is that of the day, and the standard if no law is known', () => {
+  it('applies the law of the day, or the standard if no law is known', () => {
     const now = read({});
     expect(now).toMatchObject({
       standard: 'NATIONAL',

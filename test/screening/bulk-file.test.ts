@@ -90,14 +90,14 @@ describe('a bulk file', () => {
       }
       const labelled = index % 1000 === 1;
       if (line.address !== (labelled ? EXCHANGE : wallet(index)))
-        throw new Error(`line ${index + 1} is out of place`);
+        throw new Error(`line ${index + 1} is in the wrong place`);
       if (line.labels?.[0]?.name !== (labelled ? 'Binance' : undefined))
         throw new Error(`line ${index + 1}: labels`);
     }
     expect(counts.at(-1)).toBe(count);
   });
 
-  it('one thread and four threads write the same bytes', async () => {
+  it('has the same bytes with one and with four threads', async () => {
     const text = Array.from({ length: 60_000 }, (_, index) => (index % 97 === 0 ? 'x' : wallet(index))).join(
       '\n',
     );
@@ -106,7 +106,7 @@ describe('a bulk file', () => {
     expect(four.lines).toEqual(one.lines);
   });
 
-  it('takes blanks, CRLF, a byte order mark, empty lines and a last line without an end', async () => {
+  it('accepts blanks, CRLF, a byte order mark, empty lines and a last line without a line break', async () => {
     const { lines } = await run(`\ufeff  ${EXCHANGE.toUpperCase().replace('X', 'x')}\t\r\n\r\n${wallet(1)}`);
     expect(lines.map(({ address, line }) => [address, line])).toEqual([
       [EXCHANGE, undefined],
@@ -115,7 +115,7 @@ describe('a bulk file', () => {
     ]);
   });
 
-  it('a line of any length is one error, and costs no memory', async () => {
+  it('reports one error for a line of any length, in bounded memory', async () => {
     const { lines } = await run(`${wallet(1)}\n${'y'.repeat(3 * LIMITS.bulkBlockBytes)}\n${wallet(2)}\n`);
     expect(lines.length).toBe(3);
     expect(lines[1]).toMatchObject({ line: 2 });
@@ -123,16 +123,16 @@ describe('a bulk file', () => {
     expect(lines[2]!.address).toBe(wallet(2));
   });
 
-  it('an empty input is an empty output', async () => {
+  it('is empty for an empty input', async () => {
     expect((await run('')).lines).toEqual([]);
   });
 
-  it('another chain is written in its canonical form', async () => {
+  it('shows other chains in their canonical form', async () => {
     const { lines } = await run(`1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa\n${EXCHANGE}\n`, { chain: 'BTC' });
     expect(lines.map((line) => line.error === undefined)).toEqual([true, false]);
   });
 
-  it('stops when told, with whole lines written', async () => {
+  it('stops on request with whole lines written', async () => {
     const stop = new AbortController();
     stop.abort();
     const { lines, result } = await run(`${wallet(1)}\n`, { signal: stop.signal });
@@ -140,7 +140,7 @@ describe('a bulk file', () => {
     expect(result.complete).toBe(false);
   });
 
-  it('says which file cannot be opened or written', async () => {
+  it('names a file that cannot be opened or written', async () => {
     await expect(run('', { input: '/nowhere/in' })).rejects.toMatchObject({
       code: 'INVALID_FILE',
       field: 'input',
@@ -154,7 +154,7 @@ describe('a bulk file', () => {
     closeSync(readOnly);
   });
 
-  it('says that no index was built', async () => {
+  it('reports a missing index', async () => {
     const input = file('one.txt', `${wallet(1)}\n`);
     await expect(
       runBulkFile(
@@ -181,7 +181,7 @@ describe('a bulk file', () => {
         { input, output, chain: 'ETH', threads: 2 },
         { ...deps, snapshotsFolder: own.snapshotsFolder, labelsFolder: own.path },
       );
-      // No thread has started yet: each of them would find the later one in force.
+      // No thread has started yet: each of them would open the later snapshot.
       writeFileSync(mark, later);
       await running;
       leased?.lease.release();
@@ -192,7 +192,7 @@ describe('a bulk file', () => {
     }
   });
 
-  it('holds its snapshot while it runs, and lets it go at its end', async () => {
+  it('locks its snapshot while it runs, and releases it at the end', async () => {
     const own = labelFolder();
     try {
       await own.publish({ [EXCHANGE]: 'Earlier' });
@@ -210,7 +210,7 @@ describe('a bulk file', () => {
     }
   });
 
-  it('leaves the output alone where no index was built', async () => {
+  it('leaves the output file unchanged if no index was built', async () => {
     const output = file('kept.ndjson', 'of an earlier run\n');
     await expect(
       runBulkFile(
@@ -221,7 +221,7 @@ describe('a bulk file', () => {
     expect(readFileSync(output, 'utf8')).toBe('of an earlier run\n');
   });
 
-  it('streams from pipe to pipe: an answer comes before the input ends', async () => {
+  it('streams from pipe to pipe: the first answer comes before the input ends', async () => {
     const script = `
       import { runBulkFile } from ${JSON.stringify(`${projectRoot}/dist/src/screening/bulk-file.js`)};
       import { systemClock } from ${JSON.stringify(`${projectRoot}/dist/src/base/clock.js`)};

@@ -36,7 +36,7 @@ interface Data {
 
 const ask = (body: unknown): Data => JSON.parse(Buffer.from(scanned(bytes(body)).json).toString()) as Data;
 
-/** The answer, or the error with its sentence. */
+/** The answer, or the error with its message. */
 function outcome(query: () => unknown): unknown {
   try {
     return query();
@@ -53,15 +53,15 @@ const textOf = (query: BulkQuery, body: Uint8Array): unknown =>
   });
 
 describe('bulk labels', () => {
-  it('answers every item as the single form does, in the order of the request', () => {
+  it('answers every item like a single request, in the order of the request', () => {
     const single = createLabelSet(world.deps);
-    const asked = [
+    const items = [
       ...Object.values(WALLETS).map((address) => ({ address, chain: 'ETH' })),
       { address: WALLETS.contract, chain: 'BSC' },
       { address: BTC_WALLET, chain: 'btc' },
     ];
-    const data = ask({ addresses: asked });
-    const expected = asked.map(({ address, chain }) => {
+    const data = ask({ addresses: items });
+    const expected = items.map(({ address, chain }) => {
       const { coverage: _, reasons: __, dataVersion: ___, ...item } = single(chain, address);
       return item;
     });
@@ -74,7 +74,7 @@ describe('bulk labels', () => {
     });
   });
 
-  it('a bad item has its error in its place and does not fail the rest', () => {
+  it('reports an invalid item in its place without failing the others', () => {
     const body = {
       chain: 'ETH',
       addresses: [
@@ -106,7 +106,7 @@ describe('bulk labels', () => {
     expect(scanned(bytes(body)).answered).toBe(2);
   });
 
-  it('without any chain each plain address says so; a wrong shared chain fails the request', () => {
+  it('reports a missing chain for each address, and rejects the request if the shared chain is invalid', () => {
     expect(ask({ addresses: [WALLETS.exchange] }).results[0]?.error).toContain('chain');
     expect(() => ask({ addresses: [WALLETS.exchange], chain: 'NOPE' })).toThrow(/chain: must be one of/);
   });
@@ -118,7 +118,7 @@ describe('bulk labels', () => {
     expect(() => countBulkAddresses(bytes({ addresses: Array(101).fill('a') }))).toThrow(/1 to 100/);
   });
 
-  it('refuses what is no bulk body, naming the field', () => {
+  it('rejects an invalid bulk body, and names the field', () => {
     const bad: [unknown, string][] = [
       ['[]', 'body'],
       ['{"addresses":', 'body'],
@@ -132,21 +132,21 @@ describe('bulk labels', () => {
     for (const [body, field] of bad) expect(outcome(() => scanned(bytes(body)))).toMatchObject({ field });
   });
 
-  it('says that lists are missing', () => {
+  it('reports missing lists', () => {
     world.setLists({});
     expect(ask({ addresses: [WALLETS.unknown], chain: 'ETH' }).reasons[0]?.code).toBe(
       'STALE_OR_MISSING_DATA',
     );
   });
 
-  it('an answer larger than its buffer grows it', () => {
+  it('grows its buffer if the answer is larger', () => {
     const { results } = ask({ chain: 'ETH', addresses: Array(100).fill(`${'"\\\u0001☂'.repeat(120)}`) });
     expect(results.length).toBe(100);
   });
 });
 
 describeWithSharedData('bulk labels of all chains', () => {
-  it('show every valid address as the single form does', () => {
+  it('show every valid address like a single request', () => {
     const vectors = JSON.parse(readFileSync(sharedData('addresses', 'vectors.json'), 'utf8')) as Vector[];
     const valid = vectors.filter((vector) => vector.valid);
     expect(valid.length).toBeGreaterThan(50);
@@ -158,7 +158,7 @@ describeWithSharedData('bulk labels of all chains', () => {
   });
 });
 
-describe('the scan and JSON.parse give one answer', () => {
+describe('the scan and JSON.parse give the same answer', () => {
   const address = fc.oneof(
     fc.constantFrom(...Object.values(WALLETS), BTC_WALLET, WALLETS.exchange.toUpperCase(), ''),
     fc.string({ maxLength: 20 }),
@@ -195,7 +195,7 @@ describe('the scan and JSON.parse give one answer', () => {
     );
   });
 
-  it('for white space, escapes and doubled fields', () => {
+  it('for white space, escapes and duplicate fields', () => {
     const pieces = fc.constantFrom(
       ...[
         '{',
@@ -245,7 +245,7 @@ describe('the scan and JSON.parse give one answer', () => {
     );
   });
 
-  it('for a changed byte anywhere', () => {
+  it('for a changed byte at any position', () => {
     const text = bytes(
       `{ "addresses" : [ "${WALLETS.exchange}" , {"chain":"ETH","address":"${WALLETS.mixer}"} ] , "chain":"BSC"}`,
     );

@@ -34,7 +34,7 @@ const own = (...rows: string[]): Promise<unknown> =>
     files: [world.file('own.csv', ['address,chain,entity,category,confidence', ...rows].join('\n'))],
   });
 
-/** Clusters the transactions, spreads the labels of the store, and publishes the outcome. */
+/** Clusters the transactions, spreads the labels of the store, and publishes the result. */
 async function spread(
   transactions: readonly UtxoTransaction[],
   superClusterSize?: number,
@@ -62,7 +62,7 @@ const isSanctioned = (snapshots: SnapshotSet, number: number): boolean => {
 };
 
 describe('labels of clusters', () => {
-  it('go to every member, from transactions to the answer, less sure than what they follow from', async () => {
+  it('apply to every member, from transactions to the answer, with less confidence than their source', async () => {
     await own(`${a(1)},BTC,Kraken,EXCHANGE,0.9`);
     const { report, snapshots } = await spread([joins(1, 2), joins(2, 3), joins(7, 8)]);
     expect(report).toMatchObject({ chain: 'BTC', labels: 2, labelled: 1, spread: 1, conflicts: 0 });
@@ -82,7 +82,7 @@ describe('labels of clusters', () => {
     expect(of(snapshots, 7)).toEqual([]);
   });
 
-  it('never make a sanction: the others of a listed member are not sanctioned, and say why they are looked at', async () => {
+  it('never make a sanction: other members of a listed cluster are not sanctioned, and name the reason for review', async () => {
     await world.import({ source: 'ofac', files: [world.file('sdn.xml', SDN)] });
     const { report, snapshots } = await spread([joins(1, 2)]);
     expect(isSanctioned(snapshots, 1)).toBe(true);
@@ -101,7 +101,7 @@ describe('labels of clusters', () => {
     expect(detail.lists).toHaveLength(1);
   });
 
-  it('spread nothing where two services are in one cluster, and report it', async () => {
+  it('are not spread if two services share a cluster, and the conflict is reported', async () => {
     await own(`${a(1)},BTC,Kraken,EXCHANGE,0.9`, `${a(3)},BTC,Bitfinex,EXCHANGE,0.9`);
     const { report, snapshots } = await spread([joins(1, 2), joins(2, 3)]);
     expect(report).toMatchObject({ labels: 0, labelled: 1, spread: 0, conflicts: 1 });
@@ -109,26 +109,26 @@ describe('labels of clusters', () => {
     expect(of(snapshots, 2)).toEqual([]);
   });
 
-  it('stay where they are in a cluster that is too large to be one owner', async () => {
+  it('are not spread in a cluster that is too large for one owner', async () => {
     await own(`${a(1)},BTC,Kraken,EXCHANGE,0.9`);
     const { report, snapshots } = await spread([joins(1, 2, 3)], 2);
     expect(report).toMatchObject({ labels: 0, labelled: 0, superClusters: 1 });
     expect(of(snapshots, 2)).toEqual([]);
   });
 
-  it('do not follow from what is hardly believed, nor from other labels of clusters', async () => {
+  it('do not follow from labels of low confidence or from other cluster labels', async () => {
     await own(`${a(1)},BTC,Kraken,EXCHANGE,0.2`);
     expect((await spread([joins(1, 2)])).report.labels).toBe(0);
     await own(`${a(1)},BTC,Kraken,EXCHANGE,0.5`);
     expect((await spread([joins(1, 2)])).report.labels).toBe(1);
-    // 1 and 2 are one cluster no more: what 2 was told is not handed on to 3.
+    // 1 and 2 are no longer one cluster: the derived label of 2 does not spread to 3.
     const { report, snapshots } = await spread([joins(2, 3)]);
     expect(report.labels).toBe(0);
     expect(of(snapshots, 2)).toEqual([]);
     expect(of(snapshots, 3)).toEqual([]);
   });
 
-  it('are the same when nothing changed, so that no new snapshot is built', async () => {
+  it('are unchanged if nothing changed, and then no snapshot is built', async () => {
     await own(`${a(1)},BTC,Kraken,EXCHANGE,0.9`);
     const first = await spread([joins(1, 2)]);
     expect(first.report.dataset.status).toBe('imported');

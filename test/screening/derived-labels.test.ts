@@ -45,11 +45,11 @@ const label = (node: number, category: WorldLabel['category'], source: string): 
 });
 
 describe('a derived label of something risky', () => {
-  // 1 was paid by 2, which a cluster names a gambling site, and 2 by a darknet market that a publisher names.
+  // 2 paid 1, and a published darknet market paid 2. A cluster labels 2 as a gambling site.
   const transfers = [pay(0, 3, 2, 50_000), pay(1, 2, 1, 50_000)];
   const labels = [label(3, 'DARKNET_MARKET', 'graphsense'), label(2, 'HIGH_RISK_EXCHANGE', 'cluster')];
 
-  it('does not hide what lies behind it', async () => {
+  it('does not hide the risk behind it', async () => {
     const deps = await open(transfers, labels);
     const answer = createScreening(deps, createAssessor(deps))({ chain: 'ETH', address: addressOf(1) });
     const plain = await open(transfers, [labels[0] as WorldLabel]);
@@ -63,8 +63,8 @@ describe('a derived label of something risky', () => {
     );
   });
 
-  it('decides if it is the graver finding, and a check of the transfer flags both', async () => {
-    // The money behind it is a part of what the derived label accounts for.
+  it('decides if it is the more severe finding, and a check of the transfer flags both', async () => {
+    // The money behind it is a part of the value of the derived label.
     const deps = await open(
       [...transfers, pay(2, 4, 2, 950_000)],
       [label(3, 'GAMBLING', 'graphsense'), label(2, 'DARKNET_MARKET', 'cluster')],
@@ -82,12 +82,12 @@ describe('a derived label of something risky', () => {
     it(`never lowers the score of an address of a random graph (${seed})`, async () => {
       const nodes = 15 + (seed % 4) * 10;
       const random = randomTransfers(seed, nodes, nodes * 3);
-      // A published label of low confidence is read as a derived one is: one behind another is not met in any reading.
+      // A published label of low confidence is read like a derived one: no reading reaches one behind another.
       const all = randomLabels(seed, nodes, 0.4).filter(
         ({ source, confidence }) => source === 'cluster' || confidence >= policy.absorbConfidenceMin,
       );
       const published = all.filter(({ source }) => source !== 'cluster');
-      // An index of labels cannot be empty.
+      // A label index cannot be empty.
       const others = published.length > 0 ? published : [label(nodes, 'EXCHANGE', 'graphsense')];
       const [withAll, without] = [await open(random, all), await open(random, others)].map((deps) => {
         const { assess } = createAssessor(deps);

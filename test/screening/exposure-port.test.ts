@@ -3,7 +3,7 @@ import { parseAddress } from '../../src/chains/address/parse.ts';
 import { EXPOSURE, NO_EXPOSURE, unreadExposures } from '../../src/screening/exposure-port.ts';
 
 describe('exposures of a thread without indexes', () => {
-  it('are not read if transfers of the chain are stored, and none otherwise', () => {
+  it('are reported as unread if transfers of the chain are stored, and as absent otherwise', () => {
     const reader = unreadExposures((chain) => (chain === 'ETH' ? 1 : 0));
     const { key } = parseAddress('ETH', `0x${'1'.repeat(40)}`);
     expect(reader.find('ETH', key, key.length)).toBe(EXPOSURE.NOT_READ);

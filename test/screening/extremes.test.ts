@@ -1,4 +1,4 @@
-/** Addresses that no ordinary answer fits: hubs, dust, circles, self-transfers, budgets that run out. */
+/** Extreme addresses: hubs, dust, cycles, self-transfers, exhausted budgets. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LIMITS } from '../../src/base/limits.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
@@ -9,7 +9,7 @@ import { createWorld, sent, WALLETS, type World } from './world.ts';
 
 const account = (number: number): string => `0x${number.toString(16).padStart(40, '0')}`;
 
-/** Has one counterparty more than a trace passes, and pays one address on. */
+/** Has one counterparty more than a trace passes, and pays one address. */
 const HUB = account(0xb0b);
 const BEHIND_HUB = account(0xb0c);
 const PAYERS = LIMITS.counterpartiesMax + 1;
@@ -18,7 +18,7 @@ const DUSTED = account(0xd057);
 /** Received nothing but dust. */
 const ONLY_DUST = account(0xd058);
 const [RING_A, RING_B, RING_C] = [account(0xc1), account(0xc2), account(0xc3)];
-/** Paid by 50 addresses, each paid by 60 others: more than one screening looks at. */
+/** Paid by 50 addresses, each paid by 60 others: more than one screening reads. */
 const WIDE = account(0x31de);
 
 function transfers(): Transfer[] {
@@ -33,7 +33,7 @@ function transfers(): Transfer[] {
   for (let at = 0; at < 2_000; at++) add(account(0x200000 + at), DUSTED, 0.01);
   add(WALLETS.exchange, DUSTED, 900);
   add(WALLETS.phishing, ONLY_DUST, 0.5);
-  // A circle that a mixer feeds, and that pays itself most of all.
+  // A cycle with money of a mixer, whose largest payments are to itself.
   add(WALLETS.mixer, RING_A, 100);
   add(RING_A, RING_B, 1_000);
   add(RING_B, RING_C, 1_000);
@@ -61,8 +61,8 @@ const screen = (address: string, maxHops = 3) => screening({ chain: 'ETH', addre
 const sum = (shares: object): number =>
   Math.round(100 * Object.values(shares).reduce((total: number, one: number) => total + one, 0)) / 100;
 
-describe('an address of more counterparties than are read', () => {
-  it('is screened by the greatest of them, and says what was left out', () => {
+describe('an address with more counterparties than are read', () => {
+  it('is screened by the largest of them, and reports the omission', () => {
     const answer = screen(HUB);
     expect(answer.topCounterparties).toHaveLength(LIMITS.screeningListMax);
     expect(answer.topCounterparties[0]).toMatchObject({ address: WALLETS.mixer, category: 'MIXER' });
@@ -73,7 +73,7 @@ describe('an address of more counterparties than are read', () => {
     );
   });
 
-  it('is passed by nobody who follows money', () => {
+  it('ends every walk that reaches it', () => {
     const answer = screen(BEHIND_HUB);
     expect(answer.exposureReceiving).toEqual({ UNKNOWN: 100 });
     expect(answer.stoppedAt).toEqual([
@@ -83,7 +83,7 @@ describe('an address of more counterparties than are read', () => {
     expect(stoppedAt).toContainEqual({ address: HUB, reason: 'MAX_DEGREE' });
   });
 
-  it('is traced as far as the budget goes, and says where it ended', () => {
+  it('is traced within the budget, and reports where the trace ended', () => {
     const { answer } = trace({ chain: 'ETH', address: HUB, direction: 'in', hops: 1 });
     expect(answer.stats.totalNodes).toBe(LIMITS.traceNodesMax);
     expect(answer.stoppedAt).toContainEqual({ address: HUB, reason: 'BUDGET' });
@@ -91,7 +91,7 @@ describe('an address of more counterparties than are read', () => {
 });
 
 describe('dust', () => {
-  it('has its exact share, and brings no points to an address that also received something', () => {
+  it('has its exact share, and adds no points to an address that also received value', () => {
     const answer = screen(DUSTED);
     expect(answer.exposureReceiving).toEqual({ EXCHANGE: 97.83, UNKNOWN: 2.17 });
     expect(answer.riskScore).toBe(0);
@@ -100,15 +100,15 @@ describe('dust', () => {
     expect(answer.flaggedTransactions).toMatchObject([{ category: 'PHISHING', valueUsd: 0.01 }]);
   });
 
-  it('is told of where there is nothing else, and brings no points', () => {
+  it('is reported if there is nothing else, and adds no points', () => {
     const answer = screen(ONLY_DUST);
     expect(answer.exposureReceiving).toEqual({ PHISHING: 100 });
     expect(answer.riskScore).toBe(0);
   });
 });
 
-describe('circles', () => {
-  it('of money end, and add up', () => {
+describe('cycles', () => {
+  it('end, and their shares add up', () => {
     for (const address of [RING_A, RING_B, RING_C]) {
       const answer = screen(address, 5);
       expect(sum(answer.exposureReceiving)).toBe(100);
@@ -117,7 +117,7 @@ describe('circles', () => {
     }
   });
 
-  it('a transfer to oneself is no counterparty', () => {
+  it('of one address do not make it its own counterparty', () => {
     const answer = screen(RING_A);
     expect(answer.topCounterparties.map(({ address }) => address)).not.toContain(RING_A);
     expect(answer.transactionFlow.outflow.valueUsd).toBe(1_000);
@@ -127,8 +127,8 @@ describe('circles', () => {
   });
 });
 
-describe('a budget that runs out', () => {
-  it('leaves the rest unknown, and says so', () => {
+describe('an exhausted budget', () => {
+  it('leaves the rest unknown, and reports it', () => {
     const answer = screen(WIDE, 5);
     expect(answer.exposureReceiving).toEqual({ UNKNOWN: 100 });
     expect(answer.stoppedAt.some(({ reason }) => reason === 'BUDGET')).toBe(true);

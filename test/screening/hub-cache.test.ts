@@ -63,7 +63,7 @@ describe('cached hub tests', () => {
     expect(rows()).toBe(once);
   });
 
-  it('are shared by the requests of one state of the graph, and made again after a change', () => {
+  it('are shared by requests on one state of the graph, and recomputed after a change', () => {
     const { graph, rows } = counted();
     const remembered = createRememberedDegrees();
     hubsOf(remembered(graph, coverage(1)));
@@ -83,7 +83,7 @@ describe('cached hub tests', () => {
     expect(hubsOf(cached)).toEqual(['1 out']);
   });
 
-  it('are not used for a row that is weighed in another way, or as of a date', () => {
+  it('are not used for a row that is weighed differently, or as of a date', () => {
     const { graph, rows } = counted();
     const cached = createRememberedDegrees()(graph, coverage(1));
     hubsOf(cached);

@@ -28,7 +28,7 @@ const anyLone: fc.Arbitrary<Label> = fc
     lastSeen: null,
   }));
 
-it('gives a lone label the points that the whole score gives it', () => {
+it('gives a single label the points that the full score gives it', () => {
   fc.assert(
     fc.property(anyLone, (label) => {
       expect(loneLabelPoints(label, policy)).toBe(score(labelEvidence([label], policy), policy).riskScore);
@@ -37,7 +37,7 @@ it('gives a lone label the points that the whole score gives it', () => {
   );
 });
 
-it('believes a crowd-sourced label at most 0.7, and leaves the label as it is printed', () => {
+it('limits the confidence of a crowd-sourced label to 0.7, and shows the label unchanged', () => {
   const [label] = fc.sample(anyLone, 1) as [Label];
   const crowd: Label = {
     ...label,

@@ -16,7 +16,7 @@ const one = (address: string, more: Partial<KytRequest> = {}) => kyt({ chain: 'E
 const pair = (from: string, to: string) => kyt({ chain: 'ETH', from, to });
 
 describe('KYT of one address', () => {
-  it('blocks the sanctioned', () => {
+  it('blocks a sanctioned address', () => {
     expect(one(WALLETS.sanctioned)).toMatchObject({
       riskScore: 100,
       riskLevel: 'CRITICAL',
@@ -44,7 +44,7 @@ describe('KYT of one address', () => {
     expect(answer.reasons.at(-1)).toMatchObject({ code: 'STALE_OR_MISSING_DATA' });
   });
 
-  it('looks only in the direction asked for', () => {
+  it('reads only the requested direction', () => {
     const received = one(WALLETS.payer, { direction: 'in' });
     expect(received).toMatchObject({ direction: 'in', decision: 'REVIEW' });
     expect(received.flags).toMatchObject([
@@ -65,13 +65,13 @@ describe('KYT of one address', () => {
     expect(one(WALLETS.payer).riskScore).toBe(received.riskScore);
   });
 
-  it('flags what stands behind others', () => {
+  it('flags parties behind the counterparties', () => {
     expect(one(WALLETS.unknown).flags).toMatchObject([
       { code: 'MIXER_EXPOSURE', riskType: 'INDIRECT', hops: 2 },
     ]);
   });
 
-  it('says of an address nobody knows that nothing was assessed', () => {
+  it('reports an unknown address as not assessed', () => {
     expect(kyt({ chain: 'btc', address: '1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2' })).toMatchObject({
       chain: 'BTC',
       riskScore: 0,
@@ -84,7 +84,7 @@ describe('KYT of one address', () => {
 });
 
 describe('KYT of a pair', () => {
-  it('blocks where either party is sanctioned', () => {
+  it('blocks if either party is sanctioned', () => {
     for (const answer of [pair(WALLETS.payer, WALLETS.sanctioned), pair(WALLETS.sanctioned, WALLETS.payer)])
       expect(answer).toMatchObject({ decision: 'BLOCK', riskScore: 100 });
     const { from, to, address } = pair(WALLETS.payer, WALLETS.sanctioned);
@@ -93,14 +93,14 @@ describe('KYT of a pair', () => {
     expect(address).toBeUndefined();
   });
 
-  it('is at least as risky as each party, and names whose flag is whose', () => {
+  it('is at least as risky as each party, and names the party of each flag', () => {
     const answer = pair(WALLETS.payer, WALLETS.phishing);
     const alone = [one(WALLETS.payer), one(WALLETS.phishing)].map((single) => single.riskScore);
     expect(answer.riskScore).toBeGreaterThanOrEqual(Math.max(...alone));
     expect(new Set(answer.flags.map((flag) => flag.party))).toEqual(new Set(['from', 'to']));
   });
 
-  it('tells what moved between them, each way', () => {
+  it('shows the transfers between them, in each direction', () => {
     expect(pair(WALLETS.payer, WALLETS.exchange).link).toMatchObject({
       sent: { valueUsd: 2_000, txCount: 1, byAsset: [{ asset: 'ETH', amount: '1000000000000000000' }] },
       returned: null,
@@ -111,14 +111,14 @@ describe('KYT of a pair', () => {
     });
   });
 
-  it('counts what lies on the ways between them', () => {
-    // The sanctioned stand between nobody; the mixer paid the payer, who paid the unknown.
+  it('counts the addresses on paths between them', () => {
+    // No sanctioned party is on a path between them; the mixer paid the payer, which paid the unknown address.
     const through = pair(WALLETS.mixer, WALLETS.unknown);
     expect(through.link?.riskScore).toBeGreaterThan(0);
     expect(pair(WALLETS.exchange, WALLETS.twice).link?.riskScore).toBeLessThan(30);
   });
 
-  it('takes both parties the same', () => {
+  it('accepts the same address for both parties', () => {
     expect(pair(WALLETS.payer, WALLETS.payer)).toMatchObject({ link: { sent: null, returned: null } });
   });
 });

@@ -18,7 +18,7 @@ beforeEach(() => world.setLists(allFresh));
 const quota: OracleQuota = { limit: 1000, remaining: 999, resetAt: '2026-12-01T00:00:00.000Z' };
 
 describe('the entity label set', () => {
-  it('of an exchange is clean where all five lists are fresh', () => {
+  it('of an exchange is clean if all five lists are fresh', () => {
     const answer = createLabelSet(world.deps)('eth', WALLETS.exchange.toUpperCase().replace('0X', '0x'));
     expect(answer).toMatchObject({
       address: WALLETS.exchange,
@@ -73,17 +73,17 @@ describe('the entity label set', () => {
     });
   });
 
-  it('keeps contracts to their own chain', () => {
+  it('limits contracts to their own chain', () => {
     const ask = createLabelSet(world.deps);
     expect(ask('ETH', WALLETS.contract).labels).toHaveLength(1);
     expect(ask('BASE', WALLETS.contract)).toMatchObject({ labels: [], assessed: false });
   });
 
-  it('marks what ships unverified', () => {
+  it('marks shipped labels as unverified', () => {
     expect(createLabelSet(world.deps)('ETH', WALLETS.seeded).labels).toMatchObject([{ verified: false }]);
   });
 
-  it('qualifies "not sanctioned" where lists are missing or old, naming them', () => {
+  it('qualifies "not sanctioned" if lists are missing or stale, and names them', () => {
     world.setLists(someStale);
     const answer = createLabelSet(world.deps)('ETH', WALLETS.unknown);
     expect(answer).toMatchObject({
@@ -95,7 +95,7 @@ describe('the entity label set', () => {
     expect(answer.reasons[0]?.message).toMatch(/UK \(last checked 2026-10-20.*CH \(never loaded\)/);
   });
 
-  it('refuses a wrong chain or address, naming the field', () => {
+  it('rejects an invalid chain or address, and names the field', () => {
     const ask = createLabelSet(world.deps);
     expect(() => ask('ETHX', WALLETS.unknown)).toThrow(expect.objectContaining({ code: 'UNKNOWN_CHAIN' }));
     expect(() => ask('ETH', '0x12')).toThrow(
@@ -109,7 +109,7 @@ describe('the entity label set', () => {
 });
 
 describe('the sanctions check', () => {
-  it('tells lists, agreement and the dates of every list', () => {
+  it('shows lists, agreement and the dates of every list', () => {
     const answer = createSanctionsCheck(world.deps)('ETH', WALLETS.sanctioned);
     expect(answer).toMatchObject({ sanctioned: true, agreementCount: 2, assessed: true, reasons: [] });
     expect(answer.freshness).toMatchObject({
@@ -127,7 +127,7 @@ describe('the sanctions check', () => {
     });
   });
 
-  it('gives times as times where a list is as old as its publication date', () => {
+  it('returns timestamps if a list was last checked on its publication date', () => {
     world.setLists({ OFAC_SDN: { publishedAt: '2025-03-21', checkedAt: '2025-03-21', records: 1 } });
     const answer = createSanctionsCheck(world.deps)('ETH', WALLETS.unknown);
     expect(answer).toMatchObject({
@@ -141,7 +141,7 @@ describe('the sanctions check', () => {
     expect(answer.reasons[0]?.message).toContain('OFAC_CONS (never loaded)');
   });
 
-  it('is qualified where a list was never loaded', () => {
+  it('is qualified if a list was never loaded', () => {
     world.setLists({});
     const answer = createSanctionsCheck(world.deps)('ETH', WALLETS.unknown);
     expect(answer).toMatchObject({
@@ -157,7 +157,7 @@ describe('the sanctions check', () => {
 describe('the oracle', () => {
   const ask = (address: string, chain = 'ETH') => createOracle(world.deps)(chain, address, quota);
 
-  it('calls a sanction in force danger, 100', () => {
+  it('returns danger with 100 for a sanction in force', () => {
     const answer = ask(WALLETS.sanctioned);
     expect(answer).toMatchObject({ verdict: 'danger', score: 100, riskLevel: 'CRITICAL', sanctioned: true });
     const codes = answer.reasons.map((reason) => reason.code);
@@ -167,7 +167,7 @@ describe('the oracle', () => {
     );
   });
 
-  it('does not call a delisted mixer sanctioned, and says what it was', () => {
+  it('does not return a delisted mixer as sanctioned, and shows the past listing', () => {
     const answer = ask(WALLETS.delisted);
     expect(answer).toMatchObject({ verdict: 'warning', sanctioned: false });
     expect(answer.score).toBe(Math.round(world.deps.policy.weights.MIXER * 0.9));
@@ -175,7 +175,7 @@ describe('the oracle', () => {
     expect(answer.reasons[1]?.message).toContain('until 2025-03-21');
   });
 
-  it('calls an exchange safe', () => {
+  it('returns safe for an exchange', () => {
     expect(ask(WALLETS.exchange)).toMatchObject({
       verdict: 'safe',
       score: 0,
@@ -185,7 +185,7 @@ describe('the oracle', () => {
     });
   });
 
-  it('calls phishing of confidence 0.8 danger, and names whose it is', () => {
+  it('returns danger for phishing of confidence 0.8, and names the source', () => {
     expect(ask(WALLETS.phishing)).toMatchObject({
       verdict: 'danger',
       score: 80,
@@ -197,18 +197,18 @@ describe('the oracle', () => {
     });
   });
 
-  it('calls danger what two independent publishers agree about, neither of them sure alone', () => {
+  it('returns danger if two independent publishers agree, each below the threshold', () => {
     expect(ask(WALLETS.agreed)).toMatchObject({ verdict: 'danger', score: 80 });
   });
 
-  it('does not score the crime that seized coins came from', () => {
+  it('does not score the crime from which seized coins came', () => {
     const answer = ask(WALLETS.seized);
     expect(answer).toMatchObject({ verdict: 'safe', entity: { category: 'SEIZED_FUNDS' } });
     expect(answer.score).toBe(Math.round(world.deps.policy.weights.SEIZED_FUNDS * 0.9));
     expect(answer.reasons.map(({ category }) => category)).toEqual(['SEIZED_FUNDS']);
   });
 
-  it('names the owner, and null if no label does', () => {
+  it('names the owner, or null if no label does', () => {
     expect(ask(WALLETS.exchange).entity).toEqual({
       name: 'Binance',
       category: 'EXCHANGE',
@@ -218,7 +218,7 @@ describe('the oracle', () => {
     expect(ask(WALLETS.unknown).entity).toBeNull();
   });
 
-  it('keeps stale lists apart from danger: an unknown address is a warning with one reason', () => {
+  it('separates stale lists from danger: an unknown address is a warning with one reason', () => {
     world.setLists(someStale);
     const unknown = ask(WALLETS.unknown);
     expect(unknown).toMatchObject({ verdict: 'warning', score: 0, entity: null });
@@ -226,7 +226,7 @@ describe('the oracle', () => {
     expect(ask(WALLETS.phishing)).toMatchObject({ verdict: 'danger', score: 80 });
   });
 
-  it('is never safe while a list is missing or old', () => {
+  it('never returns safe while a list is missing or stale', () => {
     world.setLists(someStale);
     expect(ask(WALLETS.exchange)).toMatchObject({ verdict: 'warning', score: 0 });
     expect(ask(WALLETS.unknown).reasons).toMatchObject([
@@ -235,7 +235,7 @@ describe('the oracle', () => {
     expect(ask(WALLETS.sanctioned)).toMatchObject({ verdict: 'danger', score: 100 });
   });
 
-  it('turns from safe to warning when a list grows old, without another import', () => {
+  it('changes from safe to warning when a list becomes stale, without an import', () => {
     const oracle = createOracle(world.deps);
     expect(oracle('ETH', WALLETS.unknown, quota).verdict).toBe('safe');
     const before = world.clock.at;
@@ -244,7 +244,7 @@ describe('the oracle', () => {
     world.clock.at = before;
   });
 
-  it('says of an unknown address that nothing was assessed', () => {
+  it('reports an unknown address as not assessed', () => {
     expect(ask(WALLETS.unknown)).toMatchObject({
       verdict: 'safe',
       score: 0,
@@ -254,7 +254,7 @@ describe('the oracle', () => {
     });
   });
 
-  it('scores what an address is exactly as a screening does', () => {
+  it('scores the labels of an address exactly like a screening', () => {
     const screen = createScreening(world.deps, createAssessor(world.deps));
     for (const address of Object.values(WALLETS)) {
       const own = screen({ chain: 'ETH', address }).scoreBreakdown.filter(
@@ -264,7 +264,7 @@ describe('the oracle', () => {
     }
   });
 
-  it('repeats the quota and says how long it holds', () => {
+  it('repeats the remaining quota and how long it is valid', () => {
     expect(ask(WALLETS.unknown)).toMatchObject({
       quota,
       ttlSeconds: 300,
@@ -290,7 +290,7 @@ describe('answers as bytes', () => {
     resetAt: fc.constantFrom('2026-12-01T00:00:00.000Z', '2027-01-01T00:00:00.000Z'),
   });
 
-  it('are the JSON text of the objects, at any offset', () => {
+  it('equal the JSON text of the objects, at any offset', () => {
     const { deps } = world;
     const out = Buffer.alloc(64 * 1024);
     const pairs = [
@@ -308,7 +308,7 @@ describe('answers as bytes', () => {
     );
   });
 
-  it('of the oracle are the JSON text of its objects', () => {
+  it('of the oracle equal the JSON text of its objects', () => {
     const { deps } = world;
     const out = Buffer.alloc(64 * 1024);
     const ask = createOracle(deps);
@@ -322,7 +322,7 @@ describe('answers as bytes', () => {
     );
   });
 
-  it('say so where they do not fit, and never write beyond the end', () => {
+  it('report insufficient space, and never write beyond the end', () => {
     const { deps } = world;
     const oracle = createOracleWriter(deps);
     const writers = [

@@ -34,7 +34,7 @@ const label = (name: string, category: Category, fields: Partial<Label> = {}): L
 const sorted = (...labels: Label[]): Label[] => [...labels].sort(order);
 const decided = (...labels: Label[]) => labelConflicts(sorted(...labels))[0];
 
-describe('a contradiction', () => {
+describe('a label conflict', () => {
   const exchange = label('Binance', 'EXCHANGE');
 
   it.each([
@@ -72,7 +72,7 @@ describe('a contradiction', () => {
     expect(decided(exchange, other)).toMatchObject({ fields: ['entity'], decidedBy: 'CONFIDENCE' });
   });
 
-  it('is not reported if labels differ only in what does not matter', () => {
+  it('is not reported if labels differ only in irrelevant fields', () => {
     const same = label('Binance', 'EXCHANGE', { source: 'exchanges', tags: ['cold wallet'] });
     const custody = label('Binance', 'CUSTODIAN', { source: 'own' });
     const unnamed = label('Somebody', 'OTHER', { source: 'own' });
@@ -84,7 +84,7 @@ describe('a contradiction', () => {
     expect(labelConflicts(crimes)).toEqual([]);
   });
 
-  it('is none between two names for one crime', () => {
+  it('is not reported between two names of one crime', () => {
     const listed = label('Lazarus', 'SANCTIONED_ENTITY', {
       source: 'ofac',
       class: 'list',
@@ -96,7 +96,7 @@ describe('a contradiction', () => {
     expect(labelConflicts(sorted(label('Gang', 'RANSOMWARE'), label('Other', 'MALWARE')))).toHaveLength(1);
   });
 
-  it('leaves out what is mere history', () => {
+  it('omits historical labels', () => {
     const history = label('Former party', 'SANCTIONED_ENTITY', {
       source: 'ofac',
       class: 'list',
@@ -105,7 +105,7 @@ describe('a contradiction', () => {
     expect(labelConflicts(sorted(exchange, history))).toEqual([]);
   });
 
-  it('is listed once a view, and not without end', () => {
+  it('is listed once per answer, up to a limit', () => {
     const rivals = Array.from({ length: 100 }, (_, at) =>
       label(`Rival ${at}`, 'EXCHANGE', { confidence: 0.5 }),
     );
@@ -114,7 +114,7 @@ describe('a contradiction', () => {
     expect(new Set(conflicts.map(({ labels }) => labels[1]?.name)).size).toBe(20);
   });
 
-  it('of a listing that is history does not outweigh what a publisher says now', () => {
+  it('lets a current label outweigh a historical listing', () => {
     const history = label('Former party', 'OTHER', {
       source: 'ofac',
       class: 'list',
@@ -125,7 +125,7 @@ describe('a contradiction', () => {
   });
 });
 
-describe('an address with labels that disagree counts for its counterparties', () => {
+describe('an address with conflicting labels counts for its counterparties', () => {
   const exchange = label('Kraken', 'EXCHANGE', { confidence: 0.9 });
   const of = (...labels: Label[]) => attribute(sorted(...labels), policy, null);
 
@@ -133,10 +133,10 @@ describe('an address with labels that disagree counts for its counterparties', (
     ['PHISHING', 0.85],
     ['TERRORIST_FINANCING', 0.89],
     ['MIXER', 0.9],
-  ] as const)('as %s beside a service that is surer', (category, confidence) => {
+  ] as const)('as %s beside a service with higher confidence', (category, confidence) => {
     const found = of(exchange, label('Mule', category, { confidence }));
     expect(found).toMatchObject({ category, confidence, isRisky: true, isFirm: true });
-    // The first label still names it, and it still is a service at which walks end.
+    // The first label still names it, and it still is a service that ends walks.
     expect(found).toMatchObject({
       entityId: 'kraken',
       entity: { name: 'Kraken', category: 'EXCHANGE', threatLevel: policy.threats[category] },
@@ -145,7 +145,7 @@ describe('an address with labels that disagree counts for its counterparties', (
     expect(found.points).toBeGreaterThanOrEqual(policy.riskyFrom);
   });
 
-  it('as the gravest of several risks, not as the surest', () => {
+  it('as the most severe of several risks, not the most certain', () => {
     const mixer = label('Mixer', 'MIXER', { confidence: 0.95 });
     const phishing = label('Phisher', 'PHISHING', { confidence: 0.9 });
     expect(of(mixer, phishing)).toMatchObject({ category: 'PHISHING', confidence: 0.9 });
@@ -155,7 +155,7 @@ describe('an address with labels that disagree counts for its counterparties', (
     });
   });
 
-  it('as a crime that publishers agree on, each of which alone is less sure', () => {
+  it('as a crime that publishers agree on, although each is less certain', () => {
     const crimes = ['one', 'two', 'three'].map((name) =>
       label(name, 'PHISHING', { confidence: 0.45, sourceUrl: `https://${name}.example/list` }),
     );
@@ -165,7 +165,7 @@ describe('an address with labels that disagree counts for its counterparties', (
     expect(found.confidence).toBeCloseTo(1 - 0.55 ** 3, 9);
   });
 
-  it('as an illicit actor if a label of no harmful category is believed to be a CRITICAL threat', () => {
+  it('as an illicit actor if a label without a harmful category has a credible CRITICAL threat', () => {
     const threat = label('Watched', 'OTHER', { threatLevel: 'CRITICAL', confidence: 0.85 });
     for (const found of [of(threat), of(exchange, threat)]) {
       expect(found).toMatchObject({ category: 'ILLICIT_ACTOR', confidence: 0.85, isRisky: true, points: 80 });
@@ -181,7 +181,7 @@ describe('an address with labels that disagree counts for its counterparties', (
     expect(of(mixer)).toMatchObject({ category: 'MIXER' });
   });
 
-  it('as what a better class of evidence says, and not as a label that is hardly believed', () => {
+  it('by the better class of evidence, not by a label of low confidence', () => {
     const derived = label('Guess', 'PHISHING', { class: 'structural', source: 'cluster', confidence: 0.95 });
     expect(of(exchange, derived)).toMatchObject({ category: 'EXCHANGE', isRisky: false });
     const weak = label('Rumour', 'PHISHING', { confidence: 0.3 });
@@ -216,7 +216,7 @@ describe('an authority that holds seized coins', () => {
 
   const pointsOf = (...labels: Label[]): number => attribute(sorted(...labels), policy, null).points;
 
-  it('is not the crime that they came from', () => {
+  it('does not count as the crime from which they came', () => {
     expect(pointsOf(crime)).toBe(71);
     expect(pointsOf(crime, seizure)).toBe(Math.round(policy.weights.SEIZED_FUNDS * 0.9));
     expect(decided(crime, seizure)).toMatchObject({
@@ -226,7 +226,7 @@ describe('an authority that holds seized coins', () => {
     });
   });
 
-  it('does not clear a better founded label, nor a listing, and is not believed of a derived label', () => {
+  it('does not clear a better founded label or a listing, and is not accepted from a derived label', () => {
     expect(pointsOf({ ...crime, confidence: 0.95 }, seizure)).toBe(90);
     const listed = label('Listed', 'SANCTIONED_ENTITY', {
       source: 'ofac',
@@ -252,18 +252,18 @@ describe('a correction', () => {
     tags: ['corrects:RANSOMWARE'],
   });
 
-  it('takes away the category that it names, and no other', () => {
+  it('removes the category that it names, and no other', () => {
     const scored = (...labels: Label[]): readonly Category[] =>
       labelEvidence(sorted(...labels), policy).labels.map(({ category }) => category);
     expect(scored(crime, correction)).toEqual(['OTHER']);
     expect(scored(label('X', 'SCAM', { confidence: 0.7 }), correction)).toEqual(['OTHER', 'SCAM']);
   });
 
-  it('is honoured of own labels and shipped facts alone', () => {
+  it('is accepted only from own labels and shipped facts', () => {
     expect(unsettledLabels(sorted(crime, { ...correction, source: 'graphsense' }))).toHaveLength(2);
   });
 
-  it('does not hide a safe label from a contradiction that still scores', () => {
+  it('does not let a safe label hide a conflict that still scores', () => {
     const safe = label('Binance', 'EXCHANGE', { confidence: 0.9 });
     const danger = label('Fake_Phishing9', 'PHISHING', { confidence: 0.85 });
     const evidence = labelEvidence(sorted(safe, danger), policy);
@@ -304,7 +304,7 @@ describe('derived labels', () => {
   });
   afterAll(() => world.close());
 
-  it('name an address and make it no service', () => {
+  it('name an address without making it a service', () => {
     const cluster = label('Kraken', 'EXCHANGE', { source: 'cluster', class: 'structural' });
     expect(attribute([cluster], policy, null)).toMatchObject({
       entity: { name: 'Kraken' },
@@ -327,14 +327,14 @@ describe('derived labels', () => {
     ]);
   });
 
-  it('count as neutral volume in an asset without a price, as an address without a label does', () => {
+  it('count as neutral volume in an asset without a price, like no label', () => {
     const screen = createScreening(world.deps, createAssessor(world.deps));
     const rows = (address: string) => screen({ chain: 'ETH', address }).scoreBreakdown;
     expect(rows(besideUnknown)).toMatchObject([{ category: 'MIXER', percentage: 75 }]);
     expect(rows(besideDerived)).toEqual(rows(besideUnknown));
   });
 
-  it('are listed with their class in a screening, beside the contradictions', () => {
+  it('are listed with their class in a screening, beside the conflicts', () => {
     const screen = createScreening(world.deps, createAssessor(world.deps));
     const answer = screen({ chain: 'ETH', address: WALLETS.seized });
     expect(answer.entityLabels.map((one) => one.class)).toEqual(['published', 'published']);

@@ -13,7 +13,7 @@ const clean: LegalFacts = {
 };
 const read = (change: Partial<LegalFacts>) => interpretLaw({ ...clean, ...change }, jurisdictions);
 
-/** What can be found, from the gravest down. */
+/** The possible findings, from the most to the least severe. */
 const FINDINGS: readonly Partial<LegalFacts>[] = [
   { sanctioned: true, riskLevel: 'CRITICAL' },
   { riskLevel: 'CRITICAL' },
@@ -25,7 +25,7 @@ const FINDINGS: readonly Partial<LegalFacts>[] = [
 ];
 
 describe('the legal interpretation', () => {
-  it('reads a sanctioned address under Swiss law', () => {
+  it('applies Swiss law to a sanctioned address', () => {
     expect(read({ sanctioned: true, riskLevel: 'CRITICAL' })).toMatchObject({
       jurisdiction: 'CH',
       standard: 'NATIONAL',
@@ -49,13 +49,13 @@ describe('the legal interpretation', () => {
     expect(of('BR')).toContain('Identify the customer');
   });
 
-  it('falls back on general due diligence where a law of its own on more of it is not known', () => {
+  it('applies general due diligence if the country has no known rule for enhanced due diligence', () => {
     const [, enhanced] = read({ jurisdiction: 'BR', riskLevel: 'MEDIUM' }).obligations;
     expect(enhanced).toContain('enhanced due diligence');
     expect(enhanced).toContain('Law No. 9.613 of 1998, Art. 10');
   });
 
-  it('gives a country without a row the FATF standard, and says so', () => {
+  it('applies the FATF standard to a country without an entry, and reports it', () => {
     const answer = read({ jurisdiction: 'TV', riskLevel: 'HIGH' });
     expect(answer).toMatchObject({
       jurisdiction: 'TV',
@@ -71,7 +71,7 @@ describe('the legal interpretation', () => {
     expect(answer.sources).toHaveLength(1);
   });
 
-  it('carries a source and a date for everything it cites', () => {
+  it('cites a source and a date for everything', () => {
     for (const { code } of jurisdictions.all) {
       const { sources, framework, disclaimer } = read({ jurisdiction: code });
       expect(sources.every(({ sourceUrl, date }) => sourceUrl !== '' && date !== '')).toBe(true);
@@ -84,7 +84,7 @@ describe('the legal interpretation', () => {
     }
   });
 
-  it('differs by what was found, everywhere', () => {
+  it('differs by finding, in every jurisdiction', () => {
     for (const code of [...jurisdictions.all.map((row) => row.code), 'TV']) {
       const texts = FINDINGS.map((finding) => {
         const { assessment, recommendedAction, obligations } = read({ jurisdiction: code, ...finding });
@@ -95,7 +95,7 @@ describe('the legal interpretation', () => {
     }
   });
 
-  it('differs by jurisdiction, whatever was found', () => {
+  it('differs by jurisdiction, for every finding', () => {
     for (const finding of FINDINGS) {
       const texts = jurisdictions.all.map(({ code }) => {
         const { obligations, regulator, framework } = read({ jurisdiction: code, ...finding });
@@ -105,13 +105,13 @@ describe('the legal interpretation', () => {
     }
   });
 
-  it('puts a listing before any score, and missing data before a clean answer', () => {
+  it('gives a listing priority over any score, and missing data over a clean answer', () => {
     expect(read({ sanctioned: true, riskLevel: 'LOW', isStale: true }).assessment).toContain('in force');
     expect(read({ riskLevel: 'HIGH', isStale: true }).assessment).toContain('serious risk');
     expect(read({ isStale: true, assessed: false }).assessment).toContain('missing or too old');
   });
 
-  it('leaves out what is not in force on the day, and says so among the sources', () => {
+  it('omits rules that are not in force on the day, and notes it among the sources', () => {
     const today = read({ jurisdiction: 'BR' });
     expect(today.travelRule).toBeNull();
     expect(today.framework.join()).not.toContain('BCB Resolution No. 520');

@@ -1,4 +1,4 @@
-/** Chains read while a screening waits: fetched once, remembered, within the budget, and never its downfall. */
+/** Chains that are read during a screening: fetched once, cached, within the budget, and without failing the screening. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,6 +14,7 @@ import type { UtxoTransaction } from '../../src/chains/utxo-transaction.ts';
 import { openTransferStore, type TransferStore } from '../../src/graph/store.ts';
 import { type FetchedStore, openFetchedStore } from '../../src/screening/fetched-store.ts';
 import { createOnDemand, historyFacts, type OnDemand } from '../../src/screening/on-demand.ts';
+import { sleep } from '../support/wait.ts';
 
 const ADDRESS = parseAddress('ETH', '0x00000000219ab540356cbb839cbe05303d7705fa').canonical;
 const { key } = parseAddress('ETH', ADDRESS);
@@ -34,7 +35,7 @@ const transfer = (height: number, more: Partial<Transfer> = {}): Transfer => ({
   ...more,
 });
 
-/** A chain whose history pages have ten transfers each, and that behaves as a test says. */
+/** A stub of a chain with ten transfers per history page, whose behaviour the test sets. */
 class Chain {
   transfers: Transfer[] = Array.from({ length: 35 }, (_, height) => transfer(height));
   pages = 0;
@@ -42,12 +43,12 @@ class Chain {
   waitMs = 0;
   fault: (() => AssayError) | null = null;
   page: ((query: HistoryQuery) => Partial<HistoryPage>) | null = null;
-  /** Where not null, the chain's node tells of addresses: callbacks by address. */
-  told: Map<string, () => void> | null = null;
+  /** If not null, the node of the chain announces activity of addresses: callbacks by address. */
+  watchers: Map<string, () => void> | null = null;
 
   async #answer(call: Call): Promise<void> {
     const ms = Math.min(this.waitMs, call.budgetMs);
-    await new Promise((resolve) => setTimeout(resolve, ms));
+    await sleep(ms);
     if (this.waitMs > call.budgetMs) throw new AssayError('CHAIN_TIMEOUT', 'too slow');
     if (this.fault !== null) throw this.fault();
   }
@@ -73,11 +74,11 @@ class Chain {
         return { ...provenance, transfers: part, nextCursor, ...this.page?.(query) };
       },
       onActivity:
-        this.told === null
+        this.watchers === null
           ? null
           : (address, onActivity) => {
-              this.told?.set(address, onActivity);
-              return () => void this.told?.delete(address);
+              this.watchers?.set(address, onActivity);
+              return () => void this.watchers?.delete(address);
             },
       resolveName: async (name, call) => {
         await this.#answer(call);
@@ -128,7 +129,7 @@ describe('on-demand reading', () => {
     );
   const stored = (): number => store.totals('ETH', key)?.in.transfers ?? 0;
 
-  it('fetches the history of an unknown address, with values, and remembers it', async () => {
+  it('fetches the history of an unknown address, with values, and caches it', async () => {
     expect(await source.historyOf('ETH', ADDRESS)).toEqual({
       status: 'COMPLETE',
       asOf: '2026-06-01T00:00:00.000Z',
@@ -141,7 +142,7 @@ describe('on-demand reading', () => {
     expect(chain.pages).toBe(pages);
   });
 
-  it('reads only what is new once it is stale', async () => {
+  it('reads only new transfers once it is stale', async () => {
     await source.historyOf('ETH', ADDRESS);
     chain.transfers.push(transfer(35), transfer(36));
     chain.pages = 0;
@@ -151,7 +152,7 @@ describe('on-demand reading', () => {
     expect(stored()).toBe(37);
   });
 
-  it('reads again what it remembers from a time that lies ahead: the clock was set back since', async () => {
+  it('reads again if the cached time is in the future, because the clock moved backwards', async () => {
     await source.historyOf('ETH', ADDRESS);
     const { pages } = chain;
     now -= 599_000;
@@ -162,27 +163,27 @@ describe('on-demand reading', () => {
     expect(chain.pages).toBeGreaterThan(pages);
   });
 
-  it('reads a young history again once a node tells of the address, and no other', async () => {
-    chain.told = new Map();
+  it('reads a recent history again only if a node announces activity of its address', async () => {
+    chain.watchers = new Map();
     await source.historyOf('ETH', ADDRESS);
     await source.historyOf('ETH', OTHER);
     chain.pages = 0;
     chain.transfers.push(transfer(35));
     now += 1_000;
-    chain.told.get(ADDRESS)!();
-    const told = await source.historyOf('ETH', ADDRESS);
-    expect(told).toEqual({ status: 'COMPLETE', asOf: '2026-06-01T00:00:01.000Z' });
+    chain.watchers.get(ADDRESS)!();
+    const coverage = await source.historyOf('ETH', ADDRESS);
+    expect(coverage).toEqual({ status: 'COMPLETE', asOf: '2026-06-01T00:00:01.000Z' });
     expect(stored()).toBe(36);
     await source.historyOf('ETH', ADDRESS);
     await source.historyOf('ETH', OTHER);
     expect(chain.pages).toBe(1);
   });
 
-  it('says PARTIAL while what a node told of cannot be read, and reads it as soon as it can', async () => {
-    chain.told = new Map();
+  it('reports PARTIAL while announced activity cannot be read, and reads it as soon as possible', async () => {
+    chain.watchers = new Map();
     await source.historyOf('ETH', ADDRESS);
     now += 1_000;
-    chain.told.get(ADDRESS)!();
+    chain.watchers.get(ADDRESS)!();
     chain.fault = () => new AssayError('CHAIN_UNREACHABLE', 'down');
     const before = { status: 'PARTIAL', asOf: '2026-06-01T00:00:00.000Z' };
     expect(await source.historyOf('ETH', ADDRESS)).toEqual(before);
@@ -191,8 +192,8 @@ describe('on-demand reading', () => {
     expect(await source.historyOf('ETH', ADDRESS)).toMatchObject({ status: 'COMPLETE' });
   });
 
-  it('watches addresses no longer than it lives, and not more of them than a node bears', async () => {
-    chain.told = new Map();
+  it('watches addresses only for its lifetime, and at most as many as a node supports', async () => {
+    chain.watchers = new Map();
     chain.transfers = [];
     await source.historyOf('ETH', ADDRESS);
     for (let n = 0; n < 1_000; n++)
@@ -200,15 +201,15 @@ describe('on-demand reading', () => {
         'ETH',
         parseAddress('ETH', `0x${(n + 1).toString(16).padStart(40, '0')}`).canonical,
       );
-    expect(chain.told.size).toBe(1_000);
-    expect(chain.told.has(ADDRESS)).toBe(false);
+    expect(chain.watchers.size).toBe(1_000);
+    expect(chain.watchers.has(ADDRESS)).toBe(false);
     await source.close();
-    expect(chain.told.size).toBe(0);
+    expect(chain.watchers.size).toBe(0);
     fetched = openFetchedStore({ path: join(folder, 'fetched.lmdb') });
     source = open(2_500);
   });
 
-  it('two requests for the same address share one fetch', async () => {
+  it('shares one fetch between two requests for the same address', async () => {
     chain.waitMs = 20;
     const [first, second] = await Promise.all([
       source.historyOf('ETH', ADDRESS),
@@ -218,7 +219,7 @@ describe('on-demand reading', () => {
     expect(chain.pages).toBe(4);
   });
 
-  it('reads a long history newest first, says PARTIAL, and goes on with it later', async () => {
+  it('reads a long history newest first, reports PARTIAL, and continues later', async () => {
     // The second page does not come in time.
     chain.page = () => {
       chain.fault = () => new AssayError('CHAIN_TIMEOUT', 'too slow');
@@ -235,7 +236,7 @@ describe('on-demand reading', () => {
     expect(stored()).toBe(36);
   });
 
-  it('waits no longer than its budget, however long a chain takes', async () => {
+  it('waits no longer than its budget, however slow the chain is', async () => {
     await source.close();
     fetched = openFetchedStore({ path: join(folder, 'fetched.lmdb') });
     source = open(200);
@@ -250,7 +251,7 @@ describe('on-demand reading', () => {
     expect(balances).toMatchObject({ status: 'NONE', asOf: null, chains: [{ chain: 'ETH', balance: null }] });
   });
 
-  it('a chain that fails costs the answer its part, and what was read before stays known with its age', async () => {
+  it('omits a chain that fails, and keeps earlier data with its age', async () => {
     await source.historyOf('ETH', ADDRESS);
     chain.fault = () => new AssayError('CHAIN_UNREACHABLE', 'nobody');
     now += 700_000;
@@ -261,7 +262,7 @@ describe('on-demand reading', () => {
     expect(await source.historyOf('ETH', OTHER)).toEqual({ status: 'NONE', asOf: null });
   });
 
-  it('without an endpoint nothing is asked', async () => {
+  it('sends no request without an endpoint', async () => {
     configured = [];
     expect(await source.historyOf('ETH', ADDRESS)).toEqual({ status: 'NONE', asOf: null });
     expect(await source.balancesOf('ETH', ADDRESS)).toEqual({ status: 'NONE', asOf: null, chains: [] });
@@ -277,7 +278,7 @@ describe('on-demand reading', () => {
     expect(chain.pages).toBeLessThan(10);
   });
 
-  it('takes no transaction for that of an address that it does not name, unless an input is not known', async () => {
+  it('ignores a transaction that does not name the address, unless an input is unknown', async () => {
     const own = parseAddress('BTC', '1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2').canonical;
     const other = parseAddress('BTC', '3J98t1WpEZ73CNmQviecrnyiWrnqRhWNLy').canonical;
     configured = ['BTC'];
@@ -314,7 +315,7 @@ describe('on-demand reading', () => {
     expect(await statusWith(input(6n, other), other)).toBe('PARTIAL');
   });
 
-  it('takes pages without transfers for no whole history where their end did not come in time', async () => {
+  it('does not treat pages without transfers as a complete history if the end was not reached in time', async () => {
     const empty = (query: HistoryQuery): Partial<HistoryPage> => {
       if (query.cursor !== null) chain.fault = () => new AssayError('CHAIN_TIMEOUT', 'too slow');
       return { transfers: [], nextCursor: String(Number(query.cursor ?? 9_000) - 1) };
@@ -324,18 +325,18 @@ describe('on-demand reading', () => {
     chain.page = null;
     chain.fault = null;
     expect(await source.historyOf('ETH', ADDRESS)).toMatchObject({ status: 'COMPLETE' });
-    // Nor does such a reading make an older history whole again.
+    // Such a reading does not complete an older history either.
     now += 3_600_000;
     chain.page = empty;
     expect(await source.historyOf('ETH', ADDRESS)).toMatchObject({ status: 'PARTIAL' });
   });
 
-  it('says PARTIAL where the source leaves kinds of transfers out', async () => {
+  it('reports PARTIAL if the source omits kinds of transfers', async () => {
     chain.page = () => ({ completeness: 'PARTIAL', note: 'Some are missing.' });
     expect(await source.historyOf('ETH', ADDRESS)).toMatchObject({ status: 'PARTIAL' });
   });
 
-  it('balances come from all chains that share the address, in USD where a price is known', async () => {
+  it('returns balances of all chains that share the address, in USD if a price is known', async () => {
     configured = ['ETH', 'BSC', 'BTC'];
     const report = await source.balancesOf('ETH', ADDRESS);
     expect(report).toMatchObject({
@@ -349,7 +350,7 @@ describe('on-demand reading', () => {
     expect(chain.balances).toBe(2);
   });
 
-  it('names resolve, or refuse the request with the reason', async () => {
+  it('resolves names, or rejects the request with the reason', async () => {
     expect(await source.resolve('alice.eth')).toBe(OTHER);
     expect(await source.resolve('bob.eth')).toBeNull();
     chain.fault = () => new AssayError('CHAIN_UNREACHABLE', 'No endpoint of ETH is reachable.');
@@ -359,7 +360,7 @@ describe('on-demand reading', () => {
     });
   });
 
-  it('the histories of both parties are read for a pair, and the lesser known decides', async () => {
+  it('reads the histories of both parties of a pair, and the lesser coverage decides', async () => {
     chain.transfers = [transfer(1)];
     const facts = await historyFacts({ chain: 'eth', from: OTHER.toLowerCase(), to: ADDRESS }, source);
     expect(facts.history).toMatchObject({ status: 'COMPLETE' });

@@ -1,4 +1,4 @@
-/** Labels, a UK list and transfers, imported and built as an operator does it, for what is designated through its owner. */
+/** Labels, a UK list and transfers for addresses that are designated through their owner, imported and built as an operator does it. */
 import { join } from 'node:path';
 import { loadBridges } from '../../src/chains/bridges.ts';
 import { loadAssetFacts } from '../../src/chains/known-assets.ts';
@@ -15,7 +15,7 @@ import { allFresh, NOW, policy } from './world.ts';
 
 export const UK_REGIME = 'The Russia (Sanctions) (EU Exit) Regulations 2019';
 export const DESIGNATED = '2026-05-26';
-/** The day of every own label. */
+/** The date of every own label. */
 export const LABELLED = '2026-01-01';
 
 export interface Designated {
@@ -27,13 +27,13 @@ export interface Designated {
 
 export const HTX: Designated = { id: 'RUS3619', name: 'HUOBI GLOBAL S.A.' };
 export const EXMO: Designated = { id: 'RUS3602', name: 'EXMO EXCHANGE LIMITED' };
-/** Parties that no entity is linked to: a list of one party could not lose it. */
+/** Parties without a linked entity, because a list of a single party cannot lose it. */
 const OTHERS: readonly Designated[] = ['RUS9001', 'RUS9002', 'RUS9003'].map((id) => ({
   id,
   name: `Other ${id}`,
 }));
 
-/** A UK list, one designation a line. */
+/** A UK list, one designation per line. */
 export const ukLines = (parties: readonly Designated[]): string =>
   [...parties, ...OTHERS]
     .map(({ id, name, freeze = true, remarks = '' }) =>
@@ -55,7 +55,7 @@ export interface OwnerWorld {
   importUk(published: string, parties: readonly Designated[]): Promise<void>;
   /** Imports own labels: rows of address, chain, entity, name, category, confidence. */
   importOwn(dataset: string, rows: readonly string[]): Promise<void>;
-  /** Builds what was imported, and gives what use cases need. */
+  /** Builds an index of the imported data, and returns the dependencies of use cases. */
   build(): Promise<ScreeningDeps>;
   close(): Promise<void>;
 }

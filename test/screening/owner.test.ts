@@ -24,7 +24,7 @@ const CLUSTERED = address('a4');
 const NAMED = address('a5');
 const EARLY = address('e1');
 const LATE = address('e2');
-/** A token that no curated list knows. */
+/** An unlisted token. */
 const SPAM = '0x00000000000000000000000000000000deadbeef';
 const BOTH = address('e3');
 const SPAMMED = address('e4');
@@ -55,7 +55,7 @@ const TRANSFERS: readonly Transfer[] = [
   sent(6, OWNED, POISONED, { ...at('2026-01-10T00:00:00.000Z'), amount: 0n, valueUsd: 0 }),
   sent(7, UNSURE, SPAMMED, at('2026-01-10T00:00:00.000Z')),
   sent(8, UNSURE, POISONED, at('2026-01-10T00:00:00.000Z')),
-  // Anybody who may withdraw from the exchange can send a unit to its former customers.
+  // Every customer of the exchange can withdraw a unit to a former customer.
   sent(9, OWNED, DUSTED, { ...at('2026-01-10T00:00:00.000Z'), amount: 10n ** 20n, valueUsd: 300_000 }),
   sent(10, OWNED, DUSTED, { ...at('2026-02-11T00:00:00.000Z'), amount: 10n ** 20n, valueUsd: 300_000 }),
   sent(11, OWNED, DUSTED, { ...at('2026-08-01T00:00:00.000Z'), amount: 1n, valueUsd: 0 }),
@@ -99,7 +99,7 @@ const bulkOf = (of: string): unknown => {
   return (JSON.parse(Buffer.from(json).toString('utf8')) as { results: unknown[] }).results[0];
 };
 
-/** Everything that says whether an address is sanctioned. */
+/** All answers that state whether an address is sanctioned. */
 function answersOf(of: string) {
   const assessor = createAssessor(deps);
   return {
@@ -169,7 +169,7 @@ describe('an address of a designated owner', () => {
     expect(bulkOf(UNSURE)).toMatchObject({ sanctioned: false, sanctionsDetail: null });
   });
 
-  it('is not sanctioned by two labels of which neither is sure enough', async () => {
+  it('is not sanctioned by two labels below the threshold', async () => {
     await world.importUk('2026-08-22', [HTX]);
     deps = await world.build();
     const { check, oracle } = answersOf(TWICE);
@@ -178,7 +178,7 @@ describe('an address of a designated owner', () => {
     expect(oracle.sanctioned).toBe(false);
   });
 
-  it('writes the same bytes as the objects say', async () => {
+  it('has the same bytes as the serialized objects', async () => {
     await world.importUk('2026-08-22', [HTX]);
     deps = await world.build();
     for (const of of [OWNED, UNSURE, TWICE]) {
@@ -216,7 +216,7 @@ describe('an address of a designated owner', () => {
     ]);
   });
 
-  it('counts whichever is imported first, the labels or the list', async () => {
+  it('counts whether the labels or the list is imported first', async () => {
     deps = await world.build();
     const other = await createOwnerWorld();
     try {
@@ -231,7 +231,7 @@ describe('an address of a designated owner', () => {
     }
   });
 
-  it('counts by the shipped link until the list is imported, and by the list from then on', async () => {
+  it('counts by the shipped link until the list is imported, and by the list afterwards', async () => {
     deps = await world.build();
     expect(createSanctionsCheck(deps)('ETH', OWNED)).toMatchObject({
       sanctioned: true,
@@ -259,7 +259,7 @@ describe('an address of a designated owner', () => {
     expect(lists).toMatchObject([{ list: 'UK', entityId: HTX.id, matchType: 'DIRECT' }]);
   });
 
-  it('is only suspected through a derived label', async () => {
+  it('is only suspected from a derived label', async () => {
     const key = parseSubject('ETH', CLUSTERED).key;
     const template: LabelTemplate = {
       entity: { id: 'htx', name: 'HTX', category: 'EXCHANGE', jurisdiction: null, url: null },
@@ -306,13 +306,13 @@ describe('an address of a designated owner', () => {
   });
 });
 
-describe('dealings with a designated owner', () => {
+describe('transfers with a designated owner', () => {
   beforeEach(async () => {
     await world.importUk('2026-08-22', [HTX]);
     deps = await world.build();
   });
 
-  it('count as dealings with an exchange if they ended before the designation', () => {
+  it('count as transfers with an exchange if they ended before the designation', () => {
     const { screening, kyt } = answersOf(EARLY);
     expect(screening.topCounterparties).toMatchObject([{ category: 'EXCHANGE', sanctioned: false }]);
     expect(screening).toMatchObject({ riskScore: 0, flaggedTransactions: [] });
@@ -330,7 +330,7 @@ describe('dealings with a designated owner', () => {
     expect(kyt).toMatchObject({ decision: 'ALLOW', flags: [] });
   });
 
-  it('count as dealings with a sanctioned party from the day of the designation on', () => {
+  it('count as transfers with a sanctioned party from the day of the designation on', () => {
     const { screening, kyt } = answersOf(LATE);
     expect(screening.topCounterparties).toMatchObject([{ category: 'SANCTIONED_ENTITY', sanctioned: true }]);
     expect(screening.flaggedTransactions).toMatchObject([{ severity: 'CRITICAL' }]);
@@ -340,21 +340,21 @@ describe('dealings with a designated owner', () => {
     expect(kyt.decision).not.toBe('ALLOW');
   });
 
-  it('are none if only an unknown token, or no amount, moved', () => {
+  it('are not reported if only an unknown token, or no amount, moved', () => {
     for (const of of [SPAMMED, POISONED]) {
       const codes = answersOf(of).screening.reasons.map(({ code }) => code);
       expect(codes).not.toContain('BEFORE_DESIGNATION');
     }
   });
 
-  it('flag only the transfers since the designation', () => {
+  it('are flagged only since the designation', () => {
     const { screening } = answersOf(BOTH);
     expect(screening.flaggedTransactions.map(({ timestamp }) => timestamp.slice(0, 10))).toEqual([
       '2026-06-10',
     ]);
   });
 
-  it('count by what moved before and since, of one wallet', () => {
+  it('count by the amounts before and since, of one wallet', () => {
     const { screening } = answersOf(BOTH);
     expect(screening.exposureReceiving).toEqual({ SANCTIONED_ENTITY: 50, EXCHANGE: 50 });
     expect(screening.exposures).toMatchObject([
@@ -371,7 +371,7 @@ describe('dealings with a designated owner', () => {
     );
   });
 
-  it('are not made later by a unit that anybody can send since', () => {
+  it('are not dated later by a unit that anybody can send since', () => {
     const { screening, kyt, oracle } = answersOf(DUSTED);
     expect(screening).toMatchObject({ riskScore: 0, exposureReceiving: { EXCHANGE: 100 } });
     expect(screening.reasons).toContainEqual(
@@ -392,7 +392,7 @@ describe('dealings with a designated owner', () => {
     });
   });
 
-  it('lie between two parties by what moved since the designation, dust aside', () => {
+  it('between two parties count by the amounts since the designation, without dust', () => {
     const pair = (to: string) =>
       createKyt(
         deps,

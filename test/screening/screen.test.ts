@@ -24,7 +24,7 @@ const sum = (shares: object): number =>
 
 const satoshi = 1_000n;
 
-/** A block in which one coin is mined by the first address and passed on to each next. */
+/** A block in which the first address mines one coin, which then moves from address to address. */
 function btcBlock(addresses: readonly string[]): UtxoBlock {
   const txid = (index: number): string => index.toString(16).padStart(64, '0');
   const at = { height: 7, timestampMs: Date.parse('2026-01-01T00:00:00Z') };
@@ -88,7 +88,7 @@ const FIELDS = [
 
 describe('screening', () => {
   it.each(Object.entries(WALLETS))(
-    'answers every field for the %s wallet, and its points add up',
+    'returns every field for the %s wallet, and its points add up',
     (_, address) => {
       const answer = screen(address);
       const json = JSON.parse(JSON.stringify(answer)) as Record<string, unknown>;
@@ -102,7 +102,7 @@ describe('screening', () => {
     },
   );
 
-  it('puts a sanction in force at 100', () => {
+  it('scores a sanction in force at 100', () => {
     expect(screen(WALLETS.sanctioned)).toMatchObject({
       riskScore: 100,
       riskLevel: 'CRITICAL',
@@ -120,7 +120,7 @@ describe('screening', () => {
     expect(answer.reasons.map((reason) => reason.code)).toContain('DELISTED');
   });
 
-  it('asked as of a date, takes the lists as they were in force', () => {
+  it('uses the lists that were in force as of a date', () => {
     expect(screen(WALLETS.delisted, { asOf: '2025-03-20' })).toMatchObject({
       sanctioned: true,
       riskScore: 100,
@@ -130,7 +130,7 @@ describe('screening', () => {
     expect(before).toMatchObject({ sanctioned: false, riskScore: 0 });
   });
 
-  it('finds the exchange a wallet paid and the mixer that paid it', () => {
+  it('finds the exchange that a wallet paid and the mixer that paid it', () => {
     const answer = screen(WALLETS.payer);
     expect(answer.exposureSending).toEqual({ EXCHANGE: 25, UNKNOWN: 75 });
     expect(answer.exposureReceiving).toEqual({ MIXER: 100 });
@@ -148,7 +148,7 @@ describe('screening', () => {
       type: 'DIRECT',
       percentage: 25,
       asset: null,
-      // The newest close that ships is of the end of 2025.
+      // The newest shipped close is from the end of 2025.
       priceStatus: 'LAST_KNOWN',
       priceDate: '2026-01-01',
       class: 'published',
@@ -188,7 +188,7 @@ describe('screening', () => {
     expect(answer.assessed).toBe(true);
   });
 
-  it('follows money through addresses nobody knows, as far as was asked', () => {
+  it('follows money through unlabelled addresses, up to the requested hops', () => {
     // Blender paid the payer, who paid the exchange and an unknown address.
     const answer = screen(WALLETS.unknown);
     expect(answer.exposureReceiving).toEqual({ MIXER: 100 });
@@ -202,12 +202,12 @@ describe('screening', () => {
     expect(screen(WALLETS.unknown, { maxHops: 1 }).exposureReceiving).toEqual({ UNKNOWN: 100 });
   });
 
-  it('tells whose money was received, on account chains by haircut and poison', () => {
+  it('names the sources of received money, on account chains by haircut and poison', () => {
     expect(screen(WALLETS.unknown).taint).toMatchObject({
       basis: 'ACCOUNTS',
       methods: [{ method: 'haircut', received: { MIXER: 100 }, unspent: null, isTruncated: false }],
     });
-    // The payer received from the mixer alone; whoever it paid, it paid with the mixer's money.
+    // The payer received from the mixer only, so all of its payments are money of the mixer.
     expect(screen(WALLETS.exchange, { taint: 'all' }).taint.methods).toMatchObject([
       { method: 'poison', received: { MIXER: 100 } },
       { method: 'haircut', received: { MIXER: 100 } },
@@ -218,7 +218,7 @@ describe('screening', () => {
     expect(screen(WALLETS.seeded, { taint: 'poison' }).taint.methods).toEqual([]);
   });
 
-  it('follows outputs on UTXO chains, under the rule asked for or all five', () => {
+  it('follows outputs on UTXO chains, under the requested rule or all five', () => {
     const [label, middle, end] = [
       BTC_WALLET,
       '1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2',
@@ -236,7 +236,7 @@ describe('screening', () => {
     for (const { received } of all) expect(received.MINING_POOL).toBe(100);
   });
 
-  it('follows outputs no further back than maxHops, and says what it did not read', () => {
+  it('follows outputs no further back than maxHops, and reports the unread ones', () => {
     const chain = [BTC_WALLET, '1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2', '1BoatSLRHtKNngkdXEeobR76b53LETtpyT'];
     world.outputs.put('BTC', [btcBlock(chain)]);
     const taint = (maxHops: number) =>
@@ -250,7 +250,7 @@ describe('screening', () => {
     });
   });
 
-  it('lists what moved a day, newest first', () => {
+  it('lists the flow per day, newest first', () => {
     expect(screen(WALLETS.payer).transactionFlow).toMatchObject({
       daily: [
         { date: '2026-01-04', inUsd: 10_000, outUsd: 0, inTxCount: 1, outTxCount: 0 },
@@ -261,13 +261,13 @@ describe('screening', () => {
     });
   });
 
-  it('the same request gives the same bytes, whenever it is asked', () => {
+  it('returns the same bytes for the same request at any time', () => {
     const first = { ...screen(WALLETS.payer), screenedAt: '' };
     world.clock.at += 5_000;
     expect(JSON.stringify({ ...screen(WALLETS.payer), screenedAt: '' })).toBe(JSON.stringify(first));
   });
 
-  it('counts what nobody could price, flags the sanctioned, and ignores contacts without value', () => {
+  it('counts transfers without a price, flags sanctioned counterparties, and ignores contacts without value', () => {
     const answer = screen(WALLETS.victim);
     expect(answer.exposureReceiving).toEqual({});
     // By amount: 1 ETH without a price to each of two, a quarter of one to the third.
@@ -283,7 +283,7 @@ describe('screening', () => {
     expect(answer.totalTransactions).toBe(5);
   });
 
-  it('says of an address nobody knows that nothing was assessed', () => {
+  it('reports an unknown address as not assessed', () => {
     const answer = screening({
       chain: 'BTC',
       address: '1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2',
@@ -300,7 +300,7 @@ describe('screening', () => {
     expect(answer.legalInterpretation.assessment).toContain('Nothing is known');
   });
 
-  it('never reads as clean while lists are missing or old', () => {
+  it('is never clean while lists are missing or stale', () => {
     world.setLists(someStale);
     const answer = screen(WALLETS.exchange);
     expect(answer.reasons.at(-1)).toMatchObject({
@@ -310,7 +310,7 @@ describe('screening', () => {
     expect(answer.legalInterpretation.assessment).toContain('missing or too old');
   });
 
-  it('validates the address in its own words', () => {
+  it('rejects an invalid address with its own message', () => {
     expect(screen(WALLETS.exchange).addressValidation).toMatchObject({ valid: true, checksum: false });
     const mixed = screen(WALLETS.exchange).addressValidation.canonical;
     expect(screen(mixed).addressValidation).toMatchObject({ canonical: mixed, checksum: true });
@@ -334,11 +334,11 @@ describe('screening', () => {
     ['taint', { taint: 'chemistry' }],
     ['chain', { chain: 'NOPE' }],
     ['address', { address: '0x1' }],
-  ])('refuses a wrong %s: %j', (field, change) => {
+  ])('rejects an invalid %s: %j', (field, change) => {
     expect(() => screen(WALLETS.payer, change)).toThrow(expect.objectContaining({ field, status: 400 }));
   });
 
-  it('takes a jurisdiction in any letter case', () => {
+  it('accepts a jurisdiction in any letter case', () => {
     const german = screen(WALLETS.payer, { jurisdiction: 'de' }).legalInterpretation;
     expect(german).toMatchObject({ jurisdiction: 'DE', standard: 'NATIONAL', regulator: expect.any(String) });
     expect(german.sources[0]).toMatchObject({
@@ -347,7 +347,7 @@ describe('screening', () => {
     });
   });
 
-  it('gives a country without a row the standard, and says so', () => {
+  it('applies the standard to a country without an entry, and reports it', () => {
     expect(screen(WALLETS.payer, { jurisdiction: 'TV' }).legalInterpretation).toMatchObject({
       jurisdiction: 'TV',
       standard: 'FATF',
@@ -357,7 +357,7 @@ describe('screening', () => {
 });
 
 describe('rounded shares', () => {
-  it('add up to 100 whatever is rounded', () => {
+  it('add up to 100 after any rounding', () => {
     const thirds = roundedShares(
       new Map([
         ['A', 1],
@@ -371,7 +371,7 @@ describe('rounded shares', () => {
     );
   });
 
-  it('are none where no value moved', () => {
+  it('are empty if no value moved', () => {
     expect(roundedShares(new Map([['A', 0]]))).toEqual({});
   });
 });

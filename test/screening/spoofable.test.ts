@@ -1,4 +1,4 @@
-/** Transfers that anybody can put into the history of an address: shown, named, and no evidence. */
+/** Transfers that anyone can add to the history of an address are shown and named, but are not evidence. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { parseAddress } from '../../src/chains/address/parse.ts';
 import { lookAlikeKey } from '../../src/chains/look-alike.ts';
@@ -42,7 +42,7 @@ const reasonsOf = (answer: ScreeningAnswer, code: string) =>
 describe('a transfer of an unknown token', () => {
   const forged = sent(20, HOLDER, WALLETS.sanctioned, token(WORTHLESS, { initiation: from(ATTACKER) }));
 
-  it('to a sanctioned address is shown, and is no flagged transaction', async () => {
+  it('to a sanctioned address is shown without a flag', async () => {
     const answer = await screen(forged);
     expect(answer.flaggedTransactions).toEqual([]);
     expect(answer.spoofableTransfers).toEqual([
@@ -72,7 +72,7 @@ describe('a transfer of an unknown token', () => {
     ]);
   });
 
-  it('brings no point, and KYT allows', async () => {
+  it('adds no point, and KYT allows it', async () => {
     const spam = Array.from({ length: 5 }, (_, index) =>
       sent(40 + index, WALLETS.mixer, HOLDER, token(WORTHLESS)),
     );
@@ -84,7 +84,7 @@ describe('a transfer of an unknown token', () => {
     expect([kyt.riskScore, kyt.decision]).toEqual([0, 'ALLOW']);
   });
 
-  it('says that nothing is known of the transaction if its source does not say', async () => {
+  it('reports an unknown initiation if its source does not show the transaction', async () => {
     const answer = await screen({ ...forged, initiation: null });
     expect(answer.spoofableTransfers).toMatchObject([{ holderSent: null, callsAsset: null, decodes: null }]);
   });
@@ -96,7 +96,7 @@ describe('a transfer of an unknown token', () => {
     expect(answer.spoofableTransfers).toMatchObject([{ holderSent: true, callsAsset: true, decodes: true }]);
   });
 
-  it('of a listed token or of the native coin is evidence as before', async () => {
+  it('is evidence if the token is listed or is the native coin', async () => {
     const answer = await screen(
       sent(21, HOLDER, WALLETS.sanctioned, token(USDT, { valueUsd: 1 })),
       sent(22, WALLETS.mixer, HOLDER),
@@ -109,12 +109,12 @@ describe('a transfer of an unknown token', () => {
     expect(reasonsOf(answer, 'SPOOFABLE_TRANSFER')).toEqual([]);
   });
 
-  it('with an unlabelled address is spam, which is not listed', async () => {
+  it('with an unlabelled address is spam, and is not listed', async () => {
     const answer = await screen(sent(23, ATTACKER, HOLDER, token(WORTHLESS)));
     expect(answer.spoofableTransfers).toEqual([]);
   });
 
-  it('stays visible behind any number of newer ones, and lists are bounded', async () => {
+  it('stays visible behind any number of newer ones, in lists of limited length', async () => {
     const spam = Array.from({ length: 300 }, (_, index) =>
       sent(100 + index, WALLETS.exchange, HOLDER, token(WORTHLESS)),
     );
@@ -128,7 +128,7 @@ describe('a transfer of an unknown token', () => {
 describe('address poisoning', () => {
   const paid = sent(30, HOLDER, FRIEND);
 
-  it('by a zero-value transferFrom in the name of the holder is named with both addresses', async () => {
+  it('by a zero-value transferFrom in the name of the holder is reported with both addresses', async () => {
     const answer = await screen(
       paid,
       sent(31, HOLDER, LOOK_ALIKE, token(USDT, { amount: 0n, valueUsd: 0, initiation: from(ATTACKER) })),
@@ -146,13 +146,13 @@ describe('address poisoning', () => {
     ['UNKNOWN_TOKEN', token(WORTHLESS)],
     ['DUST', { valueUsd: 0.01, amount: 4n }],
     ['DUST', token(USDT, { valueUsd: 0.01, amount: 10_000n })],
-  ] as const)('by %s from a look-alike is named', async (kind, fields) => {
+  ] as const)('by %s from a look-alike is reported', async (kind, fields) => {
     const answer = await screen(paid, sent(32, LOOK_ALIKE, HOLDER, fields));
     expect(answer.spoofableTransfers).toMatchObject([{ kind, direction: 'in', imitates: FRIEND }]);
     expect(reasonsOf(answer, 'ADDRESS_POISONING')).toHaveLength(1);
   });
 
-  it('is not seen in an address that value moved with, nor in one that looks like none', async () => {
+  it('is not reported for an address that exchanged value, or one that resembles none', async () => {
     const answer = await screen(
       paid,
       sent(33, LOOK_ALIKE, HOLDER),
@@ -173,7 +173,7 @@ describe('address poisoning', () => {
 });
 
 describe('addresses that look alike', () => {
-  it('agree in three characters behind their common beginning, and in the last four', () => {
+  it('share three characters after their common prefix, and the last four', () => {
     expect(lookAlikeKey('ETH', canonical(FRIEND))).toBe(lookAlikeKey('ETH', LOOK_ALIKE));
     expect(lookAlikeKey('ETH', FRIEND)).not.toBe(lookAlikeKey('ETH', FRIEND.replace('5678', '5679')));
     expect(lookAlikeKey('ETH', FRIEND)).not.toBe(lookAlikeKey('ETH', FRIEND.replace('abc', 'abd')));

@@ -1,4 +1,4 @@
-/** A dollar token of every chain that has one counts as dollars and as evidence, read from a file in the form in which adapters name it. */
+/** The dollar token of each chain counts as dollars and as evidence if a file names it in the form of the adapters. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -88,7 +88,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 describe('dollar tokens', () => {
-  it('are known on every chain that issuers serve', () => {
+  it('are known on every chain that issuers support', () => {
     expect(chains).toEqual(
       expect.arrayContaining([
         'ETH',

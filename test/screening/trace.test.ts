@@ -40,7 +40,7 @@ const addresses = ({ nodes }: Pick<TraceAnswer, 'nodes'>): string[] =>
   nodes.map((node) => node.address).sort();
 
 describe('a trace', () => {
-  it('goes one hop both ways unless asked otherwise, and tells of each edge what moved', () => {
+  it('goes one hop in both directions by default, and shows the amounts of each edge', () => {
     const answer = traced(WALLETS.payer);
     expect(addresses(answer)).toEqual(
       [WALLETS.payer, WALLETS.exchange, WALLETS.unknown, WALLETS.mixer, HOP, FAR].sort(),
@@ -94,13 +94,13 @@ describe('a trace', () => {
     ]);
   });
 
-  it('follows one direction alone', () => {
+  it('follows one direction only', () => {
     expect(addresses(traced(WALLETS.payer, { direction: 'in' }))).toEqual(
       [WALLETS.payer, WALLETS.mixer, FAR].sort(),
     );
   });
 
-  it('stops at services and at its depth, and says so', () => {
+  it('stops at services and at its maximum depth, and reports it', () => {
     const { stoppedAt } = traced(WALLETS.payer);
     expect(stoppedAt).toContainEqual({ address: WALLETS.exchange, reason: 'SERVICE' });
     expect(stoppedAt).toContainEqual({ address: WALLETS.unknown, reason: 'DEPTH' });
@@ -110,13 +110,13 @@ describe('a trace', () => {
     expect(deeper.nodes.find((node) => node.address === WALLETS.mixer)?.depth).toBe(2);
   });
 
-  it('an address that only pays itself is traced to itself', () => {
+  it('of an address that only pays itself has one node and no edge', () => {
     const answer = traced(LOOP, { direction: 'in', hops: 3 });
     expect(answer.stats).toEqual({ totalNodes: 1, totalEdges: 0, maxDepthReached: 0 });
     expect(answer.assessed).toBe(true);
   });
 
-  it('of an address without a known transfer is empty and worth nothing', () => {
+  it('of an address without a known transfer is empty and free', () => {
     const report = trace({
       chain: 'ETH',
       address: WALLETS.seeded,
@@ -146,7 +146,7 @@ describe('a trace', () => {
     });
   });
 
-  it('the same request gives the same bytes', () => {
+  it('returns the same bytes for the same request', () => {
     const bytes = (): string =>
       JSON.stringify({
         ...traced(WALLETS.payer, { hops: 3, targetAddress: FAR, maxDepth: 7 }),
@@ -157,7 +157,7 @@ describe('a trace', () => {
 });
 
 describe('path mode', () => {
-  it('gives the shortest path first, with its bottleneck, inside the graph', () => {
+  it('returns the shortest path first, with its bottleneck, inside the graph', () => {
     const answer = traced(WALLETS.payer, { direction: 'out', targetAddress: FAR });
     expect(answer).toMatchObject({ found: true, target: FAR, truncated: false });
     expect(answer.paths).toMatchObject([
@@ -172,7 +172,7 @@ describe('path mode', () => {
     expect(new Set(addresses(answer)).size).toBe(answer.nodes.length);
   });
 
-  it('keeps to maxDepth and direction', () => {
+  it('respects maxDepth and direction', () => {
     expect(traced(HOP, { direction: 'in', targetAddress: FAR, maxDepth: 1 })).toMatchObject({
       found: false,
       paths: [],
@@ -188,21 +188,21 @@ describe('path mode', () => {
     expect(traced(WALLETS.mixer, { targetAddress: WALLETS.payer, maxDepth: 7 })).toMatchObject({
       found: true,
     });
-    // Whoever paid the same exchange is not thereby connected.
+    // A common exchange does not connect its customers.
     expect(traced(LOOP, { direction: 'both', targetAddress: WALLETS.victim, maxDepth: 7 })).toMatchObject({
       found: false,
       target: WALLETS.victim,
     });
   });
 
-  it('in the order of time, money cannot leave before it came', () => {
+  it('finds no path on which money leaves before it arrives, with timeRespecting', () => {
     const request = { direction: 'out', targetAddress: WALLETS.exchange, maxDepth: 3 } as const;
     // far paid the payer in January 25, the payer paid the exchange on January 2.
     expect(traced(FAR, request).found).toBe(true);
     expect(traced(FAR, { ...request, timeRespecting: true }).found).toBe(false);
   });
 
-  it('a target of which no transfer is known is not found', () => {
+  it('finds no target without known transfers', () => {
     expect(traced(WALLETS.payer, { targetAddress: WALLETS.seeded })).toMatchObject({
       found: false,
       paths: [],
@@ -210,8 +210,8 @@ describe('path mode', () => {
   });
 });
 
-describe('across chains', () => {
-  it('finds the same address where the bridge leads, and says how', () => {
+describe('cross-chain tracing', () => {
+  it('finds the same address on the other chain of a bridge, and names the evidence', () => {
     const { crossChain = [] } = traced(LOOP, { direction: 'out', crossChain: true });
     const crossing = crossChain.find(({ toChain }) => toChain === 'BASE');
     expect(crossing).toMatchObject({
@@ -228,7 +228,7 @@ describe('across chains', () => {
     expect(crossing?.graph && addresses(crossing.graph)).toEqual([FAR, LOOP].sort());
   });
 
-  it('says of a bridge nobody knows the other end of that nothing was matched', () => {
+  it('reports a bridge with an unknown other end as unmatched', () => {
     const { crossChain = [] } = traced(LOOP, { direction: 'out', crossChain: true });
     expect(crossChain.find(({ bridgeAddress }) => bridgeAddress === WALLETS.contract)).toMatchObject({
       bridge: { name: 'Some Bridge' },

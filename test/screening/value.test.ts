@@ -22,7 +22,7 @@ const SPAM = '0x5AAeb6053F3E94C9b9A09f33669435E7Ef1BeAed';
 const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
 const USDT = '0xdAC17F958D2ee523a2206206994597C13D831ec7';
 
-/** 100 ETH from an exchange, and 1 wei from a sanctioned wallet: no price is known of the day. */
+/** 100 ETH from an exchange, and 1 wei from a sanctioned wallet, without a price on that day. */
 const ONE_WEI_IN = account(0xa1);
 /** The same, and 1 wei sent to the sanctioned wallet. */
 const ONE_WEI_OUT = account(0xa2);
@@ -30,10 +30,10 @@ const MANY_TINY = account(0xa3);
 const FORGED = account(0xa4);
 const SPAMMED = account(0xa5);
 const SEVERAL = account(0xa6);
-/** Paid by an address that got its money from a mixer, and 20,000 payments of dust and spam besides. */
+/** Paid by an address with money from a mixer, and by 20,000 payments of dust and spam. */
 const BEHIND_SPAM = account(0xa7);
 const ATTACKED = account(0xa8);
-/** Paid by an address without a label that 10,001 others paid. */
+/** Paid by an unlabelled address that 10,001 others paid. */
 const BEHIND_HUB = account(0xa9);
 const HUB = account(0xaa);
 /** Paid an exchange, and less than a dollar each to a mixer and to an address without a label. */
@@ -41,7 +41,7 @@ const DUSTY = account(0xab);
 /** Paid 10 ETH with a price by a sanctioned wallet, and 1,000 ETH by an exchange: with a price, and without. */
 const DILUTED = account(0xac);
 const UNDILUTED = account(0xad);
-/** Has a price, and is worth no cent. */
+/** Has a price, and is worth less than a cent. */
 const ONE_WEI_PRICED = account(0xae);
 const SEVERAL_DUSTS = account(0xaf);
 /** Received 1,000 units of a token without a price, and dust of it from a sanctioned wallet. */
@@ -86,7 +86,7 @@ function transfers(): Transfer[] {
   add(DUSTY, WALLETS.exchange, { valueUsd: 10 });
   add(DUSTY, WALLETS.mixer, { valueUsd: 0.45 });
   add(DUSTY, WALLETS.unknown, { valueUsd: 0.44 });
-  // The newest close that ships is of 1 January 2026.
+  // The newest shipped close is from 1 January 2026.
   const timestampMs = Date.parse('2026-10-01T00:00:00Z');
   for (const wallet of [DILUTED, UNDILUTED]) {
     add(WALLETS.sanctioned, wallet, { amount: 10n * ETHER, valueUsd: 29_716.4, timestampMs });
@@ -124,7 +124,7 @@ const screen = (address: string) => screening({ chain: 'ETH', address });
 const check = (address: string) => kyt({ chain: 'ETH', address });
 
 describe('value without a price', () => {
-  it('finds 1 wei from a sanctioned wallet beside 100 ETH from an exchange to be nothing', () => {
+  it('gives 1 wei from a sanctioned wallet no weight beside 100 ETH from an exchange', () => {
     const answer = screen(ONE_WEI_IN);
     expect(answer.exposureReceiving).toEqual({ EXCHANGE: 100 });
     expect(answer).toMatchObject({ riskScore: 0, riskLevel: 'LOW', scoreBreakdown: [] });
@@ -133,7 +133,7 @@ describe('value without a price', () => {
     ]);
   });
 
-  it('finds 1 wei sent to a sanctioned wallet to be nothing', () => {
+  it('gives 1 wei sent to a sanctioned wallet no weight', () => {
     expect(screen(ONE_WEI_OUT)).toMatchObject({ riskScore: 0, riskLevel: 'LOW' });
     expect(check(ONE_WEI_OUT)).toMatchObject({ decision: 'ALLOW', flags: [] });
   });
@@ -152,7 +152,7 @@ describe('value without a price', () => {
     expect([DILUTED, UNDILUTED].map((address) => check(address).decision)).toEqual(['REVIEW', 'REVIEW']);
   });
 
-  it('says of dust with a price how it is priced, and 0.00', () => {
+  it('reports dust with its price status, and 0.00', () => {
     const answer = screen(ONE_WEI_PRICED);
     expect(answer.exposures).toMatchObject([
       {
@@ -169,7 +169,7 @@ describe('value without a price', () => {
     ]);
   });
 
-  it('says of which day an earlier price is', () => {
+  it('names the day of an earlier price', () => {
     const answer = screen(UNDILUTED);
     const price = { priceStatus: 'LAST_KNOWN', priceDate: '2026-01-01' };
     expect(answer.exposures).toMatchObject([price, price]);
@@ -178,11 +178,11 @@ describe('value without a price', () => {
     expect(screen(ONE_WEI_IN).exposures).toMatchObject([{ priceStatus: 'NONE', priceDate: null }]);
   });
 
-  it('is not driven by the number of transfers', () => {
+  it('does not depend on the number of transfers', () => {
     expect(screen(MANY_TINY)).toMatchObject({ riskScore: 0, exposureReceiving: { EXCHANGE: 100 } });
   });
 
-  it('flags dust as LOW in both directions, and dust that adds up as CRITICAL', () => {
+  it('flags dust as LOW in both directions, and an accumulation of dust as CRITICAL', () => {
     const severities = (address: string) =>
       screen(address).flaggedTransactions.map(({ direction, severity }) => `${direction} ${severity}`);
     expect(severities(ONE_WEI_OUT).sort()).toEqual(['in LOW', 'out LOW']);
@@ -191,7 +191,7 @@ describe('value without a price', () => {
     expect(severities(MANY_CENTS)).toEqual(['out CRITICAL', 'out CRITICAL', 'out CRITICAL']);
   });
 
-  it('shows dust at its exact share, and gives it no points', () => {
+  it('shows dust at its exact share, without points', () => {
     const answer = screen(DUSTY);
     expect(answer.exposureSending).toEqual({ EXCHANGE: 91.83, MIXER: 4.13, UNKNOWN: 4.04 });
     expect(
@@ -204,7 +204,7 @@ describe('value without a price', () => {
     expect(answer.riskScore).toBe(0);
   });
 
-  it('names the assets without a price in the coverage, and no unknown token', () => {
+  it('names the assets without a price in the coverage, without unknown tokens', () => {
     const assetsOf = (address: string): readonly string[] | undefined =>
       screen(address).coverage.graph.unpricedAssets;
     expect(assetsOf(ONE_WEI_IN)).toEqual(['ETH']);
@@ -213,7 +213,7 @@ describe('value without a price', () => {
     expect(check(ONE_WEI_IN).coverage.graph.unpricedAssets).toEqual(['ETH']);
   });
 
-  it('gives several assets without a price rows of their own, and bounds their points', () => {
+  it('gives several assets without a price their own rows, and limits their points', () => {
     const answer = screen(SEVERAL);
     expect(answer.exposureReceiving).toEqual({ UNKNOWN: 100 });
     const rows = answer.exposures.map(({ asset, category, percentage, priceStatus }) => [
@@ -225,7 +225,7 @@ describe('value without a price', () => {
     expect(rows).toEqual([
       [null, 'UNKNOWN', 100, 'NONE'],
       [USDC.toLowerCase(), 'MIXER', 75, 'NONE'],
-      // The rest came from an address that had it from others.
+      // The rest came from an address that received it from others.
       [USDC.toLowerCase(), 'EXCHANGE', 23.26, 'NONE'],
       [USDC.toLowerCase(), 'MIXER', 1.74, 'NONE'],
       [USDT.toLowerCase(), 'EXCHANGE', 100, 'NONE'],
@@ -236,8 +236,8 @@ describe('value without a price', () => {
   });
 });
 
-describe('tokens that no list knows', () => {
-  it('bring no points, whatever an event says, and block nothing', () => {
+describe('unlisted tokens', () => {
+  it('add no points for any event, and block nothing', () => {
     const answer = screen(FORGED);
     expect(answer).toMatchObject({ riskScore: 0, exposureSending: {}, exposureReceiving: { EXCHANGE: 100 } });
     expect(answer.flaggedTransactions).toEqual([]);
@@ -251,11 +251,11 @@ describe('tokens that no list knows', () => {
     expect(spam).toMatchObject({ isEvidence: false });
   });
 
-  it('bring no points in any number', () => {
+  it('add no points in any number', () => {
     expect(screen(SPAMMED).riskScore).toBe(0);
   });
 
-  it('do not cut a walk together with dust, in any number', () => {
+  it('do not cut a walk short, even with dust in any number', () => {
     const answer = screen(BEHIND_SPAM);
     expect(answer.exposureReceiving.MIXER).toBe(100);
     expect(answer.stoppedAt).toEqual([]);
@@ -263,7 +263,7 @@ describe('tokens that no list knows', () => {
 });
 
 describe('hubs without a label', () => {
-  it('end a walk, and are named as a reason that needs a review', () => {
+  it('end a walk, and are reported as a reason for review', () => {
     const answer = screen(BEHIND_HUB);
     expect(answer.stoppedAt).toMatchObject([{ address: HUB, reason: 'MAX_DEGREE', percentage: 100 }]);
     expect(answer.reasons).toMatchObject([
@@ -328,7 +328,7 @@ describeWithSharedData('Bitcoin block 300025', () => {
     return new Map(rows.map(({ attribution, share }) => [attribution.key, share]));
   }
 
-  it('gives every direct share by its satoshi', () => {
+  it('counts every direct share to the satoshi', () => {
     let compared = 0;
     for (const direction of ['in', 'out'] as const)
       for (const [address, { whole, parties }] of sums[direction]) {
@@ -343,7 +343,7 @@ describeWithSharedData('Bitcoin block 300025', () => {
     expect(compared).toBeGreaterThan(2_000);
   });
 
-  it('gives a gambler the share of a house by what was paid, not by the number of payments', () => {
+  it('gives a gambler the share of a gambling service by amount, not by the number of payments', () => {
     // LuckyB.it, as WalletExplorer names it, paid more than half of what the gambler received in two payments.
     const shares = sharesOf('18bW2s7nDP2VBper8WaJ25KdQXepZgF4df', 'in');
     expect(shares.get('1NxaBCFQwejSZbQfWcYNwgqML5wWoE3rK4')).toBeCloseTo(0.5556, 4);

@@ -1,4 +1,4 @@
-/** A small world to screen: a real label snapshot, real transfers, and lists whose freshness the test decides. */
+/** Test data for screenings: a real label snapshot, real transfers, and lists whose freshness the test sets. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -121,7 +121,7 @@ const hash = (index: number): string => `0x${index.toString(16).padStart(64, '0'
 /** Wei of ETH at 2,000 USD. */
 const weiOf = (usd: number): bigint => BigInt(Math.round(usd * 1e6)) * 500_000_000n;
 
-/** The amount follows the value: one ETH is 2,000 USD, and without a value one ETH moves. */
+/** The amount follows from the value at 2,000 USD per ETH. Without a value, it is one ETH. */
 export const sent = (index: number, from: string, to: string, fields: Partial<Transfer> = {}): Transfer => ({
   chain: 'ETH',
   txHash: hash(index),
@@ -161,7 +161,7 @@ export const someStale: ListChecks = {
 };
 
 export interface World {
-  /** All of its state; the transfer store lies as in a data folder, under `data`. */
+  /** The folder of all state. The transfer store is under `data`, as in a data folder. */
   readonly folder: string;
   readonly deps: ScreeningDeps;
   readonly transfers: TransferStore;
@@ -171,7 +171,7 @@ export interface World {
   close(): Promise<void>;
 }
 
-/** `more` transfers are stored beside those that every world has. */
+/** Stores `more` transfers in addition to the common ones. */
 export async function createWorld(
   more: readonly Transfer[] = [],
   moreLabels: typeof LABELS = [],
@@ -229,7 +229,7 @@ export async function createWorld(
     clock,
     setLists(next) {
       checks = next;
-      // The context looks at the lists once a second.
+      // The context checks the lists once a second.
       clock.at += 1_000;
     },
     async close() {

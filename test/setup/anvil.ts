@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { getCreateAddress, Interface } from 'ethers';
 import { projectRoot } from '../../src/base/paths.ts';
+import { sleep } from '../support/wait.ts';
 import { freePort } from './free-port.ts';
 
 const PLATFORM = `${process.platform}-${process.arch === 'x64' ? 'amd64' : process.arch}`;
@@ -73,8 +74,6 @@ export interface Anvil {
 }
 
 const hex = (value: bigint | number): string => `0x${value.toString(16)}`;
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
 export async function startAnvil(
   options: { readonly chainId?: number; readonly args?: readonly string[] } = {},
 ): Promise<Anvil> {

@@ -64,7 +64,7 @@ export function debianProgram(name: string, program: string): DebianProgram | nu
     if (!existsSync(folder)) unpack(name, folder);
     const root = join(folder, 'root', 'usr');
     const path = join(root, program);
-    if (!existsSync(path)) throw new Error(`The package ${name} holds no ${program}.`);
+    if (!existsSync(path)) throw new Error(`The package ${name} does not contain ${program}.`);
     const libraries = join(root, 'lib');
     const searched = existsSync(libraries)
       ? readdirSync(libraries, { withFileTypes: true }).filter((entry) => entry.isDirectory())

@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { sleep } from '../support/wait.ts';
 import { debianProgram } from './debian-package.ts';
 import { freePort } from './free-port.ts';
 
@@ -26,8 +27,6 @@ export interface Litecoind extends BitcoinNode {
   /** Replaces the newest blocks with empty ones; their transactions return to the pool. */
   reorg(depth: number): Promise<void>;
 }
-
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Returns a JSON-RPC client for these nodes. */
 export function rpcOf(url: string): BitcoinNode['rpc'] {

@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { until } from '../support/wait.ts';
 import { debianProgram } from './debian-package.ts';
 import { freePort } from './free-port.ts';
 
@@ -40,8 +41,6 @@ export interface RedisCluster {
   stop(): Promise<void>;
 }
 
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
 /** Reads the state that Linux gives a process, which follows its name. The name may contain anything between its parentheses. */
 const hasStopped = (pid: number | undefined): boolean =>
   /^T/.test(readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, ''));
@@ -56,13 +55,11 @@ const listens = (port: number): Promise<boolean> =>
     socket.on('connect', end(true)).on('error', end(false));
   });
 
-async function until(isSo: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  for (let tries = 0; tries < 4_800; tries++) {
-    if (await isSo()) return;
-    await sleep(25);
-  }
-  throw new Error(`${what} did not happen within two minutes.`);
-}
+const START_TIMEOUT_MS = 120_000;
+const POLL_MS = 25;
+
+const untilReady = (isReady: () => boolean | Promise<boolean>, what: string): Promise<void> =>
+  until(isReady, what, START_TIMEOUT_MS, POLL_MS);
 
 /**
  * Starts a server that stores every write in its append-only file before each reply. The file outlives the process, and only the process
@@ -72,7 +69,7 @@ async function until(isSo: () => boolean | Promise<boolean>, what: string): Prom
 export async function startRedis(
   settings: readonly string[] = ['--appendonly', 'yes'],
 ): Promise<RedisServer> {
-  if (server === null || client === null) throw new Error('redis-server is not to be had.');
+  if (server === null || client === null) throw new Error('redis-server is not available.');
   const folder = mkdtempSync(join(tmpdir(), 'assay-redis-'));
   const port = await freePort();
   let child: ChildProcess | null = null;
@@ -94,8 +91,8 @@ export async function startRedis(
       ],
       { stdio: 'ignore', env: { ...process.env, ...server?.env } },
     );
-    await until(() => listens(port), `The start of redis-server on port ${port}`);
-    await until(() => run('ping') === 'PONG', `An answer of redis-server on port ${port}`);
+    await untilReady(() => listens(port), `redis-server listening on port ${port}`);
+    await untilReady(() => run('ping') === 'PONG', `redis-server answering on port ${port}`);
   }
 
   async function kill(): Promise<void> {
@@ -143,7 +140,7 @@ export interface RedisSentinel {
 
 /** Starts a Sentinel over a master; a master that is unreachable for a second is replaced. */
 export async function startRedisSentinel(master: RedisServer): Promise<RedisSentinel> {
-  if (server === null || client === null) throw new Error('redis-server is not to be had.');
+  if (server === null || client === null) throw new Error('redis-server is not available.');
   const folder = mkdtempSync(join(tmpdir(), 'assay-sentinel-'));
   const port = await freePort();
   const file = join(folder, 'sentinel.conf');
@@ -163,11 +160,11 @@ export async function startRedisSentinel(master: RedisServer): Promise<RedisSent
       env: { ...process.env, ...client.env },
       timeout: 60_000,
     }).trim();
-  await until(() => listens(port), `The start of a Sentinel on port ${port}`);
+  await untilReady(() => listens(port), `Sentinel listening on port ${port}`);
   // It asks the master for its replicas every ten seconds, the first time after one second.
-  await until(
+  await untilReady(
     () => /num-slaves\n[1-9]/.test(run('sentinel', 'master', 'main')),
-    'That the Sentinel knows a replica',
+    'a replica known to the Sentinel',
   );
   return {
     url: `redis+sentinel://127.0.0.1:${port}/main`,
@@ -193,14 +190,14 @@ export async function startRedisCluster(): Promise<RedisCluster> {
     ...['--cluster', 'create', ...nodes.map(({ port }) => `127.0.0.1:${port}`)],
     ...['--cluster-replicas', '1', '--cluster-yes'],
   );
-  await until(
+  await untilReady(
     () =>
       nodes.every(
         (node) =>
           node.run('cluster', 'info').includes('cluster_state:ok') &&
           (node.run('role').startsWith('master') || node.run('role').includes('connected')),
       ),
-    'The making of a cluster',
+    'a complete Redis Cluster',
   );
   return {
     url: `redis+cluster://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`,

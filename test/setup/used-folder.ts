@@ -11,6 +11,7 @@ import { runProgram } from '../../src/cli/program.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import type { World } from '../e2e/program.ts';
 import { bech32Address } from '../graph/cluster/addresses.ts';
+import { sleep } from '../support/wait.ts';
 import { dailyChart } from './price-server.ts';
 
 export const UNI = '0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984';
@@ -179,7 +180,7 @@ export async function useFolder(world: World): Promise<UsedFolder> {
   const lines = Array.from({ length: 500 }, (_, n) => `{"address":"${address(n)}"}`).join('\n');
   const { job } = await post<{ job: { id: string } }>('/jobs?kind=labels&chain=ETH', lines);
   for (let state = ''; state !== 'DONE'; ) {
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await sleep(100);
     const answer = await fetch(`${server.url}/api/v1/jobs/${job.id}`, {
       headers: { authorization: `Bearer ${key}` },
     });

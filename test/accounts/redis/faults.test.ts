@@ -14,9 +14,9 @@ import {
   startRedis,
   startRedisCluster,
 } from '../../setup/redis.ts';
+import { sleep, until } from '../../support/wait.ts';
 import { accountsAt } from './world.ts';
 
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const GRANT = 100_000;
 
 type Node = ReturnType<ReturnType<typeof accountsAt>['node']>;
@@ -95,9 +95,7 @@ async function underLoad(nodes: readonly Node[], during: () => Promise<void>): P
   });
   await Promise.race([
     Promise.all(senders),
-    (async () => {
-      while (sent.filter(({ outcome }) => outcome === 'acknowledged').length < SENT_BEFORE) await sleep(20);
-    })(),
+    until(() => sent.filter(({ outcome }) => outcome === 'acknowledged').length >= SENT_BEFORE),
   ]);
   await during();
   over = true;

@@ -106,7 +106,7 @@ describe.skipIf(!hasRedis)('two nodes', () => {
     };
     const charged = async () => {
       const { reservation } = await gate.admit(asked, systemClock.monotonic());
-      if (reservation === null) throw new Error('not let in');
+      if (reservation === null) throw new Error('not admitted');
       await ledger().commit(reservation, chargeOf(1, { keep: { slot, bodyHash } }));
       ledger().release(reservation);
     };

@@ -36,7 +36,7 @@ const read = (chain: ChainId, text: string): string => {
 const filled = (length: number, ...head: number[]) => Uint8Array.from({ length }, (_, at) => head[at] ?? 7);
 
 describe('base58', () => {
-  it('has texts up to 512 characters, and no other character', () => {
+  it('accepts up to 512 characters of its alphabet only', () => {
     const bytes = (text: string) => Buffer.from(text, 'latin1');
     const decode = (text: string) => decodeBase58(bytes(text), 0, text.length, BITCOIN_DIGITS);
     expect([
@@ -53,7 +53,7 @@ describe('base58', () => {
     }
   });
 
-  it('with a checksum has one byte at least, and any length above a block', () => {
+  it('with a checksum accepts at least one byte, and more than one block', () => {
     const decode = (text: string) => decodeBase58Check(Buffer.from(text), 0, text.length, BITCOIN_DIGITS);
     for (const length of [1, 20, 54, 55, 56, 57, 64, 65, 100])
       expect(decode(check58.encode(filled(length)))).toBe(length);
@@ -67,7 +67,7 @@ describe('bech32', () => {
   const decode = (text: string, hrp: number, constant: number) =>
     decodeBech32(Buffer.from(text), 0, text.length, hrp, constant);
 
-  it('has one word at least, one case, its own checksum, and no bits that are left', () => {
+  it('requires a data part, one letter case, its own checksum, and no remaining bits', () => {
     expect([decode(bech32.encode('a', [1]), 1, BECH32), decode(bech32.encode('a', []), 1, BECH32)]).toEqual([
       1, -2,
     ]);
@@ -106,7 +106,7 @@ describe('bech32', () => {
     hrp = 'bc',
   ) => read('BTC', coder.encode(hrp, [version, ...bech32.toWords(filled(length))], false as never));
 
-  it('of witnesses has programs of 2 to 40 bytes, and of 20 or 32 for version 0', () => {
+  it('of witnesses accepts programs of 2 to 40 bytes, and of 20 or 32 for version 0', () => {
     expect([
       segwit(0, 20),
       segwit(0, 32),
@@ -135,7 +135,7 @@ describe('bech32', () => {
     ).toEqual(['network', 'network']);
   });
 
-  it('of Litecoin and Zcash has payloads of one size', () => {
+  it('of Litecoin and Zcash accepts payloads of one size', () => {
     const ltc = (version: number, length: number) =>
       read('LTC', bech32.encode('ltcmweb', [version, ...bech32.toWords(filled(length))], false as never));
     expect(ltc(0, 66)).toBe('mweb');
@@ -161,7 +161,7 @@ describe('base58check addresses', () => {
     ['DASH', 76, 'p2pkh', [140, 19]],
     ['BSV', 5, 'p2sh', [111, 196]],
     ['BCH', 5, 'p2sh', [111, 196]],
-  ] as const)('of %s have 20 bytes behind a version of the chain', (chain, version, kind, tests) => {
+  ] as const)('of %s have 20 bytes after a version byte of the chain', (chain, version, kind, tests) => {
     expect(read(chain, check58.encode(filled(21, version)))).toBe(kind);
     for (const length of [20, 22])
       expect(read(chain, check58.encode(filled(length, version)))).toMatch(/^length/);
@@ -170,7 +170,7 @@ describe('base58check addresses', () => {
     expect(read(chain, check58.encode(filled(21, 255)))).toMatch(/^prefix/);
   });
 
-  it('of Zcash have two bytes of version', () => {
+  it('of Zcash have two version bytes', () => {
     const zec = (version: number, length: number) =>
       read('ZEC', check58.encode(filled(length, version >> 8, version & 255)));
     expect([zec(0x1cb8, 22), zec(0x1cbd, 22), zec(0x169a, 66)]).toEqual(['p2pkh', 'p2sh', 'sprout']);
@@ -196,7 +196,7 @@ describe('base58check addresses', () => {
     ).toEqual(['prefix', 'length', 'prefix']);
   });
 
-  it('of Ripple have an account, or an account with a tag', () => {
+  it('of Ripple are an account, or an account with a tag', () => {
     const encode = (body: Uint8Array) =>
       base58xrp.encode(Uint8Array.of(...body, ...sha256(sha256(body)).subarray(0, 4)));
     const tagged = (prefix: number, flag: number, ...tag: number[]) =>
@@ -245,7 +245,7 @@ describe('other addresses', () => {
     expect(read('SOL', `${base58.encode(filled(32)).slice(0, -1)}0`)).toMatch(/^characters/);
   });
 
-  it('of Stellar have a kind, a length for it, and a checksum', () => {
+  it('of Stellar have a kind, its length, and a checksum', () => {
     const crc16 = (bytes: Uint8Array) =>
       bytes.reduce((crc, byte) => {
         let next = crc ^ (byte << 8);
@@ -276,7 +276,7 @@ describe('other addresses', () => {
     ]);
   });
 
-  it('of Algorand end with the end of a hash', () => {
+  it('of Algorand end with the last bytes of a hash', () => {
     const algo = (bytes: Uint8Array) => read('ALGO', base32nopad.encode(bytes));
     const good = Uint8Array.of(...filled(32), ...sha512_256(filled(32)).subarray(28));
     expect([
@@ -310,7 +310,7 @@ describe('other addresses', () => {
     ]).toEqual(['account', 'generic', 'network', 'network', 'network', 'length', 'length', 'length']);
   });
 
-  it('of EVM chains have 40 hex digits behind 0x', () => {
+  it('of EVM chains have 40 hex digits after 0x', () => {
     const digits = 'ab'.repeat(20);
     expect([
       read('ETH', `0x${digits}`),
@@ -333,7 +333,7 @@ describe('other addresses', () => {
 });
 
 describe('any address', () => {
-  it('has as many characters as it may, and no white space around it', () => {
+  it('has a limited length, and no surrounding white space', () => {
     const out = new Uint8Array(1_000);
     const longest = 'x'.repeat(LIMITS.addressTextMax);
     const direct = (text: string) => writeAddressKey('ETH', Buffer.from(text), 0, text.length, out, 0);

@@ -8,7 +8,7 @@ import { describeWithSharedData, sharedData } from '../../setup/shared-data.ts';
 
 const asGiven = (chain: ChainId, text: string): boolean => isCanonicalAsGiven(chain, text.charCodeAt(0));
 
-it('a text that is called canonical as given is what its key is written as', () => {
+it('is reported as canonical only if it equals the text of its key', () => {
   const chains = fc.constantFrom<ChainId>('BTC', 'LTC', 'DOGE', 'DASH', 'TRON');
   let skipped = 0;
   fc.assert(
@@ -35,12 +35,12 @@ it.each([
   ['BTC', 'BC1QAR0SRRR7XFKVY5L643LYDNW9RE59GTZZWF5MDQ'],
   ['BCH', '1BpEi6DfDAUFd7GtittLSdBeYJvcoaVggu'],
   ['ETH', '0x52908400098527886E0F7030069857D2E4169EE7'],
-] as const)('%s %s is not canonical as given', (chain, text) => {
+] as const)('%s %s is not canonical as written', (chain, text) => {
   expect(asGiven(chain, text)).toBe(false);
 });
 
 describeWithSharedData('every vector', () => {
-  it('that is called canonical as given is so', () => {
+  it('is reported as canonical if it is', () => {
     const rows = JSON.parse(readFileSync(sharedData('addresses', 'vectors.json'), 'utf8')) as {
       chain: ChainId;
       address: string;

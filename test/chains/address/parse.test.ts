@@ -191,7 +191,7 @@ describe('forms of one account', () => {
     );
   });
 
-  it('never meet between BTC, BCH, LTC and BSV', () => {
+  it('never share a key between BTC, BCH, LTC and BSV', () => {
     const found = (['BTC', 'BCH', 'LTC', 'BSV'] as const).map((chain) =>
       hex(parseAddress(chain, '3J98t1WpEZ73CNmQviecrnyiWrnqRhWNLy').key),
     );
@@ -199,8 +199,8 @@ describe('forms of one account', () => {
   });
 });
 
-describe('what an error says', () => {
-  it('names the chain that a text belongs to', () => {
+describe('address errors', () => {
+  it('name the chain of an address of another chain', () => {
     expect(() => parseAddress('ETH', 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t')).toThrow(/but an address of TRON/);
     expect(() => parseAddress('BTC', '0x4200000000000000000000000000000000000006')).toThrow(
       /ETH, BSC, POLYGON/,
@@ -208,20 +208,20 @@ describe('what an error says', () => {
     expect(faultOf('SOL', '15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5')).toBe('chain');
   });
 
-  it('points at white space, emptiness and length', () => {
+  it('report white space, empty text and length', () => {
     expect(() => parseAddress('BTC', ' 3J98t1WpEZ73CNmQviecrnyiWrnqRhWNLy')).toThrow(/white space/);
     expect(faultOf('BTC', '')).toBe('length');
     expect(faultOf('BTC', '1'.repeat(1000))).toBe('length');
   });
 });
 
-describe('known traps', () => {
+describe('known pitfalls', () => {
   it.each([
     ['BTC', 'BC1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KV8F3T4', 'p2wpkh'],
     ['BTC', 'bc1pw508d6qejxtdg4y5r3zarvary0c5xw7kw508d6qejxtdg4y5r3zarvary0c5xw7kt5nd6y', 'witness_v1'],
     ['BTC', 'BC1SW50QGDZ25J', 'witness_v16'],
     ['BTC', 'bc1zw508d6qejxtdg4y5r3zarvaryvaxxpcs', 'witness_v2'],
-  ] as const)('%s takes %s (BIP 350) as %s', (chain, text, kind) => {
+  ] as const)('%s accepts %s (BIP 350) as %s', (chain, text, kind) => {
     expect(parseAddress(chain, text).kind).toBe(kind);
   });
 
@@ -232,15 +232,15 @@ describe('known traps', () => {
     'bc1pw5dgrnzv',
     'BC1QR508D6QEJXTDG4Y5R3ZARVARYV98GJ9P',
     'bc1gmk9yu',
-  ])('BTC refuses %s (BIP 350)', (text) => {
+  ])('BTC rejects %s (BIP 350)', (text) => {
     expect(faultOf('BTC', text)).not.toBe('none');
   });
 
-  it('checks the checksum of cashaddr', () => {
+  it('verifies the checksum of cashaddr', () => {
     expect(faultOf('BCH', 'bitcoincash:qpm2qsznhks23z7629mms6s4cwef74vcwvy22gdx6q')).toBe('checksum');
   });
 
-  it('agrees with an independent Keccak about EIP-55', () => {
+  it('matches an independent Keccak for EIP-55', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 20, maxLength: 20 }), (bytes) => {
         const digits = hex(bytes);
@@ -255,7 +255,7 @@ describe('known traps', () => {
 });
 
 describe('every codec', () => {
-  it('reads back the canonical text of any key, from text and from bytes', () => {
+  it('parses the canonical text of any key, from text and from bytes', () => {
     const out = new Uint8Array(maxKeyBytes + 3);
     fc.assert(
       fc.property(keys, ({ chain, key }) => {
@@ -271,7 +271,7 @@ describe('every codec', () => {
     );
   });
 
-  it('never reads a changed character as the same key', () => {
+  it('never parses a changed character as the same key', () => {
     const change = fc.tuple(keys, fc.nat(), fc.integer({ min: 33, max: 126 }));
     fc.assert(
       fc.property(change, ([{ chain, key }, nat, code]) => {
@@ -289,7 +289,7 @@ describe('every codec', () => {
     );
   });
 
-  it('throws nothing but AddressError, and judges bytes as it judges text', () => {
+  it('throws only AddressError, and gives the same result for bytes as for text', () => {
     const chains = fc.constantFrom(...CHAINS.map((chain) => chain.id));
     const valid = keys.map(({ chain, key }) => formatAddressKey(key, chain));
     const noisy = fc

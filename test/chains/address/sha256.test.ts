@@ -5,7 +5,7 @@ import { doubleSha256Head, ONE_BLOCK_MAX, writeSha256 } from '../../../src/chain
 
 const sha256 = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes).digest();
 
-it('every message of one block has the digest that OpenSSL gives it', () => {
+it('matches OpenSSL for every message of one block', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: ONE_BLOCK_MAX }), fc.nat(7), (message, from) => {
       const bytes = new Uint8Array(from + message.length);
@@ -19,7 +19,7 @@ it('every message of one block has the digest that OpenSSL gives it', () => {
   );
 });
 
-it('every length up to a whole block', () => {
+it('hashes messages of every length up to a whole block', () => {
   for (let length = 0; length <= ONE_BLOCK_MAX; length++) {
     const message = new Uint8Array(length).fill(0xff);
     expect(doubleSha256Head(message, 0, length)).toBe(sha256(sha256(message)).readInt32BE());

@@ -76,8 +76,8 @@ function poolOf(endpoints: readonly EndpointSpec[], now?: () => number): Endpoin
 
 const read = { read: (answer: { json(): unknown }) => answer.json() };
 
-describe('a pool of endpoints', () => {
-  it('waits as long as a server asks it to, and asks nobody meanwhile', async () => {
+describe('an endpoint pool', () => {
+  it('waits as long as a server requests, and sends nothing meanwhile', async () => {
     const server = await serve((count) =>
       count === 1 ? { status: 429, headers: { 'retry-after': '30' } } : {},
     );
@@ -93,7 +93,7 @@ describe('a pool of endpoints', () => {
     expect((await pool.ask(read, within(20_000))).value).toEqual({ ok: true });
   });
 
-  it('leaves an endpoint alone after failures in a row, longer each time, and takes it back when it answers', async () => {
+  it('pauses an endpoint after consecutive failures, longer each time, and resumes it when it responds', async () => {
     let isWell = true;
     const server = await serve(() => (isWell ? {} : { status: 502 }));
     let now = 0;
@@ -102,18 +102,18 @@ describe('a pool of endpoints', () => {
     isWell = false;
     await expect(pool.ask(read, within(1_000))).rejects.toMatchObject({ code: 'CHAIN_UNREACHABLE' });
     expect(pool.health()).toMatchObject([{ state: 'DOWN', lastError: expect.stringContaining('502') }]);
-    const asked = server.requests();
-    expect(asked).toBe(1 + LIMITS.endpointFailuresMax);
+    const before = server.requests();
+    expect(before).toBe(1 + LIMITS.endpointFailuresMax);
     for (let time = 0; time < 50; time++)
       await expect(pool.ask(read, within(1_000))).rejects.toMatchObject({ code: 'CHAIN_UNREACHABLE' });
-    expect(server.requests()).toBe(asked);
+    expect(server.requests()).toBe(before);
     isWell = true;
     now = LIMITS.endpointDownMsMin + 1;
     expect((await pool.ask(read, within(20_000))).value).toEqual({ ok: true });
     expect(pool.health()).toMatchObject([{ state: 'UP', failures: 0, lastError: null }]);
   });
 
-  it('asks an endpoint again after each of several outages', async () => {
+  it('retries an endpoint after each of several outages', async () => {
     let isWell = true;
     const server = await serve(() => (isWell ? {} : { status: 502 }));
     let now = 0;
@@ -128,7 +128,7 @@ describe('a pool of endpoints', () => {
     }
   });
 
-  it('asks no endpoint more at once, and no more a second, than it allows', async () => {
+  it('respects the concurrency and the rate limit of an endpoint', async () => {
     const server = await serve(() => ({ waitMs: 20 }));
     const pool = poolOf([spec(server.url, { requestsPerSecond: 40 })]);
     const startedAt = systemClock.monotonic();
@@ -139,7 +139,7 @@ describe('a pool of endpoints', () => {
     expect(systemClock.monotonic() - startedAt).toBeGreaterThan(400);
   });
 
-  it('prefers the faster endpoint once both are known, and the first where they are alike', async () => {
+  it('prefers the faster endpoint once both are measured, and the first if they are similar', async () => {
     const slow = await serve(() => ({ waitMs: 150 }));
     const fast = await serve(() => ({}));
     const pool = poolOf([spec(slow.url), spec(fast.url)]);
@@ -149,7 +149,7 @@ describe('a pool of endpoints', () => {
     expect(fast.requests()).toBeGreaterThanOrEqual(5);
   });
 
-  it('never asks twice what may not be repeated', async () => {
+  it('never repeats a request that must not be repeated', async () => {
     const first = await serve(() => ({ status: 500 }));
     const second = await serve(() => ({}));
     const pool = poolOf([spec(first.url), spec(second.url)]);
@@ -159,7 +159,7 @@ describe('a pool of endpoints', () => {
     expect(first.requests() + second.requests()).toBe(1);
   });
 
-  it('follows no redirect, takes no encoding that nobody asked for, and no answer without end', async () => {
+  it('follows no redirect, and rejects an unrequested encoding and an unbounded response', async () => {
     const target = await serve(() => ({}));
     const redirecting = await serve(() => ({ status: 302, headers: { location: target.url } }));
     await expect(poolOf([spec(redirecting.url)]).ask(read, within(20_000))).rejects.toMatchObject({
@@ -182,7 +182,7 @@ describe('a pool of endpoints', () => {
     await expect(poolOf([spec(long.url)]).ask(read, within(20_000))).resolves.toBeDefined();
   });
 
-  it('asks private addresses only where the operator named them', async () => {
+  it('connects to private addresses only if the operator configured them', async () => {
     const server = await serve(() => ({}));
     for (const url of [server.url, server.url.replace('http:', 'https:'), 'https://localhost:1/']) {
       const pool = poolOf([spec(url, { own: false })]);
@@ -192,11 +192,11 @@ describe('a pool of endpoints', () => {
   });
 });
 
-describe('endpoints as texts', () => {
+describe('endpoint settings', () => {
   const parse = (text: string) =>
     parseEndpoint(text, { field: 'ASSAY_RPC_BTC', defaultLayout: 'bitcoin', own: true });
 
-  it('reads layout, URL and credentials, and shows neither path nor secret', () => {
+  it('are parsed into layout, URL and credentials, and printed without path or secret', () => {
     expect(parse('http://user:p%40ss@127.0.0.1:8332/wallet/x')).toMatchObject({
       layout: 'bitcoin',
       url: 'http://127.0.0.1:8332/wallet/x',
@@ -210,7 +210,7 @@ describe('endpoints as texts', () => {
   });
 
   it.each(['', 'node', 'ftp://x', 'etherscan+nothing', 'file:///etc/passwd'])(
-    'refuses %j without repeating it',
+    'reject %j without repeating it',
     (text) => {
       expect(() => parse(text)).toThrow(
         expect.objectContaining({ code: 'INVALID_CONFIG', field: 'ASSAY_RPC_BTC' }),
@@ -219,12 +219,12 @@ describe('endpoints as texts', () => {
     },
   );
 
-  it('keeps a key in the query when a path is added, and lets no part of an address out of the path', () => {
+  it('keep a key in the query if a path is added, and escape an address in the path', () => {
     const endpoint = parse('https://x.example/base/?key=1');
     expect(endpointUrl(endpoint, '/tx/1', { a: 'b&c' })).toBe('https://x.example/base/tx/1?key=1&a=b%26c');
   });
 
-  it('a misspelt chain stops the start, and no library is loaded by naming endpoints', () => {
+  it('reject a misspelt chain at startup, and load no chain library', () => {
     const options = { publicEndpoints: false, quorum: 1, offchainNames: false };
     const deps = { clock: systemClock, log: silentLogger, jitter: () => 0.5 };
     const make = (rpc: Record<string, string>) =>
@@ -243,8 +243,8 @@ describe('endpoints as texts', () => {
   });
 });
 
-describe('JSON from the wire', () => {
-  it('loses no digit of any number, and touches no text', () => {
+describe('JSON responses', () => {
+  it('keep all digits of any number, and leave strings unchanged', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 2n ** 255n }), fc.string(), (amount, text) => {
         const { a, b, c } = parseExactJson(
@@ -261,7 +261,7 @@ describe('JSON from the wire', () => {
     );
   });
 
-  it('reads decimals without a float in between', () => {
+  it('are parsed as decimals without floating point', () => {
     expect(asDecimalAmount('20999999.97690000', 8, 'x')).toBe(2_099_999_997_690_000n);
     expect(asDecimalAmount(1e-8, 8, 'x')).toBe(1n);
     expect(asDecimalAmount('0.10', 1, 'x')).toBe(1n);
@@ -287,14 +287,14 @@ describe('JSON from the wire', () => {
       expect(() => readValue(value as never)).toThrow(expect.objectContaining({ code: 'CHAIN_BAD_ANSWER' }));
   });
 
-  it('deep nesting and broken texts end in a typed error', () => {
+  it('end in a typed error for deep nesting and malformed text', () => {
     const deep = ['[', '{"a":', ' [ "]" , '].map((open) => `${open.repeat(200_000)}1`);
     const closed = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
     for (const text of ['', '<html>', '{"a":', ...deep, closed, '{"a":"', '1.5"\\"', 'null null'])
       expect(() => parseExactJson(text)).toThrow(expect.objectContaining({ code: 'CHAIN_BAD_ANSWER' }));
   });
 
-  it('reads strings of any length beside numbers that must keep their digits, and lists that lie side by side', () => {
+  it('may contain strings of any length beside long numbers, and nested lists', () => {
     for (const part of ['a1e5', '\\', '"', '[{', '\\"']) {
       const text = part.repeat(6_000_000);
       expect(parseExactJson(`{"a":0.50,"b":${JSON.stringify(text)},"c":1.25}`)).toEqual({

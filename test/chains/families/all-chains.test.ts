@@ -11,27 +11,24 @@ import { CHAINS } from '../../../src/chains/registry.ts';
 const deps = { clock: systemClock, log: silentLogger, jitter: () => 0.5 };
 
 describe('each of the 36 chains', () => {
-  it.each(CHAINS.map(({ id }) => id))(
-    '%s has an adapter, over endpoints that an operator names',
-    async (id) => {
-      const url = 'http://127.0.0.1:9/';
-      const adapters = createChainAdapters(
-        {
-          endpoints: { rpc: { [id]: url }, history: { [id]: url } },
-          publicEndpoints: false,
-          quorum: 1,
-          offchainNames: false,
-        },
-        deps,
-      );
-      const adapter = await adapters.of(id);
-      expect(adapter.chain).toBe(id);
-      expect(adapter.health()).toMatchObject({ chain: id, reachable: true });
-      await adapters.close();
-    },
-  );
+  it.each(CHAINS.map(({ id }) => id))('%s has an adapter for endpoints of the operator', async (id) => {
+    const url = 'http://127.0.0.1:9/';
+    const adapters = createChainAdapters(
+      {
+        endpoints: { rpc: { [id]: url }, history: { [id]: url } },
+        publicEndpoints: false,
+        quorum: 1,
+        offchainNames: false,
+      },
+      deps,
+    );
+    const adapter = await adapters.of(id);
+    expect(adapter.chain).toBe(id);
+    expect(adapter.health()).toMatchObject({ chain: id, reachable: true });
+    await adapters.close();
+  });
 
-  it.each(CHAINS.map(({ id }) => id))('%s opens over the public endpoints that ship', async (id) => {
+  it.each(CHAINS.map(({ id }) => id))('%s opens with the shipped public endpoints', async (id) => {
     const adapters = createChainAdapters(
       { endpoints: { rpc: {}, history: {} }, publicEndpoints: true, quorum: 1, offchainNames: false },
       deps,
@@ -50,7 +47,7 @@ const LIBRARIES = [
   { chain: 'TRON', library: 'tronweb', loaded: ['tronweb', 'ethers'] },
 ] as const;
 
-describe('the libraries of chains', () => {
+describe('chain libraries', () => {
   /** Lists the libraries imported before and after adapters are opened, in a process of its own over the built program. */
   function libraries(chains: readonly string[]): { readonly before: string[]; readonly after: string[] } {
     const registry = pathToFileURL(
@@ -85,13 +82,13 @@ describe('the libraries of chains', () => {
   }
 
   it.each(LIBRARIES)(
-    '$library is imported when $chain is first asked, and no other with it',
+    '$library is imported at the first request of $chain, and no other with it',
     ({ chain, loaded }) => {
       expect(libraries([chain])).toEqual({ before: [], after: [...loaded] });
     },
   );
 
-  it('are not needed by the chains that speak plain HTTP', () => {
+  it('are not loaded for chains that use plain HTTP', () => {
     const plain = ['XRP', 'XLM', 'ADA', 'DOT', 'TON', 'XMR', 'ATOM', 'ALGO', 'XTZ'];
     expect(libraries(plain)).toEqual({ before: [], after: [] });
   });

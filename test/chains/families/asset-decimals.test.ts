@@ -19,11 +19,11 @@ const transfer = (asset: string, decimals: number | null = null): Transfer => ({
   valueUsd: null,
 });
 
-describe('decimals of assets', () => {
-  it('are asked once each, and only of assets that do not say them', async () => {
-    const asked: string[] = [];
+describe('asset decimals', () => {
+  it('are requested once each, and only for assets without them', async () => {
+    const requested: string[] = [];
     const decimals = createAssetDecimals('ALGO', async (asset) => {
-      asked.push(asset);
+      requested.push(asset);
       return asset === '7' ? null : 6;
     });
     const rows = [transfer('5'), transfer('ALGO', 6), transfer('7'), transfer('5'), transfer('9', 2)];
@@ -35,10 +35,10 @@ describe('decimals of assets', () => {
         6,
         2,
       ]);
-    expect(asked).toEqual(['5', '7']);
+    expect(requested).toEqual(['5', '7']);
   });
 
-  it('stay unknown where asking fails, take a part of the budget, and are asked again', async () => {
+  it('are unknown if the request fails, use part of the budget, and are requested again', async () => {
     let isDown = true;
     const budgets: number[] = [];
     const decimals = createAssetDecimals('ALGO', async (_, call: Call) => {
@@ -53,7 +53,7 @@ describe('decimals of assets', () => {
     expect(budgets).toEqual([250, 250]);
   });
 
-  it('end with the call, and do not hide faults of the program', async () => {
+  it('end with the call, and do not hide programming errors', async () => {
     const reason = new Error('the caller left');
     const left = createAssetDecimals('ALGO', () => Promise.reject(new AssayError('CHAIN_TIMEOUT', 'late')));
     await expect(left.fill([transfer('5')], within(1_000, AbortSignal.abort(reason)))).rejects.toBe(reason);
@@ -62,16 +62,16 @@ describe('decimals of assets', () => {
     expect(() => orUnknown(() => JSON.parse('{') as number)('x')).toThrow(SyntaxError);
   });
 
-  it('of a thousand tokens that nobody asked for cost no thousand questions', async () => {
-    let asked = 0;
+  it('are not requested a thousand times for a thousand unknown tokens', async () => {
+    let requested = 0;
     const decimals = createAssetDecimals('ALGO', async () => {
-      asked++;
+      requested++;
       return 0;
     });
     await decimals.fill(
       Array.from({ length: 1_000 }, (_, n) => transfer(String(n))),
       within(1_000),
     );
-    expect(asked).toBe(32);
+    expect(requested).toBe(32);
   });
 });

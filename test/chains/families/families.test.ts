@@ -67,7 +67,7 @@ function addedFamily() {
 }
 
 describe('a chain family added by its descriptor', () => {
-  it('has its addresses parsed and formatted by its own codec', () => {
+  it('parses and formats its addresses by its own codec', () => {
     const codecs = codecsOf(addedFamily().families);
     expect(parseAddress(ZZZ, '?7', 'address', codecs)).toEqual({
       chain: 'ZZZ',
@@ -81,7 +81,7 @@ describe('a chain family added by its descriptor', () => {
     expect(() => parseAddress('ETH', '?7', 'address', codecs)).toThrow(/ZZZ/);
   });
 
-  it('has its endpoints accepted and opened by its adapter, which is imported at the first use', async () => {
+  it('accepts its endpoints and opens them by its adapter, which is imported at the first use', async () => {
     const { families, opened, imports } = addedFamily();
     const endpoints = { rpc: { ZZZ: 'http://127.0.0.1:1' }, history: { ZZZ: 'zzz-node+http://127.0.0.1:2' } };
     const options = { endpoints, publicEndpoints: false, quorum: 1, offchainNames: false };

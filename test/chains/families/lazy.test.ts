@@ -32,13 +32,13 @@ function loadedBy(entry: string): { packages: Set<string>; files: Set<string> } 
   return { packages, files };
 }
 
-it.each(['src/main.ts', 'workers/pool.ts', 'src/app/services.ts'])('%s loads none', (entry) => {
+it.each(['src/main.ts', 'workers/pool.ts', 'src/app/services.ts'])('loads no chain library: %s', (entry) => {
   const path = join(projectRoot, entry);
   const { packages, files } = loadedBy(path);
   expect(files.size).toBeGreaterThan(5);
   expect(LIBRARIES.filter((library) => packages.has(library))).toEqual([]);
 });
 
-it('the test sees what is loaded', () => {
+it('detects loaded chain libraries', () => {
   expect(loadedBy(join(projectRoot, 'src/chains/families/evm/adapter.ts')).packages).toContain('ethers');
 });

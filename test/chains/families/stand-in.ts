@@ -21,7 +21,7 @@ export type Answer = { readonly status: number; readonly json: unknown };
 
 export interface StandIn {
   readonly url: string;
-  readonly asked: Asked[];
+  readonly requests: Asked[];
   close(): Promise<void>;
 }
 
@@ -29,8 +29,8 @@ export const answer = (json: unknown, status = 200): Answer => ({ status, json }
 export const notFound = (json: unknown = { error: 'not found' }): Answer => answer(json, 404);
 
 /** Starts the server on a free port. */
-export async function startStandIn(handle: (asked: Asked) => Answer): Promise<StandIn> {
-  const asked: Asked[] = [];
+export async function startStandIn(handle: (requests: Asked) => Answer): Promise<StandIn> {
+  const requests: Asked[] = [];
   const server = createServer((incoming, outgoing) => {
     const chunks: Buffer[] = [];
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -44,7 +44,7 @@ export async function startStandIn(handle: (asked: Asked) => Answer): Promise<St
         body: text === '' ? null : JSON.parse(text),
         headers: incoming.headers,
       };
-      asked.push(question);
+      requests.push(question);
       const { status, json } = handle(question);
       const body = JSON.stringify(json, (_, value: unknown) =>
         typeof value === 'bigint' ? value.toString() : value,
@@ -59,7 +59,7 @@ export async function startStandIn(handle: (asked: Asked) => Answer): Promise<St
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    asked,
+    requests,
     close: () =>
       new Promise<void>((resolve) => {
         server.closeAllConnections();
@@ -79,7 +79,7 @@ export class RpcFault extends Error {
 
 export function jsonRpc(
   methods: Readonly<Record<string, (params: never) => unknown>>,
-): (asked: Asked) => Answer {
+): (requests: Asked) => Answer {
   return ({ body }) => {
     const { id, method, params } = body as { id: number; method: string; params: never };
     try {

@@ -27,14 +27,16 @@ const table = (of: { asset: string }, price: Partial<UsdPrice>): PriceTable => (
   usdAt: ({ asset }) =>
     asset === of.asset ? { usd: 1, atMs: 0, status: 'EXACT', source: 'own', ...price } : null,
 });
-const later = (source: PriceSource): PriceSource => ({ usdAt: async (...asked) => source.usdAt(...asked) });
+const later = (source: PriceSource): PriceSource => ({
+  usdAt: async (...requests) => source.usdAt(...requests),
+});
 
 describe('the price book', () => {
   const pegs = loadPegs();
   const shipped = createPriceBook({ tables: [loadShippedPrices()], pegs });
 
   it.each(['ETH', 'BTC', 'SOL', 'TRON', 'BSC', 'XMR', 'CRONOS'] as const)(
-    'values a transfer of %s of October 2026 at the newest close that is known',
+    'values a transfer of %s in October 2026 at the newest known close',
     async (chain) => {
       const { symbol, decimals } = CHAINS.find(({ id }) => id === chain) as (typeof CHAINS)[number];
       const transfer: Transfer = {
@@ -50,12 +52,12 @@ describe('the price book', () => {
     },
   );
 
-  it('gives ETH and BTC of October 2026 the close of December 2025', () => {
+  it('gives ETH and BTC in October 2026 the close of December 2025', () => {
     expect(shipped.usdAt(ETH, OCTOBER_2026)).toMatchObject({ usd: 2971.64, atMs: at('2026-01-01') });
     expect(shipped.usdAt({ chain: 'BTC', asset: 'BTC' }, OCTOBER_2026)).toMatchObject({ usd: 87648.22 });
   });
 
-  it('gives a wrapped coin the price of its coin, and says how that is known', () => {
+  it('gives a wrapped coin the price of its coin, and the source of the price', () => {
     expect(shipped.usdAt(WETH, OCTOBER_2026)).toEqual({
       ...{ usd: 2971.64, atMs: at('2026-01-01'), status: 'PEG', source: 'peg', decimals: 18 },
       coin: { symbol: 'ETH', status: 'LAST_KNOWN', source: 'shipped' },
@@ -72,25 +74,25 @@ describe('the price book', () => {
     expect(shipped.usdAt(BUSD, OCTOBER_2026)).toBeNull();
   });
 
-  it('has no price of a token that nothing is known of, whatever its symbol', () => {
+  it('has no price for an unknown token with any symbol', () => {
     expect(
       shipped.usdAt({ chain: 'ETH', asset: '0x00000000219ab540356cBB839Cbe05303d7705Fa' }, OCTOBER_2026),
     ).toBeNull();
     expect(shipped.usdAt({ chain: 'BSC', asset: 'ETH' }, OCTOBER_2026)).toBeNull();
   });
 
-  it('lets a price of the day decide before a peg, and a peg before an older price', () => {
+  it('prefers a price of the day over a peg, and a peg over an older price', () => {
     const own = (price: Partial<UsdPrice>) =>
       createPriceBook({ tables: [table(USDC, price), loadShippedPrices()], pegs });
     expect(own({ usd: 0.88 }).usdAt(USDC, OCTOBER_2026)).toMatchObject({ usd: 0.88, status: 'EXACT' });
     expect(own({ usd: 0.88, status: 'LAST_KNOWN' }).usdAt(USDC, OCTOBER_2026)).toMatchObject({ usd: 1 });
   });
 
-  it('asks live sources only without a price of the day, and takes the newest of what is left', async () => {
-    let asked = 0;
+  it('requests live sources only without a price of the day, and uses the newest remaining price', async () => {
+    let requests = 0;
     const live = (price: UsdPrice | null): PriceSource => ({
       usdAt: () => {
-        asked++;
+        requests++;
         return price;
       },
     });
@@ -102,13 +104,13 @@ describe('the price book', () => {
     expect(await book([old], [later(live(null)), live(exact), live(null)]).usdAt(ETH, OCTOBER_2026)).toEqual(
       exact,
     );
-    expect(asked).toBe(2);
+    expect(requests).toBe(2);
     expect(book([older, old], []).usdAt(ETH, OCTOBER_2026)).toMatchObject({ usd: 2 });
     expect(await book([older, old], [later(live(null))]).usdAt(ETH, OCTOBER_2026)).toMatchObject({ usd: 2 });
-    asked = 0;
+    requests = 0;
     expect(book([table(ETH, { usd: 9 })], [live(exact)]).usdAt(ETH, OCTOBER_2026)).toMatchObject({ usd: 9 });
     expect(book([], [live(exact)]).usdAt(USDC, OCTOBER_2026)).toMatchObject({ status: 'PEG' });
-    expect(asked).toBe(0);
+    expect(requests).toBe(0);
     // A wrapped coin takes the live price of its coin.
     expect(await book([], [later(table(ETH, { usd: 7 }))]).usdAt(WETH, OCTOBER_2026)).toMatchObject({
       ...{ usd: 7, status: 'PEG', coin: { symbol: 'ETH', status: 'EXACT' } },
@@ -116,7 +118,7 @@ describe('the price book', () => {
     expect(await book([], [later(live(null))]).usdAt(UNI, OCTOBER_2026)).toBeNull();
   });
 
-  it('never gives a later price, and never one past its greatest age (any asset, any moment)', () => {
+  it('never gives a later price, or one past its maximum age (any asset, any time)', () => {
     const assets = [...CHAINS.map(({ id, symbol }) => ({ chain: id, asset: symbol })), ...pegs.all];
     fc.assert(
       fc.property(
@@ -153,7 +155,7 @@ describe('the prices of an installation', () => {
     utimesSync(join(folder, 'prices'), new Date(nowMs), new Date(nowMs));
   };
 
-  it('are read again when a table is imported beside a running process', () => {
+  it('are reloaded if a table is imported beside a running process', () => {
     const { book } = openInstalledPrices({ folder: join(folder, 'prices') }, { clock, log: silentLogger });
     expect(book.known(ETH, OCTOBER_2026)).toMatchObject({ usd: 2971.64 });
     take('chain,asset,date,usd\nETH,ETH,2026-10-15,4000\n');

@@ -33,7 +33,7 @@ describe('daily closes', () => {
     expect(dailyCloses(samples, NOW)).toEqual([{ atMs: midnight('2026-10-02'), usd: 2 }]);
   });
 
-  it('take a sample of midnight itself, and a late one with its own time', () => {
+  it('include a sample at midnight, and a late one with its own time', () => {
     const late = midnight('2026-10-03') + 60_000;
     expect(
       dailyCloses(
@@ -68,7 +68,7 @@ describe('daily closes', () => {
   });
 });
 
-describe('the sync of prices', () => {
+describe('the price sync', () => {
   let folder = '';
   let server: TestPriceServer;
   let nowMs = NOW;
@@ -116,7 +116,7 @@ describe('the sync of prices', () => {
   }
   const stored = () => loadOwnPrices({ folder: join(folder, 'daily'), source: 'daily' });
 
-  it('writes a year of closes into tables that survive', async () => {
+  it('stores a year of closes in persistent tables', async () => {
     expect(await sync()).toEqual({
       ...{ source: 'prices', ok: true, coins: 2, closes: 730, newest: '2026-10-15', errors: [] },
     });
@@ -131,7 +131,7 @@ describe('the sync of prices', () => {
     expect(stored().usdAt({ chain: 'BASE', asset: 'ETH' }, NOW)).toMatchObject({ usd: 115 });
   });
 
-  it('asks only for what is new, and adds it', async () => {
+  it('requests and adds only new closes', async () => {
     await sync();
     nowMs += 2 * DAY;
     expect(await sync()).toMatchObject({ ok: true, closes: 4, newest: '2026-10-17' });
@@ -142,7 +142,7 @@ describe('the sync of prices', () => {
     expect(await sync()).toMatchObject({ ok: true, closes: 0 });
   });
 
-  it('takes a correction of the last days', async () => {
+  it('applies a correction of the last days', async () => {
     await sync();
     server.answer = ({ query }, response) => response.end(dailyChart(query, () => 7));
     expect(await sync()).toMatchObject({ closes: 8 });
@@ -150,7 +150,7 @@ describe('the sync of prices', () => {
     expect(stored().usdAt(BTC, midnight('2026-10-11'))).toMatchObject({ usd: 111 });
   });
 
-  it('keeps what it has if the server fails, says what failed, and stops asking', async () => {
+  it('keeps its closes if the server fails, reports the failure, and stops', async () => {
     await sync();
     server.requests.length = 0;
     server.answer = (_, response) => response.writeHead(503).end();
@@ -173,7 +173,7 @@ describe('the sync of prices', () => {
       (_: unknown, response: { end(text: string): void }) => response.end('{"prices":5}'),
       /market_chart/,
     ],
-  ] as const)('goes on with the other coins after %s', async (_, fault, message) => {
+  ] as const)('continues with the other coins after %s', async (_, fault, message) => {
     server.answer = ({ path, query }, response) =>
       path.includes('bitcoin') ? fault(null, response) : response.end(dailyChart(query));
     const report = await sync();
@@ -183,7 +183,7 @@ describe('the sync of prices', () => {
     expect(stored().usdAt(BTC, NOW)).toBeNull();
   });
 
-  it('never stores a price of zero, of text, or of the future', async () => {
+  it('never stores a price of zero, of text, or in the future', async () => {
     server.answer = (_, response) =>
       response.end(
         JSON.stringify({
@@ -198,7 +198,7 @@ describe('the sync of prices', () => {
     expect(existsSync(join(folder, 'daily', 'coingecko.csv'))).toBe(false);
   });
 
-  it('stores the answers of feeds beside them, and does without a price server', async () => {
+  it('stores closes of feeds too, and works without a price server', async () => {
     const report = await sync({
       noServer: true,
       feeds: async () => [{ symbol: 'ETH', atMs: NOW - HOUR, usd: 4_000.5 }],
@@ -216,7 +216,7 @@ describe('the sync of prices', () => {
   });
 });
 
-describe('a saved answer of market_chart', () => {
+describe('a saved response of market_chart', () => {
   let folder = '';
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'assay-chart-'));
@@ -248,12 +248,12 @@ describe('a saved answer of market_chart', () => {
     ['{', /must be JSON/],
     ['{"prices":{}}', /must have `prices`/],
     ['{"prices":[]}', /no close of a whole day/],
-  ])('is refused as %s', (text, message) => {
+  ])('is rejected as %s', (text, message) => {
     expect(() => take(text)).toThrow(message);
     expect(existsSync(join(folder, 'prices'))).toBe(false);
   });
 
-  it('is refused for an asset that would break the table', () => {
+  it('is rejected for an asset that would break the table', () => {
     const chart = JSON.stringify({ prices: [[midnight('2026-10-01'), 5]] });
     expect(() => take(chart, { chain: 'XLM', asset: 'A,B\nBTC' })).toThrow(/without commas/);
   });

@@ -1,4 +1,4 @@
-/** Stored price tables with random damage: they are refused with a sentence that names the file, or say what they said. */
+/** Stored price tables with random damage are rejected with an error that names the file, or are read unchanged. */
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -66,7 +66,7 @@ const answersOf = (table: PriceTable): string =>
     ),
   );
 
-/** One of many harms: flipped bits, bytes of chance, a hole, a cut, a piece that is missing or doubled, other bytes behind the end. */
+/** Damages a file: flipped bits, random bytes, a hole, a truncation, a missing or duplicated piece, or bytes after the end. */
 function damaged(bytes: Buffer, random: () => number): Buffer {
   const below = (bound: number): number => random() % bound;
   const at = below(bytes.length);
@@ -96,7 +96,7 @@ function damaged(bytes: Buffer, random: () => number): Buffer {
 }
 
 describe.each(['daily', 'own'] as const)('%s prices', (kind) => {
-  it('are refused by name or as before, whatever happens to the bytes of their file', async () => {
+  it('are rejected by file name or unchanged, for any damage to their file', async () => {
     const { tables, file } = await write(kind);
     const bytes = readFileSync(file);
     const expected = answersOf(loadOwnPrices({ folder: tables, source: kind }));
@@ -119,7 +119,7 @@ describe.each(['daily', 'own'] as const)('%s prices', (kind) => {
     expect(refused).toBeGreaterThan(150);
   });
 
-  it('are refused wherever their file is cut, also at the end of a line', async () => {
+  it('are rejected if their file is truncated, also at the end of a line', async () => {
     const { tables, file } = await write(kind);
     const bytes = readFileSync(file);
     const cuts = [...bytes.entries()].filter(([, byte]) => byte === 10).map(([at]) => at + 1);
@@ -129,7 +129,7 @@ describe.each(['daily', 'own'] as const)('%s prices', (kind) => {
     }
   });
 
-  it('of a running program stay as they were if their file is damaged, and it says so', async () => {
+  it('of a running program are unchanged if their file is damaged, with a warning', async () => {
     const { tables, file } = await write(kind);
     const bytes = readFileSync(file);
     const time = { ms: 0 };

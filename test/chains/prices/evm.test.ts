@@ -33,7 +33,7 @@ const POOL = '0x1111111111111111111111111111111111111111';
 const file = loadFeedsFile();
 
 describe('the shipped feeds', () => {
-  it('name contracts of chains that exist, and the well-known feed of ETH', () => {
+  it('have contracts of supported chains, and the well-known feed of ETH', () => {
     const ids = new Set<string>(CHAINS.map(({ id }) => id));
     for (const { chain, proxy, decimals } of file.feeds) {
       expect(ids.has(chain)).toBe(true);
@@ -48,7 +48,7 @@ describe('the shipped feeds', () => {
   });
 
   it.skipIf(!hasSharedData || !existsSync(sharedData('prices', 'chainlink-feeds.csv')))(
-    'are all in the list that they were generated from',
+    'are all in the list from which they were generated',
     () => {
       const listed = readFileSync(sharedData('prices', 'chainlink-feeds.csv'), 'utf8').toLowerCase();
       for (const { symbol, proxy } of file.feeds)
@@ -58,7 +58,7 @@ describe('the shipped feeds', () => {
   );
 });
 
-describe.skipIf(!hasAnvil)('prices read through the own node', () => {
+describe.skipIf(!hasAnvil)('prices read from the own node', () => {
   let anvil: Anvil;
   let adapter: ChainAdapter;
   let nowMs = NOW;
@@ -133,12 +133,12 @@ describe.skipIf(!hasAnvil)('prices read through the own node', () => {
       ['a round without a time', feed('ETH / USD', 8, latest(4_000_00000000n, 0))],
       ['a call that reverts', feed('ETH / USD', 8)],
       ['no contract', []],
-    ])('takes no price from a feed with %s', async (_, answers) => {
+    ])('gives no price from a feed with %s', async (_, answers) => {
       await put(ETH_FEED, answers);
       expect(await prices().usdAt(ETH, NOW)).toBeNull();
     });
 
-    it('goes back to the round of the moment, and never gives a later price', async () => {
+    it('uses the round of the time, and never a later price', async () => {
       const rounds = [
         latest(4_000_00000000n, NOW - 60 * SECOND),
         past(9n, 3_900_00000000n, NOW - 900 * SECOND),
@@ -151,20 +151,20 @@ describe.skipIf(!hasAnvil)('prices read through the own node', () => {
       expect(await source.usdAt(ETH, NOW - 2_000 * SECOND)).toBeNull();
     });
 
-    it('asks nothing for history, for tokens, and for chains without an own node', () => {
+    it('sends no request for history, for tokens, and for chains without an own node', () => {
       const source = prices();
       expect(source.usdAt(ETH, NOW - 30 * 24 * HOUR)).toBeNull();
       expect(source.usdAt({ chain: 'ETH', asset: UNI }, NOW)).toBeNull();
       expect(prices([]).usdAt(ETH, NOW)).toBeNull();
     });
 
-    it('leaves a node alone for a minute after it failed', async () => {
-      let asked = 0;
+    it('pauses a node for a minute after a failure', async () => {
+      let requests = 0;
       const broken = createContractCalls({
         adapter: async () => ({
           head: adapter.head,
           callContract: async () => {
-            asked++;
+            requests++;
             throw new Error('down');
           },
         }),
@@ -173,10 +173,10 @@ describe.skipIf(!hasAnvil)('prices read through the own node', () => {
       const source = createChainlinkPrices(file, { calls: broken, clock });
       expect(await source.usdAt(ETH, NOW)).toBeNull();
       expect(await source.usdAt(ETH, NOW)).toBeNull();
-      expect(asked).toBe(1);
+      expect(requests).toBe(1);
       nowMs += 61 * SECOND;
       expect(await source.usdAt(ETH, NOW)).toBeNull();
-      expect(asked).toBe(2);
+      expect(requests).toBe(2);
     });
 
     it('lists the newest answer of each coin for the daily tables', async () => {
@@ -249,7 +249,7 @@ describe.skipIf(!hasAnvil)('prices read through the own node', () => {
     }
     const DEEP = { held: 500n * 10n ** 18n, ratio: 0.0025, liquidity: 1e22 };
 
-    it('gives the time-weighted average of a listed token, in dollars of its quote', async () => {
+    it('gives the time-weighted average of a listed token, in dollars of its quote token', async () => {
       await putPool(DEEP);
       const found = await prices().usdAt(token, NOW);
       expect(found).toMatchObject({ status: 'EXACT', source: 'uniswap', decimals: 18, atMs: NOW });
@@ -257,19 +257,19 @@ describe.skipIf(!hasAnvil)('prices read through the own node', () => {
       expect(found?.usd).toBeCloseTo(10, 2);
     });
 
-    it('reads a quote token of other decimals, and a token that is token0', async () => {
+    it('reads a quote token with other decimals, and a token that is token0', async () => {
       // UNI (18 decimals) is token0 of UNI/USDC, because its address is lower than USDC's: the ratio is USDC units per unit of UNI.
       await putPool({ quote: USDC, held: 500_000n * 10n ** 6n, ratio: 7.5 / 1e12, liquidity: 1e18 });
       expect((await prices().usdAt(token, NOW))?.usd).toBeCloseTo(7.5, 2);
     });
 
-    it('ends the average at the moment of the transfer', async () => {
+    it('ends the average at the time of the transfer', async () => {
       await putPool({ ...DEEP, endSecondsAgo: 600 });
       expect((await prices().usdAt(token, NOW - 600 * SECOND))?.usd).toBeCloseTo(10, 2);
       expect(await prices().usdAt(token, NOW)).toBeNull();
     });
 
-    it('never prices a token that is not listed, whatever its pool', async () => {
+    it('never prices an unlisted token, with any pool', async () => {
       await putPool(DEEP);
       expect(prices(false).usdAt(token, NOW)).toBeNull();
     });
@@ -278,13 +278,13 @@ describe.skipIf(!hasAnvil)('prices read through the own node', () => {
       ['holds less than the floor', { ...DEEP, held: 24n * 10n ** 18n }],
       ['had little liquidity during the window', { ...DEEP, liquidity: 1e15 }],
       ['has a price out of range', { ...DEEP, ratio: 1e45 }],
-    ])('takes no price from a pool that %s', async (_, state) => {
+    ])('gives no price from a pool that %s', async (_, state) => {
       expect(24 * 4_000).toBeLessThan(LIQUIDITY_FLOOR_USD);
       await putPool(state);
       expect(await prices().usdAt(token, NOW)).toBeNull();
     });
 
-    it('has no price if there is no pool, or the pool forgot the window', async () => {
+    it('has no price if there is no pool, or its history does not cover the window', async () => {
       await putPool(DEEP);
       await put(POOL, []);
       expect(await prices().usdAt(token, NOW)).toBeNull();
@@ -292,7 +292,7 @@ describe.skipIf(!hasAnvil)('prices read through the own node', () => {
       expect(await prices().usdAt(token, NOW)).toBeNull();
     });
 
-    it('asks nothing for history', () => {
+    it('sends no request for history', () => {
       expect(prices().usdAt(token, NOW - 2 * HOUR)).toBeNull();
     });
   });

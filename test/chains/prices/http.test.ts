@@ -22,7 +22,7 @@ function chart(query: URLSearchParams, usd = 20_000): string {
 
 describe('prices over HTTP', () => {
   let server: Server;
-  let asked: { path: string; query: URLSearchParams; headers: IncomingMessage['headers'] }[] = [];
+  let requests: { path: string; query: URLSearchParams; headers: IncomingMessage['headers'] }[] = [];
   let answer: (query: URLSearchParams, response: ServerResponse) => void;
   let open: HttpPrices[] = [];
   let nowMs = 0;
@@ -30,14 +30,14 @@ describe('prices over HTTP', () => {
   const clock: Clock = { now: () => nowMs - setBackMs, monotonic: () => nowMs };
 
   beforeEach(async () => {
-    asked = [];
+    requests = [];
     open = [];
     setBackMs = 0;
     nowMs = at('2024-06-01T12:00:00Z');
     answer = (query, response) => response.end(chart(query));
     server = createServer((request, response) => {
       const url = new URL(request.url ?? '/', 'http://localhost');
-      asked.push({ path: url.pathname, query: url.searchParams, headers: request.headers });
+      requests.push({ path: url.pathname, query: url.searchParams, headers: request.headers });
       answer(url.searchParams, response);
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -65,25 +65,25 @@ describe('prices over HTTP', () => {
     return source;
   }
 
-  it('asks for a window of a coin once, and gives the nearest earlier point', async () => {
+  it('requests a window of a coin once, and gives the nearest earlier point', async () => {
     const source = prices({ apiKey: 'secret' });
     const time = at('2023-01-10T10:30:00Z');
     const [first, second] = await Promise.all([source.usdAt(BTC, time), source.usdAt(BTC, time + HOUR)]);
     expect(first).toMatchObject({ source: 'http', atMs: at('2023-01-10T10:00:00Z'), usd: 20_010 });
     expect(second).toMatchObject({ atMs: at('2023-01-10T11:00:00Z') });
     expect(source.usdAt(BTC, time + 2 * HOUR)).toMatchObject({ usd: 20_012 });
-    expect(asked).toHaveLength(1);
-    expect(asked[0]?.path).toBe('/api/v3/coins/bitcoin/market_chart/range');
-    expect(asked[0]?.query.get('vs_currency')).toBe('usd');
-    expect(Number(asked[0]?.query.get('from')) * 1000).toBeLessThanOrEqual(time);
-    expect(Number(asked[0]?.query.get('to')) * 1000).toBeGreaterThan(time);
-    expect(asked[0]?.headers['x-cg-demo-api-key']).toBe('secret');
+    expect(requests).toHaveLength(1);
+    expect(requests[0]?.path).toBe('/api/v3/coins/bitcoin/market_chart/range');
+    expect(requests[0]?.query.get('vs_currency')).toBe('usd');
+    expect(Number(requests[0]?.query.get('from')) * 1000).toBeLessThanOrEqual(time);
+    expect(Number(requests[0]?.query.get('to')) * 1000).toBeGreaterThan(time);
+    expect(requests[0]?.headers['x-cg-demo-api-key']).toBe('secret');
   });
 
-  it('asks by the contract for tokens: history, and the price of now', async () => {
+  it('requests tokens by contract: history, and the current price', async () => {
     const source = prices();
     expect(await source.usdAt(UNI, at('2023-01-10T10:30:00Z'))).toMatchObject({ usd: 20_010 });
-    expect(asked[0]?.path).toBe(
+    expect(requests[0]?.path).toBe(
       `/api/v3/coins/ethereum/contract/${UNI.asset.toLowerCase()}/market_chart/range`,
     );
     answer = (_, response) =>
@@ -93,38 +93,38 @@ describe('prices over HTTP', () => {
         }),
       );
     expect(await source.usdAt(UNI, nowMs - 5_000)).toMatchObject({ usd: 9.5, atMs: nowMs - 20_000 });
-    expect(asked[1]?.path).toBe('/api/v3/simple/token_price/ethereum');
-    expect(asked[1]?.query.get('contract_addresses')).toBe(UNI.asset.toLowerCase());
+    expect(requests[1]?.path).toBe('/api/v3/simple/token_price/ethereum');
+    expect(requests[1]?.query.get('contract_addresses')).toBe(UNI.asset.toLowerCase());
   });
 
-  it('does not ask for what has no name there, or has not happened yet', async () => {
+  it('sends no request for an unsupported asset or a future time', async () => {
     const source = prices();
     expect(source.usdAt({ chain: 'ETC', asset: UNI.asset }, nowMs - HOUR)).toBeNull();
     expect(source.usdAt(BTC, nowMs + HOUR)).toBeNull();
-    expect(asked).toHaveLength(0);
+    expect(requests).toHaveLength(0);
   });
 
-  it('asks again for a window that is not over, and never for one that is', async () => {
+  it('requests a current window again, and a past one never', async () => {
     const source = prices();
     await source.usdAt(BTC, nowMs - HOUR);
     await source.usdAt(BTC, at('2023-01-10T00:00:00Z'));
     nowMs += 2 * HOUR;
     await source.usdAt(BTC, nowMs - HOUR);
     await source.usdAt(BTC, at('2023-01-11T00:00:00Z'));
-    expect(asked).toHaveLength(3);
+    expect(requests).toHaveLength(3);
   });
 
-  it('asks again for a window that is not over if the clock was set back', async () => {
+  it('requests a current window again if the clock moved backwards', async () => {
     const source = prices();
     const atMs = nowMs - 2 * HOUR;
     await source.usdAt(BTC, atMs);
     setBackMs = HOUR;
     nowMs += HOUR;
     await source.usdAt(BTC, atMs);
-    expect(asked).toHaveLength(2);
+    expect(requests).toHaveLength(2);
   });
 
-  it('leaves the server alone after a 429 for as long as it says', async () => {
+  it('pauses after a 429 for as long as the server requests', async () => {
     const source = prices();
     answer = (_, response) =>
       response.writeHead(429, { 'retry-after': '120' }).end('{"status":{"error_code":429}}');
@@ -133,17 +133,17 @@ describe('prices over HTTP', () => {
     nowMs += 100_000;
     expect(await source.usdAt(BTC, at('2023-01-10T00:00:00Z'))).toBeNull();
     expect(await source.usdAt(BTC, at('2022-01-10T00:00:00Z'))).toBeNull();
-    expect(asked).toHaveLength(1);
+    expect(requests).toHaveLength(1);
     nowMs += 90_000;
     expect(await source.usdAt(BTC, at('2023-01-10T00:00:00Z'))).toMatchObject({ source: 'http' });
   });
 
-  it('keeps its rate: what does not get a turn is unknown', async () => {
+  it('respects its rate limit: a price beyond it is unknown', async () => {
     const source = prices({ perMinute: 2 });
     const months = ['2021-01-10', '2022-01-10', '2023-01-10'].map((day) => at(`${day}T00:00:00Z`));
     const found = await Promise.all(months.map((time) => source.usdAt(BTC, time)));
     expect(found.filter((price) => price !== null)).toHaveLength(2);
-    expect(asked).toHaveLength(2);
+    expect(requests).toHaveLength(2);
   });
 
   const faults: [string, (query: URLSearchParams, response: ServerResponse) => void][] = [
@@ -162,19 +162,22 @@ describe('prices over HTTP', () => {
     ],
     ['silence', () => {}],
   ];
-  it.each(faults)('%s leaves the price unknown, and is asked again a minute later', async (name, fault) => {
-    const source = prices(name === 'silence' ? { timeoutMs: 1_500 } : {});
-    const time = at('2023-01-10T00:00:00Z');
-    answer = fault;
-    expect(await source.usdAt(BTC, time)).toBeNull();
-    expect(await source.usdAt(BTC, time)).toBeNull();
-    expect(asked).toHaveLength(1);
-    nowMs += 61_000;
-    answer = (query, response) => response.end(chart(query));
-    expect(await source.usdAt(BTC, time)).toMatchObject({ usd: 20_000 });
-  });
+  it.each(faults)(
+    '%s: leaves the price unknown, and requests it again a minute later',
+    async (name, fault) => {
+      const source = prices(name === 'silence' ? { timeoutMs: 1_500 } : {});
+      const time = at('2023-01-10T00:00:00Z');
+      answer = fault;
+      expect(await source.usdAt(BTC, time)).toBeNull();
+      expect(await source.usdAt(BTC, time)).toBeNull();
+      expect(requests).toHaveLength(1);
+      nowMs += 61_000;
+      answer = (query, response) => response.end(chart(query));
+      expect(await source.usdAt(BTC, time)).toMatchObject({ usd: 20_000 });
+    },
+  );
 
-  it('never takes zero, a null or a negative number for a price', async () => {
+  it('never accepts zero, null or a negative number as a price', async () => {
     const source = prices();
     const time = at('2023-01-10T10:30:00Z');
     answer = (_, response) =>
@@ -194,28 +197,28 @@ describe('prices over HTTP', () => {
     expect(await source.usdAt(UNI, nowMs)).toBeNull();
   });
 
-  it('takes no point that is too old', async () => {
+  it('accepts no point that is too old', async () => {
     const source = prices();
     const time = at('2023-01-10T10:30:00Z');
     answer = (_, response) => response.end(JSON.stringify({ prices: [[time - 7 * HOUR, 7]] }));
     expect(await source.usdAt(BTC, time)).toBeNull();
   });
 
-  it('remembers a coin that the server does not know', async () => {
+  it('caches that a coin is unknown to the server', async () => {
     const source = prices();
     answer = (_, response) => response.writeHead(404).end('{"error":"coin not found"}');
     expect(await source.usdAt(BTC, at('2023-01-10T00:00:00Z'))).toBeNull();
     nowMs += HOUR;
     expect(await source.usdAt(BTC, at('2023-01-10T00:00:00Z'))).toBeNull();
-    expect(asked).toHaveLength(1);
+    expect(requests).toHaveLength(1);
   });
 
-  it('asks no private address, unless it is trusted', () => {
+  it('connects to no private address, unless it is trusted', () => {
     expect(() => prices({ policy: PUBLIC_HTTPS })).toThrow(/refused/);
     expect(() => prices({ policy: PUBLIC_HTTPS, baseUrl: 'https://10.0.0.1/api/v3' })).toThrow(/not public/);
   });
 
-  it('ends with its signal, and what waits ends when it is closed', async () => {
+  it('ends with its signal, and ends pending requests when it is closed', async () => {
     const source = prices();
     expect(() => source.usdAt(BTC, at('2023-01-10T00:00:00Z'), AbortSignal.abort())).toThrow();
     answer = () => {};

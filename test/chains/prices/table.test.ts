@@ -46,7 +46,7 @@ describe('the shipped table', () => {
     expect(shipped.usdAt(BTC, at('2021-12-31T23:59:59Z'))).toMatchObject({ status: 'LAST_KNOWN' });
   });
 
-  it('knows nothing before its first close, and nothing 400 days after its last', () => {
+  it('has no price before its first close, or 400 days after its last', () => {
     expect(shipped.usdAt(BTC, at('2010-08-31T23:59:59Z'))).toBeNull();
     expect(shipped.usdAt(BTC, at('2010-09-01T00:00:00Z'))).toMatchObject({ usd: 0.0648 });
     const last = at('2026-01-01T00:00:00Z');
@@ -81,7 +81,7 @@ describe('the shipped table', () => {
     expect(shipped.usdAt(FTM, at('2026-10-15T00:00:00Z'))).toBeNull();
   });
 
-  it('passes over a month without a close to the newest earlier one', () => {
+  it('uses the newest earlier close for a month without one', () => {
     const XRP = { chain: 'XRP', asset: 'XRP' } as const;
     expect(shipped.usdAt(XRP, at('2014-07-01T00:00:00Z'))).toMatchObject({
       atMs: at('2014-05-01T00:00:00Z'),
@@ -89,7 +89,7 @@ describe('the shipped table', () => {
     });
   });
 
-  it('knows a native coin on every chain that pays with it, with the decimals of that chain', () => {
+  it('has a native coin for every chain that uses it, with the decimals of that chain', () => {
     const time = at('2023-05-02T11:00:00Z');
     const eth = shipped.usdAt({ chain: 'ETH', asset: 'ETH' }, time);
     expect(shipped.usdAt({ chain: 'ARBITRUM', asset: 'ETH' }, time)).toEqual(eth);
@@ -98,7 +98,7 @@ describe('the shipped table', () => {
     expect(shipped.usdAt({ chain: 'ETHERLINK', asset: 'XTZ' }, time)).toMatchObject({ decimals: 18 });
   });
 
-  it('cites a source for every month, and names every coin that has none', () => {
+  it('cites a source for every month, and lists every coin without one', () => {
     const { monthly, priceSources, unpriced, discrepancies } = shippedFile();
     const symbols = new Set<string>(CHAINS.map(({ symbol }) => symbol));
     for (const { symbol, firstMonth, closes, sources } of monthly) {
@@ -118,7 +118,7 @@ describe('the shipped table', () => {
     expect(discrepancies).toContainEqual(expect.objectContaining({ symbol: 'XMR', month: '2024-11' }));
   });
 
-  it.skipIf(!existsSync(MONTHLY_CLOSES))('equals the price histories that it was generated from', () => {
+  it.skipIf(!existsSync(MONTHLY_CLOSES))('equals the price histories from which it was generated', () => {
     const closes = new Map<string, number>();
     for (const line of readFileSync(MONTHLY_CLOSES, 'utf8').trim().split('\n').slice(1)) {
       const [symbol = '', month = '', usd] = line.split(',');
@@ -158,7 +158,7 @@ describe('pegs', () => {
     for (const chain of Object.keys(platforms)) expect(ids.has(chain)).toBe(true);
   });
 
-  it('hold by contract and chain alone, until their last day', () => {
+  it('apply by contract and chain only, until their last day', () => {
     expect(pegs.at(USDC, at('2020-05-05T00:00:00Z'))).toMatchObject({ of: 'USD', decimals: 6 });
     expect(pegs.at({ ...USDC, chain: 'POLYGON' }, at('2023-05-05T00:00:00Z'))).toBeNull();
     const BUSD = { chain: 'ETH', asset: '0x4Fabb145d64652a948d72533023f6E7A623C7C53' } as const;
@@ -186,7 +186,7 @@ describe('pegs', () => {
     ['ETHERLINK', '0xc9B53AB2679f573e480d01e0f49e2B5CFB7a3EAb', 'XTZ'],
     ['SOL', 'So11111111111111111111111111111111111111112', 'SOL'],
     ['TRON', 'TNUC9Qb1rRpS5CbWLmNMxXBjyFoydXjWFR', 'TRX'],
-  ] as const)('know the wrapped coin of %s', (chain, asset, of) => {
+  ] as const)('cover the wrapped coin of %s', (chain, asset, of) => {
     expect(pegs.at({ chain, asset }, at('2026-10-01T00:00:00Z'))).toMatchObject({ of });
   });
 });
@@ -218,7 +218,7 @@ describe('own tables', () => {
     expect(own.usdAt(BTC, at('2024-03-04T12:00:01Z'))).toBeNull();
   });
 
-  it('keep the last price of a coin for 400 days and of a token for 31, and say how old it is', () => {
+  it('keep the last price of a coin for 400 days and of a token for 31, with its age', () => {
     take(`chain,asset,date,usd\nBTC,BTC,2024-03-01,61000\nETH,${USDC.asset},2024-03-01,0.99\n`);
     const own = loadOwnPrices({ folder: store() });
     const start = at('2024-03-01T00:00:00Z');
@@ -232,7 +232,7 @@ describe('own tables', () => {
     expect(own.usdAt(USDC, start + 31 * day + 1)).toBeNull();
   });
 
-  it('take token contracts in any form of their address, with decimals', () => {
+  it('accept token contracts in any form of their address, with decimals', () => {
     take(`chain,asset,date,usd,decimals\neth,${USDC.asset.toLowerCase()},2023-03-11,0.88,6\n`);
     expect(loadOwnPrices({ folder: store() }).usdAt(USDC, at('2023-03-12T00:00:00Z'))).toMatchObject({
       usd: 0.88,
@@ -240,7 +240,7 @@ describe('own tables', () => {
     });
   });
 
-  it('replace a table of the same name, and leave those of other names', () => {
+  it('replace a table of the same name, and keep those of other names', () => {
     take('chain,asset,date,usd\nBTC,BTC,2024-03-01,1\nLTC,LTC,2024-03-01,5\n', 'a.csv');
     take('chain,asset,date,usd\nBTC,BTC,2024-03-01,2\n', 'a.csv');
     take('chain,asset,date,usd\nDOGE,DOGE,2024-03-01,0.1\n', 'b.csv');
@@ -268,7 +268,7 @@ describe('own tables', () => {
     ['chain,asset,date,usd,max_age_days\nBTC,BTC,2024-03-01,5,900\n', /line 2: max_age_days/],
     ['chain,asset,date,usd,decimals\nBTC,BTC,2024-03-01,5,1.5\n', /line 2: decimals/],
     ['', /line 1/],
-  ])('refuse %j, and keep nothing of it', (text, message) => {
+  ])('reject %j, and store nothing of it', (text, message) => {
     expect(() => take(text)).toThrow(message);
     expect(existsSync(store()) ? readdirSync(store()) : []).toEqual([]);
   });
@@ -292,7 +292,7 @@ describe('own tables', () => {
 describe('values', () => {
   const shippedBook = createPriceBook({ tables: [loadShippedPrices()], pegs: loadPegs() });
 
-  it('of amounts beyond what a float holds', () => {
+  it('are correct for amounts beyond the range of a float', () => {
     expect(usdOf(123_456_789_012_345_678_901_234_567n, 18, { usd: 2 })).toBeCloseTo(246_913_578.0246914, 6);
     expect(usdOf(1n, 18, { usd: 2000 })).toBeCloseTo(2e-15, 20);
     expect(usdOf(0n, 8, { usd: 60000 })).toBe(0);
@@ -315,7 +315,7 @@ describe('values', () => {
     ...more,
   });
 
-  it('of transfers are filled in where they are missing and a price is known, in order', async () => {
+  it('of transfers are filled in if they are missing and a price is known, in order', async () => {
     const transfers = [
       transfer({}),
       transfer({ valueUsd: 7 }),
@@ -329,7 +329,7 @@ describe('values', () => {
     expect(found[3]).toBe(transfers[3]);
   });
 
-  it('of balances are null where they are not known', async () => {
+  it('of balances are null if they are unknown', async () => {
     const found = await pricedBalances(
       [
         { ...BTC, amount: 50_000_000n, decimals: 8 },

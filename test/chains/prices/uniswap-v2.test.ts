@@ -47,7 +47,7 @@ const weth = { address: WETH, decimals: 18, amount: unit(18, 1_000) };
 const usdc = { address: USDC, decimals: 6, amount: unit(6, 4_000_000) };
 
 describe('the shipped factories', () => {
-  it('name Uniswap v2, SushiSwap and PancakeSwap beside Uniswap v3, each contract once', () => {
+  it('include Uniswap v2, SushiSwap and PancakeSwap beside Uniswap v3, each contract once', () => {
     const names = (version: 2 | 3) =>
       new Set(file.uniswapFactories.filter((row) => row.version === version).map(({ name }) => name));
     expect(names(3)).toEqual(new Set(['Uniswap']));
@@ -58,23 +58,23 @@ describe('the shipped factories', () => {
   });
 });
 
-describe('the search for the block of a moment', () => {
+describe('the search for the block at a time', () => {
   const ask = async (times: readonly number[], atMs: number) => {
-    let asked = 0;
+    let requests = 0;
     const header = (height: number): BlockHeader => ({
       ...{ height, hash: `0x${height}`, timestampMs: times[height] as number },
     });
     const calls = {
       header: async (_: string, height: number) => {
-        asked++;
+        requests++;
         return header(height);
       },
     } as unknown as ContractCalls;
     const found = await blockAt(calls, 'ETH', atMs, header(times.length - 1));
-    return { height: found?.height ?? null, asked };
+    return { height: found?.height ?? null, requests };
   };
 
-  it('finds the newest block that is not later, however uneven the blocks are', async () => {
+  it('finds the newest block that is not later, for any block times', async () => {
     const gaps = fc.array(fc.oneof(fc.constant(0), fc.constant(12_000), fc.nat(10_000_000)), {
       minLength: 1,
       maxLength: 600,
@@ -92,11 +92,11 @@ describe('the search for the block of a moment', () => {
     );
   });
 
-  it('asks for few headers if blocks are even', async () => {
+  it('requests few headers if block times are even', async () => {
     const times = Array.from({ length: 200_000 }, (_, height) => 1_700_000_000_000 + height * 250);
-    const { height, asked } = await ask(times, 1_700_000_000_000 + 150_000 * 250 + 17);
+    const { height, requests } = await ask(times, 1_700_000_000_000 + 150_000 * 250 + 17);
     expect(height).toBe(150_000);
-    expect(asked).toBeLessThanOrEqual(12);
+    expect(requests).toBeLessThanOrEqual(12);
   });
 });
 
@@ -248,7 +248,7 @@ describe.skipIf(!hasAnvil)('prices of Uniswap v2 pools', () => {
     expect((await priceOf(UNI))!.usd / 10).toBeCloseTo((await spot(pair)) / before, 9);
   });
 
-  it('are refused if one block was moved so far that the average says nothing', async () => {
+  it('are rejected if one block moved the average too far', async () => {
     await start();
     const pair = await pairs.createPair(uni, weth);
     await pairs.idle(160);
@@ -262,7 +262,7 @@ describe.skipIf(!hasAnvil)('prices of Uniswap v2 pools', () => {
     expect(await priceOf(UNI)).not.toBeNull();
   });
 
-  it('are refused for a pool below the floor, now or at any part of the window', async () => {
+  it('are rejected for a pool below the minimum, now or at any time in the window', async () => {
     await start();
     const thin = { ...weth, amount: unit(18, 24) };
     const pair = await pairs.createPair({ ...uni, amount: unit(18, 9_600) }, thin);
@@ -288,7 +288,7 @@ describe.skipIf(!hasAnvil)('prices of Uniswap v2 pools', () => {
     expect((await priceOf(UNI))!.usd).toBeCloseTo(10, 6);
   });
 
-  it('are right if the sums of the pair run over 2^256 within the window', async () => {
+  it('are correct if the sums of the pair overflow 2^256 within the window', async () => {
     await start();
     const pair = await pairs.createPair(uni, weth);
     await pair.sync();
@@ -308,7 +308,7 @@ describe.skipIf(!hasAnvil)('prices of Uniswap v2 pools', () => {
     expect(found!.usd).toBeLessThan(10.1);
   });
 
-  it('bring the sums up to date over the end of 32-bit time as the contract does', async () => {
+  it('extrapolate the sums over the end of 32-bit time like the contract', async () => {
     const end = 2 ** 32;
     await start({ seconds: end - 1_000 });
     const pair = await pairs.createPair(uni, weth);
@@ -331,7 +331,7 @@ describe.skipIf(!hasAnvil)('prices of Uniswap v2 pools', () => {
     expect(cumulativePricesAt({ ...before, reserve1: 0n }, seconds)).toBeNull();
   });
 
-  it('are unknown, with the missing state in the log, if the node does not keep past states', async () => {
+  it('are unknown, with the missing state in the log, if the node keeps no historical state', async () => {
     await start({ args: ['--prune-history', '20'] });
     await pairs.createPair(uni, weth);
     await pairs.idle(200);
@@ -348,7 +348,7 @@ describe.skipIf(!hasAnvil)('prices of Uniswap v2 pools', () => {
     expect(calls.isReachable('ETH')).toBe(true);
   });
 
-  it('are not asked of such a node again for ten minutes', async () => {
+  it('are not requested from such a node again for ten minutes', async () => {
     await start({ args: ['--prune-history', '20'] });
     await pairs.createPair(uni, weth);
     await pairs.createPair(crv, usdc);
@@ -378,7 +378,7 @@ describe.skipIf(!hasAnvil)('prices of Uniswap v2 pools', () => {
   it.each([
     ['reverts', []],
     ['answers in another layout', [{ signature: 'getReserves()', returns: ['bool'], values: [true] }]],
-  ])('are unknown for a pair that %s, and the node is not blamed', async (_, answers) => {
+  ])('are unknown for a pair that %s, without a failure of the node', async (_, answers) => {
     await start();
     await pairs.createPair(crv, weth);
     const pair = '0x1111111111111111111111111111111111111111';
@@ -399,7 +399,7 @@ describe.skipIf(!hasAnvil)('prices of Uniswap v2 pools', () => {
     expect(calls.isReachable('ETH')).toBe(true);
   });
 
-  it('are unknown on a chain that is younger than the window, or from a node that is behind', async () => {
+  it('are unknown on a chain that is younger than the window, or from a lagging node', async () => {
     await start();
     await pairs.createPair(uni, weth);
     await pairs.idle(100);
@@ -418,7 +418,7 @@ describe.skipIf(!hasAnvil)('prices of Uniswap v2 pools', () => {
     expect((await priceOf(UNI))?.usd).toBeCloseTo(10, 9);
   });
 
-  it('come from the deepest pool, of whichever version, that has an average', async () => {
+  it('are from the deepest pool of any version that has an average', async () => {
     await start();
     await pairs.createPair(uni, weth);
     await pairs.idle(160);

@@ -5,8 +5,8 @@ import { address, pays, transaction } from './transactions.ts';
 const wpkh = (number: number): string => address('p2wpkh', number);
 const seen = (...addresses: string[]) => ({ isKnown: (one: string) => addresses.includes(one) });
 
-describe('change', () => {
-  it('goes back to a paying address', () => {
+describe('a change output', () => {
+  it('returns to a paying address', () => {
     const tx = transaction({
       inputs: [pays(wpkh(1), 9_000_000)],
       outputs: [pays(wpkh(2), 1_234_567), pays(wpkh(1), 7_760_000)],
@@ -14,7 +14,7 @@ describe('change', () => {
     expect(recogniseChange(tx)).toEqual({ n: 1, heuristic: 'address-reuse', confidence: 0.99 });
   });
 
-  it('has the script of the inputs where the payment has another', () => {
+  it('has the script of the inputs if the payment has another', () => {
     const tx = transaction({
       inputs: [pays(wpkh(1), 9_111_111)],
       outputs: [pays(wpkh(2), 4_444_444), pays(address('p2sh', 3), 4_600_001)],
@@ -22,7 +22,7 @@ describe('change', () => {
     expect(recogniseChange(tx)).toEqual({ n: 0, heuristic: 'script-type', confidence: 0.8 });
   });
 
-  it('goes to an address never seen before', () => {
+  it('goes to a new address', () => {
     const tx = transaction({
       inputs: [pays(wpkh(1), 9_111_111)],
       outputs: [pays(wpkh(2), 4_444_444), pays(wpkh(3), 4_600_001)],
@@ -35,7 +35,7 @@ describe('change', () => {
     expect(recogniseChange(tx)).toBeNull();
   });
 
-  it('is not round where the payment is', () => {
+  it('is not round if the payment is', () => {
     const tx = transaction({
       inputs: [pays(wpkh(1), 9_111_111)],
       outputs: [pays(wpkh(2), 5_000_000), pays(wpkh(3), 4_101_001)],
@@ -51,7 +51,7 @@ describe('change', () => {
     expect(recogniseChange(tx)).toEqual({ n: 1, heuristic: 'optimal-change', confidence: 0.65 });
   });
 
-  it('is the great rest of a peeling step', () => {
+  it('is the large remainder of a peeling step', () => {
     const tx = transaction({
       inputs: [pays(wpkh(1), 900_111_111)],
       outputs: [pays(wpkh(3), 1_230_001), pays(wpkh(4), 898_800_001)],
@@ -59,7 +59,7 @@ describe('change', () => {
     expect(recogniseChange(tx)).toEqual({ n: 1, heuristic: 'peeling', confidence: 0.4 });
   });
 
-  it('is surer where heuristics agree', () => {
+  it('is more certain if heuristics agree', () => {
     const tx = transaction({
       inputs: [pays(wpkh(1), 9_111_111)],
       outputs: [pays(address('p2sh', 2), 5_000_000), pays(wpkh(3), 4_101_001)],
@@ -68,7 +68,7 @@ describe('change', () => {
     expect(found).toEqual({ n: 1, heuristic: 'script-type+fresh-address+round-payment', confidence: 0.95 });
   });
 
-  it('is left open where heuristics contradict, and less sure where a weak one does', () => {
+  it('is undecided if heuristics contradict, and less certain if a weak one does', () => {
     const inputs = [pays(wpkh(1), 900_111_111)];
     const against = transaction({
       inputs,
@@ -82,7 +82,7 @@ describe('change', () => {
     expect(recogniseChange(weak)).toEqual({ n: 0, heuristic: 'script-type', confidence: 0.48 });
   });
 
-  it('is doubted where its address was used before', () => {
+  it('is doubtful if its address was used before', () => {
     const tx = transaction({
       inputs: [pays(wpkh(1), 9_111_111)],
       outputs: [pays(wpkh(2), 4_444_444), pays(address('p2sh', 3), 4_600_001)],
@@ -90,7 +90,7 @@ describe('change', () => {
     expect(recogniseChange(tx, seen(wpkh(2), address('p2sh', 3)))?.confidence).toBe(0.4);
   });
 
-  it('is told from data outputs', () => {
+  it('is distinguished from data outputs', () => {
     const tx = transaction({
       inputs: [pays(wpkh(1), 9_111_111)],
       outputs: [pays(null, 0), pays(address('p2sh', 3), 5_000_000), pays(wpkh(3), 4_101_001)],
@@ -98,7 +98,7 @@ describe('change', () => {
     expect(recogniseChange(tx)?.n).toBe(2);
   });
 
-  it('is not in a sweep, a coinbase or a CoinJoin', () => {
+  it('does not exist in a sweep, a coinbase or a CoinJoin', () => {
     expect(
       recogniseChange(
         transaction({ inputs: [pays(wpkh(1), 9), pays(wpkh(2), 9)], outputs: [pays(wpkh(3), 17)] }),

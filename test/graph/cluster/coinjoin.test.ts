@@ -69,30 +69,30 @@ function joinMarket(
   return { inputs, outputs };
 }
 
-describe('CoinJoins of each protocol', () => {
-  it.each([100_000, 1_000_000, 5_000_000, 50_000_000])('Whirlpool of the pool %i', (pool) => {
+describe('CoinJoin detection by protocol', () => {
+  it.each([100_000, 1_000_000, 5_000_000, 50_000_000])('recognises Whirlpool of the pool %i', (pool) => {
     for (const remixed of [1, 2, 3])
       expect(detectCoinJoin(whirlpool(pool, 5, remixed))).toEqual({ kind: 'WHIRLPOOL', confidence: 0.99 });
   });
 
-  it('Whirlpool with more than five participants', () => {
+  it('recognises Whirlpool with more than five participants', () => {
     expect(detectCoinJoin(whirlpool(5_000_000, 8, 5))?.kind).toBe('WHIRLPOOL');
   });
 
-  it('Wasabi 1.0', () => {
+  it('recognises Wasabi 1.0', () => {
     expect(detectCoinJoin(transaction(wasabi1(20, 10_023_000)))).toEqual({
       kind: 'WASABI_1_0',
       confidence: 0.95,
     });
   });
 
-  it('Wasabi 1.0 of the first months, by its coordinator', () => {
+  it('recognises Wasabi 1.0 of the first months, by its coordinator', () => {
     const early = wasabi1(5, 15_500_000, 540_000);
     early.outputs[early.outputs.length - 1] = pays('bc1qs604c7jv6amk4cxqlnvuxv26hv3e48cds4m0ew', 313_131);
     expect(detectCoinJoin(transaction(early))).toEqual({ kind: 'WASABI_1_0', confidence: 0.99 });
   });
 
-  it('Wasabi 1.1, whose levels double the denomination', () => {
+  it('recognises Wasabi 1.1, whose levels double the denomination', () => {
     const { inputs, outputs, blockNumber } = wasabi1(20, 10_023_000);
     const levels = [2, 4].flatMap((times) =>
       range(3).map((at) => pays(wpkh(5_000 + times * 10 + at), 10_023_000 * times)),
@@ -133,7 +133,7 @@ describe('CoinJoins of each protocol', () => {
     expect(detectCoinJoin(transaction({ inputs, outputs: exact }))).toBeNull();
   });
 
-  it('knows the standard denominations of Wasabi 2.0', () => {
+  it('recognises the standard denominations of Wasabi 2.0', () => {
     // Powers of 2, of 3 and their doubles, and the 1-2-5 series, as WalletWasabi's DenominationBuilder makes them.
     const standard = [
       137_438_953_472, 100_000_000_000, 20_000_000_000, 10_460_353_203, 6_973_568_802, 2_147_483_648,
@@ -150,21 +150,21 @@ describe('CoinJoins of each protocol', () => {
     expect(detectCoinJoin(tx)).toEqual({ kind: 'WASABI_2_0', confidence: 0.97 });
   });
 
-  it('Wasabi 2.0, large and small', () => {
+  it('recognises Wasabi 2.0, large and small', () => {
     expect(detectCoinJoin(wasabi2(60, 100, 8))).toEqual({ kind: 'WASABI_2_0', confidence: 0.97 });
     expect(detectCoinJoin(wasabi2(20, 40, 4))).toEqual({ kind: 'WASABI_2_0', confidence: 0.85 });
   });
 
-  it.each([3, 5, 8])('JoinMarket of %i participants, the taker with change', (count) => {
+  it.each([3, 5, 8])('recognises JoinMarket of %i participants, the taker with change', (count) => {
     expect(detectCoinJoin(transaction(joinMarket(count, false)))?.kind).toBe('JOINMARKET');
   });
 
-  it('JoinMarket of old wallets, and a taker who swept', () => {
+  it('recognises JoinMarket of old wallets, and of a taker without change', () => {
     expect(detectCoinJoin(transaction(joinMarket(4, false, 'p2pkh')))?.kind).toBe('JOINMARKET');
     expect(detectCoinJoin(transaction(joinMarket(4, true)))?.kind).toBe('JOINMARKET');
   });
 
-  it('the general rule where no protocol fits: other chains, mixed scripts, two participants', () => {
+  it('recognises the general form if no protocol matches: other chains, mixed scripts, two participants', () => {
     const { inputs, outputs } = joinMarket(5, false, 'p2pkh');
     expect(detectCoinJoin(transaction({ inputs, outputs, chain: 'LTC' }))).toEqual({
       kind: 'GENERAL',
@@ -176,7 +176,7 @@ describe('CoinJoins of each protocol', () => {
     expect(detectCoinJoin(transaction(joinMarket(2, false)))).toEqual({ kind: 'GENERAL', confidence: 0.4 });
   });
 
-  it('says less where the values of inputs are not known', () => {
+  it('has a lower confidence if the values of inputs are unknown', () => {
     const { inputs, outputs } = joinMarket(5, false);
     const blind = inputs.map(({ address }) => pays(address, null));
     expect(detectCoinJoin(transaction({ inputs: blind, outputs }))).toEqual({
@@ -186,8 +186,8 @@ describe('CoinJoins of each protocol', () => {
   });
 });
 
-describe('what only looks like a CoinJoin', () => {
-  it('a batch of withdrawals from one hot wallet', () => {
+describe('CoinJoin detection of similar transactions', () => {
+  it('ignores a batch of withdrawals from one hot wallet', () => {
     const outputs = range(60).map((at) =>
       pays(address('p2pkh', at), at % 3 === 0 ? 10_000_000 : 500_000 + at * 991),
     );
@@ -196,30 +196,30 @@ describe('what only looks like a CoinJoin', () => {
     expect(detectCoinJoin(transaction({ inputs, outputs }))).toBeNull();
   });
 
-  it('equal withdrawals from many addresses with one change', () => {
+  it('ignores equal withdrawals from many addresses with one change output', () => {
     const inputs = range(12).map((at) => pays(wpkh(at), 15_000_000));
     const outputs = [...range(11).map((at) => pays(wpkh(100 + at), 10_000_000)), pays(wpkh(300), 69_990_000)];
     expect(detectCoinJoin(transaction({ inputs, outputs, blockNumber: 500_000 }))).toBeNull();
   });
 
-  it('a consolidation', () => {
+  it('ignores a consolidation', () => {
     const inputs = range(120).map((at) => pays(wpkh(at), 5_000_000));
     expect(detectCoinJoin(transaction({ inputs, outputs: [pays(wpkh(500), 599_000_000)] }))).toBeNull();
   });
 
-  it('a payroll of three equal payments and one change', () => {
+  it('ignores a payroll of three equal payments and one change output', () => {
     const inputs = [pays(wpkh(1), 40_000_000), pays(wpkh(2), 5_000_000), pays(wpkh(3), 2_000_000)];
     const outputs = [...range(3).map((at) => pays(wpkh(10 + at), 10_000_000)), pays(wpkh(20), 16_990_000)];
     expect(detectCoinJoin(transaction({ inputs, outputs }))).toBeNull();
   });
 
-  it('a payment to two friends', () => {
+  it('ignores a payment to two friends', () => {
     const inputs = [pays(wpkh(1), 8_000_000), pays(wpkh(2), 9_000_000)];
     const outputs = [pays(wpkh(3), 5_000_000), pays(wpkh(4), 5_000_000), pays(wpkh(5), 6_990_000)];
     expect(detectCoinJoin(transaction({ inputs, outputs }))).toBeNull();
   });
 
-  it('token transfers that pay dust to many', () => {
+  it('ignores token transfers that pay dust to many', () => {
     const inputs = range(5).map((at) => pays(wpkh(at), 100_000));
     const outputs = [
       ...range(4).map((at) => pays(wpkh(10 + at), 546)),
@@ -228,14 +228,14 @@ describe('what only looks like a CoinJoin', () => {
     expect(detectCoinJoin(transaction({ inputs, outputs }))).toBeNull();
   });
 
-  it('five equal payments from a wallet of one address', () => {
+  it('ignores five equal payments from a wallet of one address', () => {
     const inputs = range(5).map(() => pays(wpkh(1), 1_010_000));
     expect(
       detectCoinJoin(transaction({ inputs, outputs: range(5).map((at) => pays(wpkh(9 + at), 1_000_000)) })),
     ).toBeNull();
   });
 
-  it('the form of a protocol before it existed', () => {
+  it('ignores the form of a protocol before the protocol existed', () => {
     expect(detectCoinJoin({ ...whirlpool(5_000_000, 5, 2), blockNumber: 500_000 })?.kind).not.toBe(
       'WHIRLPOOL',
     );
@@ -243,19 +243,19 @@ describe('what only looks like a CoinJoin', () => {
     expect(detectCoinJoin(transaction(wasabi1(20, 10_023_000, 500_000)))?.kind).not.toBe('WASABI_1_0');
   });
 
-  it('Wasabi 2.0 in another order, or with too few standard outputs', () => {
+  it('ignores Wasabi 2.0 in another order, or with too few standard outputs', () => {
     const ordered = wasabi2(60, 100, 8);
     const [first, ...rest] = ordered.outputs;
     expect(detectCoinJoin({ ...ordered, outputs: [...rest, first!] })?.kind).not.toBe('WASABI_2_0');
     expect(detectCoinJoin(wasabi2(60, 100, 25))?.kind).not.toBe('WASABI_2_0');
   });
 
-  it('Whirlpool with a premix that brings too much, or with only one kind of input', () => {
+  it('ignores Whirlpool with too large a premix, or with only one kind of input', () => {
     expect(detectCoinJoin(whirlpool(1_000_000, 5, 2, 200_000))?.kind).not.toBe('WHIRLPOOL');
     expect(detectCoinJoin(whirlpool(1_000_000, 5, 5))?.kind).not.toBe('WHIRLPOOL');
   });
 
-  it('a coinbase', () => {
+  it('ignores a coinbase', () => {
     const tx = transaction({
       inputs: [],
       outputs: range(4).map((at) => pays(wpkh(at), 1_000_000)),
@@ -264,7 +264,7 @@ describe('what only looks like a CoinJoin', () => {
     expect(detectCoinJoin(tx)).toBeNull();
   });
 
-  it('ends in bounded time where the deal cannot be found', () => {
+  it('is decided in bounded time if no match is found', () => {
     const inputs = range(400).map((at) => pays(wpkh(at), 1_000_003 + ((at * 7_919) % 900_001)));
     const outputs = [
       ...range(150).map((at) => pays(wpkh(1_000 + at), 1_500_000)),

@@ -56,7 +56,7 @@ describe('assay cluster', () => {
     return { code, out: out.text, err: err.text };
   }
 
-  it('goes from stored transactions to a label that a look-up shows', async () => {
+  it('turns stored transactions into a label that a lookup shows', async () => {
     expect(await run('cluster', 'BTC')).toMatchObject({
       code: 1,
       err: expect.stringContaining('No transaction of BTC is stored'),
@@ -114,12 +114,12 @@ describe('assay cluster', () => {
     expect(again).toMatchObject({ build: null, labels: { labels: 1, dataset: { status: 'unchanged' } } });
   });
 
-  it('refuses chains without outputs, and asks that leave nothing to do', async () => {
+  it('rejects chains without outputs, and options without any work', async () => {
     expect((await run('cluster', 'ETH')).err).toContain('ETH is a chain of accounts');
     expect((await run('cluster', 'BTC', '--no-labels', '--labels-only')).err).toContain('cannot be combined');
   });
 
-  it('shows what an asset was worth, an own table first', async () => {
+  it('shows the historical value of an asset, an own table first', async () => {
     const before = JSON.parse(
       (await run('prices', 'show', 'BTC', 'btc', '--at', '2022-01-15', '--json')).out,
     );
@@ -138,7 +138,7 @@ describe('assay cluster', () => {
     expect(await run('prices', 'import', join(folder, 'none.csv'))).toMatchObject({ code: 1 });
   });
 
-  it('stores transfers with their worth at the time, unless told not to', async () => {
+  it('stores transfers with their historical value, unless disabled', async () => {
     const from = '0xae2fc483527b8ef99eb5d9b44875f005ba1fae13';
     const row = {
       hash: `0x${'1'.repeat(64)}`,

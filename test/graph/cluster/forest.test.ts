@@ -10,7 +10,7 @@ const members = (cluster: ClusterFound): string[] =>
 const forest = (completeHistory = false) => createClusterForest({ chain: 'BTC', completeHistory });
 
 describe('clusters', () => {
-  it('join the inputs of a transaction, and through shared inputs those of others', () => {
+  it('join the inputs of a transaction, and others through shared inputs', () => {
     const found = forest();
     found.add(transaction({ inputs: [pays(a(1), 5_000), pays(a(2), 6_000)], outputs: [pays(a(9), 10_000)] }));
     found.add(transaction({ inputs: [pays(a(2), 5_000), pays(a(3), 6_000)], outputs: [pays(a(8), 10_000)] }));
@@ -20,7 +20,7 @@ describe('clusters', () => {
     expect(clusters[0]).toMatchObject({ size: 3, heuristics: ['multi-input'], confidence: 0.9 });
   });
 
-  it('are named by their smallest key, whatever the order of reading', () => {
+  it('are named by their smallest key, in any reading order', () => {
     const transactions = [
       transaction({ inputs: [pays(a(1), 5_000), pays(a(2), 6_000)], outputs: [pays(a(9), 10_000)] }),
       transaction({ inputs: [pays(a(2), 5_000), pays(a(3), 6_000)], outputs: [pays(a(8), 10_000)] }),
@@ -33,7 +33,7 @@ describe('clusters', () => {
     }
   });
 
-  it('do not join the inputs of a CoinJoin that is recognised only in general', () => {
+  it('do not join the inputs of a CoinJoin that only has the general form', () => {
     const found = forest();
     const amount = 23_456_789;
     const participants = [1, 2, 3];
@@ -67,7 +67,7 @@ describe('clusters', () => {
     });
   });
 
-  it('take change in where heuristics agree, and leave a single guess out', () => {
+  it('include change if heuristics agree, and exclude a single guess', () => {
     const found = forest();
     const p2sh = '3J98t1WpEZ73CNmQviecrnyiWrnqRhWNLy';
     const sure = transaction({
@@ -88,7 +88,7 @@ describe('clusters', () => {
     expect(cluster?.confidence).toBeGreaterThan(0.8);
   });
 
-  it('believe that an address is new only where the history is whole', () => {
+  it('treat an address as new only if the history is complete', () => {
     const transactions = [
       transaction({ inputs: [], outputs: [pays(a(1), 9_111_111), pays(a(2), 1_000)], isCoinbase: true }),
       transaction({

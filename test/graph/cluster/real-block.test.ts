@@ -17,7 +17,7 @@ describeWithSharedData('Bitcoin block 300025', () => {
     reader.end(take);
   });
 
-  it('has the clusters that walking from input to input finds', () => {
+  it('match clusters found by walking from input to input', () => {
     const forest = createClusterForest({ chain: 'BTC', completeHistory: false, changeConfidenceMin: 2 });
     const partners = new Map<string, Set<string>>();
     for (const tx of transactions) {
@@ -51,7 +51,7 @@ describeWithSharedData('Bitcoin block 300025', () => {
     expect(found.length).toBe(138);
   });
 
-  it('has change that is an output of its transaction, and more than half of the transactions have some', () => {
+  it('has change that is an output of its transaction, in more than half of the transactions', () => {
     let recognised = 0;
     for (const tx of transactions) {
       const change = recogniseChange(tx);

@@ -26,7 +26,7 @@ describe('clusters on disk', () => {
       { transactions, clock: systemClock },
     );
 
-  it('answer by member, with size, heuristics, confidence and the first members', async () => {
+  it('return size, heuristics, confidence and the first members by member', async () => {
     const report = await build([joins(1, 2), joins(2, 3), joins(4, 5)]);
     expect(report).toMatchObject({
       clusters: 2,
@@ -51,7 +51,7 @@ describe('clusters on disk', () => {
     await reader.close();
   });
 
-  it('hold clusters of more members than one part', async () => {
+  it('contain more members than fit into one part', async () => {
     await build([joins(...Array.from({ length: 1_000 }, (_, at) => at + 1))]);
     const reader = openClusters({ folder });
     const found = reader.clusterOf(keyOf(a(777)));
@@ -62,7 +62,7 @@ describe('clusters on disk', () => {
     await reader.close();
   });
 
-  it('are marked and hardly believed where they are too large to be one owner', async () => {
+  it('are marked with low confidence if they are too large for one owner', async () => {
     await build([joins(1, 2, 3, 4), joins(7, 8)]);
     const reader = openClusters({ folder, superClusterSize: 3 });
     expect(reader.clusterOf(keyOf(a(2)))).toMatchObject({ size: 4, isSuper: true, confidence: 0.2 });
@@ -70,7 +70,7 @@ describe('clusters on disk', () => {
     await reader.close();
   });
 
-  it('are replaced as a whole; a reader sees it when it looks', async () => {
+  it('are replaced as a whole, which a reader sees at its next check', async () => {
     await build([joins(1, 2)]);
     const reader = openClusters({ folder });
     await build([joins(1, 2), joins(2, 3)]);
@@ -83,7 +83,7 @@ describe('clusters on disk', () => {
     await reader.close();
   });
 
-  it('have the same ids however often they are built', async () => {
+  it('have the same ids in every build', async () => {
     const ids = async (transactions: UtxoTransaction[]) => {
       await build(transactions);
       const reader = openClusters({ folder });
@@ -95,7 +95,7 @@ describe('clusters on disk', () => {
     expect(await ids(transactions)).toEqual(await ids([...transactions].reverse()));
   });
 
-  it('stay as they were where a build is aborted or fails', async () => {
+  it('are unchanged if a build is aborted or fails', async () => {
     await build([joins(1, 2)]);
     const before = readdirSync(join(folder, 'BTC')).sort();
     function* broken(): Generator<UtxoTransaction> {
@@ -111,7 +111,7 @@ describe('clusters on disk', () => {
     await reader.close();
   });
 
-  it('are none where none were built, and say so where they cannot be read', async () => {
+  it('are empty if none were built, and report a read error', async () => {
     const reader = openClusters({ folder });
     expect(reader.clusterOf(keyOf(a(1)))).toBeNull();
     expect(reader.build('BTC')).toBeNull();
@@ -127,7 +127,7 @@ describe('clusters on disk', () => {
     await again.close();
   });
 
-  it('refuse addresses of another chain', async () => {
+  it('reject addresses of another chain', async () => {
     const tx = transaction({ inputs: [pays('LTC?', 5), pays(a(1), 5)], outputs: [pays(a(2), 9)] });
     await expect(build([tx])).rejects.toMatchObject({ code: 'INVALID_ADDRESS' });
   });

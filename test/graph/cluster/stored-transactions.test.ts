@@ -54,7 +54,7 @@ describe('clusters of stored transactions', () => {
     outputs.put('BTC', [block]);
   };
 
-  it('read the transactions in the order of the chain, with their inputs looked up', () => {
+  it('read the transactions in chain order, with resolved inputs', () => {
     put(
       5,
       tx(
@@ -92,7 +92,7 @@ describe('clusters of stored transactions', () => {
     ]);
   });
 
-  it('say that an input whose output nobody knows has neither address nor value', () => {
+  it('have an input without address and value if its output is unknown', () => {
     put(300, tx(3, 300, 0, [[1, 0]], [[30, 90n]]));
     const [found] = storedTransactions('BTC', outputs);
     expect(found?.inputs).toEqual([{ txid: id(1), vout: 0, address: null, value: null }]);
@@ -100,7 +100,7 @@ describe('clusters of stored transactions', () => {
     expect([...storedTransactions('LTC', outputs)]).toEqual([]);
   });
 
-  it('join what signs together', async () => {
+  it('join inputs that are signed together', async () => {
     put(
       1,
       tx(

@@ -4,7 +4,7 @@ import { createAddressTable } from '../../../src/graph/cluster/address-table.ts'
 import { createUnionFind } from '../../../src/graph/cluster/union-find.ts';
 
 describe('union–find', () => {
-  it('has the sets that relabelling every member has', () => {
+  it('has the same sets as relabelling every member', () => {
     const pairs = fc.array(fc.tuple(fc.nat(60), fc.nat(60)), { maxLength: 80 });
     fc.assert(
       fc.property(pairs, (unions) => {
@@ -40,8 +40,8 @@ describe('union–find', () => {
   });
 });
 
-describe('table of addresses', () => {
-  it('gives each key one id, in the order of their coming, and gives the key back', () => {
+describe('the address table', () => {
+  it('gives each key one id in order of insertion, and returns the key', () => {
     const table = createAddressTable();
     const keys = new Map<string, number>();
     for (let number = 0; number < 60_000; number++) {
@@ -59,7 +59,7 @@ describe('table of addresses', () => {
     expect(table.count).toBe(60_000);
   });
 
-  it('tells a key from a longer one that begins with it', () => {
+  it('distinguishes a key from a longer one with the same prefix', () => {
     const table = createAddressTable();
     const key = Buffer.alloc(34, 7);
     expect(table.idOf(key, 22)).toBe(0);

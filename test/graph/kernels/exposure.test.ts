@@ -139,7 +139,7 @@ function chainOf(graph: RandomGraph, direction: Direction, { dustUsd, dustShare 
     const whole = all.reduce((sum, [, weight]) => sum + weight, 0);
     const dust = all.reduce((sum, [, weight]) => sum + (weight < found.dust ? weight : 0), 0);
     // Dust leaves the flow, with two exceptions: dust that exceeds both the limit and a tenth of the value together; and a row that is all
-    // dust, if it is at least a tenth of what went on.
+    // dust, if it is at least a tenth of the outgoing amount.
     const isPassedOn = (): boolean => {
       const back = rowOf(Math.floor(state / tags), null, 'back');
       if (found.asset !== null || back === null || back.asset !== null) return false;
@@ -247,7 +247,7 @@ describe('on random graphs with cycles, self-transfers, zero values, dust and un
     return { graph, assets, asset, dustUsd, options, chain, first: chain.startAt(start, asset) };
   });
 
-  it('a limit of hops gives the first terms of the power series', () => {
+  it('gives the first terms of the power series with a limit of hops', () => {
     let byAsset = 0;
     for (const { graph, options, chain, first } of cases) {
       const owners = ownersOf(graph);
@@ -270,7 +270,7 @@ describe('on random graphs with cycles, self-transfers, zero values, dust and un
     expect(byAsset).toBeGreaterThan(200);
   });
 
-  it('without a limit it ends where the absorbing chain does', () => {
+  it('converges to the absorbing chain without a limit', () => {
     let exact = 0;
     for (const { graph, options, chain, first } of cases) {
       const owners = ownersOf(graph);
@@ -296,7 +296,7 @@ describe('on random graphs with cycles, self-transfers, zero values, dust and un
     expect(exact).toBeGreaterThan(0.98 * CASES);
   });
 
-  it('the order in which edges are named changes nothing', () => {
+  it('does not depend on the order of edges', () => {
     for (const { graph, asset, options } of cases.slice(0, 500)) {
       const one = expose(graph.edges, ownersOf(graph), { ...options, maxHops: 5 });
       const reversed = [...graph.edges].reverse();
@@ -306,7 +306,7 @@ describe('on random graphs with cycles, self-transfers, zero values, dust and un
     }
   });
 
-  it('priced USD are shared out whole, and each transfer is counted once', () => {
+  it('distributes priced USD completely, and counts each transfer once', () => {
     for (const { graph, assets, dustUsd, options } of cases.slice(0, 1_500)) {
       if (assets > 1) continue;
       const { start, direction } = options;
@@ -339,7 +339,7 @@ describe('on random graphs with cycles, self-transfers, zero values, dust and un
     }
   });
 
-  it('whatever the budget, the shares add up, and no row has more than without one', () => {
+  it('has shares that add up at any budget, and no row larger than without one', () => {
     for (const { graph, options: by } of cases.slice(0, 1_000)) {
       const options = { ...by, maxHops: 4 };
       const { start } = options;
@@ -358,7 +358,7 @@ describe('on random graphs with cycles, self-transfers, zero values, dust and un
 });
 
 describe('by example', () => {
-  it('splits value between what is known and what is not, hop by hop', () => {
+  it('splits value between known and unknown sources, hop by hop', () => {
     const edges = [
       { from: 2, to: 1, valueUsd: 60, transfers: 3 },
       { from: 3, to: 1, valueUsd: 40, transfers: 2 },
@@ -398,7 +398,7 @@ describe('by example', () => {
     expect(result.total).toBe(100);
   });
 
-  it('an entity met directly and through others has a row of each', () => {
+  it('has a row each for an entity reached directly and indirectly', () => {
     const edges = [
       { from: 2, to: 1, valueUsd: 1 },
       { from: 3, to: 1, valueUsd: 3 },
@@ -411,7 +411,7 @@ describe('by example', () => {
     ]);
   });
 
-  it('money that came back is followed to where it first came from', () => {
+  it('follows returned money to its first source', () => {
     const edges = [
       { from: 2, to: 1, valueUsd: 50 },
       { from: 1, to: 2, valueUsd: 50 },
@@ -423,7 +423,7 @@ describe('by example', () => {
     expect(shares.get('mixer')).toBeCloseTo(1 / 3, 12);
   });
 
-  it('a circle that nobody feeds stays unknown', () => {
+  it('leaves a cycle without a source unknown', () => {
     const edges = [
       { from: 2, to: 1, valueUsd: 5 },
       { from: 3, to: 2, valueUsd: 5 },
@@ -434,7 +434,7 @@ describe('by example', () => {
     expect(unknown.byReason).toEqual({ ORIGIN: 0, DEPTH: 1, MAX_DEGREE: 0, BUDGET: 0, UNPRICED: 0 });
   });
 
-  it('absorbs what comes back to an attributed start', () => {
+  it('absorbs value that returns to an attributed start', () => {
     const edges = [
       { from: 2, to: 1, valueUsd: 1 },
       { from: 1, to: 2, valueUsd: 1 },
@@ -449,7 +449,7 @@ describe('by example', () => {
     );
   });
 
-  it('shares by amount within one asset, priced in part or not', () => {
+  it('shares by amount within one asset, with or without prices', () => {
     const edges = [
       { from: 2, to: 1, amount: 300, unpriced: 3 },
       { from: 3, to: 1, amount: 100, pricedAmount: 100, valueUsd: 100 },
@@ -471,7 +471,7 @@ describe('by example', () => {
     expect(unpriced).toMatchObject({ basis: 'ASSET', asset: 'ETH', total: 400 });
   });
 
-  it('adds up only what has a price across assets', () => {
+  it('adds up only priced value across assets', () => {
     const weighing = { ...DEFAULTS.weighing, isEvidence: () => true };
     const edges = [
       { from: 2, to: 1, asset: 'USDC', amount: 5, valueUsd: 100 },
@@ -508,7 +508,7 @@ describe('by example', () => {
     expect(priced).toMatchObject({ basis: 'USD', total: 1 });
   });
 
-  it('cannot weigh several assets without a price, at the start or on the way', () => {
+  it('cannot weigh several assets without a price, at the start or on the path', () => {
     const weighing = { ...DEFAULTS.weighing, isEvidence: () => true };
     const odd = [
       { from: 3, to: 2, asset: 'ODD', unpriced: 1 },
@@ -525,7 +525,7 @@ describe('by example', () => {
     expect(way.stops).toEqual([{ node: 2, reason: 'UNPRICED', share: 1 }]);
   });
 
-  it('ignores assets that are no evidence', () => {
+  it('ignores assets that are not evidence', () => {
     const edges = [
       { from: 2, to: 1, valueUsd: 5 },
       { from: 3, to: 1, asset: 'SPAM', valueUsd: 1_000_000, unpriced: 50 },
@@ -536,7 +536,7 @@ describe('by example', () => {
     expect(result.total).toBe(5);
   });
 
-  it('dust leaves the flow and is counted, by USD or by share of the asset', () => {
+  it('excludes dust from the flow and counts it, by USD or by share of the asset', () => {
     const edges = [
       { from: 2, to: 1, valueUsd: 0.5, transfers: 9 },
       { from: 3, to: 1, valueUsd: 10 },
@@ -558,7 +558,7 @@ describe('by example', () => {
     expect(expose(sent, owners, { weighing, direction: 'out' }).total).toBe(0);
   });
 
-  it('follows dust that is a considerable part of what moved', () => {
+  it('follows dust that is a considerable part of the flow', () => {
     const mids = Array.from({ length: 40 }, (_, at) => [
       { from: 3, to: 100 + at, valueUsd: 0.9 },
       { from: 100 + at, to: 1, valueUsd: 0.9 },
@@ -571,7 +571,7 @@ describe('by example', () => {
     expect(shareOf([...mids, { from: 2, to: 1, valueUsd: 323 }])).toBeCloseTo(36 / 359, 12);
     // If dust is a tenth of the direction or less, it leaves the flow.
     expect(shareOf([...mids, { from: 2, to: 1, valueUsd: 324 }])).toBe(0);
-    // So does a small sum that is less than a tenth of what an address paid, here and on the way.
+    // So does a small sum that is less than a tenth of the payments of an address, here and on the path.
     const small = mids.slice(0, 2);
     expect(shareOf([...small, { from: 1, to: 9, valueUsd: 9 }])).toBeCloseTo(1, 12);
     expect(shareOf([...small, { from: 1, to: 9, valueUsd: 9.1 }])).toBe(0);
@@ -580,7 +580,7 @@ describe('by example', () => {
     ).toBe(0);
   });
 
-  it('does not explain what an address paid by a sum that is worth no cent', () => {
+  it('does not attribute a payment to a sum below one cent', () => {
     const edges = [
       { from: 3, to: 2, amount: 1, valueUsd: 0 },
       { from: 2, to: 1, amount: 10 ** 6, valueUsd: 100 },
@@ -594,7 +594,7 @@ describe('by example', () => {
     expect(unknown.byReason.ORIGIN).toBe(1);
   });
 
-  it('leaves no budget to dust that greater value needs', () => {
+  it('spends no budget on dust while larger value needs it', () => {
     const dust = Array.from({ length: 400 }, (_, at) => ({ from: 1_000 + at, to: 2, valueUsd: 0.9 }));
     const edges = [
       { from: 2, to: 1, valueUsd: 60 },
@@ -614,7 +614,7 @@ describe('by example', () => {
     ['priced value', { from: 9, to: 1, asset: 'ETH', amount: 10, valueUsd: 5 }],
     ['a unit of another asset on the way', { from: 9, to: 2, asset: 'EVEN', amount: 1, unpriced: 1 }],
     ['priced value on the way', { from: 9, to: 2, asset: 'ETH', amount: 10, valueUsd: 5 }],
-  ] as const)('follows an asset by itself past %s', (_name, other) => {
+  ] as const)('follows an asset on its own past %s', (_name, other) => {
     const weighing = { isEvidence: () => true, dustUsd: 1, dustShare: 1e-4 };
     const edges: MemoryEdge[] = [
       { from: 3, to: 2, asset: 'ODD', amount: 1_000, unpriced: 1 },
@@ -626,7 +626,7 @@ describe('by example', () => {
     expect(sharesByKey(result)).toEqual(new Map([['mixer', 1]]));
   });
 
-  it('follows first what an address moved both ways, then what the graph met first, and dust last', () => {
+  it('follows first the assets an address moved both ways, then in order of discovery, and dust last', () => {
     const dustAmount = (asset: string): number => (/DUST/.test(asset) ? 10 : 0);
     const weighing = { isEvidence: () => true, dustUsd: 1, dustShare: 1e-4, dustAmount };
     const graph = memoryGraph([
@@ -668,7 +668,7 @@ describe('by example', () => {
     );
   });
 
-  it('follows an asset that was swapped by what came in for it', () => {
+  it('follows a swapped asset by the asset that came in for it', () => {
     const weighing = { isEvidence: () => true, dustUsd: 1, dustShare: 1e-4 };
     const edges: MemoryEdge[] = [
       { from: 3, to: 2, valueUsd: 60 },
@@ -683,7 +683,7 @@ describe('by example', () => {
     expect(shares.get('scam')).toBeUndefined();
   });
 
-  it('is not cut by dust, spam and transfers without value', () => {
+  it('is not cut short by dust, spam and transfers without value', () => {
     const crowd = Array.from({ length: 30 }, (_, at) => [
       { from: 100 + at, to: 2, valueUsd: 0.01 },
       { from: 200 + at, to: 2, asset: 'SPAM', valueUsd: 1_000 },
@@ -708,7 +708,7 @@ describe('by example', () => {
     expect(sharesByKey(result)).toEqual(new Map([['exchange', 1]]));
   });
 
-  it('lets an attribution depend on the time of the last transfer', () => {
+  it('applies an attribution by the time of the last transfer', () => {
     const edges = [
       { from: 2, to: 1, valueUsd: 1, lastSeenMs: day(1) },
       { from: 3, to: 1, valueUsd: 3, lastSeenMs: day(9) },
@@ -738,7 +738,7 @@ describe('by example', () => {
     );
   });
 
-  it('splits an edge that was used before and since an attribution applied', () => {
+  it('splits an edge that was used before and after an attribution applies', () => {
     const dated = (since: number, before: number) => [
       { day: 19_800, amount: BigInt(since), transfers: 1 },
       { day: 19_700, amount: BigInt(before), transfers: 3 },
@@ -786,14 +786,14 @@ describe('by example', () => {
     expect(transfers.get('third')).toBe(4);
   });
 
-  it('an address that moved nothing of value has no shares at all', () => {
+  it('has no shares for an address that moved no value', () => {
     const result = expose([{ from: 2, to: 1, valueUsd: 0 }], { 2: 'mixer' });
     expect(result.rows).toEqual([]);
     expect(result.unknown.share).toBe(0);
     expect(result.total).toBe(0);
   });
 
-  it('what the start mined is of unknown origin', () => {
+  it('reports coins mined by the start as of unknown origin', () => {
     const graph = memoryGraph([{ from: 2, to: 1, valueUsd: 100 }]);
     const mined = {
       asset: 1,
@@ -818,7 +818,7 @@ describe('by example', () => {
     expect(result.isComplete).toBe(true);
   });
 
-  it('of a start with too many counterparties the greatest are read, and the rest is unknown', () => {
+  it('reads the largest counterparties of a start with too many, and reports the rest as unknown', () => {
     const edges = Array.from({ length: 10 }, (_, at) => ({ from: 2 + at, to: 1, valueUsd: 10 - at }));
     const result = expose(edges, { 2: 'exchange', 11: 'mixer' }, { degreeMax: 4 });
     expect(result.rows.map(({ attribution, share }) => [attribution.key, share])).toEqual([
@@ -829,7 +829,7 @@ describe('by example', () => {
     expect(result.isComplete).toBe(false);
   });
 
-  it('does not look through an address of too many counterparties, on whichever side it has them', () => {
+  it('does not follow an address with too many counterparties, on either side', () => {
     const crowd = Array.from({ length: 5 }, (_, at) => ({ from: 2, to: 10 + at, valueUsd: 1 }));
     const edges = [{ from: 2, to: 1, valueUsd: 1 }, { from: 3, to: 2, valueUsd: 1 }, ...crowd];
     const result = expose(edges, { 3: 'mixer' }, { degreeMax: 4 });
@@ -837,7 +837,7 @@ describe('by example', () => {
     expect(result.stops).toEqual([{ node: 2, reason: 'MAX_DEGREE', share: 1 }]);
   });
 
-  it('a small budget goes to the greatest shares first, and says what it left out', () => {
+  it('spends a small budget on the largest shares first, and reports the rest as unread', () => {
     const edges = [
       { from: 2, to: 1, valueUsd: 10 },
       { from: 3, to: 1, valueUsd: 90 },
@@ -861,7 +861,7 @@ describe('by example', () => {
     expect(shares.get('mixer')).toBeCloseTo(0.5, 12);
   });
 
-  it('ends at the deadline with what it has', () => {
+  it('returns its result so far at the deadline', () => {
     const edges = [
       { from: 2, to: 1, valueUsd: 1 },
       { from: 3, to: 1, valueUsd: 1 },

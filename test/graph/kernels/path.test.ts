@@ -37,7 +37,7 @@ const find = (
     { graph: memoryGraph(edges), workspace, weighing, isService: (node) => services.has(node) },
   );
 
-/** A step of a walk: against the flow if `from` of the edge is not where the step begins. */
+/** A step of a walk: against the flow if the step does not begin at `from` of the edge. */
 interface Step {
   readonly from: NodeId;
   readonly to: NodeId;
@@ -115,7 +115,7 @@ const CASES = 3_000;
 const DIRECTIONS = ['out', 'in', 'both'] as const;
 
 describe('on random graphs', () => {
-  it('finds what the enumeration of all paths finds, in its order', () => {
+  it('finds the same paths as a full enumeration, in its order', () => {
     let found = 0;
     for (let seed = 0; seed < CASES; seed++) {
       const direction = DIRECTIONS[seed % 3]!;
@@ -151,7 +151,7 @@ describe('on random graphs', () => {
     expect(found).toBeGreaterThan(CASES);
   });
 
-  it('whatever the budget, every path found is one, and what was left out is said', () => {
+  it('finds only real paths at any budget, and reports omissions', () => {
     for (let seed = 0; seed < 600; seed++) {
       const { edges: random, nodeCount, pick } = randomGraph(seed, 9);
       const edges = withAmounts(random);
@@ -178,7 +178,7 @@ describe('by example', () => {
   const line = (...nodes: NodeId[]): MemoryEdge[] =>
     nodes.slice(1).map((to, at) => ({ from: nodes[at]!, to, valueUsd: 10 }));
 
-  it('prefers fewer hops, then the greater bottleneck', () => {
+  it('prefers fewer hops, then the larger bottleneck', () => {
     const edges = [
       { from: 1, to: 2, valueUsd: 100 },
       { from: 2, to: 9, valueUsd: 5 },
@@ -195,7 +195,7 @@ describe('by example', () => {
     expect(truncated).toBe(false);
   });
 
-  it('tells paths from start to target even where the money went the other way', () => {
+  it('returns paths from start to target even if the money went the other way', () => {
     const { paths } = find(line(9, 5, 1), { start: 1, target: 9, direction: 'in' });
     expect(paths.map(({ nodes }) => nodes)).toEqual([[1, 5, 9]]);
     expect(paths[0]?.edges.map(({ from, to }) => [from, to])).toEqual([
@@ -205,26 +205,26 @@ describe('by example', () => {
     expect(find(line(9, 5, 1), { start: 1, target: 9, direction: 'out' }).paths).toEqual([]);
   });
 
-  it('finds a path of seven hops, and none of eight', () => {
+  it('finds a path of seven hops, but not of eight', () => {
     expect(find(line(1, 2, 3, 4, 5, 6, 7, 8), { start: 1, target: 8 }).paths.length).toBe(1);
     expect(find(line(1, 2, 3, 4, 5, 6, 7, 8, 9), { start: 1, target: 9 }).paths).toEqual([]);
   });
 
-  it('passes no service, but ends at one', () => {
+  it('ends at a service, and does not pass one', () => {
     const edges = [...line(1, 2, 9), ...line(1, 3, 4, 9)];
     const { paths, stops } = find(edges, { start: 1, target: 9 }, new Set([1, 2, 9]));
     expect(paths.map(({ nodes }) => nodes)).toEqual([[1, 3, 4, 9]]);
     expect(stops).toEqual([{ node: 2, reason: 'SERVICE' }]);
   });
 
-  it('passes no address of too many counterparties', () => {
+  it('passes no address with too many counterparties', () => {
     const crowd = Array.from({ length: 6 }, (_, at) => ({ from: 2, to: 20 + at, valueUsd: 1 }));
     const { paths, stops } = find([...line(1, 2, 9), ...crowd], { start: 1, target: 9, degreeMax: 5 });
     expect(paths).toEqual([]);
     expect(stops).toEqual([{ node: 2, reason: 'MAX_DEGREE' }]);
   });
 
-  it('reaches a target of too many counterparties from the other end, and a start likewise', () => {
+  it('reaches a target with too many counterparties from the other end, and likewise a start', () => {
     const crowd = Array.from({ length: 6 }, (_, at) => ({ from: 20 + at, to: 9, valueUsd: 50 }));
     const edges = [...line(1, 2, 3, 9), ...crowd];
     const forward = find(edges, { start: 1, target: 9, degreeMax: 5 });
@@ -235,7 +235,7 @@ describe('by example', () => {
     expect(backward.truncated).toBe(false);
   });
 
-  it('between two ends of too many counterparties says that not all was read', () => {
+  it('reports an incomplete search between two ends with too many counterparties', () => {
     const crowd = Array.from({ length: 6 }, (_, at) => [
       { from: 1, to: 20 + at, valueUsd: 50 - at },
       { from: 20 + at, to: 9, valueUsd: 50 },
@@ -246,7 +246,7 @@ describe('by example', () => {
     expect(truncated).toBe(true);
   });
 
-  it('ranks an edge without a price behind all others, with an unknown bottleneck', () => {
+  it('ranks an edge without a price last, with an unknown bottleneck', () => {
     const edges = [{ from: 1, to: 2, unpriced: 1 }, { from: 2, to: 9, valueUsd: 500 }, ...line(1, 3, 9)];
     const { paths } = find(edges, { start: 1, target: 9 });
     expect(paths.map(({ nodes, bottleneckUsd }) => [nodes, bottleneckUsd])).toEqual([
@@ -255,7 +255,7 @@ describe('by example', () => {
     ]);
   });
 
-  it('takes no edge of assets that are no evidence', () => {
+  it('ignores edges of assets that are not evidence', () => {
     const edges = [
       { from: 1, to: 2, asset: 'SPAM', valueUsd: 500 },
       { from: 2, to: 9, valueUsd: 500 },
@@ -264,7 +264,7 @@ describe('by example', () => {
     expect(find(edges, { start: 1, target: 9 }).paths.map(({ nodes }) => nodes)).toEqual([[1, 3, 9]]);
   });
 
-  it('takes money only where it can already have been', () => {
+  it('follows money only forward in time', () => {
     const edges = [
       { from: 1, to: 2, valueUsd: 10, firstSeenMs: day(5), lastSeenMs: day(9) },
       { from: 2, to: 9, valueUsd: 10, firstSeenMs: day(1), lastSeenMs: day(4) },
@@ -281,7 +281,7 @@ describe('by example', () => {
     expect(found(true, 'both')).toEqual([[1, 3, 9]]);
   });
 
-  it('claims no transfer between the first and the last', () => {
+  it('assumes no transfers between the first and the last', () => {
     // Money came on day 5. The money that left on days 1 and 9 may have been other money, and no transfer on day 5 is known.
     const edges = [
       { from: 1, to: 2, valueUsd: 10, firstSeenMs: day(5) },
@@ -291,7 +291,7 @@ describe('by example', () => {
     expect(find(edges, { start: 1, target: 9, timeRespecting: true }).paths).toEqual([]);
   });
 
-  it('an address has no path to itself', () => {
+  it('finds no path from an address to itself', () => {
     expect(find(line(1, 2, 1), { start: 1, target: 1 })).toEqual({
       paths: [],
       stops: [],
@@ -300,13 +300,13 @@ describe('by example', () => {
     });
   });
 
-  it('needs no budget for a target that nothing leads to', () => {
+  it('needs no budget for an unreachable target', () => {
     const crowd = Array.from({ length: 40 }, (_, at) => ({ from: 1, to: 20 + at }));
     const search = find([...crowd, ...line(2, 3, 9)], { start: 1, target: 9, nodesMax: 10 });
     expect(search).toEqual({ paths: [], stops: [], truncated: false, nodesSeen: 4 });
   });
 
-  it('says where a spent budget ended the search', () => {
+  it('returns where an exhausted budget ended the search', () => {
     const crowd = Array.from({ length: 40 }, (_, at) => [
       { from: 1, to: 20 + at },
       { from: 80 + at, to: 9 },

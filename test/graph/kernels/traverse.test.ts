@@ -79,7 +79,7 @@ const cases = Array.from({ length: CASES }, (_, seed) => {
 });
 
 describe('on random graphs', () => {
-  it('finds every node at its distance, and every edge of the nodes it passed, once', () => {
+  it('finds every node at its distance, and every edge of the visited nodes, once', () => {
     for (const { edges, services, options } of cases) {
       const graph = memoryGraph(edges);
       const isHub = (node: NodeId): boolean =>
@@ -99,7 +99,7 @@ describe('on random graphs', () => {
     }
   });
 
-  it('a budget cuts the same walk short, and says at which address', () => {
+  it('shortens the same walk with a budget, and names the address', () => {
     for (const { edges, services, options } of cases) {
       const whole = walk(edges, options, services);
       for (const budget of [{ nodesMax: 4 }, { edgesMax: 6 }]) {
@@ -114,7 +114,7 @@ describe('on random graphs', () => {
     }
   });
 
-  it('a start of too many counterparties is read in part, and no edge is told twice', () => {
+  it('reads part of a start with too many counterparties, and returns no edge twice', () => {
     for (const { edges, services, options } of cases) {
       const result = walk(edges, { ...options, degreeMax: 2 }, services);
       const pairs = pairsOf(result);
@@ -127,14 +127,14 @@ describe('on random graphs', () => {
     }
   });
 
-  it('the order in which edges are named changes nothing', () => {
+  it('does not depend on the order of edges', () => {
     for (const { edges, services, options } of cases.slice(0, 500))
       expect(walk([...edges].reverse(), options, services)).toEqual(walk(edges, options, services));
   });
 });
 
 describe('by example', () => {
-  it('goes by value, and tells each edge with its figures', () => {
+  it('goes by value, and returns each edge with its figures', () => {
     const edges = [
       { from: 1, to: 2, valueUsd: 5, transfers: 2, firstSeenMs: day(1), lastSeenMs: day(2) },
       { from: 3, to: 1, valueUsd: 9, transfers: 3, firstSeenMs: day(3), lastSeenMs: day(4) },
@@ -164,7 +164,7 @@ describe('by example', () => {
     });
   });
 
-  it('asks of the start neither whether it is a service nor how many trade with it from the other side', () => {
+  it('does not check the start for a service or for counterparties on the other side', () => {
     const crowd = Array.from({ length: 6 }, (_, at) => ({ from: 20 + at, to: 1 }));
     const { nodes, stops } = walk([{ from: 1, to: 2 }, { from: 2, to: 3 }, ...crowd], {
       ...{ direction: 'out', degreeMax: 5, hops: 2 },
@@ -173,7 +173,7 @@ describe('by example', () => {
     expect(stops).toEqual([{ node: 3, reason: 'DEPTH' }]);
   });
 
-  it('stays at the start for no hops, and for an address without transfers', () => {
+  it('stays at the start for zero hops, and for an address without transfers', () => {
     expect(walk([{ from: 1, to: 2 }], { hops: 0 }).stops).toEqual([{ node: 1, reason: 'DEPTH' }]);
     const alone = walk([{ from: 2, to: 3 }]);
     expect([[...alone.nodes], alone.stops, alone.edges.count]).toEqual([[1], [], 0]);
@@ -193,7 +193,7 @@ describe('by example', () => {
     expect([[...nodes], stops, isComplete]).toEqual([[1], [{ node: 1, reason: 'BUDGET' }], false]);
   });
 
-  it('a workspace that grew in one walk serves the next', () => {
+  it('reuses a workspace that grew in an earlier walk', () => {
     const star = Array.from({ length: 30_000 }, (_, at) => ({ from: 1, to: 2 + at, valueUsd: at }));
     const big = walk(star, { degreeMax: 40_000, nodesMax: 40_000, edgesMax: 40_000, hops: 1 });
     expect(big.nodes.length).toBe(30_001);

@@ -19,9 +19,9 @@ import { TASKS } from '../../../src/pool/tasks/index.ts';
 import { createTaskServices } from '../../../src/pool/worker-services.ts';
 import { createWorld } from '../../screening/world.ts';
 import { hasRedis, type RedisServer, startRedis, startRedisCluster } from '../../setup/redis.ts';
+import { sleep } from '../../support/wait.ts';
 import { addressAt, blockOf, keyAt, log, push, transferSource } from './world.ts';
 
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 /** Longer than a thread caches the newest version. */
 const nextLook = (): Promise<void> => sleep(LIMITS.remoteHeadMs + 50);
 
@@ -71,7 +71,7 @@ function openReader(url: string, fetchers: Fetcher[], head?: string): ChainReade
   return createChainReader(new RemoteRecords('ETH', { fetch, clock: systemClock }));
 }
 
-describe.skipIf(!hasRedis)('pushes in quick succession', () => {
+describe.skipIf(!hasRedis)('frequent pushes', () => {
   let folder: string;
   let path: string;
   let store: TransferStore;
@@ -114,7 +114,7 @@ describe.skipIf(!hasRedis)('pushes in quick succession', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('makes each visible at the next look, and none waits for readers of the one before', async () => {
+  it('are each visible at the next check, without waiting for earlier readers', async () => {
     expect(LIMITS.remoteHeadMs).toBeLessThan(1_000);
     await pushNow('seen');
     const reader = readerOf('seen');
@@ -130,7 +130,7 @@ describe.skipIf(!hasRedis)('pushes in quick succession', () => {
     expect([last.kind, last.records, last.checksum]).toEqual(['unchanged', whole.records, whole.checksum]);
   });
 
-  it('finishes a reading on the version that it began with, however many are pushed meanwhile', async () => {
+  it('let a reading finish on its version, after any number of pushes', async () => {
     const versions: { head: string; answers: string }[] = [];
     const pushVersion = async (): Promise<void> => {
       await pushNow('held');
@@ -166,7 +166,7 @@ describe.skipIf(!hasRedis)('pushes in quick succession', () => {
     expectAll();
   });
 
-  it('keeps earlier versions for as long as readers may need them, and refuses one that is gone', async () => {
+  it('keep earlier versions as long as readers may need them, and reject an expired one', async () => {
     const graceMs = 1_000;
     await pushNow('kept', { graceMs });
     const first = headOf('kept');
@@ -191,7 +191,7 @@ describe.skipIf(!hasRedis)('pushes in quick succession', () => {
     expect(answersOf(readerOf('kept'))).toBe(localAnswers(path));
   });
 
-  it('takes a push in while readers of the chain before a full one are given their time', async () => {
+  it('are accepted while readers of the replaced chain have time to finish', async () => {
     await push(url('swapped'), path);
     let isWaiting = (): void => {};
     const waiting = new Promise<void>((resolve) => {
@@ -236,7 +236,7 @@ describe.skipIf(!hasRedis)('pushes in quick succession', () => {
     expect(left).toBe('');
   });
 
-  it('is seen by threads that trace all the time, each answer whole and of a version that was current', async () => {
+  it('are seen by threads that trace all the time, each answer complete and of a current version', async () => {
     const next = transferSource(8, 400);
     const world = await createWorld(next(3_000));
     const at = (name: string): string => join(world.folder, name);
@@ -278,9 +278,9 @@ describe.skipIf(!hasRedis)('pushes in quick succession', () => {
       const answers: { readonly oldest: number; readonly version: number }[] = [];
       const askOn = async (): Promise<void> => {
         while (!isOver) {
-          const asked = oldest;
+          const before = oldest;
           const { data } = await pool.run('trace', request);
-          answers.push({ oldest: asked, version: versions.indexOf(shown(data)) });
+          answers.push({ oldest: before, version: versions.indexOf(shown(data)) });
         }
       };
       const asking = Promise.all(Array.from({ length: 4 }, askOn));
@@ -305,7 +305,7 @@ describe.skipIf(!hasRedis)('pushes in quick succession', () => {
 });
 
 it.skipIf(!hasRedis)(
-  'keeps readers on their versions in a cluster, also after a master was replaced',
+  'keep readers on their versions in a cluster, also after a master was replaced',
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'assay-pushes-'));
     const path = join(folder, 'eth.mdb');

@@ -5,7 +5,7 @@ import { endReading } from '../../../src/base/reading.ts';
 import { REMOTE_FORMAT } from '../../../src/graph/remote/layout.ts';
 import { RemoteRecords } from '../../../src/graph/remote/records.ts';
 
-it('looks for a newer version with a new reading, and never within one', () => {
+it('checks for a newer version with a new reading, and never within one', () => {
   let nowMs = 0;
   let version = 1;
   const records = new RemoteRecords('ETH', {

@@ -16,9 +16,9 @@ import {
   startRedis,
   startRedisCluster,
 } from '../../setup/redis.ts';
+import { sleep } from '../../support/wait.ts';
 import { addressAt, blockOf, expectSame, keyAt, openRemote, push, transferSource } from './world.ts';
 
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 /** Longer than a thread caches the newest version. */
 const nextVersion = (): Promise<void> => sleep(LIMITS.remoteHeadMs + 50);
 
@@ -63,7 +63,7 @@ function traced(reader: TransferReader, index: number) {
 
 const notReady = expect.objectContaining({ code: 'NOT_READY' });
 
-describe.skipIf(!hasRedis)('a graph in one server', () => {
+describe.skipIf(!hasRedis)('a graph on one server', () => {
   let world: World;
   let server: RedisServer;
   const draw = transferSource(1, 4_000);
@@ -79,7 +79,7 @@ describe.skipIf(!hasRedis)('a graph in one server', () => {
     await server.stop();
   });
 
-  it('answers everything as the store does, also after more was stored and pushed', async () => {
+  it('answers like the local store, also after further pushes', async () => {
     const { store, path } = world;
     expect(await push(url('same'), path)).toMatchObject({ kind: 'full', version: 1 });
     const remote = remoteOf('same');
@@ -98,7 +98,7 @@ describe.skipIf(!hasRedis)('a graph in one server', () => {
     await remote.close();
   });
 
-  it('follows blocks that are appended and taken back, also across a push that was interrupted', async () => {
+  it('follows appended and reverted blocks, also after an interrupted push', async () => {
     const { store, path } = world;
     await push(url('blocks'), path);
     const remote = remoteOf('blocks');
@@ -137,7 +137,7 @@ describe.skipIf(!hasRedis)('a graph in one server', () => {
     await remote.close();
   });
 
-  it('keeps a reader at its version while another is pushed', async () => {
+  it('keeps a reader at its version while another one is pushed', async () => {
     const { store, path } = world;
     await push(url('pinned'), path);
     const remote = remoteOf('pinned');
@@ -161,7 +161,7 @@ describe.skipIf(!hasRedis)('a graph in one server', () => {
     for (const each of [remote, second, third]) await each.close();
   });
 
-  it('goes on where a first push was interrupted, and shows nothing of it before it is whole', async () => {
+  it('resumes an interrupted first push, and shows nothing before it is complete', async () => {
     const { path, store } = world;
     const remote = remoteOf('cut');
     for (const after of [1, 4, 9]) {
@@ -186,7 +186,7 @@ describe.skipIf(!hasRedis)('a graph in one server', () => {
     await remote.close();
   });
 
-  it('replaces a chain by another beside it, and removes the first', async () => {
+  it('replaces a chain beside the current one, and removes the old one', async () => {
     const { path, store } = world;
     const other = createWorld();
     await other.store.ingest(transferSource(2, 500)(3_000));
@@ -205,7 +205,7 @@ describe.skipIf(!hasRedis)('a graph in one server', () => {
     await other.close();
   });
 
-  it('lets one push at a time in, and no late write of another', async () => {
+  it('allows one push at a time, and no late write of another', async () => {
     const { path } = world;
     server.run('set', 'busy:{graph.eth}:lease', 'somebody', 'PX', '30000');
     await expect(push(url('busy'), path)).rejects.toMatchObject({ code: 'STORE_BUSY' });
@@ -224,7 +224,7 @@ describe.skipIf(!hasRedis)('a graph in one server', () => {
     await expect(overtaken).rejects.toMatchObject({ code: 'STORE_BUSY' });
   });
 
-  it('writes again what a server confirmed and forgot', async () => {
+  it('repeats writes that a server acknowledged and lost', async () => {
     const { path, store } = world;
     await push(url('forgot'), path);
     await store.ingest(draw(2_500));
@@ -257,7 +257,7 @@ describe.skipIf(!hasRedis)('a graph in one server', () => {
     await remote.close();
   });
 
-  it('reads a hop in a few round trips, however many addresses it has', async () => {
+  it('reads a hop in a few round trips, for any number of addresses', async () => {
     const { path } = world;
     await push(url('trips'), path);
     const remote = remoteOf('trips');
@@ -269,7 +269,7 @@ describe.skipIf(!hasRedis)('a graph in one server', () => {
     await remote.close();
   });
 
-  it('says NOT_READY where nothing was pushed, a record is lost, a marker is behind, or nobody answers', async () => {
+  it('returns NOT_READY if nothing was pushed, a record is lost, a marker is behind, or no server answers', async () => {
     const { path } = world;
     await push(url('gone'), path);
     const empty = remoteOf('empty');
@@ -292,7 +292,7 @@ describe.skipIf(!hasRedis)('a graph in one server', () => {
     for (const each of [empty, remote]) await each.close();
   });
 
-  it('ends a walk with NOT_READY where the server freezes or dies, and goes on when it is back', async () => {
+  it('ends a walk with NOT_READY if the server freezes or dies, and recovers with it', async () => {
     const { path, store } = world;
     await push(url('faults'), path);
     const remote = remoteOf('faults');
@@ -329,7 +329,7 @@ describe.skipIf(!hasRedis)('a graph in one server', () => {
     await again.close();
   });
 
-  it('goes on pushing when a server comes back', async () => {
+  it('continues a push when a server recovers', async () => {
     const { path } = world;
     let seen = 0;
     let killed: Promise<void> | null = null;
@@ -361,7 +361,7 @@ describe.skipIf(!hasRedis)('a graph in a cluster', () => {
     await cluster.stop();
   });
 
-  it('answers as the store does, before and after a master was replaced, and in between never wrongly', async () => {
+  it('answers like the local store, before and after a master is replaced, and never wrongly in between', async () => {
     const { store, path, folder } = world;
     let isKilled = false;
     let seen = 0;

@@ -80,7 +80,7 @@ describe.skipIf(!hasRedis)('screening over a graph in a cluster', () => {
   const subjects = [...known, ...Array.from({ length: 9 }, (_, at) => addressAt(1 + at * 149))];
   const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
 
-  it('screens as over the store at hand', () => {
+  it('screens like the local store', () => {
     for (const address of subjects) {
       const request = { chain: 'ETH', address, maxHops: 4 };
       expect(text(there.screening({ request, facts: {} }))).toBe(
@@ -89,7 +89,7 @@ describe.skipIf(!hasRedis)('screening over a graph in a cluster', () => {
     }
   });
 
-  it('checks, traces and finds paths as over the store at hand', () => {
+  it('checks, traces and finds paths like the local store', () => {
     for (const [at, address] of subjects.entries()) {
       if (at % 2 === 1) continue;
       const request = { chain: 'ETH', from: address, to: subjects[(at + 7) % subjects.length] as string };
@@ -108,7 +108,7 @@ describe.skipIf(!hasRedis)('screening over a graph in a cluster', () => {
     }
   });
 
-  it('is what the threads of a pool answer from where the settings name the chain', async () => {
+  it('is used by the threads of a pool if the settings name the chain', async () => {
     const at = (name: string): string => join(world.folder, name);
     const pool = createPool(
       {
@@ -136,8 +136,8 @@ describe.skipIf(!hasRedis)('screening over a graph in a cluster', () => {
   });
 });
 
-describe('the settings of graph stores', () => {
-  it('name chains and URLs, and what is wrong with them', () => {
+describe('graph store settings', () => {
+  it('are parsed as chains and URLs, and rejected with a reason', () => {
     expect(readGraphStores({ ETH: 'redis://a:6666', BTC: '' })).toEqual({ ETH: 'redis://a:6666' });
     expect(() => readGraphStores({ EHT: 'redis://a' })).toThrow(/ASSAY_GRAPH_STORE_EHT/);
     expect(() => readGraphStores({ ETH: 'http://:secret@a' })).toThrow(
@@ -149,7 +149,7 @@ describe('the settings of graph stores', () => {
     );
   });
 
-  it('leave the reader alone where they name none', () => {
+  it('leave the local reader in place if they name no store', () => {
     const local = {} as TransferReader;
     const clock = { monotonic: () => 0 };
     expect(withRemoteChains({ stores: {}, logLevel: 'silent' }, { local, clock, log })).toBe(local);

@@ -14,7 +14,7 @@ import { KeyTable, keysIn } from '../../../src/graph/store/key-table.ts';
 const secret = Uint8Array.from({ length: 8 }, (_, index) => index);
 
 describe('fingerprints', () => {
-  it('are those of the reference (vectors_hsip64 of github.com/veorq/SipHash)', () => {
+  it('match the reference (vectors_hsip64 of github.com/veorq/SipHash)', () => {
     const hashed = (length: number): string => {
       const fingerprint = new Fingerprinter(secret);
       fingerprint.hash(
@@ -39,7 +39,7 @@ describe('fingerprints', () => {
 });
 
 describe('packed transaction ids', () => {
-  it('come back as they went in', () => {
+  it('are restored as written', () => {
     const hex = fc
       .uint8Array({ minLength: 32, maxLength: 32 })
       .map((bytes) => Buffer.from(bytes).toString('hex'));
@@ -54,7 +54,7 @@ describe('packed transaction ids', () => {
 });
 
 describe('positions', () => {
-  it('of the common forms are whole numbers, and no two are the same', () => {
+  it('of the common forms are integers, each different', () => {
     const words = ['log', 'out', 'in', 'trace', 'value', 'internal', 'fee'];
     const texts = ['value', ...words.flatMap((word) => [0, 1, 7, 999_999_999].map((n) => `${word}:${n}`))];
     const codes = texts.map(positionCode);
@@ -62,14 +62,17 @@ describe('positions', () => {
     expect(new Set(codes).size).toBe(texts.length);
   });
 
-  it.each(['log:01', 'log:1000000000', 'log:', 'trace:0_1', 'LOG:1', ''])('%j is a text', (position) => {
-    expect(positionCode(position)).toBeNull();
-    expect(positionMark(position, new Fingerprinter(secret))).toBeGreaterThanOrEqual(2 ** 47);
-  });
+  it.each(['log:01', 'log:1000000000', 'log:', 'trace:0_1', 'LOG:1', ''])(
+    '%j is encoded as text',
+    (position) => {
+      expect(positionCode(position)).toBeNull();
+      expect(positionMark(position, new Fingerprinter(secret))).toBeGreaterThanOrEqual(2 ** 47);
+    },
+  );
 });
 
-describe('a table of keys', () => {
-  it('numbers keys of any length by first sight, and finds them again', () => {
+describe('a key table', () => {
+  it('numbers keys of any length by first occurrence, and finds them again', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ minLength: 1, maxLength: 34 }), { maxLength: 200 }), (keys) => {
         const table = new KeyTable();

@@ -27,18 +27,18 @@ const BEFORE =
 const recordsOf = (bytes: Buffer): ChainRecords =>
   ({ chain: 'ETH', logChunk: () => bytes }) as unknown as ChainRecords;
 
-describe('a record of the log', () => {
-  it('of a store from before is read, and says that its start is not known', () => {
+describe('a log record', () => {
+  it('of an earlier store is read, with an unknown start', () => {
     const read = readTransfer(recordsOf(Buffer.from(BEFORE, 'hex')), 0);
     expect(read).toEqual(record);
     expect(initiationIn(read.initiation)).toBeNull();
   });
 
-  it('without a known start is written as before', () => {
+  it('with an unknown start is written as before', () => {
     expect(packTransfer(record).toString('hex')).toBe(BEFORE);
   });
 
-  it('keeps who sent the transaction, and what its call was', () => {
+  it('keeps the sender of the transaction, and the kind of its call', () => {
     const answers = [true, false, null];
     for (const [sender, name] of [
       [A, 'FROM'],

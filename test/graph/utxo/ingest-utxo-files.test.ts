@@ -50,7 +50,7 @@ const HEADER = 'block,time,txid,dir,index,address,sats,prev_txid,prev_index';
 const id = (digit: string): string => digit.repeat(64);
 
 describe('CSV with resolved inputs', () => {
-  it('takes transactions without inputs for coinbases, and the rest with what they spend', async () => {
+  it('treats transactions without inputs as coinbases, and resolves the others', async () => {
     const path = file(
       'resolved.csv',
       [
@@ -68,7 +68,7 @@ describe('CSV with resolved inputs', () => {
     ]);
   });
 
-  it('leaves a whole transaction out where one of its rows cannot be read, and says which', async () => {
+  it('rejects a whole transaction if one of its rows is invalid, and names the row', async () => {
     const path = file(
       'resolved.csv',
       [
@@ -108,7 +108,7 @@ describe('bitcoin-etl', () => {
     value,
   });
 
-  it('reads transactions with their inputs, and leaves blocks', async () => {
+  it('reads transactions with their inputs, and skips blocks', async () => {
     const path = file(
       'transactions.json',
       [
@@ -133,7 +133,7 @@ describe('bitcoin-etl', () => {
     expect(outputs.block('BTC', 9)?.hash).toBe(id('9'));
   });
 
-  it('counts what came out of a shielded pool as nobody’s', async () => {
+  it('counts value from a shielded pool without a sender', async () => {
     const path = file(
       'zec.json',
       row({
@@ -157,7 +157,7 @@ describe('bitcoin-etl', () => {
     ['block_timestamp', { block_timestamp: null }, /block_timestamp is missing/],
     ['hash', { hash: 'zz' }, /hash is not a hash of 64/],
     ['an address', { outputs: [pays('1nothing', 5)] }, /outputs\[0\]\.addresses\[0\]/],
-  ])('rejects a row with a wrong %s by its line', async (_, fields, reason) => {
+  ])('rejects a row with an invalid %s by its line', async (_, fields, reason) => {
     const path = file('rows.json', row({ hash: id('d'), inputs: [], outputs: [pays(A, 5)], ...fields }));
     const report = await ingest('bitcoin-etl', path);
     expect(report).toMatchObject({ rows: 1, rejected: 1, transactions: 0 });
@@ -183,14 +183,14 @@ describe('output scripts', () => {
     expect(readScript('BTC', Buffer.from(hex, 'hex')).kind).toBe(kind);
   });
 
-  it('a bare key pays the p2pkh address of that key: block 170, the first payment', () => {
+  it('assign a bare key to the p2pkh address of that key: block 170, the first payment', () => {
     const script =
       '410411db93e1dcdb8a016b49840f8c53bc1eb68a382e97b1482ecad7b148a6909a5cb2e0eaddfb84ccf9744464f82e160bfa9b8b64f9d4c03f999b8643f656b412a3ac';
     const { key } = readScript('BTC', Buffer.from(script, 'hex'));
     expect(Buffer.from(key ?? [])).toEqual(Buffer.from(keyOf('12cbQLTFMXRnSzktFkuoG3eHoMeFtpTu3S')));
   });
 
-  it('a witness program means nothing on a chain without segwit', () => {
+  it('ignore a witness program on a chain without segwit', () => {
     expect(readScript('BSV', Buffer.from(`0014${hash20}`, 'hex'))).toEqual({ kind: 'other', key: null });
   });
 });
@@ -214,7 +214,7 @@ describeWithSharedData('a raw chain of a regtest node', () => {
     return taintOf(graph, seeds, { method, ...(until === undefined ? {} : { until }) }).tainted;
   };
 
-  it('gives the taint that BlockSci states for it, one block later and at the end', async () => {
+  it('gives the taint that BlockSci documents, one block later and at the end', async () => {
     const report = await ingest('bitcoin-blk', blk);
     expect(report).toMatchObject({ rows: 202, blocks: 202, transactions: 356, unresolved: 0, ignored: 0 });
     const one = ['taint-split-tx-1'];
@@ -227,7 +227,7 @@ describeWithSharedData('a raw chain of a regtest node', () => {
       expect(taint(two, method)).toBeLessThanOrEqual(99_990_000n + 800_000_000n);
   });
 
-  it('pays what the scripts say, and knows the kinds', async () => {
+  it('resolves the addresses and kinds of scripts', async () => {
     await ingest('bitcoin-blk', blk);
     const graph = outputs.graph('BTC');
     const kinds = (name: string): string[] =>
@@ -237,7 +237,7 @@ describeWithSharedData('a raw chain of a regtest node', () => {
     expect(kinds('address-p2wsh-spend-0-tx').length).toBeGreaterThan(0);
   });
 
-  it('puts blocks in order however they stand in files, and leaves those beside the best chain', async () => {
+  it('sorts blocks in any order of files, and skips those outside the best chain', async () => {
     const shuffled = [...records].sort((a, b) => Buffer.compare(a.subarray(44, 76), b.subarray(44, 76)));
     const half = shuffled.length >> 1;
     // `fork` is block 201 with another nonce: a second block of the same height, which the best chain does not include.
@@ -261,7 +261,7 @@ describeWithSharedData('a raw chain of a regtest node', () => {
     }
   }
 
-  it('goes on where another file ended, and says that a file ends inside a block', async () => {
+  it('resumes after another file, and reports a file that ends inside a block', async () => {
     const head = file(
       'blk00000.dat',
       Buffer.concat([...records.slice(0, 150), records[150]!.subarray(0, 99)]),
@@ -272,7 +272,7 @@ describeWithSharedData('a raw chain of a regtest node', () => {
     expect(taint(['taint-split-tx-1'], 'haircut')).toBe(99_985_999n);
   });
 
-  it('reads files that a newer node mixed with its key', async () => {
+  it('reads files that a newer node obfuscated with its key', async () => {
     const key = Buffer.from('a1b2c3d4e5f60718', 'hex');
     file('xor.dat', key);
     const mixed = file(
@@ -287,7 +287,7 @@ describeWithSharedData('a raw chain of a regtest node', () => {
     ['the Merkle root', 8 + 40, /do not match its Merkle root|proof of work/],
     ['the target', 8 + 75, /proof of work/],
     ['the length', 5, /no block begins here|inside the element that begins|ends at byte|out of range/],
-  ])('refuses a file with %s changed, and names the place', async (_, at, message) => {
+  ])('rejects a file with %s changed, and names the position', async (_, at, message) => {
     const record = Buffer.from(records[120] as Buffer);
     record[at] = (record[at] as number) ^ 0x40;
     const bad = file(
@@ -298,7 +298,7 @@ describeWithSharedData('a raw chain of a regtest node', () => {
     await expect(ingest('bitcoin-blk', bad)).rejects.toThrow(message);
   });
 
-  it('whatever is changed or cut off, a block is refused with a sentence or is the same block', () => {
+  it('rejects a block after any change or truncation, or reads the same block', () => {
     const scripts = new ScriptReader('BTC');
     const blocks = records.slice(100).map((record) => record.subarray(8));
     fc.assert(
@@ -320,7 +320,7 @@ describeWithSharedData('a raw chain of a regtest node', () => {
     );
   });
 
-  it('refuses a file of another kind, another network and a chain of another layout', async () => {
+  it('rejects files of another kind, another network and a chain of another format', async () => {
     await expect(ingest('bitcoin-blk', file('x.dat', 'hello, this is no block'))).rejects.toThrow(
       /no block begins here/,
     );
@@ -341,7 +341,7 @@ describeWithSharedData('block 300025 of Bitcoin', () => {
     .slice(1)
     .map((line) => line.split(','));
 
-  it('the raw block says of every output what the CSV says', async () => {
+  it('gives the same outputs from the raw block as from the CSV', async () => {
     const report = await ingest('bitcoin-blk', raw);
     expect(report).toMatchObject({ blocks: 1, transactions: 461 });
     expect(outputs.coverage('BTC')).toMatchObject({ firstBlock: 300_025, lastBlock: 300_025 });
@@ -366,7 +366,7 @@ describeWithSharedData('block 300025 of Bitcoin', () => {
     expect([checked, without]).toEqual([1_226, 5]);
   });
 
-  it('the spent outputs that the node kept to undo the block are those of the CSV', () => {
+  it('gives the same spent outputs from the undo data of the node as from the CSV', () => {
     const undo = readFileSync(sharedData('transactions', 'bitcoin', 'block300025-undo.raw'));
     let at = 0;
     for (const [, , , direction, , address, sats] of rows) {
@@ -381,7 +381,7 @@ describeWithSharedData('block 300025 of Bitcoin', () => {
     expect(at).toBe(undo.length);
   });
 
-  it('transfers wait for their inputs, and both files together count once in either order', async () => {
+  it('delays transfers until their inputs are known, and counts both files together once in either order', async () => {
     const first = await ingest('bitcoin-blk', raw);
     expect(first.unresolved).toBeGreaterThan(300);
     const second = await ingest('bitcoin-resolved', csv);
@@ -391,7 +391,7 @@ describeWithSharedData('block 300025 of Bitcoin', () => {
     expect(received('1KFHE7w8BhaENAswwryaoccDb6qcT6DbYY')).toBe(2_507_773_345n);
   });
 
-  it('spends inside the block are found, and every rule keeps the sum', async () => {
+  it('resolves spends inside the block, and preserves the sum under every rule', async () => {
     await ingest('bitcoin-resolved', csv);
     const graph = outputs.graph('BTC');
     if (!graph) throw new Error('no graph');

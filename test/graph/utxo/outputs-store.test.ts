@@ -122,7 +122,7 @@ const received = (address: string): bigint =>
   transfers.totals('BTC', keyOf(address))?.in.byAsset[0]?.amount ?? 0n;
 
 describe('the outputs store', () => {
-  it('knows every output, its address and its spender, also of ids that begin alike', () => {
+  it('finds every output, its address and its spender, also for ids with the same prefix', () => {
     outputs.put('BTC', chain());
     const graph = outputs.graph('BTC');
     const pay = graph?.transaction(graph.numberOf(txid('pay')) ?? 0);
@@ -139,7 +139,7 @@ describe('the outputs store', () => {
     expect(outputs.coverage('BTC')).toMatchObject({ transactions: 4, firstBlock: 1, lastBlock: 3 });
   });
 
-  it('lists what an address was paid, newest first and bounded', () => {
+  it('lists payments to an address, newest first and limited', () => {
     outputs.put('BTC', chain());
     const graph = outputs.graph('BTC');
     const names = (limit: number): unknown[] =>
@@ -151,20 +151,20 @@ describe('the outputs store', () => {
     expect(names(1)).toEqual([[txid('last'), 0]]);
   });
 
-  it('takes a transaction that spends nothing for new money, whatever its chain calls it', async () => {
+  it('treats a transaction without inputs as new money, on any chain', async () => {
     const unlock = { ...tx('unlock', 1, [], [[A, 5n]]), isCoinbase: false };
     await ingestUtxoBlocks('BTC', [block(1, [unlock])], { outputs, transfers });
     expect(received(A)).toBe(5n);
   });
 
-  it('holds amounts beyond 2^53', () => {
+  it('stores amounts beyond 2^53', () => {
     const much = 12_345_678_901_234_567_890n;
     outputs.put('BTC', [block(1, [tx('much', 1, [], [[A, much]])])]);
     const graph = outputs.graph('BTC');
     expect(graph?.transaction(graph.numberOf(txid('much')) ?? 0).outputs[0]?.value).toBe(much);
   });
 
-  it('a block read again changes nothing', async () => {
+  it('ignores a block that is read again', async () => {
     const first = await ingestUtxoBlocks('BTC', chain(), { outputs, transfers });
     expect(first).toMatchObject({ blocks: 3, transactions: 4, known: 0, unresolved: 0, duplicates: 0 });
     const again = await ingestUtxoBlocks('BTC', chain(), { outputs, transfers });
@@ -172,7 +172,7 @@ describe('the outputs store', () => {
     expect(received(B)).toBe(30n + 47n);
   });
 
-  it('ends in the same whatever the order of the blocks, and transfers wait until inputs are known', async () => {
+  it('gives the same state for any order of blocks, and delays transfers until inputs are known', async () => {
     const counts = [];
     for (const one of chain().reverse())
       counts.push(await ingestUtxoBlocks('BTC', [one], { outputs, transfers }));
@@ -183,7 +183,7 @@ describe('the outputs store', () => {
     expect(outputs.outputsOf('BTC', keyOf(B), 10)).toHaveLength(2);
   });
 
-  it('keeps an output that only its spender told of, and learns the rest later', async () => {
+  it('keeps an output that only its spender mentions, and completes it later', async () => {
     const spend = tx('on', 2, [{ of: 'pay', n: 5, address: B, value: 30n }], [[C, 29n]]);
     await ingestUtxoBlocks('BTC', [block(2, [spend])], { outputs, transfers });
     expect(received(C)).toBe(29n);
@@ -200,13 +200,13 @@ describe('the outputs store', () => {
       { outputs, transfers },
     );
 
-  it('looks up what a live block does not say of its inputs', async () => {
+  it('looks up the inputs that a live block does not contain', async () => {
     for (const one of chain()) await live(one);
     await live(chain()[2] as UtxoBlock);
     expect(transfers.totals('BTC', keyOf(A))?.out.byAsset[0]?.amount).toBe(30n + 18n);
   });
 
-  it('takes a live block back from both stores, and takes another in its place', async () => {
+  it('reverts a live block in both stores, and accepts another in its place', async () => {
     for (const one of chain()) await live(one);
     await expect(revertUtxoBlock('BTC', 2, { outputs, transfers })).rejects.toThrow(/newer block spends/);
     const gone = await revertUtxoBlock('BTC', 3, { outputs, transfers });
@@ -218,7 +218,7 @@ describe('the outputs store', () => {
     await expect(revertUtxoBlock('BTC', 9, { outputs, transfers })).rejects.toThrow(/cannot be reverted/);
   });
 
-  it('drops a block that a crash left without transfers when the chain goes on with another', async () => {
+  it('drops a block that a crash left without transfers if the chain continues with another', async () => {
     for (const one of chain().slice(0, 2)) await live(one);
     outputs.putLive('BTC', chain()[2] as UtxoBlock);
     await live({ ...block(3, [tx('other', 3, [{ of: 'on' }], [[B, 30n]])], 'b'), parentHash: 'a2' });
@@ -227,7 +227,7 @@ describe('the outputs store', () => {
     expect(received(B)).toBe(60n);
   });
 
-  it('takes back the block below one that a crash left without transfers', async () => {
+  it('reverts the block below one that a crash left without transfers', async () => {
     for (const one of chain().slice(0, 2)) await live(one);
     outputs.putLive('BTC', chain()[2] as UtxoBlock);
     await revertUtxoBlock('BTC', 2, { outputs, transfers });
@@ -235,21 +235,21 @@ describe('the outputs store', () => {
     expect(received(B)).toBe(0n);
   });
 
-  it('keeps a live block that stands in both stores from being replaced unasked', async () => {
+  it('does not replace a live block in both stores without a revert', async () => {
     for (const one of chain()) await live(one);
     const rival = { ...block(3, [], 'b'), parentHash: 'a2' };
     await expect(live(rival)).rejects.toThrow(/revert the stored one/);
     expect(spenderOf('on', 0)).toBe(txid('last'));
   });
 
-  it('finishes a taking back that was cut off between the stores', async () => {
+  it('completes a revert that was interrupted between the stores', async () => {
     for (const one of chain()) await live(one);
     outputs.revert('BTC', 3);
     await revertUtxoBlock('BTC', 3, { outputs, transfers });
     expect(received(B)).toBe(30n);
   });
 
-  it('takes the newest block back, and the same transactions come again in another', () => {
+  it('reverts the newest block, and accepts the same transactions in another', () => {
     outputs.put('BTC', chain());
     const taken = outputs.revert('BTC', 3);
     expect(taken).toMatchObject([
@@ -264,7 +264,7 @@ describe('the outputs store', () => {
     expect(outputs.revert('BTC', 9)).toEqual([]);
   });
 
-  it('takes a block back whose transactions spend each other', () => {
+  it('reverts a block with transactions that spend each other', () => {
     outputs.put('BTC', chain().slice(0, 2));
     outputs.revert('BTC', 2);
     expect(spenderOf('reward', 0)).toBeNull();
@@ -273,7 +273,7 @@ describe('the outputs store', () => {
     expect(spenderOf('pay', 0)).toBe(txid('on'));
   });
 
-  it('refuses to take a block back that newer ones build on, and changes nothing', () => {
+  it('rejects the revert of a block with later blocks, and changes nothing', () => {
     outputs.put('BTC', chain());
     expect(() => outputs.revert('BTC', 2)).toThrow(/newer block spends/);
     expect(spenderOf('pay', 1)).toBe(txid('last'));
@@ -292,7 +292,7 @@ describe('the outputs store', () => {
       block(4, [tx('on', 4, [{ of: 'pay' }], [])]),
       /in block 4 of this file/,
     ],
-  ])('refuses %s, and what came with it is not stored either', (_, bad, message) => {
+  ])('rejects %s, and stores nothing of its batch', (_, bad, message) => {
     outputs.put('BTC', chain());
     const before = outputs.coverage('BTC');
     expect(() => outputs.put('BTC', [block(5, [tx('fine', 5, [], [[A, 1n]])]), bad])).toThrow(message);
@@ -301,7 +301,7 @@ describe('the outputs store', () => {
     expect(outputs.block('BTC', 5)).toBeNull();
   });
 
-  it('reads a chain that was never written as an empty one, and does not mix networks', async () => {
+  it('reads an unwritten chain as empty, and separates networks', async () => {
     const reader = openOutputsStore({ path: folder, readOnly: true });
     expect(reader.graph('DOGE')).toBeNull();
     expect(reader.graph('ETH')).toBeNull();

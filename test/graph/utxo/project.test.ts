@@ -40,7 +40,7 @@ const rows = (tx: UtxoTransaction): unknown[] =>
   projectTransaction(tx).transfers.map(({ position, from, to, amount }) => [position, from, to, amount]);
 
 describe('a UTXO transaction as transfers', () => {
-  it('divides every payment in proportion of what each address put in, and leaves the fee out', () => {
+  it('divides every payment in proportion to the inputs of each address, without the fee', () => {
     const tx = transaction([input(A, 10n), input(B, 15n, 1), input(A, 5n, 2)], [output(0, C, 20n)]);
     expect(rows(tx)).toEqual([
       ['out:0:0', A, C, 10n],
@@ -48,7 +48,7 @@ describe('a UTXO transaction as transfers', () => {
     ]);
   });
 
-  it('gives a rest to the greatest remainder, so that the parts are the whole', () => {
+  it('assigns the remainder to the largest fraction, so that the parts add up', () => {
     expect(apportion(10n, [1n, 1n, 1n])).toEqual([4n, 3n, 3n]);
     expect(apportion(10n, [1n, 5n, 3n])).toEqual([1n, 6n, 3n]);
     expect(apportion(5n, [0n, 0n])).toEqual([0n, 0n]);
@@ -69,13 +69,13 @@ describe('a UTXO transaction as transfers', () => {
     );
   });
 
-  it('keeps what comes back to a paying address out of the flow', () => {
+  it('excludes value that returns to a paying address from the flow', () => {
     const tx = transaction([input(A, 100n)], [output(0, B, 30n), output(1, A, 65n)]);
     expect(rows(tx)).toEqual([['out:0', A, B, 30n]]);
     expect(projectTransaction(tx).returned).toEqual([1]);
   });
 
-  it('keeps change out that two heuristics agree upon, and pays out what only one points at', () => {
+  it('excludes change on which two heuristics agree, and pays out change by one alone', () => {
     const sure = transaction(
       [input(A, 500_000n), input(B, 600_000n, 1)],
       [output(0, C, 1_000_000n), output(1, D, 98_765n)],
@@ -87,19 +87,19 @@ describe('a UTXO transaction as transfers', () => {
     expect(rows(unsure)).toContainEqual(['out:1', A, D, 98_765n]);
   });
 
-  it('a coinbase pays from nobody', () => {
+  it('has no sender for a coinbase', () => {
     const tx = transaction([], [output(0, A, 50n), output(1, null, 0n)], { isCoinbase: true });
     expect(rows(tx)).toEqual([['out:0', null, A, 50n]]);
   });
 
-  it('accounts for the value of a script without an address', () => {
+  it('counts the value of a script without an address', () => {
     const tx = transaction([input(A, 100n)], [output(0, null, 60n), output(1, B, 30n)]);
     expect(rows(tx)).toContainEqual(['out:0', A, null, 60n]);
     const spent = transaction([input(null, 60n)], [output(0, B, 60n)]);
     expect(rows(spent)).toEqual([['out:0', null, B, 60n]]);
   });
 
-  it('takes value from a shielded pool as nobody’s, and tells what leaves into it', () => {
+  it('has no sender for value from a shielded pool, and reports value that enters it', () => {
     const tx = transaction([input(A, 50n)], [output(0, B, 60n)], {
       chain: 'BTC',
       shielded: { in: 50n, out: 30n },
@@ -111,7 +111,7 @@ describe('a UTXO transaction as transfers', () => {
     ]);
   });
 
-  it('a CoinJoin has no change, and says what it is', () => {
+  it('has no change in a CoinJoin, which it reports', () => {
     const addresses = [A, B, C, D, '1FdEmtwm5uDT8RAjTGD4kr69BS8AVE7Er5'];
     const inputs = addresses.map((address, at) => input(address, 10_000_000n + BigInt(at) * 1_000n, at));
     const outputs = [
@@ -127,7 +127,7 @@ describe('a UTXO transaction as transfers', () => {
     expect(projection.transfers.filter(({ to }) => to === A)).toHaveLength(5);
   });
 
-  it('does not say who paid whom where there are too many pairs, but who paid and who was paid', () => {
+  it('names senders and receivers without pairs if there are too many pairs', () => {
     const senders = Array.from({ length: 101 }, (_, at) => input(at === 0 ? A : B, 10n, at));
     const many = transaction(
       senders,
@@ -144,7 +144,7 @@ describe('a UTXO transaction as transfers', () => {
     ]);
   });
 
-  it('refuses a transaction that pays more than it takes', () => {
+  it('rejects a transaction that pays more than its inputs', () => {
     expect(() => projectTransaction(transaction([input(A, 5n)], [output(0, B, 6n)]))).toThrow(
       /pays 1 satoshi more/,
     );

@@ -46,7 +46,7 @@ const MIXED: Draft[] = [
   },
 ];
 
-describe('where the money of an address came from', () => {
+describe('the origin of the money of an address', () => {
   it.each([
     ['haircut', { SCAM: 18n, MIXER: 30n }, 12n],
     ['fifo', { SCAM: 30n, MIXER: 30n }, 0n],
@@ -62,7 +62,7 @@ describe('where the money of an address came from', () => {
     expect([outputs, unknown.received]).toEqual([1, 0n]);
   });
 
-  it('an origin hides what lies behind it', () => {
+  it('hides the origins behind an origin', () => {
     const drafts: Draft[] = [
       { name: 'scam', block: 1, inputs: [], outputs: [10n], addresses: [3] },
       { name: 'mixer', block: 2, inputs: ['scam:0'], outputs: [10n], addresses: [2] },
@@ -73,7 +73,7 @@ describe('where the money of an address came from', () => {
     expect(transactions).toBe(1);
   });
 
-  it('taint that goes through another label ends there, also where both are origins', () => {
+  it('ends taint at another label, even if both are origins', () => {
     const drafts: Draft[] = [
       { name: 'scam', block: 1, inputs: [], outputs: [10n, 10n], addresses: [3, 3] },
       { name: 'mixer', block: 2, inputs: ['scam:0'], outputs: [10n], addresses: [2] },
@@ -83,7 +83,7 @@ describe('where the money of an address came from', () => {
     expect(ask(drafts, 'haircut').shares.map(({ received }) => received)).toEqual([10n, 10n]);
   });
 
-  it('tells what was received of what is still there, and sees through the address itself', () => {
+  it('distinguishes received from remaining value, and follows value through the address itself', () => {
     const drafts: Draft[] = [
       { name: 'scam', block: 1, inputs: [], outputs: [10n], addresses: [3] },
       { name: 'pay', block: 2, inputs: ['scam:0'], outputs: [10n], addresses: [SUBJECT] },
@@ -94,7 +94,7 @@ describe('where the money of an address came from', () => {
     ]);
   });
 
-  it('says what it did not read: beyond the budget, beyond the hops', () => {
+  it('reports unread outputs beyond the budget and beyond the hops', () => {
     const drafts: Draft[] = [{ name: 't0', block: 0, inputs: [], outputs: [10n], addresses: [3] }];
     for (let step = 1; step <= 5; step++)
       drafts.push({
@@ -114,7 +114,7 @@ describe('where the money of an address came from', () => {
       });
   });
 
-  it('an address paid by a coinbase alone holds newly mined money', () => {
+  it('reports newly mined money for an address paid only by a coinbase', () => {
     const drafts: Draft[] = [{ name: 'reward', block: 1, inputs: [], outputs: [50n], addresses: [SUBJECT] }];
     expect(ask(drafts, 'poison')).toMatchObject({ mined: { received: 50n }, unknown: { received: 0n } });
   });
@@ -131,7 +131,7 @@ const world = fc
   });
 
 describe('properties', () => {
-  it('backwards and forwards agree: every category has what its outputs bring the address, and no other', () => {
+  it('agree backwards and forwards: every category has the value of its outputs, and no other', () => {
     fc.assert(
       fc.property(world, (drafts) => {
         const chain = memoryChain(drafts);
@@ -157,7 +157,7 @@ describe('properties', () => {
     );
   });
 
-  it('the parts are the whole: exactly for FIFO and LIFO, but for rounding for haircut', () => {
+  it('add up: exactly for FIFO and LIFO, up to rounding for haircut', () => {
     fc.assert(
       fc.property(world, (drafts) => {
         for (const method of ['haircut', 'fifo', 'lifo'] as const) {
@@ -172,7 +172,7 @@ describe('properties', () => {
   });
 });
 
-describe('asking by names', () => {
+describe('lookup by names', () => {
   const chain = memoryChain(MIXED);
   const address = '1BoatSLRHtKNngkdXEeobR76b53LETtpyT';
   const { key } = parseAddress('BTC', address);
@@ -184,7 +184,7 @@ describe('asking by names', () => {
   const reader = createTaintReader({ outputs });
   const scam = { txid: chain.transaction(2).txid, n: 0 };
 
-  it('answers all five rules side by side, with addresses as texts', () => {
+  it('returns all five rules side by side, with addresses as text', () => {
     const answers = reader.taintByAll('BTC', [scam]);
     expect(answers.map(({ method }) => method)).toEqual([...TAINT_METHODS]);
     expect(answers[2]?.outputs).toEqual([
@@ -192,18 +192,18 @@ describe('asking by names', () => {
     ]);
   });
 
-  it('names what is not stored', () => {
+  it('names missing data', () => {
     expect(() => reader.taintOf('BTC', [{ ...scam, n: 7 }], 'fifo')).toThrow(/Output 7 of .* is not stored/);
     expect(() => reader.taintOf('LTC', [scam], 'fifo')).toThrow(/no outputs of LTC/);
     expect(reader.provenanceOf('LTC', key, { method: 'fifo', originOf: () => null })).toBeNull();
   });
 
-  it('lists what an address held after a block', () => {
+  it('lists the outputs of an address after a block', () => {
     expect(reader.outputsOf('BTC', key, 3)).toEqual([]);
     expect(reader.outputsOf('BTC', key, 4)).toEqual([{ txid: chain.transaction(5).txid, n: 0 }]);
   });
 
-  it('says that an address has more outputs than were looked at', () => {
+  it('reports that an address has more outputs than were read', () => {
     const query = { method: 'haircut', originOf: () => null } as const;
     expect(reader.provenanceOf('BTC', key, { ...query, outputs: 1 })?.hasMoreOutputs).toBe(true);
     expect(reader.provenanceOf('BTC', key, query)?.hasMoreOutputs).toBe(false);

@@ -39,7 +39,7 @@ describe('taint through one transaction', () => {
     expect(answer.fee).toBe(fee);
   });
 
-  it('fifo and lifo remember which satoshi of an output are tainted', () => {
+  it('tracks which satoshi of an output are tainted under fifo and lifo', () => {
     const chain = memoryChain([
       ...MIX,
       { name: 'split', block: 4, inputs: ['mix:0'], outputs: [31n, 4n] },
@@ -50,7 +50,7 @@ describe('taint through one transaction', () => {
     expect(amounts(follow(chain, ['bad:0'], 'lifo'))).toEqual({ 'other:0': 10n, 'other:1': 15n });
   });
 
-  it('lifo keeps the order in which parts were taken', () => {
+  it('keeps the order of parts under lifo', () => {
     const chain = memoryChain([
       { name: 'clean', block: 1, inputs: [], outputs: [10n] },
       { name: 'bad', block: 1, inputs: [], outputs: [10n] },
@@ -61,7 +61,7 @@ describe('taint through one transaction', () => {
     expect(amounts(follow(chain, ['bad:0'], 'lifo'))).toEqual({ 'two:1': 10n });
   });
 
-  it('takes the inputs in the order of the transaction, not of their age', () => {
+  it('uses the inputs in the order of the transaction, not of their age', () => {
     const chain = memoryChain([
       { name: 'bad', block: 2, inputs: [], outputs: [30n] },
       { name: 'good', block: 1, inputs: [], outputs: [70n] },
@@ -70,7 +70,7 @@ describe('taint through one transaction', () => {
     expect(amounts(follow(chain, ['bad:0'], 'fifo'))).toEqual({ 'mix:1': 25n });
   });
 
-  it('tiho gives to the first of equal outputs, and to the fee last', () => {
+  it('fills the first of equal outputs under tiho, and the fee last', () => {
     const chain = memoryChain([
       { name: 'bad', block: 1, inputs: [], outputs: [90n] },
       { name: 'mix', block: 2, inputs: ['bad:0'], outputs: [20n, 20n] },
@@ -82,7 +82,7 @@ describe('taint through one transaction', () => {
 });
 
 describe('edge cases', () => {
-  it('a coinbase output can be a seed, and taint in a fee does not reach the coinbase of its block', () => {
+  it('allow a coinbase output as a seed, and taint in a fee does not reach the coinbase of its block', () => {
     const chain = memoryChain([
       { name: 'reward', block: 1, inputs: [], outputs: [50n] },
       { name: 'pay', block: 2, inputs: ['reward:0'], outputs: [40n] },
@@ -93,12 +93,12 @@ describe('edge cases', () => {
     expect(answer.fee).toBe(10n);
   });
 
-  it('a seed named twice counts once', () => {
+  it('count a duplicate seed once', () => {
     const chain = memoryChain(MIX);
     expect(follow(chain, ['bad:0', 'bad:0'], 'haircut')).toEqual(follow(chain, ['bad:0'], 'haircut'));
   });
 
-  it('an output of nothing carries nothing, also under poison', () => {
+  it('assign nothing to an output of zero, also under poison', () => {
     const chain = memoryChain([
       { name: 'bad', block: 1, inputs: [], outputs: [10n, 0n] },
       { name: 'pay', block: 2, inputs: ['bad:0', 'bad:1'], outputs: [0n, 10n] },
@@ -111,7 +111,7 @@ describe('edge cases', () => {
     }
   });
 
-  it('two outputs of one address and value are kept apart', () => {
+  it('separate two outputs of one address and value', () => {
     const chain = memoryChain([
       { name: 'bad', block: 1, inputs: [], outputs: [10n, 10n], addresses: [7, 7] },
       { name: 'pay', block: 2, inputs: ['bad:0', 'bad:1'], outputs: [12n, 8n] },
@@ -119,7 +119,7 @@ describe('edge cases', () => {
     expect(amounts(follow(chain, ['bad:1'], 'fifo'))).toEqual({ 'pay:0': 2n, 'pay:1': 8n });
   });
 
-  it('parents come before children, whatever their order in the block', () => {
+  it('process parents before children, in any order in the block', () => {
     const drafts: Draft[] = [
       { name: 'bad', block: 1, inputs: [], outputs: [10n] },
       { name: 'child', block: 2, indexInBlock: 1, inputs: ['parent:0', 'bad:0'], outputs: [20n] },
@@ -133,7 +133,7 @@ describe('edge cases', () => {
     }
   });
 
-  it('a seed that was spent is followed, and one downstream of another is tainted wholly and once', () => {
+  it('follow a spent seed, and taint one downstream of another fully and once', () => {
     const chain = memoryChain([
       ...MIX,
       { name: 'end', block: 4, inputs: ['mix:0', 'mix:1'], outputs: [95n] },
@@ -143,12 +143,12 @@ describe('edge cases', () => {
     expect(amounts(answer)).toEqual({ 'end:0': 70n });
   });
 
-  it('spends after the last block asked for are not followed', () => {
+  it('ignore spends after the last block', () => {
     const chain = memoryChain(MIX);
     expect(amounts(follow(chain, ['bad:0'], 'fifo', { until: 2 }))).toEqual({ 'bad:0': 30n });
   });
 
-  it('taint ends at a stop, but a seed there is followed', () => {
+  it('end taint at a stop, but follow a seed there', () => {
     const chain = memoryChain([
       { name: 'bad', block: 1, inputs: [], outputs: [30n], addresses: [9] },
       { name: 'pay', block: 2, inputs: ['bad:0'], outputs: [30n], addresses: [9] },
@@ -159,7 +159,7 @@ describe('edge cases', () => {
     expect(answer.unspent).toBe(0n);
   });
 
-  it('value from a shielded pool is clean, and taint that leaves into it is told', () => {
+  it('treat value from a shielded pool as clean, and report taint that enters it', () => {
     const chain = memoryChain([
       { name: 'bad', block: 1, inputs: [], outputs: [30n] },
       { name: 'mix', block: 2, inputs: ['bad:0'], outputs: [20n], shieldedIn: 30n, shieldedOut: 30n },
@@ -168,7 +168,7 @@ describe('edge cases', () => {
     expect([answer.tainted, answer.shielded, answer.fee]).toEqual([10n, 15n, 5n]);
   });
 
-  it('says that the budget ran out', () => {
+  it('report an exhausted budget', () => {
     const drafts: Draft[] = [{ name: 'a0', block: 0, inputs: [], outputs: [10n] }];
     for (let step = 1; step < 10; step++)
       drafts.push({ name: `a${step}`, block: step, inputs: [`a${step - 1}:0`], outputs: [10n] });
@@ -187,7 +187,7 @@ const world = fc
   });
 
 describe('properties', () => {
-  it('no rule but poison makes or loses taint', () => {
+  it('preserve the sum of taint under every rule but poison', () => {
     fc.assert(
       fc.property(world, ({ drafts, seeds }) => {
         const chain = memoryChain(drafts);
@@ -201,7 +201,7 @@ describe('properties', () => {
     );
   });
 
-  it('no output carries more than its value, and no rule more than poison', () => {
+  it('assign no output more than its value, and no rule more than poison', () => {
     fc.assert(
       fc.property(world, ({ drafts, seeds }) => {
         const chain = memoryChain(drafts);
@@ -215,7 +215,7 @@ describe('properties', () => {
     );
   });
 
-  it('the order of seeds, numbers and places in a block does not matter', () => {
+  it('do not depend on the order of seeds, numbers and positions in a block', () => {
     const shuffled = world.chain((given) =>
       fc.record({
         given: fc.constant(given),

@@ -58,7 +58,7 @@ function work(input: string | Buffer, shape: Shape = {}, linesPerChunk = 1_000_0
 const lines = (input: string | Buffer, shape: Shape = {}): Line[] => linesOf(work(input, shape).text);
 
 describe('the lines of a job', () => {
-  it('may be objects, texts and bare addresses, and say of what chain they are', () => {
+  it('may be objects, strings and plain addresses, with or without a chain', () => {
     const input = [
       `{"address":"${WALLETS.exchange}"}`,
       `{"chain":"base", "address":"${WALLETS.exchange}"}`,
@@ -74,7 +74,7 @@ describe('the lines of a job', () => {
     expect(answers.every(({ error }) => error === undefined)).toBe(true);
   });
 
-  it('are told apart by a head line that names address and chain, in any place and with quotes', () => {
+  it('are read by a header that names address and chain, in any order and with quotes', () => {
     const text = `\uFEFFid, chain,note,address\r\n1,,"a, ""b""",${WALLETS.exchange}\r\n2,base,x, ${WALLETS.exchange} \n3,,x\n`;
     const columns = columnsOf('id, chain,note,address\r\n');
     expect(columns).toEqual(['id', 'chain', 'note', 'address']);
@@ -89,7 +89,7 @@ describe('the lines of a job', () => {
     expect(() => columnsOf('address,chain,address')).toThrow('address: line 1 names this column twice');
   });
 
-  it('that are wrong are answered in their place, with the field and the line', () => {
+  it('are answered in place with the field and the line if they are invalid', () => {
     const input = [
       WALLETS.unknown,
       '{"address":7}',
@@ -111,12 +111,12 @@ describe('the lines of a job', () => {
     }
   });
 
-  it('that are wrong are repeated up to 512 characters', () => {
+  it('are quoted in errors up to 512 characters', () => {
     const answers = lines(['x'.repeat(512), 'x'.repeat(513)].join('\n'));
     expect(answers.map(({ address }) => address)).toEqual(['x'.repeat(512), `${'x'.repeat(512)}…`]);
   });
 
-  it('need a chain where the job names none', () => {
+  it('require a chain if the job has none', () => {
     for (const kind of ['labels', 'sanctions'] as const) {
       const [bare, own] = lines(`${WALLETS.unknown}\n{"address":"${WALLETS.unknown}","chain":"ETH"}\n`, {
         kind,
@@ -127,7 +127,7 @@ describe('the lines of a job', () => {
     }
   });
 
-  it('are answered as the operations of their kind answer', () => {
+  it('have the same answers as the operation of their kind', () => {
     const [check] = lines(WALLETS.sanctioned, { kind: 'sanctions' });
     expect(check).toMatchObject({ sanctioned: true, coverage: { graph: { status: 'NONE' } } });
     const [screened] = lines(`{"address":"${WALLETS.sanctioned}","maxHops":2}`, { kind: 'screening' });
@@ -176,7 +176,7 @@ const someShape: fc.Arbitrary<Shape> = fc.record({
 });
 
 describe('chunks', () => {
-  it('give the same bytes however the lines are cut', () => {
+  it('give the same bytes wherever the lines are split', () => {
     fc.assert(
       fc.property(
         someText,
@@ -194,7 +194,7 @@ describe('chunks', () => {
     );
   });
 
-  it('answer every line once, with its address or its number, whatever bytes come', () => {
+  it('answer every line once, with its address or line number, for any bytes', () => {
     fc.assert(
       fc.property(someText, someShape, fc.uint8Array({ maxLength: 40 }), (text, shape, noise) => {
         const input = Buffer.concat([Buffer.from(text), noise]);
@@ -209,7 +209,7 @@ describe('chunks', () => {
     );
   });
 
-  it('of labels find the same addresses by the quick scan as by taking lines apart', () => {
+  it('of labels find the same addresses by the fast scan as by parsing lines', () => {
     fc.assert(
       fc.property(someText, someShape, fc.boolean(), (text, shape, head) => {
         const columns = head && shape.format === 'csv' ? ['x', 'address', 'chain'] : null;

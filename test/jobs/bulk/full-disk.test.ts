@@ -9,6 +9,7 @@ import { createLocalChunks } from '../../../src/pool/local-chunks.ts';
 import { openEnvironment } from '../../../src/state/lmdb.ts';
 import { asStorageFull } from '../../../src/state/storage.ts';
 import { type SmallDisk, smallDisk, smallDiskRefusal } from '../../setup/small-disk.ts';
+import { untilValue } from '../../support/wait.ts';
 import {
   createTestBilling,
   createTestRunner,
@@ -19,7 +20,6 @@ import {
   send,
   type TestBilling,
   type TestRunner,
-  until,
   wallet,
 } from './world.ts';
 
@@ -71,7 +71,7 @@ describe.skipIf(refusal !== null)(
     }
 
     it.each([0, 100_000, 3_000_000])(
-      'refuses an upload with %i bytes left, charges nothing, and takes the same request with room',
+      'rejects an upload with %i bytes left, charges nothing, and accepts the same request with space',
       async (spare) => {
         const before = folders();
         const once = `once-${spare}`;
@@ -93,12 +93,12 @@ describe.skipIf(refusal !== null)(
         await jobs.close();
         jobs = world.open(runner, billing);
         jobs.start();
-        await until(folders, (names) => names.length === before.length);
+        await untilValue(folders, (names) => names.length === before.length);
         expect(taken()).toBe(LINES);
       },
     );
 
-    it('holds up a job whose thread cannot write, and goes on to the same result, which is paid once', async () => {
+    it('pauses a job if its thread cannot write, and resumes to the same result, charged once', async () => {
       await jobs.close();
       const path = (name: string): string => join(world.screening.folder, name);
       const pool = createLocalChunks(
@@ -141,7 +141,7 @@ describe.skipIf(refusal !== null)(
         fillAt = before + 2;
         const { id } = await send(jobs, wallets);
         // More attempts than a chunk gets that fails for another reason.
-        await until(
+        await untilValue(
           () => chunks - before,
           (count) => count >= 3 + LIMITS.jobChunkAttempts,
         );

@@ -62,13 +62,13 @@ const jobs = openBulkJobs(
 jobs.start();
 writeLine('ready');
 
-const told = new Set<string>();
+const printed = new Set<string>();
 let isAllSent = false;
 async function tell(): Promise<void> {
   const { jobs: page } = await jobs.list('a', { limit: 100, offset: 0 });
   for (const { id, endedAt } of page) {
-    if (endedAt === null || told.has(id)) continue;
-    told.add(id);
+    if (endedAt === null || printed.has(id)) continue;
+    printed.add(id);
     writeLine(`ended ${id}`);
   }
   if (isAllSent && page.every(({ endedAt }) => endedAt !== null)) writeLine('all ended');

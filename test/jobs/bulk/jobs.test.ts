@@ -7,6 +7,7 @@ import type { OpenBulkJobs } from '../../../src/jobs/bulk/open.ts';
 import type { JobPage, JobUpload, JobView } from '../../../src/jobs/bulk-jobs.ts';
 import type { OpenStore } from '../../../src/state/live-store.ts';
 import { type LiveState, overLiveStates } from '../../setup/live-state.ts';
+import { untilValue } from '../../support/wait.ts';
 import {
   createTestBilling,
   createTestRunner,
@@ -18,7 +19,6 @@ import {
   send,
   type TestBilling,
   type TestRunner,
-  until,
   WALLETS,
   wallet,
 } from './world.ts';
@@ -81,8 +81,8 @@ overLiveStates((makeState) => {
     };
     runner.slots = 0;
     const sent = send(jobs, wallets(10));
-    const [id] = await until(folders, (names) => names.length === 1);
-    await until(
+    const [id] = await untilValue(folders, (names) => names.length === 1);
+    await untilValue(
       () => (jobs.get('a', id as string) as JobView).items,
       (items) => items === 10,
     );
@@ -123,10 +123,10 @@ overLiveStates((makeState) => {
       isAway = false;
       expect(await resultOf(jobs, id)).toBe(before);
       await jobs.cancel('a', id);
-      await until(folders, (names) => names.length === 0);
+      await untilValue(folders, (names) => names.length === 0);
     });
 
-    it('answers every line in its place, and costs what it answered', async () => {
+    it('answers every line in its place, and charges for the answered lines', async () => {
       const count = 100_000;
       const bad = new Set([0, 1, 32_767, 32_768, 70_000, count - 1]);
       const text = Array.from({ length: count }, (_, index) =>
@@ -170,7 +170,7 @@ overLiveStates((makeState) => {
         expect(statSync(path).mode & 0o077).toBe(0);
     });
 
-    it('gives any stretch of its result, over the ends of its chunks', async () => {
+    it('returns any range of its result, across chunks', async () => {
       const { id } = await send(jobs, wallets(66_000));
       await ended(jobs, id);
       const whole = Buffer.from(await resultOf(jobs, id));
@@ -192,14 +192,14 @@ overLiveStates((makeState) => {
       });
     });
 
-    it('shows what can be read while it runs, whole chunks without a gap', async () => {
+    it('shows the available result while it runs, in whole chunks without a gap', async () => {
       let open = (): void => {};
       const gate = new Promise<void>((resolve) => {
         open = resolve;
       });
       runner.before = ({ chunk }) => (chunk === 1 ? gate : undefined);
       const { id } = await send(jobs, wallets(100_000));
-      const running = await until(
+      const running = await untilValue(
         () => jobs.get('a', id) as JobView,
         ({ answered }) => answered === 100_000 - 32_768,
       );
@@ -216,7 +216,7 @@ overLiveStates((makeState) => {
       expect((await resultOf(jobs, id)).startsWith(partial)).toBe(true);
     });
 
-    it('reads CSV under a head line, and answers one line fewer', async () => {
+    it('reads CSV with a header, and answers one line fewer', async () => {
       const text = `chain,address\nBASE,${WALLETS.exchange}\n,${WALLETS.exchange}\n`;
       const { id, items } = await send(jobs, text, { format: 'csv' });
       expect(items).toBe(2);
@@ -226,7 +226,7 @@ overLiveStates((makeState) => {
       expect(bare.items).toBe(2);
     });
 
-    it('answers a byte order mark alone as the line that it is', async () => {
+    it('answers a byte order mark alone as a line', async () => {
       for (const format of ['csv', 'ndjson'] as const)
         for (const kind of ['labels', 'sanctions'] as const) {
           const { id } = await send(jobs, '\uFEFF', { kind, format });
@@ -234,7 +234,7 @@ overLiveStates((makeState) => {
         }
     });
 
-    it('of one account is unknown to another', async () => {
+    it('of one account is not found by another', async () => {
       const { id } = await send(jobs, WALLETS.exchange);
       await ended(jobs, id);
       expect(jobs.get('b', id)).toBeNull();
@@ -251,11 +251,11 @@ overLiveStates((makeState) => {
     });
   });
 
-  describe('a name of a request', () => {
+  describe('an Idempotency-Key', () => {
     const body = wallets(40);
     const once = 'f'.repeat(64);
 
-    it('makes what is sent again the same job, paid once, also after a start and once it was deleted', async () => {
+    it('returns the same job for a repeated request, charged once, also after a restart and after deletion', async () => {
       const first = await send(jobs, body, { once });
       const second = await send(jobs, body, { once });
       expect(second).toEqual(first);
@@ -271,7 +271,7 @@ overLiveStates((makeState) => {
       expect([...billing.taken]).toEqual([[first.id, 40]]);
     });
 
-    it('is refused to another body, kind or chain, and free again after a day', async () => {
+    it('is rejected with another body, kind or chain, and expires after a day', async () => {
       const first = await send(jobs, body, { once });
       for (const [text, more] of [
         [wallets(41), {}],
@@ -285,7 +285,7 @@ overLiveStates((makeState) => {
       expect((await send(jobs, wallets(41), { once })).id).not.toBe(first.id);
     });
 
-    it('is free again where its job was refused, or never taken on', async () => {
+    it('is free again if its job was rejected or never accepted', async () => {
       billing.left = 39;
       await expect(send(jobs, body, { once })).rejects.toThrow(/Only 39/);
       billing.left = 1_000;
@@ -301,12 +301,12 @@ overLiveStates((makeState) => {
       await ended(jobs, queued.id);
       await reopen();
       jobs.start();
-      await until(folders, (left) => left.length === 1);
+      await untilValue(folders, (left) => left.length === 1);
       expect(folders()).toEqual([queued.id]);
       expect([...billing.taken].filter(([, units]) => units > 0)).toEqual([[queued.id, 41]]);
     });
 
-    it('that another took over takes nothing on, and is to be sent again', async () => {
+    it('of an interrupted upload asks the client to retry if another request took it over', async () => {
       let pay = (): void => {};
       const slow = await jobs.receive({
         accountId: 'a',
@@ -331,7 +331,7 @@ overLiveStates((makeState) => {
         () => 'taken on',
         (error: unknown) => (error as Error).message,
       );
-      await until(
+      await untilValue(
         () => isPaying,
         (is) => is,
       );
@@ -344,7 +344,7 @@ overLiveStates((makeState) => {
       expect((await send(jobs, body, { once })).id).toBe(second.id);
     });
 
-    it('of two that come at once takes on one', async () => {
+    it('accepts one of two concurrent requests', async () => {
       const sent = await Promise.allSettled([1, 2, 3, 4].map(() => send(jobs, body, { once })));
       const ids = new Set(sent.flatMap((each) => (each.status === 'fulfilled' ? [each.value.id] : [])));
       expect(ids.size).toBe(1);
@@ -354,13 +354,13 @@ overLiveStates((makeState) => {
     });
   });
 
-  describe('what is refused leaves nothing behind', () => {
+  describe('a rejected upload leaves no files behind', () => {
     const refused = async (upload: Promise<unknown>): Promise<string> => {
       const error = await upload.then(
         () => null,
         (reason: unknown) => reason,
       );
-      await until(
+      await untilValue(
         () => folders(),
         (names) => names.length === 0,
       );
@@ -379,7 +379,7 @@ overLiveStates((makeState) => {
       }
     };
 
-    it('an empty body, a line without an end, a head line alone', async () => {
+    it('if the body is empty, a line has no end, or only a header is sent', async () => {
       expect(await refused(send(jobs, ''))).toBe('INVALID_REQUEST');
       expect(await refused(send(jobs, 'address,chain\n', { format: 'csv' }))).toBe('INVALID_REQUEST');
       expect(await refused(sendOrAbort('x'.repeat(LIMITS.jobLineBytesMax + 2)))).toBe('INVALID_REQUEST');
@@ -388,7 +388,7 @@ overLiveStates((makeState) => {
       );
     });
 
-    it('more lines than a kind takes', async () => {
+    it('if it has more lines than its kind allows', async () => {
       const upload = await jobs.receive({ accountId: 'a', kind: 'kyt', format: 'ndjson', chain: null });
       const piece = Buffer.alloc(500_000, '\n');
       await upload.write(piece);
@@ -398,13 +398,13 @@ overLiveStates((makeState) => {
       expect(folders()).toEqual([]);
     });
 
-    it('what the quota does not allow, and what cannot be counted now', async () => {
+    it('if the quota is exceeded or cannot be charged now', async () => {
       billing.left = 2;
       expect(await refused(send(jobs, wallets(3)))).toBe('QUOTA_EXHAUSTED');
       expect(billing.left).toBe(2);
     });
 
-    it('an upload whose client went away, and one that is cancelled meanwhile', async () => {
+    it('if the client disconnects, or the upload is cancelled meanwhile', async () => {
       const receive = (): Promise<JobUpload> =>
         jobs.receive({ accountId: 'a', kind: 'labels', format: 'ndjson', chain: 'ETH' });
       const gone = await receive();
@@ -422,7 +422,7 @@ overLiveStates((makeState) => {
       expect(folders()).toEqual([]);
     });
 
-    it('an upload that is cancelled while it pays, once it has paid', async () => {
+    it('if it is cancelled during the charge, after the charge', async () => {
       const { sent, id, take } = await sendUnpaid();
       const cancelled = jobs.cancel('a', id as string);
       take();
@@ -431,7 +431,7 @@ overLiveStates((makeState) => {
       expect(billing.taken.get(id as string)).toBe(0);
     });
 
-    it('uploads beyond an account’s share and the server’s, also where all come at once', async () => {
+    it('if the uploads of the account or the server are at their limit, also concurrently', async () => {
       const accounts = ['a', 'b', 'c', 'd', 'e', 'f'];
       const all = await Promise.allSettled(
         Array.from({ length: 60 }, (_, n) =>
@@ -462,7 +462,7 @@ overLiveStates((makeState) => {
       expect(folders()).toEqual([]);
     });
 
-    it('a job for whose bytes its account has no room beside what it keeps, until that is deleted', async () => {
+    it('if the stored jobs of the account leave no space, until one is deleted', async () => {
       const { run } = runner;
       const answered = { bytes: LIMITS.jobBytesPerAccount - 2_000 };
       runner.run = async (task, signal) => ({ ...(await run(task, signal)), ...answered });
@@ -490,7 +490,7 @@ overLiveStates((makeState) => {
       expect(await ended(jobs, (await send(jobs, wallets(20))).id)).toMatchObject({ state: 'DONE' });
     });
 
-    it('jobs beyond an account’s share, and all where the disk is full', async () => {
+    it('if the account has too many jobs, or the disk is full', async () => {
       runner.slots = 0;
       for (let count = 0; count < LIMITS.jobsOpenPerAccount; count++) await send(jobs, WALLETS.unknown);
       await expect(send(jobs, WALLETS.unknown)).rejects.toMatchObject({ code: 'OVERLOADED' });
@@ -503,13 +503,13 @@ overLiveStates((makeState) => {
     });
   });
 
-  describe('a start', () => {
-    it('goes on where the last process stopped, and works no answered chunk again', async () => {
+  describe('a restart', () => {
+    it('resumes where the last process stopped, and repeats no answered chunk', async () => {
       runner.before = ({ chunk }) => {
         if (chunk === 1) throw new AssayError('NOT_READY', 'Not yet.');
       };
       const { id } = await send(jobs, wallets(120_000));
-      await until(
+      await untilValue(
         () => (jobs.get('a', id) as JobView).answered,
         (answered) => answered === 120_000 - 32_768,
       );
@@ -525,12 +525,12 @@ overLiveStates((makeState) => {
       );
     });
 
-    it('keeps the rate of a job, without the time in which nobody worked it', async () => {
+    it('keeps the rate of a job, without the time in which it was stopped', async () => {
       runner.before = ({ chunk }) => {
         if (chunk === 1) throw new AssayError('NOT_READY', 'Not yet.');
       };
       const { id } = await send(jobs, wallets(120_000));
-      await until(
+      await untilValue(
         () => (jobs.get('a', id) as JobView).answered,
         (answered) => answered === 120_000 - 32_768,
       );
@@ -540,11 +540,11 @@ overLiveStates((makeState) => {
       world.clock.at += 3_600_000;
       runner.tasks.length = 0;
       jobs.start();
-      await until(
+      await untilValue(
         () => runner.tasks.length,
         (tasks) => tasks > 0,
       );
-      await until(
+      await untilValue(
         () => (jobs.get('a', id) as JobView).itemsPerSecond,
         (rate) => rate === before,
       );
@@ -554,7 +554,7 @@ overLiveStates((makeState) => {
       expect(done.itemsPerSecond).toBeGreaterThan(120_000 / 3_600);
     });
 
-    it('removes an interrupted upload, gives back what it took, and folders that nobody knows', async () => {
+    it('removes interrupted uploads, refunds their charge, and removes unknown folders', async () => {
       const upload = await jobs.receive({ accountId: 'a', kind: 'labels', format: 'ndjson', chain: 'ETH' });
       await upload.write(Buffer.from(wallets(10)));
       // As if the process died after taking the units and before recording it.
@@ -569,16 +569,16 @@ overLiveStates((makeState) => {
       billing.settle = settle;
       await reopen();
       jobs.start();
-      await until(folders, (names) => names.length === 0);
+      await untilValue(folders, (names) => names.length === 0);
       expect([...billing.taken.values()]).toEqual([0]);
-      await until(
+      await untilValue(
         () => (jobs.list('a', { limit: 1, offset: 0 }) as JobPage).total,
         (total) => total === 0,
       );
       expect(jobs.list('a', { limit: 1, offset: 0 })).toEqual({ jobs: [], total: 0 });
     });
 
-    it('removes an interrupted upload though the clock went back since', async () => {
+    it('removes an interrupted upload even if the clock moved backwards', async () => {
       if (state.url !== '') return;
       const upload = await jobs.receive({ accountId: 'a', kind: 'labels', format: 'ndjson', chain: 'ETH' });
       await upload.write(Buffer.from(wallets(10)));
@@ -592,8 +592,8 @@ overLiveStates((makeState) => {
       try {
         await reopen();
         jobs.start();
-        await until(folders, (names) => names.length === 0);
-        await until(
+        await untilValue(folders, (names) => names.length === 0);
+        await untilValue(
           () => (jobs.list('a', { limit: 1, offset: 0 }) as JobPage).total,
           (total) => total === 0,
         );
@@ -602,7 +602,7 @@ overLiveStates((makeState) => {
       }
     });
 
-    it('knows a job that was being paid for when the last process stopped', async () => {
+    it('keeps a job that was being charged when the last process stopped', async () => {
       const { sent, id, take } = await sendUnpaid();
       const closed = jobs.close();
       take();
@@ -613,12 +613,12 @@ overLiveStates((makeState) => {
       expect(billing.taken.get(id as string)).toBe(10);
     });
 
-    it('settles a job whose end was not settled', async () => {
+    it('settles an ended job that was not settled', async () => {
       billing.before = (units) => {
         if (units === 2) throw new AssayError('LEDGER_UNAVAILABLE', 'Not now.');
       };
       const { id } = await send(jobs, `${wallets(2)}bad\n`);
-      await until(
+      await untilValue(
         () => (jobs.get('a', id) as JobView).answered,
         (answered) => answered === 3,
       );
@@ -631,19 +631,19 @@ overLiveStates((makeState) => {
       expect(billing.taken.get(id)).toBe(2);
     });
 
-    it('removes files that expired, and later the job', async () => {
+    it('removes expired files, and later the job', async () => {
       const { id } = await send(jobs, wallets(10));
       await ended(jobs, id);
       world.clock.at += LIMITS.jobFilesKeptMs;
       await reopen();
       jobs.start();
-      await until(folders, (names) => names.length === 0);
+      await untilValue(folders, (names) => names.length === 0);
       expect(jobs.get('a', id)).toMatchObject({ state: 'DONE', answered: 10, resultBytes: 0 });
       expect(() => jobs.result('a', id)).toThrow('expired');
       world.clock.at += LIMITS.jobKeptMs;
       await reopen();
       jobs.start();
-      await until(
+      await untilValue(
         () => jobs.get('a', id),
         (job) => job === null,
       );
@@ -651,10 +651,10 @@ overLiveStates((makeState) => {
   });
 
   describe('cancelling', () => {
-    it('stops a job; what can be read stays, and is paid for', async () => {
+    it('stops a job; the available result remains and is charged', async () => {
       runner.before = ({ chunk }) => (chunk === 1 ? new Promise(() => {}) : undefined);
       const { id } = await send(jobs, `bad\n${wallets(99_999)}`);
-      await until(
+      await untilValue(
         () => (jobs.get('a', id) as JobView).answered,
         (answered) => answered === 100_000 - 32_768,
       );
@@ -675,7 +675,7 @@ overLiveStates((makeState) => {
   });
 
   describe('a chunk that fails', () => {
-    it('is tried again, and into another file', async () => {
+    it('is retried, into another file', async () => {
       let failures = 0;
       runner.before = () => {
         if (failures++ < LIMITS.jobChunkAttempts - 1) throw new Error('a thread died');
@@ -686,10 +686,10 @@ overLiveStates((makeState) => {
       expect(new Set(outputs).size).toBe(LIMITS.jobChunkAttempts);
     });
 
-    it('for good ends its job, which pays for what can be read', async () => {
+    it('permanently ends its job, which charges for the available result', async () => {
       runner.before = async ({ chunk, jobId }) => {
         if (chunk === 0) return;
-        await until(
+        await untilValue(
           () => (jobs.get('a', jobId) as JobView).answered,
           (answered) => answered > 0,
         );
@@ -701,7 +701,7 @@ overLiveStates((makeState) => {
       expect(failed.error).toContain('could not be processed');
     });
 
-    it('because nobody may ever answer the job ends it at once, and the job says why', async () => {
+    it('because it can never be answered ends the job at once, with the reason', async () => {
       runner.before = () => {
         throw new AssayError('INVALID_REQUEST', 'chain: send a job for each chain.', { field: 'chain' });
       };
@@ -714,7 +714,7 @@ overLiveStates((makeState) => {
       expect(runner.tasks).toHaveLength(1);
     });
 
-    it('for good, which cannot be written down at that moment, is worked again', async () => {
+    it('permanently is retried if the failure cannot be written', async () => {
       let failures = 0;
       let isAway = false;
       await jobs.close();
@@ -732,7 +732,7 @@ overLiveStates((makeState) => {
       expect(failures).toBe(LIMITS.jobChunkAttempts + 1);
     });
 
-    it('because nobody is ready waits, and does not count as an attempt', async () => {
+    it('because no node is ready waits, without counting an attempt', async () => {
       let refusals = 0;
       runner.before = () => {
         if (refusals++ < LIMITS.jobChunkAttempts) throw new AssayError('OVERLOADED', 'Later.');
@@ -743,7 +743,7 @@ overLiveStates((makeState) => {
   });
 
   describe('a disk that fills up', () => {
-    it('holds jobs up until there is room again', async () => {
+    it('pauses jobs until there is space again', async () => {
       let free = 1e12;
       let looks = 0;
       await jobs.close();
@@ -759,7 +759,7 @@ overLiveStates((makeState) => {
       free = LIMITS.jobDiskFreeMin - 1;
       // The disk is checked once a second; the second check uses the result of the first.
       const before = looks;
-      await until(
+      await untilValue(
         () => looks,
         (count) => count >= before + 2,
       );
@@ -773,11 +773,11 @@ overLiveStates((makeState) => {
   });
 
   describe('accounts', () => {
-    it('take turns: a job of many chunks does not hold up a small one, nor many jobs of one account', async () => {
+    it('take turns: a large job delays neither a small one nor other accounts', async () => {
       runner.slots = 1;
       const large = await send(jobs, wallets(4_000), { accountId: 'large', kind: 'screening' });
       const more = await send(jobs, wallets(500), { accountId: 'large', kind: 'screening' });
-      await until(
+      await untilValue(
         () => runner.tasks.length,
         (tasks) => tasks >= 3,
       );

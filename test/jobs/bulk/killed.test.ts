@@ -53,7 +53,7 @@ function run(jobs: number, until: (out: string) => boolean, afterMs: number): Pr
   });
 }
 
-it('answers every line once and takes what that cost, whenever it is killed', {
+it('answers every line once and charges for it, whenever the process is killed', {
   timeout: 400_000,
 }, async () => {
   const next = seededUint32(8);

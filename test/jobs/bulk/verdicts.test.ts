@@ -168,7 +168,7 @@ describe('a job of labels with verdicts', () => {
     expect(items.filter(({ reasonCodes }) => reasonCodes?.includes('EXPOSURE')).length).toBeGreaterThan(5);
   });
 
-  it('is another job than the same lines without, also under one name', async () => {
+  it('is another job than the same lines without verdicts, also with the same Idempotency-Key', async () => {
     const once = 'a'.repeat(64);
     const first = await send(opened.jobs, addresses.join('\n'), { once, verdict: true });
     expect(await send(opened.jobs, addresses.join('\n'), { once, verdict: true })).toEqual(first);
@@ -178,7 +178,7 @@ describe('a job of labels with verdicts', () => {
     await ended(opened.jobs, first.id);
   });
 
-  it('is the only kind that takes them', async () => {
+  it('is the only kind that accepts the option', async () => {
     for (const kind of ['sanctions', 'screening', 'kyt'] as const)
       await expect(send(opened.jobs, addresses.join('\n'), { kind, verdict: true })).rejects.toMatchObject({
         code: 'INVALID_REQUEST',
@@ -186,7 +186,7 @@ describe('a job of labels with verdicts', () => {
       });
   });
 
-  it('goes on as it was begun if an earlier version wrote its record', async () => {
+  it('keeps its verdicts if an earlier version wrote its record', async () => {
     const { id } = await send(opened.jobs, `${addresses[0]}\n`);
     await ended(opened.jobs, id);
     const task = opened.tasks.find(({ jobId }) => jobId === id);
@@ -204,7 +204,7 @@ describe('a job of labels with verdicts', () => {
     expect(viewOf(record as unknown as Parameters<typeof viewOf>[0]).verdict).toBe(false);
   });
 
-  it('says that transfers were not read if the thread has no index of them, and is never safe', async () => {
+  it('reports unread transfers if the thread has no transfer index, and is never safe', async () => {
     for (const [name, folder] of [
       ['without-folder', undefined],
       ['without-index', join(world.folder, 'nothing-here')],
@@ -222,7 +222,7 @@ describe('a job of labels with verdicts', () => {
 });
 
 describe('a bulk request with verdicts', () => {
-  it('is answered by the threads of the pool as by the oracle', async () => {
+  it('has the same answers from the threads of the pool as from the oracle', async () => {
     const pool = createPool({ ...folders, threads: 2, exposureFolder: world.indexes }, { log: silentLogger });
     closing.push(() => pool.close());
     const body = Buffer.from(JSON.stringify({ addresses, chain: 'ETH', verdict: true }));

@@ -16,6 +16,7 @@ import { createTaskServices } from '../../../src/pool/worker-services.ts';
 import { type OpenStore, openLiveStore } from '../../../src/state/live-store.ts';
 import { type TempFolder, tempFolder } from '../../accounts/temp-folder.ts';
 import { createWorld, WALLETS, type World } from '../../screening/world.ts';
+import { untilValue } from '../../support/wait.ts';
 
 export { WALLETS };
 
@@ -92,7 +93,7 @@ export async function jobWorld(folder: TempFolder = tempFolder()): Promise<JobWo
   const tasks = createTaskTable(
     TASKS,
     createTaskServices(screening.deps, () => {
-      throw new Error('names are not screened here');
+      throw new Error('this test does not screen names');
     }),
   );
   const clock = { at: Date.UTC(2026, 10, 21, 12) };
@@ -139,17 +140,8 @@ export async function send(
   return upload.end();
 }
 
-export async function until<T>(look: () => T | Promise<T>, isDone: (value: T) => boolean): Promise<T> {
-  for (let turn = 0; turn < 12_000; turn++) {
-    const value = await look();
-    if (isDone(value)) return value;
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-  throw new Error('It did not come to that in a minute.');
-}
-
 export const ended = (jobs: BulkJobs, id: string, accountId = 'a'): Promise<JobView> =>
-  until(
+  untilValue(
     () => jobs.get(accountId, id) as JobView,
     (job) => job.endedAt !== null,
   );

@@ -17,7 +17,7 @@ afterEach(() => folder.remove());
 
 const built = (...parts: string[]): string => pathToFileURL(join(projectRoot, 'dist', 'src', ...parts)).href;
 
-/** Lets a child build over and over, and kills it `afterMs` after its start. */
+/** Starts a child process that builds repeatedly, and kills it after `afterMs` milliseconds. */
 function buildAndKill(segment: string, root: string, afterMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn(
@@ -40,7 +40,7 @@ function buildAndKill(segment: string, root: string, afterMs: number): Promise<v
 }
 
 describe('a build that is killed', () => {
-  it('leaves a whole snapshot in force, and the next build cleans up', async () => {
+  it('leaves a complete snapshot in force, and the next build cleans up', async () => {
     const root = join(folder.path, 'snapshots');
     const first = join(folder.path, 'first');
     const second = join(folder.path, 'second');
@@ -68,7 +68,7 @@ describe('a build that is killed', () => {
     expect(readdirSync(root)).toHaveLength(2);
   });
 
-  it('is told from one that still runs', async () => {
+  it('is distinguished from one that still runs', async () => {
     const root = join(folder.path, 'snapshots');
     const segment = join(folder.path, 'one');
     await writeSegment(segment, [{ key: key(1), template: template('A') }]);

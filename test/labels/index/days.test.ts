@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { dayFromBytes, dayFromIso, isoFromDay, NO_DAY, writeIsoDay } from '../../../src/labels/index/days.ts';
 
 describe('days', () => {
-  it('agree with the calendar of the language for every day there is', () => {
+  it('match the calendar of the language for every day', () => {
     const bytes = new Uint8Array(10);
     for (let day = 1; day <= 0xffff; day++) {
       const iso = new Date(day * 86_400_000).toISOString().slice(0, 10);
@@ -14,7 +14,7 @@ describe('days', () => {
     }
   });
 
-  it('know what is no date', () => {
+  it('reject invalid dates', () => {
     for (const text of [
       '2023-02-29',
       '2023-13-01',

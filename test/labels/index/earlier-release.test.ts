@@ -89,13 +89,13 @@ describe('a snapshot of an earlier release', () => {
 });
 
 describe('a dataset of an earlier release', () => {
-  it('is read: its entries carry the date of the party', () => {
+  it('opens: its entries have the date of the party', () => {
     const text = templateToText(template('Listed', { sanctions: [sanction] }));
     expect(JSON.parse(text)[12][0]).toHaveLength(9);
     expect(templateFromText(text).sanctions).toEqual([sanction]);
   });
 
-  it('keeps the date of a wallet apart', () => {
+  it('keeps the date of a wallet separate', () => {
     const listed = template('Listed', { sanctions: [{ ...sanction, listedAtBasis: 'WALLET' }] });
     expect(templateFromText(templateToText(listed))).toEqual(listed);
   });

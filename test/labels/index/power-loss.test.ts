@@ -53,7 +53,7 @@ beforeEach(() => {
 afterEach(() => folder.remove());
 
 interface Disk {
-  /** What each name in the folder is, by the name that it was made under. */
+  /** The file behind each name in the folder, as the name under which it was created. */
   readonly names: ReadonlyMap<string, string>;
   readonly flushed: ReadonlySet<string>;
 }
@@ -81,7 +81,7 @@ function* afterLosses(before: readonly string[], steps: readonly Step[]): Genera
   }
 }
 
-/** What `CURRENT` says in one of those states; null if it is not there. */
+/** The content of `CURRENT` in one of those states; null if it does not exist. */
 function pointed({ names, flushed }: Disk, was: string | null): string | null {
   const made = names.get('CURRENT');
   if (made === undefined) return null;
@@ -110,7 +110,7 @@ function expectWhole(publish: () => void): void {
   }
 }
 
-it('CURRENT never names a snapshot whose name was lost, and is itself flushed', () => {
+it('never names a snapshot in CURRENT whose name was lost, and flushes CURRENT', () => {
   const deps = { clock: systemClock, log: silentLogger };
   let version = 0;
   expectWhole(() => {
@@ -120,7 +120,7 @@ it('CURRENT never names a snapshot whose name was lost, and is itself flushed', 
   });
 });
 
-it('CURRENT never names an index of names whose name was lost, and is itself flushed', () => {
+it('never names a name index in CURRENT whose name was lost, and flushes CURRENT', () => {
   let mark = 0;
   expectWhole(() => {
     const building = join(root, 'building-1');

@@ -29,7 +29,7 @@ function json(reader: LabelReader, address: Uint8Array, chain: 'ETH' | 'BSC' | '
 }
 
 describe('a snapshot', () => {
-  it('finds every label and nothing else, whatever the length of the key', async () => {
+  it('finds every label and nothing else, for keys of any length', async () => {
     const lengths = [1, 19, 20, 21, 22, 28, 32, 33, 57, 64, 200];
     const rows = lengths.flatMap((length) =>
       Array.from({ length: 200 }, (_, number) => ({
@@ -54,7 +54,7 @@ describe('a snapshot', () => {
     expect(reader.find(new Uint8Array(1), 0, 1)).toBe(NOT_LABELLED);
   });
 
-  it('does not take a short payload for a longer one that begins alike', async () => {
+  it('distinguishes a short payload from a longer one with the same prefix', async () => {
     const short = key(5, 20);
     const long = new Uint8Array(24);
     long.set(short);
@@ -63,7 +63,7 @@ describe('a snapshot', () => {
     expect(reader.lookup(short, 'ETH')).toHaveLength(1);
   });
 
-  it('writes the same JSON that its labels make, for any text', async () => {
+  it('writes the JSON of its labels for any text', async () => {
     const texts = fc.string({ unit: 'binary', minLength: 1, maxLength: 60 });
     const rows = fc
       .sample(
@@ -84,7 +84,7 @@ describe('a snapshot', () => {
     expect(json(reader, key(100_000), 'ETH')).toBe('[]');
   });
 
-  it('says when the buffer is too small, and writes nothing behind it', async () => {
+  it('reports a buffer that is too small, and writes nothing beyond it', async () => {
     const reader = await open([
       { key: key(1), template: template('A') },
       { key: key(1), template: template('B') },
@@ -99,7 +99,7 @@ describe('a snapshot', () => {
     }
   });
 
-  it('gives a label of one chain on that chain only, and labels of the family on all', async () => {
+  it('returns a label of one chain on that chain only, and labels of the family on all', async () => {
     const reader = await open([
       { key: key(1), template: template('Everywhere') },
       { key: key(1), template: template('Token', { scope: 'BSC', confidence: 0.5 }) },
@@ -114,7 +114,7 @@ describe('a snapshot', () => {
     expect(JSON.parse(json(reader, key(1), 'BSC'))).toHaveLength(2);
   });
 
-  it('knows sanctions in force without decoding: not delisted ones, not clusters, not of another chain', async () => {
+  it('detects sanctions in force without decoding: not delisted ones, not clusters, not of another chain', async () => {
     const listed = (name: string, changes: object, scope: 'EVM' | 'ETH' = 'EVM') =>
       template(name, { scope, sanctions: [{ ...sanction, ...changes }] });
     const reader = await open([
@@ -146,7 +146,7 @@ describe('a snapshot', () => {
     expect(reader.lookup(key(1), 'ETH')[0]?.sanctions).toEqual([sanction]);
   });
 
-  it('orders labels by the given rule and merges equal ones, keeping the longest time', async () => {
+  it('orders labels by the given rule and merges equal ones, with the longest period', async () => {
     const reader = await open([
       { key: key(1), template: template('Weak', { confidence: 0.1 }), firstSeen: '2020-01-01' },
       { key: key(1), template: template('Strong', { confidence: 0.8 }), firstSeen: '2020-01-01' },
@@ -176,7 +176,7 @@ describe('a snapshot', () => {
     expect(labels[0]?.entity.name).toBe('Entity 2999');
   });
 
-  it('counts real and synthetic labels apart', async () => {
+  it('counts real and synthetic labels separately', async () => {
     await open([
       { key: key(1), template: template('Real') },
       { key: key(1), template: template('Made', { synthetic: true }) },
@@ -191,7 +191,7 @@ describe('a snapshot', () => {
     expect(meta.syntheticByChain).toEqual({ EVM: 2 });
   });
 
-  it('has a version of its content alone: neither order nor division of the files changes it', async () => {
+  it('has a version that depends only on its content, not on order or division of the files', async () => {
     const rows = Array.from({ length: 500 }, (_, number) => ({
       key: key(number % 300),
       template: template(`Entity ${number % 40}`),
@@ -214,7 +214,7 @@ describe('a snapshot', () => {
     expect(other.dataVersion).not.toBe(whole.dataVersion);
   });
 
-  it('passes verification when sound, and fails it when a byte has changed', async () => {
+  it('passes verification if it is intact, and fails if a byte has changed', async () => {
     await open(
       Array.from({ length: 5000 }, (_, number) => ({
         key: key(number % 4000),
@@ -232,19 +232,22 @@ describe('a snapshot', () => {
     expect((await verifySnapshot(path)).faults.join(' ')).toMatch(/checksum/);
   });
 
-  it.each([0, 4096, 8192])('cut to %i bytes is refused with a sentence, not a crash', async (bytes) => {
-    await open([{ key: key(1, 20), template: template('One') }]);
-    const path = currentSnapshot(join(folder.path, 'snapshots')) as string;
-    truncateSync(join(path, 'labels.mdb'), bytes);
-    expect(() => openSnapshot(path)).toThrow(
-      expect.objectContaining({
-        code: 'STORE_CORRUPT',
-        message: expect.stringContaining('index build --force'),
-      }),
-    );
-  });
+  it.each([0, 4096, 8192])(
+    'truncated to %i bytes is rejected with an error, without a crash',
+    async (bytes) => {
+      await open([{ key: key(1, 20), template: template('One') }]);
+      const path = currentSnapshot(join(folder.path, 'snapshots')) as string;
+      truncateSync(join(path, 'labels.mdb'), bytes);
+      expect(() => openSnapshot(path)).toThrow(
+        expect.objectContaining({
+          code: 'STORE_CORRUPT',
+          message: expect.stringContaining('index build --force'),
+        }),
+      );
+    },
+  );
 
-  it('refuses a build of nothing and a segment that was damaged', async () => {
+  it('rejects an empty build and a damaged segment', async () => {
     const at = join(folder.path, 'one');
     await writeSegment(at, []);
     await expect(build(join(folder.path, 's'), [at])).rejects.toMatchObject({ code: 'INVALID_REQUEST' });

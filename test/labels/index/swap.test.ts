@@ -11,6 +11,7 @@ import { removeUnheld } from '../../../src/labels/index/folder.ts';
 import type { LabelReader } from '../../../src/labels/index/reader.ts';
 import { createSegmentWriter } from '../../../src/labels/index/segment.ts';
 import { openSnapshotSet } from '../../../src/labels/index/snapshot-set.ts';
+import { sleep } from '../../support/wait.ts';
 import { checkReader, PADDING_RECORDS, SWAP_ADDRESSES } from './swap-check.ts';
 import { byConfidence, deps, key, sanction, source, template, temporaryFolder } from './world.ts';
 
@@ -59,7 +60,7 @@ async function collect(): Promise<void> {
   const gc = runInNewContext('gc') as () => void;
   for (let round = 0; round < 10; round++) {
     gc();
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await sleep(20);
   }
 }
 
@@ -79,12 +80,12 @@ describe('swapping snapshots under readers', () => {
           },
         }),
     );
-    const said: unknown[] = [];
+    const messages: unknown[] = [];
     const results = workers.map(
       (worker) =>
         new Promise<{ answers: number; swaps: number; fault: string | null }>((resolve, reject) => {
           worker.on('message', (word) => {
-            said.push(word);
+            messages.push(word);
             if (typeof word === 'object') resolve(word);
           });
           worker.on('error', reject);
@@ -93,7 +94,7 @@ describe('swapping snapshots under readers', () => {
     /** Waits until all workers have sent `word`; a worker that finds a fault ends first. */
     const all = (word: string): Promise<void> =>
       expect
-        .poll(() => said.filter((one) => one === word || typeof one === 'object').length)
+        .poll(() => messages.filter((one) => one === word || typeof one === 'object').length)
         .toBeGreaterThanOrEqual(workers.length);
     await all('open');
     const set = openSnapshotSet(root, deps);
@@ -106,7 +107,7 @@ describe('swapping snapshots under readers', () => {
       expect(set.refresh()).toBe(false);
       for (const reader of [set.current, before, first]) expect(checkReader(reader)).toBeNull();
       expect(set.current.meta.sources[0]?.dataset).toBe(`generation${generation}`);
-      await new Promise((resolve) => setTimeout(resolve, 300));
+      await sleep(300);
     }
     await all('swapped');
     for (const worker of workers) worker.postMessage('stop');
@@ -120,7 +121,7 @@ describe('swapping snapshots under readers', () => {
     set.close();
   });
 
-  it('closes and removes an old snapshot once nobody can ask it, and not before', async () => {
+  it('closes and removes an old snapshot once no reader can use it, and not before', async () => {
     const root = join(folder.path, 'snapshots');
     await publish('old', PADDING_RECORDS);
     const set = openSnapshotSet(root, deps);
@@ -142,7 +143,7 @@ describe('swapping snapshots under readers', () => {
     set.close();
   });
 
-  it('takes the lease of a thread that was killed for dead', async () => {
+  it('ignores the lease of a thread that was killed', async () => {
     const root = join(folder.path, 'snapshots');
     await publish('old', 0);
     const worker = new Worker(
@@ -171,7 +172,7 @@ describe('swapping snapshots under readers', () => {
     expect(snapshotsOnDisk()).toHaveLength(1);
   });
 
-  it('says plainly that no index was built yet', () => {
+  it('reports that no index was built yet', () => {
     expect(() => openSnapshotSet(join(folder.path, 'nothing'), deps)).toThrow(/There is no label index/);
   });
 });

@@ -45,7 +45,7 @@ function expectWithinAFifth(actual: ProfileSummary, wanted: ProfileSummary): voi
 }
 
 describe('synthetic labels', () => {
-  it('follow the measured profile within a fifth', async () => {
+  it('match the measured profile within a fifth', async () => {
     const profile = loadSynthProfile();
     const profiler = createProfiler();
     let synthetic = true;
@@ -57,7 +57,7 @@ describe('synthetic labels', () => {
     expectWithinAFifth(summarise(profiler.profile()), summarise(profile));
   });
 
-  it('are of more than 200,000 entities where there are millions', async () => {
+  it('have more than 200,000 entities if there are millions of labels', async () => {
     const entities = new Set<string>();
     await synthesise({ count: 2_000_000, seed: 1 }, loadSynthProfile(), (_key, _length, _chain, template) => {
       entities.add(template.entity.id);
@@ -65,7 +65,7 @@ describe('synthetic labels', () => {
     expect(entities.size).toBeGreaterThanOrEqual(200_000);
   });
 
-  it('are the same for the same seed, and others for another', async () => {
+  it('are the same for the same seed, and differ for another', async () => {
     const of = async (name: string, seed: number): Promise<string> => {
       const path = join(folder.path, name);
       await synthSegment(path, { count: 5000, seed });
@@ -76,7 +76,7 @@ describe('synthetic labels', () => {
     expect(await of('c', 2)).not.toBe(await of('d', 1));
   });
 
-  it('are written as CSV with one row a label', async () => {
+  it('are written as CSV with one row per label', async () => {
     const path = join(folder.path, 'labels.csv');
     await synthCsv(path, { count: 2000, seed: 1 });
     const lines = readFileSync(path, 'utf8').trimEnd().split('\n');

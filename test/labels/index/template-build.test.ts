@@ -29,7 +29,7 @@ async function segments(): Promise<{ paths: string[]; used: Uint8Array<ArrayBuff
 }
 
 describe('the templates of a build', () => {
-  it('are the same from a thread of their own', async () => {
+  it('are the same from a separate thread', async () => {
     const { paths, used } = await segments();
     const built = async (labels: number) => {
       const build = beginTemplates(
@@ -57,7 +57,7 @@ describe('the templates of a build', () => {
     });
   });
 
-  it('say from a thread, too, what is wrong with a segment', async () => {
+  it('report the error of a segment also from a thread', async () => {
     const build = beginTemplates(
       { segments: [{ path: join(folder, 'missing'), date: null }], designations: new Map() },
       LIMITS.buildThreadFromLabels,

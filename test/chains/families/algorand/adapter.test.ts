@@ -132,8 +132,8 @@ async function makeWorld() {
 
 adapterConformance('ALGO over the indexer', family, makeWorld);
 
-describe('what Algorand moves', () => {
-  it('is payments, assets, clawbacks, what is inside, and what closing leaves', async () => {
+describe('transfers on Algorand', () => {
+  it('are payments, assets, clawbacks, inner transactions, and closing remainders', async () => {
     const world = await makeWorld();
     const adapter = openFor(family, 'ALGO', { rpc: [`algod+${world.rpc}`], history: [world.rpc] });
     expect((await adapter.balance(alice, within(5_000))).source).toMatch(/^algod /);

@@ -218,8 +218,8 @@ async function makeWorld(layout: 'koios' | 'blockfrost') {
 adapterConformance('ADA over Koios', family, () => makeWorld('koios'));
 adapterConformance('ADA over Blockfrost', family, () => makeWorld('blockfrost'));
 
-describe('what Cardano moves', () => {
-  it('is the same from Koios and from Blockfrost', async () => {
+describe('transfers on Cardano', () => {
+  it('are the same from Koios and from Blockfrost', async () => {
     const worlds = await Promise.all([makeWorld('koios'), makeWorld('blockfrost')]);
     const query = { cursor: null, limit: 50, from: null, to: null };
     const [koios, frost] = await Promise.all(
@@ -244,7 +244,7 @@ describe('what Cardano moves', () => {
     ]);
   });
 
-  it('counts transactions where Blockfrost is asked, and says that Koios does not', async () => {
+  it('are counted with Blockfrost, and reported as uncounted with Koios', async () => {
     const worlds = await Promise.all([makeWorld('koios'), makeWorld('blockfrost')]);
     const [koios, frost] = worlds.map(({ rpc }) => openFor(family, 'ADA', { rpc: [rpc] }));
     expect(await koios!.transactionCount(alice, within(5_000))).toMatchObject({
@@ -256,18 +256,18 @@ describe('what Cardano moves', () => {
     await Promise.all([koios!.close(), frost!.close(), ...worlds.map((world) => world.dispose())]);
   });
 
-  it('sends the key of a project where Blockfrost looks for it', async () => {
+  it('are requested with the project key in the header of Blockfrost', async () => {
     const world = await makeWorld('blockfrost');
     const adapter = openFor(family, 'ADA', {
       rpc: [world.rpc.replace('http://', 'http://project:mainnetKey@')],
     });
     await adapter.head(within(5_000));
-    expect(world.standIn.asked.at(-1)?.headers.project_id).toBe('mainnetKey');
+    expect(world.standIn.requests.at(-1)?.headers.project_id).toBe('mainnetKey');
     await adapter.close();
     await world.dispose();
   });
 
-  it('has a sender where a withdrawal of rewards is greater than what is paid beside it', () => {
+  it('have a sender if a withdrawal of rewards is larger than the payments beside it', () => {
     const shared = { txHash: hex32('tx'), blockNumber: 1, timestampMs: 1 };
     const lovelace = (address: string, amount: bigint) => ({ address, amounts: new Map([['', amount]]) });
     const flow = (outputs: readonly ReturnType<typeof lovelace>[]) =>
@@ -280,7 +280,7 @@ describe('what Cardano moves', () => {
     expect(flow([lovelace(alice, 149n)])).toMatchObject([{ from: null, to: alice, amount: 49n }]);
   });
 
-  it('keeps every sum: receivers get what they got, and no sender gives more than it lost but for what rounding leaves', () => {
+  it('preserve every sum: receivers get their outputs, and no sender gives more than it lost, up to rounding', () => {
     const side = fc.array(
       fc.tuple(fc.integer({ min: 1, max: 30 }), fc.bigInt({ min: 1n, max: 10n ** 15n })),
       { minLength: 1, maxLength: 30 },

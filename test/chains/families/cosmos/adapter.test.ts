@@ -178,8 +178,8 @@ async function makeWorld(
 adapterConformance('ATOM over REST', family, () => makeWorld('lcd'));
 adapterConformance('ATOM over CometBFT and REST', family, () => makeWorld('tendermint'));
 
-describe('what the Cosmos Hub moves', () => {
-  it('is the same from CometBFT and from REST, without fees and failures', async () => {
+describe('transfers on the Cosmos Hub', () => {
+  it('are the same from CometBFT and from REST, without fees and failures', async () => {
     const world = await makeWorld('lcd');
     const query = { cursor: null, limit: 50, from: null, to: null };
     const rest = openFor(family, 'ATOM', { rpc: [world.rpc] });
@@ -210,7 +210,7 @@ describe('what the Cosmos Hub moves', () => {
     await world.dispose();
   });
 
-  it('is no fee that the fee market takes first, pays on and gives tips from', async () => {
+  it('exclude fees that the fee market collects, forwards and tips', async () => {
     const world = await makeWorld('lcd', {
       contents: [
         [
@@ -232,7 +232,7 @@ describe('what the Cosmos Hub moves', () => {
     await world.dispose();
   });
 
-  it('is the same from a node that still writes events in base64', async () => {
+  it('are the same from a node that writes events in base64', async () => {
     const [plain, old] = await Promise.all([makeWorld('lcd'), makeWorld('lcd', { inBase64: true })]);
     const adapters = [plain, old].map(({ rpc }) => openFor(family, 'ATOM', { rpc: [rpc] }));
     const [block, same] = await Promise.all(adapters.map((each) => each.block(20_000_001, within(5_000))));
@@ -241,7 +241,7 @@ describe('what the Cosmos Hub moves', () => {
     await Promise.all([...adapters.map((each) => each.close()), plain.dispose(), old.dispose()]);
   });
 
-  it('is all of an address only from a node that keeps everything', async () => {
+  it('are complete for an address only from an archive node', async () => {
     for (const keepsAll of [true, false]) {
       const world = await makeWorld('lcd', { keepsAll });
       const adapter = openFor(family, 'ATOM', { rpc: [world.rpc] });
@@ -258,7 +258,7 @@ describe('what the Cosmos Hub moves', () => {
     }
   });
 
-  it('is each of thousands of coins that somebody sends at once', async () => {
+  it('include each of thousands of coins that are sent at once', async () => {
     const coins = Array.from({ length: 3_000 }, (_, n) => `1ibc/${String(n).padStart(64, '0')}`).join(',');
     const world = await makeWorld('lcd', { contents: [[{ moves: [[bob, alice, coins]] }]] });
     const adapter = openFor(family, 'ATOM', { rpc: [world.rpc] });

@@ -52,8 +52,8 @@ async function transfersOf(lists: Readonly<Record<string, readonly Json[]>>) {
   return transfers.toSorted((a, b) => `${a.txHash}${a.position}`.localeCompare(`${b.txHash}${b.position}`));
 }
 
-describe("an explorer's lists", () => {
-  it('say how the transaction of a token transfer was started if the address took part in it', async () => {
+describe('an explorer API', () => {
+  it('shows how the transaction of a token transfer was started if the address took part in it', async () => {
     const input = `0xa9059cbb${word(OTHER)}${word('0x7')}`;
     const found = await transfersOf({
       txlist: [row('1', { to: TOKEN, input, isError: '0' })],
@@ -66,7 +66,7 @@ describe("an explorer's lists", () => {
     ]);
   });
 
-  it('move nothing in a failed transaction, and name no counterparty of a mint or burn', async () => {
+  it('has no transfers of a failed transaction, and no counterparty of a mint or burn', async () => {
     const found = await transfersOf({
       txlist: [row('1', { value: '5', isError: '1' })],
       txlistinternal: [row('2', { value: '5', isError: '1', type: 'call', traceId: '0' })],
@@ -79,7 +79,7 @@ describe("an explorer's lists", () => {
     ]);
   });
 
-  it('hold value that moved inside transactions', async () => {
+  it('includes value that moved inside transactions', async () => {
     const found = await transfersOf({
       txlistinternal: [
         row('2', { from: OTHER, to: HOLDER, value: '5', isError: '0', type: 'call', traceId: '0_1' }),

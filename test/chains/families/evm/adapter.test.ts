@@ -67,7 +67,7 @@ describe.skipIf(!hasAnvil)('EVM transfers of a real node', () => {
       decimals,
     }));
 
-  it('reads tokens of three standards from their logs, and nothing from logs that only look like them', async () => {
+  it('read tokens of three standards from their logs, and nothing from similar logs', async () => {
     const token = await anvil.deploy('Token');
     const pieces = await anvil.deploy('Pieces');
     await anvil.send({ to: token, data: callData('transfer', ACCOUNTS[1], 5_000_000n) });
@@ -89,7 +89,7 @@ describe.skipIf(!hasAnvil)('EVM transfers of a real node', () => {
     ]);
   });
 
-  it('a mint comes from nobody, and a creation goes to the new contract', async () => {
+  it('have no sender for a mint, and a new contract as the receiver of a creation', async () => {
     const token = await anvil.deploy('Token');
     expect(shown(await transfersAt(await height(anvil)))).toEqual([
       { position: 'value', from: ACCOUNTS[0], to: token, asset: 'ETH', amount: 0n, decimals: 18 },
@@ -105,7 +105,7 @@ describe.skipIf(!hasAnvil)('EVM transfers of a real node', () => {
   });
 
   it.each(['trace_block', 'debug_traceBlockByNumber'])(
-    'reads value moved inside a transaction by %s',
+    'read value moved inside a transaction by %s',
     async (method) => {
       const other = method === 'trace_block' ? 'debug_traceBlockByNumber' : 'trace_block';
       const router = await anvil.deploy('Router');
@@ -136,7 +136,7 @@ describe.skipIf(!hasAnvil)('EVM transfers of a real node', () => {
     },
   );
 
-  it('says PARTIAL where no node traces', async () => {
+  it('are PARTIAL if no node supports traces', async () => {
     await anvil.send({ to: STRANGER, value: 1n });
     await anvil.mine();
     const proxy = await startFaultProxy(anvil.url, {
@@ -153,7 +153,7 @@ describe.skipIf(!hasAnvil)('EVM transfers of a real node', () => {
     }
   });
 
-  it('a failed transaction moved nothing', async () => {
+  it('are empty for a failed transaction', async () => {
     const router = await anvil.deploy('Router');
     await anvil.send({ to: router, value: 500n, data: callData('fail'), gas: 100_000 });
     await anvil.mine();
@@ -162,7 +162,7 @@ describe.skipIf(!hasAnvil)('EVM transfers of a real node', () => {
     ]);
   });
 
-  it('resolves names by the contracts, below wildcards too, and fetches no URL that an owner chose', async () => {
+  it('resolve names by the contracts, also with wildcards, and fetch no URL of an owner', async () => {
     const { resolver } = await deployEns(
       anvil,
       { 'alice.eth': ACCOUNTS[1], 'outside.eth': ACCOUNTS[2] },
@@ -199,7 +199,7 @@ describe.skipIf(!hasAnvil)('EVM transfers of a real node', () => {
     await open.close();
   });
 
-  it('asks as many nodes as must agree, and believes none that stands alone', async () => {
+  it('query as many nodes as must agree, and trust none alone', async () => {
     const liar = await startFaultProxy(anvil.url);
     const own = openFor(family, 'ETH', { rpc: [anvil.url, liar.url] }, { quorum: 2 });
     try {
@@ -217,7 +217,7 @@ describe.skipIf(!hasAnvil)('EVM transfers of a real node', () => {
 });
 
 describe.skipIf(!hasAnvil)('following a real node over a WebSocket', () => {
-  it('goes on after the line is cut and after the node restarts, without a gap or a repetition', async () => {
+  it('resumes after a cut connection and a restart of the node, without a gap or a repetition', async () => {
     const anvil = await startAnvil();
     const cutter = await startSocketCutter(anvil.url);
     const adapter = openFor(family, 'ETH', { rpc: [cutter.socketUrl] });
@@ -265,7 +265,7 @@ describe.skipIf(!hasAnvil)('following a real node over a WebSocket', () => {
     }
   });
 
-  it('tells a reorg that comes while the line stands, and one that comes while it is cut', async () => {
+  it('reports a reorg during the connection, and one while it is cut', async () => {
     const anvil = await startAnvil();
     const cutter = await startSocketCutter(anvil.url);
     const adapter = openFor(family, 'ETH', { rpc: [cutter.socketUrl] });
@@ -274,7 +274,7 @@ describe.skipIf(!hasAnvil)('following a real node over a WebSocket', () => {
       .subscribe({ fromHeight: 0, known: [] }, within(5_000, ending.signal))
       [Symbol.asyncIterator]();
     /** The chain as the events give it: dropped blocks are removed, new blocks are appended. */
-    const told: { readonly height: number; readonly hash: string }[] = [];
+    const blocks: { readonly height: number; readonly hash: string }[] = [];
     const reorgs: number[] = [];
     const hashOf = async (block: number): Promise<string> => {
       const { hash } = await anvil.rpc<{ hash: string }>(
@@ -285,21 +285,21 @@ describe.skipIf(!hasAnvil)('following a real node over a WebSocket', () => {
       return hash;
     };
     async function followTo(hash: string): Promise<void> {
-      while (told.at(-1)?.hash !== hash) {
+      while (blocks.at(-1)?.hash !== hash) {
         const event = (await events.next()).value as ChainEvent;
         if (event.type === 'block') {
           const { height: at, hash: own, parentHash } = event.block;
-          if (told.length > 0) expect([parentHash, at]).toEqual([told.at(-1)!.hash, told.length]);
-          told.push({ height: at, hash: own });
+          if (blocks.length > 0) expect([parentHash, at]).toEqual([blocks.at(-1)!.hash, blocks.length]);
+          blocks.push({ height: at, hash: own });
           continue;
         }
         expect(event.dropped.map((row) => row.hash)).toEqual(
-          told
+          blocks
             .splice(-event.dropped.length)
             .toReversed()
             .map((row) => row.hash),
         );
-        expect(event.ancestor).toEqual(told.at(-1));
+        expect(event.ancestor).toEqual(blocks.at(-1));
         reorgs.push(event.dropped.length);
       }
     }
@@ -315,8 +315,8 @@ describe.skipIf(!hasAnvil)('following a real node over a WebSocket', () => {
       await anvil.mine(2);
       await followTo(await hashOf(8));
       expect(reorgs).toEqual([3, 2]);
-      for (const { height: at, hash } of told) expect(hash).toBe(await hashOf(at));
-      expect(told).toHaveLength(9);
+      for (const { height: at, hash } of blocks) expect(hash).toBe(await hashOf(at));
+      expect(blocks).toHaveLength(9);
     } finally {
       ending.abort();
       await events.next();

@@ -10,7 +10,7 @@ import { deployRealEns, type Ens, hasEns } from '../../../setup/ens.ts';
 const family = { openAdapter, layouts: { rpc: 'json-rpc', history: 'blockscout' } };
 const [OWNER, ALICE, BOB] = ACCOUNTS;
 
-describe.skipIf(!hasAnvil || !hasEns)('names by the real contracts of ENS', () => {
+describe.skipIf(!hasAnvil || !hasEns)('names by the real ENS contracts', () => {
   let anvil: Anvil;
   let ens: Ens;
   let adapter: ChainAdapter;
@@ -37,7 +37,7 @@ describe.skipIf(!hasAnvil || !hasEns)('names by the real contracts of ENS', () =
     return node;
   }
 
-  it('a registered name is its address once its owner says so, and follows what the owner says', async () => {
+  it('resolve to the address that the owner sets, and follow its changes', async () => {
     expect(await resolved('alice.eth')).toBeNull();
     const node = await register('alice', ALICE);
     expect(await resolved('alice.eth')).toBeNull();
@@ -51,7 +51,7 @@ describe.skipIf(!hasAnvil || !hasEns)('names by the real contracts of ENS', () =
     expect(await resolved('alice.eth')).toBeNull();
   });
 
-  it('a name below is its own, and none without a resolver of its own', async () => {
+  it('of subdomains are independent, and resolve to nothing without a resolver', async () => {
     const node = await register('bob', BOB);
     await ens.resolver.send('setAddr(bytes32,address)', [node, BOB], BOB);
     expect(await resolved('pay.bob.eth')).toBeNull();
@@ -62,7 +62,7 @@ describe.skipIf(!hasAnvil || !hasEns)('names by the real contracts of ENS', () =
     expect(await resolved('bob.eth')).toBe(BOB);
   });
 
-  it('a name of the old registry is found through the new one', async () => {
+  it('of the old registry resolve through the new one', async () => {
     const node = namehash('elder.eth');
     await ens.oldRegistry.send('setSubnodeOwner', [namehash('eth'), id('elder'), ALICE]);
     // The resolver asks the new registry whether the sender is authorized; the new registry asks the old one for the owner.
@@ -71,7 +71,7 @@ describe.skipIf(!hasAnvil || !hasEns)('names by the real contracts of ENS', () =
     expect(await resolved('elder.eth')).toBe(ALICE);
   });
 
-  it('an address of another coin alone is none of Ethereum, and a reverse record is no address', async () => {
+  it('with an address of another coin have none on Ethereum, and a reverse record is not an address', async () => {
     const node = await register('coins', BOB);
     const script = '0x76a91462e907b15cbf27d5425399ebf6f0fb50ebb88f1888ac';
     await ens.resolver.send('setAddr(bytes32,uint256,bytes)', [node, 0, script], BOB);
@@ -82,7 +82,7 @@ describe.skipIf(!hasAnvil || !hasEns)('names by the real contracts of ENS', () =
     expect(await resolved(reverse)).toBeNull();
   });
 
-  it('a contract in place of a resolver that knows nothing of names resolves to nothing', async () => {
+  it('resolve to nothing if the resolver is another contract', async () => {
     const node = await register('odd', ALICE);
     for (const other of [ens.registrar.address, ens.registry.address, ALICE]) {
       await ens.registry.send('setResolver', [node, other], ALICE);

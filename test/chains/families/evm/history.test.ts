@@ -102,7 +102,7 @@ describe.skipIf(!hasAnvil).each(['blockscout', 'etherscan'] as const)(
     const page = (cursor: string | null = null, limit = 100) =>
       adapter.history(OTHER, { cursor, limit, from: null, to: null }, within(10_000));
 
-    it('is what the blocks say, with the positions of the blocks', async () => {
+    it('matches the blocks, with their positions', async () => {
       const answer = await page();
       expect(answer.source).toMatch(new RegExp(`^${layout} 127.0.0.1:`));
       expect(
@@ -114,30 +114,27 @@ describe.skipIf(!hasAnvil).each(['blockscout', 'etherscan'] as const)(
       expect(answer.nextCursor).toBeNull();
     });
 
-    it.runIf(layout === 'blockscout')(
-      "places what happens inside transactions by a node of one's own",
-      async () => {
-        const { anvil, explorer } = world;
-        const query = { cursor: null, limit: 100, from: null, to: null };
-        const own = openFor(family, 'ETH', { rpc: [anvil.url], history: [explorer.url] });
-        const answer = await own.history(OTHER, query, within(10_000));
-        expect(answer.completeness).toBe('COMPLETE');
-        const all = explorer.transfers.filter((row) => row.from === OTHER || row.to === OTHER);
-        expectMoves(answer.transfers, all);
-        expect(all.filter(({ position }) => position.startsWith('trace:')).length).toBeGreaterThan(8);
-        await own.close();
-        // If the explorer and the node disagree on the number of transfers of a transaction, neither is used.
-        explorer.rewrite = (body, asked) => (asked.get('action') === 'txlistinternal' ? without(body) : body);
-        const doubting = openFor(family, 'ETH', { rpc: [anvil.url], history: [explorer.url] });
-        const doubted = await doubting.history(OTHER, query, within(10_000));
-        explorer.rewrite = null;
-        expect(doubted).toMatchObject({ completeness: 'PARTIAL', note: expect.stringContaining('missing') });
-        expect(doubted.transfers.length).toBeLessThan(answer.transfers.length);
-        await doubting.close();
-      },
-    );
+    it.runIf(layout === 'blockscout')('includes internal transfers by an own node', async () => {
+      const { anvil, explorer } = world;
+      const query = { cursor: null, limit: 100, from: null, to: null };
+      const own = openFor(family, 'ETH', { rpc: [anvil.url], history: [explorer.url] });
+      const answer = await own.history(OTHER, query, within(10_000));
+      expect(answer.completeness).toBe('COMPLETE');
+      const all = explorer.transfers.filter((row) => row.from === OTHER || row.to === OTHER);
+      expectMoves(answer.transfers, all);
+      expect(all.filter(({ position }) => position.startsWith('trace:')).length).toBeGreaterThan(8);
+      await own.close();
+      // If the explorer and the node disagree on the number of transfers of a transaction, neither is used.
+      explorer.rewrite = (body, asked) => (asked.get('action') === 'txlistinternal' ? without(body) : body);
+      const doubting = openFor(family, 'ETH', { rpc: [anvil.url], history: [explorer.url] });
+      const doubted = await doubting.history(OTHER, query, within(10_000));
+      explorer.rewrite = null;
+      expect(doubted).toMatchObject({ completeness: 'PARTIAL', note: expect.stringContaining('missing') });
+      expect(doubted.transfers.length).toBeLessThan(answer.transfers.length);
+      await doubting.close();
+    });
 
-    it('has each kind of a batch of ERC-1155 at its own place', async () => {
+    it('has each kind of an ERC-1155 batch at its own position', async () => {
       const { transfers } = await page();
       const batch = transfers.filter(({ position }) => /^log:\d+:\d$/.test(position));
       expect(batch).toHaveLength(12);
@@ -147,7 +144,7 @@ describe.skipIf(!hasAnvil).each(['blockscout', 'etherscan'] as const)(
       expect(transfers.filter(({ amount, decimals }) => amount === 40n && decimals === 0)).toHaveLength(4);
     });
 
-    it('a block that is larger than a page comes whole', async () => {
+    it('returns a block that is larger than a page completely', async () => {
       const { explorer } = world;
       const kept = explorer.transfers;
       const [template] = kept.filter((row) => row.position === 'value' && row.to === OTHER);

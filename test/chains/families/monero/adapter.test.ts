@@ -73,8 +73,8 @@ describe.skipIf(!hasMonerod)('with a real monerod', () => {
   });
 });
 
-describe('a node of another Monero', () => {
-  it('is not used', async () => {
+describe('a node of another Monero network', () => {
+  it('is rejected', async () => {
     const standIn = await startStandIn(
       jsonRpc({
         get_block_header_by_height: () => ({
@@ -90,8 +90,8 @@ describe('a node of another Monero', () => {
   });
 });
 
-describe('what Monero hides', () => {
-  it('is opaque, with and without a node, and never zero', async () => {
+describe('hidden Monero data', () => {
+  it('is reported as opaque, with and without a node, and never as zero', async () => {
     const adapter = openFor(family, 'XMR', {});
     const query = { cursor: null, limit: 5, from: null, to: null };
     const opaque = { completeness: 'OPAQUE', note: expect.stringContaining('hides') };

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { debianProgram } from '../../../setup/debian-package.ts';
 import { freePort } from '../../../setup/free-port.ts';
+import { sleep } from '../../../support/wait.ts';
 
 const program = debianProgram('monero', 'bin/monerod');
 
@@ -19,8 +20,6 @@ export interface Monerod {
   pop(blocks: number): Promise<void>;
   stop(): Promise<void>;
 }
-
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 export async function startMonerod(): Promise<Monerod> {
   if (program === null) throw new Error('There is no monerod.');

@@ -121,9 +121,9 @@ async function makeWorld({ genesis = ASSET_HUB, node: kind = 'events', ...option
       Uint8Array.of(6, 0),
     ]),
   );
-  const asked: Record<string, number> = {};
+  const requests: Record<string, number> = {};
   const counted = (name: string): void => {
-    asked[name] = (asked[name] ?? 0) + 1;
+    requests[name] = (requests[name] ?? 0) + 1;
   };
   const node = jsonRpc({
     chain_getBlockHash: ([height]: [number]) => (height === 0 ? genesis : (chain.at(height)?.hash ?? null)),
@@ -188,7 +188,7 @@ async function makeWorld({ genesis = ASSET_HUB, node: kind = 'events', ...option
   });
   return {
     standIn,
-    asked,
+    requests,
     chain: 'DOT' as const,
     rpc: standIn.url,
     history: standIn.url,
@@ -212,8 +212,8 @@ adapterConformance('DOT over a node alone', family, async () => ({
   historyKind: 'NONE' as const,
 }));
 
-describe('what Polkadot moves', () => {
-  it('is told by the events of the node itself, as Subscan tells it', async () => {
+describe('transfers on Polkadot', () => {
+  it('are the same from the events of the node as from Subscan', async () => {
     const world = await makeWorld();
     const pruned = await makeWorld({ node: 'pruned' });
     const node = openFor(family, 'DOT', { rpc: [world.rpc] });
@@ -221,8 +221,8 @@ describe('what Polkadot moves', () => {
     for (let n = 0; n < contents.length; n++) {
       const { block, completeness } = await node.block(11_000_000 + n, within(5_000));
       expect(completeness).toBe('COMPLETE');
-      const told = (await subscan.block(11_000_000 + n, within(5_000))).block;
-      expect(block).toEqual(told);
+      const fromSubscan = (await subscan.block(11_000_000 + n, within(5_000))).block;
+      expect(block).toEqual(fromSubscan);
     }
     expect((await node.block(11_000_001, within(5_000))).block).toMatchObject({
       timestampMs: 1_760_000_006_000,
@@ -232,11 +232,11 @@ describe('what Polkadot moves', () => {
       ],
     });
     // The metadata of the runtime and the details of an asset are requested once.
-    expect(world.asked).toEqual({ metadata: 1, asset: 1 });
+    expect(world.requests).toEqual({ metadata: 1, asset: 1 });
     await Promise.all([node.close(), subscan.close(), world.dispose(), pruned.dispose()]);
   });
 
-  it('is nothing of an address without Subscan; with it, its history', async () => {
+  it('of an address are empty without Subscan, and its history with it', async () => {
     const world = await makeWorld();
     const adapter = openFor(family, 'DOT', { rpc: [world.rpc], history: [world.history] });
     const page = await adapter.history(
@@ -255,7 +255,7 @@ describe('what Polkadot moves', () => {
     await Promise.all([adapter.close(), world.dispose()]);
   });
 
-  it('is no DOT where somebody gave an asset its symbol', async () => {
+  it('do not count an asset with the symbol DOT as DOT', async () => {
     const world = await makeWorld({ assetSymbol: 'DOT' });
     const adapter = openFor(family, 'DOT', { rpc: [world.rpc], history: [world.history] });
     const query = { cursor: null, limit: 50, from: 11_000_001, to: 11_000_001 };
@@ -268,7 +268,7 @@ describe('what Polkadot moves', () => {
   });
 
   it.each(['pruned', 'newer metadata'] as const)(
-    'is missing, and said to be, where a node cannot tell: %s',
+    'are reported as missing if a node cannot provide them: %s',
     async (kind) => {
       const world = await makeWorld({ node: kind });
       const adapter = openFor(family, 'DOT', { rpc: [world.rpc] });
@@ -281,7 +281,7 @@ describe('what Polkadot moves', () => {
     },
   );
 
-  it('is mints, burns and assets of other chains too; swaps are said to be missing', async () => {
+  it('include mints, burns and assets of other chains; swaps are reported as missing', async () => {
     const amount = littleEndian(5n, 16);
     const world = await makeWorld({
       events: [
@@ -318,7 +318,7 @@ describe('what Polkadot moves', () => {
     await Promise.all([adapter.close(), world.dispose()]);
   });
 
-  it('says of a balance from the relay chain that others hold the rest', async () => {
+  it('report a relay chain balance as partial, because other chains hold the rest', async () => {
     const world = await makeWorld({ genesis: RELAY });
     const adapter = openFor(family, 'DOT', { rpc: [world.rpc] });
     expect(await adapter.balance(unused, within(5_000))).toMatchObject({

@@ -93,7 +93,7 @@ describe.skipIf(!hasChopsticks)('a real runtime (ASSAY_TEST_LONG=1, ASSAY_TEST_D
     return made;
   }
 
-  it('moves coins and assets, and failed calls move nothing', async () => {
+  it('moves coins and assets, and nothing in failed calls', async () => {
     const paid = await compare([
       ['balances', 'transferKeepAlive', ['Bob', 12_345_000_000_000n.toString()], 'Alice'],
       ['balances', 'transferKeepAlive', ['Eve', 5_000_000_000_000n.toString()], 'Bob'],
@@ -116,7 +116,7 @@ describe.skipIf(!hasChopsticks)('a real runtime (ASSAY_TEST_LONG=1, ASSAY_TEST_D
     expect(decimals).toEqual([4, 4, 4]);
   });
 
-  it('tells balances and counts as the runtime has them', async () => {
+  it('has the balances and counts of the adapter', async () => {
     const made = await compare([['balances', 'transferKeepAlive', ['Eve', '7000000000000'], 'Alice']]);
     for (const [name, free] of Object.entries(made.free) as [Account, string][]) {
       const answer = await adapter.balance(address[name], within(10_000));

@@ -199,8 +199,8 @@ async function makeWorld(blocks = contents) {
 
 adapterConformance('SOL over a stand-in of its RPC', family, makeWorld);
 
-describe('what Solana moves', () => {
-  it('is lamports and tokens, between the owners of token accounts, inside calls too', async () => {
+describe('transfers on Solana', () => {
+  it('are lamports and tokens between the owners of token accounts, also in inner calls', async () => {
     const world = await makeWorld();
     const adapter = openFor(family, 'SOL', { rpc: [world.rpc] });
     const { block } = await adapter.block(300_000_001, within(5_000));
@@ -223,7 +223,7 @@ describe('what Solana moves', () => {
     await world.dispose();
   });
 
-  describe('through accounts that are closed, and mints that take fees', () => {
+  describe('with closed accounts and tokens with fees', () => {
     const WSOL = 'So11111111111111111111111111111111111111112';
     const TOKEN_2022 = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb';
     const preBalances = [10_000_000_000, 0, 3_000_000_000, 2_039_280];
@@ -247,7 +247,7 @@ describe('what Solana moves', () => {
     const held = [wsol(2, alice), wsol(3, bob)];
     const wrapped = { preBalances, preTokenBalances: held, postTokenBalances: held };
 
-    it('tells SOL that its owner wraps and pays out to another by closing the account', async () => {
+    it('include SOL that its owner wraps and pays out by closing the account', async () => {
       expect(await movesOf({ instructions: [close(bob)], meta: wrapped })).toEqual([
         [alice, bob, 3_000_000_000n, 'SOL'],
       ]);
@@ -263,7 +263,7 @@ describe('what Solana moves', () => {
       expect(await movesOf(made)).toEqual([[alice, bob, 5_000_000_000n, 'SOL']]);
     });
 
-    it('tells nothing of wrapping and unwrapping, and what others wrap for somebody as his', async () => {
+    it('exclude wrapping and unwrapping, and treat SOL wrapped for another as paid to it', async () => {
       const instructions = [pay(alice, aliceTokens, 7), close(alice)];
       expect(await movesOf({ instructions, meta: wrapped })).toEqual([]);
       expect(await movesOf({ instructions: [pay(bob, aliceTokens, 7)], meta: wrapped })).toEqual([
@@ -271,7 +271,7 @@ describe('what Solana moves', () => {
       ]);
     });
 
-    it('tells the rent of other token accounts as what it is', async () => {
+    it('include the rent of other token accounts', async () => {
       const instructions = [pay(alice, aliceTokens, 7), close(bob)];
       expect(await movesOf({ instructions, meta: { preBalances } })).toEqual([
         [alice, aliceTokens, 7n, 'SOL'],
@@ -279,10 +279,10 @@ describe('what Solana moves', () => {
       ]);
     });
 
-    it('tells SOL that is unwrapped without closing the account, and says where that is not told', async () => {
+    it('include SOL that is unwrapped without closing the account, and report if it is not shown', async () => {
       const unwrap = { source: aliceTokens, destination: bob, authority: alice };
-      const told = parsed(TOKEN, 'unwrapLamports', { ...unwrap, amount: '12' });
-      expect(await movesOf({ instructions: [told], meta: wrapped })).toEqual([[alice, bob, 12n, 'SOL']]);
+      const unwrapped = parsed(TOKEN, 'unwrapLamports', { ...unwrap, amount: '12' });
+      expect(await movesOf({ instructions: [unwrapped], meta: wrapped })).toEqual([[alice, bob, 12n, 'SOL']]);
       const hidden = [
         parsed(TOKEN, 'unwrapLamports', unwrap),
         // Several instructions in one, which nodes do not parse.
@@ -301,7 +301,7 @@ describe('what Solana moves', () => {
       }
     });
 
-    it('counts wrapped SOL that came in the same transaction', async () => {
+    it('include wrapped SOL that arrived in the same transaction', async () => {
       const instructions = [
         parsed(TOKEN, 'transfer', {
           source: bobTokens,
@@ -318,7 +318,7 @@ describe('what Solana moves', () => {
       ]);
     });
 
-    it('tells of a transfer what arrived, where its mint withholds a fee', async () => {
+    it('have the received amount if the token withholds a fee', async () => {
       const tokenAmount = { amount: '1000', decimals: 6 };
       const sent = { source: bobTokens, destination: aliceTokens, mint, authority: bob, tokenAmount };
       const feeAmount = { amount: '10', decimals: 6 };
@@ -339,7 +339,7 @@ describe('what Solana moves', () => {
     });
   });
 
-  it('ends with the budget of the call where a later question hangs', async () => {
+  it('end with the budget of the call if a later request hangs', async () => {
     const world = await makeWorld();
     const slow = await startFaultProxy(world.rpc);
     const adapter = openFor(family, 'SOL', { rpc: [slow.url] });
@@ -356,7 +356,7 @@ describe('what Solana moves', () => {
     await world.dispose();
   });
 
-  it('has an empty block with the hash below for a slot that nobody filled', async () => {
+  it('have an empty block with the hash of the one below for a skipped slot', async () => {
     const world = await makeWorld();
     const adapter = openFor(family, 'SOL', { rpc: [world.rpc] });
     const [below, skipped, above] = await Promise.all(

@@ -8,8 +8,8 @@ import { startRuntime, TOKEN, token, u64 } from './runtime.ts';
 
 const family = { openAdapter, layouts: { rpc: 'json-rpc', history: 'json-rpc' } };
 
-describe('with the real runtime of Solana', () => {
-  it('transfers of its blocks add up to the balances that the runtime holds', async () => {
+describe('the real runtime of Solana', () => {
+  it('has balances that match the sums of the transfers of its blocks', async () => {
     const { svm, run, first, url, close } = await startRuntime();
     const [alice, bob, mint, aliceTokens, bobTokens] = Array.from({ length: 5 }, () =>
       Keypair.generate(),

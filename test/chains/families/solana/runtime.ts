@@ -35,28 +35,38 @@ export const token = (data: readonly Uint8Array[], accounts: readonly PublicKey[
 function parse(instruction: TransactionInstruction): Loose {
   const programId = instruction.programId.toBase58();
   const key = (index: number): string => instruction.keys[index]!.pubkey.toBase58();
-  const told = (type: string, info: object) => ({ programId, parsed: { type, info } });
+  const parsedInstruction = (type: string, info: object) => ({ programId, parsed: { type, info } });
   if (instruction.programId.equals(SystemProgram.programId)) {
     if (SystemInstruction.decodeInstructionType(instruction) === 'Transfer') {
       const { lamports } = SystemInstruction.decodeTransfer(instruction);
-      return told('transfer', { source: key(0), destination: key(1), lamports });
+      return parsedInstruction('transfer', { source: key(0), destination: key(1), lamports });
     }
     const { lamports } = SystemInstruction.decodeCreateAccount(instruction);
-    return told('createAccount', { source: key(0), newAccount: key(1), lamports });
+    return parsedInstruction('createAccount', { source: key(0), newAccount: key(1), lamports });
   }
   const amount = (): string => instruction.data.readBigUInt64LE(1).toString();
   const kind = instruction.data[0];
   if (kind === 3)
-    return told('transfer', { source: key(0), destination: key(1), authority: key(2), amount: amount() });
+    return parsedInstruction('transfer', {
+      source: key(0),
+      destination: key(1),
+      authority: key(2),
+      amount: amount(),
+    });
   if (kind === 7)
-    return told('mintTo', { mint: key(0), account: key(1), mintAuthority: key(2), amount: amount() });
+    return parsedInstruction('mintTo', {
+      mint: key(0),
+      account: key(1),
+      mintAuthority: key(2),
+      amount: amount(),
+    });
   if (kind === 18)
-    return told('initializeAccount3', {
+    return parsedInstruction('initializeAccount3', {
       account: key(0),
       mint: key(1),
       owner: base58.encode(instruction.data.subarray(1, 33)),
     });
-  return told('initializeMint2', { mint: key(0) });
+  return parsedInstruction('initializeMint2', { mint: key(0) });
 }
 
 interface Subscribed {
@@ -72,7 +82,7 @@ async function startNotices() {
   const server = new WebSocketServer({ host: '127.0.0.1', port: 0 });
   await new Promise<void>((resolve) => server.once('listening', resolve));
   /** The methods that were called, in order. */
-  const asked: string[] = [];
+  const requests: string[] = [];
   let last = 23_000;
   server.on('connection', (socket) => {
     socket.on('error', () => {});
@@ -83,7 +93,7 @@ async function startNotices() {
       const { id, method, params } = JSON.parse(String(data)) as Loose;
       // Clients send `ping` without an id.
       if (id === undefined) return;
-      asked.push(method);
+      requests.push(method);
       const answer = (more: object): void => socket.send(JSON.stringify({ jsonrpc: '2.0', ...more, id }));
       if (method === 'slotUnsubscribe' || method === 'logsUnsubscribe')
         return answer({ result: subscriptions.delete(params[0]) });
@@ -95,7 +105,7 @@ async function startNotices() {
     });
   });
   return {
-    asked,
+    requests,
     subscriptions,
     connections: () => server.clients.size,
     url: `ws://127.0.0.1:${(server.address() as AddressInfo).port}`,
@@ -249,7 +259,7 @@ export async function startRuntime() {
     first,
     notices,
     url: standIn.url,
-    asked: standIn.asked,
+    requests: standIn.requests,
     async close() {
       await notices.close();
       await standIn.close();

@@ -10,20 +10,12 @@ import { openFetchedStore } from '../../../../src/screening/fetched-store.ts';
 import { createOnDemand } from '../../../../src/screening/on-demand.ts';
 import { openFor, within } from '../../../conformance/adapter.ts';
 import { startSocketCutter } from '../../../setup/socket-cutter.ts';
+import { until } from '../../../support/wait.ts';
 import type { Loose } from '../stand-in.ts';
 import { startRuntime } from './runtime.ts';
 
 const family = { openAdapter, layouts: { rpc: 'json-rpc', history: 'json-rpc' } };
 const addressOf = (keys: Keypair): string => keys.publicKey.toBase58();
-
-/** Resolves once `is` returns true. It polls often, because the events arrive over sockets. */
-async function until(is: () => boolean): Promise<void> {
-  while (!is()) await new Promise((resolve) => setTimeout(resolve, 5));
-}
-
-async function untilAsync(is: () => Promise<boolean>): Promise<void> {
-  while (!(await is())) await new Promise((resolve) => setTimeout(resolve, 5));
-}
 
 /** Three accounts, the first with coins, and a function that pays from it; each payment makes a block. */
 async function makeWorld() {
@@ -53,8 +45,8 @@ async function makeWorld() {
   };
 }
 
-describe('what a node of Solana tells over its WebSocket', () => {
-  it('is what the library of Solana itself hears there', async () => {
+describe('notices of a Solana node over its WebSocket', () => {
+  it('match those of the official library', async () => {
     const { url, notices, alice, bob, pay, close, adapter } = await makeWorld();
     const connection = new Connection(url, { wsEndpoint: notices.url, commitment: 'confirmed' });
     const heard: [Logs, number][] = [];
@@ -71,7 +63,7 @@ describe('what a node of Solana tells over its WebSocket', () => {
     await close();
   });
 
-  it('brings blocks at once; after a cut those meanwhile come too, each once, and no question goes there', async () => {
+  it('deliver blocks at once; after a cut, missed blocks arrive once each, without requests over the socket', async () => {
     const { cutter, notices, first, bob, pay, close, adapter } = await makeWorld();
     const ending = new AbortController();
     const slots: number[] = [];
@@ -87,22 +79,22 @@ describe('what a node of Solana tells over its WebSocket', () => {
       await until(() => slots.length === n);
     }
     for (let n = 9; n <= 13; n += 2) {
-      const { length } = notices.asked;
+      const { length } = notices.requests;
       cutter.cut();
       pay(bob);
       pay(bob);
-      await until(() => notices.asked.length > length && slots.length === n + 1);
+      await until(() => notices.requests.length > length && slots.length === n + 1);
     }
     expect(slots).toEqual(Array.from({ length: 14 }, (_, index) => first + index));
     ending.abort();
     await following;
-    await until(() => notices.asked.at(-1) === 'slotUnsubscribe');
-    expect(new Set(notices.asked)).toEqual(new Set(['slotSubscribe', 'slotUnsubscribe']));
+    await until(() => notices.requests.at(-1) === 'slotUnsubscribe');
+    expect(new Set(notices.requests)).toEqual(new Set(['slotSubscribe', 'slotUnsubscribe']));
     await adapter.close();
     await close();
   });
 
-  it('says which addresses did something, and after a cut that they may have', async () => {
+  it('name active addresses, and after a cut all that may have been', async () => {
     const { cutter, notices, alice, bob, carol, pay, close, adapter } = await makeWorld();
     const news = { alice: 0, bob: 0 };
     const ends = [
@@ -129,8 +121,8 @@ describe('what a node of Solana tells over its WebSocket', () => {
     await close();
   });
 
-  it('makes a screening read the history of an address again as soon as it did something', async () => {
-    const { cutter, notices, asked, bob, pay, close, adapter } = await makeWorld();
+  it('make a screening read the history of an address again once it is active', async () => {
+    const { cutter, notices, requests, bob, pay, close, adapter } = await makeWorld();
     const folder = mkdtempSync(join(tmpdir(), 'assay-solana-news-'));
     const ingested = new Set<string>();
     const fetched = openFetchedStore({ path: join(folder, 'fetched.lmdb') });
@@ -152,23 +144,24 @@ describe('what a node of Solana tells over its WebSocket', () => {
       await source.historyOf('SOL', addressOf(bob));
       return ingested.size;
     };
-    const told = (): number => asked.filter(({ body }) => body.method === 'getSignaturesForAddress').length;
+    const historyRequests = (): number =>
+      requests.filter(({ body }) => body.method === 'getSignaturesForAddress').length;
     expect(await known()).toBe(1);
     await until(() => notices.subscriptions.size === 1);
     // One more request, because the address may have been active before the subscription began; after that none without a notice.
-    await until(() => notices.asked.includes('logsSubscribe'));
+    await until(() => notices.requests.includes('logsSubscribe'));
     await known();
     await known();
-    const before = told();
+    const before = historyRequests();
     expect(await known()).toBe(1);
-    expect(told()).toBe(before);
+    expect(historyRequests()).toBe(before);
     pay(bob);
-    await untilAsync(async () => (await known()) === 2);
+    await until(async () => (await known()) === 2);
     // A payment that arrived during the disconnection is found too.
     cutter.cut();
     await until(() => notices.subscriptions.size === 0);
     pay(bob);
-    await untilAsync(async () => (await known()) === 3);
+    await until(async () => (await known()) === 3);
     await source.close();
     await adapter.close();
     rmSync(folder, { recursive: true, force: true });

@@ -153,8 +153,8 @@ async function makeWorld(options: WorldOptions = {}) {
 
 adapterConformance('XLM over Horizon', family, makeWorld);
 
-describe('what Stellar moves', () => {
-  it('is payments, what arrived through the exchange, what contracts gave, and the whole of merged accounts', async () => {
+describe('transfers on Stellar', () => {
+  it('are payments, amounts that arrived through the exchange, contract payments, and the full balance of merged accounts', async () => {
     const world = await makeWorld();
     const adapter = openFor(family, 'XLM', { history: [world.rpc] });
     const page = await adapter.history(

@@ -145,8 +145,8 @@ async function makeWorld(blocks = contents) {
 
 adapterConformance('XTZ over TzKT', family, makeWorld);
 
-describe('what Tezos moves', () => {
-  it('is transactions, those of contracts, tokens of both standards, and what contracts are made with', async () => {
+describe('transfers on Tezos', () => {
+  it('are transactions, those of contracts, tokens of both standards, and initial balances of contracts', async () => {
     const world = await makeWorld();
     const adapter = openFor(family, 'XTZ', { history: [world.rpc] });
     const query = { cursor: null, limit: 50, from: null, to: null };
@@ -170,7 +170,7 @@ describe('what Tezos moves', () => {
     await world.dispose();
   });
 
-  it('is told of tokens whose contracts count beyond all bounds, which stop no reader', async () => {
+  it('include tokens of contracts with unbounded numbers, without failing', async () => {
     const huge = '9'.repeat(2_000);
     const world = await makeWorld([
       [

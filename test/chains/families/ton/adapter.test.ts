@@ -184,8 +184,8 @@ async function makeWorld(blocks = contents) {
 
 adapterConformance('TON over toncenter', family, makeWorld);
 
-describe('what TON moves', () => {
-  it('is told alike by sender and receiver, and by the block', async () => {
+describe('transfers on TON', () => {
+  it('are the same by sender, by receiver and by block', async () => {
     const world = await makeWorld();
     const adapter = openFor(family, 'TON', { history: [world.rpc] });
     const query = { cursor: null, limit: 50, from: null, to: null };
@@ -206,7 +206,7 @@ describe('what TON moves', () => {
     await world.dispose();
   });
 
-  it('is nothing where a message came back, for its sender, its receiver and its blocks, across pages too', async () => {
+  it('exclude bounced messages for the sender, the receiver and the blocks, also across pages', async () => {
     const world = await makeWorld([
       [
         { from: alice, to: bob, amount: '1000', refused: true },

@@ -176,8 +176,8 @@ async function makeWorld(blocks = contents) {
 
 adapterConformance('TRON over TronGrid', family, makeWorld);
 
-describe('what TRON moves', () => {
-  it('is TRX, TRC-10, TRC-20 and value inside, with the same positions from blocks and from lists', async () => {
+describe('transfers on TRON', () => {
+  it('are TRX, TRC-10, TRC-20 and internal value, with the same positions from blocks and from lists', async () => {
     const world = await makeWorld();
     const adapter = openFor(family, 'TRON', { history: [world.rpc] });
     const { transfers } = await adapter.history(
@@ -205,7 +205,7 @@ describe('what TRON moves', () => {
     await world.dispose();
   });
 
-  it('is nothing where a contract lends energy, stakes, votes or claims, though an amount stands there', async () => {
+  it('exclude energy leases, stakes, votes and claims of contracts, although they have an amount', async () => {
     const world = await makeWorld([
       [
         calls(bob, usdt, {
@@ -229,7 +229,7 @@ describe('what TRON moves', () => {
     await world.dispose();
   });
 
-  it('is what a log says whose data is one number: others, of any length, stop no reader', async () => {
+  it('are read from logs with one number as data; other logs of any length are skipped', async () => {
     const log = (data: unknown) => ({
       address: hex41(usdt).slice(2),
       topics: [TRANSFER, topic(bob), topic(alice)],
@@ -248,7 +248,7 @@ describe('what TRON moves', () => {
     await world.dispose();
   });
 
-  it('says who sent the transaction, and whether its call is the transfer', async () => {
+  it('show the sender of the transaction, and whether its call is the transfer', async () => {
     const call = (owner: string, data: string | undefined): Tx => ({
       type: 'TriggerSmartContract',
       value: {
@@ -276,7 +276,7 @@ describe('what TRON moves', () => {
     await world.dispose();
   });
 
-  it('is nothing in a failed transaction, and no approval', async () => {
+  it('are empty for a failed transaction and for an approval', async () => {
     const approval = {
       address: hex41(usdt).slice(2),
       // keccak-256 of Approval(address,address,uint256)
@@ -292,7 +292,7 @@ describe('what TRON moves', () => {
     await world.dispose();
   });
 
-  it('is what a contract is given when it is made', async () => {
+  it('include the initial balance of a contract', async () => {
     const creation: Tx = {
       type: 'CreateSmartContract',
       value: { owner_address: hex41(alice), new_contract: { call_value: 40 } },
@@ -306,11 +306,11 @@ describe('what TRON moves', () => {
     await world.dispose();
   });
 
-  it('sends the key of an endpoint where TronGrid looks for it', async () => {
+  it('are requested with the key in the header of TronGrid', async () => {
     const world = await makeWorld();
     const adapter = openFor(family, 'TRON', { rpc: [world.rpc.replace('http://', 'http://key:abc-123@')] });
     await adapter.head(within(5_000));
-    expect(world.standIn.asked.at(-1)?.headers['tron-pro-api-key']).toBe('abc-123');
+    expect(world.standIn.requests.at(-1)?.headers['tron-pro-api-key']).toBe('abc-123');
     await adapter.close();
     await world.dispose();
   });

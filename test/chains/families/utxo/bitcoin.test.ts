@@ -92,7 +92,7 @@ if (hasBcoin)
     });
 
 describe.skipIf(!hasBcoin).each(NODES)('transactions of $name', (nodes) => {
-  it('are read from their bytes, and inputs from the transactions that they spend', async () => {
+  it('are parsed from their bytes, and inputs from the transactions that they spend', async () => {
     const { node, busy } = await startWorld(nodes);
     const { chain, payees } = nodes;
     const adapter = openFor(family, chain, { rpc: [node.url] });

@@ -82,18 +82,21 @@ describe.each(['esplora', 'blockbook'] as const)('history from %s', (layout) => 
   const counts = [0, 3, 0, 40, 1, 1, 0, 12, 2, 0, 30];
   const total = counts.reduce((sum, count) => sum + count, 0);
 
-  it.each([1, 7, 25, 100])('pages of %i hold each transaction once, newest first', async (limit) => {
-    const own = await open(layout, counts);
-    const { rows, pages } = await all(own, limit);
-    expect(rows).toHaveLength(total);
-    expect(new Set(rows.map(({ txid }) => txid)).size).toBe(total);
-    const heights = rows.map(({ blockNumber }) => blockNumber);
-    expect(heights).toEqual(heights.toSorted((a, b) => b - a));
-    const largest = Math.max(...counts, limit);
-    for (const page of pages) expect(page.transactions?.length).toBeLessThanOrEqual(largest);
-  });
+  it.each([1, 7, 25, 100])(
+    'contains each transaction once, newest first, with pages of %i',
+    async (limit) => {
+      const own = await open(layout, counts);
+      const { rows, pages } = await all(own, limit);
+      expect(rows).toHaveLength(total);
+      expect(new Set(rows.map(({ txid }) => txid)).size).toBe(total);
+      const heights = rows.map(({ blockNumber }) => blockNumber);
+      expect(heights).toEqual(heights.toSorted((a, b) => b - a));
+      const largest = Math.max(...counts, limit);
+      for (const page of pages) expect(page.transactions?.length).toBeLessThanOrEqual(largest);
+    },
+  );
 
-  it.each([3, 10, 11, 1_000])('does not depend on the length of the server’s pages: %i', async (pageRows) => {
+  it.each([3, 10, 11, 1_000])('does not depend on the page size of the server: %i', async (pageRows) => {
     const own = await open(layout, counts);
     // Servers of mempool.space send at least 10 rows; a shorter page is the last one.
     explorer!.pageRows = layout === 'esplora' ? Math.max(10, pageRows) : pageRows;
@@ -102,19 +105,19 @@ describe.each(['esplora', 'blockbook'] as const)('history from %s', (layout) => 
     expect(block?.transactions).toHaveLength(41);
   });
 
-  it('a range in the middle is read to its ends and no further', async () => {
+  it('reads a range in the middle to its ends and no further', async () => {
     const own = await open(layout, counts);
     const { rows } = await all(own, 10, { from: 4, to: 8 });
     expect(rows.map(({ blockNumber }) => blockNumber)).toEqual([8, 8, ...Array(12).fill(7), 5, 4]);
   });
 
-  it('an address of tens of thousands is left after a few pages, with a cursor', async () => {
+  it('ends after a few pages with a cursor for an address with tens of thousands of transactions', async () => {
     const own = await open(layout, [0, ...Array(400).fill(2)]);
-    const before = explorer!.asked.length;
+    const before = explorer!.requests.length;
     const query = { cursor: null, limit: 50, from: null, to: 10 };
     const page = await own.history(OWN, query, within(20_000));
     expect(page.nextCursor === null).toBe(layout === 'blockbook');
-    expect(explorer!.asked.length - before).toBeLessThan(15);
+    expect(explorer!.requests.length - before).toBeLessThan(15);
   });
 });
 
@@ -138,7 +141,7 @@ async function answering(chain: ChainId, answers: Readonly<Record<string, unknow
   };
 }
 
-describe('what Blockbook leaves out of Zcash transactions', () => {
+describe('data that Blockbook omits from Zcash transactions', () => {
   const ZEC_GENESIS = '00040fe8ec8471911baa1db1266ea15dd06b4a8a5c453883c000b031973dce08';
   const placed = { blockHeight: 500, blockTime: 1_600_000_000, confirmations: 7 };
   const shielding = {
@@ -155,7 +158,7 @@ describe('what Blockbook leaves out of Zcash transactions', () => {
     valueBalanceZat: -199990000,
   };
 
-  it('is asked of the node behind it: what was shielded is no fee', async () => {
+  it('is read from its node, so that shielded value is not a fee', async () => {
     const own = new ScriptReader('ZEC').read(Buffer.from(OWN_SCRIPT, 'hex')).address!;
     const world = await answering('ZEC', {
       '/block-index/0': { blockHash: ZEC_GENESIS },
@@ -175,7 +178,7 @@ describe('what Blockbook leaves out of Zcash transactions', () => {
   });
 });
 
-it('an explorer of another chain, or of another fork, is not asked', async () => {
+it('is not read from an explorer of another chain or fork', async () => {
   const fork = '000000000000000000651ef99cb9fcbe0dadde1d424bd9f15ff20136191a5eec';
   const world = await answering('BTC', { '/block-index/478559': { blockHash: fork } });
   await expect(world.own.head(within(5_000))).rejects.toMatchObject({ code: 'CHAIN_MISMATCH' });

@@ -32,7 +32,7 @@ export interface Explorer {
   /** Rows per page of an address's transactions. */
   pageRows: number;
   /** The requests so far, as path and query. */
-  readonly asked: string[];
+  readonly requests: string[];
   close(): Promise<void>;
 }
 
@@ -115,10 +115,10 @@ async function serve(
   answer: (view: View, url: URL, explorer: Explorer) => Answer,
 ): Promise<Explorer> {
   const read = chainOfNode(node);
-  const explorer = { pageRows: 25, asked: [] as string[] };
+  const explorer = { pageRows: 25, requests: [] as string[] };
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '/', 'http://explorer');
-    explorer.asked.push(`${url.pathname}${url.search}`);
+    explorer.requests.push(`${url.pathname}${url.search}`);
     void read()
       .then((blocks) => answer(new View(blocks), url, explorer as unknown as Explorer))
       .catch((error: unknown) => ({ status: 500, body: String(error) }))

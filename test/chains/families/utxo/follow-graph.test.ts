@@ -16,13 +16,12 @@ import { projectTransaction } from '../../../../src/graph/utxo/project.ts';
 import { openFor, within } from '../../../conformance/adapter.ts';
 import { type Fault, startFaultProxy } from '../../../setup/fault-proxy.ts';
 import { hasLitecoind, type Litecoind, startLitecoind } from '../../../setup/litecoind.ts';
+import { sleep, until } from '../../../support/wait.ts';
 
 /** Blocks of the seeded run; the long run resembles a day on a bad network. */
 const BLOCKS = process.env.ASSAY_TEST_LONG === '1' ? 200 : 24;
 const FAULT_ONE_IN = 20;
 const FAULTS_OF_A_NODE: readonly Fault[] = ['error-500', 'cut', 'html'];
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
 const family = { openAdapter, layouts: { rpc: 'json-rpc', history: 'esplora' } };
 const scripts = new ScriptReader('LTC');
 
@@ -173,7 +172,7 @@ describe.skipIf(!hasLitecoind)('following a real UTXO chain into the graph', () 
     };
     const caughtUp = async (): Promise<void> => {
       const best = await node.rpc<string>('getbestblockhash');
-      while (transfers.blocks('LTC')[0]?.hash !== best) await sleep(20);
+      await until(() => transfers.blocks('LTC')[0]?.hash === best, 'the best block', 300_000);
     };
     follow();
     for (let made = 0; made < BLOCKS; ) {

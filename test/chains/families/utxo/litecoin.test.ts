@@ -142,7 +142,7 @@ describe.skipIf(!hasLitecoind)('transactions of a real Litecoin node', () => {
     expect(payees.p2wpkh).toMatch(/^ltc1q/);
   });
 
-  it('resolves inputs from the node, exactly: what goes in comes out or is the fee', async () => {
+  it('resolves inputs from the node exactly: the inputs equal the outputs and the fee', async () => {
     await node.rpc('sendtoaddress', await node.rpc('getnewaddress'), 0.12345678);
     await node.mine();
     const { transactions, completeness } = await newest();
@@ -152,12 +152,12 @@ describe.skipIf(!hasLitecoind)('transactions of a real Litecoin node', () => {
     const sum = (rows: readonly { value: bigint | null }[]) =>
       rows.reduce((all, row) => all + row.value!, 0n);
     const fee = sum(payment!.inputs) - sum(payment!.outputs);
-    const told = await node.rpc<{ fee: number }>('gettransaction', payment!.txid);
-    expect(fee).toBe(BigInt(Math.round(-told.fee * 1e8)));
+    const entry = await node.rpc<{ fee: number }>('gettransaction', payment!.txid);
+    expect(fee).toBe(BigInt(Math.round(-entry.fee * 1e8)));
     expect(payment!.inputs.every(({ address }) => address?.startsWith('ltc1'))).toBe(true);
   });
 
-  it('refuses a node of another chain by its first block', async () => {
+  it('rejects a node of another chain by its first block', async () => {
     const wrong = openFor(family, 'DOGE', { rpc: [node.url] });
     await expect(wrong.head(within(5_000))).rejects.toMatchObject({ code: 'CHAIN_MISMATCH' });
     await wrong.close();
@@ -173,7 +173,7 @@ describe.skipIf(!hasLitecoind)('transactions of a real Litecoin node', () => {
     await proxy.close();
   });
 
-  it('says what is missing where the node keeps no index of transactions, and asks on', async () => {
+  it('reports missing data if the node has no transaction index, and continues', async () => {
     const bare = await startLitecoind({ args: ['-txindex=0'] });
     const own = openFor(family, 'LTC', { rpc: [bare.url] });
     try {
@@ -190,7 +190,7 @@ describe.skipIf(!hasLitecoind)('transactions of a real Litecoin node', () => {
     }
   });
 
-  it('lists each transaction by itself where a node gives out blocks in no other form', async () => {
+  it('lists each transaction separately if a node serves blocks in no other form', async () => {
     const proxy = await startFaultProxy(new URL(node.url).origin);
     const old = 'JSON value is not a boolean as expected';
     proxy.rewrite = (body) =>
@@ -206,7 +206,7 @@ describe.skipIf(!hasLitecoind)('transactions of a real Litecoin node', () => {
     }
   });
 
-  it('takes amounts that a double does not hold', async () => {
+  it('accepts amounts beyond the precision of a double', async () => {
     const proxy = await startFaultProxy(new URL(node.url).origin);
     proxy.rewrite = (body) => body.replace(/"value":50\.\d+/, '"value":83999999.99999999');
     const own = openFor(family, 'LTC', { rpc: [node.url.replace(/127.*$/, new URL(proxy.url).host)] });
@@ -219,7 +219,7 @@ describe.skipIf(!hasLitecoind)('transactions of a real Litecoin node', () => {
     }
   });
 
-  it('answers shielded addresses as hidden, without asking', async () => {
+  it('reports shielded addresses as hidden, without a request', async () => {
     const none = openFor(family, 'ZEC', {});
     const key = Uint8Array.of(chainOf('ZEC').keyByte, UTXO_KINDS.sapling, ...new Uint8Array(43).fill(7));
     const address = formatAddressKey(key, 'ZEC');
@@ -233,7 +233,7 @@ describe.skipIf(!hasLitecoind)('transactions of a real Litecoin node', () => {
     await none.close();
   });
 
-  it('goes on with a history whose cursor a reorg took away', async () => {
+  it('resumes a history after a reorg removed its cursor', async () => {
     const explorer = await startEsplora(node);
     const own = openFor(family, 'LTC', { history: [explorer.url] });
     try {

@@ -20,7 +20,7 @@ const output = (value: string, n: number, hex = P2PKH): string =>
   `{"value":${value},"n":${n},"scriptPubKey":{"hex":"${hex}"}}`;
 const input = (more = ''): string => `{"txid":"${SPENT}","vout":3${more}}`;
 
-describe('transactions in the JSON of nodes', () => {
+describe('transactions as node JSON', () => {
   it('keep all digits of an amount, with exponents too', () => {
     const { outputs } = read(
       'BTC',
@@ -29,13 +29,13 @@ describe('transactions in the JSON of nodes', () => {
     expect(outputs.map(({ value }) => value)).toEqual([2_099_999_997_690_000n, 1n]);
   });
 
-  it.each(['-0.5', '"1,5"', '0.000000001', 'null', '1e400', '[1]'])('refuse the amount %s', (value) => {
+  it.each(['-0.5', '"1,5"', '0.000000001', 'null', '1e400', '[1]'])('reject the amount %s', (value) => {
     expect(() => read('BTC', transaction({ vout: output(value, 0) }))).toThrow(
       expect.objectContaining({ code: 'CHAIN_BAD_ANSWER' }),
     );
   });
 
-  it('take what an input spends from the node that says it, and leave it unknown otherwise', () => {
+  it('resolve an input from the node that provides it, and leave it unknown otherwise', () => {
     const prevout = `,"prevout":{"value":1.5,"scriptPubKey":{"hex":"${P2PKH}"}}`;
     const address = new ScriptReader('BTC').read(Buffer.from(P2PKH, 'hex')).address;
     const spent = { txid: SPENT, vout: 3 };
@@ -52,7 +52,7 @@ describe('transactions in the JSON of nodes', () => {
     ]);
   });
 
-  it('of which inputs are not known give no transfers, and hold up no others', () => {
+  it('with unknown inputs have no transfers, and do not delay others', () => {
     const body = { chain: 'BTC' as const, blockNumber: 1, indexInBlock: 0, timestampMs: 1_600_000_000_000 };
     const unknown = { ...body, ...read('BTC', transaction({ vin: input(), vout: output('1', 0) })) };
     const prevout = `,"prevout":{"value":1.5,"scriptPubKey":{"hex":"a914${'22'.repeat(20)}87"}}`;
@@ -61,7 +61,7 @@ describe('transactions in the JSON of nodes', () => {
     expect(knownTransfers([unknown, known])).not.toEqual([]);
   });
 
-  it('of Zcash say what entered and left each of the shielded pools', () => {
+  it('of Zcash show the value that entered and left each shielded pool', () => {
     const joinsplit = (from: string, into: string): string =>
       `,"vjoinsplit":[{"vpub_old":${from},"vpub_new":${into}}]`;
     const cases: readonly (readonly [string, { in: bigint; out: bigint } | undefined])[] = [
@@ -81,7 +81,7 @@ describe('transactions in the JSON of nodes', () => {
     expect(() => read('ZEC', transaction({ more: ',"valueBalance":"--1"' }))).toThrow(/valueBalance/);
   });
 
-  it('of Dash that pay out of the credit pool are no payments from nothing', () => {
+  it('of Dash that pay out of the credit pool do not create money', () => {
     const unlock = read(
       'DASH',
       transaction({
@@ -93,7 +93,7 @@ describe('transactions in the JSON of nodes', () => {
     expect(() => checkSums(unlock)).not.toThrow();
   });
 
-  it('of Litecoin leave out what is inside the extension block, and keep what enters and leaves it', () => {
+  it('of Litecoin exclude transfers inside the extension block, and include those that enter and leave it', () => {
     const hidden = '{"ismweb":true,"output_id":"00"}';
     const pegIn = `5920${'33'.repeat(32)}`;
     const body = read(
@@ -108,7 +108,7 @@ describe('transactions in the JSON of nodes', () => {
     expect(parseAddress('LTC', body.outputs[0]!.address!).kind).toBe('witness_v9');
   });
 
-  it('of Bitcoin Cash pay addresses with their prefix, of Bitcoin SV the old ones', () => {
+  it('of Bitcoin Cash have addresses with their prefix, of Bitcoin SV the old ones', () => {
     const bch = read('BCH', transaction({ vin: input(), vout: output('1', 0, `aa20${'44'.repeat(32)}87`) }));
     expect(bch.outputs[0]).toMatchObject({ script: 'p2sh' });
     expect(parseAddress('BCH', bch.outputs[0]!.address!).canonical).toBe(bch.outputs[0]!.address);
@@ -127,7 +127,7 @@ describe('transactions in the JSON of nodes', () => {
     ['a unique token', '20'],
     ['a unique token with contents and an amount', '7203abcdef09'],
     ['an amount of eight bytes', '10ffffffffffffffff7f'],
-  ])('of Bitcoin Cash pay the address behind the tokens that an output holds: %s', (_, tokens) => {
+  ])('of Bitcoin Cash pay the address of an output with tokens: %s', (_, tokens) => {
     const plain = read('BCH', transaction({ vin: input(), vout: output('1', 0, P2PKH) }));
     const holding = `ef${'11'.repeat(32)}${tokens}${P2PKH}`;
     const vout = output('1', 0, holding);
@@ -141,7 +141,7 @@ describe('transactions in the JSON of nodes', () => {
       });
   });
 
-  it('that pay more than they take are refused', () => {
+  it('that pay more than their inputs are rejected', () => {
     const prevout = `,"prevout":{"value":1,"scriptPubKey":{"hex":"${P2PKH}"}}`;
     const body = read('BTC', transaction({ vin: input(prevout), vout: output('1.00000001', 0) }));
     expect(() => checkSums(body)).toThrow(expect.objectContaining({ code: 'CHAIN_BAD_ANSWER' }));
@@ -157,7 +157,7 @@ it.each([
   ['BTC', 'bc1pw508d6qejxtdg4y5r3zarvary0c5xw7kw508d6qejxtdg4y5r3zarvary0c5xw7kt5nd6y'],
   ['BCH', 'bitcoincash:qpm2qsznhks23z7629mms6s4cwef74vcwvy22gdx6a'],
   ['LTC', 'ltc1qw508d6qejxtdg4y5r3zarvary0c5xw7kgmn4n9'],
-] as const)('%s: the output script of %s pays it', (chain, text) => {
+] as const)('%s: pays the output script of %s', (chain, text) => {
   const { key, canonical } = parseAddress(chain, text);
   const script = Buffer.from(outputScriptOf(key)!);
   expect(new ScriptReader(chain).read(script).address).toBe(canonical);

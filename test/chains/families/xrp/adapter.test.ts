@@ -149,14 +149,14 @@ async function makeWorld(options: { readonly contents?: typeof contents; readonl
 
 adapterConformance('XRP over rippled', family, makeWorld);
 
-describe('what the XRP Ledger moves', () => {
+describe('transfers on the XRP Ledger', () => {
   let world: Awaited<ReturnType<typeof makeWorld>>;
   beforeAll(async () => {
     world = await makeWorld();
   });
   afterAll(() => world.dispose());
 
-  it('is what was delivered, never what was asked for', async () => {
+  it('have the delivered amount, not the requested one', async () => {
     const adapter = openFor(family, 'XRP', { rpc: [world.rpc] });
     const { block } = await adapter.block(101, within(5_000));
     expect(block?.transfers).toMatchObject([
@@ -178,7 +178,7 @@ describe('what the XRP Ledger moves', () => {
     await adapter.close();
   });
 
-  it('is the same from the ledger and from the account', async () => {
+  it('are the same by ledger and by account', async () => {
     const adapter = openFor(family, 'XRP', { rpc: [world.rpc] });
     const page = await adapter.history(
       alice,
@@ -198,8 +198,8 @@ describe('what the XRP Ledger moves', () => {
     await adapter.close();
   });
 
-  it('is all of a payment of which no more is told, but not of one that may be partial; what else is not known is said', async () => {
-    const told = async (...items: readonly Tx[]) => {
+  it('have the full amount of a payment without more data unless it may be partial; other unknowns are reported', async () => {
+    const historyOf = async (...items: readonly Tx[]) => {
       const small = await makeWorld({ contents: [items] });
       const adapter = openFor(family, 'XRP', { rpc: [small.rpc] });
       const query = { cursor: null, limit: 50, from: null, to: null };
@@ -215,15 +215,18 @@ describe('what the XRP Ledger moves', () => {
       return [page.completeness, page.transfers.map(({ amount }) => amount)];
     };
     const silent = payment(bob, alice, undefined, '9');
-    expect(await told(silent)).toEqual(['COMPLETE', [9n]]);
-    expect(await told({ ...silent, tx: { ...silent.tx, Flags: 0x0002_0000 } })).toEqual(['PARTIAL', []]);
-    expect(await told(payment(bob, alice, 'unavailable', '9'))).toEqual(['PARTIAL', []]);
+    expect(await historyOf(silent)).toEqual(['COMPLETE', [9n]]);
+    expect(await historyOf({ ...silent, tx: { ...silent.tx, Flags: 0x0002_0000 } })).toEqual(['PARTIAL', []]);
+    expect(await historyOf(payment(bob, alice, 'unavailable', '9'))).toEqual(['PARTIAL', []]);
     const sale = { tx: { TransactionType: 'NFTokenAcceptOffer', Account: alice }, meta: done };
-    expect(await told(sale)).toEqual(['PARTIAL', []]);
-    expect(await told({ ...sale, meta: { TransactionResult: 'tecNO_ENTRY' } })).toEqual(['COMPLETE', []]);
+    expect(await historyOf(sale)).toEqual(['PARTIAL', []]);
+    expect(await historyOf({ ...sale, meta: { TransactionResult: 'tecNO_ENTRY' } })).toEqual([
+      'COMPLETE',
+      [],
+    ]);
   });
 
-  it('is a part alone where the server has not kept the past, unless the account began after that', async () => {
+  it('are PARTIAL if the server lacks history, unless the account was created later', async () => {
     const first = payment(bob, alice, '5');
     const made = {
       CreatedNode: { LedgerEntryType: 'AccountRoot', NewFields: { Account: alice, Balance: '5' } },
@@ -242,17 +245,17 @@ describe('what the XRP Ledger moves', () => {
     }
   });
 
-  it('takes an X-address for its account', async () => {
+  it('resolve an X-address to its account', async () => {
     const adapter = openFor(family, 'XRP', { rpc: [world.rpc] });
     // From the test vectors of the standard: rGWrZyQqhTp9Xu7G5Pkayo7bXjH4k4QYpf with the tag 1.
     await adapter.balance('XVLhHMPHU98es4dbozjVtdWzVrDjtV1kAsixQTdMjbWi39u', within(5_000));
-    expect(world.standIn.asked.at(-1)?.body.params[0].account).toBe('rGWrZyQqhTp9Xu7G5Pkayo7bXjH4k4QYpf');
+    expect(world.standIn.requests.at(-1)?.body.params[0].account).toBe('rGWrZyQqhTp9Xu7G5Pkayo7bXjH4k4QYpf');
     await adapter.close();
   });
 });
 
-describe('an XRP server that misbehaves', () => {
-  it('ends in a typed error for a marker that never ends, and waits where it is told to slow down', async () => {
+describe('a faulty XRP server', () => {
+  it('causes a typed error for an endless marker, and a wait if it is overloaded', async () => {
     let error: string | null = null;
     const standIn = await startStandIn(({ body }) => {
       if (body.method === 'server_info') return answer({ result: { info: {} } });
