@@ -4,6 +4,7 @@
  */
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
+import { luaScript } from '../base/paths.ts';
 import type { Random } from '../base/random.ts';
 import type { ChunkDone, ChunkRunner, ChunkTask } from '../jobs/chunks.ts';
 import { BullQueues, type BullQueuesDeps, nodeLost, type QueueClient, type Working } from './queue-bullmq.ts';
@@ -43,12 +44,6 @@ export interface Queues {
 const RESULT_KEPT_MS = 60_000;
 const ID_BYTES = 12;
 
-/** Fetches the bytes of a result and removes them. KEYS result. */
-const FETCH = `
-local bytes = redis.call('GET', KEYS[1])
-redis.call('DEL', KEYS[1])
-return bytes`;
-
 const chunkQueue = (group: string | null): string => (group === null ? 'chunks' : `chunks-${group}`);
 const graphQueue = (group: string): string => `graph-${group}`;
 
@@ -75,7 +70,9 @@ class NodeQueues implements Queues {
   constructor(deps: QueuesDeps) {
     this.#deps = deps;
     this.#queues = new BullQueues(deps);
-    this.#fetch = deps.redis.script('answer_fetch', FETCH, { binary: true });
+    this.#fetch = deps.redis.script('answer_fetch', luaScript('pool', 'lua', 'result-fetch'), {
+      binary: true,
+    });
   }
 
   #newId(): string {

@@ -6,25 +6,11 @@
 import type { Clock } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
+import { luaScript } from '../../base/paths.ts';
 import type { RedisStore } from '../../state/redis.ts';
 import { decodeEntry, entryId, sequenceOf } from '../ledger-entry.ts';
 import type { AccountSum, AccountsFile } from '../ledger-file.ts';
 import { QUOTA_METERS } from '../plans.ts';
-
-/** KEYS: log. ARGV: sequences and entries in turn, ascending. Adds those after the last entry. */
-const FILL_LOG = `
-local last = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)
-local from = #last == 0 and 0 or tonumber(string.match(last[1][1], '^%d+'))
-for at = 1, #ARGV, 2 do
-  if tonumber(ARGV[at]) > from then redis.call('XADD', KEYS[1], ARGV[at] .. '-0', 'e', ARGV[at + 1], 'n', '') end
-end
-return 1`;
-
-/** KEYS: hash. ARGV: lifetime in ms, or nothing, then fields and values in turn. */
-const FILL_HASH = `
-for at = 2, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[at], ARGV[at + 1]) end
-if ARGV[1] ~= '' then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
-return 1`;
 
 export interface AccountsFilled {
   readonly accounts: number;
@@ -124,8 +110,12 @@ class AccountsFilling {
     this.#options = options;
     this.#redis = redis;
     this.#clock = clock;
-    this.#fillLog = redis.script('fill_log', FILL_LOG, { safe: true });
-    this.#fillHash = redis.script('fill_hash', FILL_HASH, { safe: true });
+    this.#fillLog = redis.script('fill_log', luaScript('accounts', 'redis', 'lua', 'fill-log'), {
+      safe: true,
+    });
+    this.#fillHash = redis.script('fill_hash', luaScript('accounts', 'redis', 'lua', 'fill-hash'), {
+      safe: true,
+    });
   }
 
   async run(): Promise<AccountsFilled> {

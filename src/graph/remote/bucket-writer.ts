@@ -6,31 +6,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
+import { luaScript } from '../../base/paths.ts';
 import type { ChainId } from '../../chains/registry.ts';
 import type { RedisStore, Script } from '../../state/redis.ts';
 import { bucketSlot, NAMES } from './layout.ts';
-
-/** KEYS: the writer's key, then the records. ARGV: token, step, then for each record its value and its lifetime in milliseconds or ''. */
-const WRITE = `
-local token, step = string.match(redis.call('GET', KEYS[1]) or '0:0', '^(%d+):(%d+)$')
-if tonumber(token) > tonumber(ARGV[1]) then return 'TAKEN' end
-local mine = tonumber(ARGV[2])
-step = tonumber(step)
-if token ~= ARGV[1] or (step ~= mine - 1 and step ~= mine) then return 'LOST' end
-for at = 2, #KEYS do
-  local value, lifeMs = ARGV[2 * at - 1], ARGV[2 * at]
-  if lifeMs == '' then redis.call('SET', KEYS[at], value)
-  else redis.call('SET', KEYS[at], value, 'PX', lifeMs) end
-end
-redis.call('SET', KEYS[1], ARGV[1] .. ':' .. ARGV[2])
-return 'OK'`;
-
-/** KEYS: the writer's key. ARGV: token. Returns the current step of the bucket. */
-const CLAIM = `
-local token, step = string.match(redis.call('GET', KEYS[1]) or '0:0', '^(%d+):(%d+)$')
-if tonumber(token) > tonumber(ARGV[1]) then return 'TAKEN' end
-redis.call('SET', KEYS[1], ARGV[1] .. ':' .. step)
-return step`;
 
 /** A server lost confirmed writes: everything written since the last certain place must be written again. */
 export class LostWrites extends Error {}
@@ -93,8 +72,8 @@ export class BucketWriter {
   constructor(options: BucketWriterOptions, redis: RedisStore) {
     this.#options = options;
     this.#redis = redis;
-    this.#write = redis.script('graph_write', WRITE);
-    this.#claim = redis.script('graph_claim', CLAIM);
+    this.#write = redis.script('graph_write', luaScript('graph', 'remote', 'lua', 'bucket-write'));
+    this.#claim = redis.script('graph_claim', luaScript('graph', 'remote', 'lua', 'bucket-claim'));
   }
 
   /** Shuts out all earlier writers. */

@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
+import { luaScript } from '../../base/paths.ts';
 import type { ChainId } from '../../chains/registry.ts';
 import type { RedisStore, Script } from '../../state/redis.ts';
 import type { State } from '../store/chain-store.ts';
@@ -78,18 +79,6 @@ export interface OldGeneration {
 /** Records read per batch when they are compared or removed. */
 export const COMPARED_AT_ONCE = 2_048;
 
-/** KEYS: fence, head. ARGV: token, the new head. */
-const SWITCH = `
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 'TAKEN' end
-redis.call('SET', KEYS[2], ARGV[2])
-return 'OK'`;
-
-/** KEYS: one. ARGV: the expected value (empty: the key is absent), the new value. */
-const EXCHANGE = `
-if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 'CHANGED' end
-redis.call('SET', KEYS[1], ARGV[2])
-return 'OK'`;
-
 const oldIn = (text: string | null): readonly OldGeneration[] =>
   text === null ? [] : (JSON.parse(text) as readonly OldGeneration[]);
 
@@ -114,8 +103,8 @@ export class PushSession {
     this.clock = clock;
     this.#slot = chainSlot(options.chain);
     this.#graceMs = options.graceMs ?? LIMITS.remoteGraceMs;
-    this.#switch = redis.script('graph_switch', SWITCH);
-    this.#exchange = redis.script('graph_exchange', EXCHANGE);
+    this.#switch = redis.script('graph_switch', luaScript('graph', 'remote', 'lua', 'push-switch'));
+    this.#exchange = redis.script('graph_exchange', luaScript('graph', 'remote', 'lua', 'push-exchange'));
   }
 
   /** Number of buckets of a new generation. */
