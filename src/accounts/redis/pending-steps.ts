@@ -5,6 +5,7 @@
 import { messageOf } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Logger } from '../../base/log.ts';
+import { sleep } from '../../base/retry.ts';
 import type { AccountSteps } from './account-steps.ts';
 
 /** Credits that a request holds. */
@@ -89,7 +90,7 @@ export class PendingSteps {
         if (this.#isStopping) return;
         // The server of another account may be available: continue with the next one.
         this.#queue.push(...this.#queue.splice(0, 1));
-        await new Promise((resolve) => setTimeout(resolve, RETRY_PAUSE_MS).unref());
+        await sleep(RETRY_PAUSE_MS, undefined, { unref: true });
       }
     }
   }

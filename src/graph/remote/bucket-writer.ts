@@ -2,11 +2,11 @@
  * Writes records into the buckets of a chain. Each bucket counts its write steps. It accepts only the next step, and only from the newest
  * writer. So a replaced writer is detected, and so is a server that lost confirmed writes.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { luaScript } from '../../base/paths.ts';
+import { sleep } from '../../base/retry.ts';
 import type { ChainId } from '../../chains/registry.ts';
 import type { RedisStore, Script } from '../../state/redis.ts';
 import { bucketSlot, NAMES } from './layout.ts';
@@ -32,7 +32,7 @@ export async function patiently<T>(work: () => Promise<T>, { clock, signal }: Pa
     } catch (error) {
       const isAway = error instanceof AssayError && error.code === 'NOT_READY';
       if (!isAway || clock.monotonic() >= until || signal?.aborted) throw error;
-      await delay(LIMITS.remotePushPauseMs);
+      await sleep(LIMITS.remotePushPauseMs);
     }
   }
 }

@@ -2,11 +2,11 @@
  * The shared steps of a push: the lease and the fence that exclude other pushes, the few keys that hold a chain's state, its records as the
  * servers hold them, and the one write that makes the push visible to readers.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { luaScript } from '../../base/paths.ts';
+import { sleep } from '../../base/retry.ts';
 import type { ChainId } from '../../chains/registry.ts';
 import type { RedisStore, Script } from '../../state/redis.ts';
 import type { State } from '../store/chain-store.ts';
@@ -303,7 +303,7 @@ export class PushSession {
       const left = Math.min(until - this.clock.now(), this.#graceMs);
       if (left <= 0) return;
       this.options.onProgress?.('wait for readers', this.#graceMs - left, this.#graceMs);
-      await delay(Math.min(left, 1_000));
+      await sleep(Math.min(left, 1_000));
     }
   }
 

@@ -9,6 +9,7 @@ import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
+import { sleep } from '../../base/retry.ts';
 import { PRIVATE_FOLDER } from '../../state/data-folder.ts';
 import { createEmbeddedLeases, type HeldLease, type Leases, underLease } from '../../state/leases.ts';
 import type { OpenStore } from '../../state/live-store.ts';
@@ -87,7 +88,8 @@ const systemFreeBytes = async (folder: string): Promise<number> => {
   return bavail * bsize;
 };
 
-const pause = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms).unref());
+/** Waits, but does not keep the process running. */
+const pause = (ms: number): Promise<void> => sleep(ms, undefined, { unref: true });
 
 /**
  * Opens bulk jobs. No job is processed before `start`.

@@ -10,6 +10,7 @@ import { AssayError, messageOf } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
+import { sleep } from '../../base/retry.ts';
 import type { Fence } from '../../state/live-store.ts';
 import { isStorageFull } from '../../state/storage.ts';
 import type { ChunkDone, ChunkRunner, ChunkTask } from '../chunks.ts';
@@ -206,17 +207,7 @@ class ChunkScheduler implements Scheduler {
 
   /** Resolves after the time, or when the scheduler stops. */
   #pause(ms: number): Promise<void> {
-    const { signal } = this.#stopping;
-    return new Promise((resolve) => {
-      const end = (): void => {
-        clearTimeout(wait);
-        signal.removeEventListener('abort', end);
-        resolve();
-      };
-      const wait = setTimeout(end, ms);
-      if (signal.aborted) end();
-      else signal.addEventListener('abort', end, { once: true });
-    });
+    return sleep(ms, this.#stopping.signal);
   }
 
   #track(work: Promise<void>): void {
