@@ -137,7 +137,7 @@ describe('freshness', () => {
     expect(Object.keys(readListChecks(folder.path))).toEqual(['EU', 'UN']);
     const path = join(folder.path, 'freshness.json');
     writeFileSync(path, '{"format":2,"lists":{}}');
-    expect(() => readListChecks(folder.path)).toThrow('has format 2');
+    expect(() => readListChecks(folder.path)).toThrow('has format version 2');
     writeFileSync(path, '{');
     expect(() => readListChecks(folder.path)).toThrow(`${path} is damaged: it is not JSON.`);
     expect(() => readListChecks(join(path, 'below'))).toThrow('ENOTDIR');
@@ -548,7 +548,9 @@ describe('a segment', () => {
     change('templates', (bytes) => Buffer.concat([bytes, Buffer.from('{}\n')]));
     expect(texts).toThrow('has 3 templates, but its header states 2');
     edit('"format":1', '"format":2');
-    expect(() => readSegment(path())).toThrow('has format 2; this version of Assay supports format 1');
+    expect(() => readSegment(path())).toThrow(
+      'has format version 2; this version of Assay reads format version 1',
+    );
     change('templates', () => Buffer.from('x\n'));
     expect(() => readSegment(path())).toThrow('has no readable header');
     expect(() => readSegment(join(folder.path, 'none'))).toThrow('No label segment at');

@@ -16,6 +16,7 @@ import { CHAINS, type ChainId } from '../../chains/registry.ts';
 import type { UtxoTransaction } from '../../chains/utxo-transaction.ts';
 import { readJson, writeJsonAtomically } from '../../state/atomic-file.ts';
 import { PRIVATE_FOLDER } from '../../state/data-folder.ts';
+import { wrongFormat } from '../../state/format-version.ts';
 import { type Database, openEnvironment, type RootDatabase } from '../../state/lmdb.ts';
 import { recordFileSums } from '../../state/sound-file.ts';
 import {
@@ -140,10 +141,7 @@ function readPointer(folder: string): ClusterBuild | null {
     throw new AssayError('STORE_CORRUPT', `${path} cannot be read. Run 'assay cluster' again.`, { cause });
   }
   if (build.format === FORMAT) return build;
-  throw new AssayError(
-    'STORE_VERSION',
-    `${path} has format ${String(build.format)}; this version of Assay reads format ${FORMAT}. Run 'assay cluster' again.`,
-  );
+  throw wrongFormat(path, build.format, FORMAT, "Run 'assay cluster' again.");
 }
 
 /** Concatenates the keys of one part, each with a length of 16 bits in front, which a unified address of ZEC needs. */

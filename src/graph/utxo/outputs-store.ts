@@ -16,6 +16,7 @@ import {
 } from '../../chains/address/parse.ts';
 import { type ChainId, chainOf } from '../../chains/registry.ts';
 import type { UtxoTransaction } from '../../chains/utxo-transaction.ts';
+import { isFormat, wrongFormat } from '../../state/format-version.ts';
 import { type Database, hasEnvironment, openEnvironment, type RootDatabase } from '../../state/lmdb.ts';
 import {
   decodeTransaction,
@@ -197,15 +198,11 @@ function openChain(path: string, chain: ChainId, readOnly: boolean): ChainOutput
     keyEncoding: 'binary' | 'ordered-binary' | 'uint32',
   ): Database<V, K> => root.openDB<V, K>({ name, encoding, keyEncoding });
   const meta: Database<unknown, string> | undefined = db('meta', 'msgpack', 'ordered-binary');
-  const format = meta?.get('format') as { name?: unknown; version?: unknown } | undefined;
+  const format = meta?.get('format');
   const isFresh = format === undefined && (meta === undefined || meta.getCount() === 0);
-  if (!isFresh && (format?.name !== FORMAT.name || format.version !== FORMAT.version)) {
+  if (!isFresh && !isFormat(format, FORMAT)) {
     void root.close();
-    throw new AssayError(
-      'STORE_VERSION',
-      `The outputs store ${path} has the format ${JSON.stringify(format ?? null)}, but this version of Assay reads ` +
-        `${FORMAT.name} version ${FORMAT.version}. The file is unchanged.`,
-    );
+    throw wrongFormat(`The outputs store ${path}`, format, FORMAT);
   }
   const databases = {
     meta,

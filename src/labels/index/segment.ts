@@ -19,6 +19,7 @@ import { StringDecoder } from 'node:string_decoder';
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { PRIVATE_FOLDER } from '../../state/data-folder.ts';
+import { wrongFormat } from '../../state/format-version.ts';
 import type { LabelTemplate } from '../label.ts';
 import { SLOT_WORDS, writeSlot } from './slot.ts';
 import { templateToText } from './template-text.ts';
@@ -274,12 +275,7 @@ function parseHeader(line: string, path: string): SegmentStats {
   } catch (cause) {
     throw new AssayError('STORE_CORRUPT', `Label segment ${path} has no readable header.`, { cause });
   }
-  if (header.format !== FORMAT) {
-    throw new AssayError(
-      'STORE_VERSION',
-      `Label segment ${path} has format ${header.format}; this version of Assay supports format ${FORMAT}.`,
-    );
-  }
+  if (header.format !== FORMAT) throw wrongFormat(`Label segment ${path}`, header.format, FORMAT);
   return header;
 }
 
