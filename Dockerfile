@@ -37,7 +37,11 @@ COPY data ./data
 COPY --from=packages /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 # Redis scripts are read from src/ at run time: the compiler does not copy them.
+COPY src/accounts/redis/lua ./src/accounts/redis/lua
+COPY src/app/lua ./src/app/lua
+COPY src/graph/remote/lua ./src/graph/remote/lua
 COPY src/nodes/lua ./src/nodes/lua
+COPY src/pool/lua ./src/pool/lua
 COPY src/state/lua ./src/state/lua
 # Owned by the user before it becomes a volume, so that a new volume is his.
 RUN mkdir -p /data /jobs && chown node:node /data /jobs

@@ -15,6 +15,7 @@ import { fillAccounts } from '../accounts/redis/fill.ts';
 import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
+import { luaScript } from '../base/paths.ts';
 import type { Random } from '../base/random.ts';
 import type { FillReport, FillRequest } from '../cli/services.ts';
 import { FORMAT_VERSION as JOBS_FORMAT } from '../jobs/bulk/job-store.ts';
@@ -71,11 +72,6 @@ const storeNames = (): readonly string[] => SHARED_STORES.map(({ name }) => name
 /** Keys in Redis of an account that was ever counted or charged. */
 const ACCOUNT_KEYS = ['log', 'state', 'events'] as const;
 
-/** KEYS: mark. ARGV: mark. */
-const PUT_MARK = `
-redis.call('SET', KEYS[1], ARGV[1])
-return 1`;
-
 const markKey = (redis: RedisStore): string => redis.key(SLOT, 'mark');
 async function readMark(redis: RedisStore): Promise<FillMark | null> {
   const text = await redis.guard(redis.connection.get(markKey(redis)));
@@ -83,7 +79,10 @@ async function readMark(redis: RedisStore): Promise<FillMark | null> {
 }
 /** Writes the state of a filling to Redis. */
 export async function putMark(redis: RedisStore, mark: FillMark): Promise<void> {
-  await redis.script('fill_mark', PUT_MARK, { safe: true })([markKey(redis)], [JSON.stringify(mark)]);
+  await redis.script('fill_mark', luaScript('app', 'lua', 'fill-mark'), { safe: true })(
+    [markKey(redis)],
+    [JSON.stringify(mark)],
+  );
 }
 /** Returns the format version of a store in Redis; null if the store does not exist. */
 export const formatOf = (redis: RedisStore, store: string): Promise<string | null> =>

@@ -3,12 +3,18 @@
 /**
  * Waits for `ms` milliseconds. Ends early, without an error, if `signal` is aborted.
  *
+ * @param options.unref - does not keep the process running: if nothing else does, it ends during the wait
  * @returns a promise that never rejects
  */
-export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+export function sleep(
+  ms: number,
+  signal?: AbortSignal,
+  { unref = false }: { readonly unref?: boolean } = {},
+): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve();
     const timer = setTimeout(done, ms);
+    if (unref) timer.unref();
     function done(): void {
       clearTimeout(timer);
       signal?.removeEventListener('abort', done);

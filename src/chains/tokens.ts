@@ -3,11 +3,12 @@
  * other token can be forged by anyone in the name of others. docs/decisions/evidence.md.
  */
 import { readFileSync, statSync } from 'node:fs';
-import { AssayError, messageOf } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
+import { AssayError } from '../base/errors.ts';
 import { shippedData } from '../base/paths.ts';
 import { parseAddress } from './address/parse.ts';
 import type { AssetFacts } from './assets.ts';
+import { CHAIN_LIMITS } from './limits.ts';
+import { readOwnTable } from './own-table.ts';
 import { type ChainId, chainOf, isEvm, parseChainId } from './registry.ts';
 
 /** One token of the list. */
@@ -103,8 +104,8 @@ type OwnColumn = (typeof OWN_COLUMNS)[number];
 function readOwnRow(cell: (column: OwnColumn) => string): KnownToken {
   const chain = parseChainId(cell('chain'));
   const text = cell('asset');
-  if (text === '' || text.length > LIMITS.addressTextMax)
-    throw new AssayError('INVALID_FILE', `asset: must have 1 to ${LIMITS.addressTextMax} characters.`);
+  if (text === '' || text.length > CHAIN_LIMITS.addressTextMax)
+    throw new AssayError('INVALID_FILE', `asset: must have 1 to ${CHAIN_LIMITS.addressTextMax} characters.`);
   if (UNSHOWABLE.test(text))
     throw new AssayError(
       'INVALID_FILE',
@@ -126,35 +127,16 @@ function readOwnRow(cell: (column: OwnColumn) => string): KnownToken {
  * @throws INVALID_FILE with the line number
  */
 function readOwnTokens(path: string): KnownToken[] {
-  const fail = (line: number, reason: string): never => {
-    throw new AssayError('INVALID_FILE', `${path}, line ${line}: ${reason}`);
-  };
   const size = statSync(path, { throwIfNoEntry: false })?.size;
   if (size === undefined) throw new AssayError('INVALID_FILE', `${path} is not a file.`);
-  if (size > LIMITS.ownTokensBytesMax)
-    throw new AssayError('INVALID_FILE', `${path} has more than ${LIMITS.ownTokensBytesMax} bytes.`);
-  const lines = readFileSync(path, 'utf8')
-    .replace(/^\uFEFF/, '')
-    .split(/\r?\n/);
-  const header = (lines[0] ?? '').split(',').map((name) => name.trim().toLowerCase());
-  for (const column of ['chain', 'asset'])
-    if (!header.includes(column)) fail(1, `the column '${column}' is missing.`);
-  for (const name of header)
-    if (!(OWN_COLUMNS as readonly string[]).includes(name))
-      fail(1, `the column '${name.slice(0, 40)}' must be one of ${OWN_COLUMNS.join(', ')}.`);
-  const tokens: KnownToken[] = [];
-  for (const [at, line] of lines.entries()) {
-    if (at === 0 || line.trim() === '') continue;
-    const cells = line.split(',').map((text) => text.trim());
-    if (cells.length !== header.length)
-      fail(at + 1, `the row has ${cells.length} cells, and the header ${header.length}.`);
-    try {
-      tokens.push(readOwnRow((column) => cells[header.indexOf(column)] ?? ''));
-    } catch (error) {
-      fail(at + 1, messageOf(error));
-    }
-  }
-  return tokens;
+  if (size > CHAIN_LIMITS.ownTokensBytesMax)
+    throw new AssayError('INVALID_FILE', `${path} has more than ${CHAIN_LIMITS.ownTokensBytesMax} bytes.`);
+  return readOwnTable(readFileSync(path, 'utf8'), {
+    name: path,
+    columns: OWN_COLUMNS,
+    required: ['chain', 'asset'],
+    readRow: readOwnRow,
+  });
 }
 
 function readShipped(): KnownToken[] {

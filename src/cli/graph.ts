@@ -2,9 +2,9 @@
  * `assay graph push <chain>`: fills the server from which the transfers of a chain are read if the chain is too large for one
  * machine.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { AssayError } from '../base/errors.ts';
+import { sleep } from '../base/retry.ts';
 import { parseChainId } from '../chains/registry.ts';
 import type { PushReport } from '../graph/remote/push-session.ts';
 import { answer, errorLine, type Terminal } from './context.ts';
@@ -79,7 +79,7 @@ async function pushForEver(
       if (!isPassing) throw error;
       terminal.err.write(errorLine(error));
     }
-    await delay(pauseMs, undefined, { signal }).catch(() => {});
+    await sleep(pauseMs, signal);
   }
 }
 

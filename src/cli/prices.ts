@@ -5,8 +5,9 @@ import { AssayError } from '../base/errors.ts';
 import { assetName } from '../chains/prices/book.ts';
 import { importMarketChart } from '../chains/prices/daily.ts';
 import type { PricedAsset, UsdPrice } from '../chains/prices/price.ts';
-import { canonicalAssetOf, importPrices, pricesFolderOf } from '../chains/prices/table.ts';
+import { importPrices, pricesFolderOf } from '../chains/prices/table.ts';
 import { parseChainId } from '../chains/registry.ts';
+import { canonicalAsset } from '../chains/tokens.ts';
 import { answer, type Terminal } from './context.ts';
 import type { Services } from './services.ts';
 
@@ -23,7 +24,7 @@ interface ImportFlags {
  */
 function assetFrom(chainText: string, assetText: string): PricedAsset {
   const chain = parseChainId(chainText);
-  return { chain, asset: canonicalAssetOf(chain, assetText) };
+  return { chain, asset: canonicalAsset(chain, assetText) };
 }
 
 const DAY_MS = 86_400_000;

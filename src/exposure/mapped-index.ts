@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { AssayError } from '../base/errors.ts';
 import { placeHash, SLOT_WORDS, writeSlot } from '../labels/index/slot.ts';
 import { hasFinishedSize } from '../state/finished-size.ts';
+import { wrongFormat } from '../state/format-version.ts';
 import type { RootDatabase } from '../state/lmdb.ts';
 import { openMappedFile } from '../state/mapped-file.ts';
 import {
@@ -120,10 +121,7 @@ function viewOf(environment: RootDatabase, file: string): MappedIndex {
   if (!bytes) throw new AssayError('STORE_CORRUPT', `${file} is not an exposure index.`);
   const meta = JSON.parse(bytes.toString('utf8')) as IndexMeta;
   if (meta.formatVersion !== FORMAT_VERSION || meta.categories.join() !== RECORD_CATEGORIES.join())
-    throw new AssayError(
-      'STORE_VERSION',
-      `${file} has format version ${meta.formatVersion}; this release reads version ${FORMAT_VERSION}. The index will be rebuilt.`,
-    );
+    throw wrongFormat(file, meta.formatVersion, FORMAT_VERSION, 'The index will be rebuilt.');
   const value = (key: Buffer, length: number): Buffer => {
     const view = environment.getBinaryFast(key);
     if (view?.length !== length)

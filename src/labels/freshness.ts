@@ -4,10 +4,10 @@
  */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { AssayError } from '../base/errors.ts';
 import type { ListGroup, SanctionsList } from '../sources/index.ts';
 import { LISTS, type ListCatalogue } from '../sources/lists.ts';
 import { readJson, writeJsonAtomically } from '../state/atomic-file.ts';
+import { wrongFormat } from '../state/format-version.ts';
 
 /** The last check of one list. */
 export interface ListCheck {
@@ -100,12 +100,7 @@ export function readListChecks(labelsFolder: string): ListChecks {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
     throw error;
   }
-  if (file.format !== FORMAT) {
-    throw new AssayError(
-      'STORE_VERSION',
-      `${path} has format ${String(file.format)}; this version of Assay supports format ${FORMAT}.`,
-    );
-  }
+  if (file.format !== FORMAT) throw wrongFormat(path, file.format, FORMAT);
   return file.lists;
 }
 

@@ -15,6 +15,7 @@ import { AssayError } from '../base/errors.ts';
 import type { SanctionsList } from '../sources/index.ts';
 import { readJson, syncFolder, writeJsonAtomically } from '../state/atomic-file.ts';
 import { PRIVATE_FOLDER } from '../state/data-folder.ts';
+import { wrongFormat } from '../state/format-version.ts';
 import { type ListChecks, writeListChecks } from './freshness.ts';
 import type { When } from './map.ts';
 import { emptyList, type ListState } from './sanctions.ts';
@@ -212,9 +213,11 @@ function readCatalogue(path: string): Catalogue {
 /** Rejects a file of another version of the program, instead of overwriting it. */
 function checkFormat<T extends { readonly format: number }>(file: T, path: string): T {
   if (file.format === FORMAT) return file;
-  throw new AssayError(
-    'STORE_VERSION',
-    `${path} has format ${String(file.format)}; this version of Assay supports format ${FORMAT}. Use the version that wrote it, or another ASSAY_DATA_DIR.`,
+  throw wrongFormat(
+    path,
+    file.format,
+    FORMAT,
+    'Use the version of Assay that wrote it, or another ASSAY_DATA_DIR.',
   );
 }
 

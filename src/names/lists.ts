@@ -12,6 +12,7 @@ import { AssayError } from '../base/errors.ts';
 import { openLines } from '../sources/open.ts';
 import { readJson, writeJsonAtomically } from '../state/atomic-file.ts';
 import { PRIVATE_FOLDER } from '../state/data-folder.ts';
+import { wrongFormat } from '../state/format-version.ts';
 import type { NameEntity, NameListType } from './name.ts';
 
 /** Returns the names folder inside the program's data folder. */
@@ -244,11 +245,6 @@ const hashOf = (value: unknown): string => createHash('sha256').update(JSON.stri
 function readCatalogue(path: string): readonly NameListRow[] {
   if (!existsSync(path)) return [];
   const catalogue = readJson(path) as Catalogue;
-  if (catalogue.format !== FORMAT) {
-    throw new AssayError(
-      'STORE_VERSION',
-      `${path} has format ${String(catalogue.format)}; this version of Assay supports format ${FORMAT}.`,
-    );
-  }
+  if (catalogue.format !== FORMAT) throw wrongFormat(path, catalogue.format, FORMAT);
   return catalogue.lists;
 }

@@ -3,9 +3,10 @@
  * reference, and the bytes of a result are stored beside the queue until they are fetched.
  */
 import { AssayError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
+import { luaScript } from '../base/paths.ts';
 import type { Random } from '../base/random.ts';
 import type { ChunkDone, ChunkRunner, ChunkTask } from '../jobs/chunks.ts';
+import { POOL_LIMITS } from './limits.ts';
 import { BullQueues, type BullQueuesDeps, nodeLost, type QueueClient, type Working } from './queue-bullmq.ts';
 import type { SendRemote } from './routing.ts';
 import type { RemoteResult } from './task.ts';
@@ -43,12 +44,6 @@ export interface Queues {
 const RESULT_KEPT_MS = 60_000;
 const ID_BYTES = 12;
 
-/** Fetches the bytes of a result and removes them. KEYS result. */
-const FETCH = `
-local bytes = redis.call('GET', KEYS[1])
-redis.call('DEL', KEYS[1])
-return bytes`;
-
 const chunkQueue = (group: string | null): string => (group === null ? 'chunks' : `chunks-${group}`);
 const graphQueue = (group: string): string => `graph-${group}`;
 
@@ -75,7 +70,9 @@ class NodeQueues implements Queues {
   constructor(deps: QueuesDeps) {
     this.#deps = deps;
     this.#queues = new BullQueues(deps);
-    this.#fetch = deps.redis.script('answer_fetch', FETCH, { binary: true });
+    this.#fetch = deps.redis.script('answer_fetch', luaScript('pool', 'lua', 'result-fetch'), {
+      binary: true,
+    });
   }
 
   #newId(): string {
@@ -129,7 +126,7 @@ class NodeQueues implements Queues {
 
   readonly send: SendRemote = async (groups, request) => {
     const [first, ...others] = groups.map((group) => this.#groupClient(group));
-    if (first === undefined || this.#inFlight >= LIMITS.graphRequestsMax)
+    if (first === undefined || this.#inFlight >= POOL_LIMITS.graphRequestsMax)
       throw new AssayError('OVERLOADED', 'Too many requests are waiting for other nodes.', {
         retryAfterSeconds: 1,
       });
@@ -154,7 +151,7 @@ class NodeQueues implements Queues {
   }
 
   async #sendTo({ client }: GroupClient, request: GraphRequest): Promise<RemoteResult> {
-    if ((await client.waiting()) >= LIMITS.graphRequestsWaitingMax)
+    if ((await client.waiting()) >= POOL_LIMITS.graphRequestsWaitingMax)
       throw new AssayError(
         'OVERLOADED',
         'Too many requests are waiting for the nodes that store this chain.',
@@ -170,7 +167,7 @@ class NodeQueues implements Queues {
           retryAfterSeconds: 1,
         }),
       );
-    }, LIMITS.graphRequestMs);
+    }, POOL_LIMITS.graphRequestMs);
     try {
       const head = await client.send(id, request, late.signal);
       const data = (await this.#fetch([this.#resultKey(id)], [])) as Buffer | null;

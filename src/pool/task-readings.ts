@@ -1,5 +1,6 @@
 /** Runs each task of a pool thread with a read transaction of its own, which sees everything that was committed before it began. */
 import { endReading } from '../base/reading.ts';
+import { sleep } from '../base/retry.ts';
 
 /**
  * Number of tasks after which the thread's event loop turns once. Each read transaction leaves a timer of the library (about 200
@@ -9,7 +10,7 @@ import { endReading } from '../base/reading.ts';
 const TASKS_PER_TURN = 1_000;
 
 /** Resolves when the due timers of this thread have fired. Timers of the same length fire in the order of their start. */
-const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1));
+const turn = (): Promise<void> => sleep(1);
 
 /**
  * Returns a function that runs one synchronous task. The read transaction ends before the task, because the thread may have read

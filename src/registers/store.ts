@@ -21,6 +21,7 @@ import { join } from 'node:path';
 import { AssayError } from '../base/errors.ts';
 import { readJson, syncFolder, writeJsonAtomically } from '../state/atomic-file.ts';
 import { PRIVATE_FOLDER } from '../state/data-folder.ts';
+import { wrongFormat } from '../state/format-version.ts';
 import { emptyRegister, type Firm, type RegisterFile, type RegisterState, sha256 } from './history.ts';
 
 export interface RegisterRow {
@@ -182,8 +183,10 @@ function isAlive(lockPath: string): boolean {
 /** Rejects a file of another version of the program, so that it is not overwritten. */
 function checked<T extends { readonly format: number }>(file: T, path: string): T {
   if (file.format === FORMAT) return file;
-  throw new AssayError(
-    'STORE_VERSION',
-    `${path} has format ${String(file.format)}; this version of Assay supports format ${FORMAT}. Use the version that wrote it, or another ASSAY_DATA_DIR.`,
+  throw wrongFormat(
+    path,
+    file.format,
+    FORMAT,
+    'Use the version of Assay that wrote it, or another ASSAY_DATA_DIR.',
   );
 }

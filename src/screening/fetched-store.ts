@@ -2,8 +2,8 @@
  * Stores on disk which part of an address's history was fetched, and when, so that no history is read twice and a long one is
  * continued.
  */
-import { AssayError } from '../base/errors.ts';
 import type { ChainId } from '../chains/registry.ts';
+import { isFormat, wrongFormat } from '../state/format-version.ts';
 import { openEnvironment } from '../state/lmdb.ts';
 
 export interface FetchedRecord {
@@ -38,14 +38,11 @@ export function openFetchedStore(options: { readonly path: string }): FetchedSto
   const root = openEnvironment(options.path, { maxDbs: 2, noSubdir: true });
   const meta = root.openDB<unknown, string>({ name: 'meta', encoding: 'msgpack' });
   const records = root.openDB<FetchedRecord, string>({ name: 'fetched', encoding: 'msgpack' });
-  const format = meta.get('format') as { name?: unknown; version?: unknown } | undefined;
+  const format = meta.get('format');
   if (format === undefined) meta.putSync('format', FORMAT);
-  else if (format.name !== FORMAT.name || format.version !== FORMAT.version) {
+  else if (!isFormat(format, FORMAT)) {
     void root.close();
-    throw new AssayError(
-      'STORE_VERSION',
-      `${options.path} has the format ${JSON.stringify(format)}; this release reads ${FORMAT.name} version ${FORMAT.version}. The file was not changed.`,
-    );
+    throw wrongFormat(options.path, format, FORMAT);
   }
   const keyOf = (chain: ChainId, address: string): string => `${chain} ${address}`;
   return {

@@ -1,21 +1,40 @@
 /** The error for a file that another version of the program wrote: it is rejected, and never overwritten. */
 import { AssayError } from '../base/errors.ts';
 
+/** The format of a store that also records a name. */
+export interface NamedFormat {
+  readonly name: string;
+  readonly version: number;
+}
+
+/** Returns true if `found`, as read from a store, is the format. */
+export const isFormat = (found: unknown, { name, version }: NamedFormat): boolean => {
+  const stored = found as Partial<NamedFormat> | null | undefined;
+  return stored?.name === name && stored.version === version;
+};
+
+/** Returns a format as text; 'unknown' if there is none. */
+function shown(format: unknown): string {
+  if (typeof format !== 'object' || format === null) return String(format ?? 'unknown');
+  const { name, version } = format as Partial<NamedFormat>;
+  return `${String(name)} ${String(version)}`;
+}
+
 /**
  * Returns the error for a file with another format version.
  *
  * @param subject - the file or store, to begin the message with
- * @param found - its format version; undefined if it has none
+ * @param found - its format version, or its named format; undefined if it has none
  * @param expected - the only format version that this program reads
  * @param remedy - what the operator can do, as a sentence
  */
 export const wrongFormat = (
   subject: string,
   found: unknown,
-  expected: number,
+  expected: number | NamedFormat,
   remedy = 'The file was not changed.',
 ): AssayError =>
   new AssayError(
     'STORE_VERSION',
-    `${subject} has format version ${String(found ?? 'unknown')}; this version of Assay reads format version ${expected} only. ${remedy}`,
+    `${subject} has format version ${shown(found)}; this version of Assay reads format version ${shown(expected)} only. ${remedy}`,
   );

@@ -3,6 +3,7 @@
  * again, it has another id, so no replica takes the new history for the continuation of its own.
  */
 import { AssayError } from '../base/errors.ts';
+import { luaScript } from '../base/paths.ts';
 import type { RedisStore } from './redis.ts';
 
 export interface Installation {
@@ -16,20 +17,6 @@ export interface Installation {
    */
   readonly scope: string;
 }
-
-/** Stores the identity. KEYS: identity. ARGV: record. The first record wins; replies with the stored one. */
-const NAME = `
-redis.call('HSETNX', KEYS[1], 'record', ARGV[1])
-return redis.call('HGET', KEYS[1], 'record')`;
-
-/** KEYS: head of a store. ARGV: id. Replies with the id of the installation that owns the store. */
-const MARK = `
-redis.call('HSETNX', KEYS[1], 'installation', ARGV[1])
-return redis.call('HGET', KEYS[1], 'installation')`;
-
-/** KEYS: identity. ARGV: field. */
-const MARKED = `
-return redis.call('HSET', KEYS[1], ARGV[1], '1')`;
 
 const ID_BYTES = 12;
 const identityKey = (redis: RedisStore): string => redis.key('installation', 'identity');
@@ -74,7 +61,9 @@ export async function readInstallation(redis: RedisStore): Promise<Installation 
  * @throws NOT_READY
  */
 export async function nameInstallation(redis: RedisStore, installation: Installation): Promise<Installation> {
-  const name = redis.script('installation_name', NAME, { safe: true });
+  const name = redis.script('installation_name', luaScript('state', 'lua', 'installation-name'), {
+    safe: true,
+  });
   return JSON.parse(String(await name([identityKey(redis)], [JSON.stringify(installation)]))) as Installation;
 }
 
@@ -98,8 +87,12 @@ export async function markStores(
   { id }: Installation,
   stores: readonly string[],
 ): Promise<void> {
-  const mark = redis.script('installation_mark', MARK, { safe: true });
-  const marked = redis.script('installation_marked', MARKED, { safe: true });
+  const mark = redis.script('installation_mark', luaScript('state', 'lua', 'installation-mark'), {
+    safe: true,
+  });
+  const marked = redis.script('installation_marked', luaScript('state', 'lua', 'installation-marked'), {
+    safe: true,
+  });
   const known = await redis.guard(redis.connection.hgetall(identityKey(redis)));
   for (const store of stores) {
     const field = `store:${store}`;

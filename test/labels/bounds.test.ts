@@ -2,7 +2,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { LIMITS } from '../../src/base/limits.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { parseCheckDate, parseList, requireAfterPublication } from '../../src/labels/attest.ts';
 import { loadTaxonomy } from '../../src/labels/categories.ts';
@@ -34,6 +33,7 @@ import { createSegmentWriter, readSegment } from '../../src/labels/index/segment
 import { SLOT_WORDS, writeSlot } from '../../src/labels/index/slot.ts';
 import type { Label } from '../../src/labels/label.ts';
 import { labelToJson } from '../../src/labels/label-json.ts';
+import { LABEL_LIMITS } from '../../src/labels/limits.ts';
 import { decisionOf, primaryOrder } from '../../src/labels/primary.ts';
 import { createRejectsWriter } from '../../src/labels/rejects.ts';
 import { countsAsSanction, OWNER_CONFIDENCE_MIN } from '../../src/labels/sanction-hit.ts';
@@ -137,7 +137,7 @@ describe('freshness', () => {
     expect(Object.keys(readListChecks(folder.path))).toEqual(['EU', 'UN']);
     const path = join(folder.path, 'freshness.json');
     writeFileSync(path, '{"format":2,"lists":{}}');
-    expect(() => readListChecks(folder.path)).toThrow('has format 2');
+    expect(() => readListChecks(folder.path)).toThrow('has format version 2');
     writeFileSync(path, '{');
     expect(() => readListChecks(folder.path)).toThrow(`${path} is damaged: it is not JSON.`);
     expect(() => readListChecks(join(path, 'below'))).toThrow('ENOTDIR');
@@ -216,9 +216,9 @@ describe('suggested links', () => {
     expect(propose([organisation('1', ['Many'])], ['1'])).toEqual([]);
     expect(propose([organisation('1', ['Many'], 'REF')])[0]?.entry).toBe('REF');
     const all = propose(
-      Array.from({ length: LIMITS.entityProposalsMax }, (_, at) => organisation(`${at}`, ['Many'])),
+      Array.from({ length: LABEL_LIMITS.entityProposalsMax }, (_, at) => organisation(`${at}`, ['Many'])),
     );
-    expect(all).toHaveLength(LIMITS.entityProposalsMax);
+    expect(all).toHaveLength(LABEL_LIMITS.entityProposalsMax);
   });
 });
 
@@ -548,7 +548,9 @@ describe('a segment', () => {
     change('templates', (bytes) => Buffer.concat([bytes, Buffer.from('{}\n')]));
     expect(texts).toThrow('has 3 templates, but its header states 2');
     edit('"format":1', '"format":2');
-    expect(() => readSegment(path())).toThrow('has format 2; this version of Assay supports format 1');
+    expect(() => readSegment(path())).toThrow(
+      'has format version 2; this version of Assay reads format version 1',
+    );
     change('templates', () => Buffer.from('x\n'));
     expect(() => readSegment(path())).toThrow('has no readable header');
     expect(() => readSegment(join(folder.path, 'none'))).toThrow('No label segment at');

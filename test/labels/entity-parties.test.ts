@@ -2,7 +2,6 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { LIMITS } from '../../src/base/limits.ts';
 import { shippedData } from '../../src/base/paths.ts';
 import { designationsOf, ownerEntriesAdder } from '../../src/labels/designations.ts';
 import { loadEntityAliases } from '../../src/labels/entities.ts';
@@ -10,6 +9,7 @@ import { loadEntityParties } from '../../src/labels/entity-parties.ts';
 import { proposeLinks } from '../../src/labels/entity-proposals.ts';
 import { templateFromText, templateToText } from '../../src/labels/index/template-text.ts';
 import type { LabelTemplate } from '../../src/labels/label.ts';
+import { LABEL_LIMITS } from '../../src/labels/limits.ts';
 import { delistedAt, emptyList, type ReadList, withFile } from '../../src/labels/sanctions.ts';
 import { loadSourceTable } from '../../src/labels/source-table.ts';
 import { euReader } from '../../src/sources/eu/read.ts';
@@ -89,12 +89,12 @@ describe('links between entities and listed parties', () => {
   });
 
   it('takes as many links as the limit says, and rejects one more', () => {
-    const rows = Array.from({ length: LIMITS.entityPartiesMax + 1 }, (_, at) => ({
+    const rows = Array.from({ length: LABEL_LIMITS.entityPartiesMax + 1 }, (_, at) => ({
       ...ROW,
       entry: `E${at}`,
     }));
-    expect(own(...rows.slice(1)).ofParty('UK', `E${LIMITS.entityPartiesMax}`)).not.toBeNull();
-    expect(() => own(...rows)).toThrow(`links must have at most ${LIMITS.entityPartiesMax} rows`);
+    expect(own(...rows.slice(1)).ofParty('UK', `E${LABEL_LIMITS.entityPartiesMax}`)).not.toBeNull();
+    expect(() => own(...rows)).toThrow(`links must have at most ${LABEL_LIMITS.entityPartiesMax} rows`);
   });
 
   it('ship with entities that the aliases contain, each with its source and date', () => {

@@ -5,7 +5,7 @@ import type { Random } from '../../base/random.ts';
 import type { RedisStore } from '../../state/redis.ts';
 import type { LedgerEntry } from '../ledger.ts';
 import { decodeEntry, type StoredEntry, shownEntry } from '../ledger-entry.ts';
-import { ACCOUNT_LUA, type AccountOperation } from './account-lua.ts';
+import { type AccountOperation, accountScript } from './account-script.ts';
 
 /** The reply of a step: numbers, texts as bytes, and lists of them. */
 export type Reply = readonly (number | Buffer | Reply)[];
@@ -58,8 +58,9 @@ const NONCE_DIGITS = 16;
 
 /** Defines the account script in Redis, and returns the functions that run its steps. */
 export function createAccountSteps({ redis, random, time }: AccountStepsDeps): AccountSteps {
-  const plain = redis.script('account', ACCOUNT_LUA, { binary: true });
-  const safe = redis.script('account', ACCOUNT_LUA, { binary: true, safe: true });
+  const lua = accountScript();
+  const plain = redis.script('account', lua, { binary: true });
+  const safe = redis.script('account', lua, { binary: true, safe: true });
 
   const runBy =
     (script: typeof plain): AccountSteps['run'] =>

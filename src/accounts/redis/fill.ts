@@ -6,25 +6,13 @@
 import type { Clock } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
+import { luaScript } from '../../base/paths.ts';
+import { STATE_LIMITS } from '../../state/limits.ts';
 import type { RedisStore } from '../../state/redis.ts';
 import { decodeEntry, entryId, sequenceOf } from '../ledger-entry.ts';
 import type { AccountSum, AccountsFile } from '../ledger-file.ts';
+import { ACCOUNT_LIMITS } from '../limits.ts';
 import { QUOTA_METERS } from '../plans.ts';
-
-/** KEYS: log. ARGV: sequences and entries in turn, ascending. Adds those after the last entry. */
-const FILL_LOG = `
-local last = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)
-local from = #last == 0 and 0 or tonumber(string.match(last[1][1], '^%d+'))
-for at = 1, #ARGV, 2 do
-  if tonumber(ARGV[at]) > from then redis.call('XADD', KEYS[1], ARGV[at] .. '-0', 'e', ARGV[at + 1], 'n', '') end
-end
-return 1`;
-
-/** KEYS: hash. ARGV: lifetime in ms, or nothing, then fields and values in turn. */
-const FILL_HASH = `
-for at = 2, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[at], ARGV[at + 1]) end
-if ARGV[1] ~= '' then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
-return 1`;
 
 export interface AccountsFilled {
   readonly accounts: number;
@@ -71,7 +59,7 @@ async function eachAtOnce<T>(items: Iterable<T>, work: (item: T) => Promise<void
       failures.push(error);
     }
   };
-  await Promise.all(Array.from({ length: LIMITS.fillAtOnce }, runner));
+  await Promise.all(Array.from({ length: ACCOUNT_LIMITS.fillAtOnce }, runner));
   if (failures.length > 0) throw failures[0];
 }
 
@@ -81,7 +69,7 @@ function* slices<T>(items: readonly T[], bytesOf: (item: T) => number): Iterable
   for (const item of items) {
     slice.push(item);
     bytes += bytesOf(item);
-    if (slice.length < LIMITS.fillPageRecords && bytes < LIMITS.fillPageBytes) continue;
+    if (slice.length < STATE_LIMITS.fillPageRecords && bytes < STATE_LIMITS.fillPageBytes) continue;
     yield slice;
     [slice, bytes] = [[], 0];
   }
@@ -124,8 +112,12 @@ class AccountsFilling {
     this.#options = options;
     this.#redis = redis;
     this.#clock = clock;
-    this.#fillLog = redis.script('fill_log', FILL_LOG, { safe: true });
-    this.#fillHash = redis.script('fill_hash', FILL_HASH, { safe: true });
+    this.#fillLog = redis.script('fill_log', luaScript('accounts', 'redis', 'lua', 'fill-log'), {
+      safe: true,
+    });
+    this.#fillHash = redis.script('fill_hash', luaScript('accounts', 'redis', 'lua', 'fill-hash'), {
+      safe: true,
+    });
   }
 
   async run(): Promise<AccountsFilled> {
@@ -187,7 +179,7 @@ class AccountsFilling {
       own.push([sequence, entry]);
       ahead.set(accountId, own);
       bytes += entry.length;
-      if (bytes < LIMITS.fillReadAheadBytes && sequence < file.last) continue;
+      if (bytes < ACCOUNT_LIMITS.fillReadAheadBytes && sequence < file.last) continue;
       await eachAtOnce(ahead, ([id, entries]) => this.#putLog(id, entries));
       onProgress('entries', sequence, file.last);
       [ahead, bytes] = [new Map(), 0];
@@ -235,7 +227,7 @@ class AccountsFilling {
         ['month', String(month)],
         ['units', String(units)],
       ];
-      await this.#putHash(accountId, `mark:units:${name}`, pairs, LIMITS.quotaEventMs);
+      await this.#putHash(accountId, `mark:units:${name}`, pairs, ACCOUNT_LIMITS.quotaEventMs);
     });
     return written;
   }
@@ -302,7 +294,7 @@ class AccountsFilling {
           from,
           '+',
           'COUNT',
-          LIMITS.fillPageRecords,
+          STATE_LIMITS.fillPageRecords,
         ),
       )) as unknown as readonly (readonly [Buffer, readonly Buffer[]])[];
       for (const [id, [, bytes]] of rows) {
@@ -315,7 +307,7 @@ class AccountsFilling {
         sum += entry.amount;
         balance = entry.balance;
       }
-      if (rows.length < LIMITS.fillPageRecords) break;
+      if (rows.length < STATE_LIMITS.fillPageRecords) break;
     }
     if (entries !== expected.entries)
       throw corrupt(`'${accountId}' has ${entries} of ${expected.entries} entries`);

@@ -3,8 +3,9 @@
  * credits of a charge of a failed request; `release` only frees a hold.
  */
 import { messageOf } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import type { Logger } from '../../base/log.ts';
+import { sleep } from '../../base/retry.ts';
+import { ACCOUNT_LIMITS } from '../limits.ts';
 import type { AccountSteps } from './account-steps.ts';
 
 /** Credits that a request holds. */
@@ -47,7 +48,7 @@ export class PendingSteps {
 
   /** Adds a step and starts it; a full queue drops it with an error in the log. */
   add(step: PendingStep): void {
-    if (this.#queue.length >= LIMITS.pendingStepsMax) {
+    if (this.#queue.length >= ACCOUNT_LIMITS.pendingStepsMax) {
       this.#log.error(
         { account: step.accountId, nonce: step.nonce },
         'ledger: undo queue full, charge not undone',
@@ -89,7 +90,7 @@ export class PendingSteps {
         if (this.#isStopping) return;
         // The server of another account may be available: continue with the next one.
         this.#queue.push(...this.#queue.splice(0, 1));
-        await new Promise((resolve) => setTimeout(resolve, RETRY_PAUSE_MS).unref());
+        await sleep(RETRY_PAUSE_MS, undefined, { unref: true });
       }
     }
   }
@@ -97,10 +98,19 @@ export class PendingSteps {
   async #run({ operation, accountId, nonce, amount, since }: PendingStep): Promise<void> {
     const steps = this.#steps;
     if (operation === 'release') {
-      await steps.runSafely('release', accountId, [nonce, amount, LIMITS.ledgerMarkMs], { mark: nonce });
+      await steps.runSafely('release', accountId, [nonce, amount, ACCOUNT_LIMITS.ledgerMarkMs], {
+        mark: nonce,
+      });
       return;
     }
-    const args = [nonce, amount, this.#freeCredits(accountId), since, steps.nonce(), LIMITS.ledgerMarkMs];
+    const args = [
+      nonce,
+      amount,
+      this.#freeCredits(accountId),
+      since,
+      steps.nonce(),
+      ACCOUNT_LIMITS.ledgerMarkMs,
+    ];
     await steps.runSafely('undo', accountId, args, { mark: nonce });
   }
 }

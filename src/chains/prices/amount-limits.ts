@@ -25,7 +25,6 @@ export function createAmountLimits(
     const coin = isNativeCoin({ chain, asset }) && peg === null ? asset : peg?.of;
     const decimals =
       peg?.decimals ?? (coin === asset ? chainOf(chain).decimals : tokens.decimalsOf(chain, asset));
-    if (decimals === null) return null;
     // Some exports have the ids of NFTs as amounts; NFTs have no decimals.
     if (decimals === null || decimals === 0) return null;
     const usd = coin === 'USD' ? 1 : coin === undefined ? undefined : closes.get(coin);

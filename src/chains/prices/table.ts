@@ -16,13 +16,15 @@ import {
   writeSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
-import { AssayError, messageOf } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
+import { AssayError } from '../../base/errors.ts';
 import { shippedData } from '../../base/paths.ts';
 import { checksumOf, syncFolder } from '../../state/atomic-file.ts';
 import { PRIVATE_FOLDER } from '../../state/data-folder.ts';
-import { parseAddress } from '../address/parse.ts';
-import { type ChainId, chainOf, isEvm, parseChainId } from '../registry.ts';
+import { CHAIN_LIMITS } from '../limits.ts';
+import { readOwnTable } from '../own-table.ts';
+import { type ChainId, chainOf, parseChainId } from '../registry.ts';
+import { canonicalAsset } from '../tokens.ts';
+import { PRICE_LIMITS } from './limits.ts';
 import {
   isNativeCoin,
   LAST_KNOWN_NATIVE_MS,
@@ -212,43 +214,28 @@ function momentOf(text: string): number | null {
   return Number.isNaN(ms) || new Date(ms).toISOString().slice(0, 10) !== text.slice(0, 10) ? null : ms;
 }
 
-/**
- * Returns the form in which transfers name an asset.
- *
- * @param text - the chain's symbol in any letter case, or the token's contract in any valid form
- * @throws INVALID_ADDRESS if the chain names tokens by address and the text is not an address
- */
-export function canonicalAssetOf(chain: ChainId, text: string): string {
-  const { symbol } = chainOf(chain);
-  if (text.toUpperCase() === symbol) return symbol;
-  // The id of a TRC-10 token is a number.
-  if (chain === 'TRON' && /^\d{1,20}$/.test(text)) return text;
-  return isEvm(chain) || chain === 'TRON' || chain === 'SOL' || chain === 'TON'
-    ? parseAddress(chain, text, 'asset').canonical
-    : text;
-}
-
-function readRow(cells: Readonly<Record<Column, string>>): OwnRow | string {
-  let chain: ChainId;
-  let asset: string;
-  try {
-    chain = parseChainId(cells.chain);
-    asset = canonicalAssetOf(chain, cells.asset);
-  } catch (error) {
-    return messageOf(error);
-  }
-  if (asset === '' || asset.length > LIMITS.addressTextMax) return 'asset is empty or too long.';
-  const timeMs = momentOf(cells.date);
-  if (timeMs === null) return `date is '${cells.date.slice(0, 40)}', not YYYY-MM-DD or a time in UTC (…Z).`;
-  const usd = Number(cells.usd);
-  if (!/^\d+(?:\.\d+)?(?:e-?\d+)?$/i.test(cells.usd) || !(usd > 0 && usd <= USD_MAX))
-    return `usd is '${cells.usd.slice(0, 40)}', not a number above 0 and up to ${USD_MAX}.`;
-  const days = cells.max_age_days === '' ? MAX_AGE_DAYS_MAX : Number(cells.max_age_days);
+function readRow(cell: (column: Column) => string): OwnRow {
+  const fail = (reason: string): never => {
+    throw new AssayError('INVALID_FILE', reason);
+  };
+  const chain = parseChainId(cell('chain'));
+  const asset = canonicalAsset(chain, cell('asset'));
+  if (asset === '' || asset.length > CHAIN_LIMITS.addressTextMax) fail('asset is empty or too long.');
+  const date = cell('date');
+  const timeMs =
+    momentOf(date) ?? fail(`date is '${date.slice(0, 40)}', not YYYY-MM-DD or a time in UTC (…Z).`);
+  const price = cell('usd');
+  const usd = Number(price);
+  if (!/^\d+(?:\.\d+)?(?:e-?\d+)?$/i.test(price) || !(usd > 0 && usd <= USD_MAX))
+    fail(`usd is '${price.slice(0, 40)}', not a number above 0 and up to ${USD_MAX}.`);
+  const age = cell('max_age_days');
+  const days = age === '' ? MAX_AGE_DAYS_MAX : Number(age);
   if (!(days > 0 && days <= MAX_AGE_DAYS_MAX))
-    return `max_age_days is '${cells.max_age_days.slice(0, 40)}', not above 0 and up to ${MAX_AGE_DAYS_MAX}.`;
-  const decimals = cells.decimals === '' ? null : Number(cells.decimals);
-  if (decimals !== null && !(/^\d{1,2}$/.test(cells.decimals) && decimals <= 77))
-    return `decimals is '${cells.decimals.slice(0, 40)}', not a whole number from 0 to 77.`;
+    fail(`max_age_days is '${age.slice(0, 40)}', not above 0 and up to ${MAX_AGE_DAYS_MAX}.`);
+  const digits = cell('decimals');
+  const decimals = digits === '' ? null : Number(digits);
+  if (decimals !== null && !(/^\d{1,2}$/.test(digits) && decimals <= 77))
+    fail(`decimals is '${digits.slice(0, 40)}', not a whole number from 0 to 77.`);
   return { key: keyOf({ chain, asset }), timeMs, usd, maxAgeMs: days * DAY_MS, decimals };
 }
 
@@ -259,45 +246,17 @@ function readRow(cells: Readonly<Record<Column, string>>): OwnRow | string {
  */
 function readOwnFile(path: string, isStored: boolean): OwnRow[] {
   const name = basename(path);
-  const fail = (line: number, reason: string): never => {
-    throw new AssayError('INVALID_FILE', `${name}, line ${line}: ${reason}`);
-  };
   const size = statSync(path, { throwIfNoEntry: false })?.size;
   if (size === undefined)
     throw new AssayError('INVALID_FILE', `file: ${path} is not a file.`, { field: 'file' });
-  if (size > LIMITS.priceFileBytesMax + (isStored ? CHECKSUM_LINE_BYTES : 0))
+  if (size > PRICE_LIMITS.priceFileBytesMax + (isStored ? CHECKSUM_LINE_BYTES : 0))
     throw new AssayError(
       'INVALID_FILE',
-      `${name} has more than ${LIMITS.priceFileBytesMax} bytes. Import it in parts.`,
+      `${name} has more than ${PRICE_LIMITS.priceFileBytesMax} bytes. Import it in parts.`,
     );
-  const lines = textOfTable(path, isStored)
-    .replace(/^\uFEFF/, '')
-    .split(/\r?\n/);
-  const header = (lines[0] ?? '').split(',').map((cell) => cell.trim().toLowerCase());
-  for (const column of REQUIRED) if (!header.includes(column)) fail(1, `the column '${column}' is missing.`);
-  for (const column of header)
-    if (!(COLUMNS as readonly string[]).includes(column))
-      fail(1, `the column '${column.slice(0, 40)}' must be one of ${COLUMNS.join(', ')}.`);
-  const rows: OwnRow[] = [];
-  for (let at = 1; at < lines.length; at++) {
-    const text = lines[at] as string;
-    if (text.trim() === '') continue;
-    const cells = text.split(',').map((cell) => cell.trim());
-    if (cells.length !== header.length)
-      fail(at + 1, `${cells.length} cells, but the header has ${header.length}.`);
-    const cell = (column: Column): string => cells[header.indexOf(column)] ?? '';
-    const row = readRow({
-      chain: cell('chain'),
-      asset: cell('asset'),
-      date: cell('date'),
-      usd: cell('usd'),
-      max_age_days: cell('max_age_days'),
-      decimals: cell('decimals'),
-    });
-    if (typeof row === 'string') fail(at + 1, row);
-    else rows.push(row);
-  }
-  if (rows.length === 0) fail(1, 'no row follows the header.');
+  const table = { name, columns: COLUMNS, required: REQUIRED, readRow };
+  const rows = readOwnTable(textOfTable(path, isStored), table);
+  if (rows.length === 0) throw new AssayError('INVALID_FILE', `${name}, line 1: no row follows the header.`);
   return rows;
 }
 

@@ -9,13 +9,13 @@ import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Clock, isoTime } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import type { AddressKey } from '../../chains/address/address.ts';
 import { formatAddressKey } from '../../chains/address/parse.ts';
 import { CHAINS, type ChainId } from '../../chains/registry.ts';
 import type { UtxoTransaction } from '../../chains/utxo-transaction.ts';
 import { readJson, writeJsonAtomically } from '../../state/atomic-file.ts';
 import { PRIVATE_FOLDER } from '../../state/data-folder.ts';
+import { wrongFormat } from '../../state/format-version.ts';
 import { type Database, openEnvironment, type RootDatabase } from '../../state/lmdb.ts';
 import { recordFileSums } from '../../state/sound-file.ts';
 import {
@@ -25,6 +25,7 @@ import {
   type ForestCounts,
   type ForestOptions,
 } from './forest.ts';
+import { CLUSTER_LIMITS } from './limits.ts';
 
 /** The cluster of an address, as responses show it. */
 export interface Cluster {
@@ -140,10 +141,7 @@ function readPointer(folder: string): ClusterBuild | null {
     throw new AssayError('STORE_CORRUPT', `${path} cannot be read. Run 'assay cluster' again.`, { cause });
   }
   if (build.format === FORMAT) return build;
-  throw new AssayError(
-    'STORE_VERSION',
-    `${path} has format ${String(build.format)}; this version of Assay reads format ${FORMAT}. Run 'assay cluster' again.`,
-  );
+  throw wrongFormat(path, build.format, FORMAT, "Run 'assay cluster' again.");
 }
 
 /** Concatenates the keys of one part, each with a length of 16 bits in front, which a unified address of ZEC needs. */
@@ -269,7 +267,7 @@ async function writeClusters(
       clusters++;
       clustered += cluster.size;
       largest = Math.max(largest, cluster.size);
-      if (cluster.size > LIMITS.superClusterSize) superClusters++;
+      if (cluster.size > CLUSTER_LIMITS.superClusterSize) superClusters++;
       const bits = cluster.heuristics.reduce((sum, name) => sum | (1 << CLUSTER_HEURISTICS.indexOf(name)), 0);
       const confidence = Math.round(cluster.confidence * 1000);
       void records.put(clusters, [Buffer.from(cluster.id), cluster.size, bits, confidence]);
@@ -312,10 +310,10 @@ interface OpenChain {
  */
 export function openClusters(options: {
   readonly folder: string;
-  /** Size above which a cluster is a super-cluster. Default: LIMITS.superClusterSize. */
+  /** Size above which a cluster is a super-cluster. Default: CLUSTER_LIMITS.superClusterSize. */
   readonly superClusterSize?: number;
 }): ClusterReader {
-  const { folder, superClusterSize = LIMITS.superClusterSize } = options;
+  const { folder, superClusterSize = CLUSTER_LIMITS.superClusterSize } = options;
   const chainOfKeyByte = new Map(
     CHAINS.filter(({ family }) => family === 'utxo').map(({ id, keyByte }) => [
       keyByte as number,

@@ -2,35 +2,14 @@
  * Writes records into the buckets of a chain. Each bucket counts its write steps. It accepts only the next step, and only from the newest
  * writer. So a replaced writer is detected, and so is a server that lost confirmed writes.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
+import { luaScript } from '../../base/paths.ts';
+import { sleep } from '../../base/retry.ts';
 import type { ChainId } from '../../chains/registry.ts';
 import type { RedisStore, Script } from '../../state/redis.ts';
 import { bucketSlot, NAMES } from './layout.ts';
-
-/** KEYS: the writer's key, then the records. ARGV: token, step, then for each record its value and its lifetime in milliseconds or ''. */
-const WRITE = `
-local token, step = string.match(redis.call('GET', KEYS[1]) or '0:0', '^(%d+):(%d+)$')
-if tonumber(token) > tonumber(ARGV[1]) then return 'TAKEN' end
-local mine = tonumber(ARGV[2])
-step = tonumber(step)
-if token ~= ARGV[1] or (step ~= mine - 1 and step ~= mine) then return 'LOST' end
-for at = 2, #KEYS do
-  local value, lifeMs = ARGV[2 * at - 1], ARGV[2 * at]
-  if lifeMs == '' then redis.call('SET', KEYS[at], value)
-  else redis.call('SET', KEYS[at], value, 'PX', lifeMs) end
-end
-redis.call('SET', KEYS[1], ARGV[1] .. ':' .. ARGV[2])
-return 'OK'`;
-
-/** KEYS: the writer's key. ARGV: token. Returns the current step of the bucket. */
-const CLAIM = `
-local token, step = string.match(redis.call('GET', KEYS[1]) or '0:0', '^(%d+):(%d+)$')
-if tonumber(token) > tonumber(ARGV[1]) then return 'TAKEN' end
-redis.call('SET', KEYS[1], ARGV[1] .. ':' .. step)
-return step`;
+import { REMOTE_LIMITS } from './limits.ts';
 
 /** A server lost confirmed writes: everything written since the last certain place must be written again. */
 export class LostWrites extends Error {}
@@ -46,14 +25,14 @@ export interface Patience {
 
 /** Retries while no server answers: a fail-over takes seconds. The operation must be repeatable. */
 export async function patiently<T>(work: () => Promise<T>, { clock, signal }: Patience): Promise<T> {
-  const until = clock.monotonic() + LIMITS.remotePushPatienceMs;
+  const until = clock.monotonic() + REMOTE_LIMITS.remotePushPatienceMs;
   for (;;) {
     try {
       return await work();
     } catch (error) {
       const isAway = error instanceof AssayError && error.code === 'NOT_READY';
       if (!isAway || clock.monotonic() >= until || signal?.aborted) throw error;
-      await delay(LIMITS.remotePushPauseMs);
+      await sleep(REMOTE_LIMITS.remotePushPauseMs);
     }
   }
 }
@@ -93,8 +72,8 @@ export class BucketWriter {
   constructor(options: BucketWriterOptions, redis: RedisStore) {
     this.#options = options;
     this.#redis = redis;
-    this.#write = redis.script('graph_write', WRITE);
-    this.#claim = redis.script('graph_claim', CLAIM);
+    this.#write = redis.script('graph_write', luaScript('graph', 'remote', 'lua', 'bucket-write'));
+    this.#claim = redis.script('graph_claim', luaScript('graph', 'remote', 'lua', 'bucket-claim'));
   }
 
   /** Shuts out all earlier writers. */
@@ -110,7 +89,9 @@ export class BucketWriter {
   }
 
   get isFull(): boolean {
-    return this.#waiting >= this.#options.recordsAtOnce || this.#waitingBytes >= LIMITS.remotePushBytes;
+    return (
+      this.#waiting >= this.#options.recordsAtOnce || this.#waitingBytes >= REMOTE_LIMITS.remotePushBytes
+    );
   }
 
   /**
@@ -150,8 +131,8 @@ export class BucketWriter {
       let bytes = 0;
       while (
         until < keys.length &&
-        until - from < LIMITS.remoteKeysPerCommand &&
-        bytes < LIMITS.remoteScriptBytes
+        until - from < REMOTE_LIMITS.remoteKeysPerCommand &&
+        bytes < REMOTE_LIMITS.remoteScriptBytes
       )
         bytes += values[until++]?.length ?? 0;
       const step = (this.steps[bucket] as number) + 1;

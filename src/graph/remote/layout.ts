@@ -3,8 +3,8 @@
  * LMDB record. Plain strings, spread over buckets; docs/decisions/remote-adjacency.md explains why. Pure.
  */
 import { createHash } from 'node:crypto';
-import { AssayError } from '../../base/errors.ts';
 import type { ChainId } from '../../chains/registry.ts';
+import { wrongFormat } from '../../state/format-version.ts';
 import { ByteReader, ByteWriter } from '../store/bytes.ts';
 import type { State } from '../store/chain-store.ts';
 
@@ -44,10 +44,11 @@ export interface Head {
 export function parseHead(chain: ChainId, text: string): Head {
   const head = JSON.parse(text) as Partial<Head>;
   if (head.format !== REMOTE_FORMAT && head.format !== FORMER_FORMAT)
-    throw new AssayError(
-      'STORE_VERSION',
-      `The remote graph of ${chain} has format ${String(head.format)}, but this version of Assay reads ${REMOTE_FORMAT}. ` +
-        'Push it again with this version.',
+    throw wrongFormat(
+      `The remote graph of ${chain}`,
+      head.format,
+      REMOTE_FORMAT,
+      'Push it again with this version.',
     );
   return head as Head;
 }

@@ -2,9 +2,9 @@
  * One chain's environment: its databases, their keys, and the counters that are written with every batch. docs/decisions/transfer-store.md
  * explains what the databases hold and why.
  */
-import { AssayError } from '../../base/errors.ts';
 import { systemRandom } from '../../base/random.ts';
 import type { ChainId } from '../../chains/registry.ts';
+import { isFormat, wrongFormat } from '../../state/format-version.ts';
 import { type Database, hasEnvironment, openEnvironment, type RootDatabase } from '../../state/lmdb.ts';
 import type { Direction } from '../flow.ts';
 
@@ -124,15 +124,16 @@ export function openChainStore(path: string, chain: ChainId, readOnly: boolean):
   ): Database<V, K> => root.openDB<V, K>({ name, encoding, keyEncoding });
   // The library returns undefined for a database that a read-only environment does not have.
   const meta: Database<unknown, string> | undefined = db('meta', 'msgpack', 'ordered-binary');
-  const format = meta?.get('format') as { name?: unknown; version?: unknown } | undefined;
+  const format = meta?.get('format');
   const isFresh = format === undefined && (meta === undefined || meta.getCount() === 0);
-  const isFormer = format?.name === FORMAT.name && format.version === FORMER_VERSION;
-  if (!isFresh && !isFormer && (format?.name !== FORMAT.name || format.version !== FORMAT.version)) {
+  const isFormer = isFormat(format, { ...FORMAT, version: FORMER_VERSION });
+  if (!isFresh && !isFormer && !isFormat(format, FORMAT)) {
     void root.close();
-    throw new AssayError(
-      'STORE_VERSION',
-      `The transfer store ${path} has the format ${JSON.stringify(format ?? null)}, but this version of Assay reads ` +
-        `${FORMAT.name} version ${FORMAT.version}. The file is unchanged; move it away and ingest its files again.`,
+    throw wrongFormat(
+      `The transfer store ${path}`,
+      format,
+      FORMAT,
+      'The file was not changed. Move it away, and ingest its files again.',
     );
   }
   const databases = {

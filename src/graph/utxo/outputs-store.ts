@@ -6,7 +6,6 @@
 import { join } from 'node:path';
 import { isoTime } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import type { AddressKey } from '../../chains/address/address.ts';
 import {
   formatAddressKey,
@@ -16,7 +15,9 @@ import {
 } from '../../chains/address/parse.ts';
 import { type ChainId, chainOf } from '../../chains/registry.ts';
 import type { UtxoTransaction } from '../../chains/utxo-transaction.ts';
+import { isFormat, wrongFormat } from '../../state/format-version.ts';
 import { type Database, hasEnvironment, openEnvironment, type RootDatabase } from '../../state/lmdb.ts';
+import { UTXO_LIMITS } from './limits.ts';
 import {
   decodeTransaction,
   encodeTransaction,
@@ -197,15 +198,11 @@ function openChain(path: string, chain: ChainId, readOnly: boolean): ChainOutput
     keyEncoding: 'binary' | 'ordered-binary' | 'uint32',
   ): Database<V, K> => root.openDB<V, K>({ name, encoding, keyEncoding });
   const meta: Database<unknown, string> | undefined = db('meta', 'msgpack', 'ordered-binary');
-  const format = meta?.get('format') as { name?: unknown; version?: unknown } | undefined;
+  const format = meta?.get('format');
   const isFresh = format === undefined && (meta === undefined || meta.getCount() === 0);
-  if (!isFresh && (format?.name !== FORMAT.name || format.version !== FORMAT.version)) {
+  if (!isFresh && !isFormat(format, FORMAT)) {
     void root.close();
-    throw new AssayError(
-      'STORE_VERSION',
-      `The outputs store ${path} has the format ${JSON.stringify(format ?? null)}, but this version of Assay reads ` +
-        `${FORMAT.name} version ${FORMAT.version}. The file is unchanged.`,
-    );
+    throw wrongFormat(`The outputs store ${path}`, format, FORMAT);
   }
   const databases = {
     meta,
@@ -696,7 +693,7 @@ export function openOutputsStore(options: OutputsStoreOptions): OutputsStore {
         start: addressOutputKey(address, U32_MAX - 1, U32_MAX, U32_MAX),
         end: addressOutputKey(address, -1, 0, 0),
         reverse: true,
-        limit: Math.min(Math.max(0, limit), LIMITS.addressOutputsMax),
+        limit: Math.min(Math.max(0, limit), UTXO_LIMITS.addressOutputsMax),
       });
       for (const key of range) {
         const bytes = Buffer.from(key);

@@ -6,9 +6,9 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { mkdir, rm, statfs } from 'node:fs/promises';
 import type { Clock } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
+import { sleep } from '../../base/retry.ts';
 import { PRIVATE_FOLDER } from '../../state/data-folder.ts';
 import { createEmbeddedLeases, type HeldLease, type Leases, underLease } from '../../state/leases.ts';
 import type { OpenStore } from '../../state/live-store.ts';
@@ -23,6 +23,7 @@ import {
   type JobView,
 } from '../bulk-jobs.ts';
 import type { ChunkRunner } from '../chunks.ts';
+import { JOB_LIMITS } from '../limits.ts';
 import { addWithinLimits, diskFull, UploadSlots } from './admission.ts';
 import type { JobBilling } from './billing.ts';
 import { Cleanup, ID_SHAPE } from './cleanup.ts';
@@ -87,7 +88,8 @@ const systemFreeBytes = async (folder: string): Promise<number> => {
   return bavail * bsize;
 };
 
-const pause = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms).unref());
+/** Waits, but does not keep the process running. */
+const pause = (ms: number): Promise<void> => sleep(ms, undefined, { unref: true });
 
 /**
  * Opens bulk jobs. No job is processed before `start`.
@@ -192,7 +194,7 @@ class StoredBulkJobs implements OpenBulkJobs {
 
   async #hasRoom(): Promise<boolean> {
     const { freeBytes = systemFreeBytes } = this.#deps;
-    return (await freeBytes(this.#places.folder)) >= LIMITS.jobDiskFreeMin;
+    return (await freeBytes(this.#places.folder)) >= JOB_LIMITS.jobDiskFreeMin;
   }
 
   async #checkRoom(): Promise<void> {

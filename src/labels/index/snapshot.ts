@@ -4,6 +4,7 @@ import { AssayError } from '../../base/errors.ts';
 import type { AddressKey } from '../../chains/address/address.ts';
 import { type ChainId, isEvm } from '../../chains/registry.ts';
 import { hasFinishedSize } from '../../state/finished-size.ts';
+import { wrongFormat } from '../../state/format-version.ts';
 import type { RootDatabase } from '../../state/lmdb.ts';
 import { openMappedFile } from '../../state/mapped-file.ts';
 import type { Label } from '../label.ts';
@@ -96,12 +97,8 @@ function readViews(environment: RootDatabase, file: string): SnapshotViews {
   const metaBytes = environment.getBinary(VALUE_KEYS.meta);
   if (!metaBytes) throw new AssayError('STORE_CORRUPT', `${file} is not a label snapshot.`);
   const meta = JSON.parse(metaBytes.toString('utf8')) as StoredMeta;
-  if (meta.formatVersion !== FORMAT_VERSION) {
-    throw new AssayError(
-      'STORE_VERSION',
-      `${file} has format ${meta.formatVersion}; this version of Assay supports format ${FORMAT_VERSION}. Run 'assay index build'.`,
-    );
-  }
+  if (meta.formatVersion !== FORMAT_VERSION)
+    throw wrongFormat(file, meta.formatVersion, FORMAT_VERSION, "Run 'assay index build'.");
   const value = (key: Buffer): Uint8Array => {
     const view = environment.getBinaryFast(key);
     if (!view) throw new AssayError('STORE_CORRUPT', `${file} has no value '${key.toString()}'.`);

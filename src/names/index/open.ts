@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { AssayError } from '../../base/errors.ts';
 import { hasFinishedSize } from '../../state/finished-size.ts';
+import { wrongFormat } from '../../state/format-version.ts';
 import type { RootDatabase } from '../../state/lmdb.ts';
 import { openMappedFile } from '../../state/mapped-file.ts';
 import { Meetings } from '../compare.ts';
@@ -123,12 +124,8 @@ class MappedNames implements NameIndex {
     const bytes = environment.getBinary(Buffer.from('meta'));
     if (!bytes) throw new AssayError('STORE_CORRUPT', `${file} is not an index of names.`);
     const meta = JSON.parse(bytes.toString('utf8')) as StoredNameMeta;
-    if (meta.formatVersion !== FORMAT_VERSION) {
-      throw new AssayError(
-        'STORE_VERSION',
-        `${file} has format ${meta.formatVersion}; this version of Assay supports format ${FORMAT_VERSION}. Run 'assay index build'.`,
-      );
-    }
+    if (meta.formatVersion !== FORMAT_VERSION)
+      throw wrongFormat(file, meta.formatVersion, FORMAT_VERSION, "Run 'assay index build'.");
     const values = {} as Record<ValueName, Uint8Array>;
     for (const name of VALUES) {
       const view = environment.getBinaryFast(Buffer.from(name));

@@ -1,6 +1,7 @@
 /** Bounds of the accounts in Redis that a real server reaches too seldom or too slowly to test. */
 import { describe, expect, it, vi } from 'vitest';
-import { OUTCOME } from '../../../src/accounts/redis/account-lua.ts';
+import { ACCOUNT_LIMITS } from '../../../src/accounts/limits.ts';
+import { OUTCOME } from '../../../src/accounts/redis/account-script.ts';
 import type { AccountSteps, Reply } from '../../../src/accounts/redis/account-steps.ts';
 import { createRedisAttempts } from '../../../src/accounts/redis/attempts.ts';
 import { createRedisGate } from '../../../src/accounts/redis/gate.ts';
@@ -8,7 +9,6 @@ import type { RedisLedger } from '../../../src/accounts/redis/ledger.ts';
 import { type PendingStep, PendingSteps } from '../../../src/accounts/redis/pending-steps.ts';
 import { createRateWindows } from '../../../src/accounts/redis/rate-limit.ts';
 import { systemClock } from '../../../src/base/clock.ts';
-import { LIMITS } from '../../../src/base/limits.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import type { RedisStore } from '../../../src/state/redis.ts';
 
@@ -58,11 +58,11 @@ describe('charges to undo', () => {
     const error = vi.fn();
     const steps = stepsThat(() => new Promise(() => {}));
     const pending = new PendingSteps({ steps, log: { ...silentLogger, error }, freeCredits: () => 0 });
-    for (let at = 0; at < LIMITS.pendingStepsMax; at++) pending.add(step(at));
+    for (let at = 0; at < ACCOUNT_LIMITS.pendingStepsMax; at++) pending.add(step(at));
     expect(error).not.toHaveBeenCalled();
-    pending.add(step(LIMITS.pendingStepsMax));
+    pending.add(step(ACCOUNT_LIMITS.pendingStepsMax));
     expect(error).toHaveBeenCalledExactlyOnceWith(
-      { account: 'a', nonce: String(LIMITS.pendingStepsMax) },
+      { account: 'a', nonce: String(ACCOUNT_LIMITS.pendingStepsMax) },
       'ledger: undo queue full, charge not undone',
     );
   });

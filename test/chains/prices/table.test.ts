@@ -240,6 +240,15 @@ describe('own tables', () => {
     });
   });
 
+  it('take tokens of XRP by the code of their currency, as transfers name them', () => {
+    const issuer = 'rsoLo2S1kiGeCcn6hCUXVrCpGMWLrRrLZz';
+    take(`chain,asset,date,usd,decimals\nXRP,SOLO.${issuer},2024-03-01,0.3,15\n`);
+    const asset = `${Buffer.from('SOLO').toString('hex').toUpperCase().padEnd(40, '0')}.${issuer}`;
+    expect(
+      loadOwnPrices({ folder: store() }).usdAt({ chain: 'XRP', asset }, at('2024-03-01T12:00:00Z')),
+    ).toMatchObject({ usd: 0.3 });
+  });
+
   it('replace a table of the same name, and keep those of other names', () => {
     take('chain,asset,date,usd\nBTC,BTC,2024-03-01,1\nLTC,LTC,2024-03-01,5\n', 'a.csv');
     take('chain,asset,date,usd\nBTC,BTC,2024-03-01,2\n', 'a.csv');
@@ -255,7 +264,7 @@ describe('own tables', () => {
     ['chain,asset,usd\nBTC,BTC,1\n', /line 1: the column 'date' is missing/],
     ['chain,asset,date,usd,price\n', /line 1: the column 'price' must be one of/],
     ['chain,asset,date,usd\n', /line 1: no row/],
-    ['chain,asset,date,usd\nBTC,BTC,2024-03-01\n', /line 2: 3 cells/],
+    ['chain,asset,date,usd\nBTC,BTC,2024-03-01\n', /line 2: the row has 3 cells, and the header 4/],
     ['chain,asset,date,usd\nBTC,BTC,2024-03-01,0\n', /line 2: usd is '0'/],
     ['chain,asset,date,usd\nBTC,BTC,2024-03-01,-5\n', /line 2: usd/],
     ['chain,asset,date,usd\nBTC,BTC,2024-03-01,NaN\n', /line 2: usd/],

@@ -1,0 +1,16 @@
+-- Holds: each member is nonce:amount, its score is its expiry; the sum of all amounts is in the state.
+local function drop(member)
+  if redis.call('ZREM', HOLDS, member) == 0 then return false end
+  redis.call('HINCRBY', STATE, 'held', '-' .. string.match(member, '%d+$'))
+  return true
+end
+local function held()
+  local sum = tonumber(redis.call('HGET', STATE, 'held') or '0')
+  if sum <= 0 then return 0 end
+  local ended = redis.call('ZRANGEBYSCORE', HOLDS, '-inf', whole(now), 'LIMIT', 0, 1000)
+  for _, member in ipairs(ended) do
+    drop(member)
+    sum = sum - tonumber(string.match(member, '%d+$'))
+  end
+  return sum
+end
