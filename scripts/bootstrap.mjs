@@ -111,6 +111,8 @@ const commands = {
   lint: async (args) => {
     await install();
     await run(process.execPath, [tool('@biomejs/biome/bin/biome'), 'check', '.', ...args]);
+    await run(process.execPath, ['scripts/supply/licences.mjs']);
+    await run(process.execPath, ['scripts/supply/signatures.mjs']);
   },
   bench: async (args) => {
     await install();

@@ -1,17 +1,48 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { projectRoot } from '../src/base/paths.ts';
 
 interface LockRow {
+  readonly version?: string;
+  readonly integrity?: string;
+  readonly resolved?: string;
+  readonly link?: boolean;
   readonly optionalDependencies?: Readonly<Record<string, string>>;
   readonly dev?: boolean;
   readonly engines?: { readonly node?: string } | readonly string[];
 }
 
-const { packages } = JSON.parse(readFileSync(join(projectRoot, 'package-lock.json'), 'utf8')) as {
-  packages: Readonly<Record<string, LockRow>>;
-};
+const rowsOf = (path: string): Readonly<Record<string, LockRow>> =>
+  (JSON.parse(readFileSync(path, 'utf8')) as { packages: Readonly<Record<string, LockRow>> }).packages;
+
+const packages = rowsOf(join(projectRoot, 'package-lock.json'));
+
+const setups = join(projectRoot, 'test', 'setup');
+const lockfiles = [
+  join(projectRoot, 'package-lock.json'),
+  ...readdirSync(setups)
+    .map((name) => join(setups, name, 'package-lock.json'))
+    .filter((path) => existsSync(path)),
+];
+
+it.each(lockfiles)('every package of %s has a hash, or is a folder of this repository', (path) => {
+  const rows = Object.entries(rowsOf(path)).filter(([name]) => name.includes('node_modules/'));
+  expect(rows.length).toBeGreaterThan(10);
+  for (const [name, { integrity, link, resolved }] of rows) {
+    if (link === true) expect(resolved, name).toMatch(/^supply\/stubs\//);
+    else expect(integrity, name).toMatch(/^sha512-/);
+  }
+});
+
+it('the folders that take the place of packages have the versions that the packages would have', () => {
+  const own = Object.entries(packages).filter(([path]) => path !== '' && !path.includes('node_modules/'));
+  expect(own.length).toBeGreaterThan(0);
+  for (const [path, { version }] of own) {
+    const manifest = JSON.parse(readFileSync(join(projectRoot, path, 'package.json'), 'utf8'));
+    expect(manifest, path).toMatchObject({ version, private: true });
+  }
+});
 
 it('the lockfile has a row for every platform of every binary, or `npm ci` refuses it', () => {
   const missing = Object.entries(packages).flatMap(([path, row]) =>

@@ -1,4 +1,6 @@
 /** The WebSocket of a Solana node: slots for following the chain, and logs for addresses with a fetched history. */
+import '../../../setup/solana-connection.ts';
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,0 +1,6 @@
+'use strict';
+
+throw new Error(
+  'litesvm: the lockfile of Assay has no hash of the binary for this platform, so it was not installed. ' +
+    'docs/decisions/supply-chain.md says how to add it.',
+);
