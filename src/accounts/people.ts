@@ -12,7 +12,7 @@ import { type Attempts, createAttempts } from './attempts.ts';
 import type { Actor, AuditAction, AuditLog } from './audit.ts';
 import type { KeyStore } from './keys.ts';
 import { checkPassword, createPasswords, type DeriveKey, type Passwords } from './password.ts';
-import { emailOf, type PeopleStore, type Person } from './people-store.ts';
+import { emailOf, type PeopleStore, type Person, withoutResets } from './people-store.ts';
 import type { PlanName } from './plans.ts';
 
 /** Prefix of the accounts of users; other accounts belong to the operator. */
@@ -349,7 +349,7 @@ class PeopleService implements People {
   async #setPassword(accountId: string, password: string, emailVerified: boolean): Promise<Person> {
     const hash = await this.#passwords.hash(password, 'password');
     const changed = await this.#store.change(accountId, (person) => ({
-      ...person,
+      ...withoutResets(person),
       password: hash,
       emailVerified: person.emailVerified || emailVerified,
       sessionEpoch: person.sessionEpoch + 1,
