@@ -8,6 +8,7 @@ import { scryptOnLibuv } from '../base/scrypt.ts';
 import type { OpenStore } from '../state/live-store.ts';
 import type { RedisStore } from '../state/redis.ts';
 import { type Allowances, openAccounting } from './accounting.ts';
+import { EMAIL_REQUESTS } from './attempts.ts';
 import { type AuditLog, auditBookings, openAuditLog } from './audit.ts';
 import { readCreditTerms } from './credits.ts';
 import type { Gate } from './gate.ts';
@@ -120,7 +121,12 @@ export function createAccess(options: AccessOptions, deps: AccessDeps): Access {
         store: peopleStore,
         keys,
         audit,
-        ...(redis === null ? {} : { attempts: createRedisAttempts({ redis }) }),
+        ...(redis === null
+          ? {}
+          : {
+              attempts: createRedisAttempts({ redis }),
+              emailRequests: createRedisAttempts({ redis }, EMAIL_REQUESTS),
+            }),
         derive: deps.derive ?? scryptOnLibuv,
         mailer: deps.mailer ?? null,
       },
@@ -155,6 +161,7 @@ export function createAccess(options: AccessOptions, deps: AccessDeps): Access {
     async close() {
       await openedPayments?.close();
       await accounting.close();
+      await openedPeople?.settled();
       await peopleStore?.close();
       await auditLog?.close();
       await keys.close();

@@ -3,7 +3,13 @@ import { createHmac } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Attempts, clientUnit, createAttempts, tooMany } from '../../src/accounts/attempts.ts';
+import {
+  type Attempts,
+  clientUnit,
+  createAttempts,
+  PASSWORD_ATTEMPTS,
+  tooMany as tooManyOf,
+} from '../../src/accounts/attempts.ts';
 import { expectSound, openAuditLog } from '../../src/accounts/audit.ts';
 import { creditsExhausted, monthTurn, readCreditTerms, spend } from '../../src/accounts/credits.ts';
 import { answerSlot, createIdempotency, replayed } from '../../src/accounts/idempotency.ts';
@@ -33,6 +39,7 @@ import { LIMITS } from '../../src/base/limits.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { shippedData } from '../../src/base/paths.ts';
 import { systemRandom } from '../../src/base/random.ts';
+import { openLiveStore } from '../../src/state/live-store.ts';
 import { type TempFolder, tempFolder } from './temp-folder.ts';
 
 const START = Date.UTC(2026, 10, 21);
@@ -102,6 +109,7 @@ describe('failed attempts', () => {
   });
 
   it('returns a wait of at least one second', () => {
+    const tooMany = (leftMs: number) => tooManyOf(leftMs, PASSWORD_ATTEMPTS);
     expect(tooMany(0).retryAfterSeconds).toBe(1);
     expect(tooMany(1_000).retryAfterSeconds).toBe(1);
     expect(tooMany(1_001).retryAfterSeconds).toBe(2);
@@ -549,8 +557,9 @@ describe('the store of users', () => {
 
   it('removes expired sessions and tokens, and keeps the others', async () => {
     await store.add(person('a'));
+    await store.add(person('b'));
     const ended = await store.begin(person('a'), 1_000);
-    const endedToken = await store.issue('a', 'reset', 1_000);
+    const endedToken = await store.issue('b', 'reset', 1_000);
     const live = await store.begin(person('a'), 5_000);
     const liveToken = await store.issue('a', 'reset', 5_000);
     now += 1_001;
@@ -561,6 +570,30 @@ describe('the store of users', () => {
     expect(await store.redeem(endedToken, 'reset')).toBeNull();
     expect(store.session(live.token)).not.toBeNull();
     expect(await store.redeem(liveToken, 'reset')).toBe('a');
+  });
+
+  it('accepts a reset token of an earlier version, which stored no epochs, until another one is used', async () => {
+    await store.add(person('a'));
+    const tokens = [await store.issue('a', 'reset', 1_000), await store.issue('a', 'reset', 1_000)];
+    await store.close();
+    const { root } = openLiveStore(join(folder.path, 'people.mdb'), 1);
+    type Row = { resetEpoch?: number };
+    for (const name of ['people', 'tokens']) {
+      const rows = root.openDB<Row, string>({ name, encoding: 'json' });
+      root.transactionSync(() => {
+        for (const { key, value } of [...rows.getRange()]) {
+          const { resetEpoch: _, ...old } = value;
+          rows.putSync(key, old);
+        }
+      });
+    }
+    await root.close();
+    store = openPeopleStore(
+      { path: join(folder.path, 'people.mdb') },
+      { clock: { now: () => now, monotonic: () => now }, random: systemRandom },
+    );
+    expect(await store.redeem(tokens[0]!, 'reset')).toBe('a');
+    expect(await store.redeem(tokens[1]!, 'reset')).toBeNull();
   });
 
   it('adds an address once, lists the oldest first, and ignores changes of unknown accounts', async () => {

@@ -1,8 +1,7 @@
-/** Counts failed password attempts over all nodes: account and address are counted in Redis, both in one step. */
+/** Counts attempts over all nodes: account and address are counted in Redis, both in one step. */
 import { createHash } from 'node:crypto';
-import { LIMITS } from '../../base/limits.ts';
 import type { RedisStore } from '../../state/redis.ts';
-import { type Attempts, clientUnit, tooMany } from '../attempts.ts';
+import { type AttemptLimits, type Attempts, clientUnit, PASSWORD_ATTEMPTS, tooMany } from '../attempts.ts';
 
 /**
  * Counts an attempt. KEYS: account, address. ARGV: maximum of each, window in ms. Replies with the remaining ms of the window that is full,
@@ -26,26 +25,25 @@ return 0`;
 const SLOT = 'attempts';
 const NAME_CHARS = 32;
 
-/** Creates counters of failed attempts that all nodes share. */
-export function createRedisAttempts({ redis }: { readonly redis: RedisStore }): Attempts {
+/** Creates counters of one kind of attempt that all nodes share. */
+export function createRedisAttempts(
+  { redis }: { readonly redis: RedisStore },
+  limits: AttemptLimits = PASSWORD_ATTEMPTS,
+): Attempts {
   const begin = redis.script('attempts_begin', BEGIN);
   const succeeded = redis.script('attempts_succeeded', SUCCEEDED);
   /** Hashed, so that the keys in Redis do not reveal email addresses. */
   const keyOf = (subject: string): string =>
     redis.key(SLOT, createHash('sha256').update(subject).digest('hex').slice(0, NAME_CHARS));
   const keysOf = (account: string, address: string): readonly string[] => [
-    keyOf(`account ${account}`),
-    keyOf(`address ${clientUnit(address)}`),
+    keyOf(`${limits.kind}account ${account}`),
+    keyOf(`${limits.kind}address ${clientUnit(address)}`),
   ];
   return {
     async begin(account, address) {
-      const { attemptsPerAccountMax, attemptsPerAddressMax, attemptWindowMs } = LIMITS;
-      const leftMs = await begin(keysOf(account, address), [
-        attemptsPerAccountMax,
-        attemptsPerAddressMax,
-        attemptWindowMs,
-      ]);
-      if (Number(leftMs) > 0) throw tooMany(Number(leftMs));
+      const { perAccountMax, perAddressMax, windowMs } = limits;
+      const leftMs = await begin(keysOf(account, address), [perAccountMax, perAddressMax, windowMs]);
+      if (Number(leftMs) > 0) throw tooMany(Number(leftMs), limits);
     },
     async succeeded(account, address) {
       await succeeded(keysOf(account, address), []);
