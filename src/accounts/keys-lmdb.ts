@@ -102,21 +102,26 @@ const unknownKey = (): AssayError => new AssayError('NOT_FOUND', 'There is no ke
 const unknownAccount = (accountId: string): AssayError =>
   new AssayError('NOT_FOUND', `There is no account '${accountId}'.`, { field: 'accountId' });
 
+export interface KeyStoreOptions {
+  readonly path: string;
+  readonly lastUsedFlushMs?: number;
+  /** Plan of LOCAL_ACCOUNT, set when it is created. Default: FREE. */
+  readonly localPlan?: PlanName;
+}
+
 /**
  * Opens (or creates) the store file at `path`.
  *
  * @throws STORE_VERSION, STORE_CORRUPT
  */
-export function openKeyStore(
-  options: { path: string; lastUsedFlushMs?: number },
-  deps: KeyStoreDeps,
-): KeyStore {
+export function openKeyStore(options: KeyStoreOptions, deps: KeyStoreDeps): KeyStore {
   return new LmdbKeyStore(options, deps);
 }
 
 /** Databases of keys and accounts, the cache of verified keys, and the times of last use that wait for their batch. */
 class LmdbKeyStore implements KeyStore {
   readonly #deps: KeyStoreDeps;
+  readonly #localPlan: PlanName;
   readonly #store: LiveStore;
   readonly #root: LiveRoot;
   readonly #meta: LiveDatabase<number, string>;
@@ -139,11 +144,12 @@ class LmdbKeyStore implements KeyStore {
   #isFresh = false;
   #turnMs = 0;
 
-  constructor(options: { path: string; lastUsedFlushMs?: number }, deps: KeyStoreDeps) {
+  constructor(options: KeyStoreOptions, deps: KeyStoreDeps) {
     const { openStore = openLiveStore } = deps;
     const store = openStore(options.path, FORMAT_VERSION, { name: 'keys' });
     const { root, meta } = store;
     this.#deps = deps;
+    this.#localPlan = options.localPlan ?? 'FREE';
     this.#store = store;
     this.#root = root;
     this.#meta = meta;
@@ -264,7 +270,10 @@ class LmdbKeyStore implements KeyStore {
       const account = this.#accounts.get(accountId);
       if (account !== undefined && plan !== null && account.plan !== plan)
         return invalid('plan', `omitted or ${account.plan}, the plan of account '${accountId}'`);
-      if (account === undefined) this.#accounts.putSync(accountId, { plan: plan ?? 'FREE', createdAt });
+      if (account === undefined) {
+        const ofNew = accountId === LOCAL_ACCOUNT ? this.#localPlan : 'FREE';
+        this.#accounts.putSync(accountId, { plan: plan ?? ofNew, createdAt });
+      }
       this.#rows.putSync(row.id, row);
       this.#idByHash.putSync(hash, row.id);
       this.#byAccount.putSync([accountId, row.id], true);

@@ -25,14 +25,14 @@ export interface KeyRecord {
   readonly rateLimits: RateOverrides;
 }
 
-/** The account of keys that were created without an account. */
+/** The account of the operator: keys that were created without an account belong to it. */
 export const LOCAL_ACCOUNT = 'local';
 
 export interface NewKey {
   readonly name: string;
   /** Default: LOCAL_ACCOUNT. */
   readonly accountId?: string;
-  /** Plan of the account, set with its first key; later keys have the account's plan. Default: FREE. */
+  /** Plan of the account, set with its first key; later keys have the account's plan. Default: FREE, or the store's option for LOCAL_ACCOUNT. */
   readonly plan?: PlanName;
   /** Default: all six. */
   readonly permissions?: readonly Permission[];

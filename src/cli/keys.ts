@@ -45,7 +45,10 @@ export function addKeysCommand(program: Command, terminal: Terminal, services: (
     .requiredOption('--name <name>', 'purpose of the key')
     .option('--permissions <list>', `some of ${PERMISSIONS.join(',')} (default: all)`)
     .option('--account <id>', "account that the key belongs to (default: the installation's own)")
-    .option('--plan <plan>', `plan of a new account: ${PLAN_NAMES.join(', ')} (default: FREE)`)
+    .option(
+      '--plan <plan>',
+      `plan of a new account: ${PLAN_NAMES.join(', ')} (default: FREE; of the installation's own: SELF_HOSTED)`,
+    )
     .option('--json', 'answer as JSON')
     .action(
       async (options: {

@@ -11,7 +11,7 @@ import {
   tooMany as tooManyOf,
 } from '../../src/accounts/attempts.ts';
 import { expectSound, openAuditLog } from '../../src/accounts/audit.ts';
-import { creditsExhausted, monthTurn, readCreditTerms, spend } from '../../src/accounts/credits.ts';
+import { creditsExhausted, monthTurn, readPackages, spend } from '../../src/accounts/credits.ts';
 import { answerSlot, createIdempotency, replayed } from '../../src/accounts/idempotency.ts';
 import { isTokenShaped, newToken, visibleParts } from '../../src/accounts/key-token.ts';
 import type { KeyStore } from '../../src/accounts/keys.ts';
@@ -182,17 +182,17 @@ describe('credits', () => {
   it('reads whole numbers from 0 to 1e9 and names the field of any other', () => {
     const folder = tempFolder();
     const path = join(folder.path, 'plans.json');
-    const read = (creditsPerMonth: unknown, packages?: unknown) => {
-      writeFileSync(path, JSON.stringify({ freeTier: { creditsPerMonth }, packages }));
-      return readCreditTerms(path);
+    const read = (credits: unknown, priceUsd: unknown = 1) => {
+      writeFileSync(path, JSON.stringify({ packages: [{ name: 'P', credits, priceUsd }] }));
+      return readPackages(path);
     };
-    expect(read(0)).toEqual({ freeCreditsPerMonth: 0, packages: [] });
-    expect(read(1e9).freeCreditsPerMonth).toBe(1e9);
+    expect(read(0)).toEqual([{ name: 'P', credits: 0, priceUsd: 1 }]);
+    expect(read(1e9)[0]?.credits).toBe(1e9);
     for (const wrong of [-1, 1e9 + 1, 0.5, '1', null])
-      expect(() => read(wrong)).toThrow('freeTier.creditsPerMonth');
-    expect(() => read(1, [{ name: 'P', credits: 1, priceUsd: 0.5 }])).toThrow('packages[0].priceUsd');
+      expect(() => read(wrong)).toThrow('packages[0].credits');
+    expect(() => read(1, 0.5)).toThrow('packages[0].priceUsd');
     writeFileSync(path, '{}');
-    expect(() => readCreditTerms(path)).toThrow('freeTier.creditsPerMonth');
+    expect(readPackages(path)).toEqual([]);
     folder.remove();
   });
 });
@@ -630,7 +630,7 @@ describe('plans', () => {
   it('name the field of a quota, a list or a class that is missing', async () => {
     const folder = tempFolder();
     const path = join(folder.path, 'plans.json');
-    type Row = Record<'rateLimits' | 'plans', Record<string, unknown>> & {
+    type Row = Record<'rateLimits' | 'plans' | 'freeTier', Record<string, unknown>> & {
       plans: { FREE: Record<string, unknown> };
     };
     const read = (change: (file: Row) => void) => {
@@ -643,6 +643,15 @@ describe('plans', () => {
     expect(read((file) => (file.plans.FREE.walletsMax = 1_000_000)).FREE.walletsMax).toBe(1_000_000);
     expect(() => read((file) => (file.plans.FREE.walletsMax = 1_000_001))).toThrow('plans.FREE.walletsMax');
     expect(() => read((file) => (file.plans.FREE.walletsMax = 0))).toThrow('plans.FREE.walletsMax');
+    expect(read((file) => (file.plans.FREE.creditsPerMonth = 0)).FREE.creditsPerMonth).toBe(0);
+    expect(read((file) => (file.freeTier.creditsPerMonth = 1e9)).STARTER.creditsPerMonth).toBe(1e9);
+    for (const wrong of [-1, 1e9 + 1, 0.5, '1', null, undefined])
+      expect(() => read((file) => (file.freeTier.creditsPerMonth = wrong))).toThrow(
+        'freeTier.creditsPerMonth must be a whole number from 0',
+      );
+    expect(() => read((file) => (file.plans.FREE.creditsPerMonth = -1))).toThrow(
+      'plans.FREE.creditsPerMonth must be a whole number from 0',
+    );
     expect(() => read((file) => delete file.rateLimits.kyt)).toThrow('rateLimits.kyt must be present');
     for (const wrong of [null, [], 'x', undefined])
       expect(() => read((file) => (file.plans.FREE.rateLimits = wrong))).toThrow('plans.FREE.rateLimits');
