@@ -9,8 +9,8 @@ import { dailyFolderOf, pricesFolderOf } from '../../src/chains/prices/table.ts'
 import { commandModules } from '../../src/cli/commands.ts';
 import { runProgram } from '../../src/cli/program.ts';
 import { loadConfig } from '../../src/config/config.ts';
-import type { World } from '../e2e/program.ts';
 import { FIRST_KEY_FILE } from '../../src/state/data-folder.ts';
+import type { World } from '../e2e/program.ts';
 import { bech32Address } from '../graph/cluster/addresses.ts';
 import { dailyChart } from './price-server.ts';
 
