@@ -8,8 +8,9 @@ import { scryptOnLibuv } from '../base/scrypt.ts';
 import type { OpenStore } from '../state/live-store.ts';
 import type { RedisStore } from '../state/redis.ts';
 import { type Allowances, openAccounting } from './accounting.ts';
+import { EMAIL_REQUESTS } from './attempts.ts';
 import { type AuditLog, auditBookings, openAuditLog } from './audit.ts';
-import { readCreditTerms } from './credits.ts';
+import { readPackages } from './credits.ts';
 import type { Gate } from './gate.ts';
 import type { KeyRecord, KeyStore } from './keys.ts';
 import { openKeyStore } from './keys-lmdb.ts';
@@ -18,7 +19,7 @@ import type { DeriveKey } from './password.ts';
 import { openPayments, type Payments } from './payments.ts';
 import { createPeople, isPersonal, type People, type PeopleOptions } from './people.ts';
 import { openPeopleStore, type PeopleStore } from './people-store.ts';
-import { type Plans, type RateOverrides, readPlans } from './plans.ts';
+import { type PlanName, type Plans, type RateOverrides, readPlans } from './plans.ts';
 import type { QuotaMeter } from './quota.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import { createRedisAccounting } from './redis/accounting.ts';
@@ -52,7 +53,7 @@ export interface AccessDeps {
   readonly openStore?: OpenStore;
   /** Default: data/plans.json. */
   readonly plans?: Plans;
-  /** Free credits per month of an account. Default: those of data/plans.json for every account. */
+  /** Free credits per month of an account. Default: those of its plan. */
   readonly freeCredits?: (accountId: string) => number;
   /** Default: a thread of libuv. */
   readonly derive?: DeriveKey;
@@ -62,6 +63,8 @@ export interface AccessDeps {
 
 export interface AccessOptions extends Partial<PeopleOptions> {
   readonly folder: string;
+  /** Plan of the account `local`, set when it is created. Default: FREE. */
+  readonly localPlan?: PlanName;
   /** The secret with which Stripe signs its events. */
   readonly stripeSecret?: string | null;
 }
@@ -73,14 +76,22 @@ export interface AccessOptions extends Partial<PeopleOptions> {
  */
 export function createAccess(options: AccessOptions, deps: AccessDeps): Access {
   const plans = deps.plans ?? readPlans();
-  const keys = openKeyStore({ path: join(options.folder, 'keys.mdb') }, deps);
+  const keys = openKeyStore(
+    {
+      path: join(options.folder, 'keys.mdb'),
+      ...(options.localPlan === undefined ? {} : { localPlan: options.localPlan }),
+    },
+    deps,
+  );
   const generation = (): number => keys.generation();
-  const { freeCreditsPerMonth, packages } = readCreditTerms();
+  const packages = readPackages();
+  const planOf = (accountId: string) => plans[keys.planOf(accountId) ?? 'FREE'];
   const freeCredits =
     deps.freeCredits ??
     ((accountId) =>
-      isPersonal(accountId) && !people().mayHaveFreeCredits(accountId) ? 0 : freeCreditsPerMonth);
-  const planOf = (accountId: string) => plans[keys.planOf(accountId) ?? 'FREE'];
+      isPersonal(accountId) && !people().mayHaveFreeCredits(accountId)
+        ? 0
+        : planOf(accountId).creditsPerMonth);
   const allowances: Allowances = {
     generation,
     freeCredits,
@@ -120,7 +131,12 @@ export function createAccess(options: AccessOptions, deps: AccessDeps): Access {
         store: peopleStore,
         keys,
         audit,
-        ...(redis === null ? {} : { attempts: createRedisAttempts({ redis }) }),
+        ...(redis === null
+          ? {}
+          : {
+              attempts: createRedisAttempts({ redis }),
+              emailRequests: createRedisAttempts({ redis }, EMAIL_REQUESTS),
+            }),
         derive: deps.derive ?? scryptOnLibuv,
         mailer: deps.mailer ?? null,
       },
@@ -155,6 +171,7 @@ export function createAccess(options: AccessOptions, deps: AccessDeps): Access {
     async close() {
       await openedPayments?.close();
       await accounting.close();
+      await openedPeople?.settled();
       await peopleStore?.close();
       await auditLog?.close();
       await keys.close();

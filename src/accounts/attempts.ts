@@ -1,5 +1,6 @@
 /**
- * Counts failed password attempts per account and per client address, in memory; after too many, further attempts are rejected for a while.
+ * Counts attempts per account and per client address, in memory: failed passwords, and requested emails. After too many, further attempts
+ * are rejected for a while.
  */
 import type { Awaitable } from '../base/awaitable.ts';
 import type { Clock } from '../base/clock.ts';
@@ -12,6 +13,34 @@ export interface Attempts {
   /** Records success: the account's count is deleted, and the address gets its attempt back. */
   succeeded(account: string, address: string): Awaitable<void>;
 }
+
+/** The limits of one kind of attempt. */
+export interface AttemptLimits {
+  /** Separates the counts of the kinds in a shared store; empty for passwords. */
+  readonly kind: '' | 'email ';
+  readonly windowMs: number;
+  readonly perAccountMax: number;
+  readonly perAddressMax: number;
+  /** First half of the error. */
+  readonly refusal: string;
+}
+
+export const PASSWORD_ATTEMPTS: AttemptLimits = {
+  kind: '',
+  windowMs: ACCOUNT_LIMITS.attemptWindowMs,
+  perAccountMax: ACCOUNT_LIMITS.attemptsPerAccountMax,
+  perAddressMax: ACCOUNT_LIMITS.attemptsPerAddressMax,
+  refusal: 'Too many failed attempts',
+};
+
+/** Requests that send an email to an address that the client names. They are counted whether or not the address has an account. */
+export const EMAIL_REQUESTS: AttemptLimits = {
+  kind: 'email ',
+  windowMs: ACCOUNT_LIMITS.emailWindowMs,
+  perAccountMax: ACCOUNT_LIMITS.emailsPerAddressMax,
+  perAddressMax: ACCOUNT_LIMITS.emailsPerClientMax,
+  refusal: 'Too many emails were requested for this email address or from this client',
+};
 
 interface Window {
   count: number;
@@ -33,15 +62,11 @@ export function clientUnit(address: string): string {
  *
  * @param leftMs - milliseconds until the next attempt is allowed
  */
-export function tooMany(leftMs: number): AssayError {
+export function tooMany(leftMs: number, { refusal }: Pick<AttemptLimits, 'refusal'>): AssayError {
   const seconds = Math.max(1, Math.ceil(leftMs / 1000));
-  return new AssayError(
-    'RATE_LIMITED',
-    `Too many failed attempts; the next one is allowed in ${seconds} s.`,
-    {
-      retryAfterSeconds: seconds,
-    },
-  );
+  return new AssayError('RATE_LIMITED', `${refusal}; the next one is allowed in ${seconds} s.`, {
+    retryAfterSeconds: seconds,
+  });
 }
 
 /** Attempts counted in the memory of one process. */
@@ -50,8 +75,11 @@ export interface EmbeddedAttempts extends Attempts {
   readonly tracked: number;
 }
 
-/** Creates counters of failed attempts in memory. */
-export function createAttempts(deps: { readonly clock: Clock }): EmbeddedAttempts {
+/** Creates counters of one kind of attempt in memory. */
+export function createAttempts(
+  deps: { readonly clock: Clock },
+  limits: AttemptLimits = PASSWORD_ATTEMPTS,
+): EmbeddedAttempts {
   /** All windows have the same length and are in the order of their start, so ended ones come first. */
   const windows = new Map<string, Window>();
 
@@ -68,14 +96,14 @@ export function createAttempts(deps: { readonly clock: Clock }): EmbeddedAttempt
     if (existing !== undefined && existing.endsMs > now) return existing;
     windows.delete(subject);
     makeRoom(now);
-    const window: Window = { count: 0, endsMs: now + ACCOUNT_LIMITS.attemptWindowMs };
+    const window: Window = { count: 0, endsMs: now + limits.windowMs };
     windows.set(subject, window);
     return window;
   }
 
   const subjects = (account: string, address: string): readonly (readonly [string, number])[] => [
-    [`account ${account}`, ACCOUNT_LIMITS.attemptsPerAccountMax],
-    [`address ${clientUnit(address)}`, ACCOUNT_LIMITS.attemptsPerAddressMax],
+    [`account ${account}`, limits.perAccountMax],
+    [`address ${clientUnit(address)}`, limits.perAddressMax],
   ];
 
   return {
@@ -89,7 +117,7 @@ export function createAttempts(deps: { readonly clock: Clock }): EmbeddedAttempt
         max,
       }));
       const full = rows.find(({ window, max }) => window.count >= max);
-      if (full !== undefined) throw tooMany(full.window.endsMs - now);
+      if (full !== undefined) throw tooMany(full.window.endsMs - now, limits);
       for (const { window } of rows) window.count++;
     },
     succeeded(account, address) {

@@ -167,7 +167,11 @@ export function openAuditLog(
   };
 }
 
-/** Wraps the store of keys so that every change is logged. */
+/** Returns the `createdBy` of keys that an actor creates. */
+const creatorOf = ({ who }: Actor): string =>
+  who === OPERATOR.who || who.startsWith('key_') ? who : 'session';
+
+/** Wraps the store of keys so that every change is logged, and each new key records its creator. */
 export function auditKeys(keys: KeyStore, log: () => AuditLog, actor: Actor): KeyStore {
   return {
     verify: (token) => keys.verify(token),
@@ -179,7 +183,7 @@ export function auditKeys(keys: KeyStore, log: () => AuditLog, actor: Actor): Ke
     addAccount: (accountId, plan) => keys.addAccount(accountId, plan),
     close: () => keys.close(),
     async create(key) {
-      const created = await keys.create(key);
+      const created = await keys.create({ createdBy: creatorOf(actor), ...key });
       const { id, accountId, permissions } = created.record;
       const detail = permissions.join(',');
       await log().write({ ...actor, action: 'key.create', accountId, subject: id, detail });
@@ -190,6 +194,15 @@ export function auditKeys(keys: KeyStore, log: () => AuditLog, actor: Actor): Ke
       const { accountId } = record;
       await log().write({ ...actor, action: 'key.revoke', accountId, subject: id, detail: null });
       return record;
+    },
+    async revokeWithDescendants(id) {
+      const revoked = await keys.revokeWithDescendants(id);
+      for (const record of revoked) {
+        const detail = record.id === id ? null : `descendant of ${id}`;
+        const { accountId } = record;
+        await log().write({ ...actor, action: 'key.revoke', accountId, subject: record.id, detail });
+      }
+      return revoked;
     },
     async setPermission(id, permission, enabled) {
       const record = await keys.setPermission(id, permission, enabled);

@@ -123,12 +123,6 @@ export interface CreditPackage {
   readonly priceUsd: number;
 }
 
-export interface CreditTerms {
-  /** Free credits of every account and calendar month. */
-  readonly freeCreditsPerMonth: number;
-  readonly packages: readonly CreditPackage[];
-}
-
 type Row = Readonly<Record<string, unknown>>;
 
 function wholeNumber(value: unknown, field: string): number {
@@ -139,20 +133,16 @@ function wholeNumber(value: unknown, field: string): number {
 }
 
 /**
- * Reads the free tier and the packages.
+ * Reads the packages.
  *
  * @throws INVALID_CONFIG naming the field
  */
-export function readCreditTerms(path: string = shippedData('plans.json')): CreditTerms {
+export function readPackages(path: string = shippedData('plans.json')): readonly CreditPackage[] {
   const file = JSON.parse(readFileSync(path, 'utf8')) as Row;
-  const freeTier = (file.freeTier ?? {}) as Row;
   const packages = Array.isArray(file.packages) ? (file.packages as readonly Row[]) : [];
-  return {
-    freeCreditsPerMonth: wholeNumber(freeTier.creditsPerMonth, 'freeTier.creditsPerMonth'),
-    packages: packages.map((row, position) => ({
-      name: String(row.name),
-      credits: wholeNumber(row.credits, `packages[${position}].credits`),
-      priceUsd: wholeNumber(row.priceUsd, `packages[${position}].priceUsd`),
-    })),
-  };
+  return packages.map((row, position) => ({
+    name: String(row.name),
+    credits: wholeNumber(row.credits, `packages[${position}].credits`),
+    priceUsd: wholeNumber(row.priceUsd, `packages[${position}].priceUsd`),
+  }));
 }

@@ -25,6 +25,7 @@ import {
 } from './key-token.ts';
 import {
   type CreatedKey,
+  descendantsOf,
   type KeyRecord,
   type KeyStore,
   LOCAL_ACCOUNT,
@@ -42,7 +43,9 @@ export const FORMAT_VERSION = 1;
 const LAST_USED_FLUSH_MS = 60_000;
 
 /** The stored row of a key: the record without the fields that are stored elsewhere. */
-interface KeyRow extends Omit<KeyRecord, 'lastUsedAt' | 'plan'> {
+interface KeyRow extends Omit<KeyRecord, 'lastUsedAt' | 'plan' | 'createdBy'> {
+  /** Absent in stores of an earlier version. */
+  readonly createdBy?: string | null;
   /** SHA-256 of the key, hex. */
   readonly hash: string;
 }
@@ -97,26 +100,34 @@ function checkPlan(plan: PlanName): PlanName {
   throw invalid('plan', `one of ${PLAN_NAMES.join(', ')}`);
 }
 
+/** Orders the oldest first. */
+const byAge = (a: KeyRecord, b: KeyRecord): number => (a.createdAt + a.id < b.createdAt + b.id ? -1 : 1);
+
 const unknownKey = (): AssayError => new AssayError('NOT_FOUND', 'There is no key with this id.');
 
 const unknownAccount = (accountId: string): AssayError =>
   new AssayError('NOT_FOUND', `There is no account '${accountId}'.`, { field: 'accountId' });
+
+export interface KeyStoreOptions {
+  readonly path: string;
+  readonly lastUsedFlushMs?: number;
+  /** Plan of LOCAL_ACCOUNT, set when it is created. Default: FREE. */
+  readonly localPlan?: PlanName;
+}
 
 /**
  * Opens (or creates) the store file at `path`.
  *
  * @throws STORE_VERSION, STORE_CORRUPT
  */
-export function openKeyStore(
-  options: { path: string; lastUsedFlushMs?: number },
-  deps: KeyStoreDeps,
-): KeyStore {
+export function openKeyStore(options: KeyStoreOptions, deps: KeyStoreDeps): KeyStore {
   return new LmdbKeyStore(options, deps);
 }
 
 /** Databases of keys and accounts, the cache of verified keys, and the times of last use that wait for their batch. */
 class LmdbKeyStore implements KeyStore {
   readonly #deps: KeyStoreDeps;
+  readonly #localPlan: PlanName;
   readonly #store: LiveStore;
   readonly #root: LiveRoot;
   readonly #meta: LiveDatabase<number, string>;
@@ -139,11 +150,12 @@ class LmdbKeyStore implements KeyStore {
   #isFresh = false;
   #turnMs = 0;
 
-  constructor(options: { path: string; lastUsedFlushMs?: number }, deps: KeyStoreDeps) {
+  constructor(options: KeyStoreOptions, deps: KeyStoreDeps) {
     const { openStore = openLiveStore } = deps;
     const store = openStore(options.path, FORMAT_VERSION, { name: 'keys' });
     const { root, meta } = store;
     this.#deps = deps;
+    this.#localPlan = options.localPlan ?? 'FREE';
     this.#store = store;
     this.#root = root;
     this.#meta = meta;
@@ -198,14 +210,9 @@ class LmdbKeyStore implements KeyStore {
     if (accountId === undefined) {
       for (const { value } of this.#rows.getRange()) records.push(this.#recordOf(value));
     } else {
-      // Ids are printable ASCII, so this range covers all keys of the account and no others.
-      for (const [, id] of this.#byAccount.getKeys({ start: [accountId, ''], end: [accountId, '\u007f'] })) {
-        const row = this.#rows.get(id);
-        if (row !== undefined) records.push(this.#recordOf(row));
-      }
+      records.push(...this.#recordsOf(accountId));
     }
-    const place = (record: KeyRecord): string => record.createdAt + record.id;
-    return records.sort((a, b) => (place(a) < place(b) ? -1 : 1));
+    return records.sort(byAge);
   }
 
   planOf(accountId: string): PlanName | null {
@@ -254,6 +261,7 @@ class LmdbKeyStore implements KeyStore {
       status: 'ACTIVE',
       createdAt,
       revokedAt: null,
+      createdBy: key.createdBy ?? null,
       accountId,
       rateLimits,
       hash: hash.toString('hex'),
@@ -261,10 +269,17 @@ class LmdbKeyStore implements KeyStore {
     await this.#change(() => {
       if (key.isFirst && this.#rows.getKeysCount({ limit: 1 }) > 0)
         return invalid('isFirst', 'omitted, because the store already has a key');
+      // A key that was revoked while its request ran creates nothing: nobody would look for its descendants again.
+      const creator = key.createdBy === undefined ? undefined : this.#rows.get(key.createdBy);
+      if (creator !== undefined && creator.status !== 'ACTIVE')
+        return new AssayError('UNAUTHENTICATED', 'The API key is invalid or was revoked.');
       const account = this.#accounts.get(accountId);
       if (account !== undefined && plan !== null && account.plan !== plan)
         return invalid('plan', `omitted or ${account.plan}, the plan of account '${accountId}'`);
-      if (account === undefined) this.#accounts.putSync(accountId, { plan: plan ?? 'FREE', createdAt });
+      if (account === undefined) {
+        const ofNew = accountId === LOCAL_ACCOUNT ? this.#localPlan : 'FREE';
+        this.#accounts.putSync(accountId, { plan: plan ?? ofNew, createdAt });
+      }
       this.#rows.putSync(row.id, row);
       this.#idByHash.putSync(hash, row.id);
       this.#byAccount.putSync([accountId, row.id], true);
@@ -277,13 +292,31 @@ class LmdbKeyStore implements KeyStore {
     const revokedAt = isoTime(this.#deps.clock.now());
     const row = await this.#change(() => {
       const stored = this.#rows.get(id);
-      if (stored === undefined) return unknownKey();
-      if (stored.status === 'REVOKED') return stored;
-      const revoked: KeyRow = { ...stored, status: 'REVOKED', revokedAt };
-      this.#rows.putSync(id, revoked);
-      return revoked;
+      return stored === undefined ? unknownKey() : this.#revoked(stored, revokedAt);
     });
     return this.#recordOf(row);
+  }
+
+  async revokeWithDescendants(id: string): Promise<readonly [KeyRecord, ...KeyRecord[]]> {
+    const revokedAt = isoTime(this.#deps.clock.now());
+    const [first, ...others] = await this.#change((): readonly [KeyRow, ...KeyRow[]] | AssayError => {
+      const stored = this.#rows.get(id);
+      if (stored === undefined) return unknownKey();
+      const active = descendantsOf(this.#recordsOf(stored.accountId).sort(byAge), id).flatMap((key) => {
+        const row = key.status === 'ACTIVE' ? this.#rows.get(key.id) : undefined;
+        return row === undefined ? [] : [this.#revoked(row, revokedAt)];
+      });
+      return [this.#revoked(stored, revokedAt), ...active];
+    });
+    return [this.#recordOf(first), ...others.map((row) => this.#recordOf(row))];
+  }
+
+  /** Writes a row as revoked, unless it already is. Must run inside a transaction. */
+  #revoked(row: KeyRow, revokedAt: string): KeyRow {
+    if (row.status === 'REVOKED') return row;
+    const revoked: KeyRow = { ...row, status: 'REVOKED', revokedAt };
+    this.#rows.putSync(row.id, revoked);
+    return revoked;
   }
 
   async setPermission(id: string, permission: Permission, enabled: boolean): Promise<KeyRecord> {
@@ -376,9 +409,21 @@ class LmdbKeyStore implements KeyStore {
     const usedMs = this.#unwritten.get(row.id) ?? this.#lastUsed.get(row.id);
     return {
       ...fields,
+      createdBy: row.createdBy ?? null,
       lastUsedAt: usedMs === undefined ? null : isoTime(usedMs),
       plan: this.#planOf(row.accountId) ?? 'FREE',
     };
+  }
+
+  /** Returns the keys of an account, in the order of their ids. */
+  #recordsOf(accountId: string): KeyRecord[] {
+    const records: KeyRecord[] = [];
+    // Ids are printable ASCII, so this range covers all keys of the account and no others.
+    for (const [, id] of this.#byAccount.getKeys({ start: [accountId, ''], end: [accountId, '\u007f'] })) {
+      const row = this.#rows.get(id);
+      if (row !== undefined) records.push(this.#recordOf(row));
+    }
+    return records;
   }
 
   /** Looks up a key that is not cached, by its SHA-256. */

@@ -18,6 +18,8 @@ export interface KeyRecord {
   /** Written in batches: up to a minute old, and up to a minute is lost in a crash. */
   readonly lastUsedAt: string | null;
   readonly revokedAt: string | null;
+  /** Id of the key that created this key; `session` or `operator` if a person did; null for a key of an earlier release. */
+  readonly createdBy: string | null;
   readonly accountId: string;
   /** The plan of the account. */
   readonly plan: PlanName;
@@ -25,18 +27,20 @@ export interface KeyRecord {
   readonly rateLimits: RateOverrides;
 }
 
-/** The account of keys that were created without an account. */
+/** The account of the operator: keys that were created without an account belong to it. */
 export const LOCAL_ACCOUNT = 'local';
 
 export interface NewKey {
   readonly name: string;
   /** Default: LOCAL_ACCOUNT. */
   readonly accountId?: string;
-  /** Plan of the account, set with its first key; later keys have the account's plan. Default: FREE. */
+  /** Plan of the account, set with its first key; later keys have the account's plan. Default: FREE, or the store's option for LOCAL_ACCOUNT. */
   readonly plan?: PlanName;
   /** Default: all six. */
   readonly permissions?: readonly Permission[];
   readonly rateLimits?: RateOverrides;
+  /** As in the record. If it is a key, that key must be active. Default: null. */
+  readonly createdBy?: string;
   /** Creates the key only if the store has no key at all; otherwise it is rejected, with the field `isFirst`. */
   readonly isFirst?: true;
 }
@@ -45,6 +49,23 @@ export interface CreatedKey {
   readonly record: KeyRecord;
   /** The full key; it is returned only once. */
   readonly apiKey: string;
+}
+
+/**
+ * Returns the keys that a key created, and that these created, in the order of `keys`.
+ *
+ * @param keys - all keys of its account
+ */
+export function descendantsOf(keys: readonly KeyRecord[], id: string): readonly KeyRecord[] {
+  const found = new Set([id]);
+  let sizeBefore = 0;
+  // Times of creation do not order the keys if the clock was set back, so the search repeats until nothing is added.
+  while (found.size > sizeBefore) {
+    sizeBefore = found.size;
+    for (const key of keys) if (key.createdBy !== null && found.has(key.createdBy)) found.add(key.id);
+  }
+  found.delete(id);
+  return keys.filter((key) => found.has(key.id));
 }
 
 /** The store of keys. Every implementation passes test/conformance/keys.ts. */
@@ -72,6 +93,13 @@ export interface KeyStore {
   create(key: NewKey): Promise<CreatedKey>;
   /** Revokes a key permanently. Revoking it again is a no-op. Throws NOT_FOUND. */
   revoke(id: string): Promise<KeyRecord>;
+  /**
+   * Revokes a key and all active keys that descend from it, in one step.
+   *
+   * @returns the record of the key, then those of the descendants that this call revoked
+   * @throws NOT_FOUND
+   */
+  revokeWithDescendants(id: string): Promise<readonly [KeyRecord, ...KeyRecord[]]>;
   /** Throws NOT_FOUND; INVALID_REQUEST for a revoked key. */
   setPermission(id: string, permission: Permission, enabled: boolean): Promise<KeyRecord>;
   /** Throws NOT_FOUND if the account does not exist. */

@@ -51,7 +51,7 @@ export const ACCOUNT_LIMITS = {
   attemptsPerAccountMax: 10,
   /** Failed attempts from one client address in the time window: an office behind one address needs fewer. */
   attemptsPerAddressMax: 50,
-  /** Accounts and addresses with counted attempts at once: about 150 bytes each, 15 MB. */
+  /** Accounts and addresses with counted attempts of one kind at once: about 150 bytes each, 15 MB. */
   attemptWindowsMax: 100_000,
   /** Decisions: a session expires after this time. */
   sessionMs: 12 * 3_600_000,
@@ -61,6 +61,17 @@ export const ACCOUNT_LIMITS = {
   resetTokenMs: 3_600_000,
   /** RFC 5321: the longest path of an email address. */
   emailCharsMax: 254,
+  /** The time window in which requested emails are counted: the lifetime of a reset token, so that each may be requested again. */
+  emailWindowMs: 3_600_000,
+  /**
+   * Emails of one kind (registration, password reset) that clients may request for one address in the window: a person who does not find
+   * the first asks again once or twice, and six an hour of both kinds do not fill an inbox.
+   */
+  emailsPerAddressMax: 3,
+  /** Emails that one client may request in the window, for any addresses: the new colleagues of an office behind one address need fewer. */
+  emailsPerClientMax: 20,
+  /** Registrations, reset requests and refused logins whose work continues after their response: each takes milliseconds. */
+  requestsAfterAnswerMax: 32,
   /** Concurrent emails to the mail server: each holds a connection. */
   emailsInFlightMax: 32,
   /** Actor, origin and details of one entry of the audit log: texts that people read. */

@@ -23,6 +23,8 @@ export interface Person {
   readonly createdAt: string;
   /** Incremented to end all sessions at once. */
   readonly sessionEpoch: number;
+  /** Incremented to end all reset tokens at once. Absent, which means 0, in stores of an earlier version. */
+  readonly resetEpoch?: number;
 }
 
 export interface SessionRow {
@@ -42,7 +44,17 @@ interface TokenRow {
   readonly endsMs: number;
   /** Absent in stores of an earlier version. */
   readonly createdMs?: number;
+  /** The user's `resetEpoch` when a reset token was issued. Absent, which means 0, in stores of an earlier version. */
+  readonly resetEpoch?: number;
 }
+
+const resetEpochOf = (of: { readonly resetEpoch?: number } | undefined): number => of?.resetEpoch ?? 0;
+
+/** Returns the person with all reset tokens ended. */
+export const withoutResets = (person: Person): Person => ({
+  ...person,
+  resetEpoch: resetEpochOf(person) + 1,
+});
 
 /**
  * Returns true if a session or token has not expired. If its creation lies further in the future than its lifetime, because the clock was
@@ -74,9 +86,12 @@ export interface PeopleStore {
   /** Returns the session with this text, unless it has ended. */
   session(token: string): SessionRow | null;
   end(token: string): Promise<void>;
-  /** Creates a one-time token; returns its text. */
+  /** Creates a one-time token; returns its text. A reset token ends all earlier reset tokens of the account. */
   issue(accountId: string, purpose: TokenPurpose, lifeMs: number): Promise<string>;
-  /** Consumes a token; returns the account for which it was issued, or null. */
+  /**
+   * Consumes a token; returns the account for which it was issued, or null. A reset token is not accepted after a newer one was issued, one
+   * was redeemed, or the password was changed.
+   */
   redeem(token: string, purpose: TokenPurpose): Promise<string | null>;
   close(): Promise<void>;
 }
@@ -126,6 +141,15 @@ export function openPeopleStore(
       else tokens.removeSync(hash);
       ends.removeSync(key);
     }
+  }
+
+  /** Ends all reset tokens of a user; returns the epoch of the next one. Must run inside a transaction. */
+  function endResets(accountId: string): number {
+    const person = people.get(accountId);
+    if (person === undefined) return 0;
+    const changed = withoutResets(person);
+    people.putSync(accountId, changed);
+    return resetEpochOf(changed);
   }
 
   return {
@@ -193,7 +217,8 @@ export function openPeopleStore(
       const endsMs = createdMs + lifeMs;
       await root.transaction(() => {
         purge();
-        tokens.putSync(hash, { accountId, purpose, createdMs, endsMs });
+        const resetEpoch = purpose === 'reset' ? endResets(accountId) : 0;
+        tokens.putSync(hash, { accountId, purpose, createdMs, endsMs, resetEpoch });
         ends.putSync([endsMs, 'token', hash], true);
       });
       return token;
@@ -205,6 +230,10 @@ export function openPeopleStore(
         const row = tokens.get(hash);
         if (row === undefined || row.purpose !== purpose || !isCurrent(row, clock.now())) return null;
         tokens.removeSync(hash);
+        if (purpose === 'reset') {
+          if (resetEpochOf(row) !== resetEpochOf(people.get(row.accountId))) return null;
+          endResets(row.accountId);
+        }
         return row.accountId;
       });
     },

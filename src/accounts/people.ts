@@ -1,18 +1,19 @@
 /**
- * User accounts: registration, email verification, login and logout, password change and reset. Responses, and the work behind them, are
- * the same whether or not an email address has an account, so that only its owner can find out.
+ * User accounts: registration, email verification, login and logout, password change and reset. Responses, and the work before them, are
+ * the same whether or not an email address has an account, so that only its owner can find out. Work that depends on it begins after the
+ * response.
  */
 import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Email, Mailer } from '../base/mail.ts';
 import type { Random } from '../base/random.ts';
-import { type Attempts, createAttempts } from './attempts.ts';
+import { type Attempts, createAttempts, EMAIL_REQUESTS } from './attempts.ts';
 import type { Actor, AuditAction, AuditLog } from './audit.ts';
 import type { KeyStore } from './keys.ts';
 import { ACCOUNT_LIMITS } from './limits.ts';
 import { checkPassword, createPasswords, type DeriveKey, type Passwords } from './password.ts';
-import { emailOf, type PeopleStore, type Person } from './people-store.ts';
+import { emailOf, type PeopleStore, type Person, withoutResets } from './people-store.ts';
 import type { PlanName } from './plans.ts';
 
 /** Prefix of the accounts of users; other accounts belong to the operator. */
@@ -46,7 +47,10 @@ export interface ListedAccount extends AccountView {
 }
 
 export interface People {
-  /** Rejects with FORBIDDEN if registration is closed, INVALID_REQUEST. */
+  /**
+   * Accepts a registration; the account is created after this resolves. Rejects with FORBIDDEN if registration is closed, INVALID_REQUEST,
+   * RATE_LIMITED, OVERLOADED.
+   */
   register(email: string, password: string, from: string): Promise<void>;
   /** Rejects with INVALID_REQUEST if the token is used, expired or unknown. */
   verifyEmail(token: string, from: string): Promise<void>;
@@ -57,7 +61,7 @@ export interface People {
   logout(token: string, from: string): Promise<void>;
   /** Ends every session of the account and starts a new one. */
   changePassword(accountId: string, current: string, wanted: string, from: string): Promise<NewSession>;
-  /** Sends a reset token by email if the address has an account. */
+  /** Sends a reset token by email if the address has an account, after this resolves. Rejects with RATE_LIMITED, OVERLOADED. */
   forgot(email: string, from: string): Promise<void>;
   /** Rejects with INVALID_REQUEST. */
   resetPassword(token: string, password: string, from: string): Promise<void>;
@@ -71,6 +75,8 @@ export interface People {
     subject: string,
     text: string,
   ): Promise<{ readonly sent: number; readonly failed: readonly string[] }>;
+  /** Resolves when the work of all accepted requests is completed. Call it before the store is closed. */
+  settled(): Promise<void>;
 }
 
 export interface PeopleOptions {
@@ -87,8 +93,10 @@ export interface PeopleDeps {
   readonly derive: DeriveKey;
   /** Null if no email can be sent. */
   readonly mailer: Mailer | null;
-  /** Counter of failed attempts. Default: within this process. */
+  /** Counter of failed attempts. Default: within this process, like the next one. */
   readonly attempts?: Attempts;
+  /** Counter of requested emails. */
+  readonly emailRequests?: Attempts;
 }
 
 /** Lines have fewer than 76 characters: longer lines are encoded, and a token would be split in the source of the email. */
@@ -140,6 +148,9 @@ class PeopleService implements People {
   readonly #mailer: Mailer | null;
   readonly #passwords: Passwords;
   readonly #attempts: Attempts;
+  readonly #emailRequests: Attempts;
+  /** Work of requests that have their response. */
+  readonly #afterAnswer = new Set<Promise<void>>();
   /** Emails in progress; if there are too many, further ones are dropped, with a line in the log. */
   #sending = 0;
 
@@ -154,6 +165,7 @@ class PeopleService implements People {
     this.#mailer = deps.mailer;
     this.#passwords = createPasswords(deps);
     this.#attempts = deps.attempts ?? createAttempts(deps);
+    this.#emailRequests = deps.emailRequests ?? createAttempts(deps, EMAIL_REQUESTS);
   }
 
   async register(emailText: string, password: string, from: string): Promise<void> {
@@ -163,14 +175,19 @@ class PeopleService implements People {
         'Registration is closed. An operator can create accounts with: assay accounts create.',
       );
     const email = checkEmail(emailText);
-    const person = await this.#addPerson(email, password, 'FREE', false);
-    if (person === null) {
-      this.#send({ to: email, subject: 'You already have an account', text: EMAILS.known });
-      return;
-    }
-    await this.#writeAudit({ who: person.id, from }, 'account.create', person.id);
-    const token = await this.#store.issue(person.id, 'verify', ACCOUNT_LIMITS.verifyTokenMs);
-    this.#send({ to: email, subject: 'Confirm your email address', text: EMAILS.confirm(token) });
+    checkPassword(password, 'password');
+    await this.#emailRequests.begin(`register ${email}`, from);
+    const hash = await this.#passwords.hash(password, 'password');
+    this.#runAfterAnswer('registration', async () => {
+      const person = await this.#addPerson(email, hash, 'FREE', false);
+      if (person === null) {
+        this.#send({ to: email, subject: 'You already have an account', text: EMAILS.known });
+        return;
+      }
+      await this.#writeAudit({ who: person.id, from }, 'account.create', person.id);
+      const token = await this.#store.issue(person.id, 'verify', ACCOUNT_LIMITS.verifyTokenMs);
+      this.#send({ to: email, subject: 'Confirm your email address', text: EMAILS.confirm(token) });
+    });
   }
 
   async verifyEmail(token: string, from: string): Promise<void> {
@@ -183,10 +200,14 @@ class PeopleService implements People {
   async login(emailText: string, password: string, from: string): Promise<NewSession> {
     const email = emailOf(emailText) ?? '';
     await this.#attempts.begin(email, from);
+    // The client may log in as soon as its registration was accepted.
+    await this.settled();
     const person = email === '' ? null : this.#store.byEmail(email);
     const matches = await this.#passwords.matches(password, person?.password ?? null);
     if (person === null || !matches || this.#keys.isDisabled(person.id)) {
-      if (person !== null) await this.#writeAudit({ who: 'unknown', from }, 'session.refuse', person.id);
+      this.#runAfterAnswer('login', async () => {
+        if (person !== null) await this.#writeAudit({ who: 'unknown', from }, 'session.refuse', person.id);
+      });
       throw new AssayError('UNAUTHENTICATED', 'The email address or the password is wrong.');
     }
     await this.#attempts.succeeded(email, from);
@@ -228,12 +249,13 @@ class PeopleService implements People {
 
   async forgot(emailText: string, from: string): Promise<void> {
     const email = checkEmail(emailText);
-    // Counted as attempts, so that third parties cannot flood the inbox of an address.
-    await this.#attempts.begin(`letter ${email}`, from);
-    const person = this.#store.byEmail(email);
-    if (person === null || this.#keys.isDisabled(person.id)) return;
-    const token = await this.#store.issue(person.id, 'reset', ACCOUNT_LIMITS.resetTokenMs);
-    this.#send({ to: email, subject: 'Reset your password', text: EMAILS.reset(token) });
+    await this.#emailRequests.begin(`reset ${email}`, from);
+    this.#runAfterAnswer('password reset', async () => {
+      const person = this.#store.byEmail(email);
+      if (person === null || this.#keys.isDisabled(person.id)) return;
+      const token = await this.#store.issue(person.id, 'reset', ACCOUNT_LIMITS.resetTokenMs);
+      this.#send({ to: email, subject: 'Reset your password', text: EMAILS.reset(token) });
+    });
   }
 
   async resetPassword(token: string, password: string, from: string): Promise<void> {
@@ -253,7 +275,8 @@ class PeopleService implements People {
 
   async create(emailText: string, password: string, plan: PlanName): Promise<AccountView> {
     const email = checkEmail(emailText);
-    const person = await this.#addPerson(email, password, plan, true);
+    const hash = await this.#passwords.hash(password, 'password');
+    const person = await this.#addPerson(email, hash, plan, true);
     if (person === null) throw invalid('email', 'already has an account');
     await this.#writeAudit({ who: 'operator', from: 'command line' }, 'account.create', person.id, plan);
     return this.#viewOf(person);
@@ -287,6 +310,28 @@ class PeopleService implements People {
       }
     }
     return { sent, failed };
+  }
+
+  async settled(): Promise<void> {
+    await Promise.all(this.#afterAnswer);
+  }
+
+  /**
+   * Runs work whose duration depends on whether an address has an account, after the response of the current request. A failure is logged:
+   * the client asks again if no email arrives.
+   *
+   * @throws OVERLOADED if too much such work is in progress
+   */
+  #runAfterAnswer(request: string, work: () => Promise<void>): void {
+    if (this.#afterAnswer.size >= ACCOUNT_LIMITS.requestsAfterAnswerMax)
+      throw new AssayError('OVERLOADED', 'Too many requests for emails are being processed.', {
+        retryAfterSeconds: 2,
+      });
+    const running = new Promise<void>((resolve) => setImmediate(resolve))
+      .then(work)
+      .catch((error: unknown) => this.#log.error({ request, reason: messageOf(error) }, 'request failed'))
+      .finally(() => this.#afterAnswer.delete(running));
+    this.#afterAnswer.add(running);
   }
 
   #writeAudit(
@@ -324,7 +369,7 @@ class PeopleService implements People {
 
   async #addPerson(
     email: string,
-    password: string,
+    passwordHash: string,
     plan: PlanName,
     emailVerified: boolean,
   ): Promise<Person | null> {
@@ -332,7 +377,7 @@ class PeopleService implements People {
       id: `${ACCOUNT_PREFIX}${Buffer.from(this.#random.bytes(12)).toString('hex')}`,
       email,
       emailVerified,
-      password: await this.#passwords.hash(password, 'password'),
+      password: passwordHash,
       createdAt: isoTime(this.#clock.now()),
       sessionEpoch: 0,
     };
@@ -349,7 +394,7 @@ class PeopleService implements People {
   async #setPassword(accountId: string, password: string, emailVerified: boolean): Promise<Person> {
     const hash = await this.#passwords.hash(password, 'password');
     const changed = await this.#store.change(accountId, (person) => ({
-      ...person,
+      ...withoutResets(person),
       password: hash,
       emailVerified: person.emailVerified || emailVerified,
       sessionEpoch: person.sessionEpoch + 1,

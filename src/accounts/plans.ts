@@ -1,10 +1,11 @@
-/** Plans: the rate limits and monthly quotas of an account. data/plans.json has the numbers; this module reads and validates them. */
+/** Plans: the rate limits, monthly quotas and monthly credits of an account. data/plans.json has the numbers; this module reads and validates them. */
 import { readFileSync } from 'node:fs';
 import { AssayError } from '../base/errors.ts';
 import { shippedData } from '../base/paths.ts';
 import { ACCOUNT_LIMITS } from './limits.ts';
 
-export const PLAN_NAMES = ['FREE', 'STARTER', 'GROWTH', 'BUSINESS', 'ENTERPRISE'] as const;
+/** SELF_HOSTED is the plan of the operator's own account; the others are for customers. */
+export const PLAN_NAMES = ['FREE', 'STARTER', 'GROWTH', 'BUSINESS', 'ENTERPRISE', 'SELF_HOSTED'] as const;
 export type PlanName = (typeof PLAN_NAMES)[number];
 
 /** Groups of routes that share one limit per minute and key. */
@@ -34,6 +35,8 @@ export interface Plan {
   readonly name: PlanName;
   /** Units per UTC calendar month; null for unlimited. */
   readonly quotas: Readonly<Record<QuotaMeterName, number | null>>;
+  /** Credits granted each UTC calendar month; unused ones expire with it. */
+  readonly creditsPerMonth: number;
   readonly walletsMax: number;
   /** Requests in any 60 seconds per key, for every class. */
   readonly rateLimits: Readonly<Record<RateClass, number>>;
@@ -55,10 +58,13 @@ function rowAt(parent: Row, name: string, field: string): Row {
   return value as Row;
 }
 
-function wholeNumber(value: unknown, max: number, field: string, wrong: Complaint): number {
-  if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= max) return value;
-  throw wrong(field, `a whole number from 1 to ${max}`);
+function wholeNumber(value: unknown, max: number, field: string, wrong: Complaint, min = 1): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value;
+  throw wrong(field, `a whole number from ${min} to ${max}`);
 }
+
+const creditsOf = (value: unknown, field: string): number =>
+  wholeNumber(value, ACCOUNT_LIMITS.ledgerAmountMax, field, wrongPlan, 0);
 
 /**
  * Validates limits per minute: known classes, whole numbers.
@@ -76,7 +82,13 @@ export function readRateOverrides(row: Row, field: string, wrong: Complaint): Ra
   return limits;
 }
 
-function readPlan(name: PlanName, row: Row, base: Record<RateClass, number>): Plan {
+/** What a plan does not set itself. */
+interface PlanDefaults {
+  readonly rateLimits: Record<RateClass, number>;
+  readonly creditsPerMonth: number;
+}
+
+function readPlan(name: PlanName, row: Row, base: PlanDefaults): Plan {
   const quota = (field: string): number | null =>
     row[field] === null
       ? null
@@ -85,8 +97,15 @@ function readPlan(name: PlanName, row: Row, base: Record<RateClass, number>): Pl
   return {
     name,
     quotas: { intel: quota('intelQuota'), oracle: quota('oracleQuota') },
+    creditsPerMonth:
+      row.creditsPerMonth === undefined
+        ? base.creditsPerMonth
+        : creditsOf(row.creditsPerMonth, `plans.${name}.creditsPerMonth`),
     walletsMax: wholeNumber(row.walletsMax, 1_000_000, `plans.${name}.walletsMax`, wrongPlan),
-    rateLimits: { ...base, ...readRateOverrides(rowAt(row, 'rateLimits', field), field, wrongPlan) },
+    rateLimits: {
+      ...base.rateLimits,
+      ...readRateOverrides(rowAt(row, 'rateLimits', field), field, wrongPlan),
+    },
   };
 }
 
@@ -98,12 +117,14 @@ function readPlan(name: PlanName, row: Row, base: Record<RateClass, number>): Pl
 export function readPlans(path: string = shippedData('plans.json')): Plans {
   const file = JSON.parse(readFileSync(path, 'utf8')) as Row;
   const shared = readRateOverrides(rowAt(file, 'rateLimits', 'rateLimits'), 'rateLimits', wrongPlan);
-  const base = {} as Record<RateClass, number>;
+  const rateLimits = {} as Record<RateClass, number>;
   for (const rateClass of RATE_CLASSES) {
     const limit = shared[rateClass];
     if (limit === undefined) throw wrongPlan(`rateLimits.${rateClass}`, 'present');
-    base[rateClass] = limit;
+    rateLimits[rateClass] = limit;
   }
+  const { creditsPerMonth } = rowAt(file, 'freeTier', 'freeTier');
+  const base = { rateLimits, creditsPerMonth: creditsOf(creditsPerMonth, 'freeTier.creditsPerMonth') };
   const rows = rowAt(file, 'plans', 'plans');
   const plans = {} as Record<PlanName, Plan>;
   for (const name of PLAN_NAMES) plans[name] = readPlan(name, rowAt(rows, name, `plans.${name}`), base);

@@ -2,6 +2,8 @@
 import { join } from 'node:path';
 import { type Access, createAccess } from '../accounts/access.ts';
 import { auditKeys, OPERATOR } from '../accounts/audit.ts';
+import { LOCAL_ACCOUNT } from '../accounts/keys.ts';
+import { type Plan, readPlans } from '../accounts/plans.ts';
 import type { Clock } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
@@ -86,7 +88,7 @@ export class AccountServices {
     const { clock, random, log } = this.#deps;
     const { dataDir, registration, stripeSecret, mail } = this.#config;
     return createAccess(
-      { folder: accountsFolderOf(dataDir), registration, stripeSecret },
+      { folder: accountsFolderOf(dataDir), registration, stripeSecret, localPlan: 'SELF_HOSTED' },
       {
         clock,
         random,
@@ -178,24 +180,35 @@ export class AccountServices {
    */
   async createFirstKey(): Promise<string | null> {
     const { keys, audit } = this.access();
-    const { clock } = this.#deps;
-    const untilMs = clock.monotonic() + REPLICA_LIMITS.replicaReadyMs;
-    for (;;) {
-      try {
-        if (keys.list().length > 0) return null;
-        break;
-      } catch (error) {
-        const mayPass = error instanceof AssayError && error.code === 'NOT_READY';
-        if (!mayPass || clock.monotonic() > untilMs) throw error;
-        await sleep(FIRST_KEY_RETRY_MS);
-      }
-    }
+    if ((await this.#whenCurrent(() => keys.list())).length > 0) return null;
     try {
       return (await auditKeys(keys, audit, OPERATOR).create({ name: 'first key', isFirst: true })).apiKey;
     } catch (error) {
       // Another node started at the same moment and created the key first.
       if (error instanceof AssayError && error.field === 'isFirst') return null;
       throw error;
+    }
+  }
+
+  /** Returns the plan of the operator's own account; null if there is none. Waits like `createFirstKey`. */
+  async localPlan(): Promise<Plan | null> {
+    const { keys } = this.access();
+    const name = await this.#whenCurrent(() => keys.planOf(LOCAL_ACCOUNT));
+    return name === null ? null : readPlans()[name];
+  }
+
+  /** Repeats a read of a store until the data of other nodes is current. */
+  async #whenCurrent<T>(read: () => T): Promise<T> {
+    const { clock } = this.#deps;
+    const untilMs = clock.monotonic() + REPLICA_LIMITS.replicaReadyMs;
+    for (;;) {
+      try {
+        return read();
+      } catch (error) {
+        const mayPass = error instanceof AssayError && error.code === 'NOT_READY';
+        if (!mayPass || clock.monotonic() > untilMs) throw error;
+        await sleep(FIRST_KEY_RETRY_MS);
+      }
     }
   }
 }

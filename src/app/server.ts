@@ -141,13 +141,15 @@ export class Server {
     await this.#startReplication(serving);
     const { url, backend } = await app.listen();
     // Create the key only after the port is bound, so that a second start by mistake leaves nothing behind.
-    const firstKey = this.#answers ? await this.#deps.accounts.createFirstKey() : null;
+    const { accounts } = this.#deps;
+    const firstKey = this.#answers ? await accounts.createFirstKey() : null;
+    const localPlan = this.#answers ? await accounts.localPlan() : null;
     this.#followSnapshots(serving);
     this.#openBackgroundServices(serving);
     this.#startExposureKeeping();
     this.#startRefreshing();
     this.#logServing(url, backend);
-    return { url, backend, firstKey, stop: () => this.#stop() };
+    return { url, backend, firstKey, localPlan, stop: () => this.#stop() };
   }
 
   /** Checks everything that can be checked before this node announces itself to the others. */

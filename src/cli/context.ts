@@ -5,7 +5,7 @@ import { AssayError, messageOf } from '../base/errors.ts';
 
 export interface Terminal {
   /** Results. */
-  readonly out: NodeJS.WritableStream;
+  readonly out: NodeJS.WritableStream & { readonly isTTY?: boolean };
   /** Progress, notes and errors. */
   readonly err: NodeJS.WritableStream & { readonly isTTY?: boolean };
   readonly clock: Clock;

@@ -1,6 +1,6 @@
 /** `assay keys create|list|revoke`: API keys, with or without a running server. */
 import type { Command } from 'commander';
-import { type KeyRecord, PERMISSIONS, type Permission } from '../accounts/keys.ts';
+import { descendantsOf, type KeyRecord, PERMISSIONS, type Permission } from '../accounts/keys.ts';
 import { PLAN_NAMES, type PlanName } from '../accounts/plans.ts';
 import { AssayError } from '../base/errors.ts';
 import { answer, type Terminal, table } from './context.ts';
@@ -29,11 +29,12 @@ const row = (key: KeyRecord): readonly string[] => [
   `${key.prefix}…${key.last4}`,
   key.plan,
   key.createdAt,
+  key.createdBy ?? '',
   key.permissions.join(','),
   key.name,
 ];
 
-const HEAD = ['ID', 'STATUS', 'KEY', 'PLAN', 'CREATED', 'PERMISSIONS', 'NAME'];
+const HEAD = ['ID', 'STATUS', 'KEY', 'PLAN', 'CREATED', 'CREATED BY', 'PERMISSIONS', 'NAME'];
 
 /** Adds `assay keys`. */
 export function addKeysCommand(program: Command, terminal: Terminal, services: () => Services): void {
@@ -45,7 +46,10 @@ export function addKeysCommand(program: Command, terminal: Terminal, services: (
     .requiredOption('--name <name>', 'purpose of the key')
     .option('--permissions <list>', `some of ${PERMISSIONS.join(',')} (default: all)`)
     .option('--account <id>', "account that the key belongs to (default: the installation's own)")
-    .option('--plan <plan>', `plan of a new account: ${PLAN_NAMES.join(', ')} (default: FREE)`)
+    .option(
+      '--plan <plan>',
+      `plan of a new account: ${PLAN_NAMES.join(', ')} (default: FREE; of the installation's own: SELF_HOSTED)`,
+    )
     .option('--json', 'answer as JSON')
     .action(
       async (options: {
@@ -87,9 +91,19 @@ export function addKeysCommand(program: Command, terminal: Terminal, services: (
     .command('revoke')
     .description('revoke a key permanently; a running server rejects it from its next request on')
     .argument('<id>', 'id of the key (see `keys list`)')
+    .option('--descendants', 'also revoke the keys that it created, and those that they created')
     .option('--json', 'answer as JSON')
-    .action(async (id: string, options: { json?: boolean }) => {
-      const record = await services().keys().revoke(id);
-      answer(terminal, options.json ?? false, record, () => [`${record.id} (${record.name}) is revoked.`]);
+    .action(async (id: string, options: { descendants?: boolean; json?: boolean }) => {
+      const store = services().keys();
+      const revoked = options.descendants ? await store.revokeWithDescendants(id) : [await store.revoke(id)];
+      const [key] = revoked as readonly [KeyRecord, ...KeyRecord[]];
+      const left = descendantsOf(store.list(key.accountId), id).filter(({ status }) => status === 'ACTIVE');
+      const report = { ...key, revokedDescendants: revoked.slice(1), activeDescendants: left };
+      answer(terminal, options.json ?? false, report, () => [
+        ...revoked.map((one) => `${one.id} (${one.name}) is revoked.`),
+        ...left.map(
+          (one) => `${one.id} (${one.name}) was created with it and is active. Revoke it: --descendants`,
+        ),
+      ]);
     });
 }

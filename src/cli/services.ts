@@ -3,6 +3,7 @@ import type { AuditLog } from '../accounts/audit.ts';
 import type { KeyStore } from '../accounts/keys.ts';
 import type { Ledger } from '../accounts/ledger.ts';
 import type { People } from '../accounts/people.ts';
+import type { Plan } from '../accounts/plans.ts';
 import type { AccountsFilled } from '../accounts/redis/fill.ts';
 import type { ChainAdapters } from '../chains/families/adapters.ts';
 import type { PriceSyncReport } from '../chains/prices/daily.ts';
@@ -37,6 +38,8 @@ export interface Served {
   readonly backend: string;
   /** The key that the first start has created, to be shown once; null if keys existed. */
   readonly firstKey: string | null;
+  /** Plan of the operator's own account, `local`; null if there is none, or if this node does not answer requests. */
+  readonly localPlan: Plan | null;
   /** Finishes open requests, then closes everything. */
   stop(): Promise<void>;
 }

@@ -69,12 +69,21 @@ const RESTORE = 'The file was not changed: restore it from a backup (docs/OPERAT
  * @throws STORAGE_FULL naming the file, if the disk is full
  */
 export function writeJsonAtomically(path: string, value: unknown): void {
+  writeTextAtomically(path, `${JSON.stringify(withChecksum(value))}\n`);
+}
+
+/**
+ * Replaces the file at `path` by `text`, readable by its owner only. If the process crashes, the old file or the new one remains.
+ *
+ * @throws STORAGE_FULL naming the file, if the disk is full
+ */
+export function writeTextAtomically(path: string, text: string): void {
   mkdirSync(dirname(path), PRIVATE_FOLDER);
   const partial = `${path}.${process.pid}-${writes++}.tmp`;
   try {
     const handle = openSync(partial, 'wx', PRIVATE_FILE);
     try {
-      const bytes = Buffer.from(`${JSON.stringify(withChecksum(value))}\n`);
+      const bytes = Buffer.from(text);
       for (let at = 0; at < bytes.length; ) at += writeSync(handle, bytes, at);
       fsyncSync(handle);
     } finally {

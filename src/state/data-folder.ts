@@ -8,6 +8,9 @@ export const PRIVATE_FOLDER = { recursive: true, mode: 0o700 } as const;
 /** Mode of files that hold state, in case another program created their folder. */
 export const PRIVATE_FILE = 0o600;
 
+/** File of the data folder with the first API key, if the first start could not show it. It is not part of a backup. */
+export const FIRST_KEY_FILE = 'first-api-key';
+
 /**
  * Creates a folder with access for the owner only, and its missing parents, one at a time: Node's recursive form never returns below some
  * folders of /proc. Used for every folder that an operator names.

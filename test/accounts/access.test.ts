@@ -26,6 +26,29 @@ describe('access', () => {
     expect((await access.limiter.check(own.record.id, 'screening')).limit).toBe(20);
   });
 
+  it('gives the local account of a fresh store the plan of the option, and leaves an existing one', async () => {
+    const deps = { clock, random: systemRandom, log: silentLogger };
+    const reopen = async (folderPath: string, localPlan: 'SELF_HOSTED' | 'FREE') => {
+      await access.close();
+      access = createAccess({ folder: folderPath, localPlan }, deps);
+    };
+    const own = await access.keys.create({ name: 'of an earlier release' });
+    await reopen(folder.path, 'SELF_HOSTED');
+    expect(access.keys.verify(own.apiKey)?.plan).toBe('FREE');
+    expect((await access.keys.create({ name: 'another' })).record.plan).toBe('FREE');
+    expect(await access.ledger().balance('local')).toMatchObject({ balance: 10 });
+
+    const fresh = tempFolder();
+    await reopen(fresh.path, 'SELF_HOSTED');
+    expect((await access.keys.create({ name: 'first', isFirst: true })).record.plan).toBe('SELF_HOSTED');
+    expect((await access.keys.create({ name: 'of a customer', accountId: 'acme' })).record.plan).toBe('FREE');
+    expect(await access.quota.take('local', 'oracle', 10_000)).toMatchObject({ ok: true, limit: null });
+    expect(await access.ledger().balance('local')).toMatchObject({ balance: 1_000_000_000, granted: 0 });
+    expect(await access.ledger().balance('acme')).toMatchObject({ balance: 10 });
+    await reopen(folder.path, 'FREE');
+    fresh.remove();
+  });
+
   it('applies a changed plan to the quota at once', async () => {
     await access.keys.create({ name: 'k', accountId: 'acme' });
     expect((await access.quota.take('acme', 'intel', 1001)).ok).toBe(false);

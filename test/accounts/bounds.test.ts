@@ -3,9 +3,15 @@ import { createHmac } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Attempts, clientUnit, createAttempts, tooMany } from '../../src/accounts/attempts.ts';
+import {
+  type Attempts,
+  clientUnit,
+  createAttempts,
+  PASSWORD_ATTEMPTS,
+  tooMany as tooManyOf,
+} from '../../src/accounts/attempts.ts';
 import { expectSound, openAuditLog } from '../../src/accounts/audit.ts';
-import { creditsExhausted, monthTurn, readCreditTerms, spend } from '../../src/accounts/credits.ts';
+import { creditsExhausted, monthTurn, readPackages, spend } from '../../src/accounts/credits.ts';
 import { answerSlot, createIdempotency, replayed } from '../../src/accounts/idempotency.ts';
 import { isTokenShaped, newToken, visibleParts } from '../../src/accounts/key-token.ts';
 import type { KeyStore } from '../../src/accounts/keys.ts';
@@ -33,6 +39,7 @@ import { AssayError } from '../../src/base/errors.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { shippedData } from '../../src/base/paths.ts';
 import { systemRandom } from '../../src/base/random.ts';
+import { openLiveStore } from '../../src/state/live-store.ts';
 import { type TempFolder, tempFolder } from './temp-folder.ts';
 
 const START = Date.UTC(2026, 10, 21);
@@ -105,6 +112,7 @@ describe('failed attempts', () => {
   });
 
   it('returns a wait of at least one second', () => {
+    const tooMany = (leftMs: number) => tooManyOf(leftMs, PASSWORD_ATTEMPTS);
     expect(tooMany(0).retryAfterSeconds).toBe(1);
     expect(tooMany(1_000).retryAfterSeconds).toBe(1);
     expect(tooMany(1_001).retryAfterSeconds).toBe(2);
@@ -177,17 +185,17 @@ describe('credits', () => {
   it('reads whole numbers from 0 to 1e9 and names the field of any other', () => {
     const folder = tempFolder();
     const path = join(folder.path, 'plans.json');
-    const read = (creditsPerMonth: unknown, packages?: unknown) => {
-      writeFileSync(path, JSON.stringify({ freeTier: { creditsPerMonth }, packages }));
-      return readCreditTerms(path);
+    const read = (credits: unknown, priceUsd: unknown = 1) => {
+      writeFileSync(path, JSON.stringify({ packages: [{ name: 'P', credits, priceUsd }] }));
+      return readPackages(path);
     };
-    expect(read(0)).toEqual({ freeCreditsPerMonth: 0, packages: [] });
-    expect(read(1e9).freeCreditsPerMonth).toBe(1e9);
+    expect(read(0)).toEqual([{ name: 'P', credits: 0, priceUsd: 1 }]);
+    expect(read(1e9)[0]?.credits).toBe(1e9);
     for (const wrong of [-1, 1e9 + 1, 0.5, '1', null])
-      expect(() => read(wrong)).toThrow('freeTier.creditsPerMonth');
-    expect(() => read(1, [{ name: 'P', credits: 1, priceUsd: 0.5 }])).toThrow('packages[0].priceUsd');
+      expect(() => read(wrong)).toThrow('packages[0].credits');
+    expect(() => read(1, 0.5)).toThrow('packages[0].priceUsd');
     writeFileSync(path, '{}');
-    expect(() => readCreditTerms(path)).toThrow('freeTier.creditsPerMonth');
+    expect(readPackages(path)).toEqual([]);
     folder.remove();
   });
 });
@@ -552,8 +560,9 @@ describe('the store of users', () => {
 
   it('removes expired sessions and tokens, and keeps the others', async () => {
     await store.add(person('a'));
+    await store.add(person('b'));
     const ended = await store.begin(person('a'), 1_000);
-    const endedToken = await store.issue('a', 'reset', 1_000);
+    const endedToken = await store.issue('b', 'reset', 1_000);
     const live = await store.begin(person('a'), 5_000);
     const liveToken = await store.issue('a', 'reset', 5_000);
     now += 1_001;
@@ -564,6 +573,30 @@ describe('the store of users', () => {
     expect(await store.redeem(endedToken, 'reset')).toBeNull();
     expect(store.session(live.token)).not.toBeNull();
     expect(await store.redeem(liveToken, 'reset')).toBe('a');
+  });
+
+  it('accepts a reset token of an earlier version, which stored no epochs, until another one is used', async () => {
+    await store.add(person('a'));
+    const tokens = [await store.issue('a', 'reset', 1_000), await store.issue('a', 'reset', 1_000)];
+    await store.close();
+    const { root } = openLiveStore(join(folder.path, 'people.mdb'), 1);
+    type Row = { resetEpoch?: number };
+    for (const name of ['people', 'tokens']) {
+      const rows = root.openDB<Row, string>({ name, encoding: 'json' });
+      root.transactionSync(() => {
+        for (const { key, value } of [...rows.getRange()]) {
+          const { resetEpoch: _, ...old } = value;
+          rows.putSync(key, old);
+        }
+      });
+    }
+    await root.close();
+    store = openPeopleStore(
+      { path: join(folder.path, 'people.mdb') },
+      { clock: { now: () => now, monotonic: () => now }, random: systemRandom },
+    );
+    expect(await store.redeem(tokens[0]!, 'reset')).toBe('a');
+    expect(await store.redeem(tokens[1]!, 'reset')).toBeNull();
   });
 
   it('adds an address once, lists the oldest first, and ignores changes of unknown accounts', async () => {
@@ -602,7 +635,7 @@ describe('plans', () => {
   it('name the field of a quota, a list or a class that is missing', async () => {
     const folder = tempFolder();
     const path = join(folder.path, 'plans.json');
-    type Row = Record<'rateLimits' | 'plans', Record<string, unknown>> & {
+    type Row = Record<'rateLimits' | 'plans' | 'freeTier', Record<string, unknown>> & {
       plans: { FREE: Record<string, unknown> };
     };
     const read = (change: (file: Row) => void) => {
@@ -615,6 +648,15 @@ describe('plans', () => {
     expect(read((file) => (file.plans.FREE.walletsMax = 1_000_000)).FREE.walletsMax).toBe(1_000_000);
     expect(() => read((file) => (file.plans.FREE.walletsMax = 1_000_001))).toThrow('plans.FREE.walletsMax');
     expect(() => read((file) => (file.plans.FREE.walletsMax = 0))).toThrow('plans.FREE.walletsMax');
+    expect(read((file) => (file.plans.FREE.creditsPerMonth = 0)).FREE.creditsPerMonth).toBe(0);
+    expect(read((file) => (file.freeTier.creditsPerMonth = 1e9)).STARTER.creditsPerMonth).toBe(1e9);
+    for (const wrong of [-1, 1e9 + 1, 0.5, '1', null, undefined])
+      expect(() => read((file) => (file.freeTier.creditsPerMonth = wrong))).toThrow(
+        'freeTier.creditsPerMonth must be a whole number from 0',
+      );
+    expect(() => read((file) => (file.plans.FREE.creditsPerMonth = -1))).toThrow(
+      'plans.FREE.creditsPerMonth must be a whole number from 0',
+    );
     expect(() => read((file) => delete file.rateLimits.kyt)).toThrow('rateLimits.kyt must be present');
     for (const wrong of [null, [], 'x', undefined])
       expect(() => read((file) => (file.plans.FREE.rateLimits = wrong))).toThrow('plans.FREE.rateLimits');

@@ -10,6 +10,7 @@ describe('an operator', () => {
 
   it('grants credits that a running server can spend at once', async () => {
     const server = await world.serve();
+    expect((await world.run(['plan', 'set', 'local', 'FREE'])).code).toBe(0);
     const screen = () =>
       ask(server, server.firstKey, '/api/v1/screening', { address: UNLABELLED, chain: 'ETH' });
     for (let left = 9; left >= 0; left--)

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { readCreditTerms } from '../../src/accounts/credits.ts';
+import { readPackages } from '../../src/accounts/credits.ts';
 import { type EmbeddedLedger, openLedger } from '../../src/accounts/ledger-lmdb.ts';
 import { checkSignature, openPayments, type Payments } from '../../src/accounts/payments.ts';
 import { silentLogger } from '../../src/base/log.ts';
@@ -35,7 +35,7 @@ overLiveStates((makeState, name) => {
         openStore: state.openStore,
         log: silentLogger,
         ledger: () => ledger,
-        packages: readCreditTerms().packages,
+        packages: readPackages(),
         accountExists: (id) => id === 'acc_1',
       },
     );

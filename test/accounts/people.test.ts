@@ -29,7 +29,20 @@ async function openWorld(state: LiveState, options: Partial<PeopleOptions> = {})
   const derived: ScryptRequest[] = [];
   const keys = openKeyStore({ path: join(folder.path, 'keys.mdb') }, deps);
   const audit = openAuditLog({ path: join(folder.path, 'audit.mdb') }, deps);
-  const stores = [openPeopleStore({ path: join(folder.path, 'people.mdb') }, deps)];
+  const store = openPeopleStore({ path: join(folder.path, 'people.mdb') }, deps);
+  /** Names of the calls of stores, in order. */
+  const calls: string[] = [];
+  const recorded = <T extends object>(target: T, name?: string): T =>
+    new Proxy(target, {
+      get(of, property) {
+        const value = Reflect.get(of, property);
+        if (typeof value !== 'function') return value;
+        return (...args: unknown[]) => {
+          calls.push(name ?? String(property));
+          return value.apply(of, args);
+        };
+      },
+    });
   await state.ready();
   const open = (): People =>
     createPeople(
@@ -37,8 +50,8 @@ async function openWorld(state: LiveState, options: Partial<PeopleOptions> = {})
       {
         ...deps,
         keys,
-        store: stores[0]!,
-        audit: () => audit,
+        store: recorded(store),
+        audit: () => recorded(audit, 'audit'),
         mailer: { send: async (letter) => void letters.push(letter) },
         derive: async (request) => {
           derived.push(request);
@@ -47,8 +60,17 @@ async function openWorld(state: LiveState, options: Partial<PeopleOptions> = {})
       },
     );
   const tokenIn = (letter: Email | undefined): string => /^[\w-]{43}$/m.exec(letter?.text ?? '')?.[0] ?? '';
+  const people = open();
   return {
-    people: open(),
+    people,
+    store,
+    calls,
+    /** Requests a reset, and returns the token of the email. */
+    async resetToken(email = 'ann@example.org'): Promise<string> {
+      await people.forgot(email, FROM);
+      await people.settled();
+      return tokenIn(letters.at(-1));
+    },
     time,
     letters,
     derived,
@@ -56,7 +78,8 @@ async function openWorld(state: LiveState, options: Partial<PeopleOptions> = {})
     audit,
     tokenIn,
     async close() {
-      await Promise.all([keys.close(), audit.close(), stores[0]!.close()]);
+      await people.settled();
+      await Promise.all([keys.close(), audit.close(), store.close()]);
       await state.close();
       folder.remove();
     },
@@ -80,6 +103,7 @@ overLiveStates((makeState) => {
       world = await openWorld(makeState());
       const { people, letters, tokenIn } = world;
       await people.register(' Ann@Example.org ', PASSWORD, FROM);
+      await people.settled();
       const [account] = people.list();
       expect(account).toMatchObject({ email: 'ann@example.org', emailVerified: false, plan: 'FREE' });
       const id = account!.id;
@@ -99,7 +123,9 @@ overLiveStates((makeState) => {
       world = await openWorld(makeState());
       const { people, letters, derived } = world;
       await people.register('ann@example.org', PASSWORD, FROM);
+      await people.settled();
       await people.register('ann@example.org', 'another password', FROM);
+      await people.settled();
       expect(people.list()).toHaveLength(1);
       expect(letters.map((letter) => letter.subject)).toEqual([
         'Confirm your email address',
@@ -114,6 +140,7 @@ overLiveStates((makeState) => {
       const [first, second] = derived.slice(before).map(cost);
       expect(second).toEqual(first);
       await people.forgot('bob@example.org', FROM);
+      await people.settled();
       expect(letters).toHaveLength(2);
     });
 
@@ -149,12 +176,10 @@ overLiveStates((makeState) => {
 
     it('can reset their password by email, once and within an hour', async () => {
       world = await openWorld(makeState());
-      const { people, letters, time, tokenIn } = world;
+      const { people, time } = world;
       await people.create('ann@example.org', PASSWORD, 'FREE');
       const session = await people.login('ann@example.org', PASSWORD, FROM);
-      await people.forgot('ann@example.org', FROM);
-      await people.forgot('ann@example.org', FROM);
-      const [late, good] = letters.map(tokenIn) as [string, string];
+      const good = await world.resetToken();
       await expect(people.resetPassword(good, 'short', FROM)).rejects.toMatchObject({ field: 'password' });
       await people.resetPassword(good, 'a new password', FROM);
       expect(people.session(session.token)).toBeNull();
@@ -162,10 +187,124 @@ overLiveStates((makeState) => {
         field: 'token',
       });
       await people.login('ann@example.org', 'a new password', FROM);
+      const late = await world.resetToken();
       time.ms += 3_600_000;
       await expect(people.resetPassword(late, 'again a password', FROM)).rejects.toMatchObject({
         field: 'token',
       });
+    });
+
+    it('cannot use a reset token after a newer one, after a reset, or after a password change', async () => {
+      world = await openWorld(makeState());
+      const { people, store } = world;
+      const { id } = await people.create('ann@example.org', PASSWORD, 'FREE');
+      await people.create('bob@example.org', PASSWORD, 'FREE');
+      const ofBob = await world.resetToken('bob@example.org');
+      const isDead = (token: string) =>
+        expect(people.resetPassword(token, 'of an old token', FROM)).rejects.toMatchObject({
+          field: 'token',
+        });
+
+      const first = await world.resetToken();
+      const second = await world.resetToken();
+      await isDead(first);
+      await people.resetPassword(second, 'the second password', FROM);
+      await isDead(first);
+
+      const third = await world.resetToken();
+      await people.changePassword(id, 'the second password', 'the third password', FROM);
+      await isDead(third);
+
+      // Redeemed but not used for a new password, because the process was killed between the two.
+      const fourth = await store.issue(id, 'reset', 3_600_000);
+      const fifth = await store.issue(id, 'reset', 3_600_000);
+      expect(await store.redeem(fifth, 'reset')).toBe(id);
+      for (const token of [fourth, fifth]) await isDead(token);
+      await people.login('ann@example.org', 'the third password', FROM);
+      await people.resetPassword(ofBob, 'of the other person', FROM);
+    });
+
+    it('get at most three emails of a kind an hour, and a client twenty, whether or not there is an account', async () => {
+      world = await openWorld(makeState());
+      const { people, letters, time } = world;
+      await people.create('ann@example.org', PASSWORD, 'FREE');
+      const outcome = (request: Promise<void>) =>
+        request.then(
+          () => 'accepted',
+          ({ code, retryAfterSeconds, message }) => `${code} ${retryAfterSeconds} ${message}`,
+        );
+      const refused =
+        'RATE_LIMITED 3600 Too many emails were requested for this email address or from this client; the next one is allowed in 3600 s.';
+      for (const email of ['ann@example.org', 'eve@example.org']) {
+        letters.length = 0;
+        const outcomes: string[] = [];
+        // From another client each time, in another spelling.
+        for (let client = 0; client < 5; client++)
+          outcomes.push(
+            await outcome(people.register(` ${email.toUpperCase()}`, PASSWORD, `198.51.100.${client}`)),
+          );
+        await people.settled();
+        for (let client = 0; client < 5; client++)
+          outcomes.push(await outcome(people.forgot(email, `198.51.100.${client}`)));
+        await people.settled();
+        const three = [...Array(3).fill('accepted'), refused, refused];
+        expect(outcomes).toEqual([...three, ...three]);
+        expect(letters).toHaveLength(6);
+      }
+      const outcomes: string[] = [];
+      for (let address = 0; address < 21; address++)
+        outcomes.push(await outcome(people.forgot(`x${address}@example.org`, `2001:db8:1:2::${address}`)));
+      expect(outcomes).toEqual([...Array(20).fill('accepted'), refused]);
+      time.ms += 3_600_000;
+      expect(await outcome(people.register('ann@example.org', PASSWORD, FROM))).toBe('accepted');
+      expect(await outcome(people.forgot('ann@example.org', '2001:db8:1:2::1'))).toBe('accepted');
+    });
+
+    it('get their answer before anything is done that depends on whether the address has an account', async () => {
+      world = await openWorld(makeState());
+      const { people, calls } = world;
+      await people.create('ann@example.org', PASSWORD, 'FREE');
+      const split = async (request: () => Promise<unknown>) => {
+        await people.settled();
+        calls.length = 0;
+        await request().catch(() => {});
+        const done = [...calls];
+        await people.settled();
+        return { done, later: calls.slice(done.length) };
+      };
+      const forgot = (email: string) => split(() => people.forgot(email, FROM));
+      const known = await forgot('ann@example.org');
+      expect(known.later).toContain('issue');
+      expect(known.done).toEqual((await forgot('bob@example.org')).done);
+      expect(known.done).not.toContain('issue');
+
+      const register = (email: string) => split(() => people.register(email, PASSWORD, FROM));
+      const fresh = await register('eve@example.org');
+      expect(fresh.later).toEqual(expect.arrayContaining(['add', 'audit', 'issue']));
+      expect(fresh.done).toEqual((await register('ann@example.org')).done);
+      expect(fresh.done).not.toContain('add');
+
+      const login = (email: string) => split(() => people.login(email, 'wrong password', FROM));
+      const wrong = await login('ann@example.org');
+      expect(wrong.later).toContain('audit');
+      expect(wrong.done).toEqual((await login('bob@example.org')).done);
+    });
+
+    it('can log in as soon as their registration was accepted', async () => {
+      world = await openWorld(makeState());
+      await world.people.register('ann@example.org', PASSWORD, FROM);
+      await world.people.login('ann@example.org', PASSWORD, FROM);
+    });
+
+    it('are asked to retry while too many requests for emails are in progress', async () => {
+      world = await openWorld(makeState());
+      const { people } = world;
+      const asked = Array.from({ length: 40 }, (_, n) => people.forgot(`x${n}@example.org`, `192.0.2.${n}`));
+      const failed = (await Promise.allSettled(asked)).filter(({ status }) => status === 'rejected');
+      expect(failed).toHaveLength(8);
+      expect(failed[0]).toMatchObject({ reason: { code: 'OVERLOADED' } });
+      await people.settled();
+      await people.forgot('y@example.org', FROM);
     });
 
     it('are rejected after ten wrong passwords of one account, from any address, until the window ends', async () => {
@@ -206,6 +345,7 @@ overLiveStates((makeState) => {
       world = await openWorld(makeState());
       const { people, audit, letters, tokenIn } = world;
       await people.register('ann@example.org', PASSWORD, FROM);
+      await people.settled();
       await people.verifyEmail(tokenIn(letters[0]), FROM);
       const { token } = await people.login('ann@example.org', PASSWORD, FROM);
       await people.login('ann@example.org', 'wrong', FROM).catch(() => {});

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readPlans } from '../../src/accounts/plans.ts';
+import { PLAN_NAMES, readPlans } from '../../src/accounts/plans.ts';
 import { tempFolder } from './temp-folder.ts';
 
 describe('plans', () => {
@@ -10,6 +10,10 @@ describe('plans', () => {
     expect(plans.FREE.quotas).toEqual({ intel: 1000, oracle: 1000 });
     expect(plans.BUSINESS.quotas).toEqual({ intel: 10_000_000, oracle: 10_000_000 });
     expect(plans.ENTERPRISE.quotas).toEqual({ intel: null, oracle: null });
+    expect(plans.SELF_HOSTED.quotas).toEqual({ intel: null, oracle: null });
+    expect(plans.SELF_HOSTED.rateLimits).toEqual(plans.FREE.rateLimits);
+    const credits = PLAN_NAMES.map((name) => plans[name].creditsPerMonth);
+    expect(credits).toEqual([10, 10, 10, 10, 10, 1_000_000_000]);
     expect(plans.FREE.rateLimits).toEqual({
       screening: 20,
       kyt: 60,

@@ -133,6 +133,7 @@ describe.each(['uws', 'node'] as const)('users over HTTP on %s', (backend) => {
     const listed = await ask('GET', '/keys', { cookie: ann().cookie });
     expect(Object.keys(listed.body.data.keys[0]!).sort()).toEqual([
       'createdAt',
+      'createdBy',
       'id',
       'last4',
       'lastUsedAt',
@@ -171,6 +172,91 @@ describe.each(['uws', 'node'] as const)('users over HTTP on %s', (backend) => {
       body: { permission: 'oracle', enabled: true },
     });
     expect(given.body.data.key.permissions).toEqual(['entity', 'oracle']);
+  });
+
+  it('does not let a key change a key that has a permission it lacks', async () => {
+    const { cookie } = bob();
+    const { access } = world;
+    const create = (name: string, permissions: readonly Permission[]) =>
+      access.keys.create({ name, accountId: bob().id, permissions });
+    const [weak, strong] = [
+      await create('weak', ['entity', 'intel']),
+      await create('strong', ['entity', 'oracle']),
+    ];
+    const toggle = (key: string, of: string, permission: Permission, enabled: boolean) =>
+      ask('PATCH', `/keys/${of}`, { key, body: { permission, enabled } });
+    for (const [permission, enabled] of [
+      ['entity', false],
+      ['oracle', false],
+      ['intel', true],
+    ] as const) {
+      const refused = await toggle(weak.apiKey, strong.record.id, permission, enabled);
+      expect([refused.status, refused.body.error]).toEqual([
+        403,
+        `This API key lacks oracle, which the key ${strong.record.id} has. It can change only keys whose permissions it has, too.`,
+      ]);
+    }
+    expect(access.keys.get(strong.record.id)?.permissions).toEqual(['entity', 'oracle']);
+    await ask('PATCH', `/keys/${strong.record.id}`, {
+      cookie,
+      body: { permission: 'oracle', enabled: false },
+    });
+    const allowed = await toggle(weak.apiKey, strong.record.id, 'entity', false);
+    expect([allowed.status, allowed.body.data.key.permissions]).toEqual([200, []]);
+    expect((await toggle(weak.apiKey, weak.record.id, 'intel', false)).body.data.key.permissions).toEqual([
+      'entity',
+    ]);
+  });
+
+  it('shows who created a key, and revokes its descendants if asked to', async () => {
+    const { cookie, id } = ann();
+    const create = async (by: Asked, name: string) => {
+      // Keys of the same millisecond have no order.
+      await new Promise((resolve) => setTimeout(resolve, 2));
+      const { data } = (await ask('POST', '/keys', { ...by, body: { name } })).body;
+      return { id: data.key.id, apiKey: data.apiKey };
+    };
+    const root = await create({ cookie }, 'root');
+    const child = await create({ key: root.apiKey }, 'child');
+    const grandchild = await create({ key: child.apiKey }, 'grandchild');
+    const listed = (await ask('GET', '/keys', { cookie })).body.data.keys;
+    expect(listed).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ id: root.id, createdBy: 'session' }),
+        expect.objectContaining({ id: child.id, createdBy: root.id }),
+        expect.objectContaining({ id: grandchild.id, createdBy: child.id }),
+      ]),
+    );
+    const revoked = await ask('DELETE', `/keys/${root.id}`, { cookie });
+    expect(revoked.body.data).toMatchObject({
+      key: { id: root.id, status: 'REVOKED' },
+      revokedDescendants: [],
+      activeDescendants: [{ id: child.id, name: 'child' }, { id: grandchild.id }],
+    });
+    expect((await ask('GET', `/entity/${EXCHANGE}`, { key: grandchild.apiKey })).status).toBe(200);
+    const all = await ask('DELETE', `/keys/${root.id}?descendants=true`, { cookie });
+    expect(all.body.data).toMatchObject({
+      key: { id: root.id, status: 'REVOKED' },
+      revokedDescendants: [
+        { id: child.id, status: 'REVOKED' },
+        { id: grandchild.id, status: 'REVOKED' },
+      ],
+      activeDescendants: [],
+    });
+    expect((await ask('GET', `/entity/${EXCHANGE}`, { key: grandchild.apiKey })).status).toBe(401);
+    const entries = world.access
+      .audit()
+      .newest(7)
+      .filter(({ action }) => action.startsWith('key.'));
+    expect(entries.map(({ who, action, subject, detail }) => [who, action, subject, detail])).toEqual([
+      [id, 'key.revoke', grandchild.id, `descendant of ${root.id}`],
+      [id, 'key.revoke', child.id, `descendant of ${root.id}`],
+      [id, 'key.revoke', root.id, null],
+      [id, 'key.revoke', root.id, null],
+      [child.id, 'key.create', grandchild.id, expect.any(String)],
+      [root.id, 'key.create', child.id, expect.any(String)],
+      [id, 'key.create', root.id, expect.any(String)],
+    ]);
   });
 
   it('applies a permission change and a revocation at the next request, permanently', async () => {
@@ -305,22 +391,25 @@ describe('the webhook over HTTP', () => {
   });
 });
 
-describe('a key store without the index by account', () => {
-  it('is indexed when it is opened', async () => {
+describe('a key store of an earlier release', () => {
+  it('is indexed by account, and its keys have no creator, when it is opened', async () => {
     const folder = tempFolder();
     const path = `${folder.path}/keys.mdb`;
     const deps = { clock: systemClock, random: systemRandom, log: silentLogger };
     const keys = openKeyStore({ path }, deps);
-    const { record } = await keys.create({ name: 'old', accountId: 'one' });
+    const { record } = await keys.create({ name: 'old', accountId: 'one', createdBy: 'session' });
     await keys.create({ name: 'other', accountId: 'one2' });
     await keys.close();
     const { openLiveStore } = await import('../../src/state/live-store.ts');
     const { root, meta } = openLiveStore(path, 1);
     root.transactionSync(() => meta.removeSync('byAccount'));
     root.openDB({ name: 'byAccount', encoding: 'json' }).clearSync();
+    const rows = root.openDB<{ createdBy?: unknown }, string>({ name: 'keys', encoding: 'json' });
+    const { createdBy: _, ...row } = rows.get(record.id)!;
+    rows.putSync(record.id, row);
     await root.close();
     const again = openKeyStore({ path }, deps);
-    expect(again.list('one').map((key) => key.id)).toEqual([record.id]);
+    expect(again.list('one')).toEqual([{ ...record, createdBy: null }]);
     expect(again.list()).toHaveLength(2);
     await again.close();
     folder.remove();

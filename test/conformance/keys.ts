@@ -1,6 +1,6 @@
 /** The behaviour that every key store shares. The test of each implementation runs it. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type CreatedKey, type KeyStore, PERMISSIONS } from '../../src/accounts/keys.ts';
+import { type CreatedKey, descendantsOf, type KeyStore, PERMISSIONS } from '../../src/accounts/keys.ts';
 
 export type KeyAction =
   | readonly ['create', Parameters<KeyStore['create']>[0]]
@@ -94,6 +94,43 @@ export function keyStoreConformance(name: string, makeWorld: () => Promise<KeySt
         code: 'INVALID_REQUEST',
       });
       await expect(keys.revoke('key_none')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    });
+
+    it('a key records its creator, and is revoked with the keys that descend from it', async () => {
+      const plain = await keys.create({ name: 'by nobody' });
+      expect(plain.record.createdBy).toBeNull();
+      const create = async (name: string, createdBy: string, accountId = 'local') => {
+        // Times of creation may go backwards.
+        world.now -= 1_000;
+        return (await keys.create({ name, createdBy, accountId })).record;
+      };
+      const root = await create('root', 'session');
+      const child = await create('child', root.id);
+      const grandchild = await create('grandchild', child.id);
+      const sibling = await create('sibling', root.id);
+      const other = await create('other', 'session');
+      expect(keys.get(grandchild.id)?.createdBy).toBe(child.id);
+      const idsBelow = (id: string) =>
+        descendantsOf(keys.list('local'), id)
+          .map((key) => key.id)
+          .sort();
+      expect(idsBelow(root.id)).toEqual([child.id, grandchild.id, sibling.id].sort());
+      expect(idsBelow(other.id)).toEqual([]);
+
+      await keys.revoke(sibling.id);
+      // A key that was revoked before, also in another process, creates nothing.
+      for (const create of [
+        () => keys.create({ name: 'late', createdBy: sibling.id }),
+        () => world.elsewhere(['create', { name: 'late', createdBy: sibling.id }]),
+      ])
+        await expect(create()).rejects.toThrow('The API key is invalid or was revoked.');
+      const [first, ...others] = await keys.revokeWithDescendants(root.id);
+      expect(first).toMatchObject({ id: root.id, status: 'REVOKED' });
+      expect(others.map((key) => key.id).sort()).toEqual([child.id, grandchild.id].sort());
+      const active = () => keys.list('local').filter((key) => key.status === 'ACTIVE');
+      expect(active().map((key) => key.id)).toEqual([other.id, plain.record.id]);
+      expect(await keys.revokeWithDescendants(root.id)).toEqual([first]);
+      await expect(keys.revokeWithDescendants('key_none')).rejects.toMatchObject({ code: 'NOT_FOUND' });
     });
 
     it('removes and restores a permission', async () => {

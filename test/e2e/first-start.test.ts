@@ -1,4 +1,6 @@
 /** The first steps in a fresh clone: the first start, keys, bad settings, a taken port, a clean stop, list refresh from a mirror. */
+import { execFileSync } from 'node:child_process';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TOKEN_PREFIX } from '../../src/accounts/key-token.ts';
@@ -18,11 +20,29 @@ describe('the first start', () => {
   });
   afterAll(() => world.end());
 
-  it('creates a key, prints it once with a ready curl command, and never logs it', async () => {
+  it('stores a key in a file of its owner, prints the path with a ready curl line, and never the key', async () => {
     const { out, err } = server.output();
     expect(server.firstKey.startsWith(TOKEN_PREFIX)).toBe(true);
-    expect(out).toContain(`curl -H 'Authorization: Bearer ${server.firstKey}' ${server.url}/api/v1/oracle`);
-    expect(err).not.toContain(server.firstKey);
+    expect(out + err).not.toContain(TOKEN_PREFIX);
+    const path = /^The first API key is in (.+)$/m.exec(out)?.[1] ?? '';
+    const command = /^ {2}(curl .*)$/m.exec(out)?.[1];
+    expect(path.startsWith(world.folder)).toBe(true);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    const answer = execFileSync('sh', ['-c', `${command} --silent --fail`], { encoding: 'utf8' });
+    expect(JSON.parse(answer)).toMatchObject({ data: { entity: { name: 'Binance' } } });
+  });
+
+  it('has no quotas, charges its screenings, and says so', async () => {
+    expect(server.output().out).toContain(
+      "Account 'local' has the plan SELF_HOSTED: no quotas, 1,000,000,000 credits a month.\n",
+    );
+    const oracle = await ask(server, server.firstKey, `/api/v1/oracle/address/ETH/${BINANCE}`);
+    expect(oracle.body.data).toMatchObject({ quota: { limit: null, remaining: null } });
+    const screened = await ask(server, server.firstKey, '/api/v1/screening', {
+      address: BINANCE,
+      chain: 'ETH',
+    });
+    expect(screened.body).toMatchObject({ credits: { remaining: 999_999_999 } });
   });
 
   it('names Binance in the response to the printed command, and reports the missing lists', async () => {
@@ -142,7 +162,7 @@ describe('the first start', () => {
     expect(await server.stop()).toBe(0);
     server = await world.serve();
     expect(server.firstKey).toBe('');
-    expect(server.output().out).not.toContain(TOKEN_PREFIX);
+    expect(server.output().out).not.toContain('first API key');
     expect(await server.stop('SIGINT')).toBe(0);
   });
 });

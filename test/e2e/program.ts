@@ -1,6 +1,6 @@
 /** Runs the built program as a user does: a command to its end, or a server until it is stopped. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { projectRoot } from '../../src/base/paths.ts';
@@ -36,6 +36,12 @@ export interface World {
   serve(environment?: Record<string, string>): Promise<RunningServer>;
   /** Kills the running processes and removes the folder. */
   end(): Promise<void>;
+}
+
+/** Reads the first key from the file that the output names; empty if it names none. */
+function storedKey(out: string): string {
+  const path = /^The first API key is in (.+)$/m.exec(out)?.[1];
+  return path === undefined ? '' : readFileSync(path, 'utf8').trim();
 }
 
 /** On a busy machine, a command may not hear from Redis for a second and do nothing. A person would try again. */
@@ -100,7 +106,7 @@ export function newWorld(): World {
           resolve({
             url,
             pid: child.pid as number,
-            firstKey: /assay_live_\w+/.exec(out)?.[0] ?? '',
+            firstKey: storedKey(out),
             output: () => ({ out, err }),
             stop: (signal = 'SIGTERM') => {
               child.kill(signal);

@@ -1,5 +1,5 @@
 /** A folder of state in which every feature has stored something, made by the program's own commands and a real server. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { createServices } from '../../src/app/services.ts';
@@ -9,6 +9,7 @@ import { dailyFolderOf, pricesFolderOf } from '../../src/chains/prices/table.ts'
 import { commandModules } from '../../src/cli/commands.ts';
 import { runProgram } from '../../src/cli/program.ts';
 import { loadConfig } from '../../src/config/config.ts';
+import { FIRST_KEY_FILE } from '../../src/state/data-folder.ts';
 import type { World } from '../e2e/program.ts';
 import { bech32Address } from '../graph/cluster/addresses.ts';
 import { sleep } from '../support/wait.ts';
@@ -153,6 +154,8 @@ export async function useFolder(world: World): Promise<UsedFolder> {
   if (made.code !== 0) throw new Error(made.err);
   const server = await world.serve({ ASSAY_STRIPE_SECRET: STRIPE_SECRET });
   const key = server.firstKey;
+  // As an operator does after the first start.
+  rmSync(join(dataDir, FIRST_KEY_FILE));
   await run('credits', 'grant', 'local', '1000');
   async function post<T>(path: string, body: unknown): Promise<T> {
     const answer = await fetch(`${server.url}/api/v1${path}`, {

@@ -1,15 +1,17 @@
-/** Counts failed password attempts over all nodes: account and address are counted in Redis, both in one step. */
+/** Counts attempts over all nodes: account and address are counted in Redis, both in one step. */
 import { createHash } from 'node:crypto';
 import { luaScript } from '../../base/paths.ts';
 import type { RedisStore } from '../../state/redis.ts';
-import { type Attempts, clientUnit, tooMany } from '../attempts.ts';
-import { ACCOUNT_LIMITS } from '../limits.ts';
+import { type AttemptLimits, type Attempts, clientUnit, PASSWORD_ATTEMPTS, tooMany } from '../attempts.ts';
 
 const SLOT = 'attempts';
 const NAME_CHARS = 32;
 
-/** Creates counters of failed attempts that all nodes share. */
-export function createRedisAttempts({ redis }: { readonly redis: RedisStore }): Attempts {
+/** Creates counters of one kind of attempt that all nodes share. */
+export function createRedisAttempts(
+  { redis }: { readonly redis: RedisStore },
+  limits: AttemptLimits = PASSWORD_ATTEMPTS,
+): Attempts {
   const begin = redis.script('attempts_begin', luaScript('accounts', 'redis', 'lua', 'attempts-begin'));
   const succeeded = redis.script(
     'attempts_succeeded',
@@ -19,18 +21,14 @@ export function createRedisAttempts({ redis }: { readonly redis: RedisStore }): 
   const keyOf = (subject: string): string =>
     redis.key(SLOT, createHash('sha256').update(subject).digest('hex').slice(0, NAME_CHARS));
   const keysOf = (account: string, address: string): readonly string[] => [
-    keyOf(`account ${account}`),
-    keyOf(`address ${clientUnit(address)}`),
+    keyOf(`${limits.kind}account ${account}`),
+    keyOf(`${limits.kind}address ${clientUnit(address)}`),
   ];
   return {
     async begin(account, address) {
-      const { attemptsPerAccountMax, attemptsPerAddressMax, attemptWindowMs } = ACCOUNT_LIMITS;
-      const leftMs = await begin(keysOf(account, address), [
-        attemptsPerAccountMax,
-        attemptsPerAddressMax,
-        attemptWindowMs,
-      ]);
-      if (Number(leftMs) > 0) throw tooMany(Number(leftMs));
+      const { perAccountMax, perAddressMax, windowMs } = limits;
+      const leftMs = await begin(keysOf(account, address), [perAccountMax, perAddressMax, windowMs]);
+      if (Number(leftMs) > 0) throw tooMany(Number(leftMs), limits);
     },
     async succeeded(account, address) {
       await succeeded(keysOf(account, address), []);

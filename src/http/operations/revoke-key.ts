@@ -1,7 +1,9 @@
 /** `DELETE /keys/{id}`. */
-import { operation, principalOf } from '../operation.ts';
+import { Type } from 'typebox';
+import { descendantsOf } from '../../accounts/keys.ts';
+import { accountOf, operation, principalOf } from '../operation.ts';
 import { idText } from '../schemas/common.ts';
-import { OneKey } from '../schemas/keys.ts';
+import { RevokedKey } from '../schemas/keys.ts';
 import { auditedKeys, keyView, ownKey } from './support/keys.ts';
 
 export const revokeKey = operation({
@@ -12,12 +14,30 @@ export const revokeKey = operation({
   principal: 'session',
   rateClass: 'keys',
   pathParameters: { id: idText('Id of a key of the account.') },
-  response: OneKey,
+  query: {
+    descendants: Type.Boolean({
+      default: false,
+      description: 'Also revoke the keys that this key created, and those that they created. Default false.',
+    }),
+  },
+  response: RevokedKey,
   summary: 'Revoke an API key',
-  description: 'Permanent, and at once in every thread and process.',
-  async run({ services, call, path }) {
+  description:
+    'Permanent, and at once in every thread and process. Keys that the key created remain active, and the response lists them; `descendants=true` revokes them in the same step, also if the key itself was revoked before.',
+  async run({ services, call, path, query }) {
     const principal = principalOf(call);
     const { id } = ownKey(services.access.keys, principal, path.id);
-    return { key: keyView(await auditedKeys(services, principal).revoke(id)) };
+    const keys = auditedKeys(services, principal);
+    const [key, ...revoked] = query.descendants
+      ? await keys.revokeWithDescendants(id)
+      : ([await keys.revoke(id)] as const);
+    const active = descendantsOf(keys.list(accountOf(principal)), id).filter(
+      ({ status }) => status === 'ACTIVE',
+    );
+    return {
+      key: keyView(key),
+      revokedDescendants: revoked.map(keyView),
+      activeDescendants: active.map(keyView),
+    };
   },
 });

@@ -17,6 +17,10 @@ export const KeyView = Type.Object(
     createdAt: time(),
     lastUsedAt: nullable(time(), 'Up to a minute old.'),
     revokedAt: nullable(time()),
+    createdBy: nullable(
+      text(),
+      'Id of the API key that created this key; `session` or `operator` if a person did; null for a key of an earlier release.',
+    ),
   },
   { title: 'KeyView', description: 'An API key without its secret.' },
 );
@@ -40,6 +44,17 @@ export const KeyBody = Type.Object(
 
 export const KeyList = Type.Object({ keys: listOf(KeyView, 'Oldest first.') }, { title: 'KeyList' });
 export const OneKey = Type.Object({ key: KeyView }, { title: 'OneKey' });
+export const RevokedKey = Type.Object(
+  {
+    key: KeyView,
+    revokedDescendants: listOf(KeyView, 'Keys that descend from the key and were revoked with it.'),
+    activeDescendants: listOf(
+      KeyView,
+      'Keys that the key created, or that these created, and that are still active.',
+    ),
+  },
+  { title: 'RevokedKey' },
+);
 export const NewKey = Type.Object(
   { key: KeyView, apiKey: text('The full key, shown only once.') },
   { title: 'NewKey' },

@@ -1,5 +1,6 @@
 /** Failed attempts on two nodes, counted together. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { EMAIL_REQUESTS } from '../../../src/accounts/attempts.ts';
 import { ACCOUNT_LIMITS } from '../../../src/accounts/limits.ts';
 import { createRedisAttempts } from '../../../src/accounts/redis/attempts.ts';
 import type { AssayError } from '../../../src/base/errors.ts';
@@ -38,6 +39,18 @@ describe.skipIf(!hasRedis)('attempts over two nodes', () => {
     expect(retryAfterSeconds).toBeLessThanOrEqual(ACCOUNT_LIMITS.attemptWindowMs / 1_000);
     await b?.begin('bob@example.org', '192.0.2.1');
     expect(server.run('keys', '*')).not.toContain('ann');
+  });
+
+  it('count requested emails on both nodes, apart from failed passwords', async () => {
+    const [a, b] = connections.map((redis) => createRedisAttempts({ redis }, EMAIL_REQUESTS));
+    for (let count = 0; count < ACCOUNT_LIMITS.emailsPerAddressMax; count++)
+      await (count % 2 ? a : b)?.begin('reset cid@example.org', `203.0.113.${count}`);
+    for (const node of [a, b])
+      await expect(node?.begin('reset cid@example.org', '203.0.113.9')).rejects.toMatchObject({
+        code: 'RATE_LIMITED',
+        message: expect.stringContaining('Too many emails'),
+      });
+    await nodes()[0]?.begin('reset cid@example.org', '203.0.113.9');
   });
 
   it('delete the count of an account that succeeded, and return its address one attempt', async () => {

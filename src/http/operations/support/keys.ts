@@ -33,6 +33,21 @@ export function checkGrant({ key }: Principal, wanted: readonly Permission[]): v
   });
 }
 
+/**
+ * Checks that an API key changes only keys whose permissions it has, too: otherwise a weak key could switch off a stronger one.
+ *
+ * @throws FORBIDDEN
+ */
+export function checkManages({ key }: Principal, target: KeyRecord): void {
+  const lacking = key === null ? [] : target.permissions.filter((one) => !key.permissions.includes(one));
+  if (lacking.length === 0) return;
+  throw new AssayError(
+    'FORBIDDEN',
+    `This API key lacks ${lacking.join(', ')}, which the key ${target.id} has. It can change only keys whose permissions it has, too.`,
+    { field: 'id' },
+  );
+}
+
 /** Returns the key store, whose changes are recorded in the audit log. */
 export const auditedKeys = ({ access }: Pick<Services, 'access'>, { actor }: Principal): KeyStore =>
   auditKeys(access.keys, () => access.audit(), actor);
