@@ -1,6 +1,7 @@
 /** Monitoring records as shown by the API and in webhooks: ISO times, EVM addresses in lower case, no data of other accounts. */
 import { isoTime } from '../base/clock.ts';
-import type { Alert, Delivery, MonitoredTransaction, MonitoredWallet } from './records.ts';
+import { followingOf } from './following.ts';
+import type { Alert, ChainFollowing, Delivery, MonitoredTransaction, MonitoredWallet } from './records.ts';
 
 const time = (ms: number | null): string | null => (ms === null ? null : isoTime(ms));
 /** All monitored chains are EVM chains. */
@@ -48,6 +49,20 @@ export function walletText(wallet: MonitoredWallet): string {
   walletTexts.set(wallet, text);
   return text;
 }
+
+/**
+ * Returns a wallet as the API shows it, with whether its chain is followed.
+ *
+ * @param of - of the wallet's chain
+ */
+export const followedWallet = (wallet: MonitoredWallet, of: ChainFollowing) => ({
+  ...walletAnswer(wallet),
+  ...followingOf(wallet, of),
+});
+
+/** Returns the JSON text of `followedWallet`. */
+export const followedWalletText = (wallet: MonitoredWallet, of: ChainFollowing): string =>
+  `${walletText(wallet).slice(0, -1)},${JSON.stringify(followingOf(wallet, of)).slice(1)}`;
 
 /** Returns an alert as the API and the webhooks show it. */
 export function alertAnswer(alert: Alert) {

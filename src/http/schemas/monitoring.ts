@@ -99,6 +99,15 @@ const wallet = {
   createdAt: text(),
   updatedAt: text(),
   deletedAt: nullable(Type.String()),
+  following: Type.Boolean({
+    description:
+      'False if transfers of the wallet are not seen at the moment: no node of its chain is configured, the node fails or is stuck, or the wallet is not active.',
+  }),
+  followedTo: nullable(
+    Type.Integer({ minimum: 0 }),
+    'Height of the last block that was read; null before the first.',
+  ),
+  reason: nullable(Type.String(), 'Why `following` is false; null if it is true.'),
 };
 export const MonitoredWalletSchema = Type.Object(wallet, {
   title: 'MonitoredWallet',
@@ -182,6 +191,14 @@ export const AlertList = Type.Object(
     offset: count(),
     newest: count(
       'Sequence that this page begins at or below; `upTo` with it keeps further pages from shifting.',
+    ),
+    notFollowed: listOf(
+      Type.Object({
+        chain: MonitoringChainSchema,
+        followedTo: nullable(Type.Integer({ minimum: 0 }), 'Height of the last block that was read.'),
+        reason: nullable(Type.String()),
+      }),
+      'Chains of active wallets that are not followed at the moment: no alert is raised for them.',
     ),
   },
   { title: 'AlertList' },
