@@ -119,8 +119,10 @@ export interface AlertTransaction {
   readonly direction: 'in' | 'out';
   readonly counterparty: { readonly address: string | null; readonly entity: CounterpartyEntity | null };
   readonly asset: string;
-  /** Decimal text in native units. */
+  /** Decimal text in native units; in the smallest unit if `decimals` is null. */
   readonly amount: string;
+  /** Absent in records of earlier versions. */
+  readonly decimals?: number | null;
   readonly amountUsd: number | null;
   readonly timestampMs: number;
 }
@@ -177,7 +179,9 @@ export interface MonitoredTransaction {
   readonly direction: 'in' | 'out';
   readonly counterparty: { readonly address: string | null; readonly entity: CounterpartyEntity | null };
   readonly asset: string;
+  /** Like that of an alert, with the next field. */
   readonly amount: string;
+  readonly decimals?: number | null;
   readonly amountUsd: number | null;
   readonly riskScore: number | null;
   readonly riskLevel: RiskLevel | null;

@@ -3,9 +3,11 @@
  * They never score. If a label names the counterparty, or its address is a look-alike, the transfer is shown with the chain's
  * data about its transaction. See docs/decisions/evidence.md.
  */
+
 import { isoTime } from '../base/clock.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { AssetFacts } from '../chains/assets.ts';
+import { nativeUnits } from '../chains/native-units.ts';
 import type { ChainId } from '../chains/registry.ts';
 import { createNeighbourColumns, type NodeId } from '../graph/graph.ts';
 import type { AddressTotals, Direction, RecentTransfer, TransferReader } from '../graph/transfers.ts';
@@ -205,7 +207,7 @@ export function spoofingOf(options: SpoofingOptions, deps: SpoofingDeps): Spoofi
         entity: attribution.entity,
         category: attribution.category,
         asset: shownAsset(chain, transfer.asset),
-        amount: transfer.amount.toString(),
+        amount: nativeUnits(transfer.amount, transfer.decimals),
         decimals: transfer.decimals,
         kind,
         imitates: imitates && shownAddress({ chain, canonical: imitates }),

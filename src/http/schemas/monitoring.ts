@@ -12,6 +12,7 @@ import {
 } from '../../monitoring/records.ts';
 import {
   AddressText,
+  amountFields,
   CategorySchema,
   ChainText,
   Coverage,
@@ -162,7 +163,7 @@ export const AlertSchema = Type.Object(
         direction: oneOf(['in', 'out']),
         counterparty: Type.Object({ address: nullable(Type.String()), entity: EntitySchema }),
         asset: text(),
-        amount: text('Native units, decimal.'),
+        ...amountFields,
         amountUsd: nullable(Type.Number()),
         timestamp: text(),
       }),
@@ -220,7 +221,7 @@ export const TransactionList = Type.Object(
           category: nullable(CategorySchema),
         }),
         asset: text(),
-        amount: text('Native units, decimal.'),
+        ...amountFields,
         amountUsd: nullable(Type.Number()),
         riskScore: nullable(Type.Integer(), 'Of the counterparty; null if it has no label.'),
         riskLevel: nullable(RiskLevelSchema),
