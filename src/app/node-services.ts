@@ -117,15 +117,17 @@ export interface NodeConnection {
   leave(): Promise<void>;
 }
 
-const STANDALONE: NodeConnection = {
+/** Returns the connection of a standalone process, which follows all chains that it is configured for. */
+const standalone = (follows: readonly ChainId[]): NodeConnection => ({
   nodes: () => 1,
-  dutyOf: (chains) => new Map(chains.map((chain) => [chain, 'MINE'])),
+  dutyOf: (chains) =>
+    new Map(chains.filter((chain) => follows.includes(chain)).map((chain) => [chain, 'MINE'])),
   routed: (local) => local,
   chunks: (local) => local,
   broadcast: null,
   problem: () => null,
   leave: async () => {},
-};
+});
 
 export interface JoinDeps extends NodeDeps {
   /** Null if this process is standalone. */
@@ -176,7 +178,7 @@ export async function connectNode(
   const { redis, roles, follows, threads, slots, jobsFolder, random, log } = deps;
   if (redis === null) {
     requireWhole(roles, config);
-    return STANDALONE;
+    return standalone(follows);
   }
   const { graphChains } = config;
   const holds: StoredChains =

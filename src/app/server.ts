@@ -317,7 +317,11 @@ export class Server {
   #openMonitoring({ graph, node }: Serving): Monitoring {
     if (this.#monitoring !== null) return this.#monitoring;
     const opened = this.#deps.openMonitoring(graph.screening, node.dutyOf);
-    opened.start({ follows: this.#roles.includes('listener'), sends: this.#roles.includes('delivery') });
+    opened.start({
+      follows: this.#roles.includes('listener'),
+      sends: this.#roles.includes('delivery'),
+      bills: this.#answers,
+    });
     this.#monitoring = opened;
     return opened;
   }

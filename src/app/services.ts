@@ -36,6 +36,7 @@ import {
 import { createLabelServices, type LabelServices } from './label-services.ts';
 import { createScreeningServices, type ScreeningServices } from './screening-services.ts';
 import { Server, type WorkerFolders } from './server.ts';
+import { walletBilling } from './wallet-billing.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -66,6 +67,7 @@ function monitoringOf(
       clusterSecret: accounts.redis === null ? null : config.snapshots.secret,
       scope: shared.scope,
       refreshIntervalMs: config.walletRefreshHours * HOUR_MS,
+      isShared: accounts.redis !== null,
     },
     {
       clock,
@@ -81,6 +83,7 @@ function monitoringOf(
       ingest: { apply: (chain, event) => chains.watchedIngest().apply(chain, event) },
       price: (transfers) => priced(transfers, chains.prices()),
       screen,
+      billing: walletBilling(() => accounts.access().ledger()),
       leases: shared.leases,
       openStore: shared.openStore,
       ...(dutyOf === undefined ? {} : { dutyOf }),

@@ -5,8 +5,9 @@ import type { FollowedChain, Gauge, Readiness } from '../http/ports.ts';
 import type { OpenBulkJobs } from '../jobs/bulk/open.ts';
 import { type ListFreshness, staleListAdvice } from '../labels/freshness.ts';
 import type { SnapshotSet } from '../labels/index/reader.ts';
-import type { ChainState } from '../monitoring/listener.ts';
+import type { ChainState, Listener } from '../monitoring/listener.ts';
 import type { Monitoring } from '../monitoring/open.ts';
+import type { ChainFollowing } from '../monitoring/records.ts';
 import type { Role } from '../nodes/roles.ts';
 import type { WorkerPool } from '../pool/pool.ts';
 import { behindSeconds, type Replication, tooFarBehind } from '../replication/replication.ts';
@@ -35,12 +36,27 @@ export interface ServerStatus {
   readonly jobs: () => OpenBulkJobs | null;
 }
 
-const followedChain = ({ chain, state, height, blockTimeMs }: ChainState): FollowedChain => ({
-  chain,
-  state,
-  height,
-  blockTime: blockTimeMs === null ? null : isoTime(blockTimeMs),
-});
+function followedChain(
+  { chain, state, height, blockTimeMs }: ChainState,
+  { following, reason, followedTo }: ChainFollowing,
+): FollowedChain {
+  return {
+    chain,
+    state,
+    following,
+    reason,
+    height: height ?? followedTo,
+    blockTime: blockTimeMs === null ? null : isoTime(blockTimeMs),
+  };
+}
+
+/** Returns the chains on which wallets are watched; reading them does not open monitoring. */
+function followedChains(watching: () => Monitoring | null): readonly FollowedChain[] {
+  const listener = watching()?.listener;
+  return (listener?.states() ?? []).map((state) =>
+    followedChain(state, (listener as Listener).following(state.chain)),
+  );
+}
 
 function ofLists({ labels, config }: ServerStatus, freshness: ListFreshness): Readiness {
   const { meta } = labels.current;
@@ -128,13 +144,13 @@ const shownLease = ({ name, holder, isHere, sinceMs }: LeaseState) => ({
 
 /** Returns whether this server is ready, and the state of the data that it serves. */
 export function readinessOf(status: ServerStatus): Readiness {
-  const chains = status.watching()?.listener.states() ?? [];
+  const chains = followedChains(status.watching);
   const degraded = refusedNow();
   const leases = status.leases();
   return {
     ...withRoles(withStores(withReplication(ofLists(status, status.freshness()), status), status), status),
     ...(degraded.length === 0 ? {} : { degraded }),
-    ...(chains.length === 0 ? {} : { monitoring: chains.map(followedChain) }),
+    ...(chains.length === 0 ? {} : { monitoring: chains }),
     ...(leases.length === 0 ? {} : { leases: leases.map(shownLease) }),
   };
 }
@@ -165,9 +181,10 @@ function monitoringGauges(watching: () => Monitoring | null, clock: Clock): read
     },
     {
       name: 'assay_monitoring_following',
-      help: '1 if a watched chain is followed; 0 if it waits for its node.',
+      help: '1 if a watched chain is followed, by any node; 0 if its node fails, is stuck or is not configured.',
       label: 'chain',
-      value: ofChains(({ state }) => (state === 'FOLLOWING' ? 1 : 0)),
+      value: () =>
+        new Map(followedChains(watching).map(({ chain, following }) => [chain, following ? 1 : 0])),
     },
     {
       name: 'assay_monitoring_height',

@@ -1,7 +1,9 @@
 /** `assay taint <output…> --chain C`: follows the value of outputs, or of an address, forwards under one rule or all five. */
+
 import type { Command } from 'commander';
 import { AssayError } from '../base/errors.ts';
 import { parseAddress } from '../chains/address/parse.ts';
+import { nativeUnits } from '../chains/native-units.ts';
 import { type ChainId, chainOf, parseChainId } from '../chains/registry.ts';
 import {
   createTaintReader,
@@ -80,9 +82,13 @@ function* linesOf(chain: ChainId, taint: NamedTaintAnswer): Generator<string> {
   yield* table(rows);
 }
 
-/** Converts amounts to decimal text: JSON numbers cannot represent them exactly. */
-const asJson = (taint: NamedTaintAnswer): unknown =>
-  JSON.parse(JSON.stringify(taint, (_, value: unknown) => (typeof value === 'bigint' ? `${value}` : value)));
+/** Converts amounts to text in native units, with the decimals of the chain beside them. */
+function asJson(chain: ChainId, taint: NamedTaintAnswer): unknown {
+  const { decimals } = chainOf(chain);
+  const inUnits = (_: string, value: unknown): unknown =>
+    typeof value === 'bigint' ? nativeUnits(value, decimals) : value;
+  return { ...(JSON.parse(JSON.stringify(taint, inUnits)) as object), decimals };
+}
 
 /** Adds `assay taint`. */
 export function addTaintCommand(program: Command, terminal: Terminal, services: () => Services): void {
@@ -106,8 +112,11 @@ export function addTaintCommand(program: Command, terminal: Terminal, services: 
       const answers = methods.map((method) =>
         reader.taintOf(chain, seeds, method, until === undefined ? {} : { until }),
       );
-      answer(terminal, options.json ?? false, answers.map(asJson), () =>
-        answers.flatMap((taint) => [...linesOf(chain, taint)]),
+      answer(
+        terminal,
+        options.json ?? false,
+        answers.map((taint) => asJson(chain, taint)),
+        () => answers.flatMap((taint) => [...linesOf(chain, taint)]),
       );
     });
 }

@@ -1,8 +1,10 @@
 /** `assay watch <chain>`: prints transfers as they arrive, and with `--ingest` adds them to the transfer store. */
+
 import type { Command } from 'commander';
 import { isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import type { ChainEvent } from '../chains/families/port.ts';
+import { nativeUnits } from '../chains/native-units.ts';
 import { type ChainId, chainOf, parseChainId } from '../chains/registry.ts';
 import type { Transfer } from '../chains/transfer.ts';
 import { knownTransfers } from '../graph/utxo/project.ts';
@@ -20,16 +22,8 @@ interface WatchOptions {
 const REQUEST_BUDGET_MS = 30_000;
 const HEIGHT_MAX = 4_294_967_294;
 
-/** Formats an amount in whole units without losing a digit. */
-function shownAmount(amount: bigint, decimals: number | null): string {
-  if (decimals === null || decimals === 0) return amount.toString();
-  const digits = amount.toString().padStart(decimals + 1, '0');
-  const fraction = digits.slice(-decimals).replace(/0+$/, '');
-  return `${digits.slice(0, -decimals)}${fraction === '' ? '' : `.${fraction}`}`;
-}
-
 const line = ({ txHash, position, from, to, asset, amount, decimals, blockNumber }: Transfer): string =>
-  `${blockNumber}  ${from ?? '-'} -> ${to ?? '-'}  ${shownAmount(amount, decimals)} ${asset}  ${txHash} ${position}`;
+  `${blockNumber}  ${from ?? '-'} -> ${to ?? '-'}  ${nativeUnits(amount, decimals)} ${asset}  ${txHash} ${position}`;
 
 const jsonLine = (transfer: Transfer): string =>
   JSON.stringify({

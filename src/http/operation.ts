@@ -4,6 +4,7 @@
  * import the parts of the front end that they need from here.
  */
 import { type Static, type TNull, type TObject, type TProperties, type TSchema, Type } from 'typebox';
+import type { IdempotentAnswer } from '../accounts/idempotency.ts';
 import type { KeyRecord } from '../accounts/keys.ts';
 import type { Awaitable } from '../base/awaitable.ts';
 import { AssayError } from '../base/errors.ts';
@@ -12,7 +13,7 @@ import type { Call } from './pipeline/call.ts';
 import { type BodyOutline, compileBody, jsonBytes } from './pipeline/json-body.ts';
 import type { HttpMetrics } from './pipeline/metrics.ts';
 import type { Principal } from './pipeline/principal.ts';
-import type { AsyncData, LargeResponse, Page, Work } from './pipeline/work.ts';
+import type { AsyncData, LargeResponse, Page, Purchase, Work } from './pipeline/work.ts';
 import type { HttpDeps } from './ports.ts';
 import type { OperationExample, Parameter, Route, StatusRow } from './routes.ts';
 import { bodyEnvelope, chargedEnvelope, envelope } from './schemas/common.ts';
@@ -69,6 +70,8 @@ type RouteColumns = Pick<Route, 'id' | 'tag' | 'method' | 'path' | 'summary' | '
 interface Behaviour<Body, In> {
   /** Returns `data`: a value, or the bytes of its JSON text. Only this kind of work can cost credits. */
   readonly run?: (input: In) => Awaitable<object>;
+  /** Does the work, books its charge and returns the whole response: for work that stores something that must exist exactly if it is charged. */
+  readonly purchase?: (input: In, charge: Purchase) => Promise<IdempotentAnswer>;
   /**
    * Writes the JSON text of `data` into `out`, synchronously: for hot operations.
    *
@@ -165,17 +168,17 @@ export function operation<
   Query extends TProperties = NoParameters,
   Header extends TProperties = NoParameters,
 >(spec: OperationSpec<Body, Path, Query, Header>): Operation {
-  const { run, write, page, follow, upload, file, bytes, cost, subjects, bare, ...facts } = spec;
+  const { run, purchase, write, page, follow, upload, file, bytes, cost, subjects, bare, ...facts } = spec;
   const { body = null, pathParameters, query, header, response, statuses, examples, ...columns } = facts;
   type Call0 = Input<Static<Body>, ValueOf<Path>, ValueOf<Query>, ValueOf<Header>>;
   const row = { ...DEFAULTS, ...columns };
   const place = `${row.method} ${row.path}`;
-  const kinds = { run, write, page, follow, upload, file, bytes };
+  const kinds = { run, purchase, write, page, follow, upload, file, bytes };
   const [kind, another] = Object.entries(kinds).filter(([, value]) => value !== undefined);
   if (kind === undefined || another !== undefined)
     throw new Error(`${place} needs exactly one kind of work.`);
-  if (row.credits > 0 && (run === undefined || body === null))
-    throw new Error(`${place} costs credits, so it needs a body and \`run\`.`);
+  if (row.credits > 0 && ((run ?? purchase) === undefined || body === null))
+    throw new Error(`${place} costs credits, so it needs a body and \`run\` or \`purchase\`.`);
 
   function wrapped(): TSchema | string {
     if (typeof response === 'string' || bare || page !== undefined) return response;
@@ -233,6 +236,13 @@ export function operation<
           ...(bare ? { bare } : {}),
           answer: async (call, value) => bytesOf(await run(inputOf(call, value))),
         };
+      if (purchase !== undefined)
+        return {
+          kind: 'purchase',
+          read,
+          ...(subjects === undefined ? {} : { subjects }),
+          purchase: (call, value, charge) => purchase(inputOf(call, value), charge),
+        };
       throw new Error(`${place} has a body, so its work must be \`run\`, \`write\` or \`bytes\`.`);
     }
     const none = read(null);
@@ -253,6 +263,7 @@ export function operation<
 
   const KINDS = {
     run: body === null ? 'query' : 'task',
+    purchase: 'purchase',
     write: body === null ? 'lookup' : 'body',
     page: 'page',
     follow: 'stream',

@@ -148,6 +148,10 @@ export interface PulledFrom {
 export interface FollowedChain {
   readonly chain: string;
   readonly state: 'FOLLOWING' | 'WAITING' | 'STANDBY' | 'UNREACHABLE';
+  /** False if transfers on the chain are not seen at the moment, by any node. */
+  readonly following: boolean;
+  /** Why `following` is false, as a sentence; null if it is true. */
+  readonly reason: string | null;
   readonly height: number | null;
   /** Time of the newest block that was processed since the start. */
   readonly blockTime: string | null;

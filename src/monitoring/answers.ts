@@ -1,6 +1,7 @@
 /** Monitoring records as shown by the API and in webhooks: ISO times, EVM addresses in lower case, no data of other accounts. */
 import { isoTime } from '../base/clock.ts';
-import type { Alert, Delivery, MonitoredTransaction, MonitoredWallet } from './records.ts';
+import { followingOf } from './following.ts';
+import type { Alert, ChainFollowing, Delivery, MonitoredTransaction, MonitoredWallet } from './records.ts';
 
 const time = (ms: number | null): string | null => (ms === null ? null : isoTime(ms));
 /** All monitored chains are EVM chains. */
@@ -49,6 +50,20 @@ export function walletText(wallet: MonitoredWallet): string {
   return text;
 }
 
+/**
+ * Returns a wallet as the API shows it, with whether its chain is followed.
+ *
+ * @param of - of the wallet's chain
+ */
+export const followedWallet = (wallet: MonitoredWallet, of: ChainFollowing) => ({
+  ...walletAnswer(wallet),
+  ...followingOf(wallet, of),
+});
+
+/** Returns the JSON text of `followedWallet`. */
+export const followedWalletText = (wallet: MonitoredWallet, of: ChainFollowing): string =>
+  `${walletText(wallet).slice(0, -1)},${JSON.stringify(followingOf(wallet, of)).slice(1)}`;
+
 /** Returns an alert as the API and the webhooks show it. */
 export function alertAnswer(alert: Alert) {
   const { transaction } = alert;
@@ -77,6 +92,7 @@ export function alertAnswer(alert: Alert) {
             counterparty: counterparty(transaction.counterparty),
             asset: transaction.asset,
             amount: transaction.amount,
+            decimals: transaction.decimals ?? null,
             amountUsd: usdShown(transaction.amountUsd),
             timestamp: isoTime(transaction.timestampMs),
           },
@@ -107,6 +123,7 @@ export function transactionAnswer(transaction: MonitoredTransaction, headHeight:
     },
     asset: transaction.asset,
     amount: transaction.amount,
+    decimals: transaction.decimals ?? null,
     amountUsd: usdShown(transaction.amountUsd),
     riskScore: transaction.riskScore,
     riskLevel: transaction.riskLevel,

@@ -6,6 +6,12 @@ export const MONITORING_LIMITS = {
   alertHistoryKept: 200,
   /** Alerts or transactions in one response, as the specification says. */
   monitoringPageMax: 100,
+  /** Unpaid wallets that are completed in one look: those that one crash leaves are as many as requests were running. */
+  pendingWalletsLook: 100,
+  /** Age from which a node completes the purchase of a wallet that another node began: a request takes seconds from there to its response. */
+  pendingWalletMs: 30_000,
+  /** Time without a new block after which a chain counts as not followed: 25 blocks of the slowest monitored chain. */
+  followStallMs: 300_000,
   /** Timeout of a listener's request to a node: no client waits for it, and a slow node is better than none. */
   listenerBudgetMs: 30_000,
   /** Time that an alert waits for prices from a server: it should be sent within a second of its block. */

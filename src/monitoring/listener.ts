@@ -13,9 +13,15 @@ import type { ChainId } from '../chains/registry.ts';
 import type { Transfer } from '../chains/transfer.ts';
 import { createEmbeddedLeases, type HeldLease, type Leases, underLease } from '../state/leases.ts';
 import type { Fence } from '../state/live-store.ts';
+import { notConfigured, reportElsewhere, reportOf } from './following.ts';
 import { MONITORING_LIMITS } from './limits.ts';
 import type { Processor } from './processor.ts';
-import { MONITORING_CHAINS, type MonitoringChain } from './records.ts';
+import {
+  type ChainFollowing,
+  type FollowReport,
+  MONITORING_CHAINS,
+  type MonitoringChain,
+} from './records.ts';
 import type { MonitoringStore } from './store.ts';
 import { buildWatchTable, type WatchTable } from './watch-table.ts';
 
@@ -60,6 +66,8 @@ export interface Listener {
   nudge(): void;
   /** Returns the state of every chain with watched wallets. */
   states(): readonly ChainState[];
+  /** Returns whether a chain is followed, by this node or another one; also before the first wallet of the chain. */
+  following(chain: MonitoringChain): ChainFollowing;
   /** Number of watched wallets at the last check. */
   readonly watched: number;
   stop(): Promise<void>;
@@ -74,6 +82,12 @@ interface Following {
   readonly stop: AbortController;
   readonly ended: Promise<void>;
   state: ChainState;
+  /** Time of the last block, or of the start. */
+  sinceMs: number;
+  /** Fence of its lease; null without one. */
+  fence: Fence | null;
+  /** The last stored report. */
+  reported: FollowReport | null;
 }
 
 /**
@@ -186,7 +200,15 @@ class ChainListener implements Listener {
   ): Promise<void> {
     const known = this.#deps.store.blocks(chain);
     const last = known.at(-1) ?? null;
-    const from = { fromHeight: last === null ? this.#deps.store.firstHeight(chain) : last.height + 1, known };
+    const from = {
+      fromHeight: last === null ? this.#deps.store.firstHeight(chain) : last.height + 1,
+      known,
+      // The adapter retries by itself, so a fault ends no subscription.
+      onFault: (fault: AssayError | null): void => {
+        const state = fault === null ? 'FOLLOWING' : 'WAITING';
+        of.state = { ...of.state, state, lastError: fault === null ? null : fault.message };
+      },
+    };
     for await (const event of adapter.subscribe(from, {
       signal,
       budgetMs: MONITORING_LIMITS.listenerBudgetMs,
@@ -201,6 +223,7 @@ class ChainListener implements Listener {
         processedAtMs: this.#deps.clock.now(),
         lastError: null,
       };
+      of.sinceMs = this.#deps.clock.now();
     }
   }
 
@@ -217,8 +240,12 @@ class ChainListener implements Listener {
         name: `listener:${chain}`,
         work: async (lease, working) => {
           of.state = { ...of.state, state: 'WAITING' };
+          of.fence = lease.fence;
+          of.sinceMs = this.#deps.clock.now();
           await this.#followUnder(chain, adapter, of, lease, working);
           of.state = { ...of.state, state: 'STANDBY' };
+          of.fence = null;
+          of.reported = null;
         },
       },
       signal,
@@ -262,7 +289,21 @@ class ChainListener implements Listener {
       const isMine = this.#duties.get(chain) === 'MINE';
       if (isMine && known === undefined && !this.#leaving.has(chain)) this.#begin(chain);
       if (!isMine && known !== undefined) this.#leave(chain, known);
+      else if (known !== undefined) this.#storeReport(chain, known);
     }
+  }
+
+  /** Stores a changed report, so that the nodes that do not follow the chain can show it. */
+  #storeReport(chain: MonitoringChain, of: Following): void {
+    const { fence, reported, state, sinceMs } = of;
+    if (fence === null) return;
+    const report = reportOf(state, sinceMs, this.#deps.clock.now());
+    if (reported?.following === report.following && reported.reason === report.reason) return;
+    of.reported = report;
+    this.#deps.store.reportFollowing(chain, report, fence).catch((error: unknown) => {
+      of.reported = reported;
+      this.#deps.log.warn({ chain, error: messageOf(error) }, 'state of a followed chain not stored');
+    });
   }
 
   /** Stops following a chain. */
@@ -283,9 +324,14 @@ class ChainListener implements Listener {
   #stateElsewhere(chain: MonitoringChain): ChainState {
     const height = this.#deps.store.blocks(chain).at(-1)?.height ?? null;
     const nothing = { processedAtMs: null, blockTimeMs: null };
-    return this.#duties.get(chain) === undefined
+    return this.#dutyNow(chain) === undefined
       ? { chain, state: 'UNREACHABLE', height, ...nothing, lastError: `No node is configured for ${chain}.` }
       : { chain, state: 'STANDBY', height, ...nothing, lastError: null };
+  }
+
+  /** The current duty of a chain. A node that follows no chains has not asked for its duties yet. */
+  #dutyNow(chain: MonitoringChain): Duty | undefined {
+    return (this.#timer === null ? this.#dutyOf([chain]) : this.#duties).get(chain);
   }
 
   /** Starts to follow a chain. */
@@ -294,7 +340,8 @@ class ChainListener implements Listener {
     const height = this.#deps.store.blocks(chain).at(-1)?.height ?? null;
     const nothing = { processedAtMs: null, blockTimeMs: null, lastError: null };
     const state: ChainState = { chain, state: 'WAITING', height, ...nothing };
-    const of: Following = { stop, state, ended: Promise.resolve() };
+    const sinceMs = this.#deps.clock.now();
+    const of: Following = { stop, state, ended: Promise.resolve(), sinceMs, fence: null, reported: null };
     const ended = this.#follow(chain, of, stop.signal).catch((error: unknown) => {
       of.state = { ...of.state, state: 'WAITING', lastError: messageOf(error) };
       this.#deps.log.error({ chain, error: messageOf(error) }, 'following chain ended');
@@ -314,9 +361,25 @@ class ChainListener implements Listener {
   }
 
   states(): readonly ChainState[] {
-    return MONITORING_CHAINS.filter((chain) => this.#table.chains.has(chain)).map(
+    const { store } = this.#deps;
+    const isWatched = (chain: MonitoringChain): boolean =>
+      this.#timer === null ? store.isWatched(chain) : this.#table.chains.has(chain);
+    return MONITORING_CHAINS.filter(isWatched).map(
       (chain) => this.#following.get(chain)?.state ?? this.#stateElsewhere(chain),
     );
+  }
+
+  following(chain: MonitoringChain): ChainFollowing {
+    const { store, clock } = this.#deps;
+    const of = this.#following.get(chain);
+    const followedTo = of?.state.height ?? store.blocks(chain).at(-1)?.height ?? null;
+    if (of !== undefined && of.state.state !== 'STANDBY')
+      return { ...reportOf(of.state, of.sinceMs, clock.now()), followedTo };
+    const report =
+      this.#dutyOf([chain]).get(chain) === undefined
+        ? notConfigured(chain)
+        : reportElsewhere(store.followReport(chain));
+    return { ...report, followedTo };
   }
 
   get watched(): number {

@@ -22,6 +22,7 @@ import { createProcessor, type Processor, type ProcessorDeps } from './processor
 import { createRefresher } from './refresher.ts';
 import { createMonitoring, type MonitoringService, type MonitoringServiceDeps } from './service.ts';
 import { openMonitoringStore } from './store-lmdb.ts';
+import { createWalletPurchases, type WalletBilling } from './wallet-purchases.ts';
 
 export interface MonitoringOptions {
   /** Folder of all state. */
@@ -37,6 +38,8 @@ export interface MonitoringOptions {
   readonly scope?: string;
   /** Time between two scheduled screenings of a wallet; default: one day. */
   readonly refreshIntervalMs?: number;
+  /** True if other processes serve the same wallets. Default: false. */
+  readonly isShared?: boolean;
 }
 
 export interface MonitoringDeps
@@ -47,6 +50,8 @@ export interface MonitoringDeps
   readonly random: Random;
   readonly log: Logger;
   readonly mailer: Mailer | null;
+  /** Charges wallets. */
+  readonly billing: WalletBilling;
   /** Leases for work that only one of several nodes may do. Default: this node holds them all. */
   readonly leases?: Leases;
   /** Opens the state. Default: on this machine. */
@@ -59,13 +64,15 @@ export interface MonitoringDuties {
   readonly follows: boolean;
   /** Sends waiting deliveries. */
   readonly sends: boolean;
+  /** Completes interrupted purchases of wallets. */
+  readonly bills: boolean;
 }
 
 export interface Monitoring {
   readonly service: MonitoringService;
   readonly listener: Listener;
   readonly processor: Processor;
-  /** Follows chains and sends deliveries, from the moment the store can be read until `close`; default: both. */
+  /** Does its duties from the moment the store can be read until `close`; default: all of them. */
   start(duties?: MonitoringDuties): void;
   /** New labels are in force: rechecks the counterparties of the wallets. Returns at once. */
   listsChanged(): void;
@@ -92,7 +99,8 @@ export const hasMonitoring = (dataDir: string): boolean => existsSync(storePath(
  * @throws STORE_VERSION, STORE_CORRUPT, INVALID_FILE
  */
 export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps): Monitoring {
-  const { dataDir, receivers, clusterSecret = null, scope = '', refreshIntervalMs = DAY_MS } = options;
+  const { dataDir, receivers, clusterSecret = null, scope = '' } = options;
+  const { refreshIntervalMs = DAY_MS, isShared = false } = options;
   const { clock, random, log, leases = createEmbeddedLeases() } = deps;
   const encryption = openEncryption({ path: keyPath(dataDir), clusterSecret, scope }, { random });
   const store = openMonitoringStore({ path: storePath(dataDir) }, { ...deps, encryption, refreshIntervalMs });
@@ -144,16 +152,24 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
       return null;
     }
   }
+  const onWallets = (): void => listener.nudge();
+  const purchases = createWalletPurchases(
+    { graceMs: isShared ? MONITORING_LIMITS.pendingWalletMs : 0 },
+    { pending: store.pending, billing: deps.billing, clock, log, onWallets },
+  );
   const service = createMonitoring({
     ...deps,
     store,
     policy: receivers,
     head,
-    onWallets: () => listener.nudge(),
+    following: (chain) => listener.following(chain),
+    purchases,
+    onWallets,
   });
   const stopped = new AbortController();
   let rechecking: Promise<void> | null = null;
   let refreshing: Promise<void> | null = null;
+  let finishing: Promise<void> | null = null;
   let isRecheckWanted = false;
   let wake: (() => void) | null = null;
 
@@ -200,9 +216,10 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
       }
     }
   }
-  async function begin({ follows, sends }: MonitoringDuties): Promise<void> {
+  async function begin({ follows, sends, bills }: MonitoringDuties): Promise<void> {
     await untilReadable(sends);
     if (stopped.signal.aborted) return;
+    if (bills) finishing = purchases.finish(stopped.signal);
     if (sends) dispatcher.start();
     if (!follows) return;
     listener.start();
@@ -217,7 +234,7 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
     processor,
     listsChanged,
     problem: () => sendingProblem,
-    start(duties = { follows: true, sends: true }) {
+    start(duties = { follows: true, sends: true, bills: true }) {
       starting = begin(duties).catch((error: unknown) =>
         log.error({ error: messageOf(error) }, 'starting monitoring failed'),
       );
@@ -227,6 +244,7 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
       await starting;
       await rechecking;
       await refreshing;
+      await finishing;
       await listener.stop();
       await dispatcher.stop();
       await agent.destroy();

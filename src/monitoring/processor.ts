@@ -2,11 +2,12 @@
  * Evaluates a block for the watched wallets: matches their transfers, applies the rules, and writes the result with the chain's
  * checkpoint in one transaction. It makes no network requests: labels and graph are read from local files.
  */
+
 import { type Clock, isoTime } from '../base/clock.ts';
 import type { Block } from '../chains/block.ts';
+import { nativeUnits } from '../chains/native-units.ts';
 import type { LabelReader } from '../labels/index/reader.ts';
 import { type Attribution, attribute, attributionAt } from '../screening/attribution.ts';
-import { nativeUnits } from '../screening/trace-graph.ts';
 import type { Fence } from '../state/live-store.ts';
 import { type EvidenceDeps, EvidenceReader, type JudgedTransfer, matchBlock } from './block-evidence.ts';
 import type { MonitoringPolicy } from './policy.ts';
@@ -107,6 +108,7 @@ class BlockProcessor implements Processor {
       counterparty: { address: counterparty, entity },
       asset: transfer.asset,
       amount: nativeUnits(transfer.amount, decimals),
+      decimals,
       amountUsd,
       riskScore: entity === null ? null : isNoEvidence ? 0 : attribution.points,
       riskLevel: entity === null ? null : isNoEvidence ? ('LOW' as const) : attribution.riskLevel,
@@ -161,6 +163,7 @@ class BlockProcessor implements Processor {
             counterparty: facts.counterparty,
             asset: facts.asset,
             amount: facts.amount,
+            decimals,
             amountUsd,
             timestampMs: block.timestampMs,
           },

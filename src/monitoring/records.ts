@@ -68,6 +68,45 @@ export interface MonitoredWallet {
   readonly watchFromHeight: number | null;
 }
 
+/** The charge of a new wallet, with all that another process needs to book it and to store its response. */
+export interface WalletCharge {
+  readonly type: 'SCREENING' | 'DEDUCTION';
+  readonly amount: number;
+  readonly reference: string | null;
+  /** Slot of the request's Idempotency-Key and hash of its body, in hexadecimal; null without a key. */
+  readonly keep: { readonly slot: string; readonly bodyHash: string } | null;
+  /** Unknown fields of the request, which its response lists. */
+  readonly ignored: readonly string[] | null;
+}
+
+export interface PendingWallet {
+  /** The wallet as it will be. */
+  readonly wallet: MonitoredWallet;
+  readonly charge: WalletCharge;
+  /** JSON text of the response's `data`: a repeated request gets the same one. */
+  readonly data: string;
+  /** True if the purchase failed: a charge is refunded, then the row is removed. */
+  readonly isAbandoned: boolean;
+}
+
+export type WalletDraftRecord = Omit<
+  MonitoredWallet,
+  'id' | 'createdAtMs' | 'updatedAtMs' | 'deletedAtMs' | 'status'
+>;
+
+/** Whether a chain is followed. */
+export interface FollowReport {
+  /** False if transfers of the chain are not seen at the moment. */
+  readonly following: boolean;
+  /** Why it is not followed, as a sentence; null if it is. */
+  readonly reason: string | null;
+}
+
+export interface ChainFollowing extends FollowReport {
+  /** Height of the last processed block; null before the first. */
+  readonly followedTo: number | null;
+}
+
 export interface CounterpartyEntity {
   readonly name: string;
   readonly category: Category;
@@ -80,8 +119,10 @@ export interface AlertTransaction {
   readonly direction: 'in' | 'out';
   readonly counterparty: { readonly address: string | null; readonly entity: CounterpartyEntity | null };
   readonly asset: string;
-  /** Decimal text in native units. */
+  /** Decimal text in native units; in the smallest unit if `decimals` is null. */
   readonly amount: string;
+  /** Absent in records of earlier versions. */
+  readonly decimals?: number | null;
   readonly amountUsd: number | null;
   readonly timestampMs: number;
 }
@@ -138,7 +179,9 @@ export interface MonitoredTransaction {
   readonly direction: 'in' | 'out';
   readonly counterparty: { readonly address: string | null; readonly entity: CounterpartyEntity | null };
   readonly asset: string;
+  /** Like that of an alert, with the next field. */
   readonly amount: string;
+  readonly decimals?: number | null;
   readonly amountUsd: number | null;
   readonly riskScore: number | null;
   readonly riskLevel: RiskLevel | null;

@@ -9,21 +9,28 @@ import { parseAddress } from '../chains/address/parse.ts';
 import { parseChainId } from '../chains/registry.ts';
 import type { ScreeningRequest } from '../screening/screen.ts';
 import type { AlertFilter } from './alert-index.ts';
+import { followedWallet } from './answers.ts';
 import { checkReceiverUrl } from './delivery/receiver-url.ts';
+import { notAnswering } from './following.ts';
+import { isSameRequest } from './pending-wallets.ts';
 import {
   type AccountChannels,
   type Alert,
   type AlertFrequency,
   type AlertStatus,
   type AlertThreshold,
+  type ChainFollowing,
   MONITORING_CHAINS,
   type MonitoredWallet,
   type MonitoringChain,
   RULE_IDS,
   type RuleId,
+  type WalletCharge,
+  type WalletDraftRecord,
 } from './records.ts';
 import type { MonitoringStore, Page } from './store.ts';
 import { createStreamHub, type StreamHub } from './stream.ts';
+import type { PaidAnswer, WalletPurchases } from './wallet-purchases.ts';
 import { readScreening } from './wallet-screening.ts';
 
 /** A wallet as a client registers it: types are validated, values are not. */
@@ -63,11 +70,25 @@ export interface MonitoringService {
   readonly store: MonitoringStore;
   readonly streams: StreamHub;
   /**
-   * Screens an address and watches it from the newest block on.
+   * Screens an address and watches it from the newest block on, without a charge.
    *
    * @throws UNKNOWN_CHAIN, INVALID_ADDRESS, INVALID_REQUEST
    */
   register(accountId: string, draft: WalletDraft): Promise<MonitoredWallet>;
+  /**
+   * Like `register`, with a charge: either both are stored, or neither. A repeated request with the same Idempotency-Key finds the
+   * wallet of the first one.
+   *
+   * @param requireClient - throws if the client has gone; called before anything is stored
+   * @returns the whole response
+   * @throws like `register`; CREDITS_EXHAUSTED, NOT_READY
+   */
+  buy(
+    accountId: string,
+    draft: WalletDraft,
+    charge: WalletCharge,
+    requireClient: () => void,
+  ): Promise<PaidAnswer>;
   /**
    * Returns a wallet of the account.
    *
@@ -82,6 +103,17 @@ export interface MonitoringService {
   change(accountId: string, walletId: string, change: WalletChange): Promise<MonitoredWallet>;
   /** Soft-deletes a wallet. Deleting it again is a no-op. */
   remove(accountId: string, walletId: string): Promise<MonitoredWallet>;
+  /** Returns whether a chain is followed. */
+  following(chain: MonitoringChain): ChainFollowing;
+  /**
+   * Returns the chains of the account's active wallets that are not followed: an empty list of alerts says nothing about them.
+   *
+   * @param only - checks this chain only
+   */
+  notFollowed(
+    accountId: string,
+    only?: MonitoringChain,
+  ): readonly ({ readonly chain: MonitoringChain } & Omit<ChainFollowing, 'following'>)[];
   alerts(accountId: string, query: AlertQuery, page: Page): ReturnType<MonitoringStore['alerts']>;
   moveAlert(accountId: string, alertId: string, status: AlertStatus, by: string): Promise<Alert>;
   /**
@@ -102,6 +134,8 @@ export interface MonitoringServiceDeps {
   readonly clock: Clock;
   /** Returns the height of the newest block of a chain; null if no node responds in time. */
   readonly head: (chain: MonitoringChain) => Promise<number | null>;
+  readonly following: MonitoringService['following'];
+  readonly purchases: WalletPurchases;
   /** Called when wallets have changed, so that the listener checks them. */
   readonly onWallets: () => void;
 }
@@ -130,7 +164,7 @@ const orderedRules = (rules: readonly RuleId[]): readonly RuleId[] =>
 
 /** Creates the monitoring service. */
 export function createMonitoring(deps: MonitoringServiceDeps): MonitoringService {
-  const { store, screen, policy, clock, onWallets } = deps;
+  const { store, screen, policy, clock, following, purchases, onWallets } = deps;
 
   const webhookUrl = (url: string | null): string | null =>
     url === null ? null : checkReceiverUrl(url, 'customWebhookUrl', policy);
@@ -143,6 +177,46 @@ export function createMonitoring(deps: MonitoringServiceDeps): MonitoringService
   async function newestHeight(chain: MonitoringChain): Promise<number | null> {
     const heights = [await deps.head(chain), readHeight(chain)].filter((height) => height !== null);
     return heights.length === 0 ? null : Math.max(...heights);
+  }
+
+  /**
+   * Validates a new wallet.
+   *
+   * @throws UNKNOWN_CHAIN, INVALID_ADDRESS, INVALID_REQUEST
+   */
+  function checked(draft: WalletDraft) {
+    const chain = parseMonitoringChain(draft.chain);
+    const { canonical } = parseAddress(chain, draft.walletAddress, 'walletAddress');
+    return { chain, canonical, customWebhookUrl: webhookUrl(draft.customWebhookUrl ?? null) };
+  }
+
+  /**
+   * Screens a validated address, and returns the wallet to store.
+   *
+   * @throws INVALID_REQUEST if the account cannot add it
+   */
+  async function screened(
+    accountId: string,
+    draft: WalletDraft,
+    { chain, canonical, customWebhookUrl }: ReturnType<typeof checked>,
+  ): Promise<WalletDraftRecord> {
+    // Checked again when the wallet is stored; checked here to avoid a useless screening.
+    store.requireFree(accountId, chain, canonical, deps.walletsMax(accountId));
+    const screening = readScreening(await screen({ chain, address: canonical }));
+    return {
+      accountId,
+      chain,
+      walletAddress: canonical,
+      label: draft.label ?? null,
+      ...screening,
+      enabledRules: orderedRules(draft.enabledRules ?? RULE_IDS),
+      customWebhookUrl,
+      alertThreshold: draft.alertThreshold ?? 'all',
+      alertFrequency: draft.alertFrequency ?? 'realtime',
+      notes: draft.notes ?? null,
+      // Earlier transfers are not processed: the screening covers the time before the wallet was watched.
+      watchFromHeight: readHeight(chain) ?? (await deps.head(chain)),
+    };
   }
 
   function find(accountId: string, walletId: string): MonitoredWallet {
@@ -190,33 +264,25 @@ export function createMonitoring(deps: MonitoringServiceDeps): MonitoringService
     store,
     streams: createStreamHub({ store }),
     async register(accountId, draft) {
-      const chain = parseMonitoringChain(draft.chain);
-      const { canonical } = parseAddress(chain, draft.walletAddress, 'walletAddress');
-      const customWebhookUrl = webhookUrl(draft.customWebhookUrl ?? null);
-      // Checked again when the wallet is stored; checked here to avoid a useless screening.
-      store.requireFree(accountId, chain, canonical, deps.walletsMax(accountId));
-      const screening = readScreening(await screen({ chain, address: canonical }));
-      // Earlier transfers are not processed: the screening covers the time before the wallet was watched.
-      const watchFromHeight = readHeight(chain) ?? (await deps.head(chain));
-      const wallet = await store.addWallet(
-        {
-          accountId,
-          chain,
-          walletAddress: canonical,
-          label: draft.label ?? null,
-          ...screening,
-          enabledRules: orderedRules(draft.enabledRules ?? RULE_IDS),
-          customWebhookUrl,
-          alertThreshold: draft.alertThreshold ?? 'all',
-          alertFrequency: draft.alertFrequency ?? 'realtime',
-          notes: draft.notes ?? null,
-          watchFromHeight,
-        },
-        deps.walletsMax(accountId),
-        watchFromHeight,
-      );
+      const record = await screened(accountId, draft, checked(draft));
+      const wallet = await store.addWallet(record, deps.walletsMax(accountId), record.watchFromHeight);
       onWallets();
       return wallet;
+    },
+    async buy(accountId, draft, charge, requireClient) {
+      const address = checked(draft);
+      const known = store.pending.at(accountId, address.chain, address.canonical);
+      if (known?.isAbandoned) await purchases.discard(known);
+      else if (known !== null && isSameRequest(known.charge, charge)) return purchases.resume(known);
+      const record = await screened(accountId, draft, address);
+      requireClient();
+      const now = following(record.chain);
+      // The listener learns of the wallet later, so it has not tried the node yet.
+      const shown = now.following && record.watchFromHeight === null ? notAnswering(record.chain) : {};
+      const row = store.pending.prepare(record, charge, (wallet) =>
+        JSON.stringify({ wallet: followedWallet(wallet, { ...now, ...shown }) }),
+      );
+      return purchases.buy(row, deps.walletsMax(accountId));
     },
     wallet: find,
     async change(accountId, walletId, change) {
@@ -240,6 +306,17 @@ export function createMonitoring(deps: MonitoringServiceDeps): MonitoringService
       );
       onWallets();
       return wallet;
+    },
+    following,
+    notFollowed(accountId, only) {
+      const isActive = (chain: MonitoringChain): boolean =>
+        store.wallets(accountId, { includeDeleted: false, chain, status: 'ACTIVE' }, { limit: 1, offset: 0 })
+          .total > 0;
+      return MONITORING_CHAINS.flatMap((chain) => {
+        if ((only !== undefined && only !== chain) || !store.isWatched(chain)) return [];
+        const { following: isFollowed, ...of } = following(chain);
+        return isFollowed || !isActive(chain) ? [] : [{ chain, ...of }];
+      });
     },
     alerts(accountId, { status, severity, walletId, walletAddresses, upTo }, page) {
       const byAddress = walletAddresses === undefined ? null : walletsAt(accountId, walletAddresses);

@@ -24,9 +24,11 @@ import { type ChannelStore, openChannels } from './channels.ts';
 import { type LmdbOutbox, openOutbox } from './delivery/outbox-lmdb.ts';
 import type { ReceiverQueue } from './delivery/receiver-queues.ts';
 import { createIds } from './ids.ts';
+import { openPendingWallets } from './pending-wallets.ts';
 import type {
   Alert,
   AlertStatus,
+  FollowReport,
   MonitoredTransaction,
   MonitoredWallet,
   MonitoringChain,
@@ -42,6 +44,7 @@ import type {
   MonitoringChange,
   MonitoringStore,
   Page,
+  PendingWallets,
   RecheckState,
   WatchPlace,
 } from './store.ts';
@@ -95,6 +98,7 @@ export function openMonitoringStore(
 class LmdbMonitoringStore implements MonitoringStore {
   readonly channels: ChannelStore;
   readonly outbox: LmdbOutbox;
+  readonly pending: PendingWallets;
   readonly #live: LiveStore;
   readonly #root: LiveRoot;
   readonly #meta: LiveDatabase<number, string>;
@@ -146,6 +150,15 @@ class LmdbMonitoringStore implements MonitoringStore {
           yield value;
       },
       read: readWallet,
+    });
+    this.pending = openPendingWallets({
+      tables,
+      clock,
+      newId,
+      commit: (work) => this.#commit(work),
+      refresh: () => root.resetReadTxn(),
+      requireFree: (...of) => this.#requireFree(...of),
+      watch: (wallet) => this.#watch(wallet, wallet.watchFromHeight),
     });
     live.onApplied((writes) => this.#applied(writes));
   }
@@ -227,10 +240,15 @@ class LmdbMonitoringStore implements MonitoringStore {
       };
       walletCounts.putSync(accountId, (walletCounts.get(accountId) ?? 0) + 1);
       walletIds.putSync([accountId, chain, walletAddress], wallet.id);
-      this.#beginChain(chain, head);
-      this.#putWallet(wallet, 'wallet.created');
+      this.#watch(wallet, head);
       return wallet;
     });
+  }
+
+  /** Stores and watches a new wallet. Call it inside a transaction. */
+  #watch(wallet: MonitoredWallet, head: number | null): void {
+    this.#beginChain(wallet.chain, head);
+    this.#putWallet(wallet, 'wallet.created');
   }
 
   wallet(accountId: string, walletId: string): MonitoredWallet | null {
@@ -479,6 +497,15 @@ class LmdbMonitoringStore implements MonitoringStore {
       const wallet = this.#findWallet(alert.accountId, alert.walletId);
       if (wallet !== null) this.#refreshes.afterAlert(wallet);
     }
+  }
+
+  followReport(chain: MonitoringChain): FollowReport | null {
+    this.#root.resetReadTxn();
+    return this.#tables.followReports.get(chain) ?? null;
+  }
+
+  reportFollowing(chain: MonitoringChain, report: FollowReport, fence: Fence): Promise<void> {
+    return this.#commit(() => void this.#tables.followReports.putSync(chain, report), fence);
   }
 
   forgetBlocks(chain: MonitoringChain, fence?: Fence | null): Promise<void> {

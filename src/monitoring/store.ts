@@ -9,10 +9,14 @@ import type { LmdbOutbox } from './delivery/outbox-lmdb.ts';
 import type {
   Alert,
   AlertStatus,
+  FollowReport,
   MonitoredTransaction,
   MonitoredWallet,
   MonitoringChain,
+  PendingWallet,
   RuleId,
+  WalletCharge,
+  WalletDraftRecord,
   WalletFilter,
   WatchChange,
   WatchedAddress,
@@ -56,6 +60,37 @@ export type CounterpartyPlace = [walletId: string, direction: string, address: s
 /** The last position of a page of watched wallets. */
 export type WatchPlace = [chain: string, address: string, walletId: string];
 
+/** Steps of a purchase. Each is one durable transaction, and may be repeated. */
+export interface PendingWallets {
+  /**
+   * Returns the row of a wallet that is to be bought. Stores nothing.
+   *
+   * @param render - returns the JSON text of the response's `data`
+   */
+  prepare(
+    draft: WalletDraftRecord,
+    charge: WalletCharge,
+    render: (wallet: MonitoredWallet) => string,
+  ): PendingWallet;
+  /** Returns the row of an address; null if there is none. */
+  at(accountId: string, chain: MonitoringChain, walletAddress: string): PendingWallet | null;
+  /**
+   * Stores a row. If an earlier request with the same Idempotency-Key and body has stored one for the address, that one is kept.
+   *
+   * @returns the stored row
+   * @throws INVALID_REQUEST if the account already has the address or the maximum number of wallets
+   */
+  stage(row: PendingWallet, walletsMax: number): Promise<PendingWallet>;
+  /** Watches the wallet of a charged row. Returns null if the purchase was abandoned; then the charge must be refunded. */
+  activate(row: PendingWallet): Promise<MonitoredWallet | null>;
+  /** Marks a row that will not be charged. Returns false if there is no row: the wallet is watched, or nothing was stored. */
+  abandon(row: PendingWallet): Promise<boolean>;
+  /** Removes an abandoned row and frees its address. */
+  remove(row: PendingWallet): Promise<void>;
+  /** Returns up to `limit` rows. */
+  list(limit: number): readonly PendingWallet[];
+}
+
 /** Fields of a new alert; the store adds its id, its sequence number and its history. */
 export type AlertDraft = Pick<
   Alert,
@@ -96,11 +131,13 @@ export interface BlockWriter {
 export interface MonitoringStore {
   readonly channels: ChannelStore;
   readonly outbox: LmdbOutbox;
+  /** Wallets that are not paid yet. */
+  readonly pending: PendingWallets;
   /** Resolves when all existing data can be read. */
   ready(): Promise<void>;
 
   /**
-   * Adds a wallet.
+   * Adds a wallet that costs nothing.
    *
    * @param head - newest block of the chain, after which processing starts if no other wallet of the chain is watched; null if not
    * known
@@ -205,6 +242,9 @@ export interface MonitoringStore {
     onTransaction: (transaction: MonitoredTransaction, writer: BlockWriter) => void,
     fence?: Fence | null,
   ): Promise<void>;
+  /** Returns the last report of a node that follows the chain; null if there is none. */
+  followReport(chain: MonitoringChain): FollowReport | null;
+  reportFollowing(chain: MonitoringChain, report: FollowReport, fence: Fence): Promise<void>;
   /** Removes the checkpoint of a chain unless one of its addresses is watched. Transactions and alerts stay. */
   forgetBlocks(chain: MonitoringChain, fence?: Fence | null): Promise<void>;
   /** Writes without a block, for a list change. */

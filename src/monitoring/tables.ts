@@ -1,7 +1,13 @@
 /** The LMDB databases of monitoring, except those of its indexes, its queue of refreshes, its channels and its outbox. */
 import type { LiveDatabase, LiveRoot } from '../state/live-store.ts';
 import { ID_SHAPE } from './ids.ts';
-import type { MonitoredTransaction, MonitoredWallet, WatchChange } from './records.ts';
+import type {
+  FollowReport,
+  MonitoredTransaction,
+  MonitoredWallet,
+  PendingWallet,
+  WatchChange,
+} from './records.ts';
 import type { ChangeRow, CounterpartyPlace, RecheckState, StoredCounterparty } from './store.ts';
 import type { WalletBaseline } from './velocity.ts';
 
@@ -15,7 +21,9 @@ export function openTables(root: LiveRoot) {
   ): LiveDatabase<V, K & (string | (string | number)[])> => root.openDB({ name, encoding });
   return {
     wallets: open<MonitoredWallet, [accountId: string, walletId: string]>('wallets'),
-    /** One wallet per account, chain and address, including deleted ones. */
+    /** Wallets that are not paid yet. */
+    pendingWallets: open<PendingWallet, [accountId: string, walletId: string]>('pendingWallets'),
+    /** One wallet per account, chain and address, including deleted and pending ones. */
     walletIds: open<string, [accountId: string, chain: string, address: string]>('walletIds', 'string'),
     watched: open<string, [chain: string, address: string, walletId: string]>('watched', 'string'),
     /** Generation → its change. */
@@ -33,6 +41,8 @@ export function openTables(root: LiveRoot) {
     ),
     transactionCounts: open<number, string>('transactionCounts', 'json'),
     blocks: open<string, [chain: string, height: number]>('blocks', 'string'),
+    /** Whether a chain is followed, as the node that holds its lease reports it. */
+    followReports: open<FollowReport, string>('followReports', 'json'),
     baselines: open<WalletBaseline, string>('pasts'),
     counterparties: open<StoredCounterparty, CounterpartyPlace>('counterparties'),
     rechecks: open<RecheckState, string>('rechecks', 'json'),

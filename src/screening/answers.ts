@@ -248,8 +248,9 @@ export interface FlaggedTransaction {
   readonly category: ExposureCategory;
   readonly severity: 'LOW' | 'MEDIUM' | 'HIGH' | 'CRITICAL';
   readonly asset: string;
-  /** Smallest unit, decimal string. */
+  /** Native units, decimal; the smallest unit if `decimals` is null. */
   readonly amount: string;
+  readonly decimals: number | null;
   readonly valueUsd: number | null;
   readonly priceStatus: PriceStatus;
   /** Day (YYYY-MM-DD) of the price, if it is earlier than the day of the transfer. */
@@ -266,7 +267,7 @@ export interface SpoofableTransfer {
   readonly entity: EntitySummary | null;
   readonly category: ExposureCategory;
   readonly asset: string;
-  /** Smallest unit, decimal string. */
+  /** Native units, decimal; the smallest unit if `decimals` is null. */
   readonly amount: string;
   readonly decimals: number | null;
   /** UNKNOWN_TOKEN: on no curated list. ZERO_VALUE_TOKEN: no amount moved. DUST: a tiny amount from a look-alike address. */
@@ -288,7 +289,7 @@ export interface AssetTotal {
   readonly priceStatus: PriceStatus;
   /** Day (YYYY-MM-DD) of the price, if it is earlier than the day of the last transfer. */
   readonly priceDate: string | null;
-  /** Smallest unit, decimal string. */
+  /** Native units, decimal; the smallest unit if `decimals` is null. */
   readonly amount: string;
   readonly decimals: number | null;
   readonly valueUsd: number | null;
@@ -590,9 +591,12 @@ export interface BridgeCrossing {
   readonly direction: 'in' | 'out';
   readonly valueUsd: number | null;
   readonly txCount: number;
-  readonly fromChain: ChainId;
-  /** Null if the bridge's counterpart chains are not known, or no transfer of the holder is known there. */
+  /** The chain that the value left. Null if it is the other side of the bridge, and that is not known. */
+  readonly fromChain: ChainId | null;
+  /** The chain that the value reached, like `fromChain`. */
   readonly toChain: ChainId | null;
+  /** Chains that the bridge connects with the traced one; the other side is one of them. */
+  readonly connectedChains: readonly ChainId[];
   /** How the two sides were matched; null if they were not. */
   readonly matchedBy: 'SAME_ADDRESS' | 'SAME_ADDRESS_AND_BRIDGE' | null;
   readonly explanation: string;

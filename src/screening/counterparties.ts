@@ -1,6 +1,8 @@
 /** The direct counterparties of an address with their attributions, from the graph and the label snapshot. */
+
 import { isoTime } from '../base/clock.ts';
 import type { AssetFacts } from '../chains/assets.ts';
+import { nativeUnits } from '../chains/native-units.ts';
 import type { ChainId } from '../chains/registry.ts';
 import { dayOf, type LaterPart, partSince } from '../graph/edge-days.ts';
 import { type EdgeDetail, edgeBetween, type NodeId, type TransferGraph } from '../graph/graph.ts';
@@ -527,7 +529,8 @@ export function flaggedTransactions(
       category,
       severity: isDust(transfer) || threat === 'SAFE' ? 'LOW' : sanctioned ? 'CRITICAL' : threat,
       asset: shownAsset(chain, transfer.asset),
-      amount: transfer.amount.toString(),
+      amount: nativeUnits(transfer.amount, transfer.decimals),
+      decimals: transfer.decimals,
       valueUsd: transfer.valueUsd === null ? null : twoDecimals(transfer.valueUsd),
       ...priceOf(
         { ...transfer, unpricedTransfers: transfer.valueUsd === null ? 1 : 0 },

@@ -83,6 +83,10 @@ function bridgeUses({ place, walked, direction }: Walked): BridgeUse[] {
 
 /** The destinations of a bridge, as far as they are known. */
 interface Destinations {
+  /** All chains of the registry that the bridge connects with this one. */
+  readonly connected: readonly ChainId[];
+  /** The only chain on the other side; null if there are several, or none is known. */
+  readonly only: ChainId | null;
   /** Chains on which the holder's own address can exist. */
   readonly chains: readonly ChainId[];
   /** Text for the explanation. */
@@ -93,10 +97,21 @@ function destinationsOf(use: BridgeUse, { place, reading }: Walked, deps: Screen
   const here = reading.subject.chain;
   const key = place.graph.keyOf(use.bridge);
   const hit = deps.bridges.of(here, key) ?? deps.bridges.ofEntity(here, use.attribution.entityId);
-  if (hit === null) return { chains: [], led: `Where ${use.entity.name} leads is not known` };
+  const isOut = use.direction === 'out';
+  if (hit === null) {
+    const led = isOut
+      ? `Where ${use.entity.name} leads is not known`
+      : `The chain from which ${use.entity.name} paid is not known`;
+    return { connected: [], only: null, chains: [], led };
+  }
   const all = [...hit.counterparts, ...hit.elsewhere];
-  const stated = hit.recipient === 'STATED' ? ', to whomever the deposit names' : '';
-  return { chains: hit.sameAddress, led: `${hit.name} leads to ${all.join(', ')}${stated}` };
+  const stated = hit.recipient === 'STATED' && isOut ? ', to the address that the deposit names' : '';
+  return {
+    connected: hit.counterparts,
+    only: all.length === 1 ? (hit.counterparts[0] ?? null) : null,
+    chains: hit.sameAddress,
+    led: `${hit.name} ${isOut ? 'leads to' : 'brings value from'} ${all.join(', ')}${stated}`,
+  };
 }
 
 /** Returns the holder on another chain; null if none of its transfers is known there. */
@@ -130,11 +145,28 @@ function meetsBridge({ graph, node, attributions }: Place, use: BridgeUse, asses
 
 type CrossingStart = Pick<
   BridgeCrossing,
-  'bridge' | 'bridgeAddress' | 'address' | 'direction' | 'valueUsd' | 'txCount' | 'fromChain'
+  | 'bridge'
+  | 'bridgeAddress'
+  | 'address'
+  | 'direction'
+  | 'valueUsd'
+  | 'txCount'
+  | 'fromChain'
+  | 'toChain'
+  | 'connectedChains'
 >;
 
-/** Returns the fields that every crossing of a use has. */
-function startOf(use: BridgeUse, { place, reading }: Walked): CrossingStart {
+/**
+ * Returns the fields that every crossing of a use has.
+ *
+ * @param other - the chain on the other side of the bridge; null if it is not known
+ */
+function startOf(
+  use: BridgeUse,
+  other: ChainId | null,
+  { connected }: Destinations,
+  { place, reading }: Walked,
+): CrossingStart {
   const { entity, direction, valueUsd, unpriced, transfers, holder, bridge } = use;
   return {
     bridge: entity,
@@ -143,7 +175,10 @@ function startOf(use: BridgeUse, { place, reading }: Walked): CrossingStart {
     direction,
     valueUsd: valueUsd === 0 && unpriced > 0 ? null : twoDecimals(valueUsd),
     txCount: transfers,
-    fromChain: reading.subject.chain,
+    // In the order of the value: what comes out of a bridge came from the other chain.
+    fromChain: direction === 'out' ? reading.subject.chain : other,
+    toChain: direction === 'out' ? other : reading.subject.chain,
+    connectedChains: connected,
   };
 }
 
@@ -155,7 +190,7 @@ function startOf(use: BridgeUse, { place, reading }: Walked): CrossingStart {
 export function crossingsOf(options: Walked, deps: ScreeningDeps, assessor: Assessor): BridgeCrossing[] {
   const { reading, hops } = options;
 
-  function crossing(use: BridgeUse, chain: ChainId, led: string, other: Place): BridgeCrossing {
+  function crossing(use: BridgeUse, chain: ChainId, to: Destinations, other: Place): BridgeCrossing {
     const isMet = meetsBridge(other, use, assessor);
     const walked = walk(
       {
@@ -172,19 +207,19 @@ export function crossingsOf(options: Walked, deps: ScreeningDeps, assessor: Asse
     graph.addWalk(walked);
     const met = `, where ${use.entity.name} ${use.direction === 'out' ? 'paid it' : 'was paid by it'}`;
     return {
-      ...startOf(use, options),
-      toChain: chain,
+      ...startOf(use, chain, to, options),
       matchedBy: isMet ? 'SAME_ADDRESS_AND_BRIDGE' : 'SAME_ADDRESS',
-      explanation: `${led}; the same address is known on ${chain}${isMet ? met : ''}. What it moved there need not be the same money.`,
+      explanation: `${to.led}; the same address is known on ${chain}${isMet ? met : ''}. What it moved there need not be the same money.`,
       graph: graph.render(),
     };
   }
 
   return bridgeUses(options).flatMap((use): BridgeCrossing[] => {
-    const { chains, led } = destinationsOf(use, options, deps);
+    const destinations = destinationsOf(use, options, deps);
+    const { chains, led, only } = destinations;
     const crossings = chains.flatMap((chain) => {
       const other = placeOn(chain, use, options, deps, assessor);
-      return other === null ? [] : [crossing(use, chain, led, other)];
+      return other === null ? [] : [crossing(use, chain, destinations, other)];
     });
     if (crossings.length > 0) return crossings;
     const here = reading.subject.chain;
@@ -192,6 +227,6 @@ export function crossingsOf(options: Walked, deps: ScreeningDeps, assessor: Asse
       isEvm(here) || chains.length > 0
         ? `${led}; no transfer of the same address is known there.`
         : `${led}; an address of ${here} does not exist on other chains, so nothing could be matched.`;
-    return [{ ...startOf(use, options), toChain: null, matchedBy: null, explanation, graph: null }];
+    return [{ ...startOf(use, only, destinations, options), matchedBy: null, explanation, graph: null }];
   });
 }

@@ -1,4 +1,5 @@
 /** Totals of a flow by asset, as answers show them. */
+import { nativeUnits } from '../chains/native-units.ts';
 import type { AssetFlow, Flow } from '../graph/transfers.ts';
 import type { AssetTotal, FlowTotal } from './answers.ts';
 import { addUsd, twoDecimals } from './counterparties.ts';
@@ -9,7 +10,7 @@ const assetTotal = (flow: AssetFlow, names: FlowNames): AssetTotal => ({
   asset: shownAsset(names.chain, flow.asset),
   isEvidence: names.assets.isKnown(names.chain, flow.asset),
   ...priceOf(flow, names),
-  amount: flow.amount.toString(),
+  amount: nativeUnits(flow.amount, flow.decimals),
   decimals: flow.decimals,
   valueUsd: flow.valueUsd,
   txCount: flow.transfers,
@@ -25,16 +26,19 @@ export const flowTotal = ({ valueUsd, transfers, byAsset }: Flow, names: FlowNam
 /** Returns inflow minus outflow. The USD figure is null if any transfer has no price, because a difference has no lower bound. */
 export function netTotal(inflow: Flow, outflow: Flow, names: FlowNames): FlowTotal {
   const totals = new Map<string, AssetTotal>();
+  const amounts = new Map<string, bigint>();
   const add = (flow: AssetFlow, sign: 1n | -1n): void => {
     const known = totals.get(flow.asset);
     const isPriced = flow.unpricedTransfers === 0 && known?.valueUsd !== null;
     const one = assetTotal(flow, names);
+    const amount = (amounts.get(flow.asset) ?? 0n) + sign * flow.amount;
+    amounts.set(flow.asset, amount);
     const statuses = [one.priceStatus, known?.priceStatus ?? one.priceStatus];
     totals.set(flow.asset, {
       ...one,
       priceStatus: statuses.includes('NONE') ? 'NONE' : one.priceStatus,
       priceDate: statuses.includes('NONE') ? null : one.priceDate,
-      amount: (BigInt(known?.amount ?? 0) + sign * flow.amount).toString(),
+      amount: nativeUnits(amount, flow.decimals),
       valueUsd: isPriced ? twoDecimals((known?.valueUsd ?? 0) + Number(sign) * (flow.valueUsd ?? 0)) : null,
       txCount: (known?.txCount ?? 0) + flow.transfers,
     });

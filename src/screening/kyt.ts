@@ -57,9 +57,9 @@ type Parties =
 /**
  * Returns the parties of a request.
  *
- * @throws INVALID_REQUEST if the request names neither one address nor a pair.
+ * @throws INVALID_REQUEST if the request names neither one address nor a pair, or a direction for a pair.
  */
-function partiesOf({ address, from, to }: KytRequest): Parties {
+function partiesOf({ address, from, to, direction }: KytRequest): Parties {
   const refuse = (field: string, sentence: string): AssayError =>
     new AssayError('INVALID_REQUEST', `${field}: ${sentence}`, { field });
   if (address !== undefined) {
@@ -71,6 +71,11 @@ function partiesOf({ address, from, to }: KytRequest): Parties {
     throw refuse('address', 'is missing; give address, or from and to.');
   if (from === undefined) throw refuse('from', 'is required together with to.');
   if (to === undefined) throw refuse('to', 'is required together with from.');
+  if (direction !== undefined)
+    throw refuse(
+      'direction',
+      'belongs to a single address; a pair is checked from `from` to `to`. Leave it out.',
+    );
   return { kind: 'pair', from, to };
 }
 
@@ -232,6 +237,16 @@ export function createKyt(deps: ScreeningDeps, { assess, workspace }: Assessor):
       const flags = flagsOfParty('address', one, deps);
       return answer([one], one.judged.riskScore, flags, facts, { address: partyOf(one), direction });
     }
+    const [sender, receiver] = [
+      parseSubject(request.chain, parties.from, 'from'),
+      parseSubject(request.chain, parties.to, 'to'),
+    ];
+    if (sender.canonical === receiver.canonical)
+      throw new AssayError(
+        'INVALID_REQUEST',
+        'to: must not be the same address as from; give address to check a single one.',
+        { field: 'to' },
+      );
     const from = assessed(request.chain, parties.from, 'from', BOTH);
     const to = assessed(request.chain, parties.to, 'to', BOTH);
     const link = linkScore(

@@ -3,8 +3,10 @@
  * They never score. If a label names the counterparty, or its address is a look-alike, the transfer is shown with the chain's
  * data about its transaction. See docs/decisions/evidence.md.
  */
+
 import { isoTime } from '../base/clock.ts';
 import type { AssetFacts } from '../chains/assets.ts';
+import { nativeUnits } from '../chains/native-units.ts';
 import type { ChainId } from '../chains/registry.ts';
 import { createNeighbourColumns, type NodeId } from '../graph/graph.ts';
 import { GRAPH_LIMITS } from '../graph/limits.ts';
@@ -208,7 +210,7 @@ export function spoofingOf(options: SpoofingOptions, deps: SpoofingDeps): Spoofi
         entity: attribution.entity,
         category: attribution.category,
         asset: shownAsset(chain, transfer.asset),
-        amount: transfer.amount.toString(),
+        amount: nativeUnits(transfer.amount, transfer.decimals),
         decimals: transfer.decimals,
         kind,
         imitates: imitates && shownAddress({ chain, canonical: imitates }),

@@ -1,5 +1,6 @@
 /** A walk through the graph as an answer shows it: addresses with their attributions, and an edge for each asset that moved. */
 import { isoTime } from '../base/clock.ts';
+import { nativeUnits } from '../chains/native-units.ts';
 import type { EdgeDetail, NodeId, TransferGraph } from '../graph/graph.ts';
 import type { Weighing } from '../graph/kernels/rows.ts';
 import type { WalkDirection } from '../graph/kernels/stops.ts';
@@ -31,15 +32,6 @@ export const walk = (
     { ...options, degreeMax: GRAPH_LIMITS.counterpartiesMax },
     { graph, workspace, weighing, isService: (node) => attributions.of(node).isService },
   );
-
-/** Returns an amount of the smallest unit in native units, without trailing zeros. */
-export function nativeUnits(amount: bigint, decimals: number | null): string {
-  if (decimals === null || decimals === 0) return amount.toString();
-  const digits = amount.toString().padStart(decimals + 1, '0');
-  const fraction = digits.slice(-decimals).replace(/0+$/, '');
-  const whole = digits.slice(0, -decimals);
-  return fraction === '' ? whole : `${whole}.${fraction}`;
-}
 
 /** Collects nodes and edges of one chain. A node or edge that is added twice is in the answer once. */
 export class GraphAnswer {

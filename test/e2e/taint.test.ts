@@ -27,9 +27,9 @@ describeWithSharedData('taint on the command line', () => {
   it('shows the five rules side by side, for an output and up to a block', async () => {
     const seed = `${names['taint-split-tx-1']}:0`;
     const all = await world.run(['taint', seed, '--chain', 'BTC', '--json']);
-    const answers = JSON.parse(all.out) as { method: string; tainted: string }[];
+    const answers = JSON.parse(all.out) as { method: string; tainted: string; decimals: number }[];
     expect(answers.map(({ method }) => method)).toEqual(['poison', 'haircut', 'fifo', 'lifo', 'tiho']);
-    expect(answers.slice(0, 2).map(({ tainted }) => tainted)).toEqual(['1499940000', '99985999']);
+    expect(answers.slice(0, 2).map(({ tainted }) => tainted)).toEqual(['14.9994', '0.99985999']);
     const early = await world.run([
       ...['taint', seed, '--chain', 'BTC', '--method', 'haircut', '--until', '195'],
     ]);

@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
+import { walletBilling } from '../../src/app/wallet-billing.ts';
 import { MONITORING_LIMITS } from '../../src/monitoring/limits.ts';
 import type { Monitoring } from '../../src/monitoring/open.ts';
 import type { MonitoredWallet } from '../../src/monitoring/records.ts';
@@ -38,7 +39,10 @@ describe.each(FRONT_ENDS)('monitoring on %s, behind a gate that answers %s', (ba
     });
     await new Promise<void>((resolve) => hook.listen(0, '127.0.0.1', resolve));
     hookUrl = `http://127.0.0.1:${(hook.address() as AddressInfo).port}`;
-    monitoring = openedMonitoring(folder.path);
+    monitoring = openedMonitoring(folder.path, {
+      billing: walletBilling(() => world.access.ledger()),
+      dutyOf: () => new Map(),
+    });
     monitoring.start();
     world = await openWorld({ backend, isGateLate, useCases: { monitoring: () => monitoring.service } });
   });
@@ -133,6 +137,30 @@ describe.each(FRONT_ENDS)('monitoring on %s, behind a gate that answers %s', (ba
       });
       const detail = await who.ask('GET', `/wallets/${body.data.wallet.id}`);
       expect(detail.body.data.wallet).toMatchObject({ alertCount: 0, transactionCount: 0 });
+      const { history } = await world.access.ledger().usage(who.accountId, { limit: 1 });
+      expect(history).toMatchObject([
+        { type: 'SCREENING', amount: -1, reference: `monitoring/wallets ${address(0xabc)} ETH` },
+      ]);
+    });
+
+    it('a wallet on a chain without a node is active and not followed, with the reason, wherever it is shown', async () => {
+      const who = await caller();
+      const { body } = await add(who, 1);
+      const of = {
+        following: false,
+        followedTo: null,
+        reason: 'No node of ETH is configured, so transfers on this chain are not seen.',
+      };
+      const { id } = body.data.wallet;
+      expect(body.data.wallet).toMatchObject({ status: 'ACTIVE', ...of });
+      expect((await who.ask('GET', `/wallets/${id}`)).body.data.wallet).toMatchObject(of);
+      expect((await who.ask('GET', '/wallets')).body.data.wallets).toMatchObject([of]);
+      const { following: _, ...rest } = of;
+      for (const path of ['/alerts', `/wallets/${id}/alerts`])
+        expect((await who.ask('GET', path)).body.data.notFollowed).toEqual([{ chain: 'ETH', ...rest }]);
+      const changed = await who.ask('PATCH', `/wallets/${id}`, { status: 'PAUSED' });
+      expect(changed.body.data.wallet.reason).toBe('The wallet is paused, so its transfers are ignored.');
+      expect((await who.ask('GET', '/alerts')).body.data.notFollowed).toEqual([]);
     });
 
     it.each([

@@ -275,6 +275,7 @@ function traceAnswer(
     txCount: 1,
     fromChain: chain,
     toChain: 'BASE',
+    connectedChains: ['BASE'],
     matchedBy: 'SAME_ADDRESS',
     explanation: 'Some Bridge leads to BASE.',
     graph,

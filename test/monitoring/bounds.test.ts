@@ -28,7 +28,13 @@ import { createIds, ID_SHAPE } from '../../src/monitoring/ids.ts';
 import { MONITORING_LIMITS } from '../../src/monitoring/limits.ts';
 import { createListener, type Duty, type ListenerDeps, takeEvent } from '../../src/monitoring/listener.ts';
 import { loadMonitoringPolicy } from '../../src/monitoring/policy.ts';
-import type { Alert, Delivery, MonitoredTransaction, MonitoredWallet } from '../../src/monitoring/records.ts';
+import type {
+  Alert,
+  Delivery,
+  FollowReport,
+  MonitoredTransaction,
+  MonitoredWallet,
+} from '../../src/monitoring/records.ts';
 import { openRefreshQueue, type RefreshQueue } from '../../src/monitoring/refresh-queue.ts';
 import { type Evidence, evaluate, ruleFor } from '../../src/monitoring/rules.ts';
 import { openMonitoringStore } from '../../src/monitoring/store-lmdb.ts';
@@ -1291,6 +1297,7 @@ describe('the listener', () => {
       changes: null as null | object[],
       reads: 0,
       fences: [] as (Fence | null)[],
+      report: null as FollowReport | null,
     };
     const note = (_fields: object, text: string): void => void said.push(text);
     const deps = {
@@ -1303,6 +1310,12 @@ describe('the listener', () => {
         },
         blocks: () => state.blocks,
         firstHeight: () => 40,
+        isWatched: (chain: string) => chain === 'ETH',
+        followReport: () => state.report,
+        reportFollowing: async (chain: string, report: FollowReport, fence: Fence) => {
+          said.push(`report ${chain} ${report.following} ${fence.token}`);
+          state.report = report;
+        },
         forgetBlocks: async (chain: string) => void said.push(`forget ${chain}`),
       },
       processor: {
@@ -1363,7 +1376,7 @@ describe('the listener', () => {
     const { listener, scripts, said, turns } = world();
     scripts.push([blockOf(40), blockOf(41)], ['wait']);
     listener.nudge();
-    expect(listener.states()).toEqual([]);
+    expect(listener.states()).toMatchObject([{ chain: 'ETH', state: 'STANDBY', height: null }]);
     listener.start();
     await turns();
     expect(said).toEqual(['from 40', 'ingest block', 'block 40', 'ingest block', 'block 41']);

@@ -49,6 +49,10 @@ export const openedMonitoring = (dataDir: string, deps: Partial<MonitoringDeps> 
       },
       screen: async () => screeningJson(42, 'MEDIUM'),
       walletsMax: () => 5_000,
+      billing: {
+        charge: async ({ data }) => ({ body: Buffer.from(data), replayed: false }),
+        refund: async () => {},
+      },
       ...deps,
     },
   );

@@ -103,7 +103,7 @@ overLiveStates((makeState) => {
   const register = (n: number): Promise<MonitoredWallet> =>
     monitoring.service.register('a', { walletAddress: address(n), chain: 'ETH' });
   const current = ({ id }: MonitoredWallet): MonitoredWallet => monitoring.service.wallet('a', id);
-  const start = (): void => monitoring.start({ follows: true, sends: false });
+  const start = (): void => monitoring.start({ follows: true, sends: false, bills: false });
 
   it('stores the screening result of a new wallet', async () => {
     screenings.score = [80, 'CRITICAL'];
@@ -277,7 +277,7 @@ describe('a store of an earlier version', () => {
     expect(answer).toMatchObject({ riskScore: 0, assessed: false, coverage: null });
     expect(answer.screenedAt).toBe(answer.createdAt);
     screenings.score = [80, 'CRITICAL'];
-    after.start({ follows: true, sends: false });
+    after.start({ follows: true, sends: false, bills: false });
     await expect.poll(() => after.service.wallet('a', id).riskScore, SOON).toBe(80);
     await after.close();
     folder.remove();
@@ -339,7 +339,7 @@ describe.skipIf(!hasRedis)('two nodes that share a Redis', () => {
       screenings.score = [80, 'CRITICAL'];
     }
     clock.aheadMs = DAY_MS + 60_000;
-    for (const { monitoring } of [near, far]) monitoring.start({ follows: true, sends: false });
+    for (const { monitoring } of [near, far]) monitoring.start({ follows: true, sends: false, bills: false });
     for (const { monitoring } of [near, far])
       await expect
         .poll(() => wallets.map(({ id }) => monitoring.service.wallet('a', id).riskScore), SOON)

@@ -13,6 +13,7 @@ import { loadTaxonomy } from '../../src/labels/categories.ts';
 import type { LabelReader } from '../../src/labels/index/reader.ts';
 import type { Label } from '../../src/labels/label.ts';
 import type { Category } from '../../src/labels/taxonomy.ts';
+import { alertAnswer, transactionAnswer } from '../../src/monitoring/answers.ts';
 import { loadMonitoringPolicy } from '../../src/monitoring/policy.ts';
 import { createProcessor, type Processor } from '../../src/monitoring/processor.ts';
 import { type Alert, type MonitoredWallet, RULE_IDS } from '../../src/monitoring/records.ts';
@@ -192,6 +193,21 @@ describe('a watched wallet and a transfer of an unknown token', () => {
       ['SANCTIONS-001', 'CRITICAL'],
     ]);
     expect(stored().map(({ spoofable }) => spoofable)).toEqual([false, false]);
+  });
+
+  it('is shown in native units, with the decimals of its asset', async () => {
+    const [alert] = await block(moved(SANCTIONED, WALLET, { ...payment, amount: 15n * 10n ** 17n }));
+    expect(alertAnswer(alert as Alert).transaction).toMatchObject({
+      asset: 'ETH',
+      amount: '1.5',
+      decimals: 18,
+    });
+    await block(moved(SANCTIONED, WALLET, { decimals: null }));
+    const shown = stored().map((transaction) => transactionAnswer(transaction, null));
+    expect(shown.map(({ amount, decimals }) => [amount, decimals])).toEqual([
+      ['5000000', null],
+      ['1.5', 18],
+    ]);
   });
 
   it('raises LOW for received dust, once a day, and does not store it as dealings', async () => {

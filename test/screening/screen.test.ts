@@ -171,14 +171,15 @@ describe('screening', () => {
         direction: 'in',
         counterparty: WALLETS.mixer,
         severity: 'HIGH',
-        amount: '5000000000000000000',
+        amount: '5',
+        decimals: 18,
         valueUsd: 10_000,
       },
     ]);
     expect(answer.transactionFlow).toMatchObject({
       inflow: { valueUsd: 10_000, txCount: 1 },
       outflow: { valueUsd: 8_000, txCount: 2 },
-      net: { valueUsd: 2_000, txCount: 3, byAsset: [{ asset: 'ETH', amount: '1000000000000000000' }] },
+      net: { valueUsd: 2_000, txCount: 3, byAsset: [{ asset: 'ETH', amount: '1', decimals: 18 }] },
     });
     expect(answer.fundFlowJurisdictions).toEqual([
       { jurisdiction: 'MT', inUsd: null, outUsd: 2_000, percentage: 11.11 },

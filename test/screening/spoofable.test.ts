@@ -54,7 +54,7 @@ describe('a transfer of an unknown token', () => {
         entity: expect.objectContaining({ name: 'LAZARUS GROUP' }),
         category: 'SANCTIONED_ENTITY',
         asset: WORTHLESS,
-        amount: '1000000',
+        amount: '1',
         decimals: 6,
         kind: 'UNKNOWN_TOKEN',
         imitates: null,

@@ -1,14 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { nativeUnits } from '../../src/chains/native-units.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
 import type { TraceAnswer } from '../../src/screening/answers.ts';
 import { createAssessor } from '../../src/screening/assess.ts';
 import { createTrace, type TraceQuery, type TraceRequest } from '../../src/screening/trace.ts';
-import { nativeUnits } from '../../src/screening/trace-graph.ts';
 import { createWorld, sent, WALLETS, type World } from './world.ts';
 
 const HOP = '0x0000000000000000000000000000000000000a0b';
 const FAR = '0x0000000000000000000000000000000000000fa2';
 const LOOP = '0x0000000000000000000000000000000000001009';
+/** Paid by the portal on Ethereum, and known on Base. */
+const RETURNED = '0x000000000000000000000000000000000000100a';
+/** Used the portal both ways, and is not known on Base. */
+const LONE = '0x000000000000000000000000000000000000100b';
 /** The portal of Base on Ethereum (data/bridges.json); no label names it. */
 const PORTAL = '0x49048044d57e1c92a77f79988d21fa8faf74e97e';
 const TOKEN = '0xdAC17F958D2ee523a2206206994597C13D831ec7';
@@ -24,6 +28,11 @@ const MORE: readonly Transfer[] = [
   sent(26, LOOP, WALLETS.contract, { valueUsd: 50 }),
   sent(27, LOOP, PORTAL, { valueUsd: 70 }),
   sent(28, LOOP, FAR, { chain: 'BASE', valueUsd: 69 }),
+  sent(29, PORTAL, RETURNED, { valueUsd: 40 }),
+  sent(30, FAR, RETURNED, { chain: 'BASE', valueUsd: 41 }),
+  sent(31, PORTAL, LONE, { valueUsd: 30 }),
+  sent(32, LONE, PORTAL, { valueUsd: 20 }),
+  sent(33, WALLETS.contract, LONE, { valueUsd: 10 }),
 ];
 
 let world: World;
@@ -222,10 +231,40 @@ describe('cross-chain tracing', () => {
       valueUsd: 70,
       txCount: 1,
       fromChain: 'ETH',
+      connectedChains: ['BASE'],
       matchedBy: 'SAME_ADDRESS',
       explanation: expect.stringContaining('BASE'),
     });
     expect(crossing?.graph && addresses(crossing.graph)).toEqual([FAR, LOOP].sort());
+  });
+
+  it('names both chains in the order of the value: what a bridge paid out came from the other chain', () => {
+    const { crossChain = [] } = traced(RETURNED, { direction: 'in', crossChain: true });
+    expect(crossChain).toMatchObject([
+      {
+        address: RETURNED,
+        direction: 'in',
+        fromChain: 'BASE',
+        toChain: 'ETH',
+        connectedChains: ['BASE'],
+        matchedBy: 'SAME_ADDRESS',
+        explanation: expect.stringMatching(/brings value from BASE; the same address is known on BASE/),
+      },
+    ]);
+    expect(crossChain[0]?.graph && addresses(crossChain[0].graph)).toEqual([FAR, RETURNED].sort());
+  });
+
+  it('names the only chain on the other side also if the holder is not known there', () => {
+    const { crossChain = [] } = traced(LONE, { crossChain: true });
+    const shown = crossChain.map(({ direction, fromChain, toChain, matchedBy, graph }) => [
+      ...[direction, fromChain, toChain, matchedBy, graph],
+    ]);
+    expect(shown.sort()).toEqual([
+      // The other end of this bridge is not known.
+      ['in', null, 'ETH', null, null],
+      ['in', 'BASE', 'ETH', null, null],
+      ['out', 'ETH', 'BASE', null, null],
+    ]);
   });
 
   it('reports a bridge with an unknown other end as unmatched', () => {
@@ -268,6 +307,8 @@ describe('native units', () => {
     [1_000_000n, 6, '1'],
     [12_345n, 0, '12345'],
     [12_345n, null, '12345'],
+    [-1_500_000n, 6, '-1.5'],
+    [-1n, 6, '-0.000001'],
     [10n ** 30n + 1n, 18, '1000000000000.000000000000000001'],
   ])('%s at %s decimals is %s', (amount, decimals, text) => {
     expect(nativeUnits(amount, decimals)).toBe(text);

@@ -72,6 +72,9 @@ class Follower {
   #wake: () => void = () => {};
   /** Number of consecutive temporary faults. */
   #faults = 0;
+  /** Whether the chain was read since the start or the last fault. */
+  #isRead = false;
+  readonly #onFault: (fault: AssayError | null) => void;
 
   constructor(
     source: FollowSource,
@@ -86,6 +89,7 @@ class Follower {
     this.#jitter = deps.jitter;
     this.#signal = AbortSignal.any([call.signal, options.closed]);
     this.#call = { signal: this.#signal, budgetMs: call.budgetMs };
+    this.#onFault = from.onFault ?? (() => {});
     this.#delivered = from.known.slice(-CHAIN_LIMITS.reorgBlocksMax);
     this.#nextHeight = from.fromHeight;
     const newest = this.#delivered.at(-1);
@@ -250,8 +254,11 @@ class Follower {
     const { chain, retryMs = 250 } = this.#options;
     this.#signal.throwIfAborted();
     if (!(error instanceof AssayError) || !TEMPORARY.has(error.code)) throw error;
-    if (this.#faults === 0)
+    if (this.#faults === 0) {
       this.#log.warn({ chain, error: error.message }, 'chain unavailable, following paused');
+      this.#onFault(error);
+    }
+    this.#isRead = false;
     const waitMs = Math.min(FAULT_WAIT_MS_MAX, retryMs * 2 ** Math.min(this.#faults, 10));
     this.#faults++;
     await this.#pause(waitMs * (0.75 + this.#jitter() / 2));
@@ -260,5 +267,7 @@ class Follower {
   #recovered(): void {
     if (this.#faults > 0) this.#log.info({ chain: this.#options.chain }, 'following resumed');
     this.#faults = 0;
+    if (!this.#isRead) this.#onFault(null);
+    this.#isRead = true;
   }
 }

@@ -3,6 +3,7 @@
  * family has one implementation, and each implementation passes `test/conformance/adapter.ts`.
  */
 import type { Clock } from '../../base/clock.ts';
+import type { AssayError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Block } from '../block.ts';
 import type { EndpointSpec } from '../endpoints/endpoints.ts';
@@ -110,6 +111,11 @@ export interface FollowFrom {
    * since, the first event is a reorg. Empty if no block was processed.
    */
   readonly known: readonly BlockRef[];
+  /**
+   * Called when the chain cannot be read any more, with the fault, and with null when it was read for the first time or again. Faults that
+   * end following are thrown instead.
+   */
+  readonly onFault?: (fault: AssayError | null) => void;
 }
 
 export type ChainEvent =

@@ -1,8 +1,9 @@
 /** `POST /monitoring/wallets`. */
-import { walletAnswer } from '../../monitoring/answers.ts';
 import { callerOf, operation } from '../operation.ts';
 import { OneWallet, WalletBody } from '../schemas/monitoring.ts';
 import { MONITORING } from './support/monitoring.ts';
+
+const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
 export const addWallet = operation({
   ...MONITORING,
@@ -16,7 +17,14 @@ export const addWallet = operation({
   summary: 'Watch a wallet',
   description: 'Screens the address, and raises alerts for its transfers from the newest block on.',
   subjects: ({ walletAddress, chain }) => [walletAddress, chain.toUpperCase()],
-  run: async ({ services, call, body }) => ({
-    wallet: walletAnswer(await services.useCases.monitoring().register(callerOf(call).accountId, body)),
-  }),
+  purchase: ({ services, call, body }, { requireClient, keep, ...charge }) =>
+    services.useCases.monitoring().buy(
+      callerOf(call).accountId,
+      body,
+      {
+        ...charge,
+        keep: keep === null ? null : { slot: hexOf(keep.slot), bodyHash: hexOf(keep.bodyHash) },
+      },
+      requireClient,
+    ),
 });

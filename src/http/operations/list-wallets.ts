@@ -1,6 +1,7 @@
 /** `GET /monitoring/wallets`. */
 import { Type } from 'typebox';
-import { walletText } from '../../monitoring/answers.ts';
+import { followedWalletText } from '../../monitoring/answers.ts';
+import type { ChainFollowing } from '../../monitoring/records.ts';
 import { parseMonitoringChain } from '../../monitoring/service.ts';
 import { HTTP_LIMITS } from '../limits.ts';
 import { callerOf, operation } from '../operation.ts';
@@ -32,9 +33,14 @@ export const listWallets = operation({
       ...(status === undefined ? {} : { status }),
       ...(search === undefined ? {} : { search }),
     };
-    const { store } = services.useCases.monitoring();
+    const { store, following } = services.useCases.monitoring();
     const { wallets, total } = store.wallets(callerOf(call).accountId, filter, { limit, offset });
-    const rows = wallets.map(walletText).join(',');
+    const chains = new Map(
+      [...new Set(wallets.map((wallet) => wallet.chain))].map((one) => [one, following(one)]),
+    );
+    const rows = wallets
+      .map((wallet) => followedWalletText(wallet, chains.get(wallet.chain) as ChainFollowing))
+      .join(',');
     return Buffer.from(`{"wallets":[${rows}],"total":${total},"limit":${limit},"offset":${offset}}`);
   },
 });

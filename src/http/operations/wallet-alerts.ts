@@ -16,7 +16,7 @@ export const walletAlerts = operation({
   description: 'Newest first.',
   async run(input) {
     const { services, call, path } = input;
-    const { id } = services.useCases.monitoring().wallet(callerOf(call).accountId, path.id);
-    return alertsPage(input, { walletId: id });
+    const { id, chain } = services.useCases.monitoring().wallet(callerOf(call).accountId, path.id);
+    return alertsPage(input, { walletId: id }, chain);
   },
 });

@@ -17,7 +17,7 @@ import type { Route } from '../routes.ts';
 import type { Admitter } from './admit.ts';
 import type { Call } from './call.ts';
 import { chargedEnvelope, withIgnored } from './envelope.ts';
-import type { ChargedWork } from './work.ts';
+import type { ChargedWork, PurchaseWork } from './work.ts';
 
 /** Header line of a response that was stored for an earlier request. */
 export const REPLAYED = '\r\nIdempotency-Replayed: true';
@@ -66,7 +66,7 @@ export class Charging {
     route: Route,
     bytes: Uint8Array,
     parse: (bytes: Uint8Array) => Body,
-    work: ChargedWork<Body>,
+    work: ChargedWork<Body> | PurchaseWork<Body>,
   ): Promise<Uint8Array> {
     const body = parse(bytes);
     const slot = call.answerSlot;
@@ -102,10 +102,10 @@ export class Charging {
     call: Call,
     route: Route,
     body: Body,
-    work: ChargedWork<Body>,
+    work: ChargedWork<Body> | PurchaseWork<Body>,
     keep: Charge['keep'],
   ): Promise<IdempotentAnswer> {
-    call.credits = work.cost?.(body) ?? route.credits;
+    call.credits = ('cost' in work ? work.cost?.(body) : undefined) ?? route.credits;
     const { storedAnswer, reservation } = await this.#admitter.admitted(call, route, {
       slot: keep?.slot ?? null,
       credits: call.credits,
@@ -114,14 +114,28 @@ export class Charging {
     if (reservation === null)
       throw new AssayError('INTERNAL', 'A charged request was admitted without a reservation of credits.');
     const ledger = this.#access.ledger();
-    try {
-      const data = await work.answer(call, body);
+    const requireClient = (): void => {
       if (keep === undefined && call.exchange.isGone)
         throw new AssayError('INTERNAL', 'The client disconnected before the response; nothing was charged.');
+    };
+    const { chargeType: type } = route;
+    const reference = referenceOf(route, work.subjects?.(body) ?? []);
+    try {
+      if ('purchase' in work) {
+        const { credits: amount, ignored } = call;
+        // The work takes the credits itself: its own reservation must not be in its way.
+        ledger.release(reservation);
+        return await work.purchase(call, body, {
+          ...{ type, amount, reference, ignored, requireClient },
+          keep: keep ?? null,
+        });
+      }
+      const data = await work.answer(call, body);
+      requireClient();
       const done = await ledger.commit(reservation, {
-        type: route.chargeType,
+        type,
         amount: call.credits,
-        reference: referenceOf(route, work.subjects?.(body) ?? []),
+        reference,
         answer: (remaining) =>
           work.bare ? withIgnored(data, call.ignored) : chargedEnvelope(data, remaining, call.ignored),
         ...(keep === undefined ? {} : { keep }),

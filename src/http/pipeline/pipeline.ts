@@ -25,7 +25,7 @@ import {
 import type { HttpMetrics } from './metrics.ts';
 import { queryNames } from './query.ts';
 import { Responder } from './reply.ts';
-import type { ChargedWork, Endpoint, Work } from './work.ts';
+import type { ChargedWork, Endpoint, PurchaseWork, Work } from './work.ts';
 
 export interface PipelineOptions {
   readonly publicHost: string | null;
@@ -90,7 +90,7 @@ export class Pipeline {
    * @param metricsRow - row of the route in the metrics
    */
   handlerFor<Body>(route: Route, metricsRow: number, work: Work<Body>): Handler {
-    if (route.credits > 0 && work.kind !== 'task')
+    if (route.credits > 0 && work.kind !== 'task' && work.kind !== 'purchase')
       throw new Error(
         `${route.method} ${route.path}: work of the kind '${work.kind}' cannot be charged for.`,
       );
@@ -111,6 +111,8 @@ export class Pipeline {
         return this.#schemaHandler(endpoint, work.read, (call, body) =>
           this.#responder.sendAsync(call, endpoint, work.answer(call, body)),
         );
+      case 'purchase':
+        return this.#chargedHandler(endpoint, work.read, work);
       case 'stream':
         return this.#streamHandler(endpoint, work);
       case 'upload':
@@ -294,7 +296,11 @@ export class Pipeline {
   }
 
   /** Reads a body that must match the schema of its route, works, and charges before it replies. */
-  #chargedHandler<Body>(endpoint: RouteEndpoint, read: ReadBody<Body>, work: ChargedWork<Body>): Handler {
+  #chargedHandler<Body>(
+    endpoint: RouteEndpoint,
+    read: ReadBody<Body>,
+    work: ChargedWork<Body> | PurchaseWork<Body>,
+  ): Handler {
     const { route } = endpoint;
     const parse = (bytes: Uint8Array): Body => read(parseJson(bytes));
     return this.#bodyHandler(endpoint, (call, bytes) => {

@@ -1,4 +1,8 @@
 /** The work of an operation: its input, and how its response is created. The handlers of the operations return these. */
+
+import type { ChargeType } from '../../accounts/credits.ts';
+import type { IdempotentAnswer } from '../../accounts/idempotency.ts';
+import type { Charge } from '../../accounts/ledger.ts';
 import type { ByteSource, EventStream } from '../server/port.ts';
 import type { Upload } from '../server/uploads.ts';
 import type { Call } from './call.ts';
@@ -43,6 +47,25 @@ export interface ChargedWork<Body> {
   readonly answer: (call: Call, body: Body) => Promise<Uint8Array>;
 }
 
+/** A charge that its work books itself, because it stores something that must exist exactly if it is charged. */
+export interface Purchase {
+  readonly type: ChargeType;
+  /** Credits to take. */
+  readonly amount: number;
+  readonly reference: string | null;
+  /** Slot of the request's Idempotency-Key, in which the response is stored; null without a key. */
+  readonly keep: NonNullable<Charge['keep']> | null;
+  readonly ignored: readonly string[] | null;
+  /** Throws if the client has disconnected and has no Idempotency-Key with which it could get the response. */
+  readonly requireClient: () => void;
+}
+
+/** Work of an operation that charges by itself. */
+export interface PurchaseWork<Body> extends Pick<ChargedWork<Body>, 'subjects'> {
+  /** Does the work, charges, and returns the whole response. If it rejects, nothing is charged in the end. */
+  readonly purchase: (call: Call, body: Body, charge: Purchase) => Promise<IdempotentAnswer>;
+}
+
 /** The work of an operation, by the input that it needs. `Body` is the type of its validated request body. */
 export type Work<Body = unknown> =
   | { readonly kind: 'page'; readonly answer: (call: Call) => Page | Promise<Page> }
@@ -52,8 +75,9 @@ export type Work<Body = unknown> =
   | { readonly kind: 'body'; readonly read: ReadBody<Body>; readonly write: WriteData<Body> }
   /** Answered asynchronously, from the path and the query. */
   | { readonly kind: 'query'; readonly answer: (call: Call) => Promise<Uint8Array> }
-  /** Answered asynchronously, from a body that matches the schema. Only this kind of work can cost credits. */
+  /** Answered asynchronously, from a body that matches the schema. Only this kind of work and the next can cost credits. */
   | ({ readonly kind: 'task'; readonly read: ReadBody<Body> } & ChargedWork<Body>)
+  | ({ readonly kind: 'purchase'; readonly read: ReadBody<Body> } & PurchaseWork<Body>)
   /** Answered for as long as the client stays connected. `open` starts the stream; it is called synchronously or not at all. */
   | { readonly kind: 'stream'; readonly follow: (call: Call, open: () => EventStream) => void }
   /** Receives a body of any size while it arrives. Path, query and headers stay readable. */

@@ -35,6 +35,14 @@ export const nullable = <Schema extends TSchema>(
 
 export const text = (description?: string): TString =>
   Type.String(description === undefined ? {} : { description });
+/** An amount of an asset: decimal text in native units, with the decimals of the asset (docs/decisions/amounts.md). */
+export const amountFields = {
+  amount: Type.String({ description: 'Native units, decimal; the smallest unit if `decimals` is null.' }),
+  decimals: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
+    description: 'Decimals of the asset; null if they are not known.',
+  }),
+};
+
 /** A point in time, ISO 8601 in UTC. */
 export const time = (description?: string): TString =>
   Type.String({ format: 'date-time', ...(description === undefined ? {} : { description }) });

@@ -31,9 +31,13 @@ export const KytBody = Type.Object(
     to: Type.Optional(AddressText),
     chain: ChainText,
     direction: Type.Optional(
-      oneOf(DIRECTION_CHOICES, 'Of a single address: received funds (in), sent funds (out), or both.', {
-        default: DIRECTION_DEFAULT,
-      }),
+      oneOf(
+        DIRECTION_CHOICES,
+        'Of a single address: received funds (in), sent funds (out), or both. A pair has none.',
+        {
+          default: DIRECTION_DEFAULT,
+        },
+      ),
     ),
   },
   { title: 'KytBody' },

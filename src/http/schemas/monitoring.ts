@@ -14,6 +14,7 @@ import {
 } from '../../monitoring/records.ts';
 import {
   AddressText,
+  amountFields,
   CategorySchema,
   ChainText,
   Coverage,
@@ -101,6 +102,15 @@ const wallet = {
   createdAt: text(),
   updatedAt: text(),
   deletedAt: nullable(Type.String()),
+  following: Type.Boolean({
+    description:
+      'False if transfers of the wallet are not seen at the moment: no node of its chain is configured, the node fails or is stuck, or the wallet is not active.',
+  }),
+  followedTo: nullable(
+    Type.Integer({ minimum: 0 }),
+    'Height of the last block that was read; null before the first.',
+  ),
+  reason: nullable(Type.String(), 'Why `following` is false; null if it is true.'),
 };
 export const MonitoredWalletSchema = Type.Object(wallet, {
   title: 'MonitoredWallet',
@@ -155,7 +165,7 @@ export const AlertSchema = Type.Object(
         direction: oneOf(['in', 'out']),
         counterparty: Type.Object({ address: nullable(Type.String()), entity: EntitySchema }),
         asset: text(),
-        amount: text('Native units, decimal.'),
+        ...amountFields,
         amountUsd: nullable(Type.Number()),
         timestamp: text(),
       }),
@@ -185,6 +195,14 @@ export const AlertList = Type.Object(
     newest: count(
       'Sequence that this page begins at or below; `upTo` with it keeps further pages from shifting.',
     ),
+    notFollowed: listOf(
+      Type.Object({
+        chain: MonitoringChainSchema,
+        followedTo: nullable(Type.Integer({ minimum: 0 }), 'Height of the last block that was read.'),
+        reason: nullable(Type.String()),
+      }),
+      'Chains of active wallets that are not followed at the moment: no alert is raised for them.',
+    ),
   },
   { title: 'AlertList' },
 );
@@ -205,7 +223,7 @@ export const TransactionList = Type.Object(
           category: nullable(CategorySchema),
         }),
         asset: text(),
-        amount: text('Native units, decimal.'),
+        ...amountFields,
         amountUsd: nullable(Type.Number()),
         riskScore: nullable(Type.Integer(), 'Of the counterparty; null if it has no label.'),
         riskLevel: nullable(RiskLevelSchema),

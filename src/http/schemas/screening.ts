@@ -9,6 +9,7 @@ import {
 } from '../../screening/choices.ts';
 import {
   AddressText,
+  amountFields,
   CategorySchema,
   ChainIdSchema,
   ChainText,
@@ -194,7 +195,7 @@ const FlaggedTransaction = Type.Object(
     category: ExposureCategorySchema,
     severity: SeveritySchema,
     asset: text(),
-    amount: text('Smallest unit, decimal.'),
+    ...amountFields,
     valueUsd: money(),
     priceStatus,
     priceDate,
@@ -212,8 +213,7 @@ const SpoofableTransfer = Type.Object(
     entity: nullable(EntitySummary),
     category: ExposureCategorySchema,
     asset: text(),
-    amount: text('Smallest unit, decimal.'),
-    decimals: nullable(Type.Integer()),
+    ...amountFields,
     kind: oneOf(
       ['UNKNOWN_TOKEN', 'ZERO_VALUE_TOKEN', 'DUST'],
       'UNKNOWN_TOKEN: on no curated list. ZERO_VALUE_TOKEN: no amount moved. DUST: next to nothing, from a look-alike address.',
@@ -240,8 +240,7 @@ const AssetTotal = Type.Object(
     ),
     priceStatus,
     priceDate,
-    amount: text('Smallest unit, decimal.'),
-    decimals: nullable(Type.Integer()),
+    ...amountFields,
     valueUsd: money(),
     txCount: count(),
   },

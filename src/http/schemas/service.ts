@@ -67,6 +67,8 @@ export const ReadyData = Type.Object(
           state: text(
             'FOLLOWING; WAITING after a fault; STANDBY: another node follows it; UNREACHABLE: no node is configured.',
           ),
+          following: flag('False if transfers on the chain are not seen at the moment, by any node.'),
+          reason: nullable(Type.String(), 'Why `following` is false; null if it is true.'),
           height: nullable(Type.Integer()),
           blockTime: nullable(Type.String()),
         }),

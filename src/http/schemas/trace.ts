@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import { DIRECTION_CHOICES, DIRECTION_DEFAULT, PATH_DEPTH, TRACE_HOPS } from '../../screening/choices.ts';
 import {
   AddressText,
+  amountFields,
   ChainIdSchema,
   ChainText,
   Coverage,
@@ -73,8 +74,8 @@ export const TraceEdge = Type.Object(
     from: text(),
     to: text(),
     asset: text(),
-    value: text('Native units, decimal; the smallest unit if `decimals` is null.'),
-    decimals: nullable(Type.Integer()),
+    value: amountFields.amount,
+    decimals: amountFields.decimals,
     valueUsd: money(),
     txCount: count(),
     firstSeen: text(),
@@ -111,8 +112,15 @@ const Crossing = Type.Object(
     direction: oneOf(['in', 'out']),
     valueUsd: money(),
     txCount: count(),
-    fromChain: ChainIdSchema,
-    toChain: nullable(ChainIdSchema),
+    fromChain: nullable(
+      ChainIdSchema,
+      'The chain that the value left; the traced chain if `direction` is out. Null if the other side is not known: the bridge leads to several chains, and the holder was found on none of them.',
+    ),
+    toChain: nullable(
+      ChainIdSchema,
+      'The chain that the value reached; the traced chain if `direction` is in. Null like `fromChain`.',
+    ),
+    connectedChains: listOf(ChainIdSchema, 'Chains that the bridge connects with the traced one.'),
     matchedBy: nullable(oneOf(['SAME_ADDRESS', 'SAME_ADDRESS_AND_BRIDGE'])),
     explanation: text(),
     graph: nullable(Type.Object(graphFields)),

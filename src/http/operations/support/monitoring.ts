@@ -1,6 +1,6 @@
 /** Parts of the monitoring operations. Every id is looked up together with the account of the key. */
 import { Type } from 'typebox';
-import { alertAnswer, walletAnswer } from '../../../monitoring/answers.ts';
+import { alertAnswer, followedWallet } from '../../../monitoring/answers.ts';
 import { MONITORING_LIMITS } from '../../../monitoring/limits.ts';
 import type { Alert, MonitoredWallet, Severity } from '../../../monitoring/records.ts';
 import type { AlertQuery } from '../../../monitoring/service.ts';
@@ -43,10 +43,15 @@ interface AlertFilters {
   readonly offset: number;
 }
 
-/** Returns `data` of a list of alerts. */
+/**
+ * Returns `data` of a list of alerts.
+ *
+ * @param chain - the chain of the list's only wallet; default: all chains of the account
+ */
 export function alertsPage(
   { services, call, query }: { services: Services; call: Call; query: AlertFilters },
   wallets: Pick<AlertQuery, 'walletId' | 'walletAddresses'>,
+  chain?: MonitoredWallet['chain'],
 ): object {
   const { limit, offset, status, severity, upTo } = query;
   const filter = {
@@ -57,12 +62,15 @@ export function alertsPage(
   };
   const page = { limit, offset };
   const service = services.useCases.monitoring();
-  const { alerts, total, newest } = service.alerts(callerOf(call).accountId, filter, page);
-  return { alerts: alerts.map(alertAnswer), total, ...page, newest };
+  const { accountId } = callerOf(call);
+  const { alerts, total, newest } = service.alerts(accountId, filter, page);
+  const notFollowed = service.notFollowed(accountId, chain);
+  return { alerts: alerts.map(alertAnswer), total, ...page, newest, notFollowed };
 }
 
 /** Returns `data` of a single wallet, with the counts of its alerts and transactions. */
 export function walletDetail({ useCases }: Services, wallet: MonitoredWallet): object {
-  const counts = useCases.monitoring().store.counts(wallet.accountId, wallet.id);
-  return { wallet: { ...walletAnswer(wallet), ...counts } };
+  const service = useCases.monitoring();
+  const counts = service.store.counts(wallet.accountId, wallet.id);
+  return { wallet: { ...followedWallet(wallet, service.following(wallet.chain)), ...counts } };
 }
