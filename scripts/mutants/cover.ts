@@ -103,10 +103,19 @@ function sharedFolders(source: string, test: string): number {
 
 /**
  * @param limit most test files found by imports; the whole-program tests of the room come in addition.
- * @returns test files that exercise `source`, nearest first: by the number of imports between them, then by the number of shared folders,
- * then by how few other files they import
+ * @returns test files that exercise `source`, nearest first
  */
 export function testsCovering(graph: ImportGraph, source: string, room: string, limit: number): string[] {
+  const nearest = nearestFirst(graph, source);
+  const fixed = (WHOLE_PROGRAM[room] ?? []).filter((test) => graph.imports.has(test));
+  return [...new Set([...nearest.slice(0, limit), ...fixed])];
+}
+
+/**
+ * @returns the test files that import `source`, directly and indirectly: by the number of imports between them, then by the number of
+ * shared folders, then by how few other files they import
+ */
+export function nearestFirst(graph: ImportGraph, source: string): string[] {
   const importers = new Map<string, string[]>();
   for (const [file, targets] of graph.imports)
     for (const target of targets) importers.set(target, [...(importers.get(target) ?? []), file]);
@@ -117,15 +126,13 @@ export function testsCovering(graph: ImportGraph, source: string, room: string, 
   const breadth = new Map<string, number>();
   const reached = graph.tests.filter((test) => distance.has(test));
   for (const test of reached) breadth.set(test, reachOf(graph, test));
-  const nearest = reached.sort(
+  return reached.sort(
     (a, b) =>
       (distance.get(a) ?? 0) - (distance.get(b) ?? 0) ||
       sharedFolders(source, b) - sharedFolders(source, a) ||
       (breadth.get(a) ?? 0) - (breadth.get(b) ?? 0) ||
       (a < b ? -1 : 1),
   );
-  const fixed = (WHOLE_PROGRAM[room] ?? []).filter((test) => graph.imports.has(test));
-  return [...new Set([...nearest.slice(0, limit), ...fixed])];
 }
 
 /** The number of files that a test imports, directly and indirectly. */

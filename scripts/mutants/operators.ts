@@ -31,6 +31,8 @@ export interface Mutant extends Edit {
   /** 1-based line of `start`. */
   readonly line: number;
   readonly operator: string;
+  /** The innermost function with a name around the fault, as V8 names it; empty at the top level. */
+  readonly within: string;
 }
 
 const OPPOSITE_BOUNDARY: Readonly<Record<string, string>> = { '<': '<=', '<=': '<', '>': '>=', '>=': '>' };
@@ -182,6 +184,27 @@ const isOrder = (node: Node, source: string): boolean =>
   node.type === 'ConditionalExpression' &&
   [child(node, 'consequent'), child(node, 'alternate')].every((side) => /^-?1$/.test(textOf(side, source)));
 
+const isFunction = (value: unknown): boolean =>
+  isNode(value) && /^(?:Arrow)?Function(?:Expression|Declaration)$/.test(value.type);
+
+const nameOf = (key: Node): string | null =>
+  key.type === 'PrivateIdentifier'
+    ? `#${key.name as string}`
+    : key.type === 'Identifier'
+      ? (key.name as string)
+      : null;
+
+/** Returns the name of the function that begins at a node (a declaration, a method, a variable or a property), or null. */
+function functionName(node: Node, className: string): string | null {
+  if (node.type === 'FunctionDeclaration') return isNode(node.id) ? nameOf(node.id) : null;
+  if (node.type === 'MethodDefinition')
+    return node.kind === 'constructor' ? className : nameOf(child(node, 'key'));
+  if (node.type === 'VariableDeclarator' && isFunction(node.init)) return nameOf(child(node, 'id'));
+  if (['Property', 'PropertyDefinition'].includes(node.type) && isFunction(node.value))
+    return nameOf(child(node, 'key'));
+  return null;
+}
+
 /** Wording and types: a fault in these is not a fault of a guard. */
 const SKIPPED = new Set([
   'ThrowStatement',
@@ -198,8 +221,11 @@ const SKIPPED = new Set([
  */
 export function mutantsOf(file: string, source: string): Mutant[] {
   const found: Mutant[] = [];
-  const visit = (node: Node): void => {
+  const visit = (node: Node, outer: string, outerClass: string): void => {
     if (SKIPPED.has(node.type) || isOrder(node, source)) return;
+    const isNamedClass = node.type === 'ClassDeclaration' && isNode(node.id);
+    const className = isNamedClass ? (child(node, 'id').name as string) : outerClass;
+    const within = functionName(node, className) ?? outer;
     for (const operator of OPERATORS)
       for (const edit of operator.edits(node, source))
         found.push({
@@ -207,12 +233,14 @@ export function mutantsOf(file: string, source: string): Mutant[] {
           file,
           line: lineAt(source, edit.start),
           operator: operator.name,
+          within,
           ...(operator.name === 'default-to-or' ? { nothingIf: neverFalsy(node, source) } : {}),
         });
     for (const value of Object.values(node))
-      for (const each of Array.isArray(value) ? value : [value]) if (isNode(each)) visit(each);
+      for (const each of Array.isArray(value) ? value : [value])
+        if (isNode(each)) visit(each, within, className);
   };
-  visit(parseAst(source, { lang: 'ts' }, file) as unknown as Node);
+  visit(parseAst(source, { lang: 'ts' }, file) as unknown as Node, '', '');
   return found.sort((a, b) => a.start - b.start);
 }
 

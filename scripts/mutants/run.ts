@@ -1,15 +1,23 @@
 /**
  * Mutation test: makes small faults in a copy of the program, one at a time, and reports those that no test detects.
  * Run: npm run test:mutants -- [room] [--seed N] [--count N] [--tests N] [--goal SHARE] [--without TEST …] [--lanes N]
- * [--passed [--slowest SECONDS]] [--resume]
+ * [--slowest SECONDS] [--resume]; before the first time: npm run test:mutants -- --measure [--lanes N]
  */
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { projectRoot } from '../../src/base/paths.ts';
 import { writeJsonAtomically } from '../../src/state/atomic-file.ts';
-import { type ImportGraph, ROOMS, readImportGraph, testsCovering, typescriptFiles } from './cover.ts';
+import { type Calls, measureCalls, readCalls, type TestCalls, testsCalling } from './calls.ts';
+import {
+  type ImportGraph,
+  nearestFirst,
+  ROOMS,
+  readImportGraph,
+  testsCovering,
+  typescriptFiles,
+} from './cover.ts';
 import { type Diff, diffOf, type Mutant, mutantsOf } from './operators.ts';
 import { drawMutants } from './sample.ts';
 import { EQUIVALENT, mutationText, readSurvivors, type Survivor, survivorRow } from './survivors.ts';
@@ -29,7 +37,7 @@ const OPTIONS = {
   goal: { type: 'string', default: '0.8' },
   without: { type: 'string', multiple: true, default: [] as string[] },
   lanes: { type: 'string', default: '1' },
-  passed: { type: 'boolean', default: false },
+  measure: { type: 'boolean', default: false },
   slowest: { type: 'string', default: '600' },
   resume: { type: 'boolean', default: false },
 } as const;
@@ -45,9 +53,9 @@ interface Settings {
   readonly without: readonly string[];
   /** Mutants that are tried at the same time, each in a copy of its own. */
   readonly lanes: number;
-  /** Whether the tests passed a moment ago: their durations are those of vitest's last runs, and they are not run without a fault first. */
-  readonly passed: boolean;
-  /** Test files that took longer in vitest's last runs, in seconds, are left out. Only with `passed`. */
+  /** Measure which functions each test file calls, and end. */
+  readonly measure: boolean;
+  /** Test files that took longer when they were measured, in seconds, are left out. */
   readonly slowest: number;
   readonly resume: boolean;
 }
@@ -120,7 +128,7 @@ function readSettings(args: readonly string[]): Settings {
     goal,
     without: values.without,
     lanes: wholeNumber('lanes', values.lanes, 1, 64),
-    passed: values.passed,
+    measure: values.measure,
     slowest: wholeNumber('slowest', values.slowest, 1, 3_600),
     resume: values.resume,
   };
@@ -134,28 +142,39 @@ function readResults(room: string): Result[] {
   return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as { results: Result[] }).results : [];
 }
 
-/**
- * Reads the durations that vitest keeps of the project's last test runs.
- *
- * @returns milliseconds by test file, of the files that passed
- */
-function timesOfLastRuns(): Record<string, number> {
-  const folder = join(projectRoot, 'node_modules', '.vite', 'vitest');
-  if (!existsSync(folder)) throw new Refusal('--passed: no test has run here; run npm test first');
-  const times: Record<string, number> = {};
-  for (const name of readdirSync(folder)) {
-    const path = join(folder, name, 'results.json');
-    if (!existsSync(path)) continue;
-    const { results } = JSON.parse(readFileSync(path, 'utf8')) as {
-      results: [string, { duration: number; failed: boolean }][];
-    };
-    for (const [test, { duration, failed }] of results)
-      if (!failed) times[test.slice(test.indexOf(':') + 1)] = duration;
-  }
-  return times;
+const callsPath = (): string => join(projectRoot, '.mutants', 'calls.json');
+
+/** Measures the calls of all tests that are new or have changed since they were measured. */
+async function measure(trees: readonly [Tree, ...Tree[]], graph: ImportGraph): Promise<void> {
+  const known = readCalls(callsPath());
+  const tests = graph.tests
+    .map((test) => ({ test, digest: digest(readIn(graph.root, test)) }))
+    .filter((each) => known[each.test]?.digest !== each.digest);
+  note(`${tests.length} of ${graph.tests.length} test files to measure`);
+  await measureCalls(callsPath(), tests, trees, UNMUTATED_LIMIT_MS, note);
 }
 
 const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/** Returns the tests of a mutant, nearest first: those that call its function; those found by imports if no calls were measured. */
+function testsOf(
+  mutant: Mutant,
+  room: string,
+  limit: number,
+  graph: ImportGraph,
+  calls: Calls,
+  without: ReadonlySet<string>,
+): string[] {
+  if (Object.keys(calls).length === 0)
+    return testsCovering(graph, mutant.file, room, limit).filter((test) => !without.has(test));
+  const calling = testsCalling(calls, mutant);
+  const nearest = nearestFirst(graph, mutant.file).filter((test) => calling.has(test));
+  // Tests of the whole program import little: those that call the least of it are the most specific.
+  const others = [...calling].filter((test) => !nearest.includes(test));
+  const breadth = (test: string): number => calls[test]?.functions.length ?? 0;
+  others.sort((a, b) => breadth(a) - breadth(b));
+  return [...nearest, ...others].filter((test) => !without.has(test)).slice(0, limit);
+}
 
 /**
  * Draws mutants until `count` of them pass the type checker. Skipped are mutants that the compiler rejects, and those for which it proves
@@ -166,8 +185,12 @@ function chooseMutants(
   settings: Settings,
   graph: ImportGraph,
   tree: Tree,
-  without: readonly string[],
+  calls: Calls,
 ): Chosen[] {
+  const slow = Object.keys(calls).filter(
+    (test) => (calls[test] as TestCalls).milliseconds > settings.slowest * 1000,
+  );
+  const without = new Set([...settings.without, ...slow]);
   const files = (ROOMS[room] ?? []).flatMap((folder) => typescriptFiles(tree.folder, folder));
   const mutants = files.flatMap((file) => mutantsOf(file, readIn(tree.folder, file)));
   const chosen: Chosen[] = [];
@@ -183,9 +206,7 @@ function chooseMutants(
       continue;
     }
     const source = readIn(tree.folder, mutant.file);
-    const covering = testsCovering(graph, mutant.file, room, settings.tests).filter(
-      (test) => !without.includes(test),
-    );
+    const covering = testsOf(mutant, room, settings.tests, graph, calls, without);
     chosen.push({
       mutant,
       key: digest(mutant.file, source, String(mutant.start), String(mutant.end), mutant.text),
@@ -261,11 +282,11 @@ async function runRoom(
   settings: Settings,
   graph: ImportGraph,
   trees: readonly [Tree, ...Tree[]],
+  calls: Calls,
   times: Record<string, number>,
 ): Promise<Result[]> {
   const [tree] = trees;
-  const slow = Object.keys(times).filter((test) => (times[test] as number) > settings.slowest * 1000);
-  const chosen = chooseMutants(room, settings, graph, tree, [...settings.without, ...slow]);
+  const chosen = chooseMutants(room, settings, graph, tree, calls);
   const before = settings.resume ? readResults(room) : [];
   const results = chosen.flatMap((each) => before.find((result) => holds(result, each)) ?? []);
   const left = chosen.filter((each) => !results.some((result) => result.key === each.key));
@@ -350,9 +371,13 @@ async function main(): Promise<number> {
   try {
     const graph = readImportGraph(trees[0].folder);
     // Milliseconds of the tests that passed without a fault. A test that covers several rooms runs only once.
-    const times = settings.passed ? timesOfLastRuns() : {};
-    for (const room of settings.rooms) {
-      const results = await runRoom(room, settings, graph, trees, times);
+    const calls = settings.measure ? {} : readCalls(callsPath());
+    const times = Object.fromEntries(
+      Object.entries(calls).map(([test, { milliseconds }]) => [test, milliseconds]),
+    );
+    if (settings.measure) await measure(trees, graph);
+    for (const room of settings.measure ? [] : settings.rooms) {
+      const results = await runRoom(room, settings, graph, trees, calls, times);
       if (!reportRoom(room, results, listed, settings.goal)) isReached = false;
     }
   } finally {

@@ -29,11 +29,12 @@ export interface Tree {
   readonly folder: string;
   /** Returns true if the file passes the type checker with the fault. */
   compiles(file: string, edit: Edit): boolean;
-  /** Runs tests with a fault in one file, or none, and removes the fault afterwards. */
+  /** Runs tests with a fault in one file, or none, and removes the fault afterwards. `variables` are added to their environment. */
   run(
     tests: readonly string[],
     limitMs: number,
     fault?: { readonly file: string; readonly edit: Edit },
+    variables?: Readonly<Record<string, string>>,
   ): Promise<TestRun>;
   /** Stops running tests and removes the copy. */
   remove(): void;
@@ -80,7 +81,11 @@ export function copyTree(root: string): Tree {
     throw new Error(`${file}: does not build with the fault in it.`);
   };
 
-  const runTests = (tests: readonly string[], limitMs: number): Promise<TestRun> => {
+  const runTests = (
+    tests: readonly string[],
+    limitMs: number,
+    variables: Readonly<Record<string, string>>,
+  ): Promise<TestRun> => {
     const reportPath = join(parent, 'report.json');
     rmSync(reportPath, { force: true });
     const args = [
@@ -99,6 +104,7 @@ export function copyTree(root: string): Tree {
       ASSAY_TEST_PREBUILT: '1',
       [REPORT_VARIABLE]: reportPath,
       [ORDER_VARIABLE]: tests.join(','),
+      ...variables,
     };
     const started = Date.now();
     // A process group of its own: processes that the tests start are stopped together with them.
@@ -154,10 +160,10 @@ export function copyTree(root: string): Tree {
       writeFileSync(join(folder, file), source);
       return isSound;
     },
-    run: async (tests, limitMs, fault) => {
+    run: async (tests, limitMs, fault, variables = {}) => {
       const takeOut = fault === undefined ? () => {} : put(fault.file, fault.edit);
       try {
-        return await runTests(tests, limitMs);
+        return await runTests(tests, limitMs, variables);
       } finally {
         takeOut();
       }

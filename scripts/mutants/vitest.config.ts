@@ -21,6 +21,7 @@ export default defineConfig({
   test: {
     ...project.test,
     retry: 0,
+    setupFiles: process.env.NODE_V8_COVERAGE === undefined ? [] : ['./scripts/mutants/record-calls.ts'],
     reporters: ['./scripts/mutants/reporter.ts'],
     sequence: { sequencer: NearestFirst },
   },

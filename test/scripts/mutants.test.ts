@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { functionsIn, testsCalling } from '../../scripts/mutants/calls.ts';
 import { ROOMS, readImportGraph, testsCovering } from '../../scripts/mutants/cover.ts';
 import { applied, diffOf, type Mutant, mutantsOf } from '../../scripts/mutants/operators.ts';
 import { drawMutants } from '../../scripts/mutants/sample.ts';
@@ -191,5 +192,61 @@ describe('npm run test:mutants', () => {
     const { status, stderr } = run(...args);
     expect(stderr).toMatch(message);
     expect(status).toBe(2);
+  });
+});
+
+describe('the functions that tests call', () => {
+  it('name the innermost function with a name around a fault, as V8 does', () => {
+    const source = `
+const top = a > 1;
+function declared() { return list.map((one) => one > 1); }
+const arrow = () => a > 1;
+class Store {
+  constructor() { this.open = a > 1; }
+  #hidden() { return a > 1; }
+  get size() { return a > 1; }
+  field = () => a > 1;
+}
+const object = { method() { return a > 1; } };`;
+    const names = mutantsOf(FILE, source)
+      .filter(({ operator }) => operator === 'boundary')
+      .map(({ within }) => within);
+    expect(names).toEqual(['', 'declared', 'arrow', 'Store', '#hidden', 'size', 'field', 'method']);
+  });
+
+  it('select the tests of a fault; those that load its file if none is known to call it', () => {
+    const of = (...functions: string[]) => ({ digest: '', milliseconds: 1, functions });
+    const calls = {
+      'a.test.ts': of(`${FILE} `, `${FILE} take`),
+      'b.test.ts': of(`${FILE} `, `${FILE} get size`),
+      'c.test.ts': of('src/other.ts take'),
+    };
+    const calling = (within: string) => [...testsCalling(calls, { file: FILE, within })];
+    expect(calling('take')).toEqual(['a.test.ts']);
+    expect(calling('size')).toEqual(['b.test.ts']);
+    expect(calling('unknown')).toEqual(['a.test.ts', 'b.test.ts']);
+  });
+
+  it("are read from V8's coverage, of sources and of built files, without those of libraries", () => {
+    const root = mkdtempSync(join(tmpdir(), 'assay-calls-'));
+    try {
+      const script = (url: string, ...counts: readonly [string, number][]) => ({
+        url: url.replace('ROOT', root),
+        functions: counts.map(([functionName, count]) => ({ functionName, ranges: [{ count }] })),
+      });
+      const result = [
+        script('file://ROOT/src/a.ts', ['', 1], ['read', 2], ['unused', 0]),
+        script('file://ROOT/dist/src/b.js', ['write', 1]),
+        script('file://ROOT/node_modules/c.js', ['read', 1]),
+        script('node:fs', ['read', 1]),
+      ];
+      const folder = join(root, 'coverage');
+      mkdirSync(folder);
+      writeFileSync(join(folder, 'one.json'), JSON.stringify({ result }));
+      writeFileSync(join(folder, 'torn.json'), '{"result":[');
+      expect(functionsIn(folder, root)).toEqual(['src/a.ts ', 'src/a.ts read', 'src/b.ts write']);
+    } finally {
+      rmSync(root, { recursive: true, force: true });
+    }
   });
 });
