@@ -269,7 +269,7 @@ class LmdbKeyStore implements KeyStore {
     await this.#change(() => {
       if (key.isFirst && this.#rows.getKeysCount({ limit: 1 }) > 0)
         return invalid('isFirst', 'omitted, because the store already has a key');
-      // A key that was revoked while its request ran creates nothing: nobody would look for its descendants again.
+      // A key that was revoked while its request ran creates nothing: the revocation has already listed its descendants.
       const creator = key.createdBy === undefined ? undefined : this.#rows.get(key.createdBy);
       if (creator !== undefined && creator.status !== 'ACTIVE')
         return new AssayError('UNAUTHENTICATED', 'The API key is invalid or was revoked.');

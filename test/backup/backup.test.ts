@@ -55,7 +55,9 @@ describe('a backup', () => {
     const environments = files.filter(({ kind }) => kind === 'lmdb').map(({ path }) => path);
     expect(environments.some((path) => path.startsWith('accounts/'))).toBe(true);
     expect(files.map(({ path }) => path)).toContain('snapshots/CURRENT');
-    expect(files.some(({ path }) => /LOCK|-lock$|leases|building|^exposure/.test(path))).toBe(false);
+    expect(files.some(({ path }) => /LOCK|-lock$|leases|building|^exposure|first-api-key/.test(path))).toBe(
+      false,
+    );
     // The backup leaves nothing behind in the folder of state.
     expect(readdirSync(join(world.folder, 'store')).filter((name) => name.startsWith('.backup-'))).toEqual(
       [],

@@ -97,7 +97,7 @@ export function keyStoreConformance(name: string, makeWorld: () => Promise<KeySt
     });
 
     it('a key records its creator, and is revoked with the keys that descend from it', async () => {
-      const plain = await keys.create({ name: 'by nobody' });
+      const plain = await keys.create({ name: 'without a creator' });
       expect(plain.record.createdBy).toBeNull();
       const create = async (name: string, createdBy: string, accountId = 'local') => {
         // Times of creation may go backwards.
