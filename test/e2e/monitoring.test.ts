@@ -327,7 +327,7 @@ describe.runIf(hasAnvil)('monitoring with a real node', () => {
     expect(await alertsOf(wallet.id)).toHaveLength(1);
   });
 
-  it('reads at the next start the blocks from while the program was stopped', async () => {
+  it('reads the blocks of a downtime at the next start', async () => {
     const wallet = await watch();
     expect(await server.stop()).toBe(0);
     const hashes = [await pay(MIXER, wallet.address)];

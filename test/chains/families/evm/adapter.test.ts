@@ -41,7 +41,7 @@ if (hasAnvil)
     };
   });
 
-describe.skipIf(!hasAnvil)('EVM transfers of a real node', () => {
+describe.skipIf(!hasAnvil)('the EVM adapter with a real node', () => {
   let anvil: Anvil;
   let adapter: ChainAdapter;
   beforeAll(async () => {
@@ -67,7 +67,7 @@ describe.skipIf(!hasAnvil)('EVM transfers of a real node', () => {
       decimals,
     }));
 
-  it('read tokens of three standards from their logs, and nothing from similar logs', async () => {
+  it('reads tokens of three standards from their logs, and nothing from similar logs', async () => {
     const token = await anvil.deploy('Token');
     const pieces = await anvil.deploy('Pieces');
     await anvil.send({ to: token, data: callData('transfer', ACCOUNTS[1], 5_000_000n) });
@@ -89,7 +89,7 @@ describe.skipIf(!hasAnvil)('EVM transfers of a real node', () => {
     ]);
   });
 
-  it('have no sender for a mint, and a new contract as the receiver of a creation', async () => {
+  it('returns no sender for a mint, and the new contract as the receiver of a creation', async () => {
     const token = await anvil.deploy('Token');
     expect(shown(await transfersAt(await height(anvil)))).toEqual([
       { position: 'value', from: ACCOUNTS[0], to: token, asset: 'ETH', amount: 0n, decimals: 18 },
@@ -105,7 +105,7 @@ describe.skipIf(!hasAnvil)('EVM transfers of a real node', () => {
   });
 
   it.each(['trace_block', 'debug_traceBlockByNumber'])(
-    'read value moved inside a transaction by %s',
+    'reads value moved inside a transaction by %s',
     async (method) => {
       const other = method === 'trace_block' ? 'debug_traceBlockByNumber' : 'trace_block';
       const router = await anvil.deploy('Router');
@@ -136,7 +136,7 @@ describe.skipIf(!hasAnvil)('EVM transfers of a real node', () => {
     },
   );
 
-  it('are PARTIAL if no node supports traces', async () => {
+  it('reports PARTIAL if no node supports traces', async () => {
     await anvil.send({ to: STRANGER, value: 1n });
     await anvil.mine();
     const proxy = await startFaultProxy(anvil.url, {
@@ -153,7 +153,7 @@ describe.skipIf(!hasAnvil)('EVM transfers of a real node', () => {
     }
   });
 
-  it('are empty for a failed transaction', async () => {
+  it('returns no transfers of a failed transaction', async () => {
     const router = await anvil.deploy('Router');
     await anvil.send({ to: router, value: 500n, data: callData('fail'), gas: 100_000 });
     await anvil.mine();
@@ -162,7 +162,7 @@ describe.skipIf(!hasAnvil)('EVM transfers of a real node', () => {
     ]);
   });
 
-  it('resolve names by the contracts, also with wildcards, and fetch no URL of an owner', async () => {
+  it('resolves names by the contracts, also with wildcards, and fetches no URL of an owner', async () => {
     const { resolver } = await deployEns(
       anvil,
       { 'alice.eth': ACCOUNTS[1], 'outside.eth': ACCOUNTS[2] },
@@ -199,7 +199,7 @@ describe.skipIf(!hasAnvil)('EVM transfers of a real node', () => {
     await open.close();
   });
 
-  it('query as many nodes as must agree, and trust none alone', async () => {
+  it('queries as many nodes as must agree, and trusts none alone', async () => {
     const liar = await startFaultProxy(anvil.url);
     const own = openFor(family, 'ETH', { rpc: [anvil.url, liar.url] }, { quorum: 2 });
     try {
