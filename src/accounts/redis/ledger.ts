@@ -27,7 +27,7 @@ import type {
 import { belowZero, checkBooking, checkSettlement, invalid } from '../ledger-checks.ts';
 import { EMPTY_HEAD, totalsSince } from '../ledger-entry.ts';
 import { ACCOUNT_LIMITS } from '../limits.ts';
-import { OUTCOME } from './account-script.ts';
+import { OUTCOME } from './account-lua.ts';
 import {
   type AccountSteps,
   accountEntryId,

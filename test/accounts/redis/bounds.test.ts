@@ -1,7 +1,7 @@
 /** Bounds of the accounts in Redis that a real server reaches too seldom or too slowly to test. */
 import { describe, expect, it, vi } from 'vitest';
 import { ACCOUNT_LIMITS } from '../../../src/accounts/limits.ts';
-import { OUTCOME } from '../../../src/accounts/redis/account-script.ts';
+import { OUTCOME } from '../../../src/accounts/redis/account-lua.ts';
 import type { AccountSteps, Reply } from '../../../src/accounts/redis/account-steps.ts';
 import { createRedisAttempts } from '../../../src/accounts/redis/attempts.ts';
 import { createRedisGate } from '../../../src/accounts/redis/gate.ts';
