@@ -5,7 +5,7 @@ import type { Random } from '../../base/random.ts';
 import type { RedisStore } from '../../state/redis.ts';
 import type { LedgerEntry } from '../ledger.ts';
 import { decodeEntry, type StoredEntry, shownEntry } from '../ledger-entry.ts';
-import { type AccountOperation, accountScript } from './account-script.ts';
+import { type AccountOperation, accountScript } from './account-lua.ts';
 
 /** The reply of a step: numbers, texts as bytes, and lists of them. */
 export type Reply = readonly (number | Buffer | Reply)[];

@@ -6,7 +6,7 @@ import type { Admission, Gate, GateRequest } from '../gate.ts';
 import type { QuotaMeterName } from '../plans.ts';
 import { quotaExhausted } from '../quota.ts';
 import { rateLimited } from '../rate-limit.ts';
-import { OUTCOME } from './account-script.ts';
+import { OUTCOME } from './account-lua.ts';
 import { type AccountSteps, bytesAt, listAt, numberAt, type Reply } from './account-steps.ts';
 import type { RedisLedger } from './ledger.ts';
 import { quotaDecision } from './quota.ts';

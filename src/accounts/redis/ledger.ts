@@ -26,7 +26,7 @@ import type {
 } from '../ledger.ts';
 import { belowZero, checkBooking, checkSettlement, invalid } from '../ledger-checks.ts';
 import { EMPTY_HEAD, totalsSince } from '../ledger-entry.ts';
-import { OUTCOME } from './account-script.ts';
+import { OUTCOME } from './account-lua.ts';
 import {
   type AccountSteps,
   accountEntryId,

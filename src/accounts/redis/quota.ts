@@ -5,7 +5,7 @@ import type { Logger } from '../../base/log.ts';
 import { monthEnd } from '../credits.ts';
 import type { QuotaMeterName } from '../plans.ts';
 import type { QuotaDecision, QuotaMeter } from '../quota.ts';
-import { OUTCOME } from './account-script.ts';
+import { OUTCOME } from './account-lua.ts';
 import { type AccountSteps, numberAt, type Reply } from './account-steps.ts';
 
 export interface RedisQuotaDeps {

@@ -1,4 +1,4 @@
--- First part of the script of an account: its keys, the clock, and the calendar. The script is the parts of account-script.ts in their
+-- First part of the script of an account: its keys, the clock, and the calendar. The script is the parts of account-lua.ts in their
 -- order, after the table OUTCOME.
 --
 -- KEYS: log, state, holds, events, stored response, mark, rate window.
