@@ -327,7 +327,7 @@ describe('the store', () => {
     await world.import({ source: 'own', files: [world.file('mine.csv', OWN)] });
     const path = join(world.deps.store.folder, 'catalogue.json');
     writeFileSync(path, JSON.stringify({ format: 99, datasets: [], lists: [] }));
-    expect(() => world.deps.store.catalogue()).toThrow(/format 99/);
+    expect(() => world.deps.store.catalogue()).toThrow(/format version 99/);
     const refused = world.import({ source: 'own', files: [world.file('other.csv', OWN)] });
     await expect(refused).rejects.toMatchObject({ code: 'STORE_VERSION' });
     expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ format: 99 });

@@ -118,7 +118,7 @@ describe('own and published lists', () => {
     appendFileSync(join(names.folder, 'lists', row?.file ?? ''), '{"entityId":');
     await expect(partiesOf('people:watch-list:pep')).rejects.toMatchObject({ code: 'STORE_CORRUPT' });
     writeFileSync(join(names.folder, 'catalogue.json'), '{"format":99,"lists":[]}');
-    expect(() => names.rows()).toThrow(/format 99/);
+    expect(() => names.rows()).toThrow(/format version 99/);
   });
 });
 

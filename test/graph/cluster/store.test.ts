@@ -120,7 +120,7 @@ describe('clusters on disk', () => {
     expect(existsSync(join(folder, 'BTC'))).toBe(false);
     await build([joins(1, 2)]);
     writeFileSync(join(folder, 'BTC', 'current.json'), '{"format":99}');
-    expect(() => openClusters({ folder })).toThrow(/format 99/);
+    expect(() => openClusters({ folder })).toThrow(/format version 99/);
     await build([joins(1, 2)]);
     const again = openClusters({ folder });
     expect(again.clusterOf(keyOf(a(1)))?.size).toBe(2);
