@@ -6,13 +6,14 @@ import { createHash } from 'node:crypto';
 import { closeSync, existsSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { POWER_LAW_CHAIN, POWER_LAW_HUB, powerLawAddress } from '../scripts/power-law-graph.ts';
-import { LIMITS } from '../src/base/limits.ts';
 import { seededUint32 } from '../src/base/random.ts';
 import { parseAddress } from '../src/chains/address/parse.ts';
 import { createNeighbourColumns, type NodeId, type TransferGraph } from '../src/graph/graph.ts';
 import { RowReader, type Weighing } from '../src/graph/kernels/rows.ts';
 import type { TraverseOptions } from '../src/graph/kernels/traverse.ts';
+import { GRAPH_LIMITS } from '../src/graph/limits.ts';
 import { openTransferStore } from '../src/graph/store.ts';
+import { SCREENING_LIMITS } from '../src/screening/limits.ts';
 
 /** Number of starts drawn. The first of them are used for comparison. */
 const STARTS = 1_100;
@@ -35,9 +36,9 @@ export const SERVICE_SQL = `(node::UBIGINT * ${SERVICE_FACTOR}) % 4294967296 % $
 export const TRACE: Omit<TraverseOptions, 'start'> = {
   direction: 'both',
   hops: 3,
-  degreeMax: LIMITS.counterpartiesMax,
-  nodesMax: LIMITS.traceNodesMax,
-  edgesMax: LIMITS.traceEdgesMax,
+  degreeMax: GRAPH_LIMITS.counterpartiesMax,
+  nodesMax: SCREENING_LIMITS.traceNodesMax,
+  edgesMax: SCREENING_LIMITS.traceEdgesMax,
 };
 
 export interface Subject {

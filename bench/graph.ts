@@ -10,14 +10,15 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { writePowerLawCsv } from '../scripts/power-law-graph.ts';
 import { isoTime, systemClock } from '../src/base/clock.ts';
-import { LIMITS } from '../src/base/limits.ts';
 import type { NodeId, TransferGraph } from '../src/graph/graph.ts';
 import { ingestFiles } from '../src/graph/ingest/ingest-files.ts';
 import { exposureOf } from '../src/graph/kernels/exposure.ts';
 import { findPaths } from '../src/graph/kernels/path.ts';
 import { traverse } from '../src/graph/kernels/traverse.ts';
 import { createKernelWorkspace } from '../src/graph/kernels/workspace.ts';
+import { GRAPH_LIMITS } from '../src/graph/limits.ts';
 import { openTransferStore } from '../src/graph/store.ts';
+import { SCREENING_LIMITS } from '../src/screening/limits.ts';
 import type { PeerResult } from './graph-peers.ts';
 import {
   digestOf,
@@ -114,8 +115,8 @@ function measureFlows(graph: TransferGraph, { starts }: Subject): FlowResult {
     for (const direction of ['in', 'out'] as const) {
       const { nodesSeen } = exposureOf(
         {
-          ...{ start, direction, maxHops: 3, degreeMax: LIMITS.counterpartiesMax },
-          ...{ nodesMax: LIMITS.exposureNodesMax, weighing: WEIGHING },
+          ...{ start, direction, maxHops: 3, degreeMax: GRAPH_LIMITS.counterpartiesMax },
+          ...{ nodesMax: SCREENING_LIMITS.exposureNodesMax, weighing: WEIGHING },
         },
         { graph, workspace, attribution },
       );
@@ -137,9 +138,9 @@ function measureFlows(graph: TransferGraph, { starts }: Subject): FlowResult {
           direction: 'out',
           maxDepth: 7,
           pathsMax: 10,
-          degreeMax: LIMITS.counterpartiesMax,
+          degreeMax: GRAPH_LIMITS.counterpartiesMax,
         },
-        ...{ nodesMax: LIMITS.pathNodesMax, stepsMax: LIMITS.pathStepsMax },
+        ...{ nodesMax: SCREENING_LIMITS.pathNodesMax, stepsMax: SCREENING_LIMITS.pathStepsMax },
         timeRespecting: false,
       },
       { graph, workspace, weighing: WEIGHING, isService },

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { createServices } from './app/services.ts';
 import { systemClock } from './base/clock.ts';
 import { messageOf } from './base/errors.ts';
-import { LIMITS } from './base/limits.ts';
 import { createLogger } from './base/log.ts';
 import { projectRoot } from './base/paths.ts';
 import { commandModules } from './cli/commands.ts';
@@ -13,6 +12,13 @@ import { errorLine, ReportedFault, type Terminal } from './cli/context.ts';
 import type { InstallationPlace } from './cli/installation.ts';
 import { runProgram } from './cli/program.ts';
 import { loadConfig } from './config/config.ts';
+
+/** An interrupted command ends by itself at its next safe point; a command with no safe point within this time is terminated. */
+const INTERRUPT_MS_MAX = 1_500;
+/** A server that stops after an unexpected error may not end by itself. Its stores are flushed long before this time. */
+const FAULT_MS_MAX = 10_000;
+/** After shutdown everything is closed; a process that is still running then waits for a machine that is away. */
+const EXIT_MS_MAX = 2_000;
 
 const { version } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8')) as {
   version: string;
@@ -35,7 +41,7 @@ function end(reason: Error | undefined, msMax: number): void {
 
 function interrupt(): void {
   if (isServer) stopping.abort();
-  else end(undefined, LIMITS.interruptMsMax);
+  else end(undefined, INTERRUPT_MS_MAX);
 }
 
 let isFaulty = false;
@@ -45,7 +51,7 @@ function fault(error: unknown): void {
   if (isFaulty) return;
   isFaulty = true;
   process.stderr.write(errorLine(error));
-  end(new ReportedFault(), isServer ? LIMITS.faultMsMax : LIMITS.interruptMsMax);
+  end(new ReportedFault(), isServer ? FAULT_MS_MAX : INTERRUPT_MS_MAX);
 }
 
 function logFault(error: unknown): void {
@@ -108,4 +114,4 @@ const code = await runProgram(
 
 process.exitCode = isFaulty ? 1 : code;
 // Everything is closed. A library may still wait, for example a queue for an unavailable Redis; that must not delay the exit.
-if (stopping.signal.aborted) setTimeout(() => process.exit(), LIMITS.exitMsMax).unref();
+if (stopping.signal.aborted) setTimeout(() => process.exit(), EXIT_MS_MAX).unref();

@@ -155,6 +155,17 @@ describe('architecture', () => {
     expect(onlyIn(/\bMath\.random\b|\brandomBytes\b|\brandomUUID\b/, ['src/base/random.ts'])).toEqual([]);
   });
 
+  it('each limit is declared once, and enforced', () => {
+    const declared = src
+      .filter((file) => file.path.endsWith('/limits.ts'))
+      .flatMap((file) => [...file.text.matchAll(/^ {2}(\w+):/gm)].map((match) => match[1] as string));
+    expect(declared.length).toBeGreaterThan(200);
+    expect(declared.filter((name, at) => declared.indexOf(name) !== at)).toEqual([]);
+    const others = [...src, ...workers].filter((file) => !file.path.endsWith('/limits.ts'));
+    const words = new Set(others.flatMap((file) => file.text.match(/\w+/g) ?? []));
+    expect(declared.filter((name) => !words.has(name))).toEqual([]);
+  });
+
   it('each native binding has one importer', () => {
     const importers = (name: string): string[] =>
       [...src, ...workers].filter((file) => file.imports.includes(name)).map((file) => shown(file.path));

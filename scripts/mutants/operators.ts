@@ -66,7 +66,7 @@ function isExit(statement: Node): boolean {
   );
 }
 
-/** Returns true for `LIMITS.name`, `NAME_MAX` or a number above 1: a figure that a rule compares with. */
+/** Returns true for `HTTP_LIMITS.name`, `NAME_MAX` or a number above 1: a figure that a rule compares with. */
 function isLimit(node: Node, source: string): boolean {
   if (node.type === 'MemberExpression') return /^[A-Z_]*LIMITS\b/.test(textOf(node, source));
   if (node.type === 'Identifier') return /^[A-Z][A-Z0-9]*(_[A-Z0-9]+)+$/.test(node.name as string);

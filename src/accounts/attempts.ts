@@ -4,7 +4,7 @@
 import type { Awaitable } from '../base/awaitable.ts';
 import type { Clock } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
+import { ACCOUNT_LIMITS } from './limits.ts';
 
 export interface Attempts {
   /** Counts an attempt for each subject before it is made. Throws RATE_LIMITED if a subject has had too many; none is counted then. */
@@ -58,7 +58,7 @@ export function createAttempts(deps: { readonly clock: Clock }): EmbeddedAttempt
   /** Removes ended windows; if the table is full of open ones, removes the oldest. */
   function makeRoom(now: number): void {
     for (const [subject, window] of windows) {
-      if (window.endsMs > now && windows.size < LIMITS.attemptWindowsMax) break;
+      if (window.endsMs > now && windows.size < ACCOUNT_LIMITS.attemptWindowsMax) break;
       windows.delete(subject);
     }
   }
@@ -68,14 +68,14 @@ export function createAttempts(deps: { readonly clock: Clock }): EmbeddedAttempt
     if (existing !== undefined && existing.endsMs > now) return existing;
     windows.delete(subject);
     makeRoom(now);
-    const window: Window = { count: 0, endsMs: now + LIMITS.attemptWindowMs };
+    const window: Window = { count: 0, endsMs: now + ACCOUNT_LIMITS.attemptWindowMs };
     windows.set(subject, window);
     return window;
   }
 
   const subjects = (account: string, address: string): readonly (readonly [string, number])[] => [
-    [`account ${account}`, LIMITS.attemptsPerAccountMax],
-    [`address ${clientUnit(address)}`, LIMITS.attemptsPerAddressMax],
+    [`account ${account}`, ACCOUNT_LIMITS.attemptsPerAccountMax],
+    [`address ${clientUnit(address)}`, ACCOUNT_LIMITS.attemptsPerAddressMax],
   ];
 
   return {

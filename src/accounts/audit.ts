@@ -6,12 +6,12 @@
 import { createHash } from 'node:crypto';
 import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
 import { sleep } from '../base/retry.ts';
 import { type LiveDatabase, type OpenStore, openLiveStore } from '../state/live-store.ts';
 import type { KeyStore } from './keys.ts';
 import type { Ledger } from './ledger.ts';
+import { ACCOUNT_LIMITS } from './limits.ts';
 
 export const FORMAT_VERSION = 1;
 
@@ -94,7 +94,7 @@ function hashOf(entry: Omit<AuditEntry, 'hash'>): string {
     .digest('hex');
 }
 
-const cut = (text: string): string => text.slice(0, LIMITS.auditTextMax);
+const cut = (text: string): string => text.slice(0, ACCOUNT_LIMITS.auditTextMax);
 
 /**
  * Opens (or creates) the log file at `path`.

@@ -4,8 +4,8 @@
  */
 import { createHash } from 'node:crypto';
 import { AssayError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import type { AnswerSlot, StoredAnswer } from './ledger.ts';
+import { ACCOUNT_LIMITS } from './limits.ts';
 
 const FIELD = 'Idempotency-Key';
 const PRINTABLE = /^[\x21-\x7e]+$/;
@@ -16,10 +16,10 @@ const PRINTABLE = /^[\x21-\x7e]+$/;
  * @throws INVALID_REQUEST if the key is invalid
  */
 export function answerSlot(accountId: string, method: string, path: string, key: string): AnswerSlot {
-  if (key.length > LIMITS.idempotencyKeyTextMax || !PRINTABLE.test(key)) {
+  if (key.length > ACCOUNT_LIMITS.idempotencyKeyTextMax || !PRINTABLE.test(key)) {
     throw new AssayError(
       'INVALID_REQUEST',
-      `${FIELD} must have 1 to ${LIMITS.idempotencyKeyTextMax} printable ASCII characters without spaces.`,
+      `${FIELD} must have 1 to ${ACCOUNT_LIMITS.idempotencyKeyTextMax} printable ASCII characters without spaces.`,
       { field: FIELD },
     );
   }

@@ -6,7 +6,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import {
@@ -33,6 +32,7 @@ import {
   PERMISSIONS,
   type Permission,
 } from './keys.ts';
+import { ACCOUNT_LIMITS } from './limits.ts';
 import { PLAN_NAMES, type PlanName, type RateOverrides, readRateOverrides } from './plans.ts';
 import { VerifiedKeys } from './verified-keys.ts';
 
@@ -74,8 +74,8 @@ const CONTROL = /[\u0000-\u001f\u007f]/;
 
 function checkName(name: string): string {
   const trimmed = name.trim();
-  const fits = trimmed.length >= 1 && trimmed.length <= LIMITS.keyNameMax && !CONTROL.test(trimmed);
-  if (!fits) throw invalid('name', `a text of 1 to ${LIMITS.keyNameMax} characters on one line`);
+  const fits = trimmed.length >= 1 && trimmed.length <= ACCOUNT_LIMITS.keyNameMax && !CONTROL.test(trimmed);
+  if (!fits) throw invalid('name', `a text of 1 to ${ACCOUNT_LIMITS.keyNameMax} characters on one line`);
   return trimmed;
 }
 
@@ -127,7 +127,7 @@ class LmdbKeyStore implements KeyStore {
   readonly #byAccount: LiveDatabase<true, AccountKey>;
   readonly #digestOf: (token: string, out: Uint32Array) => void;
   readonly #digest = new Uint32Array(4);
-  readonly #verified = new VerifiedKeys(LIMITS.verifiedKeysMax);
+  readonly #verified = new VerifiedKeys(ACCOUNT_LIMITS.verifiedKeysMax);
   /** Times of last use that are not written yet, by key id, in ms since the epoch. */
   readonly #unwritten = new Map<string, number>();
   readonly #timer: NodeJS.Timeout;

@@ -29,6 +29,7 @@ import type {
 import { belowZero } from './ledger-checks.ts';
 import { EMPTY_HEAD, entryId, follow, type StoredEntry, sequenceOf, shownEntry } from './ledger-entry.ts';
 import type { LedgerStore } from './ledger-store.ts';
+import { ACCOUNT_LIMITS } from './limits.ts';
 
 /** A stored response and its time. */
 interface AnswerRow {
@@ -69,7 +70,7 @@ function endingKey(storedAt: number, slot: AnswerSlot): Buffer {
 
 /** Truncates a reference that is longer than any legitimate one: references are only displayed. */
 const bounded = (reference: string | null): string | null =>
-  reference === null ? null : reference.slice(0, LIMITS.ledgerReferenceMax);
+  reference === null ? null : reference.slice(0, ACCOUNT_LIMITS.ledgerReferenceMax);
 
 export interface LedgerChangesDeps {
   readonly clock: Clock;
@@ -290,7 +291,7 @@ export class LedgerChanges {
   #storeAnswer(accountId: string, { slot, bodyHash }: NonNullable<Charge['keep']>, body: Uint8Array): void {
     const { answers, endings } = this.#store;
     const now = this.#clock.now();
-    for (const { key } of [...endings.getRange({ limit: LIMITS.idempotencyPurgeMax })]) {
+    for (const { key } of [...endings.getRange({ limit: ACCOUNT_LIMITS.idempotencyPurgeMax })]) {
       if (Number(key.readBigUInt64BE(0)) > now - LIMITS.idempotencyMs) break;
       endings.removeSync(key);
       answers.removeSync(Buffer.from(key.subarray(8)));

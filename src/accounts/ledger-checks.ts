@@ -1,7 +1,7 @@
 /** Validation of bookings and settlements, shared by all ledgers, and its errors. */
 import { AssayError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import type { Booking, Settlement } from './ledger.ts';
+import { ACCOUNT_LIMITS } from './limits.ts';
 
 const ACCOUNT_ID = /^[0-9A-Za-z_-]{1,64}$/;
 
@@ -20,12 +20,12 @@ export function checkBooking({ accountId, type, amount }: Booking): void {
   const fits =
     Number.isInteger(amount) &&
     amount !== 0 &&
-    Math.abs(amount) <= LIMITS.ledgerAmountMax &&
+    Math.abs(amount) <= ACCOUNT_LIMITS.ledgerAmountMax &&
     (amount > 0 || type === 'ADJUSTMENT');
   if (!fits)
     throw invalid(
       'amount',
-      `a whole number from ${type === 'ADJUSTMENT' ? '-' : ''}1 to ${LIMITS.ledgerAmountMax}`,
+      `a whole number from ${type === 'ADJUSTMENT' ? '-' : ''}1 to ${ACCOUNT_LIMITS.ledgerAmountMax}`,
     );
 }
 
@@ -35,8 +35,8 @@ export function checkBooking({ accountId, type, amount }: Booking): void {
  * @throws INVALID_REQUEST naming the field
  */
 export function checkSettlement({ total }: Settlement): void {
-  if (!Number.isInteger(total) || total < 0 || total > LIMITS.ledgerAmountMax)
-    throw invalid('total', `a whole number from 0 to ${LIMITS.ledgerAmountMax}`);
+  if (!Number.isInteger(total) || total < 0 || total > ACCOUNT_LIMITS.ledgerAmountMax)
+    throw invalid('total', `a whole number from 0 to ${ACCOUNT_LIMITS.ledgerAmountMax}`);
 }
 
 /** Returns the error for an adjustment that would take more than the balance. */

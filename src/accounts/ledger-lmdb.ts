@@ -7,7 +7,6 @@
 import type { Clock } from '../base/clock.ts';
 import { isoTime } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
 import { isStorageFull, STORAGE_RETRY_SECONDS } from '../state/storage.ts';
 import { type CreditState, monthEnd, monthOf } from './credits.ts';
@@ -30,6 +29,7 @@ import { LedgerChanges } from './ledger-changes.ts';
 import { checkBooking, checkSettlement, invalid } from './ledger-checks.ts';
 import { EMPTY_HEAD, entryId, type Head, sequenceOf, shownEntry, totalsSince } from './ledger-entry.ts';
 import { LedgerStore } from './ledger-store.ts';
+import { ACCOUNT_LIMITS } from './limits.ts';
 
 export interface LedgerDeps {
   readonly clock: Clock;
@@ -216,7 +216,7 @@ class LmdbLedger implements EmbeddedLedger {
   #enqueue<T>(apply: () => T, reservation: Reservation | null = null): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#isClosed) return reject(new AssayError('LEDGER_UNAVAILABLE', 'The ledger is closed.'));
-      if (this.#queue.length >= LIMITS.ledgerQueueMax)
+      if (this.#queue.length >= ACCOUNT_LIMITS.ledgerQueueMax)
         return reject(
           new AssayError('OVERLOADED', 'Too many charges are waiting for the disk.', {
             retryAfterSeconds: 1,
@@ -268,7 +268,7 @@ class LmdbLedger implements EmbeddedLedger {
   #applyAll(batch: Change[]): void {
     this.#batch = batch;
     this.#store.begin();
-    batch.push(...this.#queue.splice(0, LIMITS.ledgerBatchMax));
+    batch.push(...this.#queue.splice(0, ACCOUNT_LIMITS.ledgerBatchMax));
     for (const change of batch) {
       try {
         change.outcome = { result: change.apply() };
@@ -316,7 +316,7 @@ class LmdbLedger implements EmbeddedLedger {
       next = entry.before;
     }
     const byDay: { day: string; byType: UsagePage['totals']['byType'] }[] = [];
-    for (let last = head; last.sequence > 0 && byDay.length < LIMITS.usageDaysMax; ) {
+    for (let last = head; last.sequence > 0 && byDay.length < ACCOUNT_LIMITS.usageDaysMax; ) {
       const before: Head = last.dayBefore === 0 ? EMPTY_HEAD : this.#store.readEntry(last.dayBefore);
       byDay.push({ day: isoTime(last.at).slice(0, 10), byType: totalsSince(last.sums, before.sums) });
       last = before;

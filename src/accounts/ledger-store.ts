@@ -2,12 +2,12 @@
  * The file of the ledger on LMDB: entries in one global sequence, the last entry of each account in memory, and the index of last entries,
  * which is written later in large slices. It applies no rules of credits: ledger-changes.ts does.
  */
-import { LIMITS } from '../base/limits.ts';
 import { openLiveStore } from '../state/live-store.ts';
 import type { Database, RootDatabase } from '../state/lmdb.ts';
 import type { LedgerReport } from './ledger.ts';
 import { decodeEntry, EMPTY_HEAD, encodeEntry, type Head, type StoredEntry } from './ledger-entry.ts';
 import { checkLedger } from './ledger-verify.ts';
+import { ACCOUNT_LIMITS } from './limits.ts';
 
 export const FORMAT_VERSION = 1;
 
@@ -233,8 +233,8 @@ export class LedgerStore {
 
   /** Writes the next slice of the index if it lags far behind, or all of it. Must run inside a transaction. */
   #writeIndex(all: boolean): void {
-    const isFull = this.#heads.size > LIMITS.ledgerHeadsMax;
-    const lags = this.#lastPending - this.#indexedThrough > LIMITS.ledgerIndexLagMax || isFull;
+    const isFull = this.#heads.size > ACCOUNT_LIMITS.ledgerHeadsMax;
+    const lags = this.#lastPending - this.#indexedThrough > ACCOUNT_LIMITS.ledgerIndexLagMax || isFull;
     // Until all slices are written, their accounts are known only in memory, so none may be evicted.
     if (isFull && this.#unindexed.size === 0 && this.#indexWrite === null) this.#evictNext = true;
     if (this.#indexWrite === null && this.#unindexed.size > 0 && (lags || all)) {
@@ -244,7 +244,9 @@ export class LedgerStore {
     const write = this.#indexWrite;
     if (write === null) return;
     const { accounts, through } = write;
-    const end = all ? accounts.length : Math.min(accounts.length, write.at + LIMITS.ledgerIndexSliceMax);
+    const end = all
+      ? accounts.length
+      : Math.min(accounts.length, write.at + ACCOUNT_LIMITS.ledgerIndexSliceMax);
     for (; write.at < end; write.at++) {
       const accountId = accounts[write.at] as string;
       const head = this.#heads.get(accountId);
@@ -254,7 +256,7 @@ export class LedgerStore {
     this.#indexWrite = null;
     this.#indexedThrough = Math.max(this.#indexedThrough, through, this.#meta.get('indexedThrough') ?? 0);
     this.#meta.putSync('indexedThrough', this.#indexedThrough);
-    this.#evictNext = this.#heads.size > LIMITS.ledgerHeadsMax;
+    this.#evictNext = this.#heads.size > ACCOUNT_LIMITS.ledgerHeadsMax;
   }
 
   #evict(): void {

@@ -4,9 +4,9 @@
  */
 import { timingSafeEqual } from 'node:crypto';
 import { AssayError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import type { Random } from '../base/random.ts';
 import type { ScryptRequest } from '../base/scrypt.ts';
+import { ACCOUNT_LIMITS } from './limits.ts';
 
 export type DeriveKey = (request: ScryptRequest) => Promise<Uint8Array>;
 
@@ -29,7 +29,7 @@ export interface Passwords {
  * @throws INVALID_REQUEST naming `field`
  */
 export function checkPassword(password: string, field: string): void {
-  const { passwordCharsMin, passwordCharsMax } = LIMITS;
+  const { passwordCharsMin, passwordCharsMax } = ACCOUNT_LIMITS;
   if (password.length >= passwordCharsMin && password.length <= passwordCharsMax) return;
   throw new AssayError(
     'INVALID_REQUEST',
@@ -44,7 +44,7 @@ export function createPasswords(deps: { readonly random: Random; readonly derive
   let running = 0;
 
   async function derive(request: ScryptRequest): Promise<Uint8Array> {
-    if (running >= LIMITS.passwordDerivationsMax)
+    if (running >= ACCOUNT_LIMITS.passwordDerivationsMax)
       throw new AssayError('OVERLOADED', 'Too many passwords are being checked.', { retryAfterSeconds: 2 });
     running++;
     try {
@@ -67,7 +67,7 @@ export function createPasswords(deps: { readonly random: Random; readonly derive
       const parts = stored === null ? null : STORED.exec(stored);
       if (stored !== null && parts === null)
         throw new AssayError('STORE_CORRUPT', 'The stored hash of a password is damaged.');
-      if (password.length > LIMITS.passwordCharsMax) return false;
+      if (password.length > ACCOUNT_LIMITS.passwordCharsMax) return false;
       const [, log2N, r, p, salt = '', hash = ''] = parts ?? [];
       const cost = parts === null ? COST : { log2N: Number(log2N), r: Number(r), p: Number(p) };
       const expected = Buffer.from(hash, 'base64url');

@@ -8,11 +8,11 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
 import { type LiveDatabase, type OpenStore, openLiveStore } from '../state/live-store.ts';
 import type { CreditPackage } from './credits.ts';
 import type { Ledger } from './ledger.ts';
+import { ACCOUNT_LIMITS } from './limits.ts';
 
 export const FORMAT_VERSION = 1;
 
@@ -90,7 +90,7 @@ export function checkSignature(body: Uint8Array, header: string, secret: string,
     if (name !== 'v1' || !/^[0-9a-f]{64}$/.test(value)) continue;
     matches = timingSafeEqual(expected, Buffer.from(value, 'hex')) || matches;
   }
-  const isRecent = Math.abs(nowMs - Number(time) * 1000) <= LIMITS.webhookToleranceMs;
+  const isRecent = Math.abs(nowMs - Number(time) * 1000) <= ACCOUNT_LIMITS.webhookToleranceMs;
   if (!matches || !isRecent) throw badSignature();
 }
 

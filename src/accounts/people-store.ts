@@ -4,9 +4,9 @@
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
-import { LIMITS } from '../base/limits.ts';
 import type { Random } from '../base/random.ts';
 import { type LiveDatabase, type OpenStore, openLiveStore } from '../state/live-store.ts';
+import { ACCOUNT_LIMITS } from './limits.ts';
 
 export const FORMAT_VERSION = 1;
 
@@ -217,6 +217,6 @@ export function openPeopleStore(
 /** Normalises an email address to lower case without surrounding spaces; returns null if the text is not an email address. */
 export function emailOf(text: string): string | null {
   const email = text.trim().toLowerCase();
-  if (email.length > LIMITS.emailCharsMax) return null;
+  if (email.length > ACCOUNT_LIMITS.emailCharsMax) return null;
   return /^[^\s@<>"',;:\\()[\]\p{Cc}]+@[0-9a-z](?:[0-9a-z.-]*[0-9a-z])?$/u.test(email) ? email : null;
 }

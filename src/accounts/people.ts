@@ -4,13 +4,13 @@
  */
 import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
 import type { Email, Mailer } from '../base/mail.ts';
 import type { Random } from '../base/random.ts';
 import { type Attempts, createAttempts } from './attempts.ts';
 import type { Actor, AuditAction, AuditLog } from './audit.ts';
 import type { KeyStore } from './keys.ts';
+import { ACCOUNT_LIMITS } from './limits.ts';
 import { checkPassword, createPasswords, type DeriveKey, type Passwords } from './password.ts';
 import { emailOf, type PeopleStore, type Person } from './people-store.ts';
 import type { PlanName } from './plans.ts';
@@ -169,7 +169,7 @@ class PeopleService implements People {
       return;
     }
     await this.#writeAudit({ who: person.id, from }, 'account.create', person.id);
-    const token = await this.#store.issue(person.id, 'verify', LIMITS.verifyTokenMs);
+    const token = await this.#store.issue(person.id, 'verify', ACCOUNT_LIMITS.verifyTokenMs);
     this.#send({ to: email, subject: 'Confirm your email address', text: EMAILS.confirm(token) });
   }
 
@@ -232,7 +232,7 @@ class PeopleService implements People {
     await this.#attempts.begin(`letter ${email}`, from);
     const person = this.#store.byEmail(email);
     if (person === null || this.#keys.isDisabled(person.id)) return;
-    const token = await this.#store.issue(person.id, 'reset', LIMITS.resetTokenMs);
+    const token = await this.#store.issue(person.id, 'reset', ACCOUNT_LIMITS.resetTokenMs);
     this.#send({ to: email, subject: 'Reset your password', text: EMAILS.reset(token) });
   }
 
@@ -309,7 +309,7 @@ class PeopleService implements People {
       this.#log.warn({ reason: 'ASSAY_SMTP_URL is not set' }, 'email not sent');
       return;
     }
-    if (this.#sending >= LIMITS.emailsInFlightMax) {
+    if (this.#sending >= ACCOUNT_LIMITS.emailsInFlightMax) {
       this.#log.warn({ reason: 'too many emails are being sent' }, 'email not sent');
       return;
     }
@@ -342,7 +342,7 @@ class PeopleService implements People {
   }
 
   async #beginSession(person: Person): Promise<NewSession> {
-    const { token, session } = await this.#store.begin(person, LIMITS.sessionMs);
+    const { token, session } = await this.#store.begin(person, ACCOUNT_LIMITS.sessionMs);
     return { token, account: this.#viewOf(person), expiresAt: isoTime(session.endsMs) };
   }
 

@@ -1,8 +1,8 @@
 /** Plans: the rate limits and monthly quotas of an account. data/plans.json has the numbers; this module reads and validates them. */
 import { readFileSync } from 'node:fs';
 import { AssayError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import { shippedData } from '../base/paths.ts';
+import { ACCOUNT_LIMITS } from './limits.ts';
 
 export const PLAN_NAMES = ['FREE', 'STARTER', 'GROWTH', 'BUSINESS', 'ENTERPRISE'] as const;
 export type PlanName = (typeof PLAN_NAMES)[number];
@@ -71,7 +71,7 @@ export function readRateOverrides(row: Row, field: string, wrong: Complaint): Ra
     const rateClass = RATE_CLASSES.find((known) => known === name);
     if (!rateClass)
       throw wrong(`${field}.${name}`, `omitted: the rate classes are ${RATE_CLASSES.join(', ')}`);
-    limits[rateClass] = wholeNumber(value, LIMITS.rateLimitMax, `${field}.${name}`, wrong);
+    limits[rateClass] = wholeNumber(value, ACCOUNT_LIMITS.rateLimitMax, `${field}.${name}`, wrong);
   }
   return limits;
 }

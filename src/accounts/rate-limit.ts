@@ -2,7 +2,7 @@
 import type { Awaitable } from '../base/awaitable.ts';
 import type { Clock } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
+import { ACCOUNT_LIMITS } from './limits.ts';
 import { RATE_CLASSES, type RateClass } from './plans.ts';
 
 export interface RateDecision {
@@ -116,7 +116,7 @@ export function createRateLimiter(
   options: { windowsMax?: number },
   deps: RateLimiterDeps,
 ): EmbeddedRateLimiter {
-  const windowsMax = options.windowsMax ?? LIMITS.rateWindowsMax;
+  const windowsMax = options.windowsMax ?? ACCOUNT_LIMITS.rateWindowsMax;
   const byClass = new Map<RateClass, Map<string, Window>>(RATE_CLASSES.map((name) => [name, new Map()]));
   let tracked = 0;
   let lastSweepSecond = Number.NEGATIVE_INFINITY;

@@ -4,7 +4,6 @@ import { type Access, createAccess } from '../accounts/access.ts';
 import { auditKeys, OPERATOR } from '../accounts/audit.ts';
 import type { Clock } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
 import { createMailer } from '../base/mail.ts';
 import type { OpenedOnce } from '../base/opened-once.ts';
@@ -16,6 +15,7 @@ import type { Config } from '../config/config.ts';
 import { type ClearedStore, openClearedStore } from '../names/cleared.ts';
 import { openRedis, type RedisStore } from '../state/redis.ts';
 import type { Installation } from '../state/redis-installation.ts';
+import { REPLICA_LIMITS } from '../state/replica/limits.ts';
 import { openShared, type Shared } from './node-services.ts';
 
 /** Interval at which startup retries to read the keys until the key store is ready. */
@@ -179,7 +179,7 @@ export class AccountServices {
   async createFirstKey(): Promise<string | null> {
     const { keys, audit } = this.access();
     const { clock } = this.#deps;
-    const untilMs = clock.monotonic() + LIMITS.replicaReadyMs;
+    const untilMs = clock.monotonic() + REPLICA_LIMITS.replicaReadyMs;
     for (;;) {
       try {
         if (keys.list().length > 0) return null;

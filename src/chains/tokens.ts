@@ -4,10 +4,10 @@
  */
 import { readFileSync, statSync } from 'node:fs';
 import { AssayError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import { shippedData } from '../base/paths.ts';
 import { parseAddress } from './address/parse.ts';
 import type { AssetFacts } from './assets.ts';
+import { CHAIN_LIMITS } from './limits.ts';
 import { readOwnTable } from './own-table.ts';
 import { type ChainId, chainOf, isEvm, parseChainId } from './registry.ts';
 
@@ -104,8 +104,8 @@ type OwnColumn = (typeof OWN_COLUMNS)[number];
 function readOwnRow(cell: (column: OwnColumn) => string): KnownToken {
   const chain = parseChainId(cell('chain'));
   const text = cell('asset');
-  if (text === '' || text.length > LIMITS.addressTextMax)
-    throw new AssayError('INVALID_FILE', `asset: must have 1 to ${LIMITS.addressTextMax} characters.`);
+  if (text === '' || text.length > CHAIN_LIMITS.addressTextMax)
+    throw new AssayError('INVALID_FILE', `asset: must have 1 to ${CHAIN_LIMITS.addressTextMax} characters.`);
   if (UNSHOWABLE.test(text))
     throw new AssayError(
       'INVALID_FILE',
@@ -129,8 +129,8 @@ function readOwnRow(cell: (column: OwnColumn) => string): KnownToken {
 function readOwnTokens(path: string): KnownToken[] {
   const size = statSync(path, { throwIfNoEntry: false })?.size;
   if (size === undefined) throw new AssayError('INVALID_FILE', `${path} is not a file.`);
-  if (size > LIMITS.ownTokensBytesMax)
-    throw new AssayError('INVALID_FILE', `${path} has more than ${LIMITS.ownTokensBytesMax} bytes.`);
+  if (size > CHAIN_LIMITS.ownTokensBytesMax)
+    throw new AssayError('INVALID_FILE', `${path} has more than ${CHAIN_LIMITS.ownTokensBytesMax} bytes.`);
   return readOwnTable(readFileSync(path, 'utf8'), {
     name: path,
     columns: OWN_COLUMNS,

@@ -4,7 +4,6 @@
  */
 import type { Command } from 'commander';
 import { AssayError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import { parseChainId } from '../chains/registry.ts';
 import { JOB_FORMATS, JOB_KINDS, type JobFormat } from '../jobs/bulk-jobs.ts';
 import { runBulkFile } from '../screening/bulk-file.ts';
@@ -12,6 +11,9 @@ import { keyOfFile, runRemoteBulk } from './bulk-remote.ts';
 import { type Terminal, wholeNumber } from './context.ts';
 import { createProgress } from './progress.ts';
 import type { Services } from './services.ts';
+
+/** Threads of one run: each maps the index, and they take turns to read one file; more would wait for each other. */
+const THREADS_MAX = 64;
 
 const STDIN = 0;
 const STDOUT = 1;
@@ -100,7 +102,7 @@ async function runHere(options: BulkOptions, terminal: Terminal, services: () =>
         threads:
           options.threads === undefined
             ? opened.threads
-            : wholeNumber('--threads', options.threads, 1, LIMITS.bulkThreadsMax),
+            : wholeNumber('--threads', options.threads, 1, THREADS_MAX),
         signal: terminal.signal,
         // The remaining work is known in bytes, but the progress is shown in lines.
         onProgress: ({ count, rate, bytesRead, bytesTotal }) => {

@@ -86,7 +86,7 @@ async function ingestUtxo(
   }
 }
 
-/** Named in the terminal; `--json` lists LIMITS.ingestRejectsListedMax. */
+/** Named in the terminal; `--json` lists INGEST_LIMITS.ingestRejectsListedMax. */
 const REPLACED_SHOWN_MAX = 10;
 
 function* linesOfReplaced({ valuesReplaced, replaced }: IngestReport): Generator<string> {

@@ -5,10 +5,11 @@
 import type { Command } from 'commander';
 import { LOCAL_ACCOUNT } from '../accounts/keys.ts';
 import { AssayError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import { checkOutboundUrl, createOutboundAgent } from '../base/outbound.ts';
 import { sleep } from '../base/retry.ts';
 import { type AlertAnswer, alertAnswer, walletAnswer } from '../monitoring/answers.ts';
+import { DELIVERY_LIMITS } from '../monitoring/delivery/limits.ts';
+import { MONITORING_LIMITS } from '../monitoring/limits.ts';
 import {
   ALERT_FREQUENCIES,
   ALERT_STATUSES,
@@ -29,7 +30,7 @@ interface Common {
 /** Interval between checks of the store for writes of another process. */
 const LOOK_MS = 250;
 /** Time without data after which the server is considered gone: it sends pings more often than that. */
-const STREAM_SILENCE_MS = 3 * LIMITS.streamPingMs;
+const STREAM_SILENCE_MS = 3 * MONITORING_LIMITS.streamPingMs;
 const RECONNECT_MS = 1_000;
 
 function oneOf<T extends string>(
@@ -104,14 +105,14 @@ async function* changesOfStore(
   const { store } = services.monitoring().service;
   let after = from ?? store.changes(account, Number.MAX_SAFE_INTEGER - 1, 1).last;
   while (!signal.aborted) {
-    const { changes, first, last } = store.changes(account, after, LIMITS.streamBacklogPage);
+    const { changes, first, last } = store.changes(account, after, MONITORING_LIMITS.streamBacklogPage);
     if (last > after && first > after + 1) {
       yield { id: '', event: 'missed', data: JSON.stringify({ from: after + 1, to: first - 1 }) };
       after = first - 1;
       continue;
     }
     for (const change of changes) yield eventOf(change);
-    const isWhole = changes.length < LIMITS.streamBacklogPage;
+    const isWhole = changes.length < MONITORING_LIMITS.streamBacklogPage;
     after = isWhole ? Math.max(after, last) : (changes.at(-1)?.number ?? last);
     if (isWhole) await sleep(LOOK_MS, signal);
   }
@@ -123,7 +124,7 @@ async function* readEvents(body: AsyncIterable<Buffer>): AsyncGenerator<StreamEv
   let text = '';
   for await (const chunk of body) {
     text += decoder.decode(chunk, { stream: true });
-    if (text.length > LIMITS.streamBufferBytesMax)
+    if (text.length > MONITORING_LIMITS.streamBufferBytesMax)
       throw new AssayError('SOURCE_UNAVAILABLE', 'The server sent an incomplete event.');
     for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
       const fields = new Map<string, string>();
@@ -151,7 +152,7 @@ async function* streamOf(
   // The user has named the server, so a private address is allowed.
   const policy = { trustedHosts: new Set([target.hostname]) };
   checkOutboundUrl(target, policy);
-  const { deliveryTimeoutMs } = LIMITS;
+  const { deliveryTimeoutMs } = DELIVERY_LIMITS;
   const timeouts = { connectMs: deliveryTimeoutMs, headersMs: deliveryTimeoutMs, stallMs: STREAM_SILENCE_MS };
   const agent = createOutboundAgent({ policy, timeouts });
   let lastId = from === null ? '' : String(from);
@@ -244,8 +245,8 @@ export function addMonitorCommand(program: Command, terminal: Terminal, services
           if (text !== undefined && text.length > most)
             throw new AssayError('INVALID_REQUEST', `${option}: at most ${most} characters.`);
         };
-        bounded('--label', label, LIMITS.walletLabelCharsMax);
-        bounded('--notes', notes, LIMITS.walletNotesCharsMax);
+        bounded('--label', label, MONITORING_LIMITS.walletLabelCharsMax);
+        bounded('--notes', notes, MONITORING_LIMITS.walletNotesCharsMax);
         const rules = options.rules
           ?.split(',')
           .flatMap((text) => oneOf('--rules', text.trim(), RULE_IDS) ?? []);
@@ -297,7 +298,7 @@ export function addMonitorCommand(program: Command, terminal: Terminal, services
     .option('--wallet <id>', 'only alerts of this wallet')
     .option('--status <status>', ALERT_STATUSES.join(', '))
     .option('--severity <severity>', SEVERITIES.join(', '))
-    .option('--limit <count>', 'maximum number', String(LIMITS.monitoringPageMax))
+    .option('--limit <count>', 'maximum number', String(MONITORING_LIMITS.monitoringPageMax))
     .action((options: Common & { wallet?: string; status?: string; severity?: string; limit: string }) => {
       const { alerts, total } = services()
         .monitoring()

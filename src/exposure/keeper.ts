@@ -7,17 +7,18 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
 import { CHAINS, type ChainId } from '../chains/registry.ts';
 import type { TransferStore } from '../graph/store.ts';
 import { createAssessor } from '../screening/assess.ts';
 import { mayPass } from '../screening/attribution.ts';
 import type { ScreeningDeps } from '../screening/deps.ts';
+import { SCREENING_LIMITS } from '../screening/limits.ts';
 import { weighingOf } from '../screening/weighing.ts';
 import { isStorageFull } from '../state/storage.ts';
 import { createWalk, ENTRY_HOPS } from './evaluate.ts';
 import type { IndexInputs } from './format.ts';
+import { EXPOSURE_LIMITS } from './limits.ts';
 import { type CurrentIndex, exposureFolderOf, followCurrent, isSameInputs } from './reader.ts';
 import { createUpdater, type ExposureUpdater } from './update.ts';
 
@@ -32,7 +33,7 @@ const BUILD_GAP_FACTOR = 2;
  */
 const CHANGED_MIN = 10_000;
 /** An index is rebuilt if the pending entries would take longer than this. */
-const WAIT_MS_MAX = LIMITS.exposureWaitMsMax / 2;
+const WAIT_MS_MAX = SCREENING_LIMITS.exposureWaitMsMax / 2;
 const MEASURED_MIN = 50;
 /** A chain whose update failed is looked at again after this: what is new is computed for each try, and a full disk stays full for minutes. */
 const FAILED_RETRY_MS = 5_000;
@@ -155,7 +156,7 @@ class IndexKeeper implements ExposureKeeper {
     const graph = this.#deps.transfers.graph(chain);
     if (graph === null) return;
     const attributions = this.#assessor.attributions(graph, this.#deps.labels.current, null);
-    const last = Math.min(graph.nodeCount, LIMITS.attributedNodesKept);
+    const last = Math.min(graph.nodeCount, SCREENING_LIMITS.attributedNodesKept);
     for (let node = 1; node <= last; node++) attributions.of(node);
   }
 
@@ -164,13 +165,13 @@ class IndexKeeper implements ExposureKeeper {
     if (updater.follow() === 'BEHIND') of.wanted ??= 'too many new transfers';
     if (updater.waiting > 0) {
       const before = this.#deps.clock.monotonic();
-      of.computed += updater.recompute((LIMITS.exposureWorkMsASecond * TICK_MS) / 1_000);
+      of.computed += updater.recompute((EXPOSURE_LIMITS.exposureWorkMsASecond * TICK_MS) / 1_000);
       of.computedMs += this.#deps.clock.monotonic() - before;
     }
     const { waiting } = updater;
     const state = updater.state();
     const left =
-      (waiting * of.computedMs * 1_000) / (Math.max(1, of.computed) * LIMITS.exposureWorkMsASecond);
+      (waiting * of.computedMs * 1_000) / (Math.max(1, of.computed) * EXPOSURE_LIMITS.exposureWorkMsASecond);
     if (state.allWaitSinceMs !== null) of.wanted ??= 'a change affects too many addresses';
     else if (of.computed >= MEASURED_MIN && left > WAIT_MS_MAX) of.wanted ??= 'too many pending entries';
     else if (state.computed > CHANGED_MIN + of.addresses / 4)

@@ -2,9 +2,9 @@
  * Attributions of all addresses of a graph, as small numbers: for each address, a sweep needs to know whether value ends there, and in
  * which column it is counted.
  */
-import { LIMITS } from '../base/limits.ts';
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
 import { RowReader, type Weighing } from '../graph/kernels/rows.ts';
+import { GRAPH_LIMITS } from '../graph/limits.ts';
 
 /** Value passes through: the address has no label. */
 export const PASSES = -1;
@@ -74,7 +74,7 @@ export function readKinds<C>({ graph, weighing, attribution, isSuspected }: Kind
     const found = attribution(node);
     if (isSuspected(node)) suspected.add(node);
     if (found === null) {
-      if (!rows.isHub(node, LIMITS.counterpartiesMax)) continue;
+      if (!rows.isHub(node, GRAPH_LIMITS.counterpartiesMax)) continue;
       kinds[node] = HUB;
       hubs.push(node);
       continue;
@@ -83,7 +83,7 @@ export function readKinds<C>({ graph, weighing, attribution, isSuspected }: Kind
     kinds[node] = kindOf(found.now);
     const { until } = found;
     if (until === null) continue;
-    const isHubBefore = until.before === null && rows.isHub(node, LIMITS.counterpartiesMax);
+    const isHubBefore = until.before === null && rows.isHub(node, GRAPH_LIMITS.counterpartiesMax);
     const kind = until.before !== null ? kindOf(until.before) : isHubBefore ? HUB : PASSES;
     before.set(node, { fromMs: until.fromMs, kind });
   }
@@ -104,7 +104,7 @@ export function withoutColumns<C>(
   const rows = new RowReader(graph, weighing);
   const kindOf = (node: NodeId, kind: number): number => {
     if (kind < 0 || !taken[kind]) return kind;
-    return rows.isHub(node, LIMITS.counterpartiesMax) ? HUB : PASSES;
+    return rows.isHub(node, GRAPH_LIMITS.counterpartiesMax) ? HUB : PASSES;
   };
   const left = Int16Array.from(kinds.kinds, (kind, node) => kindOf(node, kind));
   const before = new Map(

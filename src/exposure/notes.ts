@@ -4,7 +4,6 @@
  * counterparty is a risk. A look-alike address needs a worthless transfer (a token, or dust), and another counterparty that it
  * resembles.
  */
-import { LIMITS } from '../base/limits.ts';
 import { lookAlikeKey } from '../chains/look-alike.ts';
 import { chainOf, isEvm } from '../chains/registry.ts';
 import type { Direction } from '../graph/flow.ts';
@@ -15,6 +14,7 @@ import {
   type NodeId,
   type TransferGraph,
 } from '../graph/graph.ts';
+import { GRAPH_LIMITS } from '../graph/limits.ts';
 import type { Side } from '../screening/counterparties.ts';
 import { type SpoofingDeps, type SpoofingOptions, spoofingOf } from '../screening/spoofable.ts';
 import { suspectedOwnerDealings } from '../screening/suspected-owner.ts';
@@ -143,13 +143,13 @@ export function markForgeable(
   // If a known token moved exactly once and with an amount, that transfer is not empty.
   const isForgeable = ({ asset, amount, transfers }: EdgeDetail): boolean =>
     asset !== native && (amount === 0n || transfers > 1 || !isEvidence(asset));
-  const all = createNeighbourColumns(LIMITS.rowScanMax);
+  const all = createNeighbourColumns(GRAPH_LIMITS.rowScanMax);
   for (let node = 1; node <= graph.nodeCount; node++) {
     onNode(node);
     if (!isRisky(node)) continue;
     for (const direction of DIRECTIONS) {
-      if (graph.degree(node, direction) > LIMITS.rowScanMax) return null;
-      const count = graph.neighbours(node, direction, LIMITS.rowScanMax, all);
+      if (graph.degree(node, direction) > GRAPH_LIMITS.rowScanMax) return null;
+      const count = graph.neighbours(node, direction, GRAPH_LIMITS.rowScanMax, all);
       for (const other of all.ids.slice(0, count)) {
         if (marks[other] === 1) continue;
         const edges = edgeBetween(graph, node, direction, other);

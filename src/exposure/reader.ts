@@ -5,7 +5,6 @@
 import { join } from 'node:path';
 import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { TransferStore } from '../graph/store.ts';
@@ -19,6 +18,7 @@ import {
   type ExposureVerdict,
   NO_EXPOSURE,
 } from '../screening/exposure-port.ts';
+import { SCREENING_LIMITS } from '../screening/limits.ts';
 import type { FileLease } from '../state/file-lease.ts';
 import { asStorageFull, isStorageFull } from '../state/storage.ts';
 import { type ChangedNodes, type Changes, type ChangesState, openChanges } from './changes.ts';
@@ -246,7 +246,7 @@ export function createExposureReader(folder: string, deps: ExposureReaderDeps): 
     else if (served.currentMs === 0) served.currentMs = served.state?.processedAtMs ?? meta.asOfMs;
     const asOfMs = Math.min(served.currentMs, served.state?.allWaitSinceMs ?? Number.POSITIVE_INFINITY);
     const asOf = isoTime(Math.floor(asOfMs / SECOND_MS) * SECOND_MS);
-    const isOld = nowMs - asOfMs > LIMITS.exposureWaitMsMax;
+    const isOld = nowMs - asOfMs > SCREENING_LIMITS.exposureWaitMsMax;
     const { status } = served;
     if (
       status.state === 'READY' &&

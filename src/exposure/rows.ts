@@ -2,10 +2,11 @@
  * All rows of a chain's graph in memory: for each address and direction, the counterparties at or above dust and the share of its value
  * that each has. The kernel's own reader weighs the rows, so that a sweep and a walk multiply the same shares.
  */
-import { LIMITS } from '../base/limits.ts';
 import type { Direction } from '../graph/flow.ts';
 import { createNeighbourColumns, type NodeId, type TransferGraph } from '../graph/graph.ts';
 import { flowOf, type RowBasis, RowReader, type Weighing } from '../graph/kernels/rows.ts';
+import { GRAPH_LIMITS } from '../graph/limits.ts';
+import { SCREENING_LIMITS } from '../screening/limits.ts';
 import { HUB, NEUTRAL, type NodeKinds, PASSES } from './kinds.ts';
 
 /**
@@ -159,7 +160,7 @@ export function readRows(options: ReadRowsOptions): DirectionRows {
 class RowsOfDirection {
   readonly #options: ReadRowsOptions;
   readonly #reader: RowReader;
-  readonly #columns = createNeighbourColumns(LIMITS.rowScanMax);
+  readonly #columns = createNeighbourColumns(GRAPH_LIMITS.rowScanMax);
   readonly #rows = new GrowingRows();
   readonly #light = new GrowingIds();
   readonly #nodes: PerRow;
@@ -186,9 +187,9 @@ class RowsOfDirection {
     this.#nodes.start[node] = this.#rows.count;
     this.#lightStart[node] = this.#light.count;
     this.#apartStart[node] = this.#apartNode.count;
-    if (kinds.kinds[node] === HUB || degree > LIMITS.counterpartiesMax) {
+    if (kinds.kinds[node] === HUB || degree > GRAPH_LIMITS.counterpartiesMax) {
       this.#flag(node, ROW.ALONE);
-      if (kinds.kinds[node] === HUB || degree > LIMITS.rowScanMax) return;
+      if (kinds.kinds[node] === HUB || degree > GRAPH_LIMITS.rowScanMax) return;
     }
     const basis = this.#reader.basisOf(node, direction);
     if (basis.basis === 'NOTHING') {
@@ -206,7 +207,7 @@ class RowsOfDirection {
       this.#apartAsset.push(assetId as number);
       if (!isDust) followed++;
     }
-    if (followed > LIMITS.exposureAssetsMax) this.#flag(node, ROW.ASSET_LEFT);
+    if (followed > SCREENING_LIMITS.exposureAssetsMax) this.#flag(node, ROW.ASSET_LEFT);
     const { count, heavy } = this.#addRow(node, basis, { into: this.#nodes, at: node });
     if (degree > count) this.#flag(node, ROW.OTHERS);
     const { ids, weight, valueUsd } = this.#columns;
@@ -237,7 +238,7 @@ class RowsOfDirection {
       const row = nodeCount + 1 + at;
       all.start[row] = this.#rows.count;
       const basis = this.#reader.passingOf(node, direction, apartAsset[at] as number);
-      if (this.#reader.isHubIn(node, direction, LIMITS.counterpartiesMax, basis)) isHub[at] = 1;
+      if (this.#reader.isHubIn(node, direction, GRAPH_LIMITS.counterpartiesMax, basis)) isHub[at] = 1;
       this.#addRow(node, basis, { into: all, at: row });
     }
     all.start[nodeCount + apartCount + 1] = this.#rows.count;
@@ -273,14 +274,14 @@ class RowsOfDirection {
     const { direction, kinds } = this.#options;
     const { ids, weight, firstSeenMs, lastSeenMs } = this.#columns;
     const all = { ...basis, dust: 0 };
-    const { count } = this.#reader.read(node, direction, all, LIMITS.rowScanMax, this.#columns);
+    const { count } = this.#reader.read(node, direction, all, GRAPH_LIMITS.rowScanMax, this.#columns);
     // Sorted by weight, largest first: dust is at the end of the row.
     let heavy = count;
     let light = 0;
     while (heavy > 0 && (weight[heavy - 1] as number) < basis.dust) light += weight[--heavy] as number;
     const isAll = this.#reader.followsDust(node, direction, basis, light);
     // A walk reads at most this many; the rest of the flow has no known origin.
-    const followed = isAll ? Math.max(heavy, Math.min(count, LIMITS.counterpartiesMax)) : heavy;
+    const followed = isAll ? Math.max(heavy, Math.min(count, GRAPH_LIMITS.counterpartiesMax)) : heavy;
     const flow = isAll ? basis.total : flowOf(basis.total, light);
     into.total[row] = flow;
     const addPart = (other: NodeId, part: number, isFollowed: boolean, isBefore: boolean): void => {

@@ -4,16 +4,17 @@
  * cannot reach others (dust, an unknown token, an address without any risk around it) makes none pending.
  */
 import type { Clock } from '../base/clock.ts';
-import { LIMITS } from '../base/limits.ts';
 import type { ChainId } from '../chains/registry.ts';
 import { type Direction, OPPOSITE } from '../graph/flow.ts';
 import { createNeighbourColumns, NOBODY, type NodeId, type TransferGraph } from '../graph/graph.ts';
 import { isPriced, RowReader, type Weighing } from '../graph/kernels/rows.ts';
+import { GRAPH_LIMITS } from '../graph/limits.ts';
 import type { TransferStore } from '../graph/store.ts';
 import { NO_EXPOSURE } from '../screening/exposure-port.ts';
 import type { Changes, ChangesState, NotedBlock } from './changes.ts';
 import { joinDirections } from './evaluate.ts';
 import type { GraphPosition } from './format.ts';
+import { EXPOSURE_LIMITS } from './limits.ts';
 import type { MappedIndex } from './mapped-index.ts';
 import type { ExposureRecord } from './record.ts';
 import { byAddress, type Moved, RowChanges } from './row-changes.ts';
@@ -86,7 +87,7 @@ class IndexUpdater implements ExposureUpdater {
   readonly #clock: Clock;
   readonly #transfers: UpdaterDeps['transfers'];
   readonly #weighing: Weighing;
-  readonly #columns = createNeighbourColumns(LIMITS.counterpartiesMax);
+  readonly #columns = createNeighbourColumns(GRAPH_LIMITS.counterpartiesMax);
   /** The pending entry at which the next recomputation continues. */
   #cursor: NodeId = 0;
 
@@ -214,8 +215,8 @@ class IndexUpdater implements ExposureUpdater {
     for (let hop = 1; hop < this.#index.meta.maxHops && level.length > 0; hop++) {
       const next: NodeId[] = [];
       for (const at of level) {
-        if (!this.#deps.passes(graph, at) || rows.isHub(at, LIMITS.counterpartiesMax)) continue;
-        const count = rows.readAll(at, back, LIMITS.counterpartiesMax, this.#columns);
+        if (!this.#deps.passes(graph, at) || rows.isHub(at, GRAPH_LIMITS.counterpartiesMax)) continue;
+        const count = rows.readAll(at, back, GRAPH_LIMITS.counterpartiesMax, this.#columns);
         for (let place = 0; place < count; place++) {
           const usd = this.#columns.valueUsd[place] as number;
           const other = this.#columns.ids[place] as NodeId;
@@ -232,7 +233,7 @@ class IndexUpdater implements ExposureUpdater {
           into.add(other);
           next.push(other);
         }
-        if (into.size > LIMITS.exposureReachMax) return false;
+        if (into.size > EXPOSURE_LIMITS.exposureReachMax) return false;
       }
       level = next;
     }
@@ -252,9 +253,9 @@ class IndexUpdater implements ExposureUpdater {
     const { store, ordinal, transfers: stored } = state.position;
     if (store !== position.store) return 'BEHIND';
     if (ordinal === position.ordinal && stored === position.transfers) return 'CURRENT';
-    if (position.ordinal - ordinal > LIMITS.exposureLogBehindMax) return 'BEHIND';
+    if (position.ordinal - ordinal > EXPOSURE_LIMITS.exposureLogBehindMax) return 'BEHIND';
     const nowMs = this.#clock.now();
-    const end = Math.min(position.ordinal, ordinal + LIMITS.exposureLogARound);
+    const end = Math.min(position.ordinal, ordinal + EXPOSURE_LIMITS.exposureLogARound);
     const rows = new RowReader(graph, this.#weighing);
     const removed = this.#revertedBlocks();
     // Bits of the changed directions: 1 in, 2 out.
@@ -356,8 +357,9 @@ class IndexUpdater implements ExposureUpdater {
     const untilMs = this.#clock.monotonic() + budgetMs;
     let done = 0;
     while (this.#clock.monotonic() < untilMs) {
-      let batch = this.#changes.waiting(this.#cursor, LIMITS.exposureBatch);
-      if (batch.length === 0 && this.#cursor > 0) batch = this.#changes.waiting(0, LIMITS.exposureBatch);
+      let batch = this.#changes.waiting(this.#cursor, EXPOSURE_LIMITS.exposureBatch);
+      if (batch.length === 0 && this.#cursor > 0)
+        batch = this.#changes.waiting(0, EXPOSURE_LIMITS.exposureBatch);
       if (batch.length === 0) {
         this.#cursor = 0;
         return done;

@@ -1,7 +1,8 @@
 /** Validates a Transfer record before it is stored. */
 import { AssayError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
+import { CHAIN_LIMITS } from '../chains/limits.ts';
 import type { Transfer } from '../chains/transfer.ts';
+import { GRAPH_LIMITS } from './limits.ts';
 
 const invalid = (field: string, expected: string): AssayError =>
   new AssayError('INVALID_REQUEST', `transfer.${field} must be ${expected}.`, { field });
@@ -13,10 +14,10 @@ const invalid = (field: string, expected: string): AssayError =>
  */
 export function checkTransfer(transfer: Transfer): void {
   const { txHash, position, amount, valueUsd, blockNumber, timestampMs } = transfer;
-  if (txHash === '' || Buffer.byteLength(txHash) > LIMITS.txHashTextMax)
-    throw invalid('txHash', `1 to ${LIMITS.txHashTextMax} bytes of text`);
-  if (position === '' || Buffer.byteLength(position) > LIMITS.transferPositionTextMax)
-    throw invalid('position', `1 to ${LIMITS.transferPositionTextMax} bytes of text`);
+  if (txHash === '' || Buffer.byteLength(txHash) > GRAPH_LIMITS.txHashTextMax)
+    throw invalid('txHash', `1 to ${GRAPH_LIMITS.txHashTextMax} bytes of text`);
+  if (position === '' || Buffer.byteLength(position) > CHAIN_LIMITS.transferPositionTextMax)
+    throw invalid('position', `1 to ${CHAIN_LIMITS.transferPositionTextMax} bytes of text`);
   if (amount < 0n || amount >= 1n << 256n) throw invalid('amount', 'from 0 to 2^256 - 1');
   if (valueUsd !== null && !(valueUsd >= 0 && valueUsd <= 1e12))
     throw invalid('valueUsd', 'from 0 to 1e12, or null');

@@ -2,7 +2,8 @@
  * Amounts of an edge by day. The sums alone do not show when the amounts moved: one unit after a designation would make all earlier
  * transfers count as after it. Days are kept only for edges that were used on more than one day, and only on the sender's side. Pure.
  */
-import { LIMITS } from '../base/limits.ts';
+
+import { GRAPH_LIMITS } from './limits.ts';
 import type { ByteReader, ByteWriter } from './store/bytes.ts';
 
 const DAY_MS = 86_400_000;
@@ -71,7 +72,7 @@ export function addToDays(days: EdgeDay[], before: DatedSum, timestampMs: number
     return;
   }
   days.splice(at, 0, { day, amount, transfers: 1 });
-  if (days.length > LIMITS.edgeDaysKept) mergeLeast(days);
+  if (days.length > GRAPH_LIMITS.edgeDaysKept) mergeLeast(days);
 }
 
 /**

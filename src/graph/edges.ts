@@ -4,8 +4,8 @@
  * update finds its place. Pure; store/ decides where chunks are stored.
  */
 import { AssayError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import { type EdgeDay, readDays, writeDays } from './edge-days.ts';
+import { GRAPH_LIMITS } from './limits.ts';
 import type { EdgeSums } from './row-collector.ts';
 import { ByteReader, ByteWriter } from './store/bytes.ts';
 
@@ -272,7 +272,7 @@ function readRefs(tail: ByteReader, transfers: number, lastSeenMs: number): Tran
   const refs: TransferRef[] = [];
   let timestampMs = lastSeenMs;
   let ordinal = 0;
-  const count = Math.min(transfers, LIMITS.recentTransfersPerEdge);
+  const count = Math.min(transfers, GRAPH_LIMITS.recentTransfersPerEdge);
   for (let index = 0; index < count; index++) {
     if (index > 0) timestampMs -= tail.time();
     ordinal = index === 0 ? tail.varint() : ordinal + tail.signed();
@@ -282,7 +282,7 @@ function readRefs(tail: ByteReader, transfers: number, lastSeenMs: number): Tran
 }
 
 function skipRefs(tail: ByteReader, transfers: number): void {
-  const count = Math.min(transfers, LIMITS.recentTransfersPerEdge);
+  const count = Math.min(transfers, GRAPH_LIMITS.recentTransfersPerEdge);
   for (let index = 0; index < count; index++) {
     if (index > 0) tail.varint();
     tail.varint();
@@ -447,7 +447,7 @@ export class ChunkBuilder {
     const rows = this.#rows;
     let bytes = CHUNK_HEADER_BYTES;
     for (const row of rows) bytes += rowBytes(row);
-    if (bytes > LIMITS.edgeChunkBytesMax && rows.length > 1) return null;
+    if (bytes > GRAPH_LIMITS.edgeChunkBytesMax && rows.length > 1) return null;
     rows.sort((a, b) => b.rank - a.rank || b.unpriced - a.unpriced || a.id - b.id);
     return { firstId: 0, bytes: this.#pack(0, rows.length, bytes, false, 0) };
   }
@@ -460,7 +460,7 @@ export class ChunkBuilder {
     const rows = this.#rows.sort((a, b) => a.id - b.id);
     let total = 0;
     for (const row of rows) total += rowBytes(row);
-    const room = LIMITS.edgeChunkBytesMax - CHUNK_HEADER_BYTES;
+    const room = GRAPH_LIMITS.edgeChunkBytesMax - CHUNK_HEADER_BYTES;
     // Full chunks if there are many. If one chunk becomes two, both are filled by half, so that the next edge finds room.
     const fill = total > room && total <= 2 * room ? total / 2 : room;
     const chunks: PackedChunk[] = [];

@@ -92,7 +92,7 @@ export interface RowScan {
   };
   /** Weight of the sums that `seenUntilMs` hides. */
   readonly hiddenWeight: number;
-  /** True if not all edges of the row were read: `enough` were found, or the row has more than `LIMITS.rowScanMax`. */
+  /** True if not all edges of the row were read: `enough` were found, or the row has more than `GRAPH_LIMITS.rowScanMax`. */
   readonly isPartial: boolean;
 }
 
@@ -174,7 +174,7 @@ export interface TransferGraph {
   assetName(asset: number): string;
   /**
    * Reads the counterparties of one direction for a query: greatest weight first, then smallest id. USD, transfers and times in the columns
-   * include only the assets of the query. For a node with more than `LIMITS.rowScanMax` counterparties, only the first `limit` by stored
+   * include only the assets of the query. For a node with more than `GRAPH_LIMITS.rowScanMax` counterparties, only the first `limit` by stored
    * value are read.
    */
   row(node: NodeId, direction: Direction, query: RowQuery, into: NeighbourColumns): RowScan;

@@ -5,12 +5,12 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { AssayError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import type { Block } from '../chains/block.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { Transfer } from '../chains/transfer.ts';
 import type { AssetUse } from './asset-uses.ts';
 import { checkTransfer } from './check-transfer.ts';
+import { GRAPH_LIMITS } from './limits.ts';
 import { Batch, IdCache, revertTransfers } from './store/batch.ts';
 import { BulkLoad, type LoadSource } from './store/bulk-load.ts';
 import { recordsOf } from './store/chain-records.ts';
@@ -125,7 +125,7 @@ async function* inBatches(
   for await (const transfer of transfers) {
     checkTransfer(transfer);
     const first = batch[0];
-    if (first && (first.chain !== transfer.chain || batch.length >= LIMITS.ingestBatchTransfers)) {
+    if (first && (first.chain !== transfer.chain || batch.length >= GRAPH_LIMITS.ingestBatchTransfers)) {
       yield { chain: first.chain, batch };
       batch = [];
     }
@@ -146,7 +146,7 @@ function writeBatch({ store, cache, fresh }: OpenChain, transfers: readonly Tran
 
 /** Makes blocks final that are too old to be reverted. */
 function settle(store: ChainStore, state: State, head: number): State {
-  const settledHeight = Math.max(state.settledHeight, head - LIMITS.reorgBlocksKept);
+  const settledHeight = Math.max(state.settledHeight, head - GRAPH_LIMITS.reorgBlocksKept);
   let { settled } = state;
   for (const { key, value } of [...store.blocks.getRange({ end: settledHeight + 1 })]) {
     settled = joinCoverage(settled, value.coverage);
@@ -237,8 +237,8 @@ function checkBlock(block: Block): void {
     new AssayError('INVALID_REQUEST', `block.${field} must be ${expected}.`, { field });
   if (!Number.isSafeInteger(height) || height < 0 || height > 0xffff_fffe)
     throw invalid('height', 'a whole number from 0 to 2^32 - 2');
-  if (hash === '' || Buffer.byteLength(hash) > LIMITS.txHashTextMax)
-    throw invalid('hash', `1 to ${LIMITS.txHashTextMax} bytes of text`);
+  if (hash === '' || Buffer.byteLength(hash) > GRAPH_LIMITS.txHashTextMax)
+    throw invalid('hash', `1 to ${GRAPH_LIMITS.txHashTextMax} bytes of text`);
   if (!Number.isSafeInteger(timestampMs) || timestampMs < 0)
     throw invalid('timestampMs', 'whole milliseconds since the epoch, 0 or more');
   for (const transfer of transfers) {
@@ -327,7 +327,7 @@ export function openTransferStore(options: TransferStoreOptions): TransferStore 
         if (!block)
           throw new AssayError(
             'NOT_FOUND',
-            `Block ${height} of ${chain} is not one of the newest ${LIMITS.reorgBlocksKept} that were appended.`,
+            `Block ${height} of ${chain} is not one of the newest ${GRAPH_LIMITS.reorgBlocksKept} that were appended.`,
           );
         revertTransfers(store, fresh, block.firstOrdinal, block.count);
         store.blocks.removeSync(height);
@@ -372,7 +372,7 @@ export function openTransferStore(options: TransferStoreOptions): TransferStore 
       });
     },
 
-    bulkLoad(chain, source, runTransfers = LIMITS.bulkRunTransfers) {
+    bulkLoad(chain, source, runTransfers = GRAPH_LIMITS.bulkRunTransfers) {
       const opened = chainOf(chain);
       if (!opened || options.readOnly)
         throw new AssayError('INTERNAL', `The transfer store of ${chain} was opened for reading only.`);

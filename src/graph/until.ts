@@ -3,7 +3,6 @@
  * the amounts moved by then, if the store has amounts by day (edge-days.ts).
  */
 import { isoTime } from '../base/clock.ts';
-import { LIMITS } from '../base/limits.ts';
 import type { AddressKey } from '../chains/address/address.ts';
 import { dayOf, partSince, startOfDay } from './edge-days.ts';
 import type { AssetFlow, Direction } from './flow.ts';
@@ -18,6 +17,7 @@ import {
   type RowScan,
   type TransferGraph,
 } from './graph.ts';
+import { GRAPH_LIMITS } from './limits.ts';
 import type { AddressTotals, Flow, TransferReader } from './transfers.ts';
 
 /** Returns the sums of an asset of an edge as of the end of a day. Null if nothing had moved by then. */
@@ -134,7 +134,7 @@ class SeenRows {
   row(node: NodeId, direction: Direction, query: RowQuery, into: NeighbourColumns): RowScan {
     const untilMs = Math.min(query.seenUntilMs, this.#untilMs);
     const degree = this.#graph.degree(node, direction);
-    const limit = degree > LIMITS.rowScanMax ? query.limit : degree;
+    const limit = degree > GRAPH_LIMITS.rowScanMax ? query.limit : degree;
     const columns = columnsFor(this.#columns, limit);
     this.#columns = columns;
     const { enough: _, ...whole } = query;
@@ -220,7 +220,9 @@ const addUsd = (a: number | null, b: number | null): number | null =>
 
 /** The asset sums of a node's visible edges in one direction. */
 function visibleSums(graph: TransferGraph, node: NodeId, direction: Direction): readonly AssetFlow[] {
-  const columns = createNeighbourColumns(Math.min(graph.degree(node, direction), LIMITS.counterpartiesMax));
+  const columns = createNeighbourColumns(
+    Math.min(graph.degree(node, direction), GRAPH_LIMITS.counterpartiesMax),
+  );
   const count = graph.neighbours(node, direction, columns.ids.length, columns);
   const sum = new FlowSum();
   for (let at = 0; at < count; at++) {
@@ -317,7 +319,9 @@ export function transfersUntil(transfers: TransferReader, untilMs: number): Tran
   };
 
   function sumOf(graph: TransferGraph, node: NodeId, direction: Direction, seen: Times): Flow {
-    const columns = createNeighbourColumns(Math.min(graph.degree(node, direction), LIMITS.counterpartiesMax));
+    const columns = createNeighbourColumns(
+      Math.min(graph.degree(node, direction), GRAPH_LIMITS.counterpartiesMax),
+    );
     const count = graph.neighbours(node, direction, columns.ids.length, columns);
     const sum = new FlowSum();
     for (let at = 0; at < count; at++) {
@@ -351,17 +355,17 @@ export function transfersUntil(transfers: TransferReader, untilMs: number): Tran
     totals,
     newest: (chain, from, to, limit) =>
       transfers
-        .newest(chain, from, to, LIMITS.recentTransfersPerAddress)
+        .newest(chain, from, to, GRAPH_LIMITS.recentTransfersPerAddress)
         .filter(({ timestampMs }) => timestampMs <= untilMs)
         .slice(0, limit),
     recent: (chain, key, limit) =>
       transfers
-        .recent(chain, key, LIMITS.recentTransfersPerAddress)
+        .recent(chain, key, GRAPH_LIMITS.recentTransfersPerAddress)
         .filter(({ timestampMs }) => timestampMs <= untilMs)
         .slice(0, limit),
     daily(chain, key, limitDays) {
       const last = isoTime(untilMs).slice(0, 10);
-      const all = transfers.daily(chain, key, LIMITS.recentTransfersPerAddress);
+      const all = transfers.daily(chain, key, GRAPH_LIMITS.recentTransfersPerAddress);
       const days = all.days.filter(({ day }) => day <= last);
       return { days: days.slice(0, limitDays), isComplete: all.isComplete || days.length >= limitDays };
     },

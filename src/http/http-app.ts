@@ -1,6 +1,6 @@
 /** Assembles the front end: the list of operations, the pipeline and the chosen server. */
-import { LIMITS } from '../base/limits.ts';
 import { DOCS_HEADERS, docsPage } from './docs-page.ts';
+import { HTTP_LIMITS } from './limits.ts';
 import { openApiDocument } from './openapi.ts';
 import type { Operation, Page, Services } from './operation.ts';
 import { OPERATIONS } from './operations/index.ts';
@@ -90,7 +90,7 @@ export function createHttpApp(
       return { port, url, backend: server.backend };
     },
     async close() {
-      await server?.close(LIMITS.shutdownMsMax);
+      await server?.close(HTTP_LIMITS.shutdownMsMax);
     },
   };
 }

@@ -1,6 +1,6 @@
 /** The OpenAPI 3.1 document, generated from the list of operations and the schemas that validate requests. */
 import type { TSchema } from 'typebox';
-import { LIMITS } from '../base/limits.ts';
+import { HTTP_LIMITS } from './limits.ts';
 import { API_BASE, type Parameter, permissionsOf, type Route, TAGS } from './routes.ts';
 import { exampleOf } from './schema-example.ts';
 import { ErrorBody, Problem, text } from './schemas/common.ts';
@@ -290,7 +290,7 @@ export function openApiDocument(version: string, operations: readonly Route[]): 
     info: {
       title: 'Assay',
       version,
-      description: `Wallet risk screening and entity intelligence. Bodies are JSON of at most ${LIMITS.bodyBytesMax} bytes, nested at most ${LIMITS.jsonDepthMax} levels.`,
+      description: `Wallet risk screening and entity intelligence. Bodies are JSON of at most ${HTTP_LIMITS.bodyBytesMax} bytes, nested at most ${HTTP_LIMITS.jsonDepthMax} levels.`,
     },
     servers: [{ url: API_BASE }],
     security: [{ apiKey: [] }],

@@ -186,7 +186,7 @@ export interface HttpOptions {
   readonly version: string;
   /** Default: all operations. `health`: only the health endpoints, for a node without the role `api`. */
   readonly operations?: 'all' | 'health';
-  /** Minimum pace of uploaded bodies. Default: the values of LIMITS. */
+  /** Minimum pace of uploaded bodies. Default: that of HTTP_LIMITS. */
   readonly uploads?: UploadPace;
 }
 
@@ -198,6 +198,6 @@ export interface HttpApp {
    * @throws LISTEN_FAILED if the port is taken or this user may not use it
    */
   listen(): Promise<{ readonly port: number; readonly url: string; readonly backend: 'uws' | 'node' }>;
-  /** Accepts no new connections, finishes open requests (at most LIMITS.shutdownMsMax), then closes the remaining connections. */
+  /** Accepts no new connections, finishes open requests (at most HTTP_LIMITS.shutdownMsMax), then closes the remaining connections. */
   close(): Promise<void>;
 }

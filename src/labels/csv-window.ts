@@ -2,12 +2,13 @@
  * The kernel of the fast import: reads the whole rows of a plain CSV in a window of bytes into records of a segment. It runs on the
  * main thread for small files and on several threads for large ones. The result does not depend on how windows are distributed.
  */
-import { LIMITS } from '../base/limits.ts';
 import { writeAddressKey } from '../chains/address/parse.ts';
+import { CHAIN_LIMITS } from '../chains/limits.ts';
 import { CHAINS, type ChainId } from '../chains/registry.ts';
 import { dayFromBytes, NO_DAY } from './index/days.ts';
 import { SEGMENT_RECORD_WORDS } from './index/segment.ts';
 import { SLOT_WORDS, writeSlot } from './index/slot.ts';
+import { LABEL_LIMITS } from './limits.ts';
 
 /** Zero-based columns that are read separately from the rest of a row; -1 if the file does not have the column. */
 export interface FastColumns {
@@ -41,7 +42,7 @@ export interface WindowResult {
 /** Bytes that must be readable after a window: rows are read one 4-byte word at a time. */
 export const WINDOW_SLACK_BYTES = 8;
 /** The longest key of the 36 chains is well below the longest address text. */
-const KEY_BYTES_MAX = LIMITS.addressTextMax;
+const KEY_BYTES_MAX = CHAIN_LIMITS.addressTextMax;
 
 const COMMA = 44;
 const LINE_FEED = 10;
@@ -349,7 +350,7 @@ class RestTable {
       if (places[2 * place] === hash && this.isSame(rest, length, view, starts)) return rest;
     }
     // A file with only distinct rests gains nothing here: once the table is full, its rows take the slow path.
-    return this.size < LIMITS.labelTemplatesMax ? this.add(bytes, length, starts) : NO_REST;
+    return this.size < LABEL_LIMITS.labelTemplatesMax ? this.add(bytes, length, starts) : NO_REST;
   }
 
   /** Hashes the rest into `hash`, a word at a time; returns its length in the arena. */

@@ -6,10 +6,10 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { AssayError, messageOf } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import { shippedData } from '../base/paths.ts';
 import type { ListId, SanctionsList } from '../sources/index.ts';
 import { LISTS } from '../sources/lists.ts';
+import { LABEL_LIMITS } from './limits.ts';
 
 /** One entity of labels that is one party of a list. */
 export interface EntityPartyLink {
@@ -145,10 +145,10 @@ function readLinks(path: string, from: EntityPartyLink['from'], lists: readonly 
   if (!Array.isArray(rows)) {
     throw new AssayError('INVALID_FILE', `${file}: links must be an array of links.`, { field: 'links' });
   }
-  if (rows.length > LIMITS.entityPartiesMax) {
+  if (rows.length > LABEL_LIMITS.entityPartiesMax) {
     throw new AssayError(
       'INVALID_FILE',
-      `${file}: links must have at most ${LIMITS.entityPartiesMax} rows (got ${rows.length}).`,
+      `${file}: links must have at most ${LABEL_LIMITS.entityPartiesMax} rows (got ${rows.length}).`,
       { field: 'links' },
     );
   }

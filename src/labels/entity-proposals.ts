@@ -2,12 +2,12 @@
  * Proposes links between entities of labels and designated organisations with an equal name. A person must check each proposal: equal
  * names do not prove the same party, and nothing here applies a proposal.
  */
-import { LIMITS } from '../base/limits.ts';
 import type { SanctionsList } from '../sources/index.ts';
 import type { EntityParties, EntityPartyLink } from './entity-parties.ts';
 import { readSegment, SEGMENT_RECORD_WORDS } from './index/segment.ts';
 import { SLOT_WORDS } from './index/slot.ts';
 import { templateFromText } from './index/template-text.ts';
+import { LABEL_LIMITS } from './limits.ts';
 import type { LabelStore } from './store.ts';
 
 /** A name of an entity of labels. */
@@ -132,5 +132,5 @@ export function proposeLinks(options: {
   const text = ({ entity, list, entry }: ProposedLink): string => `${entity} ${list} ${entry}`;
   return [...proposals.values()]
     .sort((a, b) => weight(b) - weight(a) || (text(a) < text(b) ? -1 : 1))
-    .slice(0, LIMITS.entityProposalsMax);
+    .slice(0, LABEL_LIMITS.entityProposalsMax);
 }

@@ -7,12 +7,12 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { setImmediate } from 'node:timers/promises';
 import { AssayError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import { CHAINS, type ChainId } from '../chains/registry.ts';
 import { type FastColumns, REFUSED, restColumns, type WindowResult } from './csv-window.ts';
 import { createInlineReader, createThreadReader, type WindowSlot } from './csv-window-threads.ts';
 import type { SegmentWriter } from './index/segment.ts';
 import type { LabelTemplate } from './label.ts';
+import { LABEL_LIMITS } from './limits.ts';
 
 /** The meaning of a row apart from its address and dates. */
 export interface RestOfRow {
@@ -119,7 +119,9 @@ const inOrder = async <T, R>(
 
 function threadsFor(bytes: number): number {
   const cores = availableParallelism();
-  return bytes < LIMITS.importThreadsFromBytes || cores < 2 ? 0 : Math.min(cores, LIMITS.importThreadsMax);
+  return bytes < LABEL_LIMITS.importThreadsFromBytes || cores < 2
+    ? 0
+    : Math.min(cores, LABEL_LIMITS.importThreadsMax);
 }
 
 /** Splits a file into windows of whole rows. */

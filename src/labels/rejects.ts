@@ -1,8 +1,8 @@
 /** The rejects file of an import: every row that could not be used, its position and the reason, one JSON object per line. */
 import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { LIMITS } from '../base/limits.ts';
 import type { Provenance } from '../sources/records.ts';
+import { LABEL_LIMITS } from './limits.ts';
 
 export interface RejectsWriter {
   /** Number of rejected rows. */
@@ -43,7 +43,7 @@ export function createRejectsWriter(partial: string): RejectsWriter {
     },
     add(reason, text, provenance) {
       count++;
-      if (count > LIMITS.rejectsKeptMax) return;
+      if (count > LABEL_LIMITS.rejectsKeptMax) return;
       if (file === null) {
         file = openSync(partial, 'w');
       }
@@ -51,8 +51,8 @@ export function createRejectsWriter(partial: string): RejectsWriter {
       if (pending.length >= FLUSH_CHARS) flush();
     },
     close(path) {
-      if (count > LIMITS.rejectsKeptMax)
-        pending += `${JSON.stringify({ reason: `${count - LIMITS.rejectsKeptMax} more were only counted.` })}\n`;
+      if (count > LABEL_LIMITS.rejectsKeptMax)
+        pending += `${JSON.stringify({ reason: `${count - LABEL_LIMITS.rejectsKeptMax} more were only counted.` })}\n`;
       if (finish()) {
         mkdirSync(dirname(path), { recursive: true });
         renameSync(partial, path);

@@ -1,8 +1,8 @@
 /** Raises and changes alerts, each with its message in the outbox and its row in the log of changes. */
 import type { Clock } from '../base/clock.ts';
-import { LIMITS } from '../base/limits.ts';
 import type { AlertIndex } from './alert-index.ts';
 import type { ChangeLog } from './change-log.ts';
+import { MONITORING_LIMITS } from './limits.ts';
 import type { Outbox } from './outbox.ts';
 import type { Alert, AlertStatus, MonitoredWallet, MonitoringChain } from './records.ts';
 import type { RefreshQueue } from './refresh-queue.ts';
@@ -119,7 +119,7 @@ export class AlertWriter {
       ...change,
       updatedAtMs: now,
       resolvedAtMs: isResolved(status) ? (alert.resolvedAtMs ?? now) : null,
-      history: [...alert.history, { atMs: now, kind, status, by }].slice(-LIMITS.alertHistoryKept),
+      history: [...alert.history, { atMs: now, kind, status, by }].slice(-MONITORING_LIMITS.alertHistoryKept),
     };
     this.#deps.alertIndex.put(changed);
     this.#deps.changes.record({ kind: 'alert.updated', alert: changed });

@@ -2,7 +2,8 @@
  * The log of raised and changed alerts and wallets, which streams of clients read. Its rows are numbered per account. The current
  * record of a row is read from its own table.
  */
-import { LIMITS } from '../base/limits.ts';
+
+import { MONITORING_LIMITS } from './limits.ts';
 import type { Alert, MonitoredWallet } from './records.ts';
 import type { Changed, ChangeRow, MonitoringChange } from './store.ts';
 import type { MonitoringTables } from './tables.ts';
@@ -41,7 +42,7 @@ export class ChangeLog {
     const number = (changeCounts.get(accountId) ?? 0) + 1;
     changeCounts.putSync(accountId, number);
     changes.putSync([accountId, number], { kind: change.kind, id });
-    changes.removeSync([accountId, number - LIMITS.changesKept]);
+    changes.removeSync([accountId, number - MONITORING_LIMITS.changesKept]);
     this.#pending.push({ accountId, number, ...change });
   }
 
@@ -75,7 +76,7 @@ export class ChangeLog {
     const changes = [...this.#deps.tables.changes.getRange(range)].flatMap(
       ({ key, value }) => this.#read(accountId, key[1], value) ?? [],
     );
-    return { changes, first: Math.max(Math.min(1, last), last - LIMITS.changesKept + 1), last };
+    return { changes, first: Math.max(Math.min(1, last), last - MONITORING_LIMITS.changesKept + 1), last };
   }
 
   /** Registers a listener for `notify`. */

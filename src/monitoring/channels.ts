@@ -4,10 +4,10 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import type { Random } from '../base/random.ts';
 import type { Encryption } from '../state/encryption.ts';
 import type { LiveDatabase, LiveRoot } from '../state/live-store.ts';
+import { MONITORING_LIMITS } from './limits.ts';
 import type { AccountChannels } from './records.ts';
 
 const NO_CHANNELS: AccountChannels = { email: null, slackWebhookUrl: null, telegram: null };
@@ -108,7 +108,7 @@ export function openChannels(
     async rotateSecret(accountId) {
       requireOpens();
       const secret = SECRET_PREFIX + Buffer.from(random.bytes(SECRET_BYTES)).toString('base64');
-      const previousUntilMs = clock.now() + LIMITS.webhookSecretOverlapMs;
+      const previousUntilMs = clock.now() + MONITORING_LIMITS.webhookSecretOverlapMs;
       const hadOne = await root.transaction(() => {
         const previous = secrets.get(accountId)?.current ?? null;
         secrets.putSync(accountId, {

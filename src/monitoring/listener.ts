@@ -6,7 +6,6 @@
 
 import type { Clock } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
 import { sleep } from '../base/retry.ts';
 import type { ChainAdapter, ChainEvent } from '../chains/families/port.ts';
@@ -14,6 +13,7 @@ import type { ChainId } from '../chains/registry.ts';
 import type { Transfer } from '../chains/transfer.ts';
 import { createEmbeddedLeases, type HeldLease, type Leases, underLease } from '../state/leases.ts';
 import type { Fence } from '../state/live-store.ts';
+import { MONITORING_LIMITS } from './limits.ts';
 import type { Processor } from './processor.ts';
 import { MONITORING_CHAINS, type MonitoringChain } from './records.ts';
 import type { MonitoringStore } from './store.ts';
@@ -102,7 +102,7 @@ async function withPrices(
   await Promise.race([
     reading,
     new Promise((resolve) => {
-      timer = setTimeout(resolve, LIMITS.alertPriceWaitMs);
+      timer = setTimeout(resolve, MONITORING_LIMITS.alertPriceWaitMs);
     }),
   ]);
   clearTimeout(timer);
@@ -187,7 +187,10 @@ class ChainListener implements Listener {
     const known = this.#deps.store.blocks(chain);
     const last = known.at(-1) ?? null;
     const from = { fromHeight: last === null ? this.#deps.store.firstHeight(chain) : last.height + 1, known };
-    for await (const event of adapter.subscribe(from, { signal, budgetMs: LIMITS.listenerBudgetMs })) {
+    for await (const event of adapter.subscribe(from, {
+      signal,
+      budgetMs: MONITORING_LIMITS.listenerBudgetMs,
+    })) {
       if (!lease.isHeld()) return;
       this.#refreshTable();
       const position = await takeEvent(chain, event, this.#table, this.#deps, lease.fence);

@@ -3,7 +3,6 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
 import type { Mailer } from '../base/mail.ts';
 import { createOutboundAgent, type OutboundPolicy } from '../base/outbound.ts';
@@ -14,7 +13,9 @@ import { openEncryption } from '../state/encryption.ts';
 import { createEmbeddedLeases, type HeldLease, type Leases, underLease } from '../state/leases.ts';
 import type { OpenStore } from '../state/live-store.ts';
 import { createDispatcher } from './delivery/dispatcher.ts';
+import { DELIVERY_LIMITS } from './delivery/limits.ts';
 import { createSenders } from './delivery/senders.ts';
+import { MONITORING_LIMITS } from './limits.ts';
 import { createListener, type Listener, type ListenerDeps } from './listener.ts';
 import { loadMonitoringPolicy } from './policy.ts';
 import { createProcessor, type Processor, type ProcessorDeps } from './processor.ts';
@@ -105,9 +106,9 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
   const agent = createOutboundAgent({
     policy: receivers,
     timeouts: {
-      connectMs: LIMITS.deliveryTimeoutMs,
-      headersMs: LIMITS.deliveryTimeoutMs,
-      stallMs: LIMITS.deliveryTimeoutMs,
+      connectMs: DELIVERY_LIMITS.deliveryTimeoutMs,
+      headersMs: DELIVERY_LIMITS.deliveryTimeoutMs,
+      stallMs: DELIVERY_LIMITS.deliveryTimeoutMs,
     },
   });
   const senders = createSenders({
@@ -134,8 +135,8 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
       const adapter = await deps.adapter(chain);
       if (adapter === null) return null;
       const { height } = await adapter.head({
-        signal: AbortSignal.timeout(LIMITS.headBudgetMs),
-        budgetMs: LIMITS.headBudgetMs,
+        signal: AbortSignal.timeout(MONITORING_LIMITS.headBudgetMs),
+        budgetMs: MONITORING_LIMITS.headBudgetMs,
       });
       return height;
     } catch (error) {

@@ -4,8 +4,8 @@
  * except `due` must be called inside a transaction.
  */
 import type { Clock } from '../base/clock.ts';
-import { LIMITS } from '../base/limits.ts';
 import type { LiveDatabase, LiveRoot } from '../state/live-store.ts';
+import { MONITORING_LIMITS } from './limits.ts';
 import type { MonitoredWallet, MonitoringChain } from './records.ts';
 
 /** Refreshes after an alert have priority, so that a backlog of scheduled ones does not delay them. */
@@ -81,8 +81,12 @@ export function openRefreshQueue(
 
   /** The longest wait of each lane. A place that is further ahead was written before the clock was set back, and is due now. */
   const LONGEST_MS = [
-    Math.max(LIMITS.walletRefreshDelayMs, LIMITS.walletRefreshGapMs, LIMITS.walletRefreshRetryMs),
-    Math.max(intervalMs, LIMITS.walletRefreshRetryMs),
+    Math.max(
+      MONITORING_LIMITS.walletRefreshDelayMs,
+      MONITORING_LIMITS.walletRefreshGapMs,
+      MONITORING_LIMITS.walletRefreshRetryMs,
+    ),
+    Math.max(intervalMs, MONITORING_LIMITS.walletRefreshRetryMs),
   ] as const;
 
   /** Time of the last screening, but not later than now: the clock may have been set back since. */
@@ -90,7 +94,10 @@ export function openRefreshQueue(
 
   /** A wallet that alerts all the time is screened once per gap. */
   const soonest = (wallet: MonitoredWallet): number =>
-    Math.max(clock.now() + LIMITS.walletRefreshDelayMs, screenedAt(wallet) + LIMITS.walletRefreshGapMs);
+    Math.max(
+      clock.now() + MONITORING_LIMITS.walletRefreshDelayMs,
+      screenedAt(wallet) + MONITORING_LIMITS.walletRefreshGapMs,
+    );
 
   function due(
     chain: MonitoringChain,

@@ -6,11 +6,11 @@
 
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
 import { sleep } from '../base/retry.ts';
 import type { ScreeningRequest } from '../screening/screen.ts';
 import type { HeldLease, Leases } from '../state/leases.ts';
+import { MONITORING_LIMITS } from './limits.ts';
 import type { Duty } from './listener.ts';
 import { MONITORING_CHAINS, type MonitoringChain } from './records.ts';
 import type { RefreshPlace } from './refresh-queue.ts';
@@ -52,11 +52,14 @@ export function createRefresher(
 ): Refresher {
   const { store, screen, leases, clock, jitter, log } = deps;
   const { dutyOf = (chains) => new Map(chains.map((chain) => [chain, 'MINE'])) } = deps;
-  const limits = { behindAlert: LIMITS.walletRefreshesAlerted, scheduled: LIMITS.walletRefreshesScheduled };
+  const limits = {
+    behindAlert: MONITORING_LIMITS.walletRefreshesAlerted,
+    scheduled: MONITORING_LIMITS.walletRefreshesScheduled,
+  };
 
   async function plan(signal: AbortSignal): Promise<void> {
     for (let after: WatchPlace | null = null; !signal.aborted; ) {
-      after = await store.planRefreshes(after, LIMITS.walletRefreshesPlanned);
+      after = await store.planRefreshes(after, MONITORING_LIMITS.walletRefreshesPlanned);
       if (after === null) return;
     }
   }
@@ -70,7 +73,7 @@ export function createRefresher(
       await store.refreshed(place, readScreening(answer), nextAtMs, fence);
     } catch (error) {
       log.warn({ chain, wallet: wallet.id, error: messageOf(error) }, 'wallet refresh failed');
-      await store.putOffRefresh(place, clock.now() + LIMITS.walletRefreshRetryMs, fence);
+      await store.putOffRefresh(place, clock.now() + MONITORING_LIMITS.walletRefreshRetryMs, fence);
     }
   }
 
@@ -88,7 +91,7 @@ export function createRefresher(
         await refresh(chain, place, lease);
       }
     };
-    await Promise.all(Array.from({ length: LIMITS.walletRefreshesAtOnce }, row));
+    await Promise.all(Array.from({ length: MONITORING_LIMITS.walletRefreshesAtOnce }, row));
   }
 
   async function pass(signal: AbortSignal): Promise<void> {
@@ -124,7 +127,7 @@ export function createRefresher(
             log.warn({ error: messageOf(error) }, 'refresh of wallets interrupted');
           hasFailed = true;
         }
-        await sleep(LIMITS.walletRefreshLookMs, signal);
+        await sleep(MONITORING_LIMITS.walletRefreshLookMs, signal);
       }
     },
   };

@@ -4,8 +4,8 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import type { Random } from '../base/random.ts';
+import { CHAIN_LIMITS } from '../chains/limits.ts';
 import type { Encryption } from '../state/encryption.ts';
 import {
   type AppliedWrite,
@@ -430,11 +430,11 @@ class LmdbMonitoringStore implements MonitoringStore {
       work(this.#writer);
       blocks.putSync([chain, block.height], block.hash);
       for (const { height } of stored)
-        if (height <= block.height - LIMITS.reorgBlocksMax) blocks.removeSync([chain, height]);
+        if (height <= block.height - CHAIN_LIMITS.reorgBlocksMax) blocks.removeSync([chain, height]);
       // No reorg reverts these blocks any more.
       const settled = {
         start: [chain, 0, '', 0] as BlockKey,
-        end: [chain, block.height - LIMITS.reorgBlocksMax + 1, '', 0] as BlockKey,
+        end: [chain, block.height - CHAIN_LIMITS.reorgBlocksMax + 1, '', 0] as BlockKey,
       };
       for (const key of [...transactionsOfBlock.getKeys(settled)]) transactionsOfBlock.removeSync(key);
       this.#alerts.finalize(chain, block.height);

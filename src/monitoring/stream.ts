@@ -3,8 +3,8 @@
  * disconnected with a reason and can resume; only the buffer of its socket holds data for it.
  */
 import { AssayError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import { alertAnswer, walletAnswer } from './answers.ts';
+import { MONITORING_LIMITS } from './limits.ts';
 import type { MonitoringChange, MonitoringStore } from './store.ts';
 
 /** One message. A reader resumes after `id`; it is empty if the reader cannot resume from this message. */
@@ -72,7 +72,11 @@ export function createStreamHub(deps: { readonly store: MonitoringStore }): Stre
   function catchUp(accountId: string, subscription: Subscription): void {
     const { sink } = subscription;
     for (;;) {
-      const { changes, first, last } = store.changes(accountId, subscription.sent, LIMITS.streamBacklogPage);
+      const { changes, first, last } = store.changes(
+        accountId,
+        subscription.sent,
+        MONITORING_LIMITS.streamBacklogPage,
+      );
       if (last > subscription.sent && first > subscription.sent + 1) {
         const data = JSON.stringify({ from: subscription.sent + 1, to: first - 1 });
         if (!sink.send({ id: '', event: 'missed', data })) {
@@ -88,13 +92,13 @@ export function createStreamHub(deps: { readonly store: MonitoringStore }): Stre
           return;
         }
         subscription.sent = change.number;
-        if (sink.waitingBytes > LIMITS.streamBufferBytesMax) {
+        if (sink.waitingBytes > MONITORING_LIMITS.streamBufferBytesMax) {
           drop(accountId, subscription, 'The client reads too slowly; reconnect with the last event id.');
           return;
         }
       }
       // A change whose record is gone is skipped, but its number counts as sent.
-      if (changes.length < LIMITS.streamBacklogPage) {
+      if (changes.length < MONITORING_LIMITS.streamBacklogPage) {
         subscription.sent = Math.max(subscription.sent, last);
         return;
       }
@@ -107,10 +111,10 @@ export function createStreamHub(deps: { readonly store: MonitoringStore }): Stre
 
   return {
     requireRoom(accountId) {
-      if ((byAccount.get(accountId)?.size ?? 0) < LIMITS.streamsPerAccountMax) return;
+      if ((byAccount.get(accountId)?.size ?? 0) < MONITORING_LIMITS.streamsPerAccountMax) return;
       throw new AssayError(
         'INVALID_REQUEST',
-        `This account already has ${LIMITS.streamsPerAccountMax} open streams, the maximum.`,
+        `This account already has ${MONITORING_LIMITS.streamsPerAccountMax} open streams, the maximum.`,
       );
     },
     subscribe(accountId, after, sink) {

@@ -2,7 +2,8 @@
  * Cache of the wallets of the accounts that were listed last, in the order of their lists: decoding 10,000 records for each page
  * would take longer than everything else. A change of a wallet replaces only its record.
  */
-import { LIMITS } from '../base/limits.ts';
+
+import { MONITORING_LIMITS } from './limits.ts';
 import type { MonitoredWallet, WalletFilter, WatchChange } from './records.ts';
 
 export interface WalletLists {
@@ -104,7 +105,7 @@ export function createWalletLists(deps: WalletListsDeps): WalletLists {
     held += fresh.rows.length;
     accounts.set(accountId, fresh);
     for (const oldest of accounts.keys()) {
-      if (held <= LIMITS.listedWalletsHeld || oldest === accountId) break;
+      if (held <= MONITORING_LIMITS.listedWalletsHeld || oldest === accountId) break;
       forget(oldest);
     }
     return fresh;

@@ -2,8 +2,8 @@
  * The log of added and changed wallets, numbered by generation: readers that keep a table of all watched addresses apply the
  * changes since their generation. If a replica replaces generations, all results that were derived from the earlier ones are invalid.
  */
-import { LIMITS } from '../base/limits.ts';
 import type { LiveDatabase } from '../state/live-store.ts';
+import { MONITORING_LIMITS } from './limits.ts';
 import type { MonitoredWallet, WatchChange } from './records.ts';
 import type { MonitoringTables } from './tables.ts';
 
@@ -58,14 +58,14 @@ export class WatchLog {
     this.#meta.putSync('generation', generation);
     const isActive = status === 'ACTIVE';
     this.#changes.putSync([generation], { chain, walletAddress, accountId, walletId, isActive });
-    this.#changes.removeSync([generation - LIMITS.watchChangesKept]);
+    this.#changes.removeSync([generation - MONITORING_LIMITS.watchChangesKept]);
   }
 
   /** Returns the changes after a generation, oldest first; null if it is too old and all wallets have to be read. */
   changesAfter(generation: number): readonly WatchChange[] | null {
     const last = this.stored();
     const after = generation - this.#histories * GENERATIONS_OF_A_HISTORY;
-    if (after < 0 || after > last || last - after > LIMITS.watchChangesKept) return null;
+    if (after < 0 || after > last || last - after > MONITORING_LIMITS.watchChangesKept) return null;
     const rows = [...this.#changes.getRange({ start: [after + 1], end: [last + 1] })];
     // Older versions of the program did not store the changes.
     return rows.length === last - after ? rows.map(({ value }) => value) : null;

@@ -6,8 +6,8 @@
 import { createHash } from 'node:crypto';
 import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import { type LiveDatabase, type OpenStore, openLiveStore } from '../state/live-store.ts';
+import { NAME_LIMITS } from './limits.ts';
 
 /** One cleared match. */
 export interface ClearedMatch {
@@ -98,7 +98,7 @@ export function openClearedStore(
       const stored = await matches.transaction(() => {
         if (matches.get(key) === undefined) {
           const count = matches.getKeysCount({ start: prefixOf(accountId), end: `${prefixOf(accountId)}~` });
-          if (count >= LIMITS.clearedMatchesMax) return false;
+          if (count >= NAME_LIMITS.clearedMatchesMax) return false;
         }
         matches.putSync(key, record);
         return true;
@@ -106,7 +106,7 @@ export function openClearedStore(
       if (stored) return record;
       throw new AssayError(
         'INVALID_REQUEST',
-        `This account has cleared ${LIMITS.clearedMatchesMax} matches, the maximum; delete those that are no longer needed.`,
+        `This account has cleared ${NAME_LIMITS.clearedMatchesMax} matches, the maximum; delete those that are no longer needed.`,
       );
     },
     of: (accountId, name) => [...under(prefixOf(accountId) + hashOf(foldName(name)))],

@@ -1,10 +1,10 @@
 /** Screens names: for each name its matches of every list type, their evidence, and whether they were cleared. */
 import type { Clock } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import type { ListCatalogue } from '../sources/lists.ts';
 import type { PublishedNames } from './build-names.ts';
 import type { ClearedEntity } from './cleared.ts';
+import { NAME_LIMITS } from './limits.ts';
 import { coverageOf, type NameReason, type NamesCoverage, reasonsOf } from './lists-coverage.ts';
 import {
   type MatchReason,
@@ -103,9 +103,12 @@ function screenOne(
   unverified: ReadonlySet<string>,
 ): NameResult {
   const { cleared = [], ...query } = request;
-  const matches = published.index.match(query, { limit: LIMITS.nameMatchesMax, threshold: NAME_THRESHOLD });
+  const matches = published.index.match(query, {
+    limit: NAME_LIMITS.nameMatchesMax,
+    threshold: NAME_THRESHOLD,
+  });
   const top = NAME_LIST_TYPES.flatMap((listType) =>
-    matches.filter((match) => match.listType === listType).slice(0, LIMITS.nameMatchesPerListType),
+    matches.filter((match) => match.listType === listType).slice(0, NAME_LIMITS.nameMatchesPerListType),
   ).sort((a, b) => matches.indexOf(a) - matches.indexOf(b));
   return {
     name: request.name,
@@ -153,8 +156,8 @@ export function requireName(name: string, field: string): void {
 
 function faultOf(name: string): string | null {
   if (name.trim() === '') return 'is empty';
-  if (name.length > LIMITS.screenedNameCharsMax)
-    return `must have at most ${LIMITS.screenedNameCharsMax} characters`;
+  if (name.length > NAME_LIMITS.screenedNameCharsMax)
+    return `must have at most ${NAME_LIMITS.screenedNameCharsMax} characters`;
   if (/\p{Cc}/u.test(name)) return 'contains a control character';
   if (/\p{Cs}/u.test(name)) return 'is not valid Unicode';
   if (!/[\p{L}\p{N}]/u.test(name)) return 'must contain a letter or a digit';

@@ -2,16 +2,16 @@
 import { Piscina } from 'piscina';
 import { BufferPool, type PooledResult } from '../base/buffer-pool.ts';
 import { AssayError, type ErrorData, errorFromData, messageOf } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
 import { workerUrl } from '../base/paths.ts';
+import { POOL_LIMITS } from './limits.ts';
 import type { MessageOf, NameOf, ResultOf, TaskList } from './task.ts';
 import type { Tasks } from './tasks/index.ts';
 import type { WorkerSettings } from './worker-services.ts';
 
 export interface PoolOptions extends Omit<WorkerSettings, 'snapshotEpoch' | 'bufferPoolMemory'> {
   readonly threads: number;
-  /** Tasks that wait or run at once; default: LIMITS.poolTasksMax. */
+  /** Tasks that wait or run at once; default: POOL_LIMITS.poolTasksMax. */
   readonly tasksMax?: number;
   /** Tasks that one thread gets at once; default: TASKS_PER_THREAD. */
   readonly tasksPerThread?: number;
@@ -66,7 +66,7 @@ export function createPool<List extends TaskList = Tasks>(
 ): WorkerPool<List> {
   const {
     threads,
-    tasksMax = LIMITS.poolTasksMax,
+    tasksMax = POOL_LIMITS.poolTasksMax,
     tasksPerThread = TASKS_PER_THREAD,
     worker = workerUrl('pool'),
     ...folders

@@ -3,10 +3,10 @@ import { EventEmitter, setMaxListeners } from 'node:events';
 import { type ConnectionOptions, Job, Queue, QueueEvents, Worker } from 'bullmq';
 import type { Clock } from '../base/clock.ts';
 import { AssayError, type ErrorData, errorFromData, errorToData, messageOf } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
 import { sleep } from '../base/retry.ts';
 import { within } from '../base/within.ts';
+import { STATE_LIMITS } from '../state/limits.ts';
 import type { RedisStore } from '../state/redis.ts';
 import { scoped } from '../state/redis-installation.ts';
 import { asStorageFull } from '../state/storage.ts';
@@ -164,7 +164,7 @@ export class BullQueues {
     log.warn('queues closed without storing outcomes: Redis is unavailable');
     // BullMQ would wait for Redis forever. Outcomes of this moment cannot be stored; other nodes treat the work as lost.
     this.#connection.disconnect();
-    await within(LIMITS.redisCommandMs, closing, 'BullMQ').catch(logError(log, 'all'));
+    await within(STATE_LIMITS.redisCommandMs, closing, 'BullMQ').catch(logError(log, 'all'));
   }
 
   #isUnavailable(): Promise<boolean> {
@@ -242,7 +242,9 @@ export class QueueClient<Message, Value> {
    */
   waiting(): Promise<number> {
     // BullMQ would wait for as long as the server is unavailable.
-    return this.#deps.redis.guard(within(LIMITS.redisCommandMs, this.#queue.getWaitingCount(), 'Redis'));
+    return this.#deps.redis.guard(
+      within(STATE_LIMITS.redisCommandMs, this.#queue.getWaitingCount(), 'Redis'),
+    );
   }
 
   /** Rejects the pending messages with NOT_READY, and closes the connections. */

@@ -3,10 +3,10 @@
  * reference, and the bytes of a result are stored beside the queue until they are fetched.
  */
 import { AssayError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import { luaScript } from '../base/paths.ts';
 import type { Random } from '../base/random.ts';
 import type { ChunkDone, ChunkRunner, ChunkTask } from '../jobs/chunks.ts';
+import { POOL_LIMITS } from './limits.ts';
 import { BullQueues, type BullQueuesDeps, nodeLost, type QueueClient, type Working } from './queue-bullmq.ts';
 import type { SendRemote } from './routing.ts';
 import type { RemoteResult } from './task.ts';
@@ -126,7 +126,7 @@ class NodeQueues implements Queues {
 
   readonly send: SendRemote = async (groups, request) => {
     const [first, ...others] = groups.map((group) => this.#groupClient(group));
-    if (first === undefined || this.#inFlight >= LIMITS.graphRequestsMax)
+    if (first === undefined || this.#inFlight >= POOL_LIMITS.graphRequestsMax)
       throw new AssayError('OVERLOADED', 'Too many requests are waiting for other nodes.', {
         retryAfterSeconds: 1,
       });
@@ -151,7 +151,7 @@ class NodeQueues implements Queues {
   }
 
   async #sendTo({ client }: GroupClient, request: GraphRequest): Promise<RemoteResult> {
-    if ((await client.waiting()) >= LIMITS.graphRequestsWaitingMax)
+    if ((await client.waiting()) >= POOL_LIMITS.graphRequestsWaitingMax)
       throw new AssayError(
         'OVERLOADED',
         'Too many requests are waiting for the nodes that store this chain.',
@@ -167,7 +167,7 @@ class NodeQueues implements Queues {
           retryAfterSeconds: 1,
         }),
       );
-    }, LIMITS.graphRequestMs);
+    }, POOL_LIMITS.graphRequestMs);
     try {
       const head = await client.send(id, request, late.signal);
       const data = (await this.#fetch([this.#resultKey(id)], [])) as Buffer | null;

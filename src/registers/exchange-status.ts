@@ -5,7 +5,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
 import type { SanctionsList } from '../sources/index.ts';
 import type { RegistrationStatus } from '../sources/registers/registration.ts';
@@ -19,6 +18,7 @@ import {
   type ShippedRegistration,
 } from './catalogue.ts';
 import { buildDirectory, type Directory, type Subject, type SubjectRegistration } from './directory.ts';
+import { REGISTER_LIMITS } from './limits.ts';
 import { isTypo, type NameKind } from './name-index.ts';
 import { parseScope, registerCovers, type Scope } from './regions.ts';
 import type { RegisterStore } from './store.ts';
@@ -216,7 +216,7 @@ export function createExchangeStatuses(deps: {
       const known = cache.get(key);
       if (known !== undefined) return known;
       const bytes = Buffer.from(JSON.stringify(answer(name, jurisdiction)));
-      if (cache.size >= LIMITS.exchangeAnswersKept) cache.clear();
+      if (cache.size >= REGISTER_LIMITS.exchangeAnswersKept) cache.clear();
       if (directory === current) cache.set(key, bytes);
       return bytes;
     },
@@ -254,10 +254,14 @@ interface Found {
 
 function find(directory: Directory, text: string): Found {
   const name = text.trim();
-  if (name === '' || name.length > LIMITS.exchangeNameMax) {
-    throw new AssayError('INVALID_REQUEST', `name: must have 1 to ${LIMITS.exchangeNameMax} characters.`, {
-      field: 'name',
-    });
+  if (name === '' || name.length > REGISTER_LIMITS.exchangeNameMax) {
+    throw new AssayError(
+      'INVALID_REQUEST',
+      `name: must have 1 to ${REGISTER_LIMITS.exchangeNameMax} characters.`,
+      {
+        field: 'name',
+      },
+    );
   }
   const exactly = (by: NameKind, value: string, subject: number): Found => ({
     subject,

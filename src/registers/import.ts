@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { isoTime } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
 import { readDate } from '../sources/dates.ts';
 import { type DownloadBounds, downloadSource, type FileDownload } from '../sources/download.ts';
@@ -14,6 +13,7 @@ import { openBytes, partName } from '../sources/open.ts';
 import type { Reject } from '../sources/records.ts';
 import type { RegisterHeader, RegisterReader, Registration } from '../sources/registers/registration.ts';
 import { addFile, countInForce, type RegisterState, rowsByFirm } from './history.ts';
+import { REGISTER_LIMITS } from './limits.ts';
 import type { RegisterStore } from './store.ts';
 
 /** Returns true if a text is the id of a source. */
@@ -82,10 +82,10 @@ async function readFile(reader: RegisterReader, path: string, signal?: AbortSign
     if (record.type === 'register') header = record;
     else if (record.type === 'reject') rejects.push(record);
     else rows.push(record);
-    if (rows.length + rejects.length > LIMITS.registerRowsMax) {
+    if (rows.length + rejects.length > REGISTER_LIMITS.registerRowsMax) {
       throw new AssayError(
         'INVALID_FILE',
-        `${partName(path)}: has more than ${LIMITS.registerRowsMax} rows, more than any register.`,
+        `${partName(path)}: has more than ${REGISTER_LIMITS.registerRowsMax} rows, more than any register.`,
         { field: 'file' },
       );
     }
@@ -139,10 +139,10 @@ export async function importRegisters(
         const whole = header.whole.includes(register);
         const file = { asOf, contentHash: hash, layout: header.layout, whole, records: own.length };
         const after = addFile(before, file, rowsByFirm(own));
-        if (after.files.length > LIMITS.registerFilesMax) {
+        if (after.files.length > REGISTER_LIMITS.registerFilesMax) {
           throw new AssayError(
             'INVALID_REQUEST',
-            `${register}: has ${after.files.length} files, more than ${LIMITS.registerFilesMax}.`,
+            `${register}: has ${after.files.length} files, more than ${REGISTER_LIMITS.registerFilesMax}.`,
           );
         }
         const isNew = after !== before;

@@ -3,7 +3,7 @@
  * the trigrams that a name shares with the query and then by edit distance.
  */
 import { distance } from 'fastest-levenshtein';
-import { LIMITS } from '../base/limits.ts';
+import { REGISTER_LIMITS } from './limits.ts';
 
 export type NameKind = 'NAME' | 'ALIAS' | 'LEGAL_NAME' | 'DOMAIN' | 'LEI';
 
@@ -129,7 +129,7 @@ export function* buildNameIndex(names: Iterable<IndexedName>): Generator<void, N
   }
   postings.clear();
   const shared = new Uint8Array(all.length);
-  const touched = new Uint32Array(LIMITS.registerPostingsMax + all.length);
+  const touched = new Uint32Array(REGISTER_LIMITS.registerPostingsMax + all.length);
 
   /** Returns the positions of the names that share most trigrams, few enough to compute their edit distance. */
   function candidates(folded: string): number[] {
@@ -140,7 +140,7 @@ export function* buildNameIndex(names: Iterable<IndexedName>): Generator<void, N
     let count = 0;
     let read = 0;
     for (const list of found) {
-      if (read > 0 && read + list.length > LIMITS.registerPostingsMax) break;
+      if (read > 0 && read + list.length > REGISTER_LIMITS.registerPostingsMax) break;
       read += list.length;
       for (const position of list) {
         if (shared[position] === 0) touched[count++] = position;
@@ -156,7 +156,7 @@ export function* buildNameIndex(names: Iterable<IndexedName>): Generator<void, N
     let least = 255;
     for (let sum = 0; least > 1; least--) {
       sum += names[least] as number;
-      if (sum >= LIMITS.registerCandidatesMax) break;
+      if (sum >= REGISTER_LIMITS.registerCandidatesMax) break;
     }
     const best: number[] = [];
     const atLeast: number[] = [];
@@ -168,7 +168,7 @@ export function* buildNameIndex(names: Iterable<IndexedName>): Generator<void, N
       else if (trigrams === least && isOfLikeLength(all[position]?.folded.length ?? 0, folded.length))
         atLeast.push(position);
     }
-    return [...best, ...atLeast.slice(0, Math.max(0, LIMITS.registerCandidatesMax - best.length))];
+    return [...best, ...atLeast.slice(0, Math.max(0, REGISTER_LIMITS.registerCandidatesMax - best.length))];
   }
 
   return {

@@ -5,12 +5,12 @@
 import { join } from 'node:path';
 import { type Clock, isoTime } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
 import { backOffMs, sleep } from '../base/retry.ts';
 import type { PullPlace, S3Place } from '../state/snapshot-places.ts';
 import { listenForNodes, type SnapshotListener } from './http/listener.ts';
 import { openHttpSource } from './http/source.ts';
+import { REPLICATION_LIMITS } from './limits.ts';
 import { openPublisher, type Publisher, replicationFolderOf } from './publish.ts';
 import { openPuller, type Puller, type PullProgress } from './pull.ts';
 import { type ClusterKeys, clusterKeys, type Release } from './release.ts';
@@ -270,7 +270,7 @@ function follow(
     while (!signal.aborted) {
       const requestedAt = deps.clock.monotonic();
       try {
-        const latest = await source.latest(tag, LIMITS.snapshotWaitMsMax, signal);
+        const latest = await source.latest(tag, REPLICATION_LIMITS.snapshotWaitMsMax, signal);
         change({ lookedAt: now() });
         if (latest.state === 'new') {
           const release = puller.read(latest.envelope, source);

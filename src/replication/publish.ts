@@ -5,13 +5,13 @@
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Clock, isoTime } from '../base/clock.ts';
-import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
 import { labelsFolderOf, REFRESH_LOCK } from '../labels/store.ts';
 import { isLocked, withLock } from '../labels/store-lock.ts';
 import { writeJsonAtomically } from '../state/atomic-file.ts';
 import { PRIVATE_FOLDER } from '../state/data-folder.ts';
 import { type Blobs, openBlobs } from './blobs.ts';
+import { REPLICATION_LIMITS } from './limits.ts';
 import {
   bytesOfRelease,
   type ClusterKeys,
@@ -97,7 +97,10 @@ export function openPublisher({ dataDir, keys }: PublisherOptions, deps: Publish
       const release = kept[0]?.id === made.id ? kept[0] : made;
       mark = captured.mark;
       if (release === made) {
-        const rows = [made, ...kept.filter(({ id }) => id !== made.id)].slice(0, LIMITS.releasesKept);
+        const rows = [made, ...kept.filter(({ id }) => id !== made.id)].slice(
+          0,
+          REPLICATION_LIMITS.releasesKept,
+        );
         writeJsonAtomically(keptPath, rows);
         blobs.keepOnly(new Set(rows.flatMap((one) => one.files.map((file) => file.sha256))));
         deps.log.info(

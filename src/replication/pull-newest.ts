@@ -1,11 +1,11 @@
 /** Pulls one release, as a node does before it first serves, and as `assay snapshot pull` does. */
 import { AssayError, messageOf } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import { sleep } from '../base/retry.ts';
 import type { LabelStore } from '../labels/store.ts';
 import type { RegisterStore } from '../registers/store.ts';
 import type { PullPlace } from '../state/snapshot-places.ts';
 import { keysOf, openSource, type ReplicationDeps, type ReplicationSettings } from './follow.ts';
+import { REPLICATION_LIMITS } from './limits.ts';
 import { openPuller, type Pulled, type PullProgress } from './pull.ts';
 import type { Latest, ReleaseSource } from './source.ts';
 
@@ -61,7 +61,7 @@ export async function waitForLatest(
     const left = until - clock.monotonic();
     let failure: unknown;
     try {
-      const waitMs = Math.max(0, Math.min(left, LIMITS.snapshotWaitMsMax));
+      const waitMs = Math.max(0, Math.min(left, REPLICATION_LIMITS.snapshotWaitMsMax));
       const latest = await source.latest(null, waitMs, signal);
       if (latest.state === 'new') return latest;
       failure = new AssayError('SOURCE_UNAVAILABLE', `${source.name} has published nothing yet.`);

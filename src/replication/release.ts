@@ -4,7 +4,7 @@
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { AssayError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
+import { REPLICATION_LIMITS } from './limits.ts';
 
 export interface ReleaseFile {
   /** Path inside the data folder, without the folder of the snapshot in force: `labels/labels.mdb`. */
@@ -113,7 +113,8 @@ export function openRelease(bytes: Uint8Array, keys: ClusterKeys | null, from: s
   const refuse = (why: string): never => {
     throw new AssayError('SOURCE_UNAVAILABLE', `${from}: the release ${why}.`);
   };
-  if (bytes.length > LIMITS.releaseBytesMax) refuse(`is larger than ${LIMITS.releaseBytesMax} bytes`);
+  if (bytes.length > REPLICATION_LIMITS.releaseBytesMax)
+    refuse(`is larger than ${REPLICATION_LIMITS.releaseBytesMax} bytes`);
   const envelope = parsed(bytes) as Partial<Envelope> | null;
   const text = envelope?.release;
   if (typeof text !== 'string') return refuse('is not a release of Assay');
@@ -146,11 +147,11 @@ function isRelease(value: Partial<Release> | null): value is Release {
     !Number.isNaN(Date.parse(value.publishedAt ?? '')) &&
     Number.isInteger(formats?.labels) &&
     (formats?.names === null || Number.isInteger(formats?.names)) &&
-    files.length <= LIMITS.releaseFilesMax &&
+    files.length <= REPLICATION_LIMITS.releaseFilesMax &&
     files.every(isFile) &&
     new Set(files.map((file) => file.path)).size === files.length &&
     files.some((file) => file.path === 'labels/labels.mdb') &&
-    files.reduce((sum, file) => sum + (file.bytes ?? 0), 0) <= LIMITS.releaseTotalBytesMax
+    files.reduce((sum, file) => sum + (file.bytes ?? 0), 0) <= REPLICATION_LIMITS.releaseTotalBytesMax
   );
 }
 

@@ -2,7 +2,6 @@
  * Reads an address once (labels, transfers, exposure in the requested directions) and derives the evidence and the score. Shared
  * by screening and KYT.
  */
-import { LIMITS } from '../base/limits.ts';
 import { unpricedFlows } from '../graph/asset-uses.ts';
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
 import type { Weighing } from '../graph/kernels/rows.ts';
@@ -46,6 +45,7 @@ import {
 import type { ScreeningDeps } from './deps.ts';
 import { type FollowedSide, follow, indirectEvidence, nothingFollowed, WALK_BOUNDS } from './exposures.ts';
 import { labelEvidence, labelReasons } from './judge.ts';
+import { SCREENING_LIMITS } from './limits.ts';
 import { createRememberedDegrees } from './remembered-degrees.ts';
 import { sanctionsDetail } from './sanctions-detail.ts';
 import { type Subject, shownAsset } from './subject.ts';
@@ -131,7 +131,7 @@ function walkReasons(
       decisive.judged.scoreBreakdown,
       others.flatMap(({ judged }) => judged.scoreBreakdown),
     )
-      .slice(0, LIMITS.screeningListMax)
+      .slice(0, SCREENING_LIMITS.screeningListMax)
       .map((reason) => ({ code: 'EXPOSURE', ...reason, ...own }) as const),
     ...unfollowed.map((part) => ({ code: part.code, ...unfollowedReason(part, WALK_BOUNDS), ...own })),
   ];

@@ -2,7 +2,6 @@
  * Attribution of graph nodes: the entity behind an address. For kernels that look up thousands of nodes. Labels are read once per
  * address and snapshot, reduced to the fields that tracing, exposure and score need, and cached by node in a table of fixed size.
  */
-import { LIMITS } from '../base/limits.ts';
 import type { BridgeHit, Bridges } from '../chains/bridges.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { NeighbourColumns, NodeId, TransferGraph } from '../graph/graph.ts';
@@ -23,6 +22,7 @@ import type { SanctionsList } from '../sources/index.ts';
 import type { EntitySummary, ExposureCategory } from './answers.ts';
 import { labelEvidence, ownershipEvidence } from './judge.ts';
 import { unsettledLabels } from './label-conflicts.ts';
+import { SCREENING_LIMITS } from './limits.ts';
 import { isHistory, isSanctionHit, isSuspectedOwner, sanctionsEntries } from './sanctions-detail.ts';
 
 /**
@@ -408,7 +408,7 @@ class Interned {
   readonly #numbers = new Map<string, number>();
 
   get isFull(): boolean {
-    return this.#known.length > LIMITS.attributionsKept;
+    return this.#known.length > SCREENING_LIMITS.attributionsKept;
   }
 
   at(number: number): Attribution {
@@ -427,7 +427,7 @@ class Interned {
   }
 }
 
-const SLOTS = LIMITS.attributedNodesKept;
+const SLOTS = SCREENING_LIMITS.attributedNodesKept;
 /** Bits of a slot that hold the number of the chain; the bits above hold the number of the attribution. */
 const CHAIN_BITS = 8;
 const CHAIN_MASK = (1 << CHAIN_BITS) - 1;

@@ -3,11 +3,11 @@
  * report that.
  */
 import { isoTime } from '../base/clock.ts';
-import { LIMITS } from '../base/limits.ts';
 import { dayOf, startOfDay } from '../graph/edge-days.ts';
 import type { Reason } from './answers.ts';
 import type { DesignatedLater } from './attribution.ts';
 import type { Side } from './counterparties.ts';
+import { SCREENING_LIMITS } from './limits.ts';
 
 /** A party that was designated after dealings with it. */
 export interface EarlierParty extends DesignatedLater {
@@ -42,7 +42,7 @@ export function earlierDealings(sides: readonly Side[]): EarlierDealing[] {
   return [...found]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([, dealing]) => dealing)
-    .slice(0, LIMITS.screeningListMax);
+    .slice(0, SCREENING_LIMITS.screeningListMax);
 }
 
 /** Returns the reason that dealings with a party do not count as dealings with a sanctioned party. */

@@ -6,13 +6,13 @@ import { closeSync, fstatSync, openSync, rmSync, statSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../base/clock.ts';
 import { AssayError, type ErrorData, errorFromData, messageOf } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import { workerUrl } from '../base/paths.ts';
 import type { ChainId } from '../chains/registry.ts';
 import { openFreshness } from '../labels/freshness.ts';
 import { leaseCurrent } from '../labels/index/folder.ts';
 import { isStorageFull, storageFull } from '../state/storage.ts';
 import { type BulkFileJob, Turns } from './bulk-file-thread.ts';
+import { SCREENING_LIMITS } from './limits.ts';
 
 export interface BulkFileProgress {
   /** Lines answered so far, including errors. */
@@ -154,7 +154,7 @@ async function runThreads(options: OpenFiles, snapshot: string, deps: BulkFileDe
     input: options.input,
     output: options.output,
     chain: options.chain,
-    blockBytes: LIMITS.bulkBlockBytes,
+    blockBytes: SCREENING_LIMITS.bulkBlockBytes,
     turns: turns.memory,
     snapshot,
     dataAsOf: freshness.listFreshness(deps.clock.now(), deps.listMaxAgeDays).asOf,

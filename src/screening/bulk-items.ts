@@ -4,8 +4,8 @@
  */
 
 import { AssayError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import { maxKeyBytes, parseAddress, writeAddressKey } from '../chains/address/parse.ts';
+import { CHAIN_LIMITS } from '../chains/limits.ts';
 import { CHAINS, type ChainId, isEvm } from '../chains/registry.ts';
 import { type LabelHandle, type LabelReader, NOT_LABELLED } from '../labels/index/reader.ts';
 import { sanctionsDetail } from './sanctions-detail.ts';
@@ -168,7 +168,7 @@ export class BulkItems {
       const { start, end, chain } = items[index] as BulkItem;
       const place = index - from;
       this.#keyStarts[place] = at;
-      const readable = typeof chain === 'string' && end > start && end - start <= LIMITS.addressTextMax;
+      const readable = typeof chain === 'string' && end > start && end - start <= CHAIN_LIMITS.addressTextMax;
       const length = readable ? writeAddressKey(chain, bytes, start, end, this.#keys, at) : -1;
       this.#keyLengths[place] = length;
       if (length > 0) at += length;
@@ -176,7 +176,7 @@ export class BulkItems {
   }
 
   #writeItem(context: BulkContext, bytes: Buffer, item: BulkItem, handle: LabelHandle): void {
-    this.#reserve(ITEM_FRAME_BYTES + LIMITS.addressTextMax);
+    this.#reserve(ITEM_FRAME_BYTES + CHAIN_LIMITS.addressTextMax);
     const chain = item.chain as ChainId;
     let at = put(OPEN, this.#outView, this.length);
     if (EVM_CHAINS.has(chain)) at = this.#putEvm(item.start, at);
@@ -263,14 +263,14 @@ export class BulkItems {
 
 /** Returns a text as sent, cut to the maximum length of an address. */
 const shortened = (text: string): string =>
-  text.length > LIMITS.addressTextMax ? `${text.slice(0, LIMITS.addressTextMax)}…` : text;
+  text.length > CHAIN_LIMITS.addressTextMax ? `${text.slice(0, CHAIN_LIMITS.addressTextMax)}…` : text;
 
 /** Returns the reason why an item has no key, with the message of the codec. */
 function reasonOf({ chain }: BulkItem, text: string): string {
   if (typeof chain !== 'string') return chain.message;
   if (text === '') return 'address: must not be empty.';
-  if (text.length > LIMITS.addressTextMax)
-    return `address: must have at most ${LIMITS.addressTextMax} characters.`;
+  if (text.length > CHAIN_LIMITS.addressTextMax)
+    return `address: must have at most ${CHAIN_LIMITS.addressTextMax} characters.`;
   try {
     parseAddress(chain, text);
   } catch (error) {

@@ -4,10 +4,10 @@
  */
 
 import { AssayError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import { type ChainId, parseChainId } from '../chains/registry.ts';
 import { BATCH_ITEMS, type BulkItem, BulkItems } from './bulk-items.ts';
 import { createLabelContext } from './context.ts';
+import { SCREENING_LIMITS } from './limits.ts';
 import { createItemVerdicts, type OracleDeps } from './oracle.ts';
 
 export interface BulkAnswer {
@@ -50,8 +50,8 @@ export const range = (): Range => ({ start: -1, end: -1 });
 const newShape = (): BulkShape => ({
   count: 0,
   chain: range(),
-  addresses: Array.from({ length: LIMITS.bulkAddressesMax }, range),
-  chains: Array.from({ length: LIMITS.bulkAddressesMax }, range),
+  addresses: Array.from({ length: SCREENING_LIMITS.bulkAddressesMax }, range),
+  chains: Array.from({ length: SCREENING_LIMITS.bulkAddressesMax }, range),
 });
 
 export const UNUSUAL = -1;
@@ -205,8 +205,12 @@ function parseBody(bytes: Uint8Array): ParsedBody {
   if (!isObject(body)) throw invalid('body', 'a JSON object');
   const { addresses, chain, verdict } = body;
   if (verdict !== undefined && typeof verdict !== 'boolean') throw invalid('verdict', 'true or false');
-  const bound = `an array of 1 to ${LIMITS.bulkAddressesMax} addresses`;
-  if (!Array.isArray(addresses) || addresses.length < 1 || addresses.length > LIMITS.bulkAddressesMax)
+  const bound = `an array of 1 to ${SCREENING_LIMITS.bulkAddressesMax} addresses`;
+  if (
+    !Array.isArray(addresses) ||
+    addresses.length < 1 ||
+    addresses.length > SCREENING_LIMITS.bulkAddressesMax
+  )
     throw invalid('addresses', bound);
   const items = addresses.map((item: unknown, index) => {
     if (typeof item === 'string') return { address: item, chain: null };
@@ -259,7 +263,7 @@ export function createBulk(deps: OracleDeps, { scan = true }: BulkQueryOptions =
       field: 'chain',
     },
   );
-  const items: BulkItem[] = Array.from({ length: LIMITS.bulkAddressesMax }, () => ({
+  const items: BulkItem[] = Array.from({ length: SCREENING_LIMITS.bulkAddressesMax }, () => ({
     start: 0,
     end: 0,
     chain: missing,

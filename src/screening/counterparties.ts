@@ -1,12 +1,12 @@
 /** The direct counterparties of an address with their attributions, from the graph and the label snapshot. */
 import { isoTime } from '../base/clock.ts';
-import { LIMITS } from '../base/limits.ts';
 import type { AssetFacts } from '../chains/assets.ts';
 import type { ChainId } from '../chains/registry.ts';
 import { dayOf, type LaterPart, partSince } from '../graph/edge-days.ts';
 import { type EdgeDetail, edgeBetween, type NodeId, type TransferGraph } from '../graph/graph.ts';
 import { type EdgeSince, RowReader, type Weighing } from '../graph/kernels/rows.ts';
 import type { KernelWorkspace } from '../graph/kernels/workspace.ts';
+import { GRAPH_LIMITS } from '../graph/limits.ts';
 import type { AddressTotals, Direction, Flow, RecentTransfer, TransferReader } from '../graph/transfers.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
 import { type ExposureEvidence, isRisky, isUnsolicited } from '../risk/score.ts';
@@ -22,6 +22,7 @@ import {
   UNATTRIBUTED,
 } from './attribution.ts';
 import { dealingSums, isDustDealing, NO_DEALINGS } from './dust.ts';
+import { SCREENING_LIMITS } from './limits.ts';
 import { priceOf } from './price-shown.ts';
 import { shownAsset, shownNode } from './subject.ts';
 import {
@@ -186,11 +187,11 @@ function splitParty(party: Party, since: EdgeSince, total: number): readonly Par
 export function createSideReader(workspace: KernelWorkspace): (options: SideOptions) => Side {
   return (options) => {
     const { graph, node, direction, flow, attributions, weighing } = options;
-    const columns = workspace.neighbours(direction, LIMITS.counterpartiesMax);
+    const columns = workspace.neighbours(direction, GRAPH_LIMITS.counterpartiesMax);
     const basis = directionBasis(graph, node, direction, weighing);
     const rows = new RowReader(graph, weighing);
     const all = { ...basis, dust: 0 };
-    const { count: read } = rows.read(node, direction, all, LIMITS.counterpartiesMax, columns);
+    const { count: read } = rows.read(node, direction, all, GRAPH_LIMITS.counterpartiesMax, columns);
     const { ids, weight, valueUsd, transfers, unpriced, firstSeenMs, lastSeenMs } = columns;
     graph.prefetch?.({ nodes: ids.subarray(0, read) });
     const partyAt = (at: number): Party => {
@@ -232,7 +233,9 @@ export function createSideReader(workspace: KernelWorkspace): (options: SideOpti
       for (const party of partsAt(at)) if (party.attribution !== UNATTRIBUTED) attributed.push(party);
     }
     // In the order of the row, which is by value.
-    const top = Array.from({ length: Math.min(read, LIMITS.screeningListMax) }, (_, at) => partyAt(at));
+    const top = Array.from({ length: Math.min(read, SCREENING_LIMITS.screeningListMax) }, (_, at) =>
+      partyAt(at),
+    );
     return {
       direction,
       flow,
@@ -450,7 +453,7 @@ function comparable(sides: readonly Side[], partiesOf: (side: Side) => readonly 
 export function topCounterparties(sides: readonly Side[], graph: TransferGraph): TopCounterparty[] {
   return comparable(sides, (side) => side.top)
     .sort(byWeight)
-    .slice(0, LIMITS.screeningListMax)
+    .slice(0, SCREENING_LIMITS.screeningListMax)
     .map((party) => ({
       address: shownNode(graph, party.node),
       entity: party.attribution.entity,
@@ -490,7 +493,7 @@ export function flaggedTransactions(
   const risky = comparable(sides, (side) => side.attributed)
     .filter((party) => party.attribution.isRisky)
     .sort(byWeight)
-    .slice(0, LIMITS.screeningListMax);
+    .slice(0, SCREENING_LIMITS.screeningListMax);
   const flagged = risky.flatMap((party): FlaggedTransaction[] => {
     const { direction, node, attribution } = party;
     const { entity, category, sanctioned } = attribution;
@@ -500,7 +503,7 @@ export function flaggedTransactions(
     const who = entity === null ? '' : ` (${entity.name})`;
     const counterparty = shownNode(graph, node);
     const newest = transfers
-      .newest(chain, from, to, LIMITS.screeningListMax)
+      .newest(chain, from, to, SCREENING_LIMITS.screeningListMax)
       .filter(
         (transfer) =>
           transfer.amount > 0n &&
@@ -537,7 +540,7 @@ export function flaggedTransactions(
     .sort((a, b) =>
       a.timestamp === b.timestamp ? (a.hash < b.hash ? -1 : 1) : a.timestamp < b.timestamp ? 1 : -1,
     )
-    .slice(0, LIMITS.screeningListMax);
+    .slice(0, SCREENING_LIMITS.screeningListMax);
 }
 
 /** Groups labelled parties by a text. Parties without one are left out. */
@@ -612,7 +615,7 @@ export function historicalServices(sides: readonly Side[]): ScreeningAnswer['his
     .sort((a, b) =>
       a.lastSeen === b.lastSeen ? (a.name < b.name ? -1 : 1) : a.lastSeen < b.lastSeen ? 1 : -1,
     )
-    .slice(0, LIMITS.screeningListMax);
+    .slice(0, SCREENING_LIMITS.screeningListMax);
 }
 
 /** Returns the direct dealings with bridges. */

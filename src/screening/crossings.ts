@@ -2,17 +2,18 @@
  * Bridges in a trace: the addresses that paid into or out of a bridge, and their transfers on the chains that the bridge leads
  * to.
  */
-import { LIMITS } from '../base/limits.ts';
 import { type ChainId, isEvm } from '../chains/registry.ts';
 import type { NodeId } from '../graph/graph.ts';
 import type { WalkDirection } from '../graph/kernels/stops.ts';
 import type { Traversal } from '../graph/kernels/traverse.ts';
+import { GRAPH_LIMITS } from '../graph/limits.ts';
 import type { Direction } from '../graph/transfers.ts';
 import type { BridgeCrossing, EntitySummary } from './answers.ts';
 import type { Assessor, Place, Reading } from './assess.ts';
 import { type Attribution, isBridge } from './attribution.ts';
 import { twoDecimals } from './counterparties.ts';
 import type { ScreeningDeps } from './deps.ts';
+import { SCREENING_LIMITS } from './limits.ts';
 import { shownNode } from './subject.ts';
 import { GraphAnswer, walk } from './trace-graph.ts';
 import { weighingOf } from './weighing.ts';
@@ -77,7 +78,7 @@ function bridgeUses({ place, walked, direction }: Walked): BridgeUse[] {
       (a, b) =>
         b.valueUsd - a.valueUsd || b.unpriced - a.unpriced || a.holder - b.holder || a.bridge - b.bridge,
     )
-    .slice(0, LIMITS.crossingsMax);
+    .slice(0, SCREENING_LIMITS.crossingsMax);
 }
 
 /** The destinations of a bridge, as far as they are known. */
@@ -116,8 +117,8 @@ function placeOn(
 /** Returns true if the same bridge also traded with the holder on the other chain, in the opposite direction. */
 function meetsBridge({ graph, node, attributions }: Place, use: BridgeUse, assessor: Assessor): boolean {
   const way = OTHER_WAY[use.direction];
-  const columns = assessor.workspace.neighbours(way, LIMITS.counterpartiesMax);
-  const count = graph.neighbours(node, way, LIMITS.counterpartiesMax, columns);
+  const columns = assessor.workspace.neighbours(way, GRAPH_LIMITS.counterpartiesMax);
+  const count = graph.neighbours(node, way, GRAPH_LIMITS.counterpartiesMax, columns);
   const { name } = use.entity;
   graph.prefetch?.({ nodes: columns.ids.subarray(0, count) });
   for (let at = 0; at < count; at++) {
@@ -162,8 +163,8 @@ export function crossingsOf(options: Walked, deps: ScreeningDeps, assessor: Asse
         start: other.node,
         direction: use.direction,
         hops: Math.max(1, hops - use.holderDepth - 1),
-        nodesMax: LIMITS.crossingNodesMax,
-        edgesMax: 2 * LIMITS.crossingNodesMax,
+        nodesMax: SCREENING_LIMITS.crossingNodesMax,
+        edgesMax: 2 * SCREENING_LIMITS.crossingNodesMax,
       },
       assessor.workspace,
     );

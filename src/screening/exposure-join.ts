@@ -1,5 +1,4 @@
 /** Joins an entry of an exposure index with the labels of the address, for the same score and reasons as in a screening. */
-import { LIMITS } from '../base/limits.ts';
 import { isDerived } from '../labels/evidence-class.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
 import { exposureReason, reasonRows, type UnfollowedPart, unfollowedReason } from '../risk/reasons.ts';
@@ -8,6 +7,7 @@ import type { Reason } from './answers.ts';
 import { beforeDesignationReason } from './before-designation.ts';
 import { type ExposureStatus, type ExposureVerdict, HUB_SHARE_UNITS } from './exposure-port.ts';
 import { WALK_BOUNDS } from './exposures.ts';
+import { SCREENING_LIMITS } from './limits.ts';
 
 const CAP = 'DERIVED_LABELS_CAP';
 
@@ -121,7 +121,7 @@ export function entryReasons(
 ): Reason[] {
   const reasons: Reason[] = [];
   for (const row of reasonRows(factors, others)) {
-    if (reasons.length === LIMITS.screeningListMax) break;
+    if (reasons.length === SCREENING_LIMITS.screeningListMax) break;
     reasons.push(rowReason(row));
   }
   for (const part of unfollowed) reasons.push(partReason(part));

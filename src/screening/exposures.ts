@@ -2,7 +2,6 @@
  * Origins and destinations of an address's money: the shares that the exposure kernel finds, as sections of an answer and as
  * evidence.
  */
-import { LIMITS } from '../base/limits.ts';
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
 import {
   type ExposureOptions,
@@ -12,6 +11,7 @@ import {
 } from '../graph/kernels/exposure.ts';
 import type { Weighing } from '../graph/kernels/rows.ts';
 import type { KernelWorkspace } from '../graph/kernels/workspace.ts';
+import { GRAPH_LIMITS } from '../graph/limits.ts';
 import type { Direction, Flow } from '../graph/transfers.ts';
 import type { Unfollowed, WalkBounds } from '../risk/reasons.ts';
 import type { ExposureEvidence } from '../risk/score.ts';
@@ -32,6 +32,7 @@ import {
   scaleOf,
   twoDecimals,
 } from './counterparties.ts';
+import { SCREENING_LIMITS } from './limits.ts';
 import type { PriceShown } from './price-shown.ts';
 import { shownNode } from './subject.ts';
 import {
@@ -46,10 +47,10 @@ import {
 
 /** Limits of walks, as reasons report them. */
 export const WALK_BOUNDS: WalkBounds = {
-  degreeMax: LIMITS.counterpartiesMax,
-  nodesMax: LIMITS.exposureNodesMax,
-  assetsMax: LIMITS.exposureAssetsMax,
-  assetNodesMax: LIMITS.exposureAssetNodesMax,
+  degreeMax: GRAPH_LIMITS.counterpartiesMax,
+  nodesMax: SCREENING_LIMITS.exposureNodesMax,
+  assetsMax: SCREENING_LIMITS.exposureAssetsMax,
+  assetNodesMax: SCREENING_LIMITS.exposureAssetNodesMax,
 };
 
 /** One direction of an address, as far as money was followed. */
@@ -110,14 +111,14 @@ export function follow(
 ): FollowedSide {
   const through = (
     weighingBy: Weighing,
-    by: Pick<ExposureOptions, 'asset' | 'nodesMax'> = { nodesMax: LIMITS.exposureNodesMax },
+    by: Pick<ExposureOptions, 'asset' | 'nodesMax'> = { nodesMax: SCREENING_LIMITS.exposureNodesMax },
   ): ExposureResult<Attribution> =>
     exposureOf(
       {
         start: node,
         direction,
         maxHops,
-        degreeMax: LIMITS.counterpartiesMax,
+        degreeMax: GRAPH_LIMITS.counterpartiesMax,
         weighing: weighingBy,
         ...by,
       },
@@ -148,7 +149,7 @@ export function follow(
     const measured = basisApart(asset, basis);
     const found = through(weighing, {
       asset: asset.assetId as number,
-      nodesMax: LIMITS.exposureAssetNodesMax,
+      nodesMax: SCREENING_LIMITS.exposureAssetNodesMax,
     });
     const transfers = measured.unpriced.reduce((sum, one) => sum + one.transfers, 0);
     return {
@@ -311,7 +312,7 @@ export function exposuresOf(
   return [side, ...side.apart]
     .flatMap((one) => weighedExposures(one, names))
     .concat(unpricedExposures(side, unpriced, names))
-    .slice(0, LIMITS.exposuresListed);
+    .slice(0, SCREENING_LIMITS.exposuresListed);
 }
 
 /** Merges rows of one attribution and type: an answer does not list an entity once for each confidence. */
@@ -490,7 +491,7 @@ export const stoppedFlows = (
   sides.flatMap((side) => {
     const { direction } = side;
     const stopped = [side, ...side.apart].flatMap(({ stops, basis }) =>
-      stops.slice(0, LIMITS.screeningListMax).map(({ node: at, reason, share }) => ({
+      stops.slice(0, SCREENING_LIMITS.screeningListMax).map(({ node: at, reason, share }) => ({
         address: shownNode(graph, at),
         reason,
         direction,
@@ -505,7 +506,7 @@ export const stoppedFlows = (
       asset: shown(asset),
       percentage: 100,
     }));
-    return [...stopped, ...left.slice(0, LIMITS.screeningListMax)];
+    return [...stopped, ...left.slice(0, SCREENING_LIMITS.screeningListMax)];
   });
 
 /** Returns the dealings with darknet markets, direct and indirect. */

@@ -1,5 +1,4 @@
 /** Derives reasons, and the evidence for the score, from the labels of an address. */
-import { LIMITS } from '../base/limits.ts';
 import type { Label, OwnerAttribution, SanctionsEntry } from '../labels/label.ts';
 import { countsAsSanction, OWNER_CONFIDENCE_MIN } from '../labels/sanction-hit.ts';
 import { shippedSources } from '../labels/source-table.ts';
@@ -8,6 +7,7 @@ import type { RiskLevel, RiskPolicy } from '../risk/policy.ts';
 import { isFirmLabel, type RiskEvidence } from '../risk/score.ts';
 import type { Reason } from './answers.ts';
 import { unsettledLabels } from './label-conflicts.ts';
+import { SCREENING_LIMITS } from './limits.ts';
 import {
   entryIdentity,
   isHistory,
@@ -188,5 +188,5 @@ export function labelReasons(
   const labelled = current.flatMap((label, at) =>
     isListing(label) || !isWorthReason(label, policy) ? [] : [labelReason(label, severities[at] ?? 'LOW')],
   );
-  return [...listed, ...labelled, ...history].slice(0, LIMITS.oracleReasonsMax);
+  return [...listed, ...labelled, ...history].slice(0, SCREENING_LIMITS.oracleReasonsMax);
 }

@@ -1,9 +1,9 @@
 /** POST /kyt: the risk of a transfer, from its parties, their dealings, and the paths between them. */
 import { isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import { findPaths } from '../graph/kernels/path.ts';
 import type { KernelWorkspace } from '../graph/kernels/workspace.ts';
+import { GRAPH_LIMITS } from '../graph/limits.ts';
 import type { Direction } from '../graph/transfers.ts';
 import { decide, type Flag, type FlagParty, flagsOf, linkScore, WHOLE_TRANSFER } from '../risk/kyt.ts';
 import { riskLevelOf } from '../risk/policy.ts';
@@ -16,6 +16,7 @@ import { isDealtSince } from './counterparties.ts';
 import type { ScreeningDeps } from './deps.ts';
 import { isUnfollowed } from './exposure-join.ts';
 import { flowTotal } from './flow-totals.ts';
+import { SCREENING_LIMITS } from './limits.ts';
 import { readWord } from './options.ts';
 import { isInForce, isSuspectedOwner } from './sanctions-detail.ts';
 import { parseSubject } from './subject.ts';
@@ -111,7 +112,7 @@ function flowBetween(from: Assessment, to: Assessment, { assets }: ScreeningDeps
       transfers: sum((edge) => edge.transfers),
       unpricedTransfers: sum((edge) => edge.unpricedTransfers),
       valueUsd: priced.length === 0 ? null : Math.round(100 * sum((edge) => edge.valueUsd ?? 0)) / 100,
-      byAsset: edges.slice(0, LIMITS.assetsListedMax),
+      byAsset: edges.slice(0, GRAPH_LIMITS.assetsListedMax),
     },
     { chain: from.subject.chain, assets, atMs: Math.max(...edges.map((edge) => edge.lastSeenMs)) },
   );
@@ -127,10 +128,10 @@ function riskyBetween(from: Assessment, to: Assessment, workspace: KernelWorkspa
       target: to.place.node,
       direction: 'out',
       maxDepth: EXPOSURE_HOPS.standard,
-      pathsMax: LIMITS.kytPathsMax,
-      degreeMax: LIMITS.counterpartiesMax,
-      nodesMax: LIMITS.traceNodesMax,
-      stepsMax: LIMITS.pathStepsMax,
+      pathsMax: SCREENING_LIMITS.kytPathsMax,
+      degreeMax: GRAPH_LIMITS.counterpartiesMax,
+      nodesMax: SCREENING_LIMITS.traceNodesMax,
+      stepsMax: SCREENING_LIMITS.pathStepsMax,
       timeRespecting: true,
     },
     // The search looks for risky services between the two, so no service ends it.
@@ -208,7 +209,7 @@ export function createKyt(deps: ScreeningDeps, { assess, workspace }: Assessor):
       riskLevel: riskLevelOf(points, policy),
       decision: decide({ sanctioned, score: points, flags, isMissingData }, policy),
       ...rest,
-      flags: flags.slice(0, LIMITS.screeningListMax),
+      flags: flags.slice(0, SCREENING_LIMITS.screeningListMax),
       reasons: reasonsOf(assessments),
       resolved: facts.resolved ?? {},
       assessed: assessments.some((one) => one.assessed),

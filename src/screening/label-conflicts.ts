@@ -1,11 +1,11 @@
 /** Labels of one address that contradict each other: which of them counts, and why. */
-import { LIMITS } from '../base/limits.ts';
 import { threatOrder } from '../labels/categories.ts';
 import { isDerived } from '../labels/evidence-class.ts';
 import type { Label } from '../labels/label.ts';
 import { type DecidedBy, decisionOf } from '../labels/primary.ts';
 import { shippedSources } from '../labels/source-table.ts';
 import type { ConflictingLabel, LabelConflict } from './answers.ts';
+import { SCREENING_LIMITS } from './limits.ts';
 import { isDirectHit, isHistory } from './sanctions-detail.ts';
 
 const isHarmful = (label: Label): boolean => threatOrder(label.threatLevel) >= threatOrder('HIGH');
@@ -139,7 +139,7 @@ export function labelConflicts(labels: readonly Label[], asOf: string | null = n
     if (fields.length === 0 || seen.has(view)) continue;
     seen.add(view);
     conflicts.push(conflictOf(first, later, fields, !unsettled.has(later)));
-    if (conflicts.length >= LIMITS.labelConflictsMax) break;
+    if (conflicts.length >= SCREENING_LIMITS.labelConflictsMax) break;
   }
   return conflicts;
 }

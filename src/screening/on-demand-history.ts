@@ -4,7 +4,6 @@
  */
 import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
 import type { Call, ChainAdapter, HistoryPage } from '../chains/families/port.ts';
 import type { PriceSource } from '../chains/prices/price.ts';
@@ -16,6 +15,7 @@ import { knownTransfers } from '../graph/utxo/project.ts';
 import type { CoverageEntry } from './answers.ts';
 import { NOT_READ } from './context.ts';
 import type { FetchedRecord, FetchedStore } from './fetched-store.ts';
+import { SCREENING_LIMITS } from './limits.ts';
 
 export interface OnDemandOptions {
   /** Maximum time in milliseconds that a screening waits, for all of its addresses and chains together. */
@@ -235,13 +235,13 @@ export class HistoryFetcher {
     const cursors = new Set<string>();
     for (let cursor: string | null = null; ; ) {
       const call = this.#callOf(reading);
-      if (call.budgetMs <= 0 || reading.transfers >= LIMITS.onDemandTransfersMax) return 'STOPPED';
-      const query = { cursor, limit: LIMITS.onDemandPageTransfers, ...range };
+      if (call.budgetMs <= 0 || reading.transfers >= SCREENING_LIMITS.onDemandTransfersMax) return 'STOPPED';
+      const query = { cursor, limit: SCREENING_LIMITS.onDemandPageTransfers, ...range };
       const page: HistoryPage = await adapter.history(reading.address, query, call);
       if (page.completeness === 'NONE' || page.completeness === 'OPAQUE') return 'NO_SOURCE';
       await this.#store(reading, page, call);
       if (page.nextCursor === null) return 'END';
-      if (cursors.has(page.nextCursor) || cursors.size >= LIMITS.historyPagesMax)
+      if (cursors.has(page.nextCursor) || cursors.size >= SCREENING_LIMITS.historyPagesMax)
         throw new AssayError(
           'CHAIN_BAD_ANSWER',
           `${page.source} does not end the pages of the history of ${reading.address}.`,

@@ -5,13 +5,13 @@
 
 import { isoTime } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import { detectChains } from '../chains/address/parse.ts';
 import { type ChainId, chainOf } from '../chains/registry.ts';
 import type { CoverageEntry } from './answers.ts';
 import type { BalanceReport, BalanceSource, ChainBalance } from './balances.ts';
 import { NOT_READ } from './context.ts';
 import type { NameResolver } from './ens-names.ts';
+import { SCREENING_LIMITS } from './limits.ts';
 import {
   HistoryFetcher,
   inTime,
@@ -63,7 +63,9 @@ class OnDemandReader implements OnDemand {
     const report = this.#readBalances(chain, address);
     this.#balances.delete(key);
     const oldest =
-      this.#balances.size >= LIMITS.onDemandBalancesKept ? this.#balances.keys().next().value : undefined;
+      this.#balances.size >= SCREENING_LIMITS.onDemandBalancesKept
+        ? this.#balances.keys().next().value
+        : undefined;
     if (oldest !== undefined) this.#balances.delete(oldest);
     this.#balances.set(key, { atMs: this.#deps.clock.monotonic(), report });
     return report;

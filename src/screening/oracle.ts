@@ -1,6 +1,5 @@
 /** GET /oracle/address/{chain}/{address}: safe, warning or danger from labels and the exposure index, in microseconds. */
 import { type Clock, isoTime } from '../base/clock.ts';
-import { LIMITS } from '../base/limits.ts';
 import type { ChainId } from '../chains/registry.ts';
 import { NOT_LABELLED } from '../labels/index/reader.ts';
 import type { Entity, Label } from '../labels/label.ts';
@@ -32,6 +31,7 @@ import {
 } from './exposure-join.ts';
 import { EXPOSURE, type ExposureReader, type ExposureStatus, NO_EXPOSURE } from './exposure-port.ts';
 import { isWorthReason, labelEvidence, labelReasons, loneLabelPoints } from './judge.ts';
+import { SCREENING_LIMITS } from './limits.ts';
 import { parseSubject } from './subject.ts';
 
 /** Maximum number of reasons for missing transfers with cached judgements. */
@@ -105,7 +105,8 @@ export function createExposureViews(
     if (found !== EXPOSURE.EXPOSED && waitsSinceMs === 0) return views[found] as ExposureView;
     // Compares the absolute difference: if the clock was set back, an entry that waits since a time in the future has waited for
     // an unknown time.
-    const isOld = waitsSinceMs > 0 && Math.abs(clock.now() - waitsSinceMs) > LIMITS.exposureWaitMsMax;
+    const isOld =
+      waitsSinceMs > 0 && Math.abs(clock.now() - waitsSinceMs) > SCREENING_LIMITS.exposureWaitMsMax;
     const waitedFrom = waitsSinceMs > 0 ? isoTime(waitsSinceMs) : null;
     const asOf =
       waitedFrom !== null && (status.asOf === null || waitedFrom < status.asOf) ? waitedFrom : status.asOf;

@@ -2,13 +2,14 @@
  * Transfers that anyone can add to the history of an address, and the look-alike addresses that they place there (address
  * poisoning). Used by screening and by monitoring. See docs/decisions/evidence.md.
  */
-import { LIMITS } from '../base/limits.ts';
 import type { AddressKey } from '../chains/address/address.ts';
 import type { AssetFacts } from '../chains/assets.ts';
 import { lookAlikeKey } from '../chains/look-alike.ts';
 import { type ChainId, chainOf } from '../chains/registry.ts';
 import type { Transfer } from '../chains/transfer.ts';
+import { GRAPH_LIMITS } from '../graph/limits.ts';
 import type { TransferReader } from '../graph/transfers.ts';
+import { SCREENING_LIMITS } from './limits.ts';
 
 /**
  * Why a transfer proves nothing.
@@ -70,14 +71,14 @@ export function realCounterparties(
   for (const direction of ['out', 'in'] as const)
     for (const party of transfers.counterparties(chain, key, {
       direction,
-      limit: LIMITS.realCounterpartiesRead,
+      limit: SCREENING_LIMITS.realCounterpartiesRead,
     }))
       if (party.assets.some(({ asset, amount, valueUsd }) => isWorth(asset, amount, valueUsd)))
         add(party.address);
   for (const { counterparty, asset, amount, valueUsd } of transfers.recent(
     chain,
     key,
-    LIMITS.recentTransfersPerAddress,
+    GRAPH_LIMITS.recentTransfersPerAddress,
   ))
     if (counterparty !== null && isWorth(asset, amount, valueUsd)) add(counterparty.address);
   if (real.size === 0) return NONE;

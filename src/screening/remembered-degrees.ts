@@ -2,12 +2,12 @@
  * Caches the degrees of a graph, and the results of hub tests, across requests. Kernels read the degree of every address that they meet,
  * twice, to recognise super-nodes. If it is high, they read the whole row. They meet the same addresses again and again.
  */
-import { LIMITS } from '../base/limits.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { HubCache, HubLimits, NodeId, TransferGraph } from '../graph/graph.ts';
 import type { Direction, TransferCoverage } from '../graph/transfers.ts';
+import { SCREENING_LIMITS } from './limits.ts';
 
-const SLOTS = LIMITS.rememberedDegrees;
+const SLOTS = SCREENING_LIMITS.rememberedDegrees;
 const PLACE: Readonly<Record<Direction, number>> = { in: 0, out: 1 };
 /** States of a slot's hub test. */
 const UNTESTED = 0;

@@ -3,7 +3,6 @@
  * says so.
  */
 import { isoTime } from '../base/clock.ts';
-import { LIMITS } from '../base/limits.ts';
 import { createTaintReader } from '../graph/utxo/taint-reader.ts';
 import { labelToJson } from '../labels/label-json.ts';
 import { geographicRisk } from '../risk/geography.ts';
@@ -32,6 +31,7 @@ import {
 import { flowTotal, netTotal } from './flow-totals.ts';
 import { labelConflicts } from './label-conflicts.ts';
 import { interpretLaw } from './legal.ts';
+import { SCREENING_LIMITS } from './limits.ts';
 import { readAsOf, readJurisdiction, readWhole, readWord } from './options.ts';
 import { weakestPrice } from './price-shown.ts';
 import { type Spoofing, spoofingOf } from './spoofable.ts';
@@ -76,7 +76,7 @@ function clusterAnalysis(
   const cluster = clusters.clusterOf(subject.key);
   if (cluster === null) return NO_CLUSTER;
   const { clusterId, size, heuristics, confidence } = cluster;
-  const members = cluster.members(LIMITS.clusterMembersListed);
+  const members = cluster.members(SCREENING_LIMITS.clusterMembersListed);
   return { clusterId, size, heuristics, confidence, members };
 }
 
@@ -119,7 +119,7 @@ function transferSections(
       price: weakestPrice(side.flow, names),
     }),
   );
-  const daily = transfers.daily(chain, key, LIMITS.dailyFlowsListed);
+  const daily = transfers.daily(chain, key, SCREENING_LIMITS.dailyFlowsListed);
   return {
     flaggedTransactions:
       place === null ? [] : flaggedTransactions(sides, { chain, key, assets, ...place }, transfers),

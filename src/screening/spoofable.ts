@@ -4,15 +4,16 @@
  * data about its transaction. See docs/decisions/evidence.md.
  */
 import { isoTime } from '../base/clock.ts';
-import { LIMITS } from '../base/limits.ts';
 import type { AssetFacts } from '../chains/assets.ts';
 import type { ChainId } from '../chains/registry.ts';
 import { createNeighbourColumns, type NodeId } from '../graph/graph.ts';
+import { GRAPH_LIMITS } from '../graph/limits.ts';
 import type { AddressTotals, Direction, RecentTransfer, TransferReader } from '../graph/transfers.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
 import type { Reason, SpoofableTransfer } from './answers.ts';
 import type { Place } from './assess.ts';
 import { type Attribution, UNATTRIBUTED } from './attribution.ts';
+import { SCREENING_LIMITS } from './limits.ts';
 import { type RealCounterparties, realCounterparties, spoofKindOf } from './poisoning.ts';
 import { type Subject, shownAddress, shownAsset, shownNode } from './subject.ts';
 
@@ -76,12 +77,12 @@ function riskyDealings(
   { assets }: SpoofingDeps,
 ): RiskyDealing[] {
   const { graph, node, attributions } = place;
-  const columns = createNeighbourColumns(LIMITS.spoofingCounterpartiesRead);
+  const columns = createNeighbourColumns(SCREENING_LIMITS.spoofingCounterpartiesRead);
   const directions = (['out', 'in'] as const).filter((direction) =>
     totals?.[direction].byAsset.some(({ asset }) => !assets.isKnown(subject.chain, asset)),
   );
   const found = directions.flatMap((direction) => {
-    const count = graph.neighbours(node, direction, LIMITS.spoofingCounterpartiesRead, columns);
+    const count = graph.neighbours(node, direction, SCREENING_LIMITS.spoofingCounterpartiesRead, columns);
     const dealings: RiskyDealing[] = [];
     for (let at = 0; at < count; at++) {
       // All of it was priced and worth something, so it was no unknown token.
@@ -91,7 +92,9 @@ function riskyDealings(
     }
     return dealings;
   });
-  return found.sort((a, b) => b.attribution.points - a.attribution.points).slice(0, LIMITS.screeningListMax);
+  return found
+    .sort((a, b) => b.attribution.points - a.attribution.points)
+    .slice(0, SCREENING_LIMITS.screeningListMax);
 }
 
 /** Returns the newest transfers, and the newest with the riskiest counterparties, which newer spam may have displaced. */
@@ -107,7 +110,7 @@ function seenTransfers(options: SpoofingOptions & { readonly place: Place }, dep
   for (const { counterparty, direction, ...transfer } of transfers.recent(
     chain,
     key,
-    LIMITS.recentTransfersPerAddress,
+    GRAPH_LIMITS.recentTransfersPerAddress,
   )) {
     const kind = kindOf(transfer, chain, deps);
     if (kind === null || counterparty === null) continue;
@@ -125,7 +128,7 @@ function seenTransfers(options: SpoofingOptions & { readonly place: Place }, dep
   for (const { node, direction, attribution } of riskyDealings(options, deps)) {
     const other = graph.keyOf(node);
     const [from, to] = direction === 'in' ? [other, key] : [key, other];
-    for (const transfer of transfers.newest(chain, from, to, LIMITS.screeningListMax)) {
+    for (const transfer of transfers.newest(chain, from, to, SCREENING_LIMITS.screeningListMax)) {
       const kind = kindOf(transfer, chain, deps);
       if (kind === null) continue;
       const counterparty = graph.addressOf(node);
@@ -220,6 +223,9 @@ export function spoofingOf(options: SpoofingOptions, deps: SpoofingDeps): Spoofi
     imitates !== null || risky.some(({ shown }) => shown === counterparty);
   const newest = rows.sort(newestFirst);
   const urgent = newest.filter(isUrgent);
-  const listed = [...urgent, ...newest.filter((row) => !isUrgent(row))].slice(0, LIMITS.screeningListMax);
+  const listed = [...urgent, ...newest.filter((row) => !isUrgent(row))].slice(
+    0,
+    SCREENING_LIMITS.screeningListMax,
+  );
   return { transfers: listed.sort(newestFirst), reasons: reasonsOf(newest, risky) };
 }

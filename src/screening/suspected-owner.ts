@@ -3,12 +3,12 @@
  * bring no points, and answers report them.
  */
 
-import { LIMITS } from '../base/limits.ts';
 import type { Direction } from '../graph/transfers.ts';
 import { OWNER_CONFIDENCE_MIN } from '../labels/sanction-hit.ts';
 import type { Reason } from './answers.ts';
 import type { SuspectedOwner } from './attribution.ts';
 import type { Side } from './counterparties.ts';
+import { SCREENING_LIMITS } from './limits.ts';
 
 export const SUSPECTED_OWNER = 'SUSPECTED_OWNER';
 
@@ -49,6 +49,6 @@ export function suspectedOwnerDealings(sides: readonly Side[]): Reason[] {
   }
   return [...found]
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .slice(0, LIMITS.screeningListMax)
+    .slice(0, SCREENING_LIMITS.screeningListMax)
     .map(([, { direction, owner }]) => reasonOf(direction, owner));
 }

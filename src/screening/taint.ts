@@ -4,11 +4,11 @@
  * and poison apply.
  */
 import { AssayError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import { type ChainId, chainOf } from '../chains/registry.ts';
 import type { NodeId } from '../graph/graph.ts';
 import { RowReader } from '../graph/kernels/rows.ts';
 import type { KernelWorkspace } from '../graph/kernels/workspace.ts';
+import { GRAPH_LIMITS } from '../graph/limits.ts';
 import type { AddressProvenance, TaintReader } from '../graph/utxo/taint-reader.ts';
 import { TAINT_METHODS, type TaintMethod } from '../graph/utxo/taint-rules.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
@@ -26,6 +26,7 @@ import {
 import type { TAINT_CHOICES } from './choices.ts';
 import { percent, twoDecimals } from './counterparties.ts';
 import { categoryShares, type FollowedSide } from './exposures.ts';
+import { SCREENING_LIMITS } from './limits.ts';
 
 /** One rule, or all rules that the chain allows. */
 export type TaintChoice = (typeof TAINT_CHOICES)[number];
@@ -87,12 +88,12 @@ function accountPoison(
   const rows = new RowReader(graph, weighing);
   const reached = new Map<string, ReadonlySet<ExposureCategory>>();
   let isTruncated = false;
-  let left = LIMITS.exposureNodesMax;
+  let left = SCREENING_LIMITS.exposureNodesMax;
 
   const receivedBy = (node: NodeId): Received[] => {
-    const columns = workspace.neighbours('in', LIMITS.counterpartiesMax);
+    const columns = workspace.neighbours('in', GRAPH_LIMITS.counterpartiesMax);
     const basis = rows.basisOf(node, 'in');
-    const { count } = rows.readFollowed(node, 'in', basis, LIMITS.counterpartiesMax, columns);
+    const { count } = rows.readFollowed(node, 'in', basis, GRAPH_LIMITS.counterpartiesMax, columns);
     return Array.from({ length: count }, (_, at) => at).flatMap((at) => {
       const from = columns.ids[at] as NodeId;
       const since = (fromMs: number): number => rows.since(node, from, 'in', basis, fromMs).weight;
@@ -111,7 +112,7 @@ function accountPoison(
     // A cycle returns to a node that is being read, and adds nothing new.
     reached.set(name, found);
     if (hops === 0) return found;
-    if (rows.isHubIn(node, 'in', LIMITS.counterpartiesMax) || left-- <= 0) {
+    if (rows.isHubIn(node, 'in', GRAPH_LIMITS.counterpartiesMax) || left-- <= 0) {
       isTruncated = true;
       return found;
     }
@@ -184,7 +185,7 @@ function onOutputs(
   return methods.flatMap((method) => {
     const provenance = taint.provenanceOf<ExposureCategory>(chain, key, {
       method,
-      transactions: LIMITS.screeningTaintTransactions,
+      transactions: SCREENING_LIMITS.screeningTaintTransactions,
       maxHops,
       ...(asOf === null ? {} : { untilMs: endOfDayMs(asOf) }),
       originOf(other) {

@@ -1,13 +1,14 @@
 /** A walk through the graph as an answer shows it: addresses with their attributions, and an edge for each asset that moved. */
 import { isoTime } from '../base/clock.ts';
-import { LIMITS } from '../base/limits.ts';
 import type { EdgeDetail, NodeId, TransferGraph } from '../graph/graph.ts';
 import type { Weighing } from '../graph/kernels/rows.ts';
 import type { WalkDirection } from '../graph/kernels/stops.ts';
 import { type Traversal, traverse } from '../graph/kernels/traverse.ts';
 import type { KernelWorkspace } from '../graph/kernels/workspace.ts';
+import { GRAPH_LIMITS } from '../graph/limits.ts';
 import type { StopReason, TraceEdge, TraceGraph, TraceNode, TraceStop } from './answers.ts';
 import type { Attributions } from './attribution.ts';
+import { SCREENING_LIMITS } from './limits.ts';
 import { shownAsset, shownNode } from './subject.ts';
 
 export interface WalkOptions {
@@ -27,7 +28,7 @@ export const walk = (
   workspace: KernelWorkspace,
 ): Traversal =>
   traverse(
-    { ...options, degreeMax: LIMITS.counterpartiesMax },
+    { ...options, degreeMax: GRAPH_LIMITS.counterpartiesMax },
     { graph, workspace, weighing, isService: (node) => attributions.of(node).isService },
   );
 
@@ -84,11 +85,11 @@ export class GraphAnswer {
     const name = `${from} ${to}`;
     const known = this.pairs.get(name);
     if (known) return known;
-    if (this.edgeCount >= LIMITS.traceAssetEdgesMax) {
+    if (this.edgeCount >= SCREENING_LIMITS.traceAssetEdgesMax) {
       this.addStop(from, 'BUDGET');
       return [];
     }
-    const edges = this.graph.edge(from, to).slice(0, LIMITS.assetsListedMax);
+    const edges = this.graph.edge(from, to).slice(0, GRAPH_LIMITS.assetsListedMax);
     const shown = edges.map((edge) => this.edge(from, to, edge));
     this.edgeCount += shown.length;
     this.pairs.set(name, shown);

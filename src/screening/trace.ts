@@ -1,15 +1,16 @@
 /** POST /trace: where money came from and went, the addresses that it passed, and the paths between two addresses. */
 import { isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import type { NodeId } from '../graph/graph.ts';
 import { type FoundPath, findPaths } from '../graph/kernels/path.ts';
 import type { WalkDirection } from '../graph/kernels/stops.ts';
+import { GRAPH_LIMITS } from '../graph/limits.ts';
 import type { TraceAnswer, TracePath } from './answers.ts';
 import type { Assessor, Place, Reading } from './assess.ts';
 import { DIRECTION_CHOICES, DIRECTION_DEFAULT, PATH_DEPTH, TRACE_HOPS } from './choices.ts';
 import { crossingsOf } from './crossings.ts';
 import type { ScreeningDeps } from './deps.ts';
+import { SCREENING_LIMITS } from './limits.ts';
 import { readWhole, readWord } from './options.ts';
 import { parseSubject, type Subject } from './subject.ts';
 import { GraphAnswer, walk } from './trace-graph.ts';
@@ -84,10 +85,10 @@ export function createTrace(deps: ScreeningDeps, assessor: Assessor): TraceQuery
         ...options,
         start: place.node,
         target: end,
-        pathsMax: LIMITS.pathsListed,
-        degreeMax: LIMITS.counterpartiesMax,
-        nodesMax: LIMITS.pathNodesMax,
-        stepsMax: LIMITS.pathStepsMax,
+        pathsMax: SCREENING_LIMITS.pathsListed,
+        degreeMax: GRAPH_LIMITS.counterpartiesMax,
+        nodesMax: SCREENING_LIMITS.pathNodesMax,
+        stepsMax: SCREENING_LIMITS.pathStepsMax,
       },
       {
         graph: place.graph,
@@ -151,8 +152,8 @@ export function createTrace(deps: ScreeningDeps, assessor: Assessor): TraceQuery
         start: place.node,
         direction,
         hops,
-        nodesMax: LIMITS.traceNodesMax,
-        edgesMax: LIMITS.traceEdgesMax,
+        nodesMax: SCREENING_LIMITS.traceNodesMax,
+        edgesMax: SCREENING_LIMITS.traceEdgesMax,
       },
       workspace,
     );

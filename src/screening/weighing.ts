@@ -1,5 +1,4 @@
 /** Weighs transfers for screening: which assets of a chain are evidence, and what is dust. */
-import { LIMITS } from '../base/limits.ts';
 import type { AssetFacts } from '../chains/assets.ts';
 import { wrappedCoinOf } from '../chains/prices/wrapped.ts';
 import type { ChainId } from '../chains/registry.ts';
@@ -7,6 +6,7 @@ import { type Direction, OPPOSITE } from '../graph/flow.ts';
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
 import { isPriced, type RowBasis, RowReader, type Weighing } from '../graph/kernels/rows.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
+import { SCREENING_LIMITS } from './limits.ts';
 
 export interface WeighingDeps {
   readonly assets: Pick<AssetFacts, 'isKnown' | 'decimalsOf'>;
@@ -84,7 +84,7 @@ export function directionBasis(
   direction: Direction,
   weighing: Weighing,
 ): DirectionBasis {
-  const { exposureAssetsMax } = LIMITS;
+  const { exposureAssetsMax } = SCREENING_LIMITS;
   const rows = new RowReader(graph, weighing);
   const others = rows.evidenceSums(node, OPPOSITE[direction]);
   const unpriced = rows

@@ -1,7 +1,8 @@
 /**
  * Reads comma-separated rows (RFC 4180) from a stream of lines, with the first line of each row. A bad row affects only itself.
  */
-import { LIMITS } from '../base/limits.ts';
+
+import { SOURCE_LIMITS } from './limits.ts';
 import { type OpenTextOptions, openLines, type SourcePart, type TextLine } from './open.ts';
 import type { Reject } from './records.ts';
 
@@ -102,7 +103,8 @@ class RowReader {
     const scanned = splitCsvRow(this.open.length > 0 ? `"${line.text}` : line.text);
     this.open.push(line);
     this.openChars += line.text.length + 1;
-    const tooLong = this.openChars > LIMITS.labelRowCharsMax || this.open.length > LIMITS.csvRowLinesMax;
+    const tooLong =
+      this.openChars > SOURCE_LIMITS.labelRowCharsMax || this.open.length > SOURCE_LIMITS.csvRowLinesMax;
     if (scanned === 'open' && !tooLong) return { result: null, again: [] };
     const lines = this.close();
     const again = lines.slice(1);
@@ -115,8 +117,8 @@ class RowReader {
 }
 
 const TOO_LONG =
-  `The row is longer than ${LIMITS.labelRowCharsMax.toLocaleString('en')} characters or ` +
-  `${LIMITS.csvRowLinesMax} lines, or a quote is never closed.`;
+  `The row is longer than ${SOURCE_LIMITS.labelRowCharsMax.toLocaleString('en')} characters or ` +
+  `${SOURCE_LIMITS.csvRowLinesMax} lines, or a quote is never closed.`;
 
 const faultAt = (line: TextLine, reason: string): CsvFault => ({
   type: 'fault',

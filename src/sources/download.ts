@@ -31,6 +31,7 @@ import {
 import { sleep } from '../base/retry.ts';
 import { PRIVATE_FOLDER } from '../state/data-folder.ts';
 import { asStorageFull } from '../state/storage.ts';
+import { SOURCE_LIMITS } from './limits.ts';
 import { listParts, openBytes } from './open.ts';
 import type { PublisherFile, PublisherSource } from './publisher.ts';
 
@@ -49,9 +50,9 @@ export const DOWNLOAD_BOUNDS: DownloadBounds = {
   connectMs: LIMITS.downloadConnectMs,
   headersMs: LIMITS.downloadHeadersMs,
   stallMs: LIMITS.downloadStallMs,
-  totalMs: LIMITS.downloadTotalMs,
-  bytesMax: LIMITS.downloadBytesMax,
-  redirectsMax: LIMITS.downloadRedirectsMax,
+  totalMs: SOURCE_LIMITS.downloadTotalMs,
+  bytesMax: SOURCE_LIMITS.downloadBytesMax,
+  redirectsMax: SOURCE_LIMITS.downloadRedirectsMax,
   retryWaitsMs: [2_000, 10_000],
 };
 
@@ -501,7 +502,7 @@ function headerOf(response: Dispatcher.ResponseData, name: string): string | nul
 
 /** Returns a validator for later requests: printable ASCII of a reasonable length; null for anything else. */
 function validator(value: string | null): string | null {
-  if (value === null || value.length > LIMITS.downloadValidatorCharsMax) return null;
+  if (value === null || value.length > SOURCE_LIMITS.downloadValidatorCharsMax) return null;
   return /^[\x20-\x7e]+$/.test(value) ? value : null;
 }
 

@@ -4,8 +4,8 @@
  * passport, phone and registration numbers, hashes and words are not taken for wallets.
  */
 
-import { LIMITS } from '../base/limits.ts';
 import { detectChains } from '../chains/address/parse.ts';
+import { CHAIN_LIMITS } from '../chains/limits.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { SourceRecord } from './records.ts';
 
@@ -101,7 +101,7 @@ export function* withUnreadableWallets<List extends string>(
 function* candidatesOf(text: string): Generator<{ readonly candidate: string; readonly at: number }> {
   for (const match of text.matchAll(CANDIDATE)) {
     const [candidate] = match;
-    if (candidate.length <= LIMITS.addressTextMax && looksDrawn(candidate))
+    if (candidate.length <= CHAIN_LIMITS.addressTextMax && looksDrawn(candidate))
       yield { candidate, at: match.index };
   }
 }

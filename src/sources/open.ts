@@ -9,7 +9,7 @@ import { TextDecoder } from 'node:util';
 import { createGunzip } from 'node:zlib';
 import yauzl from 'yauzl';
 import { AssayError, messageOf } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
+import { SOURCE_LIMITS } from './limits.ts';
 
 /** One file to read: a path, or one entry of a zip archive at that path. */
 export interface SourcePart {
@@ -71,8 +71,8 @@ export async function listParts(path: string): Promise<SourcePart[]> {
 /**
  * Streams the decompressed bytes of a file. A zip archive that is given only by its path must contain exactly one file.
  *
- * @throws INVALID_FILE if the file is missing, truncated, corrupted, or expands beyond `LIMITS.sourceFileBytesMax` or
- * `LIMITS.sourceExpansionMax`.
+ * @throws INVALID_FILE if the file is missing, truncated, corrupted, or expands beyond `SOURCE_LIMITS.sourceFileBytesMax` or
+ * `SOURCE_LIMITS.sourceExpansionMax`.
  */
 export async function* openBytes(part: string | SourcePart): AsyncGenerator<Uint8Array, void, undefined> {
   const path = typeof part === 'string' ? part : part.path;
@@ -161,7 +161,7 @@ export interface TextLine {
 }
 
 /**
- * Streams the lines of a file (`\n`, `\r\n`), without their ends. Throws INVALID_FILE if a line exceeds `LIMITS.sourceLineCharsMax`.
+ * Streams the lines of a file (`\n`, `\r\n`), without their ends. Throws INVALID_FILE if a line exceeds `SOURCE_LIMITS.sourceLineCharsMax`.
  */
 export async function* openLines(
   part: string | SourcePart,
@@ -170,10 +170,10 @@ export async function* openLines(
   let rest = '';
   let line = 0;
   const checked = (text: string): string => {
-    if (text.length <= LIMITS.sourceLineCharsMax) return text;
+    if (text.length <= SOURCE_LIMITS.sourceLineCharsMax) return text;
     throw invalidFile(
       partName(part),
-      `line ${line} is longer than ${LIMITS.sourceLineCharsMax.toLocaleString('en')} characters.`,
+      `line ${line} is longer than ${SOURCE_LIMITS.sourceLineCharsMax.toLocaleString('en')} characters.`,
     );
   };
   for await (const chunk of openText(part, options)) {
@@ -186,7 +186,7 @@ export async function* openLines(
       yield { line, text: checked(raw.endsWith('\r') ? raw.slice(0, -1) : raw) };
     }
     rest += chunk.slice(from);
-    if (rest.length > LIMITS.sourceLineCharsMax) {
+    if (rest.length > SOURCE_LIMITS.sourceLineCharsMax) {
       line++;
       checked(rest);
     }
@@ -248,10 +248,10 @@ function openZip(path: string, name: string): Promise<yauzl.ZipFile> {
 }
 
 async function zipEntries(zip: yauzl.ZipFile, name: string): Promise<yauzl.Entry[]> {
-  if (zip.entryCount > LIMITS.zipEntriesMax) {
+  if (zip.entryCount > SOURCE_LIMITS.zipEntriesMax) {
     throw invalidFile(
       name,
-      `the archive holds ${zip.entryCount} entries, more than ${LIMITS.zipEntriesMax.toLocaleString('en')}.`,
+      `the archive holds ${zip.entryCount} entries, more than ${SOURCE_LIMITS.zipEntriesMax.toLocaleString('en')}.`,
     );
   }
   const all = await new Promise<yauzl.Entry[]>((resolve, reject) => {
@@ -353,16 +353,19 @@ async function* guardExpansion(
   let bytes = 0;
   for await (const chunk of source) {
     bytes += chunk.length;
-    if (bytes > LIMITS.sourceFileBytesMax) {
+    if (bytes > SOURCE_LIMITS.sourceFileBytesMax) {
       throw invalidFile(
         name,
-        `is larger than ${LIMITS.sourceFileBytesMax.toLocaleString('en')} bytes when unpacked.`,
+        `is larger than ${SOURCE_LIMITS.sourceFileBytesMax.toLocaleString('en')} bytes when unpacked.`,
       );
     }
-    if (bytes > LIMITS.sourceExpansionFreeBytes && bytes > wrappedBytes * LIMITS.sourceExpansionMax) {
+    if (
+      bytes > SOURCE_LIMITS.sourceExpansionFreeBytes &&
+      bytes > wrappedBytes * SOURCE_LIMITS.sourceExpansionMax
+    ) {
       throw invalidFile(
         name,
-        `unpacks to more than ${LIMITS.sourceExpansionMax} times its size: refused as a decompression bomb.`,
+        `unpacks to more than ${SOURCE_LIMITS.sourceExpansionMax} times its size: refused as a decompression bomb.`,
       );
     }
     yield chunk;

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import { parse } from 'csv-parse';
 import { AssayError, messageOf } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
+import { SOURCE_LIMITS } from './limits.ts';
 import { type OpenTextOptions, openText, partName, type SourcePart } from './open.ts';
 import type { Reject } from './records.ts';
 
@@ -30,7 +30,7 @@ export async function* readRows(
     relax_column_count: true,
     relax_quotes: true,
     skip_empty_lines: true,
-    max_record_size: LIMITS.sourceLineCharsMax,
+    max_record_size: SOURCE_LIMITS.sourceLineCharsMax,
   });
   const text = Readable.from(openText(part, options));
   // An error of the source must destroy the parser; otherwise the iteration would wait forever.

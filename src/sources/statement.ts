@@ -1,5 +1,5 @@
+import { SOURCE_LIMITS } from './limits.ts';
 /** Reads and validates the fields that the seed and a user's own files share (category, confidence, dates). */
-import { LIMITS } from '../base/limits.ts';
 
 /** A field with an invalid value: the reason of a reject. */
 export class FieldFault extends Error {
@@ -19,7 +19,7 @@ const shown = (text: string): string => `'${text.length > 60 ? `${text.slice(0, 
 export function readText(
   field: string,
   text: string,
-  charsMax: number = LIMITS.labelTextCharsMax,
+  charsMax: number = SOURCE_LIMITS.labelTextCharsMax,
 ): string | null {
   const trimmed = text.trim();
   if (trimmed.length > charsMax) throw new FieldFault(field, `is longer than ${charsMax} characters`);

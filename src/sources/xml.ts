@@ -4,7 +4,7 @@
  */
 import { SaxesParser } from 'saxes';
 import { AssayError, messageOf } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
+import { SOURCE_LIMITS } from './limits.ts';
 import { openText, partName, type SourcePart } from './open.ts';
 
 /** An element without its namespace prefix. `text` is its own character data, trimmed and without the text of its children. */
@@ -36,8 +36,8 @@ const localName = (name: string): string => name.slice(name.indexOf(':') + 1);
  * complete list.
  *
  * @throws INVALID_FILE, with file and line, unless the document is complete and has one of the wanted roots: for example if it is
- * truncated, malformed, an HTML page, has a DTD, or exceeds `LIMITS.xmlDepthMax`, `LIMITS.xmlTokenCharsMax` or
- * `LIMITS.xmlElementsMax`.
+ * truncated, malformed, an HTML page, has a DTD, or exceeds `SOURCE_LIMITS.xmlDepthMax`, `SOURCE_LIMITS.xmlTokenCharsMax` or
+ * `SOURCE_LIMITS.xmlElementsMax`.
  */
 export async function* readXml(
   part: string | SourcePart,
@@ -81,12 +81,12 @@ export async function* readXml(
       ready.push({ name: local, attributes: tag.attributes, children: [], text: '', line: parser.line });
       return;
     }
-    if (depth > LIMITS.xmlDepthMax) fail(`elements nest deeper than ${LIMITS.xmlDepthMax}.`);
+    if (depth > SOURCE_LIMITS.xmlDepthMax) fail(`elements nest deeper than ${SOURCE_LIMITS.xmlDepthMax}.`);
     const parent = stack.at(-1);
     if (!parent && !wanted.elements.has(local)) return;
     elements = parent ? elements + 1 : 1;
-    if (elements > LIMITS.xmlElementsMax) {
-      fail(`one record holds more than ${LIMITS.xmlElementsMax.toLocaleString('en')} elements.`);
+    if (elements > SOURCE_LIMITS.xmlElementsMax) {
+      fail(`one record holds more than ${SOURCE_LIMITS.xmlElementsMax.toLocaleString('en')} elements.`);
     }
     const element: OpenElement = {
       name: local,
@@ -116,8 +116,8 @@ export async function* readXml(
   for await (const chunk of withLines(openText(part), name, () => parser.line)) {
     pendingChars += chunk.length;
     parser.write(chunk);
-    if (pendingChars > LIMITS.xmlTokenCharsMax) {
-      fail(`a text or tag is longer than ${LIMITS.xmlTokenCharsMax.toLocaleString('en')} characters.`);
+    if (pendingChars > SOURCE_LIMITS.xmlTokenCharsMax) {
+      fail(`a text or tag is longer than ${SOURCE_LIMITS.xmlTokenCharsMax.toLocaleString('en')} characters.`);
     }
     if (ready.length === 0) continue;
     const batch = ready;

@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module';
 import type { Cluster, Redis, RedisOptions } from 'ioredis';
 import { AssayError, messageOf } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
+import { STATE_LIMITS } from './limits.ts';
 import type { RedisPlace } from './redis-url.ts';
 
 /** The ioredis client, for the few commands that are not scripts, and for BullMQ. */
@@ -36,11 +36,11 @@ function serverOptions(place: RedisPlace, purpose: Purpose): RedisOptions {
     ...(place.password === null ? {} : { password: place.password }),
     ...(place.tls ? { tls: {} } : {}),
     db: place.database,
-    connectTimeout: LIMITS.redisConnectMs,
+    connectTimeout: STATE_LIMITS.redisConnectMs,
     retryStrategy: retryOf(purpose),
     // A command that fails over has the time of an API request; BullMQ and blocking commands wait forever.
     ...(purpose === 'commands'
-      ? { commandTimeout: LIMITS.redisCommandMs, maxRetriesPerRequest: 3 }
+      ? { commandTimeout: STATE_LIMITS.redisCommandMs, maxRetriesPerRequest: 3 }
       : { maxRetriesPerRequest: null }),
   };
 }

@@ -1,7 +1,7 @@
 /** Scripts whose writes must reach replicas before they are acknowledged: each is sent with a WAIT in the same round trip. */
 import { createHash } from 'node:crypto';
 import { AssayError, messageOf } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
+import { STATE_LIMITS } from './limits.ts';
 import { notReady, type RedisConnection } from './redis-connection.ts';
 
 /** One call of a safe script. */
@@ -79,7 +79,7 @@ export class SafeScripts {
     const rest = [command[1], keys.length, ...keys, ...args] as const;
     if (binary) pipeline.callBuffer(command[0], ...rest);
     else pipeline.call(command[0], ...rest);
-    const [done, waited] = (await pipeline.wait(this.#replicas, LIMITS.redisReplicasMs).exec()) ?? [];
+    const [done, waited] = (await pipeline.wait(this.#replicas, STATE_LIMITS.redisReplicasMs).exec()) ?? [];
     if (done === undefined || waited === undefined)
       throw new Error('Redis returned no reply for a pipeline.');
     if (done[0] !== null) throw done[0];

@@ -3,9 +3,9 @@
  * slot. Each step is a Lua script, and takes one round trip.
  */
 import { AssayError, messageOf } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
 import { within } from '../base/within.ts';
+import { STATE_LIMITS } from './limits.ts';
 import {
   connect,
   isErrorReply,
@@ -266,7 +266,7 @@ async function checkReachable(setting: string, place: RedisPlace, connections: C
   try {
     // ioredis retries the nodes of a Redis Cluster forever, and falls back to the first database if the configured one does not exist.
     const reply = place.database === 0 ? main.ping() : main.call('select', place.database);
-    await within(LIMITS.redisStartMs, reply, 'Redis');
+    await within(STATE_LIMITS.redisStartMs, reply, 'Redis');
   } catch (error) {
     const reason = isErrorReply(error) ? messageOf(error) : (connections.lastFault ?? messageOf(error));
     throw new AssayError(

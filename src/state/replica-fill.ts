@@ -3,10 +3,11 @@
  * of the store says so, and no node reads or writes it. A filling may be started again at any point: existing data is compared and kept.
  */
 import { AssayError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
 import { luaScript } from '../base/paths.ts';
+import { STATE_LIMITS } from './limits.ts';
 import type { LiveFile } from './live-file.ts';
 import type { RedisStore } from './redis.ts';
+import { REPLICA_LIMITS } from './replica/limits.ts';
 import { isOwnDatabase, isOwnRecord } from './replica/replica-file.ts';
 import { fieldOf, partsOfField } from './write-set.ts';
 
@@ -80,7 +81,8 @@ export function createStoreFilling(
     for (const [field, value] of records()) {
       page.push(field, value);
       bytes += field.length + value.length;
-      if (page.length >= 2 * LIMITS.fillPageRecords || bytes >= LIMITS.fillPageBytes) await flush();
+      if (page.length >= 2 * STATE_LIMITS.fillPageRecords || bytes >= STATE_LIMITS.fillPageBytes)
+        await flush();
     }
     await flush();
   }
@@ -99,7 +101,7 @@ export function createStoreFilling(
     let done = 0;
     do {
       signal.throwIfAborted();
-      const reply = await copyPage([dataKey], [cursor, LIMITS.replicaCopyPage]);
+      const reply = await copyPage([dataKey], [cursor, REPLICA_LIMITS.replicaCopyPage]);
       const [from, next, page] = reply as [Buffer, Buffer, readonly Buffer[]];
       // Cursors are not valid on the server that replaced the first one.
       if (server !== null && server !== from.toString()) return holdsAll(onProgress);

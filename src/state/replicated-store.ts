@@ -8,7 +8,6 @@
  */
 import { dirname, join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
-import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import { sleep } from '../base/retry.ts';
@@ -29,6 +28,7 @@ import { CatchUp } from './replica/catch-up.ts';
 import { Follower } from './replica/follower.ts';
 import { ReplicaHealth } from './replica/health.ts';
 import { Lifecycle } from './replica/lifecycle.ts';
+import { REPLICA_LIMITS } from './replica/limits.ts';
 import { POSITION_DATABASE, type Position, ReplicaFile } from './replica/replica-file.ts';
 import { WriteLog } from './replica/write-log.ts';
 import { storeClosed, WriteQueue } from './replica/write-queue.ts';
@@ -182,7 +182,7 @@ class ReplicatedStore {
 
   async ready(): Promise<void> {
     const { health } = this;
-    const untilMs = this.#clock.monotonic() + LIMITS.replicaReadyMs;
+    const untilMs = this.#clock.monotonic() + REPLICA_LIMITS.replicaReadyMs;
     while (health.isUnread || this.#upgrades > 0) {
       if (!this.lifecycle.isOpen) throw storeClosed(this.name);
       health.requireNoFault();
@@ -193,7 +193,7 @@ class ReplicatedStore {
 
   upgrade(work: () => void): void {
     this.#upgrades++;
-    this.queue.enqueue(work, null, this.#clock.monotonic() + LIMITS.replicaReadyMs).then(
+    this.queue.enqueue(work, null, this.#clock.monotonic() + REPLICA_LIMITS.replicaReadyMs).then(
       () => this.#upgrades--,
       (error: unknown) => this.health.upgradeFailed(error),
     );

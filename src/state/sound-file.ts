@@ -5,7 +5,7 @@
 import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 import { AssayError } from '../base/errors.ts';
-import { LIMITS } from '../base/limits.ts';
+import { STATE_LIMITS } from './limits.ts';
 import { DamagedPages, fullBytes, openPageFile, walkPages } from './lmdb-pages.ts';
 import {
   isAsRecorded,
@@ -130,7 +130,7 @@ export function requireSound(path: string): void {
         `it has ${bytes} bytes, and had ${recorded.bytes} when it was closed: it was truncated`,
       );
     const isClosed = recorded !== null && isAsRecorded(path, recorded);
-    if (isClosed && (bytes > LIMITS.checkedAtOpenBytesMax || !isMainThread)) return;
+    if (isClosed && (bytes > STATE_LIMITS.checkedAtOpenBytesMax || !isMainThread)) return;
     if (!isClosed && isInUse(path)) return;
     verify(path);
   });

@@ -21,6 +21,7 @@ import {
   totalsSince,
 } from '../../src/accounts/ledger-entry.ts';
 import { faultOf } from '../../src/accounts/ledger-verify.ts';
+import { ACCOUNT_LIMITS } from '../../src/accounts/limits.ts';
 import { checkPassword, createPasswords } from '../../src/accounts/password.ts';
 import { checkSignature } from '../../src/accounts/payments.ts';
 import { emailOf, openPeopleStore, type PeopleStore, type Person } from '../../src/accounts/people-store.ts';
@@ -29,7 +30,6 @@ import { createRateLimiter } from '../../src/accounts/rate-limit.ts';
 import { joined, partsOf } from '../../src/accounts/redis/answer-parts.ts';
 import { createRateWindows } from '../../src/accounts/redis/rate-limit.ts';
 import { AssayError } from '../../src/base/errors.ts';
-import { LIMITS } from '../../src/base/limits.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { shippedData } from '../../src/base/paths.ts';
 import { systemRandom } from '../../src/base/random.ts';
@@ -56,45 +56,48 @@ describe('failed attempts', () => {
   const begin = (account: string, address: string): string => codeOf(() => attempts.begin(account, address));
 
   it('allows exactly the maximum per account until the window ends', () => {
-    for (let count = 0; count < LIMITS.attemptsPerAccountMax; count++)
+    for (let count = 0; count < ACCOUNT_LIMITS.attemptsPerAccountMax; count++)
       expect(begin('a', `${count}`)).toBe('none');
     expect(begin('a', 'x')).toBe('RATE_LIMITED');
-    now += LIMITS.attemptWindowMs - 1;
+    now += ACCOUNT_LIMITS.attemptWindowMs - 1;
     expect(begin('a', 'x')).toBe('RATE_LIMITED');
     now += 1;
     expect(begin('a', 'x')).toBe('none');
   });
 
   it('allows exactly the maximum per address, and does not count rejected attempts', () => {
-    for (let count = 0; count < LIMITS.attemptsPerAddressMax - 1; count++) begin(`a${count}`, 'x');
-    for (let count = 0; count < LIMITS.attemptsPerAccountMax; count++) begin('full', `y${count}`);
+    for (let count = 0; count < ACCOUNT_LIMITS.attemptsPerAddressMax - 1; count++) begin(`a${count}`, 'x');
+    for (let count = 0; count < ACCOUNT_LIMITS.attemptsPerAccountMax; count++) begin('full', `y${count}`);
     expect(begin('full', 'x')).toBe('RATE_LIMITED');
     expect(begin('last', 'x')).toBe('none');
     expect(begin('beyond', 'x')).toBe('RATE_LIMITED');
-    for (let count = 0; count < LIMITS.attemptsPerAccountMax; count++)
+    for (let count = 0; count < ACCOUNT_LIMITS.attemptsPerAccountMax; count++)
       expect(begin('beyond', `z${count}`)).toBe('none');
   });
 
   it('returns one attempt to an address after a success, and never more than it used', () => {
     void attempts.succeeded('a', 'x');
-    for (let count = 0; count < LIMITS.attemptsPerAddressMax; count++) begin(`a${count}`, 'x');
+    for (let count = 0; count < ACCOUNT_LIMITS.attemptsPerAddressMax; count++) begin(`a${count}`, 'x');
     void attempts.succeeded('a0', 'x');
     expect(begin('b', 'x')).toBe('none');
     expect(begin('c', 'x')).toBe('RATE_LIMITED');
-    now += LIMITS.attemptWindowMs;
+    now += ACCOUNT_LIMITS.attemptWindowMs;
     begin('d', 'w');
     void attempts.succeeded('d', 'w');
     void attempts.succeeded('d', 'w');
-    for (let count = 0; count < LIMITS.attemptsPerAddressMax; count++)
+    for (let count = 0; count < ACCOUNT_LIMITS.attemptsPerAddressMax; count++)
       expect(begin(`d${count}`, 'w')).toBe('none');
     expect(begin('e', 'w')).toBe('RATE_LIMITED');
   });
 
   it('removes only the oldest window if the table is full', () => {
-    for (let count = 0; count < LIMITS.attemptsPerAccountMax; count++) begin('oldest', `${count % 2}`);
-    for (let count = 0; count < LIMITS.attemptsPerAccountMax; count++) begin('second', `${count % 2}`);
+    for (let count = 0; count < ACCOUNT_LIMITS.attemptsPerAccountMax; count++)
+      begin('oldest', `${count % 2}`);
+    for (let count = 0; count < ACCOUNT_LIMITS.attemptsPerAccountMax; count++)
+      begin('second', `${count % 2}`);
     // Windows so far: oldest, second and two addresses.
-    for (let count = 4; count < LIMITS.attemptWindowsMax; count += 2) begin(`other${count}`, `from${count}`);
+    for (let count = 4; count < ACCOUNT_LIMITS.attemptWindowsMax; count += 2)
+      begin(`other${count}`, `from${count}`);
     expect(begin('oldest', '0')).toBe('RATE_LIMITED');
     begin('one more', '1');
     expect(begin('second', '0')).toBe('RATE_LIMITED');
@@ -121,7 +124,7 @@ describe('the audit log', () => {
       { path: join(folder.path, 'audit.mdb') },
       { clock: { now: () => START, monotonic: () => 0 } },
     );
-    const fits = 'x'.repeat(LIMITS.auditTextMax);
+    const fits = 'x'.repeat(ACCOUNT_LIMITS.auditTextMax);
     const event = { action: 'key.create', accountId: 'a', subject: null } as const;
     expect(await log.write({ ...event, who: fits, from: `${fits}y`, detail: `${fits}y` })).toMatchObject({
       who: fits,
@@ -192,8 +195,8 @@ describe('credits', () => {
 describe('an Idempotency-Key', () => {
   it('accepts 1 to the maximum number of printable characters', () => {
     const slot = (key: string) => answerSlot('a', 'POST', '/x', key);
-    expect(slot('k'.repeat(LIMITS.idempotencyKeyTextMax))).toHaveLength(32);
-    for (const key of ['', 'k'.repeat(LIMITS.idempotencyKeyTextMax + 1), 'a b', 'ä'])
+    expect(slot('k'.repeat(ACCOUNT_LIMITS.idempotencyKeyTextMax))).toHaveLength(32);
+    for (const key of ['', 'k'.repeat(ACCOUNT_LIMITS.idempotencyKeyTextMax + 1), 'a b', 'ä'])
       expect(codeOf(() => slot(key))).toBe('INVALID_REQUEST');
     expect(Buffer.from(slot('k'))).not.toEqual(Buffer.from(answerSlot('a', 'GET', '/x', 'k')));
     expect(Buffer.from(slot('k'))).not.toEqual(Buffer.from(answerSlot('POST', 'a', '/x', 'k')));
@@ -255,7 +258,7 @@ describe('the key store', () => {
   });
 
   it('accepts names and account ids up to their maximum length, trimmed and on one line', async () => {
-    const longest = 'n'.repeat(LIMITS.keyNameMax);
+    const longest = 'n'.repeat(ACCOUNT_LIMITS.keyNameMax);
     expect((await keys.create({ name: `  ${longest} ` })).record.name).toBe(longest);
     for (const name of ['', '   ', `${longest}n`, 'a\nb', 'a\u007fb'])
       await expect(keys.create({ name })).rejects.toThrow('name must be');
@@ -329,7 +332,7 @@ describe('bookings', () => {
 
   it('accept whole amounts from 1 to the maximum, negative only for an adjustment', () => {
     const fits = (over: Partial<Booking>) => codeOf(() => checkBooking(booking(over)));
-    const { ledgerAmountMax } = LIMITS;
+    const { ledgerAmountMax } = ACCOUNT_LIMITS;
     expect(fits({ amount: ledgerAmountMax })).toBe('none');
     expect(fits({ amount: ledgerAmountMax + 1 })).toBe('INVALID_REQUEST');
     expect(fits({ amount: 0 })).toBe('INVALID_REQUEST');
@@ -346,8 +349,8 @@ describe('bookings', () => {
 
   it('settle at a whole total from 0 to the maximum', () => {
     const fits = (total: number) => codeOf(() => checkSettlement({ total } as never));
-    expect([0, LIMITS.ledgerAmountMax].map(fits)).toEqual(['none', 'none']);
-    expect([-1, LIMITS.ledgerAmountMax + 1, 0.5].map(fits)).toEqual(Array(3).fill('INVALID_REQUEST'));
+    expect([0, ACCOUNT_LIMITS.ledgerAmountMax].map(fits)).toEqual(['none', 'none']);
+    expect([-1, ACCOUNT_LIMITS.ledgerAmountMax + 1, 0.5].map(fits)).toEqual(Array(3).fill('INVALID_REQUEST'));
   });
 
   it('are rejected below zero, with the amount that could be taken', () => {
@@ -438,7 +441,7 @@ describe('passwords', () => {
 
   it('are accepted from the minimum to the maximum length', () => {
     const check = (length: number) => codeOf(() => checkPassword('p'.repeat(length), 'password'));
-    const { passwordCharsMin: least, passwordCharsMax: most } = LIMITS;
+    const { passwordCharsMin: least, passwordCharsMax: most } = ACCOUNT_LIMITS;
     expect([least, most].map(check)).toEqual(['none', 'none']);
     expect([least - 1, most + 1].map(check)).toEqual(['INVALID_REQUEST', 'INVALID_REQUEST']);
   });
@@ -446,8 +449,8 @@ describe('passwords', () => {
   it('are not compared beyond their maximum length or with a damaged hash', async () => {
     const { hash, matches } = createPasswords({ random: systemRandom, derive: derived });
     const stored = await hash('p'.repeat(20), 'password');
-    expect(await matches('p'.repeat(LIMITS.passwordCharsMax), stored)).toBe(true);
-    expect(await matches('p'.repeat(LIMITS.passwordCharsMax + 1), stored)).toBe(false);
+    expect(await matches('p'.repeat(ACCOUNT_LIMITS.passwordCharsMax), stored)).toBe(true);
+    expect(await matches('p'.repeat(ACCOUNT_LIMITS.passwordCharsMax + 1), stored)).toBe(false);
     expect(await matches('p'.repeat(20), null)).toBe(false);
     await expect(matches('p'.repeat(20), 'scrypt$')).rejects.toThrow('damaged');
     expect(await matches('p'.repeat(20), stored.replace(/.{4}$/, ''))).toBe(false);
@@ -460,7 +463,7 @@ describe('passwords', () => {
       derive: (request) =>
         new Promise((resolve) => waiting.push(() => resolve(new Uint8Array(request.bytes)))),
     });
-    const running = Array.from({ length: LIMITS.passwordDerivationsMax }, () =>
+    const running = Array.from({ length: ACCOUNT_LIMITS.passwordDerivationsMax }, () =>
       hash('p'.repeat(20), 'password'),
     );
     await expect(hash('p'.repeat(20), 'password')).rejects.toMatchObject({ code: 'OVERLOADED' });
@@ -477,7 +480,7 @@ describe('a signature of a payment', () => {
     const seconds = START / 1000;
     const header = `t=${seconds},v1=${createHmac('sha256', 's').update(`${seconds}.{}`).digest('hex')}`;
     const check = (nowMs: number) => codeOf(() => checkSignature(Buffer.from('{}'), header, 's', nowMs));
-    const tolerance = LIMITS.webhookToleranceMs;
+    const tolerance = ACCOUNT_LIMITS.webhookToleranceMs;
     expect([START - tolerance, START + tolerance].map(check)).toEqual(['none', 'none']);
     expect([START - tolerance - 1, START + tolerance + 1].map(check)).toEqual(
       Array(2).fill('UNAUTHENTICATED'),
@@ -579,7 +582,7 @@ describe('the store of users', () => {
   });
 
   it('accepts an email address up to its maximum length', () => {
-    const longest = `${'a'.repeat(LIMITS.emailCharsMax - 4)}@b.c`;
+    const longest = `${'a'.repeat(ACCOUNT_LIMITS.emailCharsMax - 4)}@b.c`;
     expect(emailOf(` ${longest.toUpperCase()} `)).toBe(longest);
     expect(emailOf(`a${longest}`)).toBeNull();
   });
@@ -589,8 +592,10 @@ describe('plans', () => {
   it('accept limits from 1 to the maximum', () => {
     const wrong = (field: string) => new AssayError('INVALID_REQUEST', field);
     const read = (value: unknown) => codeOf(() => readRateOverrides({ oracle: value }, 'rateLimits', wrong));
-    expect([1, LIMITS.rateLimitMax].map(read)).toEqual(['none', 'none']);
-    expect([0, LIMITS.rateLimitMax + 1, 1.5, '1'].map(read)).toEqual(Array(4).fill('INVALID_REQUEST'));
+    expect([1, ACCOUNT_LIMITS.rateLimitMax].map(read)).toEqual(['none', 'none']);
+    expect([0, ACCOUNT_LIMITS.rateLimitMax + 1, 1.5, '1'].map(read)).toEqual(
+      Array(4).fill('INVALID_REQUEST'),
+    );
     expect(codeOf(() => readRateOverrides({ unknown: 1 }, 'rateLimits', wrong))).toBe('INVALID_REQUEST');
   });
 
@@ -736,7 +741,7 @@ describe('cached rejections of rate windows in Redis', () => {
     windows.decide(asked, counted(0, 5, 2, 0), 500);
     await windows.uncount('key', 'kyt', 0);
     expect(windows.refuses('key', 'kyt', 101)).toBeNull();
-    for (let number = 0; number < LIMITS.rateWindowsMax; number++)
+    for (let number = 0; number < ACCOUNT_LIMITS.rateWindowsMax; number++)
       windows.decide({ ...asked, subject: `s${number}` }, counted(0, 5, 2, 0), 500);
     expect(windows.refuses('s0', 'kyt', 101)).not.toBeNull();
     windows.decide({ ...asked, subject: 'one more' }, counted(0, 5, 2, 0), 500);

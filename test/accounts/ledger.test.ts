@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type EmbeddedLedger, openLedger } from '../../src/accounts/ledger-lmdb.ts';
-import { LIMITS } from '../../src/base/limits.ts';
+import { ACCOUNT_LIMITS } from '../../src/accounts/limits.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { projectRoot } from '../../src/base/paths.ts';
 import { openEnvironment } from '../../src/state/lmdb.ts';
@@ -183,7 +183,7 @@ describe('the ledger on LMDB', () => {
     const { folder, open } = newWorld();
     const ledger = open();
     const accounts = 3_000;
-    const rounds = Math.ceil((LIMITS.ledgerIndexLagMax * 1.2) / accounts);
+    const rounds = Math.ceil((ACCOUNT_LIMITS.ledgerIndexLagMax * 1.2) / accounts);
     for (let round = 0; round < rounds; round++) {
       await Promise.all(
         Array.from({ length: accounts }, (_, account) =>
@@ -210,13 +210,14 @@ describe('the ledger on LMDB', () => {
     const { folder, open } = newWorld();
     const ledger = open();
     // More than two slices of the index.
-    const accounts = LIMITS.ledgerIndexSliceMax * 3;
+    const accounts = ACCOUNT_LIMITS.ledgerIndexSliceMax * 3;
     await Promise.all(
       Array.from({ length: accounts }, (_, account) =>
         ledger.book({ accountId: `a${account}`, type: 'GRANT', amount: 90, reference: null }),
       ),
     );
-    for (let account = 0; account <= LIMITS.ledgerHeadsMax; account++) ledger.balance(`read${account}`);
+    for (let account = 0; account <= ACCOUNT_LIMITS.ledgerHeadsMax; account++)
+      ledger.balance(`read${account}`);
     // Each is a transaction without an entry that writes a slice.
     for (let slice = 0; slice < 4; slice++)
       await expect(ledger.refund('a0', 'unknown')).rejects.toMatchObject({ code: 'NOT_FOUND' });

@@ -2,7 +2,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { LIMITS } from '../../src/base/limits.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { parseAddress } from '../../src/chains/address/parse.ts';
 import { createInputs, factsVersion } from '../../src/exposure/facts.ts';
@@ -13,6 +12,7 @@ import { createExposureReader, isSameInputs, isStoredIn, positionIn } from '../.
 import { chainsWithTransfers, exposureStatus } from '../../src/exposure/status.ts';
 import type { TransferGraph } from '../../src/graph/graph.ts';
 import { EXPOSURE } from '../../src/screening/exposure-port.ts';
+import { SCREENING_LIMITS } from '../../src/screening/limits.ts';
 import { tempFolder } from '../accounts/temp-folder.ts';
 import { type MemoryEdge, memoryGraph } from '../graph/memory-graph.ts';
 import {
@@ -269,7 +269,7 @@ describe('a reader of indexes', () => {
     const second = 1_800_000_000_000;
     expect(status()).toMatchObject({ state: 'READY', asOf: new Date(second).toISOString(), isOld: false });
     state.inputs = { ...state.inputs, policyVersion: 'another' };
-    state.ms = start + LIMITS.exposureWaitMsMax;
+    state.ms = start + SCREENING_LIMITS.exposureWaitMsMax;
     const known = status();
     expect(known).toMatchObject({ asOf: new Date(second).toISOString(), isOld: false });
     state.ms += 500;

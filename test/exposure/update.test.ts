@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { LIMITS } from '../../src/base/limits.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import type { Block } from '../../src/chains/block.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
 import { createWalk, ENTRY_HOPS } from '../../src/exposure/evaluate.ts';
+import { EXPOSURE_LIMITS } from '../../src/exposure/limits.ts';
 import { exposureFolderOf, openCurrent } from '../../src/exposure/reader.ts';
 import { createUpdater, type ExposureUpdater, type UpdaterDeps } from '../../src/exposure/update.ts';
 import { createNeighbourColumns, type TransferGraph } from '../../src/graph/graph.ts';
@@ -465,11 +465,11 @@ describe('an index that is kept up to date', () => {
     });
     Object.assign(at, updater.state().position);
     expect(updater.follow()).toBe('CURRENT');
-    isNew.count = LIMITS.exposureLogBehindMax + 1;
+    isNew.count = EXPOSURE_LIMITS.exposureLogBehindMax + 1;
     expect(updater.follow()).toBe('BEHIND');
     isNew.count--;
     expect(updater.follow()).toBe('UPDATED');
-    const { exposureLogARound: round } = LIMITS;
+    const { exposureLogARound: round } = EXPOSURE_LIMITS;
     // Those behind the round are counted when they are read.
     expect(updater.state().position).toEqual({ ...at, ordinal: at.ordinal + round });
     isNew.count = round + 1;

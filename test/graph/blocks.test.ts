@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { LIMITS } from '../../src/base/limits.ts';
 import { parseAddress } from '../../src/chains/address/parse.ts';
 import type { Block } from '../../src/chains/block.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
+import { GRAPH_LIMITS } from '../../src/graph/limits.ts';
 import { openTransferStore, type TransferStore } from '../../src/graph/store.ts';
 
 let folder = '';
@@ -132,10 +132,10 @@ describe('appending blocks', () => {
   });
 
   it('makes blocks final that fell behind, and merges what they brought', async () => {
-    const last = LIMITS.reorgBlocksKept + 3;
+    const last = GRAPH_LIMITS.reorgBlocksKept + 3;
     for (let height = 0; height <= last; height++)
       await store.appendBlock(blockOf(height, 'a', [move(1, 2)]));
-    expect(store.blocks('ETH').length).toBe(LIMITS.reorgBlocksKept);
+    expect(store.blocks('ETH').length).toBe(GRAPH_LIMITS.reorgBlocksKept);
     await expect(store.revertBlock('ETH', 3)).rejects.toMatchObject({ code: 'NOT_FOUND' });
     expect(await store.revertBlock('ETH', 4)).toBe(1);
     expect(store.coverage('ETH')).toMatchObject({ transfers: last, firstBlock: 0, lastBlock: last });

@@ -1,6 +1,6 @@
 /** The bounds of transfers: at exactly a limit and one beyond it, truncated bytes, and each field of a record. */
 import { describe, expect, it } from 'vitest';
-import { LIMITS } from '../../src/base/limits.ts';
+import { CHAIN_LIMITS } from '../../src/chains/limits.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
 import { unpricedFlows } from '../../src/graph/asset-uses.ts';
 import { checkTransfer } from '../../src/graph/check-transfer.ts';
@@ -15,6 +15,7 @@ import { NodeIndex, UNSEEN } from '../../src/graph/kernels/node-index.ts';
 import { flowOf, RowReader, type Weighing } from '../../src/graph/kernels/rows.ts';
 import { traverse } from '../../src/graph/kernels/traverse.ts';
 import { createKernelWorkspace } from '../../src/graph/kernels/workspace.ts';
+import { GRAPH_LIMITS } from '../../src/graph/limits.ts';
 import { ByteReader, ByteWriter } from '../../src/graph/store/bytes.ts';
 import { type DeltaEntry, packEntries, readEntries } from '../../src/graph/store/delta.ts';
 import {
@@ -233,8 +234,8 @@ describe('a transfer', () => {
 
   it('is taken at each limit and refused one beyond it', () => {
     const fits = {
-      txHash: 'h'.repeat(LIMITS.txHashTextMax),
-      position: 'p'.repeat(LIMITS.transferPositionTextMax),
+      txHash: 'h'.repeat(GRAPH_LIMITS.txHashTextMax),
+      position: 'p'.repeat(CHAIN_LIMITS.transferPositionTextMax),
       amount: 2n ** 256n - 1n,
       valueUsd: 1e12,
       blockNumber: Number.MAX_SAFE_INTEGER,
@@ -245,7 +246,7 @@ describe('a transfer', () => {
     expect([
       fault({ txHash: '' }),
       fault({ txHash: `${fits.txHash}h` }),
-      fault({ txHash: 'é'.repeat(LIMITS.txHashTextMax / 2 + 1) }),
+      fault({ txHash: 'é'.repeat(GRAPH_LIMITS.txHashTextMax / 2 + 1) }),
     ]).toEqual(Array(3).fill('txHash'));
     expect([fault({ position: '' }), fault({ position: `${fits.position}p` })]).toEqual(
       Array(2).fill('position'),

@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { LIMITS } from '../../src/base/limits.ts';
 import { projectRoot } from '../../src/base/paths.ts';
 import { parseAddress } from '../../src/chains/address/parse.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
+import { GRAPH_LIMITS } from '../../src/graph/limits.ts';
 import { openTransferStore } from '../../src/graph/store.ts';
 
 let folder = '';
@@ -33,7 +33,7 @@ const transferOf = (index: number): Transfer => ({
   valueUsd: index % 3 === 0 ? null : index / 100,
 });
 
-const BATCH = LIMITS.ingestBatchTransfers;
+const BATCH = GRAPH_LIMITS.ingestBatchTransfers;
 const COUNT = 3 * BATCH;
 const numbers = (count: number): Transfer[] => Array.from({ length: count }, (_, index) => transferOf(index));
 

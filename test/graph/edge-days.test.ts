@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { LIMITS } from '../../src/base/limits.ts';
 import { addToDays, dayOf, type EdgeDay, partSince, startOfDay } from '../../src/graph/edge-days.ts';
+import { GRAPH_LIMITS } from '../../src/graph/limits.ts';
 
 interface Moved {
   readonly timestampMs: number;
@@ -47,8 +47,8 @@ const anyMoved = (days: number): fc.Arbitrary<Moved> =>
 /** Transfers on more days than are kept, in any order. */
 const anyManyDays = fc
   .uniqueArray(fc.nat(400), {
-    minLength: LIMITS.edgeDaysKept + 1,
-    maxLength: 3 * LIMITS.edgeDaysKept,
+    minLength: GRAPH_LIMITS.edgeDaysKept + 1,
+    maxLength: 3 * GRAPH_LIMITS.edgeDaysKept,
     size: 'max',
   })
   .map((days) => days.map((day) => ({ timestampMs: startOfDay(19_000 + day), amount: BigInt(day) })));
@@ -75,7 +75,7 @@ describe('amounts by day', () => {
         const sum = sumOf(list);
         const since = partSince(sum, 19_000 + at);
         const least = exact(list, 19_000 + at);
-        expect(sum.days).toHaveLength(LIMITS.edgeDaysKept);
+        expect(sum.days).toHaveLength(GRAPH_LIMITS.edgeDaysKept);
         expect(since.amount).toBeGreaterThanOrEqual(least.amount);
         expect(since.transfers).toBeGreaterThanOrEqual(least.transfers);
         const { amount, transfers } = partSince(sum, 18_999);
@@ -86,7 +86,7 @@ describe('amounts by day', () => {
   });
 
   it('do not carry money over a date because of dust on any number of days', () => {
-    const dust = fc.uniqueArray(fc.nat(2_000), { minLength: 1, maxLength: 3 * LIMITS.edgeDaysKept });
+    const dust = fc.uniqueArray(fc.nat(2_000), { minLength: 1, maxLength: 3 * GRAPH_LIMITS.edgeDaysKept });
     const real = fc.uniqueArray(fc.nat(999), { minLength: 1, maxLength: 40 });
     fc.assert(
       fc.property(real, dust, (before, others) => {
@@ -104,12 +104,12 @@ describe('amounts by day', () => {
     for (let hour = 0; hour < 24; hour++)
       add(sum, { timestampMs: startOfDay(19_000) + hour * 3_600_000, amount: 1n });
     expect(sum.days).toEqual([]);
-    for (let day = 1; day < LIMITS.edgeDaysKept; day++)
+    for (let day = 1; day < GRAPH_LIMITS.edgeDaysKept; day++)
       add(sum, { timestampMs: startOfDay(19_000 + day), amount: 2n });
-    expect(sum.days).toHaveLength(LIMITS.edgeDaysKept);
+    expect(sum.days).toHaveLength(GRAPH_LIMITS.edgeDaysKept);
     expect(sum.days.at(-1)).toEqual({ day: 19_000, amount: 24n, transfers: 24 });
-    add(sum, { timestampMs: startOfDay(19_000 + LIMITS.edgeDaysKept), amount: 2n });
-    expect(sum.days).toHaveLength(LIMITS.edgeDaysKept);
+    add(sum, { timestampMs: startOfDay(19_000 + GRAPH_LIMITS.edgeDaysKept), amount: 2n });
+    expect(sum.days).toHaveLength(GRAPH_LIMITS.edgeDaysKept);
     // Of equal amounts the oldest day is merged, and 19_000 has more.
     expect(sum.days.slice(-2)).toEqual([
       { day: 19_002, amount: 4n, transfers: 2 },

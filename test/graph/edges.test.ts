@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { LIMITS } from '../../src/base/limits.ts';
 import { dayOf, type EdgeDay } from '../../src/graph/edge-days.ts';
 import {
   addNewest,
@@ -14,12 +13,13 @@ import {
   totalsOf,
   valueRank,
 } from '../../src/graph/edges.ts';
+import { GRAPH_LIMITS } from '../../src/graph/limits.ts';
 
 const anyRefs = (transfers: number, lastSeenMs: number): fc.Arbitrary<TransferRef[]> =>
   fc
     .array(fc.record({ back: fc.nat(1e9), ordinal: fc.nat(2 ** 31) }), {
-      minLength: Math.min(transfers, LIMITS.recentTransfersPerEdge),
-      maxLength: Math.min(transfers, LIMITS.recentTransfersPerEdge),
+      minLength: Math.min(transfers, GRAPH_LIMITS.recentTransfersPerEdge),
+      maxLength: Math.min(transfers, GRAPH_LIMITS.recentTransfersPerEdge),
     })
     .map((list) => {
       const refs = list.map(({ back, ordinal }, index) => ({
@@ -122,7 +122,7 @@ describe('packed neighbours', () => {
         expect(found).toEqual(many.sort((a, b) => a.counterparty - b.counterparty));
         expect(chunks[0]?.firstId).toBe(7);
         for (const [index, { bytes }] of chunks.entries()) {
-          expect(bytes.length).toBeLessThanOrEqual(LIMITS.edgeChunkBytesMax);
+          expect(bytes.length).toBeLessThanOrEqual(GRAPH_LIMITS.edgeChunkBytesMax);
           const view = new ChunkView().open(bytes);
           expect(view.isHub).toBe(true);
           expect(view.next).toBe(chunks[index + 1]?.firstId ?? next);

@@ -4,15 +4,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AssayError } from '../../src/base/errors.ts';
-import { LIMITS } from '../../src/base/limits.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { seededUint32 } from '../../src/base/random.ts';
 import { parseAddress } from '../../src/chains/address/parse.ts';
 import type { Block } from '../../src/chains/block.ts';
 import { type FollowSource, follow } from '../../src/chains/families/follow.ts';
 import type { BlockAnswer, ChainEvent, FollowFrom } from '../../src/chains/families/port.ts';
+import { CHAIN_LIMITS } from '../../src/chains/limits.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
 import { createLiveIngest } from '../../src/graph/ingest/live.ts';
+import { GRAPH_LIMITS } from '../../src/graph/limits.ts';
 import { openTransferStore, type TransferStore } from '../../src/graph/store.ts';
 import type { Counterparty } from '../../src/graph/transfers.ts';
 
@@ -208,7 +209,7 @@ describe('blocks into the graph as they come', () => {
   );
 
   it('a reorg deeper than the limit ends following with a typed error', async () => {
-    const length = LIMITS.reorgBlocksMax + 20;
+    const length = CHAIN_LIMITS.reorgBlocksMax + 20;
     const make = (branch: string, height: number): Block => ({
       chain: 'ETH',
       height,
@@ -241,7 +242,7 @@ describe('blocks into the graph as they come', () => {
     const store = openTransferStore({ path: join(folder, 'deep'), readOnly: false });
     const ingest = createLiveIngest({ transfers: store, outputs });
     const refs: { height: number; hash: string }[] = [];
-    const last = LIMITS.reorgBlocksKept + 7;
+    const last = GRAPH_LIMITS.reorgBlocksKept + 7;
     for (let height = 0; height <= last; height++) {
       const hash = `a${height}`;
       refs.unshift({ height, hash });

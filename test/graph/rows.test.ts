@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { LIMITS } from '../../src/base/limits.ts';
+import { INGEST_LIMITS } from '../../src/graph/ingest/limits.ts';
 import { quoteLongIntegers, type Row, readRows } from '../../src/graph/ingest/rows.ts';
 
 let folder = '';
@@ -72,7 +72,7 @@ describe('rows of a file', () => {
   });
 
   it('skip a line that is too long, and go on behind it', async () => {
-    const long = `{"a":"${'x'.repeat(LIMITS.ingestRowCharsMax)}"}`;
+    const long = `{"a":"${'x'.repeat(INGEST_LIMITS.ingestRowCharsMax)}"}`;
     expect(shown(await rowsOf(`{"a":1}\n${long}\n{"a":3}\n`))).toEqual([
       [1, { a: 1 }],
       [2, 'fault'],

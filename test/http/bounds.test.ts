@@ -4,10 +4,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Type } from 'typebox';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { ACCOUNT_LIMITS } from '../../src/accounts/limits.ts';
 import { AssayError, ERRORS, type ErrorCode } from '../../src/base/errors.ts';
-import { LIMITS } from '../../src/base/limits.ts';
 import { type Logger, silentLogger } from '../../src/base/log.ts';
+import { CHAIN_LIMITS } from '../../src/chains/limits.ts';
 import { docsPage } from '../../src/http/docs-page.ts';
+import { HTTP_LIMITS } from '../../src/http/limits.ts';
 import type { Operation, Services } from '../../src/http/operation.ts';
 import { alertStream } from '../../src/http/operations/alert-stream.ts';
 import { createKey } from '../../src/http/operations/create-key.ts';
@@ -40,6 +42,7 @@ import type { Exchange } from '../../src/http/server/port.ts';
 import { mayAnswerRange, rangeOf } from '../../src/http/server/ranges.ts';
 import { createRouter } from '../../src/http/server/router.ts';
 import { receiveUpload, type Upload } from '../../src/http/server/uploads.ts';
+import { SCREENING_LIMITS } from '../../src/screening/limits.ts';
 import { tempFolder } from '../accounts/temp-folder.ts';
 
 const bytes = (text: string): Uint8Array => Buffer.from(text);
@@ -79,7 +82,7 @@ describe('renderError', () => {
 describe('request ids', () => {
   it('keep the client’s id if it is valid and short enough', () => {
     const idOf = createRequestIds({ bytes: (count: number) => new Uint8Array(count) } as never);
-    const longest = 'x'.repeat(LIMITS.requestIdTextMax);
+    const longest = 'x'.repeat(HTTP_LIMITS.requestIdTextMax);
     expect([idOf(longest), idOf('a.b_c:d-9')]).toEqual([longest, 'a.b_c:d-9']);
     expect([idOf(''), idOf(`${longest}x`), idOf('a b')]).toEqual(
       ['0', '1', '2'].map((count) => `${'00'.repeat(8)}-${count}`),
@@ -235,7 +238,7 @@ describe('the client', () => {
 
   it('gets a cookie with the lifetime of the session, and an empty one expires at once', () => {
     expect(sessionCookie('t', true)).toContain(
-      `assay_session=t; Path=/; Max-Age=${LIMITS.sessionMs / 1000}; HttpOnly; SameSite=Strict; Secure`,
+      `assay_session=t; Path=/; Max-Age=${ACCOUNT_LIMITS.sessionMs / 1000}; HttpOnly; SameSite=Strict; Secure`,
     );
     expect(sessionCookie('', false)).toMatch(/Max-Age=0; HttpOnly; SameSite=Strict$/);
   });
@@ -253,8 +256,10 @@ describe('a query', () => {
     ]).toEqual(['x y!', '', undefined, 'b=c']);
     expect(() => queryValue('a=1&a=2', 'a')).toThrow('only once');
     expect(() => decodeParameter('%zz', 'f')).toThrow('percent-encoding');
-    expect(decodeParameter('x'.repeat(LIMITS.addressTextMax), 'f')).toHaveLength(LIMITS.addressTextMax);
-    expect(() => decodeParameter('x'.repeat(LIMITS.addressTextMax + 1), 'f')).toThrow('at most');
+    expect(decodeParameter('x'.repeat(CHAIN_LIMITS.addressTextMax), 'f')).toHaveLength(
+      CHAIN_LIMITS.addressTextMax,
+    );
+    expect(() => decodeParameter('x'.repeat(CHAIN_LIMITS.addressTextMax + 1), 'f')).toThrow('at most');
     const required = (query: string) => queryReader({ a: Type.String() })(withQuery(query)).a;
     expect(() => required('a=')).toThrow('a is required');
     expect(() => required('b=1')).toThrow('a is required');
@@ -332,14 +337,14 @@ describe('a JSON body', () => {
     });
     expect(outlineBody(bytes('{"a\\"b":1,"c":"\\\\"}'))).toEqual({ fields: ['a"b', 'c'], elements: 0 });
     expect(outlineBody(bytes('{"a":{"b":[1,2]}}'))).toEqual({ fields: ['a'], elements: 0 });
-    const many = Array.from({ length: LIMITS.bodyFieldsMax + 5 }, (_, at) => `"f${at}":1`).join(',');
-    expect(outlineBody(bytes(`{${many}}`)).fields).toHaveLength(LIMITS.bodyFieldsMax + 1);
+    const many = Array.from({ length: HTTP_LIMITS.bodyFieldsMax + 5 }, (_, at) => `"f${at}":1`).join(',');
+    expect(outlineBody(bytes(`{${many}}`)).fields).toHaveLength(HTTP_LIMITS.bodyFieldsMax + 1);
   });
 
   it('is accepted up to the maximum depth', () => {
     const nested = (depth: number) => bytes('['.repeat(depth) + ']'.repeat(depth));
-    outlineBody(nested(LIMITS.jsonDepthMax));
-    expect(() => outlineBody(nested(LIMITS.jsonDepthMax + 1))).toThrow('nested more than');
+    outlineBody(nested(HTTP_LIMITS.jsonDepthMax));
+    expect(() => outlineBody(nested(HTTP_LIMITS.jsonDepthMax + 1))).toThrow('nested more than');
     expect(() => outlineBody(bytes(''))).toThrow('is empty');
     expect(() => outlineBody(Buffer.from([0x22, 0xff, 0x22]))).toThrow('UTF-8');
     expect(() => parseJson(bytes('{"a" 1}'))).toThrow(/not valid JSON \(at character 5\)/);
@@ -387,7 +392,7 @@ describe('a JSON body', () => {
         Array.from({ length: 100 }, (_, at) => `f${at}`),
         new Set(),
       ),
-    ).toHaveLength(LIMITS.bodyFieldsMax);
+    ).toHaveLength(HTTP_LIMITS.bodyFieldsMax);
     expect(referenceOf({ path: '/x/y' }, ['A', '', 'ETH'])).toBe('x/y A ETH');
     expect(referenceOf({ path: '/x' }, [])).toBe('x');
   });
@@ -634,8 +639,11 @@ describe('the operations', () => {
     const body = (count: number) =>
       Buffer.from(JSON.stringify({ chain: 'ETH', addresses: Array.from({ length: count }, () => 'x') }));
     const units = (count: number) => work.units(outlineBody(body(count)), body(count));
-    expect([units(1), units(LIMITS.bulkAddressesMax)]).toEqual([1, LIMITS.bulkAddressesMax]);
-    for (const count of [0, LIMITS.bulkAddressesMax + 1])
+    expect([units(1), units(SCREENING_LIMITS.bulkAddressesMax)]).toEqual([
+      1,
+      SCREENING_LIMITS.bulkAddressesMax,
+    ]);
+    for (const count of [0, SCREENING_LIMITS.bulkAddressesMax + 1])
       expect(refusedBy(() => units(count))).toBe('addresses');
     const call = callWith();
     call.quotaTaken = 3;
@@ -760,7 +768,7 @@ describe('the operations', () => {
     };
 
     it('list active keys and the last revoked ones, without account fields', async () => {
-      const most = LIMITS.keysPerAccountMax;
+      const most = HTTP_LIMITS.keysPerAccountMax;
       const revoked = Array.from({ length: most + 1 }, (_, at) => key(at, 'REVOKED'));
       const { deps } = world([...revoked, key(500), key(501, 'ACTIVE', 'acc_2')]);
       const { keys } = (await jsonOf(workOf(listKeys, deps), callWith())) as { keys: { id: string }[] };
@@ -769,7 +777,7 @@ describe('the operations', () => {
     });
 
     it('allow the maximum number of active keys', async () => {
-      const most = LIMITS.keysPerAccountMax;
+      const most = HTTP_LIMITS.keysPerAccountMax;
       const keys = Array.from({ length: most - 1 }, (_, at) => key(at));
       const few = world([...keys, key(300, 'REVOKED'), key(301, 'ACTIVE', 'acc_2')]);
       await answerOf(workOf(createKey, few.deps), callWith(), { name: 'n' });
@@ -853,8 +861,8 @@ describe('the operations', () => {
         await answerOf(workOf(listAlerts, deps()), callWith({ query }));
         return (last()[1] as { walletAddresses: string[] }).walletAddresses.length;
       };
-      expect(await list(LIMITS.alertAddressesMax)).toBe(LIMITS.alertAddressesMax);
-      await expect(list(LIMITS.alertAddressesMax + 1)).rejects.toMatchObject({ field: 'walletAddress' });
+      expect(await list(HTTP_LIMITS.alertAddressesMax)).toBe(HTTP_LIMITS.alertAddressesMax);
+      await expect(list(HTTP_LIMITS.alertAddressesMax + 1)).rejects.toMatchObject({ field: 'walletAddress' });
       await answerOf(workOf(listAlerts, deps()), callWith({ query: 'upTo=0&status=NEW&severity=HIGH' }));
       expect(last()[1]).toEqual({ upTo: 0, status: 'NEW', severity: 'HIGH' });
       await answerOf(workOf(listAlerts, deps()), callWith({ query: 'walletId=w' }));

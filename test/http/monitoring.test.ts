@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import { LIMITS } from '../../src/base/limits.ts';
+import { MONITORING_LIMITS } from '../../src/monitoring/limits.ts';
 import type { Monitoring } from '../../src/monitoring/open.ts';
 import type { MonitoredWallet } from '../../src/monitoring/records.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
@@ -527,7 +527,8 @@ describe.each(FRONT_ENDS)('monitoring on %s, behind a gate that answers %s', (ba
 
     it('drops a reader that does not keep up, with a reason, and holds no more than a bound for it', async () => {
       const who = await caller();
-      const { id } = (await add(who, 1, { label: 'x'.repeat(LIMITS.walletLabelCharsMax) })).body.data.wallet;
+      const { id } = (await add(who, 1, { label: 'x'.repeat(MONITORING_LIMITS.walletLabelCharsMax) })).body
+        .data.wallet;
       const socket = socketTo(who);
       await new Promise((resolve) => socket.once('open', resolve));
       const closed = new Promise<number>((resolve) => socket.once('close', resolve));
@@ -582,7 +583,7 @@ describe.each(FRONT_ENDS)('monitoring on %s, behind a gate that answers %s', (ba
 
     it('has a bound of streams for an account', async () => {
       const who = await caller();
-      const open = Array.from({ length: LIMITS.streamsPerAccountMax }, () => socketTo(who));
+      const open = Array.from({ length: MONITORING_LIMITS.streamsPerAccountMax }, () => socketTo(who));
       await Promise.all(open.map((socket) => new Promise((resolve) => socket.once('open', resolve))));
       expect((await who.ask('GET', '/stream')).status).toBe(400);
       for (const socket of open) socket.close();

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Admission, GateRequest } from '../../src/accounts/gate.ts';
 import { AssayError, ERRORS } from '../../src/base/errors.ts';
-import { LIMITS } from '../../src/base/limits.ts';
 import type { Logger } from '../../src/base/log.ts';
+import { HTTP_LIMITS } from '../../src/http/limits.ts';
 import { OPERATIONS } from '../../src/http/operations/index.ts';
 import { createHttpMetrics } from '../../src/http/pipeline/metrics.ts';
 import { createPipeline } from '../../src/http/pipeline/pipeline.ts';
@@ -644,7 +644,7 @@ describe('the pipeline', () => {
     expect(bad?.headers).toContain('X-RateLimit-Remaining: 9');
     expect(asked[0]).toMatchObject({ quota: null, credits: null });
     const [large] = await send(screen, work, { body: null });
-    expect(large?.body).toContain(String(LIMITS.bodyBytesMax));
+    expect(large?.body).toContain(String(HTTP_LIMITS.bodyBytesMax));
     admission.next = { refused: new AssayError('RATE_LIMITED', 'wait') };
     expect((await send(screen, work, { body: '{' }))[0]?.status).toBe(429);
     const forbidden = { ...screen, permission: 'kyt' as const };

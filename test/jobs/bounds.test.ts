@@ -23,6 +23,7 @@ import { openInput } from '../../src/jobs/bulk/receiving.ts';
 import { createScheduler } from '../../src/jobs/bulk/scheduler.ts';
 import type { ChunkDone, ChunkRunner, ChunkTask } from '../../src/jobs/chunks.ts';
 import { fromOthers, nameOfFolder, requireJobsFolder, towardsOthers } from '../../src/jobs/jobs-folder.ts';
+import { JOB_LIMITS } from '../../src/jobs/limits.ts';
 import {
   assignChains,
   groupOf,
@@ -285,7 +286,7 @@ describe('the plan of a job', () => {
   });
 
   it('takes lines up to their length, with and without an end', () => {
-    const longest = 'x'.repeat(LIMITS.jobLineBytesMax);
+    const longest = 'x'.repeat(JOB_LIMITS.jobLineBytesMax);
     const take = (text: string) => new Planner('labels').take(Buffer.from(text));
     take(`${longest}\n`);
     take(longest);
@@ -295,10 +296,10 @@ describe('the plan of a job', () => {
 
   it('takes so many lines and no more', () => {
     const planner = new Planner('screening');
-    const lines = Buffer.from('\n'.repeat(LIMITS.jobGraphLinesMax));
+    const lines = Buffer.from('\n'.repeat(JOB_LIMITS.jobGraphLinesMax));
     planner.take(lines);
-    expect(() => planner.take(Buffer.from('\n'))).toThrow(`more than ${LIMITS.jobGraphLinesMax} lines`);
-    expect(planner.finish().lines).toBe(LIMITS.jobGraphLinesMax);
+    expect(() => planner.take(Buffer.from('\n'))).toThrow(`more than ${JOB_LIMITS.jobGraphLinesMax} lines`);
+    expect(planner.finish().lines).toBe(JOB_LIMITS.jobGraphLinesMax);
   });
 
   it('is of what was received, without its head', async () => {
@@ -347,8 +348,8 @@ describe('the lines of a job', () => {
     ]);
     const columns = (count: number) =>
       ['address', ...Array.from({ length: count - 1 }, (_, at) => `c${at}`)].join(',');
-    expect(columnsOf(columns(LIMITS.jobColumnsMax))).toHaveLength(LIMITS.jobColumnsMax);
-    expect(() => columnsOf(columns(LIMITS.jobColumnsMax + 1))).toThrow('line 1 has more');
+    expect(columnsOf(columns(JOB_LIMITS.jobColumnsMax))).toHaveLength(JOB_LIMITS.jobColumnsMax);
+    expect(() => columnsOf(columns(JOB_LIMITS.jobColumnsMax + 1))).toThrow('line 1 has more');
     expect(() => columnsOf('address,chain,chain')).toThrow('twice');
     expect(columnsOf('address,x,x')).toEqual(['address', 'x', 'x']);
   });
@@ -480,7 +481,7 @@ describe('a job as a client sees it', () => {
     );
     const start = '1970-01-01T00:00:00.000Z';
     expect(over).toMatchObject({ resultBytes: 0, endedAt: start, startedAt: start, verdict: true });
-    expect(over.expiresAt).toBe(new Date(LIMITS.jobFilesKeptMs).toISOString());
+    expect(over.expiresAt).toBe(new Date(JOB_LIMITS.jobFilesKeptMs).toISOString());
   });
 });
 
@@ -555,10 +556,10 @@ describe('what is left of jobs', () => {
     const ended = (number: number, agoMs: number) =>
       recordOf(idOf(number), 1, { state: 'DONE', endedAt: NOW - agoMs, createdAt: NOW - agoMs });
     const left = await leftOf([
-      ended(1, LIMITS.jobKeptMs),
-      ended(2, LIMITS.jobKeptMs - 1),
-      ended(3, LIMITS.jobFilesKeptMs),
-      ended(4, LIMITS.jobFilesKeptMs - 1),
+      ended(1, JOB_LIMITS.jobKeptMs),
+      ended(2, JOB_LIMITS.jobKeptMs - 1),
+      ended(3, JOB_LIMITS.jobFilesKeptMs),
+      ended(4, JOB_LIMITS.jobFilesKeptMs - 1),
     ]);
     expect(left).toEqual({
       kept: [2, 3, 4].map(idOf),
@@ -780,14 +781,14 @@ describe('the scheduler', () => {
     scheduler.start(null);
     await end('j 0', { failed: 1 });
     await until(() => job('j').answered === 1);
-    for (let attempt = 1; attempt <= LIMITS.jobChunkAttempts; attempt++) {
+    for (let attempt = 1; attempt <= JOB_LIMITS.jobChunkAttempts; attempt++) {
       await until(() => names().filter((name) => name === 'j 1').length === attempt);
       await end('j 1', { items: 2 });
     }
     await until(isEnded('j'));
     expect(job('j')).toMatchObject({ state: 'FAILED', answered: 1, failed: 1, spent: 0 });
     expect(job('j').error).toContain('could not be processed');
-    expect([settled, logged.length]).toEqual([['j 0'], LIMITS.jobChunkAttempts]);
+    expect([settled, logged.length]).toEqual([['j 0'], JOB_LIMITS.jobChunkAttempts]);
     expect(logged[0]).toContain('chunk 1 has 2 answers for 1 lines');
     await scheduler.stop();
   });

@@ -2,7 +2,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { LIMITS } from '../../src/base/limits.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { parseCheckDate, parseList, requireAfterPublication } from '../../src/labels/attest.ts';
 import { loadTaxonomy } from '../../src/labels/categories.ts';
@@ -34,6 +33,7 @@ import { createSegmentWriter, readSegment } from '../../src/labels/index/segment
 import { SLOT_WORDS, writeSlot } from '../../src/labels/index/slot.ts';
 import type { Label } from '../../src/labels/label.ts';
 import { labelToJson } from '../../src/labels/label-json.ts';
+import { LABEL_LIMITS } from '../../src/labels/limits.ts';
 import { decisionOf, primaryOrder } from '../../src/labels/primary.ts';
 import { createRejectsWriter } from '../../src/labels/rejects.ts';
 import { countsAsSanction, OWNER_CONFIDENCE_MIN } from '../../src/labels/sanction-hit.ts';
@@ -216,9 +216,9 @@ describe('proposed links', () => {
     expect(propose([organisation('1', ['Many'])], ['1'])).toEqual([]);
     expect(propose([organisation('1', ['Many'], 'REF')])[0]?.entry).toBe('REF');
     const all = propose(
-      Array.from({ length: LIMITS.entityProposalsMax }, (_, at) => organisation(`${at}`, ['Many'])),
+      Array.from({ length: LABEL_LIMITS.entityProposalsMax }, (_, at) => organisation(`${at}`, ['Many'])),
     );
-    expect(all).toHaveLength(LIMITS.entityProposalsMax);
+    expect(all).toHaveLength(LABEL_LIMITS.entityProposalsMax);
   });
 });
 

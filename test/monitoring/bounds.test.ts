@@ -1,7 +1,6 @@
 /** The bounds of monitoring: at exactly a limit and one beyond it, and each half of a condition. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AssayError } from '../../src/base/errors.ts';
-import { LIMITS } from '../../src/base/limits.ts';
 import type { Logger } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { type AlertIndex, openAlertIndex } from '../../src/monitoring/alert-index.ts';
@@ -14,6 +13,7 @@ import {
 } from '../../src/monitoring/answers.ts';
 import { channelsAnswer, openChannels } from '../../src/monitoring/channels.ts';
 import { createDispatcher } from '../../src/monitoring/delivery/dispatcher.ts';
+import { DELIVERY_LIMITS } from '../../src/monitoring/delivery/limits.ts';
 import { type Message, renderMessage } from '../../src/monitoring/delivery/messages.ts';
 import type { LmdbOutbox } from '../../src/monitoring/delivery/outbox-lmdb.ts';
 import type { Waiting } from '../../src/monitoring/delivery/receiver-queues.ts';
@@ -25,6 +25,7 @@ import {
 } from '../../src/monitoring/delivery/schedule.ts';
 import type { Outcome } from '../../src/monitoring/delivery/senders.ts';
 import { createIds, ID_SHAPE } from '../../src/monitoring/ids.ts';
+import { MONITORING_LIMITS } from '../../src/monitoring/limits.ts';
 import { createListener, type Duty, type ListenerDeps, takeEvent } from '../../src/monitoring/listener.ts';
 import { loadMonitoringPolicy } from '../../src/monitoring/policy.ts';
 import type { Alert, Delivery, MonitoredTransaction, MonitoredWallet } from '../../src/monitoring/records.ts';
@@ -203,9 +204,10 @@ describe('stores of monitoring', () => {
       await run(() => queue.keep({ ...wallet, id: 'w2', screenedAtMs: START - interval }));
       await run(() => queue.afterAlert({ ...wallet, status: 'PAUSED' }));
       await run(() => queue.afterAlert(wallet));
-      now = START + LIMITS.walletRefreshDelayMs;
+      now = START + MONITORING_LIMITS.walletRefreshDelayMs;
       await run(() => queue.afterAlert(wallet));
-      const gapEnds = START + Math.max(LIMITS.walletRefreshDelayMs, LIMITS.walletRefreshGapMs);
+      const gapEnds =
+        START + Math.max(MONITORING_LIMITS.walletRefreshDelayMs, MONITORING_LIMITS.walletRefreshGapMs);
       now = gapEnds - 1;
       expect(due().map(({ walletId }) => walletId)).toEqual(['w2']);
       now = gapEnds;
@@ -246,8 +248,8 @@ describe('stores of monitoring', () => {
     const first = await channels.rotateSecret('a');
     expect(first.previousUntilMs).toBeNull();
     const second = await channels.rotateSecret('a');
-    expect(second.previousUntilMs).toBe(START + LIMITS.webhookSecretOverlapMs);
-    now = START + LIMITS.webhookSecretOverlapMs - 1;
+    expect(second.previousUntilMs).toBe(START + MONITORING_LIMITS.webhookSecretOverlapMs);
+    now = START + MONITORING_LIMITS.webhookSecretOverlapMs - 1;
     expect(channels.signingSecrets('a')).toEqual([second.secret, first.secret]);
     now += 1;
     expect(channels.signingSecrets('a')).toEqual([second.secret]);
@@ -382,7 +384,9 @@ describe('lists of wallets', () => {
 
   it('evict the least recently used account when too many wallets are cached', () => {
     const { rows, lists, reads } = world();
-    const half = Array.from({ length: LIMITS.listedWalletsHeld / 2 }, (_, at) => walletOf({ id: idOf(at) }));
+    const half = Array.from({ length: MONITORING_LIMITS.listedWalletsHeld / 2 }, (_, at) =>
+      walletOf({ id: idOf(at) }),
+    );
     for (const account of ['a', 'b']) rows.set(account, half);
     rows.set('c', [walletOf()]);
     const list = (account: string) => lists.list(account, all, page);
@@ -778,7 +782,7 @@ describe('the schedule of attempts', () => {
     expect(retryWaitMs(1, null, 1)).toBe(5_500);
     expect(retryWaitMs(1, 4_999, 0)).toBe(5_000);
     expect(retryWaitMs(1, 6_000, 0)).toBe(6_000);
-    expect(retryWaitMs(1, LIMITS.retryAfterMaxMs + 1, 0)).toBe(LIMITS.retryAfterMaxMs);
+    expect(retryWaitMs(1, DELIVERY_LIMITS.retryAfterMaxMs + 1, 0)).toBe(DELIVERY_LIMITS.retryAfterMaxMs);
     expect(retryWaitMs(RETRY_WAITS_MS.length, null, 0)).toBe(RETRY_WAITS_MS.at(-1));
     expect(retryWaitMs(ATTEMPTS_MAX, null, 0)).toBeNull();
   });
@@ -886,10 +890,10 @@ describe('streams', () => {
     hub.subscribe('a', 2, gone);
     hub.subscribe('a', 0, missedGone);
     expect(hub.size).toBe(0);
-    full.waitingBytes = LIMITS.streamBufferBytesMax;
+    full.waitingBytes = MONITORING_LIMITS.streamBufferBytesMax;
     hub.subscribe('a', 1, full);
     expect([hub.size, ids(full)]).toEqual([1, ['2', '3']]);
-    slow.waitingBytes = LIMITS.streamBufferBytesMax + 1;
+    slow.waitingBytes = MONITORING_LIMITS.streamBufferBytesMax + 1;
     const end = hub.subscribe('a', 1, slow);
     expect([hub.size, ids(slow)]).toEqual([1, ['2']]);
     expect(slow.closed).toContain('too slowly');
@@ -899,7 +903,7 @@ describe('streams', () => {
 
   it('are limited per account', () => {
     const { hub, sink } = world();
-    const ends = Array.from({ length: LIMITS.streamsPerAccountMax - 1 }, () =>
+    const ends = Array.from({ length: MONITORING_LIMITS.streamsPerAccountMax - 1 }, () =>
       hub.subscribe('a', null, sink()),
     );
     hub.requireRoom('a');
@@ -911,14 +915,14 @@ describe('streams', () => {
   });
 
   it('send more than one page of changes', () => {
-    const { hub, sink } = world(1, LIMITS.streamBacklogPage);
+    const { hub, sink } = world(1, MONITORING_LIMITS.streamBacklogPage);
     const reader = sink();
     hub.subscribe('a', 0, reader);
-    expect(reader.sent).toHaveLength(LIMITS.streamBacklogPage);
-    const more = world(1, 2 * LIMITS.streamBacklogPage + 1);
+    expect(reader.sent).toHaveLength(MONITORING_LIMITS.streamBacklogPage);
+    const more = world(1, 2 * MONITORING_LIMITS.streamBacklogPage + 1);
     const second = more.sink();
     more.hub.subscribe('a', 0, second);
-    expect(second.sent).toHaveLength(2 * LIMITS.streamBacklogPage + 1);
+    expect(second.sent).toHaveLength(2 * MONITORING_LIMITS.streamBacklogPage + 1);
   });
 });
 
@@ -1059,11 +1063,11 @@ describe('the dispatcher', () => {
     put(hook(0), 'hook');
     let done = dispatcher.runDue();
     await turns();
-    expect(under.size).toBe(LIMITS.alertEmailsInFlightMax + 1);
+    expect(under.size).toBe(DELIVERY_LIMITS.alertEmailsInFlightMax + 1);
     await endAll();
     await done;
-    expect(state.most).toBe(LIMITS.alertEmailsInFlightMax + 1);
-    const half = LIMITS.deliveriesInFlightMax / 2;
+    expect(state.most).toBe(DELIVERY_LIMITS.alertEmailsInFlightMax + 1);
+    const half = DELIVERY_LIMITS.deliveriesInFlightMax / 2;
     for (let at = 0; at < half + 10; at++) put(hook(at), `dead${at}`);
     done = dispatcher.runDue();
     await turns();
@@ -1077,20 +1081,20 @@ describe('the dispatcher', () => {
     done = dispatcher.runDue();
     await turns();
     const dead = [...under.keys()].filter((id) => id.startsWith('again'));
-    expect([dead.length, under.size]).toEqual([half, LIMITS.deliveriesInFlightMax]);
+    expect([dead.length, under.size]).toEqual([half, DELIVERY_LIMITS.deliveriesInFlightMax]);
     await endAll();
     await done;
   });
 
   it('gives a freed slot to the next receiver at the next check', async () => {
     const { dispatcher, put, sent, end, endAll } = world();
-    for (let at = 0; at <= LIMITS.deliveriesInFlightMax; at++) put(hook(at), `d${at}`);
+    for (let at = 0; at <= DELIVERY_LIMITS.deliveriesInFlightMax; at++) put(hook(at), `d${at}`);
     dispatcher.start();
     await vi.advanceTimersByTimeAsync(250);
-    expect(sent).toHaveLength(LIMITS.deliveriesInFlightMax);
+    expect(sent).toHaveLength(DELIVERY_LIMITS.deliveriesInFlightMax);
     await end('d0');
     await vi.advanceTimersByTimeAsync(250);
-    expect(sent.at(-1)).toBe(`d${LIMITS.deliveriesInFlightMax}`);
+    expect(sent.at(-1)).toBe(`d${DELIVERY_LIMITS.deliveriesInFlightMax}`);
     await endAll();
     await Promise.all([dispatcher.stop(), vi.advanceTimersByTimeAsync(1_000)]);
   });

@@ -4,13 +4,13 @@ import { SMTPServer } from 'smtp-server';
 import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isoTime, systemClock } from '../../src/base/clock.ts';
-import { LIMITS } from '../../src/base/limits.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { createMailer } from '../../src/base/mail.ts';
 import { createOutboundAgent, type OutboundPolicy } from '../../src/base/outbound.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { openChannels } from '../../src/monitoring/channels.ts';
 import { createDispatcher } from '../../src/monitoring/delivery/dispatcher.ts';
+import { DELIVERY_LIMITS } from '../../src/monitoring/delivery/limits.ts';
 import { openOutbox } from '../../src/monitoring/delivery/outbox-lmdb.ts';
 import {
   ATTEMPTS_MAX,
@@ -287,7 +287,7 @@ overLiveStates((makeState) => {
       const hook = await listen((_, count) => ({ status: count === 1 ? 500 : 200 }));
       await world.raise(world.wallet({ customWebhookUrl: hook.url }));
       await world.dispatcher.runDue();
-      const longest = retryWaitMs(RETRY_WAITS_MS.length, LIMITS.retryAfterMaxMs, 1) as number;
+      const longest = retryWaitMs(RETRY_WAITS_MS.length, DELIVERY_LIMITS.retryAfterMaxMs, 1) as number;
       // The next attempt lies ahead by the first wait plus the amount by which the clock is set back.
       const backMs = longest - (RETRY_WAITS_MS[0] as number) - 60_000;
       world.clock.advance(-backMs);
@@ -417,7 +417,7 @@ overLiveStates((makeState) => {
       const { port } = server.server.address() as AddressInfo;
       const world = await openIn({ smtpUrl: `smtp://127.0.0.1:${port}` });
       const hook = await listen(OK);
-      const letters = 3 * LIMITS.alertEmailsInFlightMax;
+      const letters = 3 * DELIVERY_LIMITS.alertEmailsInFlightMax;
       for (let n = 0; n < letters; n++) {
         await world.channels.setChannels(`mail-${n}`, {
           email: `person${n}@example.org`,
@@ -428,12 +428,12 @@ overLiveStates((makeState) => {
       }
       await world.raise(world.wallet({ customWebhookUrl: hook.url }));
       const sent = world.dispatcher.runDue();
-      while (hook.received.length === 0 || waiting.length < LIMITS.alertEmailsInFlightMax)
+      while (hook.received.length === 0 || waiting.length < DELIVERY_LIMITS.alertEmailsInFlightMax)
         await new Promise((resolve) => setTimeout(resolve, 5));
       const answering = setInterval(() => waiting.shift()?.(), 2);
       await sent;
       clearInterval(answering);
-      expect(most).toBe(LIMITS.alertEmailsInFlightMax);
+      expect(most).toBe(DELIVERY_LIMITS.alertEmailsInFlightMax);
       for (let n = 0; n < letters; n++)
         expect(world.outbox.list(`mail-${n}`, {}, { limit: 1 }).deliveries[0]?.status).toBe('DELIVERED');
     });
@@ -515,9 +515,9 @@ overLiveStates((makeState) => {
     it('limits the alerts in a digest and counts the rest, for a URL of maximum length', async () => {
       const world = await openIn();
       const hook = await listen(OK);
-      const long = `${hook.url}/`.padEnd(LIMITS.receiverUrlCharsMax, 'x');
+      const long = `${hook.url}/`.padEnd(DELIVERY_LIMITS.receiverUrlCharsMax, 'x');
       const wallet = world.wallet({ customWebhookUrl: long, alertFrequency: 'daily' });
-      for (let i = 0; i < LIMITS.digestAlertsMax + 7; i++) await world.raise(wallet);
+      for (let i = 0; i < DELIVERY_LIMITS.digestAlertsMax + 7; i++) await world.raise(wallet);
       const other = world.wallet({ customWebhookUrl: `${hook.url}/other`, alertFrequency: 'daily' });
       await world.raise(other);
       world.clock.advance(24 * 3_600_000);
@@ -525,7 +525,7 @@ overLiveStates((makeState) => {
       const digests = hook.received.map(({ body }) => JSON.parse(body).data.digest);
       expect(digests.map(({ alerts, more }) => [alerts.length, more]).sort((x, y) => x[0] - y[0])).toEqual([
         [1, 0],
-        [LIMITS.digestAlertsMax, 7],
+        [DELIVERY_LIMITS.digestAlertsMax, 7],
       ]);
     });
 
@@ -553,7 +553,7 @@ overLiveStates((makeState) => {
       const busy = world.wallet({ customWebhookUrl: 'https://hooks.example.org/busy' });
       const alert = await world.raise(busy);
       await world.root.transaction(() => {
-        for (let i = 0; i < 2 * LIMITS.deliveriesLookedMax; i++)
+        for (let i = 0; i < 2 * DELIVERY_LIMITS.deliveriesLookedMax; i++)
           world.outbox.enqueue('alert.created', alert, busy);
       });
       const found: string[] = [];

@@ -1,9 +1,9 @@
 /** Wallets are screened again after their alerts and by schedule: once, on one node, and within limits. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { LIMITS } from '../../src/base/limits.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { walletAnswer } from '../../src/monitoring/answers.ts';
+import { MONITORING_LIMITS } from '../../src/monitoring/limits.ts';
 import type { Duty } from '../../src/monitoring/listener.ts';
 import type { Monitoring, MonitoringDeps } from '../../src/monitoring/open.ts';
 import type { MonitoredWallet, MonitoringChain } from '../../src/monitoring/records.ts';
@@ -21,7 +21,10 @@ import { NOTHING_READ, openedMonitoring, screeningJson } from './opened.ts';
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /** After an alert: the gap since the last screening, the delay, the interval of checks, and time for a busy machine. */
-const SOON = { timeout: LIMITS.walletRefreshGapMs + LIMITS.walletRefreshLookMs + 20_000, interval: 50 };
+const SOON = {
+  timeout: MONITORING_LIMITS.walletRefreshGapMs + MONITORING_LIMITS.walletRefreshLookMs + 20_000,
+  interval: 50,
+};
 
 const address = (n: number): string => `0x${n.toString(16).padStart(40, '0')}`;
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
@@ -144,7 +147,7 @@ overLiveStates((makeState) => {
     const wallet = await register(1);
     start();
     // The gap since the registration has passed.
-    clock.aheadMs += LIMITS.walletRefreshGapMs;
+    clock.aheadMs += MONITORING_LIMITS.walletRefreshGapMs;
     let release: (value?: unknown) => void = () => {};
     screenings.held = new Promise((resolve) => {
       release = resolve;
@@ -157,7 +160,7 @@ overLiveStates((makeState) => {
     release();
     await expect.poll(() => current(wallet).riskScore, SOON).toBe(80);
     expect(screenings.asked.length).toBe(3);
-    await sleep(3 * LIMITS.walletRefreshLookMs);
+    await sleep(3 * MONITORING_LIMITS.walletRefreshLookMs);
     expect(screenings.asked.length).toBe(3);
   });
 
@@ -184,7 +187,7 @@ overLiveStates((makeState) => {
       writer.changeTransaction({ ...transaction, alertIds: [raised?.id as string] });
     });
     screenings.score = [80, 'CRITICAL'];
-    clock.aheadMs += 2 * LIMITS.walletRefreshGapMs;
+    clock.aheadMs += 2 * MONITORING_LIMITS.walletRefreshGapMs;
     start();
     await expect.poll(() => current(wallet).riskScore, SOON).toBe(80);
     screenings.score = [0, 'LOW'];
@@ -197,12 +200,12 @@ overLiveStates((makeState) => {
     await monitoring.service.change('a', wallets[1].id, { status: 'PAUSED' });
     start();
     clock.aheadMs = DAY_MS * 0.8;
-    await sleep(3 * LIMITS.walletRefreshLookMs);
+    await sleep(3 * MONITORING_LIMITS.walletRefreshLookMs);
     expect(screenings.asked.length).toBe(3);
     clock.aheadMs = DAY_MS + 60_000;
     screenings.score = [54, 'HIGH'];
     await expect.poll(() => wallets.map((wallet) => current(wallet).riskScore), SOON).toEqual([54, 0, 54]);
-    await sleep(3 * LIMITS.walletRefreshLookMs);
+    await sleep(3 * MONITORING_LIMITS.walletRefreshLookMs);
     expect(screenings.asked.length).toBe(5);
     // If a wallet is reactivated after its day, it is screened at once.
     await monitoring.service.change('a', wallets[1].id, { status: 'ACTIVE' });
@@ -224,26 +227,26 @@ overLiveStates((makeState) => {
     // From then on, the current clock counts.
     expect(screenings.asked.length).toBe(4);
     screenings.score = [80, 'CRITICAL'];
-    clock.aheadMs += LIMITS.walletRefreshGapMs;
+    clock.aheadMs += MONITORING_LIMITS.walletRefreshGapMs;
     await alert(monitoring, scheduled, 2);
     await expect.poll(() => current(scheduled).riskScore, SOON).toBe(80);
   });
 
   it('retries a failed screening, also after a restart', async () => {
     const wallet = await register(1);
-    clock.aheadMs += LIMITS.walletRefreshGapMs;
+    clock.aheadMs += MONITORING_LIMITS.walletRefreshGapMs;
     screenings.isFailing = true;
     await alert(monitoring, wallet, 1);
     start();
     await expect.poll(() => screenings.asked.length, SOON).toBe(2);
-    await sleep(3 * LIMITS.walletRefreshLookMs);
+    await sleep(3 * MONITORING_LIMITS.walletRefreshLookMs);
     expect(screenings.asked.length).toBe(2);
     await monitoring.close();
     screenings.isFailing = false;
     screenings.score = [80, 'CRITICAL'];
     monitoring = await open();
     start();
-    clock.aheadMs += LIMITS.walletRefreshRetryMs;
+    clock.aheadMs += MONITORING_LIMITS.walletRefreshRetryMs;
     await expect.poll(() => current(wallet).riskScore, SOON).toBe(80);
   });
 });
@@ -342,7 +345,7 @@ describe.skipIf(!hasRedis)('two nodes that share a Redis', () => {
       await expect
         .poll(() => wallets.map(({ id }) => monitoring.service.wallet('a', id).riskScore), SOON)
         .toEqual(wallets.map(() => 80));
-    await sleep(3 * LIMITS.walletRefreshLookMs);
+    await sleep(3 * MONITORING_LIMITS.walletRefreshLookMs);
     const asked = [...near.screenings.asked, ...far.screenings.asked].sort();
     expect(asked).toEqual(wallets.map(({ walletAddress }) => walletAddress).sort());
     if (ofNear === 'OTHERS') expect(near.screenings.asked).toEqual([]);

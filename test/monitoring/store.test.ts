@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { LIMITS } from '../../src/base/limits.ts';
 import { seededUint32, systemRandom } from '../../src/base/random.ts';
+import { CHAIN_LIMITS } from '../../src/chains/limits.ts';
 import type { Alert, MonitoredWallet } from '../../src/monitoring/records.ts';
 import type { AlertDraft, MonitoringStore } from '../../src/monitoring/store.ts';
 import { openMonitoringStore } from '../../src/monitoring/store-lmdb.ts';
@@ -230,8 +230,8 @@ overLiveStates((makeState) => {
 
     it('keeps only as many blocks as a reorg may revert', async () => {
       await store.applyBlock('ETH', { height: 1, hash: 'b1' }, () => {});
-      await store.applyBlock('ETH', { height: 1 + LIMITS.reorgBlocksMax, hash: 'far' }, () => {});
-      expect(store.blocks('ETH')).toEqual([{ height: 1 + LIMITS.reorgBlocksMax, hash: 'far' }]);
+      await store.applyBlock('ETH', { height: 1 + CHAIN_LIMITS.reorgBlocksMax, hash: 'far' }, () => {});
+      expect(store.blocks('ETH')).toEqual([{ height: 1 + CHAIN_LIMITS.reorgBlocksMax, hash: 'far' }]);
     });
 
     it('sends nothing for a paused or deleted wallet', async () => {

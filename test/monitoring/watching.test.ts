@@ -3,10 +3,10 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
-import { LIMITS } from '../../src/base/limits.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { seededUint32, systemRandom } from '../../src/base/random.ts';
 import { loadAssetFacts } from '../../src/chains/known-assets.ts';
+import { CHAIN_LIMITS } from '../../src/chains/limits.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
 import { loadTaxonomy } from '../../src/labels/categories.ts';
 import type { LabelReader } from '../../src/labels/index/reader.ts';
@@ -332,10 +332,10 @@ it('keeps the blocks that a reorg can revert, and no more', async () => {
     });
   };
   await at(1);
-  await at(2 + LIMITS.reorgBlocksMax);
+  await at(2 + CHAIN_LIMITS.reorgBlocksMax);
   const taken: string[] = [];
   await store.revert('ETH', -1, ({ hash }) => taken.push(hash));
-  expect(taken).toEqual([`0x${2 + LIMITS.reorgBlocksMax}`]);
+  expect(taken).toEqual([`0x${2 + CHAIN_LIMITS.reorgBlocksMax}`]);
 });
 
 describe('prices of a block', () => {

@@ -5,10 +5,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock as clock } from '../../src/base/clock.ts';
 import { AssayError } from '../../src/base/errors.ts';
-import { LIMITS } from '../../src/base/limits.ts';
 import { silentLogger as log } from '../../src/base/log.ts';
 import { systemRandom as random } from '../../src/base/random.ts';
 import type { ChunkDone, ChunkRunner, ChunkTask } from '../../src/jobs/chunks.ts';
+import { POOL_LIMITS } from '../../src/pool/limits.ts';
 import { openQueues, type Queues } from '../../src/pool/queues.ts';
 import { answerRemote } from '../../src/pool/routing.ts';
 import type { RemoteResult } from '../../src/pool/task.ts';
@@ -286,7 +286,7 @@ describe.skipIf(!hasRedis)('queues in one Redis server', () => {
     const queues = openQueues({ redis, clock, random, log });
     await expect(queues.send([], trace('x'))).rejects.toMatchObject({ code: 'OVERLOADED' });
     // No node of the group answers.
-    const open = Array.from({ length: LIMITS.graphRequestsMax }, () =>
+    const open = Array.from({ length: POOL_LIMITS.graphRequestsMax }, () =>
       queues.send(['silent'], trace('x')).then(
         () => 'answered',
         (error: AssayError) => error.code,
@@ -298,12 +298,12 @@ describe.skipIf(!hasRedis)('queues in one Redis server', () => {
     });
     await expect
       .poll(() => server.run('llen', 'assay:{queue-graph-silent}:bull:graph-silent:wait').trim())
-      .toBe(String(LIMITS.graphRequestsMax));
+      .toBe(String(POOL_LIMITS.graphRequestsMax));
     let ended = 0;
     for (const one of open) void one.then(() => ended++);
     await queues.close();
     await new Promise((resolve) => setImmediate(resolve));
-    expect(ended).toBe(LIMITS.graphRequestsMax);
+    expect(ended).toBe(POOL_LIMITS.graphRequestsMax);
     expect(new Set(await Promise.all(open))).toEqual(new Set(['NOT_READY']));
     await redis.close();
   });

@@ -3,7 +3,6 @@ import { closeSync, openSync, readdirSync, readFileSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { LIMITS } from '../../src/base/limits.ts';
 import { projectRoot } from '../../src/base/paths.ts';
 import { currentSnapshot, leaseCurrent } from '../../src/labels/index/folder.ts';
 import {
@@ -12,6 +11,7 @@ import {
   type BulkFileResult,
   runBulkFile,
 } from '../../src/screening/bulk-file.ts';
+import { SCREENING_LIMITS } from '../../src/screening/limits.ts';
 import { type LabelFolder, labelFolder } from '../jobs/label-folder.ts';
 
 const EXCHANGE = '0x28c6c06298d514db089934071355e5743bf21d60';
@@ -72,7 +72,7 @@ describe('a bulk file', () => {
     const text = Array.from({ length: count }, (_, index) =>
       bad.has(index) ? `bad ${index}` : index % 1000 === 1 ? EXCHANGE : wallet(index),
     ).join('\n');
-    expect(text.length).toBeGreaterThan(4 * LIMITS.bulkBlockBytes);
+    expect(text.length).toBeGreaterThan(4 * SCREENING_LIMITS.bulkBlockBytes);
     const counts: number[] = [];
     const { lines, result } = await run(`${text}\n`, { onProgress: ({ count: done }) => counts.push(done) });
     expect(result).toMatchObject({
@@ -116,7 +116,9 @@ describe('a bulk file', () => {
   });
 
   it('a line of any length is one error, and costs no memory', async () => {
-    const { lines } = await run(`${wallet(1)}\n${'y'.repeat(3 * LIMITS.bulkBlockBytes)}\n${wallet(2)}\n`);
+    const { lines } = await run(
+      `${wallet(1)}\n${'y'.repeat(3 * SCREENING_LIMITS.bulkBlockBytes)}\n${wallet(2)}\n`,
+    );
     expect(lines.length).toBe(3);
     expect(lines[1]).toMatchObject({ line: 2 });
     expect(lines[1]!.address.length).toBeLessThan(600);

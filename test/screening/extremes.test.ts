@@ -1,8 +1,9 @@
 /** Addresses that no ordinary answer fits: hubs, dust, circles, self-transfers, budgets that run out. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { LIMITS } from '../../src/base/limits.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
+import { GRAPH_LIMITS } from '../../src/graph/limits.ts';
 import { createAssessor } from '../../src/screening/assess.ts';
+import { SCREENING_LIMITS } from '../../src/screening/limits.ts';
 import { createScreening, type ScreeningQuery } from '../../src/screening/screen.ts';
 import { createTrace, type TraceQuery } from '../../src/screening/trace.ts';
 import { createWorld, sent, WALLETS, type World } from './world.ts';
@@ -12,7 +13,7 @@ const account = (number: number): string => `0x${number.toString(16).padStart(40
 /** Has one counterparty more than a trace passes, and pays one address on. */
 const HUB = account(0xb0b);
 const BEHIND_HUB = account(0xb0c);
-const PAYERS = LIMITS.counterpartiesMax + 1;
+const PAYERS = GRAPH_LIMITS.counterpartiesMax + 1;
 /** Was sent a cent by a phisher, and by two thousand others. */
 const DUSTED = account(0xd057);
 /** Received nothing but dust. */
@@ -64,7 +65,7 @@ const sum = (shares: object): number =>
 describe('an address of more counterparties than are read', () => {
   it('is screened by the greatest of them, and says what was left out', () => {
     const answer = screen(HUB);
-    expect(answer.topCounterparties).toHaveLength(LIMITS.screeningListMax);
+    expect(answer.topCounterparties).toHaveLength(SCREENING_LIMITS.screeningListMax);
     expect(answer.topCounterparties[0]).toMatchObject({ address: WALLETS.mixer, category: 'MIXER' });
     expect(answer.exposureReceiving.MIXER).toBeGreaterThan(90);
     expect(sum(answer.exposureReceiving)).toBe(100);
@@ -85,7 +86,7 @@ describe('an address of more counterparties than are read', () => {
 
   it('is traced as far as the budget goes, and says where it ended', () => {
     const { answer } = trace({ chain: 'ETH', address: HUB, direction: 'in', hops: 1 });
-    expect(answer.stats.totalNodes).toBe(LIMITS.traceNodesMax);
+    expect(answer.stats.totalNodes).toBe(SCREENING_LIMITS.traceNodesMax);
     expect(answer.stoppedAt).toContainEqual({ address: HUB, reason: 'BUDGET' });
   });
 });

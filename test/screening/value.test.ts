@@ -1,6 +1,5 @@
 /** Value without a price, forgeable transfers and dust do not decide a score, and shares are by amount. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { LIMITS } from '../../src/base/limits.ts';
 import { parseAddress } from '../../src/chains/address/parse.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
 import type { Direction } from '../../src/graph/flow.ts';
@@ -8,6 +7,7 @@ import { resolvedInputsReader } from '../../src/graph/ingest/resolved-inputs.ts'
 import { readRows } from '../../src/graph/ingest/rows.ts';
 import { exposureOf } from '../../src/graph/kernels/exposure.ts';
 import { createKernelWorkspace } from '../../src/graph/kernels/workspace.ts';
+import { GRAPH_LIMITS } from '../../src/graph/limits.ts';
 import { projectTransaction } from '../../src/graph/utxo/project.ts';
 import { createAssessor } from '../../src/screening/assess.ts';
 import { createKyt, type KytQuery } from '../../src/screening/kyt.ts';
@@ -105,7 +105,8 @@ function transfers(): Transfer[] {
   for (let at = 0; at < 3; at++)
     add(MANY_CENTS, WALLETS.sanctioned, { amount: 2n * 10n ** 14n, valueUsd: 0.6 });
   add(HUB, BEHIND_HUB, { valueUsd: 5_000 });
-  for (let at = 0; at <= LIMITS.counterpartiesMax; at++) add(account(0x300_0000 + at), HUB, { valueUsd: 20 });
+  for (let at = 0; at <= GRAPH_LIMITS.counterpartiesMax; at++)
+    add(account(0x300_0000 + at), HUB, { valueUsd: 20 });
   return made;
 }
 

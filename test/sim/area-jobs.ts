@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { LIMITS } from '../../src/base/limits.ts';
 import type { JobKind, JobPage, JobView } from '../../src/jobs/bulk-jobs.ts';
+import { JOB_LIMITS } from '../../src/jobs/limits.ts';
 import { ACCOUNTS } from './area-accounts.ts';
 import { addressOf } from './area-monitoring.ts';
 import { type Area, must, type Schedule, type Standing } from './schedule.ts';
@@ -169,13 +170,13 @@ export function jobsArea(
     if (job.standing !== 'done') return;
     const view = views.find(({ id }) => id === job.id);
     if (view === undefined) {
-      const mayBeGone = job.cancel !== 'none' || mayHaveExpired(job, LIMITS.jobKeptMs);
+      const mayBeGone = job.cancel !== 'none' || mayHaveExpired(job, JOB_LIMITS.jobKeptMs);
       must(mayBeGone, `the job ${job.id} is lost`);
       return;
     }
     must(view.items === job.lines.length, `the job ${job.id} has ${view.items} lines`);
     must(view.state !== 'FAILED', `the job ${job.id} failed: ${view.error}`);
-    if (mayHaveExpired(job, LIMITS.jobFilesKeptMs)) return;
+    if (mayHaveExpired(job, JOB_LIMITS.jobFilesKeptMs)) return;
     const answered = checkResult(job, view);
     if (view.state === 'DONE')
       must(answered === job.lines.length, `the job ${job.id} is done and has ${answered} answers`);
@@ -207,7 +208,7 @@ export function jobsArea(
       const id = /^jobs\/([0-9a-f]+) /.exec(reference)?.[1];
       if (id === undefined || idsThere.has(id)) continue;
       const job = jobs.find((one) => one.id === id);
-      if (job === undefined && !jobs.some((one) => mayHaveExpired(one, LIMITS.jobKeptMs)))
+      if (job === undefined && !jobs.some((one) => mayHaveExpired(one, JOB_LIMITS.jobKeptMs)))
         must(sum === 0, `the job ${id} is not there and took ${-sum}`);
       if (job !== undefined && job.cancel === 'none')
         must(-sum === job.lines.length - job.bad, `the job ${id} that expired took ${-sum}`);

@@ -1,10 +1,10 @@
 /** Wallets and alerts: an acknowledged wallet is watched, and each flagged transfer of the chain alerts once. */
-import { LIMITS } from '../../src/base/limits.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import type { Block } from '../../src/chains/block.ts';
 import type { BlockRef, ChainEvent } from '../../src/chains/families/port.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
 import type { AlertAnswer } from '../../src/monitoring/answers.ts';
+import { DELIVERY_LIMITS } from '../../src/monitoring/delivery/limits.ts';
 import type { Outcome, Send } from '../../src/monitoring/delivery/senders.ts';
 import { takeEvent } from '../../src/monitoring/listener.ts';
 import type { Delivery } from '../../src/monitoring/records.ts';
@@ -271,7 +271,7 @@ export function monitoringArea(schedule: Schedule): Area & { readonly send: Send
   /** A sent message must have been stored before: if not, a start would send it again under another id. */
   function checkSent(): void {
     for (const [id, { accountId, createdAtMs }] of sent) {
-      if (peak - createdAtMs >= LIMITS.deliveriesKeptMs) continue;
+      if (peak - createdAtMs >= DELIVERY_LIMITS.deliveriesKeptMs) continue;
       const delivery = schedule.process.monitoring.outbox.delivery(accountId, id);
       must(delivery !== null, `the message ${id} was sent, and nothing is known of it`);
     }
@@ -319,7 +319,7 @@ export function monitoringArea(schedule: Schedule): Area & { readonly send: Send
           ({ alertId, event }) => alertId === id && event === 'alert.created',
         );
         // The log of deliveries is kept for a month.
-        const mayBeGone = peak - createdAtMs >= LIMITS.deliveriesKeptMs;
+        const mayBeGone = peak - createdAtMs >= DELIVERY_LIMITS.deliveriesKeptMs;
         must(
           created.length === 1 || (created.length === 0 && mayBeGone),
           `alert ${sequence} was stored for delivery ${created.length} times`,

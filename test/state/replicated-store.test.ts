@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
-import { LIMITS } from '../../src/base/limits.ts';
 import { type Logger, silentLogger } from '../../src/base/log.ts';
 import { seededUint32, systemRandom } from '../../src/base/random.ts';
 import {
@@ -16,6 +15,7 @@ import {
 import { type Key, keyToBytes } from '../../src/state/lmdb.ts';
 import { openRedis, parseRedisUrl, type RedisStore } from '../../src/state/redis.ts';
 import type { Installation } from '../../src/state/redis-installation.ts';
+import { REPLICA_LIMITS } from '../../src/state/replica/limits.ts';
 import { isOwnRecord } from '../../src/state/replica/replica-file.ts';
 import { openReplicatedStore, replicaPath, replicaState } from '../../src/state/replicated-store.ts';
 import { liveStoreConformance } from '../conformance/live-store.ts';
@@ -227,7 +227,7 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     await near.store.ready();
     proxy.mute();
     const first = far.add('first');
-    aheadMs = LIMITS.replicaWriteMs - 500;
+    aheadMs = REPLICA_LIMITS.replicaWriteMs - 500;
     const second = far.add('second');
     // The write is done, as the other node sees, but this node does not know.
     await expect.poll(() => near.all()).toEqual({ first: 1, second: 1 });
@@ -608,7 +608,7 @@ describe.skipIf(!hasRedis)('one Redis', () => {
   it('rejects a transaction with OVERLOADED if the queue is full', async () => {
     const { far, proxy } = await nodeBehindProxy();
     proxy.mute();
-    const waiting = Array.from({ length: LIMITS.replicaWaitingMax }, () =>
+    const waiting = Array.from({ length: REPLICA_LIMITS.replicaWaitingMax }, () =>
       far.store.root.transaction(() => 1),
     );
     await expect(far.add('n')).rejects.toMatchObject({ code: 'OVERLOADED', retryAfterSeconds: 1 });

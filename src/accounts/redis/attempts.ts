@@ -1,9 +1,9 @@
 /** Counts failed password attempts over all nodes: account and address are counted in Redis, both in one step. */
 import { createHash } from 'node:crypto';
-import { LIMITS } from '../../base/limits.ts';
 import { luaScript } from '../../base/paths.ts';
 import type { RedisStore } from '../../state/redis.ts';
 import { type Attempts, clientUnit, tooMany } from '../attempts.ts';
+import { ACCOUNT_LIMITS } from '../limits.ts';
 
 const SLOT = 'attempts';
 const NAME_CHARS = 32;
@@ -24,7 +24,7 @@ export function createRedisAttempts({ redis }: { readonly redis: RedisStore }): 
   ];
   return {
     async begin(account, address) {
-      const { attemptsPerAccountMax, attemptsPerAddressMax, attemptWindowMs } = LIMITS;
+      const { attemptsPerAccountMax, attemptsPerAddressMax, attemptWindowMs } = ACCOUNT_LIMITS;
       const leftMs = await begin(keysOf(account, address), [
         attemptsPerAccountMax,
         attemptsPerAddressMax,

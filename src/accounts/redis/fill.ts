@@ -7,9 +7,11 @@ import type { Clock } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { luaScript } from '../../base/paths.ts';
+import { STATE_LIMITS } from '../../state/limits.ts';
 import type { RedisStore } from '../../state/redis.ts';
 import { decodeEntry, entryId, sequenceOf } from '../ledger-entry.ts';
 import type { AccountSum, AccountsFile } from '../ledger-file.ts';
+import { ACCOUNT_LIMITS } from '../limits.ts';
 import { QUOTA_METERS } from '../plans.ts';
 
 export interface AccountsFilled {
@@ -57,7 +59,7 @@ async function eachAtOnce<T>(items: Iterable<T>, work: (item: T) => Promise<void
       failures.push(error);
     }
   };
-  await Promise.all(Array.from({ length: LIMITS.fillAtOnce }, runner));
+  await Promise.all(Array.from({ length: ACCOUNT_LIMITS.fillAtOnce }, runner));
   if (failures.length > 0) throw failures[0];
 }
 
@@ -67,7 +69,7 @@ function* slices<T>(items: readonly T[], bytesOf: (item: T) => number): Iterable
   for (const item of items) {
     slice.push(item);
     bytes += bytesOf(item);
-    if (slice.length < LIMITS.fillPageRecords && bytes < LIMITS.fillPageBytes) continue;
+    if (slice.length < STATE_LIMITS.fillPageRecords && bytes < STATE_LIMITS.fillPageBytes) continue;
     yield slice;
     [slice, bytes] = [[], 0];
   }
@@ -177,7 +179,7 @@ class AccountsFilling {
       own.push([sequence, entry]);
       ahead.set(accountId, own);
       bytes += entry.length;
-      if (bytes < LIMITS.fillReadAheadBytes && sequence < file.last) continue;
+      if (bytes < ACCOUNT_LIMITS.fillReadAheadBytes && sequence < file.last) continue;
       await eachAtOnce(ahead, ([id, entries]) => this.#putLog(id, entries));
       onProgress('entries', sequence, file.last);
       [ahead, bytes] = [new Map(), 0];
@@ -225,7 +227,7 @@ class AccountsFilling {
         ['month', String(month)],
         ['units', String(units)],
       ];
-      await this.#putHash(accountId, `mark:units:${name}`, pairs, LIMITS.quotaEventMs);
+      await this.#putHash(accountId, `mark:units:${name}`, pairs, ACCOUNT_LIMITS.quotaEventMs);
     });
     return written;
   }
@@ -292,7 +294,7 @@ class AccountsFilling {
           from,
           '+',
           'COUNT',
-          LIMITS.fillPageRecords,
+          STATE_LIMITS.fillPageRecords,
         ),
       )) as unknown as readonly (readonly [Buffer, readonly Buffer[]])[];
       for (const [id, [, bytes]] of rows) {
@@ -305,7 +307,7 @@ class AccountsFilling {
         sum += entry.amount;
         balance = entry.balance;
       }
-      if (rows.length < LIMITS.fillPageRecords) break;
+      if (rows.length < STATE_LIMITS.fillPageRecords) break;
     }
     if (entries !== expected.entries)
       throw corrupt(`'${accountId}' has ${entries} of ${expected.entries} entries`);

@@ -2,7 +2,9 @@
 import type { Clock } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
+import { STATE_LIMITS } from '../../state/limits.ts';
 import type { Admission, Gate, GateRequest } from '../gate.ts';
+import { ACCOUNT_LIMITS } from '../limits.ts';
 import type { QuotaMeterName } from '../plans.ts';
 import { quotaExhausted } from '../quota.ts';
 import { rateLimited } from '../rate-limit.ts';
@@ -69,7 +71,7 @@ export function createRedisGate(deps: RedisGateDeps): Gate {
     for (let tries = 0; tries < 2; tries++) {
       const isTimed = steps.time === undefined && aheadMs !== null;
       const reply = await run(
-        isTimed ? Math.ceil(clock.monotonic() + (aheadMs ?? 0) + LIMITS.redisCommandMs) : null,
+        isTimed ? Math.ceil(clock.monotonic() + (aheadMs ?? 0) + STATE_LIMITS.redisCommandMs) : null,
       );
       aheadMs = numberAt(reply, 1) - clock.monotonic();
       if (numberAt(reply, 0) !== OUTCOME.expired) return reply;
@@ -95,7 +97,7 @@ export function createRedisGate(deps: RedisGateDeps): Gate {
         ...(quota === null ? [null, null, null] : [quota.meter, quota.units, limit]),
         ...(credits === null
           ? [null, null, null, null]
-          : [credits, nonce, LIMITS.ledgerHoldMs, freeCredits(place)]),
+          : [credits, nonce, ACCOUNT_LIMITS.ledgerHoldMs, freeCredits(place)]),
       ];
       const keys = {
         ...(slot === null ? {} : { slot }),

@@ -26,6 +26,7 @@ import type {
 } from '../ledger.ts';
 import { belowZero, checkBooking, checkSettlement, invalid } from '../ledger-checks.ts';
 import { EMPTY_HEAD, totalsSince } from '../ledger-entry.ts';
+import { ACCOUNT_LIMITS } from '../limits.ts';
 import { OUTCOME } from './account-lua.ts';
 import {
   type AccountSteps,
@@ -71,7 +72,7 @@ function undecided(error: unknown): unknown {
 
 /** Encodes a reference for a step: whether there is one, and its text. */
 const referenceArgs = (reference: string | null): readonly [string, string] =>
-  reference === null ? ['', ''] : ['1', reference.slice(0, LIMITS.ledgerReferenceMax)];
+  reference === null ? ['', ''] : ['1', reference.slice(0, ACCOUNT_LIMITS.ledgerReferenceMax)];
 
 const kindOf = (type: (typeof LEDGER_TYPES)[number]): number => LEDGER_TYPES.indexOf(type);
 
@@ -126,7 +127,7 @@ class LedgerOnRedis implements RedisLedger {
   async reserve(accountId: string, amount: number): Promise<Reservation> {
     const nonce = this.#steps.nonce();
     // The same arguments as the gate, for credits only.
-    const args = [null, null, null, null, null, null, amount, nonce, LIMITS.ledgerHoldMs];
+    const args = [null, null, null, null, null, null, amount, nonce, ACCOUNT_LIMITS.ledgerHoldMs];
     try {
       const reply = await this.#steps.run('admit', accountId, [...args, this.#freeCredits(accountId)], {
         mark: nonce,
@@ -240,7 +241,7 @@ class LedgerOnRedis implements RedisLedger {
     const { accountId, type, amount, reference, once, mayOwe } = booking;
     const nonce = this.#steps.nonce();
     const args = [nonce, kindOf(type), amount, ...referenceArgs(reference), this.#freeCredits(accountId)];
-    const rest = [once ?? null, mayOwe === true ? '1' : null, LIMITS.ledgerMarkMs];
+    const rest = [once ?? null, mayOwe === true ? '1' : null, ACCOUNT_LIMITS.ledgerMarkMs];
     const reply = await this.#change('book', accountId, [...args, ...rest], { mark: `book:${nonce}` }).catch(
       (error: unknown) => {
         // A caller that repeats a booking without a name would book twice.
@@ -265,7 +266,7 @@ class LedgerOnRedis implements RedisLedger {
     if (cursor !== undefined && from === null) throw unknownCursor();
     const reply = await this.#steps.run('usage', accountId, [
       ...[this.#steps.nonce(), this.#freeCredits(accountId), limit],
-      ...[from?.sequence ?? null, from?.nonce ?? null, LIMITS.usageDaysMax],
+      ...[from?.sequence ?? null, from?.nonce ?? null, ACCOUNT_LIMITS.usageDaysMax],
     ]);
     if (numberAt(reply, 0) === OUTCOME.unknown) throw unknownCursor();
     const history = listAt(reply, 2).map((row) => readEntry(row as Reply));
@@ -277,7 +278,7 @@ class LedgerOnRedis implements RedisLedger {
       nextCursor: next === undefined ? null : accountEntryId(next),
       totals: {
         byType: totalsSince((days[0] ?? EMPTY_HEAD).sums, EMPTY_HEAD.sums),
-        byDay: days.slice(0, LIMITS.usageDaysMax).map((last, at) => ({
+        byDay: days.slice(0, ACCOUNT_LIMITS.usageDaysMax).map((last, at) => ({
           day: isoTime(last.at).slice(0, 10),
           byType: totalsSince(last.sums, (days[at + 1] ?? EMPTY_HEAD).sums),
         })),

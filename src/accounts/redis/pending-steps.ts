@@ -3,9 +3,9 @@
  * credits of a charge of a failed request; `release` only frees a hold.
  */
 import { messageOf } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import type { Logger } from '../../base/log.ts';
 import { sleep } from '../../base/retry.ts';
+import { ACCOUNT_LIMITS } from '../limits.ts';
 import type { AccountSteps } from './account-steps.ts';
 
 /** Credits that a request holds. */
@@ -48,7 +48,7 @@ export class PendingSteps {
 
   /** Adds a step and starts it; a full queue drops it with an error in the log. */
   add(step: PendingStep): void {
-    if (this.#queue.length >= LIMITS.pendingStepsMax) {
+    if (this.#queue.length >= ACCOUNT_LIMITS.pendingStepsMax) {
       this.#log.error(
         { account: step.accountId, nonce: step.nonce },
         'ledger: undo queue full, charge not undone',
@@ -98,10 +98,19 @@ export class PendingSteps {
   async #run({ operation, accountId, nonce, amount, since }: PendingStep): Promise<void> {
     const steps = this.#steps;
     if (operation === 'release') {
-      await steps.runSafely('release', accountId, [nonce, amount, LIMITS.ledgerMarkMs], { mark: nonce });
+      await steps.runSafely('release', accountId, [nonce, amount, ACCOUNT_LIMITS.ledgerMarkMs], {
+        mark: nonce,
+      });
       return;
     }
-    const args = [nonce, amount, this.#freeCredits(accountId), since, steps.nonce(), LIMITS.ledgerMarkMs];
+    const args = [
+      nonce,
+      amount,
+      this.#freeCredits(accountId),
+      since,
+      steps.nonce(),
+      ACCOUNT_LIMITS.ledgerMarkMs,
+    ];
     await steps.runSafely('undo', accountId, args, { mark: nonce });
   }
 }

@@ -1,8 +1,8 @@
 /** Monthly quotas over all nodes, counted in the state of each account. */
 import { messageOf } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import type { Logger } from '../../base/log.ts';
 import { monthEnd } from '../credits.ts';
+import { ACCOUNT_LIMITS } from '../limits.ts';
 import type { QuotaMeterName } from '../plans.ts';
 import type { QuotaDecision, QuotaMeter } from '../quota.ts';
 import { OUTCOME } from './account-lua.ts';
@@ -53,7 +53,7 @@ export function createRedisQuotaMeter({ steps, log, limitOf }: RedisQuotaDeps): 
     },
     async settle(accountId, meter, once, units) {
       const limit = limitOf(accountId, meter);
-      const args = [meter, units, limit, LIMITS.quotaEventMs];
+      const args = [meter, units, limit, ACCOUNT_LIMITS.quotaEventMs];
       return decide(await steps.runSafely('settleUnits', accountId, args, { mark: `units:${once}` }), limit);
     },
     async used(accountId, meter) {

@@ -1,6 +1,6 @@
 /** Rate limits over all nodes: the window of a key and class is in Redis. A rejection is cached on this node until it ends. */
 import type { Clock } from '../../base/clock.ts';
-import { LIMITS } from '../../base/limits.ts';
+import { ACCOUNT_LIMITS } from '../limits.ts';
 import type { RateClass } from '../plans.ts';
 import type { RateDecision, RateLimiter } from '../rate-limit.ts';
 import { type AccountSteps, listAt, numberAt, type Reply } from './account-steps.ts';
@@ -57,7 +57,7 @@ export function createRateWindows(deps: RedisRateDeps): RateWindows {
   function remember(name: string, refusal: Refusal): void {
     refusals.delete(name);
     refusals.set(name, refusal);
-    if (refusals.size <= LIMITS.rateWindowsMax) return;
+    if (refusals.size <= ACCOUNT_LIMITS.rateWindowsMax) return;
     for (const oldest of refusals.keys()) {
       refusals.delete(oldest);
       return;

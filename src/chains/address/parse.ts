@@ -2,10 +2,10 @@
  * Addresses of the 36 chains: text to canonical text, kind and binary key, and back. Only the key writer decides validity;
  * `parseAddress` adds the canonical text and the error message.
  */
-import { LIMITS } from '../../base/limits.ts';
 import type { ChainRow } from '../chain.ts';
 import type { Family } from '../families/descriptor.ts';
 import { FAMILIES } from '../families/index.ts';
+import { CHAIN_LIMITS } from '../limits.ts';
 import type { ChainId } from '../registry.ts';
 import { AddressError, type AddressFault, type ParsedAddress } from './address.ts';
 import type { AddressCodec } from './codec.ts';
@@ -36,7 +36,7 @@ const CODECS = codecsOf();
 const ALL_CODECS = Object.values(CODECS);
 
 /** Chain byte, kind byte, and the most bytes that the longest bech32 text can hold; ZEC unified addresses come closest. */
-export const maxKeyBytes = 2 + Math.ceil((LIMITS.addressTextMax * 5) / 8);
+export const maxKeyBytes = 2 + Math.ceil((CHAIN_LIMITS.addressTextMax * 5) / 8);
 
 /**
  * Parses the address at `bytes[start, end)` (ASCII) and writes its key to `out[outOffset]`, which must have `maxKeyBytes` free. Accepts
@@ -53,13 +53,13 @@ export function writeAddressKey(
   out: Uint8Array,
   outOffset: number,
 ): number {
-  if (end - start > LIMITS.addressTextMax) return fault(LENGTH, 'is too long');
+  if (end - start > CHAIN_LIMITS.addressTextMax) return fault(LENGTH, 'is too long');
   if (end <= start) return fault(LENGTH, 'is empty');
   return CODECS[chain].write(bytes, start, end, out, outOffset);
 }
 
 /** Zeros after the text let codecs look ahead without bounds checks. */
-const scratch = new Uint8Array(LIMITS.addressTextMax + 8);
+const scratch = new Uint8Array(CHAIN_LIMITS.addressTextMax + 8);
 
 /** Like `writeAddressKey`, for a string. */
 export function writeAddressKeyFromText(
@@ -73,7 +73,7 @@ export function writeAddressKeyFromText(
 
 function writeKeyOfText(codec: ChainCodec, text: string, out: Uint8Array, outOffset: number): number {
   const length = text.length;
-  if (length > LIMITS.addressTextMax) return fault(LENGTH, 'is too long');
+  if (length > CHAIN_LIMITS.addressTextMax) return fault(LENGTH, 'is too long');
   if (length === 0) return fault(LENGTH, 'is empty');
   let seen = 0;
   for (let i = 0; i < length; i++) {

@@ -5,7 +5,6 @@
  */
 import type { Agent } from 'undici';
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import { createOutboundAgent, type OutboundPolicy } from '../../base/outbound.ts';
 import type { AdapterDeps, Call, EndpointHealth } from '../families/port.ts';
 import type { ChainId } from '../registry.ts';
@@ -13,6 +12,7 @@ import { type Deadline, startDeadline } from './deadline.ts';
 import { ENDPOINT_FAULTS, Endpoint } from './endpoint.ts';
 import type { EndpointSpec } from './endpoints.ts';
 import type { NotificationHandlers, Subscription } from './json-rpc-socket.ts';
+import { ENDPOINT_LIMITS } from './limits.ts';
 import type { Answered, EndpointRequest } from './request.ts';
 
 export type { Answered, EndpointAnswer, EndpointRequest } from './request.ts';
@@ -55,7 +55,7 @@ export interface EndpointPoolOptions {
   readonly socketsOnlyNotify?: boolean;
 }
 
-const PROBE_BUDGET_MS = LIMITS.endpointAttemptMs;
+const PROBE_BUDGET_MS = ENDPOINT_LIMITS.endpointAttemptMs;
 
 /**
  * Creates a pool; it opens no connection before the first request.
@@ -77,10 +77,10 @@ class RankedEndpoints implements EndpointPool {
 
   constructor(options: EndpointPoolOptions, deps: AdapterDeps) {
     const { chain, endpoints, verify, socketsOnlyNotify = false } = options;
-    if (endpoints.length > LIMITS.endpointsPerChainMax)
+    if (endpoints.length > ENDPOINT_LIMITS.endpointsPerChainMax)
       throw new AssayError(
         'INVALID_CONFIG',
-        `${chain}: must have at most ${LIMITS.endpointsPerChainMax} endpoints (got ${endpoints.length}).`,
+        `${chain}: must have at most ${ENDPOINT_LIMITS.endpointsPerChainMax} endpoints (got ${endpoints.length}).`,
       );
     const policy: OutboundPolicy = {
       trustedHosts: new Set(endpoints.filter((spec) => spec.own).map((spec) => new URL(spec.url).hostname)),
@@ -88,12 +88,12 @@ class RankedEndpoints implements EndpointPool {
     const agent = createOutboundAgent({
       policy,
       timeouts: {
-        connectMs: LIMITS.endpointConnectMs,
-        headersMs: LIMITS.endpointAttemptMs,
-        stallMs: LIMITS.endpointAttemptMs,
+        connectMs: ENDPOINT_LIMITS.endpointConnectMs,
+        headersMs: ENDPOINT_LIMITS.endpointAttemptMs,
+        stallMs: ENDPOINT_LIMITS.endpointAttemptMs,
       },
-      connections: LIMITS.endpointConcurrency,
-      messageBytesMax: LIMITS.endpointAnswerBytesMax,
+      connections: ENDPOINT_LIMITS.endpointConcurrency,
+      messageBytesMax: ENDPOINT_LIMITS.endpointAnswerBytesMax,
     });
     this.endpoints = endpoints;
     this.#chain = chain;
@@ -167,8 +167,9 @@ class RankedEndpoints implements EndpointPool {
     const { clock, jitter } = this.#deps;
     const deadline = startDeadline(call, clock);
     let last: AssayError | null = null;
-    for (let round = 0; round < LIMITS.endpointRoundsMax; round++) {
-      if (round > 0) await deadline.sleep(LIMITS.endpointRoundMs * 2 ** (round - 1) * (0.5 + jitter()));
+    for (let round = 0; round < ENDPOINT_LIMITS.endpointRoundsMax; round++) {
+      if (round > 0)
+        await deadline.sleep(ENDPOINT_LIMITS.endpointRoundMs * 2 ** (round - 1) * (0.5 + jitter()));
       const ready = await this.#candidates(request.layouts, deadline);
       const order = only === null ? ready : ready.filter((endpoint) => endpoint === only);
       if (order.length === 0) break;
@@ -205,7 +206,7 @@ class RankedEndpoints implements EndpointPool {
         .sort((a, b) => a.slowness - b.slowness);
     const pending = fitting.flatMap((endpoint) => endpoint.probing ?? []);
     if (ready().length === 0 && pending.length + probes.length > 0)
-      await Promise.race([...pending, ...probes, deadline.sleep(LIMITS.endpointProbeWaitMs)]);
+      await Promise.race([...pending, ...probes, deadline.sleep(ENDPOINT_LIMITS.endpointProbeWaitMs)]);
     return ready();
   }
 

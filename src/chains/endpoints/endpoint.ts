@@ -1,7 +1,6 @@
 /** One endpoint of a pool: its state, its limits of rate and concurrency, and its connection. */
 import type { Agent } from 'undici';
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import type { OutboundPolicy } from '../../base/outbound.ts';
 import type { AdapterDeps, EndpointHealth, EndpointState } from '../families/port.ts';
 import type { ChainId } from '../registry.ts';
@@ -15,6 +14,7 @@ import {
   openJsonRpcSocket,
   type Subscription,
 } from './json-rpc-socket.ts';
+import { ENDPOINT_LIMITS } from './limits.ts';
 import type { EndpointRequest } from './request.ts';
 
 /** Error codes that are faults of an endpoint: the pool then asks the next endpoint. Any other error is a fault of the program. */
@@ -134,7 +134,7 @@ export class Endpoint {
     const startedAt = clock.monotonic();
     try {
       const value = await this.#withTurn(deadline, () =>
-        deadline.within(Math.min(ms, LIMITS.endpointAttemptMs), (signal) =>
+        deadline.within(Math.min(ms, ENDPOINT_LIMITS.endpointAttemptMs), (signal) =>
           this.#exchange(request, signal, deadline.leftMs()),
         ),
       );
@@ -186,22 +186,22 @@ export class Endpoint {
       this.#lastError = fault.message;
       return;
     }
-    if (fault.code === 'CHAIN_TIMEOUT' && tookMs < LIMITS.endpointFaultFromMs) return;
+    if (fault.code === 'CHAIN_TIMEOUT' && tookMs < ENDPOINT_LIMITS.endpointFaultFromMs) return;
     this.#lastError = fault.message;
     this.#failures++;
     const fields = { chain, endpoint: this.spec.source, error: fault.message };
     if (fault.code === 'CHAIN_MISMATCH') {
-      this.#enter('REFUSED', LIMITS.endpointMismatchMs);
+      this.#enter('REFUSED', ENDPOINT_LIMITS.endpointMismatchMs);
       deps.log.error(fields, 'endpoint serves another chain');
       return;
     }
     const isBeyondDoubt = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT/.test(
       errorCodeOf(fault.cause),
     );
-    if (this.#hasAnswered && !isBeyondDoubt && this.#failures < LIMITS.endpointFailuresMax) return;
+    if (this.#hasAnswered && !isBeyondDoubt && this.#failures < ENDPOINT_LIMITS.endpointFailuresMax) return;
     const restMs = Math.min(
-      LIMITS.endpointDownMsMax,
-      LIMITS.endpointDownMsMin * 2 ** Math.min(this.#outages, 20),
+      ENDPOINT_LIMITS.endpointDownMsMax,
+      ENDPOINT_LIMITS.endpointDownMsMin * 2 ** Math.min(this.#outages, 20),
     );
     if (this.#outages === 0) deps.log.warn(fields, 'endpoint is down');
     this.#outages++;
@@ -214,7 +214,7 @@ export class Endpoint {
    * @throws CHAIN_UNREACHABLE if too many requests are queued
    */
   async #withTurn<T>(deadline: Deadline, work: () => Promise<T>): Promise<T> {
-    if (this.#active >= LIMITS.endpointConcurrency) await this.#queue(deadline);
+    if (this.#active >= ENDPOINT_LIMITS.endpointConcurrency) await this.#queue(deadline);
     this.#active++;
     try {
       await deadline.sleep(this.#takeToken());
@@ -227,7 +227,7 @@ export class Endpoint {
   }
 
   async #queue(deadline: Deadline): Promise<void> {
-    if (this.#waiting.length >= LIMITS.endpointQueueMax)
+    if (this.#waiting.length >= ENDPOINT_LIMITS.endpointQueueMax)
       throw new AssayError('CHAIN_UNREACHABLE', `${this.spec.source}: too many requests are queued.`);
     let turn: () => void = () => {};
     try {
@@ -320,5 +320,5 @@ function faultOf(error: unknown): AssayError | null {
 /** Parses seconds or an HTTP date (RFC 9110, section 10.2.3) to milliseconds; 1 s if the text is neither. */
 function retryAfterMs(text: string, nowMs: number): number {
   const ms = /^\d{1,9}$/.test(text.trim()) ? Number(text) * 1000 : Date.parse(text) - nowMs;
-  return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), LIMITS.endpointRetryAfterMsMax) : 1000;
+  return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), ENDPOINT_LIMITS.endpointRetryAfterMsMax) : 1000;
 }

@@ -1,9 +1,9 @@
 /** Reads endpoints from settings and from data/endpoints.json, and defines which of their parts may be shown. */
 import { readFileSync } from 'node:fs';
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import { shippedData } from '../../base/paths.ts';
 import { type ChainId, parseChainId } from '../registry.ts';
+import { ENDPOINT_LIMITS } from './limits.ts';
 
 /** `rpc`: a node of the chain. `history`: an explorer or indexer with the histories of addresses. */
 export type EndpointRole = 'rpc' | 'history';
@@ -54,7 +54,9 @@ export function parseEndpoint(
     authorization,
     source: `${layout} ${url.host}`,
     own: options.own,
-    requestsPerSecond: options.own ? LIMITS.endpointOwnPerSecond : LIMITS.endpointPublicPerSecond,
+    requestsPerSecond: options.own
+      ? ENDPOINT_LIMITS.endpointOwnPerSecond
+      : ENDPOINT_LIMITS.endpointPublicPerSecond,
   };
 }
 

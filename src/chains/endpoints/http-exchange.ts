@@ -1,10 +1,10 @@
 /** Sends one HTTP request to an endpoint, reads the whole response, and converts faults of the transport to `AssayError`. */
 import { type Agent, request as httpRequest } from 'undici';
 import { AssayError, messageOf } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import { checkOutboundUrl, type OutboundPolicy } from '../../base/outbound.ts';
 import type { EndpointSpec } from './endpoints.ts';
 import { parseExactJson } from './exact-json.ts';
+import { ENDPOINT_LIMITS } from './limits.ts';
 import type { EndpointAnswer, EndpointRequest } from './request.ts';
 
 /** Maximum bytes to read of the body of an error response, so that the connection can be reused. */
@@ -82,7 +82,9 @@ async function receive<T>(
     throw new StatusFault(status, retryAfter === undefined ? undefined : String(retryAfter));
   }
   const bytesMax =
-    leftMs < LIMITS.endpointLongCallMs ? LIMITS.endpointShortAnswerBytesMax : LIMITS.endpointAnswerBytesMax;
+    leftMs < ENDPOINT_LIMITS.endpointLongCallMs
+      ? ENDPOINT_LIMITS.endpointShortAnswerBytesMax
+      : ENDPOINT_LIMITS.endpointAnswerBytesMax;
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of body as AsyncIterable<Buffer>) {

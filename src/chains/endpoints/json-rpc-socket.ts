@@ -4,10 +4,10 @@
  */
 import { type Agent, WebSocket } from 'undici';
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import type { Logger } from '../../base/log.ts';
 import { checkOutboundUrl, type OutboundPolicy } from '../../base/outbound.ts';
 import { asObject, type Json, type JsonObject, parseExactJson } from './exact-json.ts';
+import { ENDPOINT_LIMITS } from './limits.ts';
 
 /** A subscription as nodes offer it: `subscribe` returns an id, and each of its notifications carries that id. */
 export interface Subscription {
@@ -148,7 +148,7 @@ class UndiciJsonRpcSocket implements JsonRpcSocket {
       if (!this.#isClosed && this.#listeners.size > 0) this.#connect();
     }, this.#reconnectMs);
     this.#reconnect.unref();
-    this.#reconnectMs = Math.min(this.#reconnectMs * 2, LIMITS.endpointDownMsMax);
+    this.#reconnectMs = Math.min(this.#reconnectMs * 2, ENDPOINT_LIMITS.endpointDownMsMax);
   }
 
   #subscribeAll(): void {

@@ -4,12 +4,12 @@
  * responses.
  */
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import { parseAddress } from '../address/parse.ts';
 import type { Block } from '../block.ts';
 import { createEndpointPool, type EndpointPool, type EndpointRequest } from '../endpoints/endpoint-pool.ts';
 import type { EndpointSpec } from '../endpoints/endpoints.ts';
 import { asText, badAnswer, type Json } from '../endpoints/exact-json.ts';
+import { ENDPOINT_LIMITS } from '../endpoints/limits.ts';
 import { initiationOf, type TransactionCall } from '../initiation.ts';
 import { type ChainId, chainOf } from '../registry.ts';
 import type { Transfer } from '../transfer.ts';
@@ -312,7 +312,7 @@ class AccountChain implements ChainAdapter {
     this.#pool = createEndpointPool(
       {
         chain,
-        endpoints: this.#endpoints.slice(0, LIMITS.endpointsPerChainMax),
+        endpoints: this.#endpoints.slice(0, ENDPOINT_LIMITS.endpointsPerChainMax),
         verify: setup.verify,
         socketsOnlyNotify: setup.socketsOnlyNotify ?? false,
       },

@@ -4,9 +4,9 @@
  * a lagging node for a reorg.
  */
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Block } from '../block.ts';
+import { CHAIN_LIMITS } from '../limits.ts';
 import type { ChainId } from '../registry.ts';
 import type { BlockAnswer, BlockRef, Call, ChainEvent, FollowFrom } from './port.ts';
 
@@ -86,7 +86,7 @@ class Follower {
     this.#jitter = deps.jitter;
     this.#signal = AbortSignal.any([call.signal, options.closed]);
     this.#call = { signal: this.#signal, budgetMs: call.budgetMs };
-    this.#delivered = from.known.slice(-LIMITS.reorgBlocksMax);
+    this.#delivered = from.known.slice(-CHAIN_LIMITS.reorgBlocksMax);
     this.#nextHeight = from.fromHeight;
     const newest = this.#delivered.at(-1);
     if (newest !== undefined && from.fromHeight !== newest.height + 1)
@@ -164,7 +164,7 @@ class Follower {
       return event;
     }
     this.#delivered.push({ height: block.height, hash: block.hash });
-    if (this.#delivered.length > LIMITS.reorgBlocksMax) this.#delivered.shift();
+    if (this.#delivered.length > CHAIN_LIMITS.reorgBlocksMax) this.#delivered.shift();
     this.#nextHeight = block.height + 1;
     return { type: 'block', block, completeness };
   }
@@ -185,7 +185,7 @@ class Follower {
   }
 
   #fetchBlock(height: number): Promise<BlockAnswer> {
-    const last = Math.min(this.#headHeight, height + LIMITS.followAheadBlocks - 1);
+    const last = Math.min(this.#headHeight, height + CHAIN_LIMITS.followAheadBlocks - 1);
     for (let wanted = height; wanted <= last; wanted++) {
       if (this.#ahead.has(wanted)) continue;
       const answer = this.#source.block(wanted, this.#call);
@@ -217,10 +217,10 @@ class Follower {
     if (lowest === undefined) return null;
     const ancestor = this.#delivered[keep - 1] ?? null;
     // All remembered blocks were reverted, and they do not reach the start of the chain: the common ancestor is deeper.
-    if (ancestor === null && lowest > 0 && dropped.length >= LIMITS.reorgBlocksMax)
+    if (ancestor === null && lowest > 0 && dropped.length >= CHAIN_LIMITS.reorgBlocksMax)
       throw new AssayError(
         'CHAIN_REORG_TOO_DEEP',
-        `${this.#options.chain}: more than ${LIMITS.reorgBlocksMax} blocks were reverted, down to ${lowest}; an operator must decide how to continue.`,
+        `${this.#options.chain}: more than ${CHAIN_LIMITS.reorgBlocksMax} blocks were reverted, down to ${lowest}; an operator must decide how to continue.`,
       );
     this.#delivered.length = keep;
     this.#nextHeight = ancestor === null ? lowest : ancestor.height + 1;

@@ -7,8 +7,9 @@ import { basename, join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { isoTime } from '../../base/clock.ts';
 import { AssayError, messageOf } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
+import { CHAIN_LIMITS } from '../limits.ts';
 import { CHAINS, type ChainId } from '../registry.ts';
+import { PRICE_LIMITS } from './limits.ts';
 import type { PricedAsset } from './price.ts';
 import { type PriceSample, type PriceServer, readMarketChart } from './price-server.ts';
 import { type PriceImportReport, readTableLines, tableNameOf, writeTable } from './table.ts';
@@ -258,17 +259,17 @@ export function importMarketChart(
   clock: Pick<Clock, 'now'>,
 ): PriceImportReport {
   const { folder, file, chain, asset } = options;
-  if (!/^[^,\s]+$/.test(asset) || asset.length > LIMITS.addressTextMax)
+  if (!/^[^,\s]+$/.test(asset) || asset.length > CHAIN_LIMITS.addressTextMax)
     throw new AssayError('INVALID_REQUEST', 'asset: must be an asset without commas and spaces.', {
       field: 'asset',
     });
   const size = statSync(file, { throwIfNoEntry: false })?.size;
   if (size === undefined)
     throw new AssayError('INVALID_FILE', `file: ${file} is not a file.`, { field: 'file' });
-  if (size > LIMITS.priceFileBytesMax)
+  if (size > PRICE_LIMITS.priceFileBytesMax)
     throw new AssayError(
       'INVALID_FILE',
-      `${basename(file)} has more than ${LIMITS.priceFileBytesMax} bytes.`,
+      `${basename(file)} has more than ${PRICE_LIMITS.priceFileBytesMax} bytes.`,
     );
   const closes = closesOfMarketChart(readFileSync(file, 'utf8'), basename(file), clock.now());
   const table = tableNameOf(file);

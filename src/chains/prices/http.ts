@@ -2,8 +2,8 @@
  * Prices on demand from a server with CoinGecko's API: histories of coins and token contracts by `market_chart/range`, current prices
  * of tokens by `simple/token_price`. If a request fails, the price is unknown, and the request is not repeated for a while.
  */
-import { LIMITS } from '../../base/limits.ts';
 import { chainOf, isEvm } from '../registry.ts';
+import { PRICE_LIMITS } from './limits.ts';
 import type { PricedAsset, PriceSource, UsdPrice } from './price.ts';
 import {
   openPriceServer,
@@ -118,7 +118,7 @@ export function openHttpPrices(options: HttpPricesOptions, deps: PriceServerDeps
       windows.delete(key);
       windows.set(key, window);
       const [oldest] = windows.keys();
-      if (windows.size > LIMITS.priceWindowsKept && oldest !== undefined) windows.delete(oldest);
+      if (windows.size > PRICE_LIMITS.priceWindowsKept && oldest !== undefined) windows.delete(oldest);
       return window;
     });
     asking.set(key, pending);

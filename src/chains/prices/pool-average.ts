@@ -1,6 +1,6 @@
 /** A pool of a token and a pegged token, and its time-weighted average price, for either version of Uniswap's interface. */
-import { LIMITS } from '../../base/limits.ts';
 import type { ChainId } from '../registry.ts';
+import { PRICE_LIMITS } from './limits.ts';
 import type { Peg } from './table.ts';
 
 /** Window of the average. Moving a price for half an hour costs more than the capital for one block. */
@@ -34,6 +34,6 @@ export type ReadAverage = (pool: Pool, atMs: number, signal?: AbortSignal) => Pr
 export function keepNewest<T>(cache: Map<string, T>, key: string, value: T): T {
   cache.set(key, value);
   const [oldest] = cache.keys();
-  if (cache.size > LIMITS.priceWindowsKept && oldest !== undefined) cache.delete(oldest);
+  if (cache.size > PRICE_LIMITS.priceWindowsKept && oldest !== undefined) cache.delete(oldest);
   return value;
 }

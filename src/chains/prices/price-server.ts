@@ -5,11 +5,11 @@
 import { request } from 'undici';
 import type { Clock } from '../../base/clock.ts';
 import { AssayError, messageOf } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import type { Logger } from '../../base/log.ts';
 import { checkOutboundUrl, createOutboundAgent, type OutboundPolicy } from '../../base/outbound.ts';
 import { sleep } from '../../base/retry.ts';
 import type { ChainId } from '../registry.ts';
+import { PRICE_LIMITS } from './limits.ts';
 
 export interface PriceServerOptions {
   /** Including the version: `https://api.coingecko.com/api/v3`. */
@@ -161,8 +161,8 @@ export function openPriceServer(options: PriceServerOptions, deps: PriceServerDe
       let bytes = 0;
       for await (const chunk of response.body as AsyncIterable<Buffer>) {
         bytes += chunk.length;
-        if (bytes > LIMITS.priceAnswerBytesMax)
-          throw new AssayError('SOURCE_UNAVAILABLE', `more than ${LIMITS.priceAnswerBytesMax} bytes`);
+        if (bytes > PRICE_LIMITS.priceAnswerBytesMax)
+          throw new AssayError('SOURCE_UNAVAILABLE', `more than ${PRICE_LIMITS.priceAnswerBytesMax} bytes`);
         chunks.push(chunk);
       }
       return { kind: 'json', body: JSON.parse(Buffer.concat(chunks).toString('utf8')) as unknown };

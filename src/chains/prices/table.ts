@@ -17,13 +17,14 @@ import {
 } from 'node:fs';
 import { basename, join } from 'node:path';
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import { shippedData } from '../../base/paths.ts';
 import { checksumOf, syncFolder } from '../../state/atomic-file.ts';
 import { PRIVATE_FOLDER } from '../../state/data-folder.ts';
+import { CHAIN_LIMITS } from '../limits.ts';
 import { readOwnTable } from '../own-table.ts';
 import { type ChainId, chainOf, parseChainId } from '../registry.ts';
 import { canonicalAsset } from '../tokens.ts';
+import { PRICE_LIMITS } from './limits.ts';
 import {
   isNativeCoin,
   LAST_KNOWN_NATIVE_MS,
@@ -219,7 +220,7 @@ function readRow(cell: (column: Column) => string): OwnRow {
   };
   const chain = parseChainId(cell('chain'));
   const asset = canonicalAsset(chain, cell('asset'));
-  if (asset === '' || asset.length > LIMITS.addressTextMax) fail('asset is empty or too long.');
+  if (asset === '' || asset.length > CHAIN_LIMITS.addressTextMax) fail('asset is empty or too long.');
   const date = cell('date');
   const timeMs =
     momentOf(date) ?? fail(`date is '${date.slice(0, 40)}', not YYYY-MM-DD or a time in UTC (…Z).`);
@@ -248,10 +249,10 @@ function readOwnFile(path: string, isStored: boolean): OwnRow[] {
   const size = statSync(path, { throwIfNoEntry: false })?.size;
   if (size === undefined)
     throw new AssayError('INVALID_FILE', `file: ${path} is not a file.`, { field: 'file' });
-  if (size > LIMITS.priceFileBytesMax + (isStored ? CHECKSUM_LINE_BYTES : 0))
+  if (size > PRICE_LIMITS.priceFileBytesMax + (isStored ? CHECKSUM_LINE_BYTES : 0))
     throw new AssayError(
       'INVALID_FILE',
-      `${name} has more than ${LIMITS.priceFileBytesMax} bytes. Import it in parts.`,
+      `${name} has more than ${PRICE_LIMITS.priceFileBytesMax} bytes. Import it in parts.`,
     );
   const table = { name, columns: COLUMNS, required: REQUIRED, readRow };
   const rows = readOwnTable(textOfTable(path, isStored), table);

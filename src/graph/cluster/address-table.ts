@@ -3,8 +3,8 @@
  * limited to 16.7 million entries and takes three times the memory.
  */
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import type { AddressKey } from '../../chains/address/address.ts';
+import { CLUSTER_LIMITS } from './limits.ts';
 
 export interface AddressTable {
   readonly count: number;
@@ -66,10 +66,10 @@ export function createAddressTable(): AddressTable {
   }
 
   function add(hash: number, bytes: Uint8Array, length: number): number {
-    if (count >= LIMITS.clusterAddressesMax)
+    if (count >= CLUSTER_LIMITS.clusterAddressesMax)
       throw new AssayError(
         'INVALID_REQUEST',
-        `More than ${LIMITS.clusterAddressesMax} addresses to cluster at once.`,
+        `More than ${CLUSTER_LIMITS.clusterAddressesMax} addresses to cluster at once.`,
       );
     if (free + 2 + length > ARENA_BYTES) {
       arenas.push(Buffer.allocUnsafeSlow(ARENA_BYTES));

@@ -9,7 +9,6 @@ import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Clock, isoTime } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import type { AddressKey } from '../../chains/address/address.ts';
 import { formatAddressKey } from '../../chains/address/parse.ts';
 import { CHAINS, type ChainId } from '../../chains/registry.ts';
@@ -26,6 +25,7 @@ import {
   type ForestCounts,
   type ForestOptions,
 } from './forest.ts';
+import { CLUSTER_LIMITS } from './limits.ts';
 
 /** The cluster of an address, as responses show it. */
 export interface Cluster {
@@ -267,7 +267,7 @@ async function writeClusters(
       clusters++;
       clustered += cluster.size;
       largest = Math.max(largest, cluster.size);
-      if (cluster.size > LIMITS.superClusterSize) superClusters++;
+      if (cluster.size > CLUSTER_LIMITS.superClusterSize) superClusters++;
       const bits = cluster.heuristics.reduce((sum, name) => sum | (1 << CLUSTER_HEURISTICS.indexOf(name)), 0);
       const confidence = Math.round(cluster.confidence * 1000);
       void records.put(clusters, [Buffer.from(cluster.id), cluster.size, bits, confidence]);
@@ -310,10 +310,10 @@ interface OpenChain {
  */
 export function openClusters(options: {
   readonly folder: string;
-  /** Size above which a cluster is a super-cluster. Default: LIMITS.superClusterSize. */
+  /** Size above which a cluster is a super-cluster. Default: CLUSTER_LIMITS.superClusterSize. */
   readonly superClusterSize?: number;
 }): ClusterReader {
-  const { folder, superClusterSize = LIMITS.superClusterSize } = options;
+  const { folder, superClusterSize = CLUSTER_LIMITS.superClusterSize } = options;
   const chainOfKeyByte = new Map(
     CHAINS.filter(({ family }) => family === 'utxo').map(({ id, keyByte }) => [
       keyByte as number,

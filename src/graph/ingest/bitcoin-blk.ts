@@ -5,7 +5,6 @@
 import { type FileHandle, open, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import { ScriptReader } from '../../chains/bitcoin-script.ts';
 import type { ChainId } from '../../chains/registry.ts';
 import type { StoredBlock, UtxoBlock } from '../utxo/outputs-store.ts';
@@ -17,6 +16,7 @@ import {
   readHeader,
   workOf,
 } from './bitcoin-block.ts';
+import { INGEST_LIMITS } from './limits.ts';
 
 /** The four bytes before each block, from the chainparams of Bitcoin Core. BCH and BSV nodes write the same bytes to disk. */
 const NETWORKS: Readonly<Record<string, string>> = {
@@ -137,8 +137,8 @@ interface Scan {
 function note(scan: Scan, place: Place, header: BlockHeader): void {
   if (!hasProofOfWork(header)) throw invalid(place, `block ${header.hash} does not meet its proof of work.`);
   if (scan.found.has(header.hash)) return;
-  if (scan.found.size >= LIMITS.bitcoinBlocksMax)
-    throw invalid(place, `there are more than ${LIMITS.bitcoinBlocksMax} blocks.`);
+  if (scan.found.size >= INGEST_LIMITS.bitcoinBlocksMax)
+    throw invalid(place, `there are more than ${INGEST_LIMITS.bitcoinBlocksMax} blocks.`);
   scan.found.set(header.hash, { ...place, header });
 }
 
@@ -154,10 +154,10 @@ async function scanFile(file: BlockFile, scan: Scan, signal: AbortSignal | undef
     const network = NETWORKS[magic];
     if (!network) {
       if (offset === 0 && head.length > HEADER_BYTES && hasProofOfWork(readHeader(head))) {
-        if (file.size > LIMITS.bitcoinBlockBytesMax)
+        if (file.size > INGEST_LIMITS.bitcoinBlockBytesMax)
           throw invalid(
             place,
-            `a block of ${file.size} bytes is out of range (${LIMITS.bitcoinBlockBytesMax}).`,
+            `a block of ${file.size} bytes is out of range (${INGEST_LIMITS.bitcoinBlockBytesMax}).`,
           );
         note(scan, { ...place, length: file.size }, readHeader(head));
         return;
@@ -168,8 +168,11 @@ async function scanFile(file: BlockFile, scan: Scan, signal: AbortSignal | undef
       throw invalid(place, `a block of ${network} is mixed with blocks of ${scan.network}.`);
     scan.network = network;
     const length = head.readUInt32LE(4);
-    if (length <= HEADER_BYTES || length > LIMITS.bitcoinBlockBytesMax)
-      throw invalid(place, `a block of ${length} bytes is out of range (${LIMITS.bitcoinBlockBytesMax}).`);
+    if (length <= HEADER_BYTES || length > INGEST_LIMITS.bitcoinBlockBytesMax)
+      throw invalid(
+        place,
+        `a block of ${length} bytes is out of range (${INGEST_LIMITS.bitcoinBlockBytesMax}).`,
+      );
     const start = offset + RECORD_HEADER_BYTES;
     if (start + length > file.size) {
       scan.cutShort.push(file.path);

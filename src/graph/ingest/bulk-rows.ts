@@ -6,14 +6,15 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import { type MessagePort, parentPort } from 'node:worker_threads';
 import { parse as parseCsv } from 'csv-parse/sync';
 import { AssayError, type ErrorData, errorToData, messageOf } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import { Slots } from '../../base/threads.ts';
 import { maxKeyBytes, writeAddressKey, writeAddressKeyFromText } from '../../chains/address/parse.ts';
+import { CHAIN_LIMITS } from '../../chains/limits.ts';
 import { type ChainId, chainOf, isEvm } from '../../chains/registry.ts';
 import { assetInFile } from '../../chains/tokens.ts';
 import type { Transfer } from '../../chains/transfer.ts';
 import { asStorageFull } from '../../state/storage.ts';
 import { checkTransfer } from '../check-transfer.ts';
+import { GRAPH_LIMITS } from '../limits.ts';
 import type { LoadPlace } from '../store/bulk-load.ts';
 import { packTransaction, positionCode } from '../store/fingerprint.ts';
 import {
@@ -26,6 +27,7 @@ import {
 } from '../store/initiation.ts';
 import { BulkTransfer, type FilledRun, RunFiller } from '../store/run-columns.ts';
 import type { TransferRowReader } from './ethereum-etl.ts';
+import { INGEST_LIMITS } from './limits.ts';
 import { ndjsonReader } from './ndjson.ts';
 import { createRowValues, type ReplacedValue, type RowValues, type ValuedAmount } from './row-values.ts';
 import type { RowFields } from './rows.ts';
@@ -128,7 +130,7 @@ function readFile(job: BulkRowsJob, post: (message: BulkRowsMessage) => void): v
       run,
       reject: (line, reason, text) => rejects.push({ line, reason, text }),
       onReplaced: (value) => {
-        if (replaced.length < LIMITS.ingestRejectsListedMax) replaced.push(value);
+        if (replaced.length < INGEST_LIMITS.ingestRejectsListedMax) replaced.push(value);
       },
       onFull: (place) => {
         hand(place, false);
@@ -422,7 +424,7 @@ class BulkRows {
       return seen < 16;
     }
     const packed = packTransaction(bytes.toString('utf8', start, end));
-    if (packed.length < 2 || packed.length > 1 + LIMITS.txHashTextMax) return false;
+    if (packed.length < 2 || packed.length > 1 + GRAPH_LIMITS.txHashTextMax) return false;
     packed.copy(transaction);
     this.#transfer.transactionLength = packed.length;
     return true;
@@ -439,7 +441,7 @@ class BulkRows {
         return true;
       }
     }
-    if (end === start || end - start > LIMITS.transferPositionTextMax) return false;
+    if (end === start || end - start > CHAIN_LIMITS.transferPositionTextMax) return false;
     const text = bytes.toString('utf8', start, end);
     transfer.position = positionCode(text) ?? -1;
     transfer.positionText = text;

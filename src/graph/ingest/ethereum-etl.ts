@@ -6,15 +6,16 @@
 
 import { createHash } from 'node:crypto';
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import {
   CALL_DIGITS_READ,
   initiationOf,
   movesTokens,
   type TransactionCall,
 } from '../../chains/initiation.ts';
+import { CHAIN_LIMITS } from '../../chains/limits.ts';
 import { type ChainId, chainOf, isEvm } from '../../chains/registry.ts';
 import type { Initiation, Transfer } from '../../chains/transfer.ts';
+import { INGEST_LIMITS } from './limits.ts';
 import { type RowFields, readRows } from './rows.ts';
 import {
   AddressTexts,
@@ -148,7 +149,7 @@ async function readCalls(
   for (const file of files) {
     if (kinds.get(file) !== 'transaction') continue;
     for await (const row of readRows(file, signal)) {
-      if (calls.size >= LIMITS.ingestCallsMax) return;
+      if (calls.size >= INGEST_LIMITS.ingestCallsMax) return;
       if (!row.ok || kindOf(row.fields) !== 'transaction') continue;
       const { fields } = row;
       // A plain payment emits no logs, and has no trace except its own.
@@ -182,10 +183,13 @@ async function readContext(files: readonly string[], signal: AbortSignal | undef
       if (!row.ok || !read) break;
       read(row.fields, context);
       const { times, failed, created, pieces, decimals } = context;
-      if (times.size + failed.size + created.size + pieces.size + decimals.size > LIMITS.ingestBlockTimesMax)
+      if (
+        times.size + failed.size + created.size + pieces.size + decimals.size >
+        INGEST_LIMITS.ingestBlockTimesMax
+      )
         throw new AssayError(
           'INVALID_FILE',
-          `${file}: more than ${LIMITS.ingestBlockTimesMax} blocks, failed transactions and tokens at once. Ingest them in parts.`,
+          `${file}: more than ${INGEST_LIMITS.ingestBlockTimesMax} blocks, failed transactions and tokens at once. Ingest them in parts.`,
         );
     }
   }
@@ -359,7 +363,7 @@ function pathOf(fields: RowFields): string {
 /** Paths of the deepest calls exceed the length of a position. They are replaced by their hash. */
 function positionOf(path: string): string {
   const position = `trace:${path}`;
-  if (position.length <= LIMITS.transferPositionTextMax) return position;
+  if (position.length <= CHAIN_LIMITS.transferPositionTextMax) return position;
   return `trace:${createHash('sha256').update(path).digest('hex').slice(0, 40)}`;
 }
 

@@ -1,14 +1,15 @@
 /** Ingests files of transfers into the store: reads rows, rejects invalid ones by line, stores in batches, and reports. */
 import { basename } from 'node:path';
-import { LIMITS } from '../../base/limits.ts';
 import type { ChainId } from '../../chains/registry.ts';
 import type { Transfer } from '../../chains/transfer.ts';
 import type { Reject } from '../../sources/records.ts';
 import { checkTransfer } from '../check-transfer.ts';
+import { GRAPH_LIMITS } from '../limits.ts';
 import type { LoadProgress } from '../store/bulk-load.ts';
 import type { TransferStore } from '../store.ts';
 import { ingestBulkCsv, isBulkCsv, sourceOf } from './bulk-csv.ts';
 import { ethereumEtlReader, type TransferRowReader } from './ethereum-etl.ts';
+import { INGEST_LIMITS } from './limits.ts';
 import { ndjsonReader } from './ndjson.ts';
 import { createRowValues, type ReplacedValue } from './row-values.ts';
 import { readRows } from './rows.ts';
@@ -39,7 +40,7 @@ export interface IngestOptions {
    * that the file values at 0. Null or absent: the values of the file are believed, and 0 for an amount is unknown.
    */
   readonly pricesFolder?: string | null;
-  /** File size from which a bulk load is used, and its transfers per run. Default: as in LIMITS. */
+  /** File size from which a bulk load is used, and its transfers per run. Default: as in the limits of the graph and of its files. */
   readonly bulk?: { readonly fromBytes: number; readonly runTransfers: number };
 }
 
@@ -58,11 +59,11 @@ export interface IngestReport {
   /** Rows without a transfer of their own (blocks, logs). */
   readonly ignored: number;
   readonly rejected: number;
-  /** The first rejected rows (LIMITS.ingestRejectsListedMax). */
+  /** The first rejected rows (INGEST_LIMITS.ingestRejectsListedMax). */
   readonly rejects: readonly Reject[];
   /** Rows with a `valueUsd` that contradicts the price tables: the value of the tables was stored instead. */
   readonly valuesReplaced: number;
-  /** The first replaced values (LIMITS.ingestRejectsListedMax). */
+  /** The first replaced values (INGEST_LIMITS.ingestRejectsListedMax). */
   readonly replaced: readonly (ReplacedValue & { readonly file: string })[];
 }
 
@@ -89,7 +90,8 @@ export async function ingestFiles(options: IngestOptions, deps: IngestDeps): Pro
   let valuesReplaced = 0;
 
   const listReplaced = (file: string, value: ReplacedValue): void => {
-    if (replaced.length < LIMITS.ingestRejectsListedMax) replaced.push({ file: basename(file), ...value });
+    if (replaced.length < INGEST_LIMITS.ingestRejectsListedMax)
+      replaced.push({ file: basename(file), ...value });
   };
   /** Returns the transfer, with the value of the tables if the given one contradicts them. */
   function withPlausibleValue(transfer: Transfer, file: string, line: number): Transfer {
@@ -108,7 +110,7 @@ export async function ingestFiles(options: IngestOptions, deps: IngestDeps): Pro
       provenance: { file: basename(file), line },
     };
     rejected++;
-    if (rejects.length < LIMITS.ingestRejectsListedMax) rejects.push(row);
+    if (rejects.length < INGEST_LIMITS.ingestRejectsListedMax) rejects.push(row);
     deps.onReject?.(row);
   };
 
@@ -140,8 +142,8 @@ export async function ingestFiles(options: IngestOptions, deps: IngestDeps): Pro
   }
 
   const { fromBytes, runTransfers } = options.bulk ?? {
-    fromBytes: LIMITS.bulkLoadFromBytes,
-    runTransfers: LIMITS.bulkRunTransfers,
+    fromBytes: INGEST_LIMITS.bulkLoadFromBytes,
+    runTransfers: GRAPH_LIMITS.bulkRunTransfers,
   };
   const bulk = options.format === 'ndjson' ? options.files.filter((file) => isBulkCsv(file, fromBytes)) : [];
   const files = options.files.filter((file) => !bulk.includes(file));

@@ -4,13 +4,14 @@
  */
 import { basename } from 'node:path';
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import type { ChainId } from '../../chains/registry.ts';
 import type { Reject } from '../../sources/records.ts';
 import { ingestUtxoBlocks, type UtxoIngestDeps } from '../utxo/ingest-utxo.ts';
+import { UTXO_LIMITS } from '../utxo/limits.ts';
 import type { OutputsStore, UtxoBlock } from '../utxo/outputs-store.ts';
 import { openBitcoinBlk } from './bitcoin-blk.ts';
 import { bitcoinEtlReader, type UtxoRow } from './bitcoin-etl.ts';
+import { INGEST_LIMITS } from './limits.ts';
 import { resolvedInputsReader } from './resolved-inputs.ts';
 import { type RowFields, readRows } from './rows.ts';
 import { RowFault } from './transfer-fields.ts';
@@ -52,7 +53,7 @@ export interface UtxoIngestReport {
   /** Rows without a transaction, and blocks outside the best chain. */
   readonly ignored: number;
   readonly rejected: number;
-  /** The first rejected rows (LIMITS.ingestRejectsListedMax). */
+  /** The first rejected rows (INGEST_LIMITS.ingestRejectsListedMax). */
   readonly rejects: readonly Reject[];
   /** Block files that end inside a block. */
   readonly cutShort: readonly string[];
@@ -110,7 +111,7 @@ class RowCounts {
       provenance: { file: basename(file), line },
     };
     this.rejected++;
-    if (this.rejects.length < LIMITS.ingestRejectsListedMax) this.rejects.push(row);
+    if (this.rejects.length < INGEST_LIMITS.ingestRejectsListedMax) this.rejects.push(row);
     this.#onReject?.(row);
   }
 }
@@ -124,7 +125,7 @@ class BlockGroup {
     const first = this.#rows[0];
     const isSame =
       first?.transaction.blockNumber === row.transaction.blockNumber &&
-      this.#rows.length < LIMITS.utxoBatchOutputs;
+      this.#rows.length < UTXO_LIMITS.utxoBatchOutputs;
     const done = isSame ? null : this.take();
     this.#rows.push(row);
     return done;

@@ -6,8 +6,8 @@
 import { Readable } from 'node:stream';
 import { parse as parseCsv } from 'csv-parse';
 import { AssayError, messageOf } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import { openText } from '../../sources/open.ts';
+import { INGEST_LIMITS } from './limits.ts';
 
 export type RowFields = Readonly<Record<string, unknown>>;
 
@@ -80,7 +80,7 @@ function jsonRow(text: string, line: number): Row {
 const tooLong = (line: number, text: string): Row => ({
   ok: false,
   line,
-  reason: `The row is longer than ${LIMITS.ingestRowCharsMax} characters.`,
+  reason: `The row is longer than ${INGEST_LIMITS.ingestRowCharsMax} characters.`,
   text: text.slice(0, 500),
 });
 
@@ -93,11 +93,11 @@ async function* jsonLines(chunks: AsyncIterable<string>): AsyncGenerator<Row> {
     rest = lines.pop() ?? '';
     for (const text of lines) {
       if (skipping) skipping = false;
-      else if (text.length > LIMITS.ingestRowCharsMax) yield tooLong(line, text);
+      else if (text.length > INGEST_LIMITS.ingestRowCharsMax) yield tooLong(line, text);
       else if (text.trim() !== '') yield jsonRow(text, line);
       line++;
     }
-    if (rest.length <= LIMITS.ingestRowCharsMax) continue;
+    if (rest.length <= INGEST_LIMITS.ingestRowCharsMax) continue;
     if (!skipping) yield tooLong(line, rest);
     skipping = true;
     rest = '';
@@ -154,8 +154,8 @@ async function* jsonArray(chunks: AsyncIterable<string>, file: string): AsyncGen
       else if (char === '}' || char === ']') depth--;
     }
     if (start >= 0) element += chunk.slice(start);
-    if (element.length > LIMITS.ingestRowCharsMax)
-      throw broken(`an element is longer than ${LIMITS.ingestRowCharsMax} characters.`);
+    if (element.length > INGEST_LIMITS.ingestRowCharsMax)
+      throw broken(`an element is longer than ${INGEST_LIMITS.ingestRowCharsMax} characters.`);
   }
   if (!closed) throw broken('the JSON array is not closed.');
 }
@@ -167,7 +167,7 @@ async function* csvRows(chunks: AsyncIterable<string>): AsyncGenerator<Row> {
     raw: true,
     skip_empty_lines: true,
     relax_column_count: true,
-    max_record_size: LIMITS.ingestRowCharsMax,
+    max_record_size: INGEST_LIMITS.ingestRowCharsMax,
   });
   type Parsed = { record: RowFields; raw: string; info: { lines: number; error?: { message: string } } };
   for await (const { record, raw, info } of Readable.from(chunks).pipe(parser) as AsyncIterable<Parsed>) {

@@ -2,9 +2,9 @@
  * Exposure: the owners an address received value from, or sent value to. Value-weighted (haircut) shares are followed through unattributed
  * addresses to attributed ones.
  */
-import { LIMITS } from '../../base/limits.ts';
 import type { Direction } from '../flow.ts';
 import type { NeighbourColumns, NodeId } from '../graph.ts';
+import { GRAPH_LIMITS } from '../limits.ts';
 import { UNSEEN } from './node-index.ts';
 import { type Basis, flowOf, type RowBasis, RowReader, type Weighing } from './rows.ts';
 import type { StopReason } from './stops.ts';
@@ -268,7 +268,7 @@ class ExposureWalk<A extends Attribution> {
     this.#neighbours = deps.workspace.neighbours(direction, degreeMax);
     this.#rows = new RowReader(deps.graph, options.weighing, options.seenUntilMs);
     this.#nodesLeft = nodesMax;
-    this.#edgesLeft = options.edgesMax ?? LIMITS.exposureEdgesMax;
+    this.#edgesLeft = options.edgesMax ?? GRAPH_LIMITS.exposureEdgesMax;
     const capacity = 1 + Math.min(deps.graph.degree(start, direction), degreeMax) + nodesMax;
     this.#state = new Uint8Array(capacity);
     this.#begin = new Uint32Array(capacity);

@@ -1,5 +1,4 @@
 /** How the edges of an address are weighed: which assets are evidence, which total the shares refer to, and which edges are dust. */
-import { LIMITS } from '../../base/limits.ts';
 import { dayOf, type EdgeDay, partSince, startOfDay } from '../edge-days.ts';
 import { type Direction, OPPOSITE } from '../flow.ts';
 import type { RowQuery, RowScan, TransferGraph } from '../graph.ts';
@@ -10,6 +9,7 @@ import {
   type NeighbourColumns,
   type NodeId,
 } from '../graph.ts';
+import { GRAPH_LIMITS } from '../limits.ts';
 
 /** Which transfers have weight, and which are dust. */
 export interface Weighing {
@@ -387,7 +387,7 @@ export class RowReader {
   isHubIn(node: NodeId, direction: Direction, degreeMax: number, by?: RowBasis): boolean {
     const degree = this.#graph.degree(node, direction);
     if (degree <= degreeMax) return false;
-    if (degree > LIMITS.rowScanMax) return true;
+    if (degree > GRAPH_LIMITS.rowScanMax) return true;
     const { hubs } = this.#graph;
     if (hubs === undefined || by !== undefined || this.#seenUntilMs !== Number.POSITIVE_INFINITY)
       return this.#hasManyCounterparties(node, direction, degreeMax, by ?? this.basisOf(node, direction));

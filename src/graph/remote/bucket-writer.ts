@@ -4,12 +4,12 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import { luaScript } from '../../base/paths.ts';
 import { sleep } from '../../base/retry.ts';
 import type { ChainId } from '../../chains/registry.ts';
 import type { RedisStore, Script } from '../../state/redis.ts';
 import { bucketSlot, NAMES } from './layout.ts';
+import { REMOTE_LIMITS } from './limits.ts';
 
 /** A server lost confirmed writes: everything written since the last certain place must be written again. */
 export class LostWrites extends Error {}
@@ -25,14 +25,14 @@ export interface Patience {
 
 /** Retries while no server answers: a fail-over takes seconds. The operation must be repeatable. */
 export async function patiently<T>(work: () => Promise<T>, { clock, signal }: Patience): Promise<T> {
-  const until = clock.monotonic() + LIMITS.remotePushPatienceMs;
+  const until = clock.monotonic() + REMOTE_LIMITS.remotePushPatienceMs;
   for (;;) {
     try {
       return await work();
     } catch (error) {
       const isAway = error instanceof AssayError && error.code === 'NOT_READY';
       if (!isAway || clock.monotonic() >= until || signal?.aborted) throw error;
-      await sleep(LIMITS.remotePushPauseMs);
+      await sleep(REMOTE_LIMITS.remotePushPauseMs);
     }
   }
 }
@@ -89,7 +89,9 @@ export class BucketWriter {
   }
 
   get isFull(): boolean {
-    return this.#waiting >= this.#options.recordsAtOnce || this.#waitingBytes >= LIMITS.remotePushBytes;
+    return (
+      this.#waiting >= this.#options.recordsAtOnce || this.#waitingBytes >= REMOTE_LIMITS.remotePushBytes
+    );
   }
 
   /**
@@ -129,8 +131,8 @@ export class BucketWriter {
       let bytes = 0;
       while (
         until < keys.length &&
-        until - from < LIMITS.remoteKeysPerCommand &&
-        bytes < LIMITS.remoteScriptBytes
+        until - from < REMOTE_LIMITS.remoteKeysPerCommand &&
+        bytes < REMOTE_LIMITS.remoteScriptBytes
       )
         bytes += values[until++]?.length ?? 0;
       const step = (this.steps[bucket] as number) + 1;

@@ -5,9 +5,9 @@
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads';
 import type { Clock } from '../../base/clock.ts';
 import { AssayError, type ErrorData, errorFromData, messageOf } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import type { Logger, LogLevel } from '../../base/log.ts';
 import { workerUrl } from '../../base/paths.ts';
+import { REMOTE_LIMITS } from './limits.ts';
 
 /** Names in one slot. They are all on one server. */
 export interface WantedKeys {
@@ -119,7 +119,7 @@ export function createFetcher(options: FetcherOptions, { clock, log }: FetcherDe
 
   /** Sleeps until a question is answered. Returns false on timeout. */
   function waitFor(state: Int32Array, number: number): boolean {
-    const end = clock.monotonic() + LIMITS.remoteReadMs;
+    const end = clock.monotonic() + REMOTE_LIMITS.remoteReadMs;
     for (;;) {
       const seen = Atomics.load(state, 0);
       if (seen >= number) return true;

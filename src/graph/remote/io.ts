@@ -1,6 +1,5 @@
 /** The thread side of fetch.ts: reads from the servers and answers the questions of a sleeping thread. */
 import { AssayError, errorToData, messageOf } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import { createLogger } from '../../base/log.ts';
 import { openRedis, parseRedisUrl, type RedisStore } from '../../state/redis.ts';
 import {
@@ -11,6 +10,7 @@ import {
   type GraphIoJob,
   type Question,
 } from './fetch.ts';
+import { REMOTE_LIMITS } from './limits.ts';
 
 /** Concatenates values, each aligned to 8 bytes. */
 function packValues(values: readonly (Buffer | null)[]): { bytes: Uint8Array; lengths: Int32Array } {
@@ -50,7 +50,7 @@ function commandsOf(redis: RedisStore, { keys, marker }: Question): Command[] {
     if (isSharded) open = null;
     let isMarked = false;
     for (const name of names) {
-      if (open === null || open.names.length >= LIMITS.remoteKeysPerCommand) {
+      if (open === null || open.names.length >= REMOTE_LIMITS.remoteKeysPerCommand) {
         open = { names: [], places: [] };
         commands.push(open);
         isMarked = false;

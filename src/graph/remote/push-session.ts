@@ -4,7 +4,6 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import { luaScript } from '../../base/paths.ts';
 import { sleep } from '../../base/retry.ts';
 import type { ChainId } from '../../chains/registry.ts';
@@ -21,6 +20,7 @@ import {
   parseHead,
   REMOTE_FORMAT,
 } from './layout.ts';
+import { REMOTE_LIMITS } from './limits.ts';
 import type { LocalRecord, Snapshot } from './snapshot.ts';
 
 export interface PushOptions {
@@ -29,11 +29,11 @@ export interface PushOptions {
   readonly path: string;
   /** Pushes everything again, even if pushing the changes would be enough. */
   readonly isFull?: boolean;
-  /** Milliseconds for which readers can still read replaced data. Default: `LIMITS.remoteGraceMs`. 0: not at all. */
+  /** Milliseconds for which readers can still read replaced data. Default: `REMOTE_LIMITS.remoteGraceMs`. 0: not at all. */
   readonly graceMs?: number;
-  /** Buckets of a first or full push. Default: `LIMITS.remoteBuckets`. */
+  /** Buckets of a first or full push. Default: `REMOTE_LIMITS.remoteBuckets`. */
   readonly buckets?: number;
-  /** Records per write. Default: `LIMITS.remotePushRecords`. */
+  /** Records per write. Default: `REMOTE_LIMITS.remotePushRecords`. */
   readonly recordsAtOnce?: number;
   readonly signal?: AbortSignal;
   readonly onProgress?: (stage: PushStage, done: number, total: number) => void;
@@ -102,14 +102,14 @@ export class PushSession {
     this.patience = { clock, signal: options.signal };
     this.clock = clock;
     this.#slot = chainSlot(options.chain);
-    this.#graceMs = options.graceMs ?? LIMITS.remoteGraceMs;
+    this.#graceMs = options.graceMs ?? REMOTE_LIMITS.remoteGraceMs;
     this.#switch = redis.script('graph_switch', luaScript('graph', 'remote', 'lua', 'push-switch'));
     this.#exchange = redis.script('graph_exchange', luaScript('graph', 'remote', 'lua', 'push-exchange'));
   }
 
   /** Number of buckets of a new generation. */
   get buckets(): number {
-    return this.options.buckets ?? LIMITS.remoteBuckets;
+    return this.options.buckets ?? REMOTE_LIMITS.remoteBuckets;
   }
 
   #key(name: string): string {
@@ -132,14 +132,14 @@ export class PushSession {
     const { connection } = this.redis;
     const holder = await this.redis.guard(connection.incr(this.#key('holders')));
     const taken = await this.redis.guard(
-      connection.set(this.#key('lease'), String(holder), 'PX', LIMITS.remotePushLeaseMs, 'NX'),
+      connection.set(this.#key('lease'), String(holder), 'PX', REMOTE_LIMITS.remotePushLeaseMs, 'NX'),
     );
     this.#holder = String(holder);
     if (taken !== 'OK')
       throw new AssayError(
         'STORE_BUSY',
-        `A push of ${this.options.chain} is in progress, or was killed less than ${LIMITS.remotePushLeaseMs / 1000} s ago.`,
-        { retryAfterSeconds: LIMITS.remotePushLeaseMs / 1000 },
+        `A push of ${this.options.chain} is in progress, or was killed less than ${REMOTE_LIMITS.remotePushLeaseMs / 1000} s ago.`,
+        { retryAfterSeconds: REMOTE_LIMITS.remotePushLeaseMs / 1000 },
       );
     this.#leasedMs = this.clock.monotonic();
   }
@@ -149,12 +149,12 @@ export class PushSession {
     this.options.signal?.throwIfAborted();
     if (this.#holder === '') return;
     const now = this.clock.monotonic();
-    if (now - this.#leasedMs < LIMITS.remotePushLeaseMs / 4) return;
+    if (now - this.#leasedMs < REMOTE_LIMITS.remotePushLeaseMs / 4) return;
     this.#leasedMs = now;
     await patiently(
       () =>
         this.redis.guard(
-          this.redis.connection.set(this.#key('lease'), this.#holder, 'PX', LIMITS.remotePushLeaseMs),
+          this.redis.connection.set(this.#key('lease'), this.#holder, 'PX', REMOTE_LIMITS.remotePushLeaseMs),
         ),
       this.patience,
     );
@@ -187,7 +187,7 @@ export class PushSession {
   }
 
   async openWriter(generation: number, buckets: number): Promise<BucketWriter> {
-    const { chain, recordsAtOnce = LIMITS.remotePushRecords } = this.options;
+    const { chain, recordsAtOnce = REMOTE_LIMITS.remotePushRecords } = this.options;
     const writer = new BucketWriter(
       { chain, generation, buckets, token: this.#token, recordsAtOnce, patience: this.patience },
       this.redis,

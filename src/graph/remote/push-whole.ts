@@ -3,11 +3,11 @@
  * commit, which corrects changes in the meantime and data lost in an interruption.
  */
 
-import { LIMITS } from '../../base/limits.ts';
 import type { ChainStore } from '../store/chain-store.ts';
 import { LOG_CHUNK_TRANSFERS } from '../store/log.ts';
 import type { BucketWriter } from './bucket-writer.ts';
 import { Checksum, type Head, packVersioned } from './layout.ts';
+import { REMOTE_LIMITS } from './limits.ts';
 import { COMPARED_AT_ONCE, type OldGeneration, type PushReport, type PushSession } from './push-session.ts';
 import { type LocalRecord, Snapshot } from './snapshot.ts';
 
@@ -99,7 +99,7 @@ async function scan(
     await writer.flush();
     await session.renew();
     const now = session.clock.monotonic();
-    if (now - savedMs < LIMITS.remotePushSaveMs) return;
+    if (now - savedMs < REMOTE_LIMITS.remotePushSaveMs) return;
     savedMs = now;
     const place: Place = { stage, at, steps: [...writer.steps] };
     await session.set('push', { ...progress, place, before: last } satisfies Progress);

@@ -4,7 +4,6 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import { currentReading } from '../../base/reading.ts';
 import type { ChainId } from '../../chains/registry.ts';
 import { ChunkView } from '../edges.ts';
@@ -33,6 +32,7 @@ import {
   unpackRemoteNode,
   valueAt,
 } from './layout.ts';
+import { REMOTE_LIMITS } from './limits.ts';
 
 interface Place {
   readonly bucket: number;
@@ -78,7 +78,7 @@ class Memory {
   }
 
   set(name: string | number, value: unknown, bytes: number): void {
-    if (this.#youngBytes > LIMITS.remoteCacheBytes / 2) {
+    if (this.#youngBytes > REMOTE_LIMITS.remoteCacheBytes / 2) {
       this.#old = this.#young;
       this.#young = new Map();
       this.#youngBytes = 0;
@@ -173,7 +173,7 @@ export class RemoteRecords implements ChainRecords {
     if (kind === HUB && firstId > 0) {
       const directory = this.#directory(node, direction);
       const from = chunkIn(directory, firstId);
-      for (const next of directory.subarray(from + 1, from + LIMITS.remoteChunksPerFetch))
+      for (const next of directory.subarray(from + 1, from + REMOTE_LIMITS.remoteChunksPerFetch))
         wanted.push(NAMES.chunk(node, direction, next));
     }
     this.#loadChunks(wanted.map((each) => ({ bucket: this.#bucketOf(node), name: each })));
@@ -210,7 +210,7 @@ export class RemoteRecords implements ChainRecords {
 
   prefetch(next: Upcoming): void {
     this.#view();
-    const { remoteNodesPerFetch } = LIMITS;
+    const { remoteNodesPerFetch } = REMOTE_LIMITS;
     const room = next.neighbours ? FIRST_EXPANDED : next.to ? remoteNodesPerFetch / 2 : remoteNodesPerFetch;
     this.#plan = { ...next, at: 0, room };
     this.#advance(this.#plan);
@@ -228,7 +228,7 @@ export class RemoteRecords implements ChainRecords {
     if (this.#isPinned && this.#pinnedReading === currentReading() && this.#head) return this.#head;
     this.#plan = null;
     const now = this.#clock.monotonic();
-    if (this.#head === null || now - this.#headReadMs > LIMITS.remoteHeadMs) this.#readHead(now);
+    if (this.#head === null || now - this.#headReadMs > REMOTE_LIMITS.remoteHeadMs) this.#readHead(now);
     this.#isPinned = true;
     this.#pinnedMs = now;
     this.#pinnedReading = currentReading();
@@ -289,7 +289,7 @@ export class RemoteRecords implements ChainRecords {
     const { nodes, neighbours, to } = plan;
     const from = plan.at;
     const until = Math.min(nodes.length, from + plan.room);
-    plan.room = Math.min(plan.room * 2, LIMITS.remoteNodesPerFetch);
+    plan.room = Math.min(plan.room * 2, REMOTE_LIMITS.remoteNodesPerFetch);
     plan.at = until;
     const part = Array.from({ length: until - from }, (_, at) => nodes[from + at] as number);
     this.#loadNodes(part);
@@ -319,8 +319,8 @@ export class RemoteRecords implements ChainRecords {
         for (const first of this.#directory(node, direction))
           wanted.push({ bucket, name: NAMES.chunk(node, direction, first) });
     }
-    this.#loadChunks(wanted.slice(0, LIMITS.remoteNodesPerFetch / 2));
-    if (met > 0) this.#loadMet(sides, Math.min(met, LIMITS.remoteNodesPerFetch));
+    this.#loadChunks(wanted.slice(0, REMOTE_LIMITS.remoteNodesPerFetch / 2));
+    if (met > 0) this.#loadMet(sides, Math.min(met, REMOTE_LIMITS.remoteNodesPerFetch));
   }
 
   /** Loads the first `count` neighbours of the sides that are not cached yet, in their order. */
@@ -412,8 +412,8 @@ export class RemoteRecords implements ChainRecords {
     const wanted = new Map<string, Place>();
     for (const place of places) if (!this.#memory.has(place.name)) wanted.set(place.name, place);
     const missing = [...wanted.values()];
-    for (let at = 0; at < missing.length; at += LIMITS.remoteChunksPerFetch) {
-      const part = missing.slice(at, at + LIMITS.remoteChunksPerFetch);
+    for (let at = 0; at < missing.length; at += REMOTE_LIMITS.remoteChunksPerFetch) {
+      const part = missing.slice(at, at + REMOTE_LIMITS.remoteChunksPerFetch);
       for (const [index, bytes] of this.#readVersioned(part).entries())
         this.#memory.set((part[index] as Place).name, bytes, bytes.length + 64);
     }
@@ -446,7 +446,7 @@ export class RemoteRecords implements ChainRecords {
   #read(places: readonly Place[]): (Buffer | null)[] {
     const { generation, version } = this.#view();
     // Pushes keep replaced data for longer than this. A read that started earlier may miss parts of it.
-    if (this.#clock.monotonic() - this.#pinnedMs > LIMITS.remoteQuestionMs) throw this.#moved();
+    if (this.#clock.monotonic() - this.#pinnedMs > REMOTE_LIMITS.remoteQuestionMs) throw this.#moved();
     const buckets = new Map<number, { names: string[]; places: number[] }>();
     for (const [at, { bucket, name }] of places.entries()) {
       const group = buckets.get(bucket) ?? { names: [], places: [] };

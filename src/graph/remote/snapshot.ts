@@ -1,7 +1,6 @@
 /** One commit of a chain's LMDB, as the records that a server will hold. It is held open while a push reads it. */
 import { createHash } from 'node:crypto';
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import { NEXT_AT } from '../edges.ts';
 import { lostRecord, type StoredBlockRecord } from '../store/chain-records.ts';
 import { type ChainStore, chunkKey, packId, readState, type State } from '../store/chain-store.ts';
@@ -20,6 +19,7 @@ import {
   packRemoteNode,
   type RemoteEdges,
 } from './layout.ts';
+import { REMOTE_LIMITS } from './limits.ts';
 
 export interface LocalRecord {
   readonly bucket: number;
@@ -99,7 +99,7 @@ export class Snapshot {
         records.push({ bucket, name, value: packDirectory(chunks) });
         return { kind: HUB, chunk: undefined };
       }
-      if (chunk.length <= LIMITS.remoteInlineBytes) return { kind: INLINE, chunk };
+      if (chunk.length <= REMOTE_LIMITS.remoteInlineBytes) return { kind: INLINE, chunk };
       records.push({ bucket, name: NAMES.chunk(node, direction, 0), value: chunk });
       return { kind: APART, chunk: undefined };
     };

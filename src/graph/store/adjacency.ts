@@ -1,9 +1,9 @@
 /** Reads addresses and their edges: the merged data with the delta applied. All reads and walks of the store go through this module. */
 import type { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import { currentReading } from '../../base/reading.ts';
 import { byValue, ChunkView, type Edge, type EdgeTotals, totalsOf } from '../edges.ts';
 import type { AssetSums, NeighbourColumns, RowQuery, RowScan } from '../graph.ts';
+import { GRAPH_LIMITS } from '../limits.ts';
 import { type EdgeSums, RowCollector } from '../row-collector.ts';
 import { type ChainRecords, lostRecord } from './chain-records.ts';
 import { type DeltaEntry, readEntries } from './delta.ts';
@@ -239,7 +239,7 @@ export class Adjacency {
   /** Reads the row for a query (`TransferGraph.row`). */
   row(query: RowQuery, into: NeighbourColumns): RowScan {
     const collector = this.#collector.open(query);
-    if (this.degree() > LIMITS.rowScanMax) {
+    if (this.degree() > GRAPH_LIMITS.rowScanMax) {
       const first = this.best(query.limit);
       const edges = this.edges(new Set(first.map(({ counterparty }) => counterparty)));
       for (const edge of edges.values()) weighEdge(edge, collector);
@@ -391,4 +391,4 @@ function writeColumns(into: NeighbourColumns, index: number, totals: EdgeTotals)
 
 /** Caps the requested number of counterparties. */
 export const cappedCounterparties = (limit: number): number =>
-  Math.min(Math.max(0, limit), LIMITS.counterpartiesMax);
+  Math.min(Math.max(0, limit), GRAPH_LIMITS.counterpartiesMax);

@@ -3,10 +3,10 @@
  * one LMDB transaction. A delta that has grown long is merged. Reverting a block removes its transfers from the deltas.
  */
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import { systemRandom } from '../../base/random.ts';
 import { maxKeyBytes, parseAddress, writeAddressKeyFromText } from '../../chains/address/parse.ts';
 import type { Transfer } from '../../chains/transfer.ts';
+import { GRAPH_LIMITS } from '../limits.ts';
 import { ByteWriter } from './bytes.ts';
 import {
   type ChainStore,
@@ -29,7 +29,7 @@ import { packPositions, readPositions } from './transactions.ts';
 
 const IN = 0;
 const OUT = 1;
-const ID_SLOT_BITS = Math.floor(Math.log2(LIMITS.transferIdsCached));
+const ID_SLOT_BITS = Math.floor(Math.log2(GRAPH_LIMITS.transferIdsCached));
 
 /**
  * Cache of the dense ids of recently written addresses. Each text has one slot, chosen by its hash, and a newer text replaces the older
@@ -265,7 +265,10 @@ function appendDelta(store: ChainStore, node: number, more: Buffer, settledHeigh
   // The memory of a `getBinaryFast` result is longer than its `length`.
   if (stored) bytes.set(stored.subarray(0, before));
   bytes.set(more, before);
-  if (length <= LIMITS.deltaBytesMax || (length <= LIMITS.hubDeltaBytesMax && isHub(store, node))) {
+  if (
+    length <= GRAPH_LIMITS.deltaBytesMax ||
+    (length <= GRAPH_LIMITS.hubDeltaBytesMax && isHub(store, node))
+  ) {
     store.deltas.putSync(node, bytes);
     return;
   }
@@ -281,7 +284,9 @@ function appendDelta(store: ChainStore, node: number, more: Buffer, settledHeigh
 function isHub(store: ChainStore, node: number): boolean {
   const record = store.nodes.getBinaryFast(node);
   if (!record) return false;
-  return counterpartiesIn(record, IN) + counterpartiesIn(record, OUT) > LIMITS.hubDeltaFromCounterparties;
+  return (
+    counterpartiesIn(record, IN) + counterpartiesIn(record, OUT) > GRAPH_LIMITS.hubDeltaFromCounterparties
+  );
 }
 
 /** Removes the transfers `first` to `first + count - 1` from all records. Their numbers are not assigned again. */

@@ -3,8 +3,8 @@
  * know, while the thread that owns the store writes earlier batches. Other addresses are passed on unpacked.
  */
 import { type MessagePort, parentPort } from 'node:worker_threads';
-import { LIMITS } from '../../base/limits.ts';
 import { Slots } from '../../base/threads.ts';
+import { GRAPH_LIMITS } from '../limits.ts';
 import { DUPLICATE, NodeGroup, type PackContext, type PackedSink, packGroup } from './bulk-pack.ts';
 import { HALF_INDEX, HALF_NODE, HALF_WORDS, openRuns, type RunReader } from './runs.ts';
 
@@ -56,7 +56,7 @@ export function runBulkAddresses(job: BulkAddressesJob): void {
   let out = new BatchWriter();
   for (let node = groups.next(group); node !== null; node = groups.next(group)) {
     if (group.count > 0) {
-      if (node <= job.lastKnown || group.hasLarge || group.count > LIMITS.bulkGroupTransfers)
+      if (node <= job.lastKnown || group.hasLarge || group.count > GRAPH_LIMITS.bulkGroupTransfers)
         out.raw(node, group);
       else out.packed(node, () => packGroup(context, node, group, out));
     }

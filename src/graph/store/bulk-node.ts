@@ -1,5 +1,6 @@
 /** Writes the transfers of one address of a bulk load: packed at once if the address is new, otherwise as a merge. */
-import { LIMITS } from '../../base/limits.ts';
+
+import { GRAPH_LIMITS } from '../limits.ts';
 import { entryOf, type NodeGroup, type PackContext, type PackedSink, packGroup } from './bulk-pack.ts';
 import { type ChainStore, chunkKey } from './chain-store.ts';
 import type { DeltaEntry } from './delta.ts';
@@ -33,13 +34,13 @@ export function writeGroup(
 ): void {
   const { words, count } = group;
   if (count === 0) return;
-  if (count <= LIMITS.bulkGroupTransfers && store.nodes.getBinaryFast(node) === undefined) {
+  if (count <= GRAPH_LIMITS.bulkGroupTransfers && store.nodes.getBinaryFast(node) === undefined) {
     packGroup(context, node, group, sink);
     return;
   }
-  for (let start = 0; start < count; start += LIMITS.bulkGroupTransfers) {
+  for (let start = 0; start < count; start += GRAPH_LIMITS.bulkGroupTransfers) {
     const entries: DeltaEntry[] = [];
-    const end = Math.min(count, start + LIMITS.bulkGroupTransfers);
+    const end = Math.min(count, start + GRAPH_LIMITS.bulkGroupTransfers);
     for (let half = start; half < end; half++) entries.push(entryOf(context, words, half * HALF_WORDS));
     mergeNode(store, node, entries);
   }

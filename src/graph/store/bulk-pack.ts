@@ -2,8 +2,8 @@
  * Packs the transfers of one new address of a bulk load: from words directly into the chunks of its neighbours and its record. Pure, so
  * that a thread other than the writer can do it.
  */
-import { LIMITS } from '../../base/limits.ts';
 import { addNewest, ChunkBuilder, type Edge, type SingleTransfer, type TransferRef } from '../edges.ts';
+import { GRAPH_LIMITS } from '../limits.ts';
 import type { DeltaEntry } from './delta.ts';
 import { addToEdge } from './merge.ts';
 import { createNode, flowOf, packNode } from './node-record.ts';
@@ -192,8 +192,8 @@ export function packGroup(
     if (isNewTransaction(context, words, at)) record.transactions++;
     if (timestampMs >= oldestKeptMs) {
       const ordinal = firstOrdinal + (words[at + HALF_INDEX] as number);
-      addNewest(newest, { timestampMs, ordinal }, LIMITS.recentTransfersPerAddress);
-      if (newest.length === LIMITS.recentTransfersPerAddress)
+      addNewest(newest, { timestampMs, ordinal }, GRAPH_LIMITS.recentTransfersPerAddress);
+      if (newest.length === GRAPH_LIMITS.recentTransfersPerAddress)
         oldestKeptMs = (newest[newest.length - 1] as TransferRef).timestampMs;
     }
     if (words[at + HALF_COUNTERPARTY] === node) {

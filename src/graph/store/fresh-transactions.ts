@@ -3,7 +3,8 @@
  * of a live transfer. The log holds the same transfers, so nothing is lost with the memory: it is rebuilt from the log. Transactions are
  * written to `transactions` many at a time, in key order.
  */
-import { LIMITS } from '../../base/limits.ts';
+
+import { GRAPH_LIMITS } from '../limits.ts';
 import type { ChainStore } from './chain-store.ts';
 import { FINGERPRINT_BYTES, Fingerprinter, positionMark, transactionKey } from './fingerprint.ts';
 import { loggedTransfers } from './log.ts';
@@ -29,7 +30,10 @@ export interface FreshLimits {
   readonly step: number;
 }
 
-const FRESH_LIMITS: FreshLimits = { max: LIMITS.freshTransactionsMax, step: LIMITS.freshTransactionsStep };
+const FRESH_LIMITS: FreshLimits = {
+  max: GRAPH_LIMITS.freshTransactionsMax,
+  step: GRAPH_LIMITS.freshTransactionsStep,
+};
 
 const FIRST_CAPACITY = 1024;
 

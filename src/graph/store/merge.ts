@@ -1,8 +1,8 @@
 /** Merges transfers of an address into its sums and edges. Runs inside a write transaction. */
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import { addToDays } from '../edge-days.ts';
 import { addNewest, assetSumOf, ChunkBuilder, ChunkView, type Edge } from '../edges.ts';
+import { GRAPH_LIMITS } from '../limits.ts';
 import { type ChainStore, chunkKey } from './chain-store.ts';
 import type { DeltaEntry } from './delta.ts';
 import { createNode, flowOf, type NodeRecord, packNode, unpackNode } from './node-record.ts';
@@ -18,7 +18,7 @@ export function addToNode(record: NodeRecord, node: number, entry: DeltaEntry): 
   if (timestampMs < record.firstSeenMs) record.firstSeenMs = timestampMs;
   if (timestampMs > record.lastSeenMs) record.lastSeenMs = timestampMs;
   if (entry.isNewTransaction) record.transactions++;
-  addNewest(record.newest, { timestampMs, ordinal }, LIMITS.recentTransfersPerAddress);
+  addNewest(record.newest, { timestampMs, ordinal }, GRAPH_LIMITS.recentTransfersPerAddress);
   if (entry.counterparty === node) {
     record.selfTransfers++;
     return;
@@ -42,7 +42,8 @@ export function addToEdge(edge: Edge, entry: DeltaEntry): void {
   sum.amount += entry.amount;
   if (timestampMs < sum.firstSeenMs) sum.firstSeenMs = timestampMs;
   if (timestampMs > sum.lastSeenMs) sum.lastSeenMs = timestampMs;
-  if (entry.direction === OUT) addNewest(sum.newest, { timestampMs, ordinal }, LIMITS.recentTransfersPerEdge);
+  if (entry.direction === OUT)
+    addNewest(sum.newest, { timestampMs, ordinal }, GRAPH_LIMITS.recentTransfersPerEdge);
 }
 
 /** The transfers of one counterparty, in id order. */

@@ -1,11 +1,11 @@
 /** Reads transfers from one chain's store: the reader's port, and the graph that kernels walk. */
 import { isoTime } from '../../base/clock.ts';
-import { LIMITS } from '../../base/limits.ts';
 import { formatAddressKey } from '../../chains/address/parse.ts';
 import { dailyFlows } from '../daily.ts';
 import { type AssetSum, type Edge, type TransferRef, totalsOf } from '../edges.ts';
 import type { AssetFlow, Direction } from '../flow.ts';
 import type { EdgeDetail, TransferGraph } from '../graph.ts';
+import { GRAPH_LIMITS } from '../limits.ts';
 import type {
   AddressTotals,
   AddressTransfer,
@@ -62,7 +62,7 @@ function flowOf(records: ChainRecords, record: NodeRecord, direction: Direction)
     valueUsd: usd(total),
     byAsset: sums
       .sort((a, b) => b.transfers - a.transfers || a.asset - b.asset)
-      .slice(0, LIMITS.assetsListedMax)
+      .slice(0, GRAPH_LIMITS.assetsListedMax)
       .map((sum) => assetFlow(records, sum)),
   };
 }
@@ -208,7 +208,10 @@ export function createChainReader(records: ChainRecords): ChainReader {
           amount,
           valueUsd: cents === null ? null : cents / 100,
         }));
-      return dailyFlows(found, { limitDays, holdsAll: newest.length < LIMITS.recentTransfersPerAddress });
+      return dailyFlows(found, {
+        limitDays,
+        holdsAll: newest.length < GRAPH_LIMITS.recentTransfersPerAddress,
+      });
     },
 
     graph: () => (records.state().transfers > 0 ? createGraph(records, adjacency) : null),

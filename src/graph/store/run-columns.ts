@@ -2,12 +2,13 @@
  * The transfers of a run of a bulk load in memory, as columns that two threads share. While one thread writes filled columns as sorted
  * runs, the other fills the next columns with rows.
  */
-import { LIMITS } from '../../base/limits.ts';
+
+import { GRAPH_LIMITS } from '../limits.ts';
 import { KeyTable } from './key-table.ts';
 
 /** Bytes of a packed transaction id of the common form, used to size the memory. */
 const TRANSACTION_BYTES = 33;
-const TRANSACTION_BYTES_MAX = 1 + LIMITS.txHashTextMax;
+const TRANSACTION_BYTES_MAX = 1 + GRAPH_LIMITS.txHashTextMax;
 /** Columns of 8 and of 4 bytes. */
 const WIDE_COLUMNS = 4;
 const NARROW_COLUMNS = 7;
@@ -178,7 +179,7 @@ export class RunFiller {
 
   /** Returns the filled run, and starts the next one in the next columns. */
   take(): FilledRun {
-    const isLastOfNumbers = this.#keys.count > LIMITS.bulkAddressesKept;
+    const isLastOfNumbers = this.#keys.count > GRAPH_LIMITS.bulkAddressesKept;
     const filled: FilledRun = {
       slot: this.#slot,
       count: this.count,

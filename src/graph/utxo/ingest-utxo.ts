@@ -1,11 +1,11 @@
 /** Writes blocks of a UTXO chain to both stores: first the outputs with their spends, then the transfers derived from them. */
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import type { Block } from '../../chains/block.ts';
 import type { ChainId } from '../../chains/registry.ts';
 import type { Transfer } from '../../chains/transfer.ts';
 import type { UtxoTransaction } from '../../chains/utxo-transaction.ts';
 import type { TransferStore } from '../store.ts';
+import { UTXO_LIMITS } from './limits.ts';
 import type { OutputsStore, UtxoBlock } from './outputs-store.ts';
 import { projectTransaction } from './project.ts';
 
@@ -84,7 +84,7 @@ export async function ingestUtxoBlocks(
     batch.push(block);
     for (const transaction of block.transactions)
       outputs += transaction.outputs.length + transaction.inputs.length;
-    if (outputs >= LIMITS.utxoBatchOutputs) await write();
+    if (outputs >= UTXO_LIMITS.utxoBatchOutputs) await write();
   }
   if (batch.length > 0) await write();
   return counts;

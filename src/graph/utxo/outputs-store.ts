@@ -6,7 +6,6 @@
 import { join } from 'node:path';
 import { isoTime } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import type { AddressKey } from '../../chains/address/address.ts';
 import {
   formatAddressKey,
@@ -18,6 +17,7 @@ import { type ChainId, chainOf } from '../../chains/registry.ts';
 import type { UtxoTransaction } from '../../chains/utxo-transaction.ts';
 import { isFormat, wrongFormat } from '../../state/format-version.ts';
 import { type Database, hasEnvironment, openEnvironment, type RootDatabase } from '../../state/lmdb.ts';
+import { UTXO_LIMITS } from './limits.ts';
 import {
   decodeTransaction,
   encodeTransaction,
@@ -693,7 +693,7 @@ export function openOutputsStore(options: OutputsStoreOptions): OutputsStore {
         start: addressOutputKey(address, U32_MAX - 1, U32_MAX, U32_MAX),
         end: addressOutputKey(address, -1, 0, 0),
         reverse: true,
-        limit: Math.min(Math.max(0, limit), LIMITS.addressOutputsMax),
+        limit: Math.min(Math.max(0, limit), UTXO_LIMITS.addressOutputsMax),
       });
       for (const key of range) {
         const bytes = Buffer.from(key);

@@ -3,12 +3,12 @@
  * the fee are left out. Pure; the sums are exact.
  */
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import { chainOf } from '../../chains/registry.ts';
 import type { Transfer } from '../../chains/transfer.ts';
 import type { UtxoTransaction } from '../../chains/utxo-transaction.ts';
 import { type ChangeOutput, recogniseChange } from '../cluster/change.ts';
 import { type CoinJoin, detectCoinJoin } from '../cluster/coinjoin.ts';
+import { UTXO_LIMITS } from './limits.ts';
 
 /** A wrong guess at change hides a payment. No single heuristic reaches this confidence; two that agree do. */
 export const CHANGE_CONFIDENCE_MIN = 0.85;
@@ -147,7 +147,7 @@ export function projectTransaction(tx: UtxoTransaction): Projection {
   const change = guess && guess.confidence >= CHANGE_CONFIDENCE_MIN ? guess : null;
   const payments = paymentsOf(tx, taken, (n) => n === change?.n || returned.includes(n));
 
-  const isUnpaired = senders.length * payments.length > LIMITS.utxoPairsMax;
+  const isUnpaired = senders.length * payments.length > UTXO_LIMITS.utxoPairsMax;
   if (isUnpaired) {
     const paid = payments.reduce((sum, { value }) => sum + value, 0n);
     const parts = apportion(

@@ -3,7 +3,8 @@
  * transactions behind the address are gathered from its outputs back to the first labelled ones. Then the value of each origin is followed
  * forwards through them (taint.ts). Pure; the caller passes the graph and the labels.
  */
-import { LIMITS } from '../../base/limits.ts';
+
+import { UTXO_LIMITS } from './limits.ts';
 import { outputOf, type SpendGraph, type TxNumber } from './spend-graph.ts';
 import { type OutputRef, spreadTaint, TAINT_BUDGET } from './taint.ts';
 import type { TaintMethod } from './taint-rules.ts';
@@ -69,7 +70,7 @@ function gather<Category extends string>(
   targets: readonly OutputRef[],
   options: ProvenanceOptions<Category>,
 ): Gathered<Category> {
-  const budget = options.transactions ?? LIMITS.provenanceTransactionsMax;
+  const budget = options.transactions ?? UTXO_LIMITS.provenanceTransactionsMax;
   const inside = new Set<TxNumber>();
   const origins = new Map<Category, OutputRef[]>();
   const mined: OutputRef[] = [];

@@ -1,9 +1,9 @@
 /** Taint queries by transaction id and address over the outputs store. Results contain texts and sums. */
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import type { AddressKey } from '../../chains/address/address.ts';
 import { formatAddressKey } from '../../chains/address/parse.ts';
 import type { ChainId } from '../../chains/registry.ts';
+import { UTXO_LIMITS } from './limits.ts';
 import type { OutputsReader } from './outputs-store.ts';
 import { type Provenance, provenanceOf } from './provenance.ts';
 import { outputOf, type SpendGraph } from './spend-graph.ts';
@@ -163,7 +163,7 @@ export function createTaintReader(deps: {
       const graph = outputs.graph(chain);
       if (!graph) return [];
       const names: OutputName[] = [];
-      for (const { tx, n } of outputs.outputsOf(chain, key, LIMITS.addressOutputsMax)) {
+      for (const { tx, n } of outputs.outputsOf(chain, key, UTXO_LIMITS.addressOutputsMax)) {
         const transaction = graph.transaction(tx);
         const spentBy = outputOf(transaction, n)?.spentBy ?? null;
         const isHeld =
@@ -181,7 +181,7 @@ export function createTaintReader(deps: {
       const subject = outputs.addressNumber(chain, key);
       if (!whole || subject === null) return null;
       const graph = untilMs === undefined ? whole : spendsUntil(whole, untilMs);
-      const limit = Math.min(query.outputs ?? LIMITS.addressOutputsMax, LIMITS.addressOutputsMax);
+      const limit = Math.min(query.outputs ?? UTXO_LIMITS.addressOutputsMax, UTXO_LIMITS.addressOutputsMax);
       const newest = outputs.outputsOf(chain, key, limit);
       const refs =
         untilMs === undefined

@@ -2,7 +2,8 @@
  * Forward taint: follows the value of some outputs, under one of five rules (taint-rules.ts), over the graph of outputs and spends. Pure:
  * the caller passes the graph. Backward taint is in provenance.ts.
  */
-import { LIMITS } from '../../base/limits.ts';
+
+import { UTXO_LIMITS } from './limits.ts';
 import { outputOf, type SpendGraph, type SpendTransaction, type TxNumber } from './spend-graph.ts';
 import { TAINT_RULES, type TaintedInput, type TaintMethod, type TaintRule } from './taint-rules.ts';
 
@@ -19,8 +20,8 @@ export interface TaintBudget {
 }
 
 export const TAINT_BUDGET: TaintBudget = {
-  transactions: LIMITS.taintTransactionsMax,
-  pieces: LIMITS.taintPiecesMax,
+  transactions: UTXO_LIMITS.taintTransactionsMax,
+  pieces: UTXO_LIMITS.taintPiecesMax,
 };
 
 export interface TaintOptions {
@@ -75,7 +76,7 @@ export interface TaintAnswer {
    * Satoshi that haircut rounded away. Except for poison, which creates taint: seedValue = tainted + fee + shielded + intoSeeds + rounded.
    */
   readonly rounded: bigint;
-  /** Most tainted first. At most LIMITS.taintedOutputsListed of `outputCount`. */
+  /** Most tainted first. At most UTXO_LIMITS.taintedOutputsListed of `outputCount`. */
   readonly outputs: readonly TaintedOutput[];
   readonly outputCount: number;
   readonly transactions: number;
@@ -350,7 +351,7 @@ class Walk<Taint> {
       shielded: this.#shielded,
       intoSeeds: this.#intoSeeds,
       rounded: this.#options.method === 'poison' ? 0n : this.#rounded,
-      outputs: outputs.slice(0, LIMITS.taintedOutputsListed),
+      outputs: outputs.slice(0, UTXO_LIMITS.taintedOutputsListed),
       outputCount: outputs.length,
       transactions: this.#transactions,
       unresolved: this.#unresolved,

@@ -1,6 +1,6 @@
 /** `GET /namescreen/cleared`. */
 import { Type } from 'typebox';
-import { LIMITS } from '../../base/limits.ts';
+import { HTTP_LIMITS } from '../limits.ts';
 import { callerOf, operation } from '../operation.ts';
 import { pageLimit } from '../schemas/common.ts';
 import { ClearedListAnswer } from '../schemas/names.ts';
@@ -15,7 +15,7 @@ export const clearedList = operation({
   rateClass: 'names',
   query: {
     name: Type.Optional(Type.String({ description: 'Only matches of this name.' })),
-    limit: pageLimit(LIMITS.clearedPageMax, LIMITS.clearedPageDefault),
+    limit: pageLimit(HTTP_LIMITS.clearedPageMax, HTTP_LIMITS.clearedPageDefault),
     cursor: Type.Optional(Type.String({ description: 'The `nextCursor` of the previous page.' })),
   },
   response: ClearedListAnswer,

@@ -1,7 +1,7 @@
 /** `POST /keys`. */
 import { PERMISSIONS } from '../../accounts/keys.ts';
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
+import { HTTP_LIMITS } from '../limits.ts';
 import { accountOf, NO_STORE, operation, principalOf } from '../operation.ts';
 import { KeyBody, NewKey } from '../schemas/keys.ts';
 import { auditedKeys, checkGrant, keyView } from './support/keys.ts';
@@ -24,10 +24,10 @@ export const createKey = operation({
     const permissions = body.permissions ?? principal.key?.permissions ?? PERMISSIONS;
     checkGrant(principal, permissions);
     const active = services.access.keys.list(accountId).filter((key) => key.status === 'ACTIVE');
-    if (active.length >= LIMITS.keysPerAccountMax)
+    if (active.length >= HTTP_LIMITS.keysPerAccountMax)
       throw new AssayError(
         'INVALID_REQUEST',
-        `name: the account has ${active.length} active keys, and ${LIMITS.keysPerAccountMax} is the most.`,
+        `name: the account has ${active.length} active keys, and ${HTTP_LIMITS.keysPerAccountMax} is the most.`,
         { field: 'name' },
       );
     const created = await auditedKeys(services, principal).create({

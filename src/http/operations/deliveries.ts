@@ -1,7 +1,7 @@
 /** `GET /monitoring/deliveries`. */
 import { Type } from 'typebox';
-import { LIMITS } from '../../base/limits.ts';
 import { deliveryAnswer } from '../../monitoring/answers.ts';
+import { HTTP_LIMITS } from '../limits.ts';
 import { callerOf, operation } from '../operation.ts';
 import { oneOf, pageLimit } from '../schemas/common.ts';
 import { DELIVERY_STATUSES, DeliveryList } from '../schemas/monitoring.ts';
@@ -16,7 +16,7 @@ export const deliveries = operation({
     status: Type.Optional(oneOf(DELIVERY_STATUSES, 'Only messages in this state.')),
     walletId: Type.Optional(Type.String({ description: 'Only messages of this wallet.' })),
     alertId: Type.Optional(Type.String({ description: 'Only messages of this alert.' })),
-    limit: pageLimit(LIMITS.deliveriesPageMax),
+    limit: pageLimit(HTTP_LIMITS.deliveriesPageMax),
     cursor: Type.Optional(Type.String({ description: 'The `nextCursor` of the previous page.' })),
   },
   response: DeliveryList,

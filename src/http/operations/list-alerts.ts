@@ -1,6 +1,6 @@
 /** `GET /monitoring/alerts`. */
 import { Type } from 'typebox';
-import { LIMITS } from '../../base/limits.ts';
+import { HTTP_LIMITS } from '../limits.ts';
 import { operation } from '../operation.ts';
 import { AlertList } from '../schemas/monitoring.ts';
 import { alertFilters, alertsPage, MONITORING } from './support/monitoring.ts';
@@ -14,7 +14,7 @@ export const listAlerts = operation({
     walletId: Type.Optional(Type.String({ description: 'Only alerts of this wallet.' })),
     walletAddress: Type.Optional(
       Type.Array(Type.String(), {
-        maxItems: LIMITS.alertAddressesMax,
+        maxItems: HTTP_LIMITS.alertAddressesMax,
         description: 'Only alerts of wallets at these addresses, separated by commas.',
       }),
     ),

@@ -1,6 +1,6 @@
 /** `GET /jobs`. */
-import { LIMITS } from '../../base/limits.ts';
 import { JOB_KINDS } from '../../jobs/bulk-jobs.ts';
+import { HTTP_LIMITS } from '../limits.ts';
 import { callerOf, operation } from '../operation.ts';
 import { paging } from '../schemas/common.ts';
 import { JobList } from '../schemas/jobs.ts';
@@ -11,7 +11,7 @@ export const listJobs = operation({
   id: 'listJobs',
   method: 'GET',
   path: '/jobs',
-  query: paging(LIMITS.jobsPageMax),
+  query: paging(HTTP_LIMITS.jobsPageMax),
   response: JobList,
   summary: 'List bulk jobs',
   description: 'Newest first; only the kinds that the key may see.',

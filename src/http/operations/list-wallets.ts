@@ -1,8 +1,8 @@
 /** `GET /monitoring/wallets`. */
 import { Type } from 'typebox';
-import { LIMITS } from '../../base/limits.ts';
 import { walletText } from '../../monitoring/answers.ts';
 import { parseMonitoringChain } from '../../monitoring/service.ts';
+import { HTTP_LIMITS } from '../limits.ts';
 import { callerOf, operation } from '../operation.ts';
 import { chainText, oneOf, paging } from '../schemas/common.ts';
 import { WalletList } from '../schemas/monitoring.ts';
@@ -18,7 +18,7 @@ export const listWallets = operation({
     chain: Type.Optional(chainText('Only wallets on this chain.')),
     status: Type.Optional(oneOf(['ACTIVE', 'PAUSED', 'DELETED'], 'Only wallets in this state.')),
     search: Type.Optional(Type.String({ description: 'Part of the label or of the address.' })),
-    ...paging(LIMITS.walletsPageMax, LIMITS.walletsPageMax),
+    ...paging(HTTP_LIMITS.walletsPageMax, HTTP_LIMITS.walletsPageMax),
   },
   response: WalletList,
   summary: 'Watched wallets',

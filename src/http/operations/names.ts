@@ -1,6 +1,6 @@
 /** `POST /namescreen/bulk`. The pool does the matching. */
-import { LIMITS } from '../../base/limits.ts';
 import type { ClearedMatch } from '../../names/cleared.ts';
+import { NAME_LIMITS } from '../../names/limits.ts';
 import type { NameQuery } from '../../names/name.ts';
 import { callerOf, operation } from '../operation.ts';
 import { NamesBody, NamesResult } from '../schemas/names.ts';
@@ -22,7 +22,7 @@ export const names = operation({
   body: NamesBody,
   response: NamesResult,
   bare: true,
-  summary: `Screen up to ${LIMITS.screenedNamesMax} names, 1 credit each`,
+  summary: `Screen up to ${NAME_LIMITS.screenedNamesMax} names, 1 credit each`,
   description:
     'Sanctions lists, politically exposed persons and adverse media, with the reasons for every match. The response has no envelope. One invalid name rejects the request; the error has its position.',
   // An invalid name rejects the request before any credits are reserved.

@@ -1,6 +1,6 @@
 /** `POST /screen/bulk`: the body is parsed by the pool. */
-import { LIMITS } from '../../base/limits.ts';
 import { countBulkAddresses } from '../../screening/bulk.ts';
+import { SCREENING_LIMITS } from '../../screening/limits.ts';
 import { operation } from '../operation.ts';
 import { BulkBody, BulkResult } from '../schemas/labels.ts';
 
@@ -14,12 +14,12 @@ export const screenBulk = operation({
   quota: { meter: 'intel', per: 'address' },
   body: BulkBody,
   response: BulkResult,
-  summary: `Raw labels of up to ${LIMITS.bulkAddressesMax} addresses`,
+  summary: `Raw labels of up to ${SCREENING_LIMITS.bulkAddressesMax} addresses`,
   description:
     'In the order of the request. An invalid address has its error in its place and does not fail the other addresses.',
   bytes: {
     units({ elements }, body) {
-      if (elements >= 1 && elements <= LIMITS.bulkAddressesMax) return elements;
+      if (elements >= 1 && elements <= SCREENING_LIMITS.bulkAddressesMax) return elements;
       // The outline counts the elements of every array; the body itself is parsed only to report the exact error.
       return countBulkAddresses(body);
     },

@@ -2,9 +2,10 @@
 import { Type } from 'typebox';
 import { answerSlot } from '../../accounts/idempotency.ts';
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import { parseChainId } from '../../chains/registry.ts';
 import { JOB_FORMATS, JOB_KINDS, type JobFormat } from '../../jobs/bulk-jobs.ts';
+import { JOB_LIMITS } from '../../jobs/limits.ts';
+import { HTTP_LIMITS } from '../limits.ts';
 import { callerOf, jsonBytes, operation, REPLAYED } from '../operation.ts';
 import { chainText, ErrorBody, oneOf } from '../schemas/common.ts';
 import { OneJob } from '../schemas/jobs.ts';
@@ -56,10 +57,10 @@ export const sendJob = operation({
     },
   },
   summary: 'Start a bulk job',
-  description: `A body of up to ${LIMITS.jobBytesMax} bytes, one address or request a line: NDJSON (a string, or an object with the fields of the single operation) or CSV (a header line with \`address\` and optionally \`chain\`, or addresses alone). A line costs the same as the single request (labels and sanctions a unit of the intel quota, screening and kyt a credit). Lines are charged when the job starts; a line that ends with an error is refunded. An upload is rejected if it is silent for ${LIMITS.uploadSilenceMs / 1_000} seconds, or if it has brought less than ${LIMITS.uploadBytesPerSecondMin} bytes a second after ${LIMITS.uploadGraceMs / 1_000} seconds. An account keeps at most ${LIMITS.jobBytesPerAccount} bytes of bodies and results: delete jobs after you have fetched their results.`,
+  description: `A body of up to ${JOB_LIMITS.jobBytesMax} bytes, one address or request a line: NDJSON (a string, or an object with the fields of the single operation) or CSV (a header line with \`address\` and optionally \`chain\`, or addresses alone). A line costs the same as the single request (labels and sanctions a unit of the intel quota, screening and kyt a credit). Lines are charged when the job starts; a line that ends with an error is refunded. An upload is rejected if it is silent for ${HTTP_LIMITS.uploadSilenceMs / 1_000} seconds, or if it has brought less than ${HTTP_LIMITS.uploadBytesPerSecondMin} bytes a second after ${HTTP_LIMITS.uploadGraceMs / 1_000} seconds. An account keeps at most ${JOB_LIMITS.jobBytesPerAccount} bytes of bodies and results: delete jobs after you have fetched their results.`,
   upload: {
     types: ['application/x-ndjson', 'text/csv'],
-    bytesMax: LIMITS.jobBytesMax,
+    bytesMax: JOB_LIMITS.jobBytesMax,
     async open({ services, call, query }) {
       const caller = callerOf(call);
       const { kind, chain, verdict } = query;

@@ -1,6 +1,6 @@
 /** `GET /usage`: balance, ledger and totals of the caller's account. */
 import { Type } from 'typebox';
-import { LIMITS } from '../../base/limits.ts';
+import { HTTP_LIMITS } from '../limits.ts';
 import { callerOf, operation } from '../operation.ts';
 import { pageLimit } from '../schemas/common.ts';
 import { UsageRecord } from '../schemas/usage.ts';
@@ -12,7 +12,7 @@ export const usage = operation({
   path: '/usage',
   permission: 'any',
   query: {
-    limit: pageLimit(LIMITS.usagePageMax),
+    limit: pageLimit(HTTP_LIMITS.usagePageMax),
     cursor: Type.Optional(
       Type.String({ minLength: 1, maxLength: 32, description: 'The `nextCursor` of an earlier response.' }),
     ),

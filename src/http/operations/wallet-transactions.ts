@@ -1,6 +1,6 @@
 /** `GET /monitoring/wallets/{id}/transactions`. */
-import { LIMITS } from '../../base/limits.ts';
 import { transactionAnswer } from '../../monitoring/answers.ts';
+import { MONITORING_LIMITS } from '../../monitoring/limits.ts';
 import { callerOf, operation } from '../operation.ts';
 import { paging } from '../schemas/common.ts';
 import { TransactionList } from '../schemas/monitoring.ts';
@@ -12,7 +12,7 @@ export const walletTransactions = operation({
   method: 'GET',
   path: '/monitoring/wallets/{id}/transactions',
   pathParameters: walletPath,
-  query: paging(LIMITS.monitoringPageMax),
+  query: paging(MONITORING_LIMITS.monitoringPageMax),
   response: TransactionList,
   statuses: NOT_FOUND,
   summary: 'Monitored transactions of a wallet',

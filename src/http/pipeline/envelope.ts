@@ -1,5 +1,5 @@
+import { HTTP_LIMITS } from '../limits.ts';
 /** The envelope of JSON responses: `{"success":true,"data":…}`, with the credits left and the list of unknown fields. */
-import { LIMITS } from '../../base/limits.ts';
 
 /** Bytes before the data. */
 export const ENVELOPE_START = Buffer.from('{"success":true,"data":');
@@ -7,7 +7,7 @@ export const ENVELOPE_START = Buffer.from('{"success":true,"data":');
 const CLOSE_BRACE = 0x7d;
 
 /** Maximum length of the end of the envelope: the list of unknown fields, with every character escaped. */
-export const ENVELOPE_END_BYTES_MAX = LIMITS.bodyFieldsMax * (64 * 6 + 3) + 32;
+export const ENVELOPE_END_BYTES_MAX = HTTP_LIMITS.bodyFieldsMax * (64 * 6 + 3) + 32;
 
 /** Formats the list of unknown fields as the last member of an object. */
 const ignoredMember = (ignored: readonly string[]): string => `,"ignored":${JSON.stringify(ignored)}`;

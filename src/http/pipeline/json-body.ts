@@ -5,7 +5,7 @@ import { isUtf8 } from 'node:buffer';
 import type { Static, TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
+import { HTTP_LIMITS } from '../limits.ts';
 
 /** Result of one pass over the bytes of a body, before it is parsed. */
 export interface BodyOutline {
@@ -68,7 +68,7 @@ export function outlineBody(bytes: Uint8Array): BodyOutline {
     }
     if (byte === QUOTE) {
       const end = endOfString(bytes, at + 1);
-      if (depth === 1 && fields.length <= LIMITS.bodyFieldsMax) {
+      if (depth === 1 && fields.length <= HTTP_LIMITS.bodyFieldsMax) {
         let next = end + 1;
         while (next < bytes.length && (bytes[next] as number) <= SPACE) next++;
         if (bytes[next] === COLON)
@@ -79,8 +79,8 @@ export function outlineBody(bytes: Uint8Array): BodyOutline {
       at = end;
     } else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
       depth++;
-      if (depth > LIMITS.jsonDepthMax)
-        throw invalidJson(`The request body is nested more than ${LIMITS.jsonDepthMax} levels deep.`);
+      if (depth > HTTP_LIMITS.jsonDepthMax)
+        throw invalidJson(`The request body is nested more than ${HTTP_LIMITS.jsonDepthMax} levels deep.`);
       if (depth === 2) {
         inTopArray = byte === OPEN_ARRAY;
         arrayBegins = inTopArray;
@@ -217,7 +217,7 @@ export function parameterFault(faults: readonly unknown[], properties: object): 
 /** Returns the fields of a body that are not in its schema: at most `bodyFieldsMax`, each cut to 64 characters. */
 export function unknownFields(fields: readonly string[], known: ReadonlySet<string>): readonly string[] {
   const unknown = fields.filter((field) => !known.has(field));
-  return [...new Set(unknown)].slice(0, LIMITS.bodyFieldsMax).map((field) => field.slice(0, 64));
+  return [...new Set(unknown)].slice(0, HTTP_LIMITS.bodyFieldsMax).map((field) => field.slice(0, 64));
 }
 
 /** Returns the JSON text of a value as UTF-8 bytes, for the `data` of a response. */

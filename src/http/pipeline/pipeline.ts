@@ -4,8 +4,8 @@
  * sends the response.
  */
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import type { Logger } from '../../base/log.ts';
+import { HTTP_LIMITS } from '../limits.ts';
 import type { HttpDeps } from '../ports.ts';
 import type { Route } from '../routes.ts';
 import type { ClientOrigin } from '../server/client-origin.ts';
@@ -259,12 +259,12 @@ export class Pipeline {
         if (body === null)
           throw new AssayError(
             'BODY_TOO_LARGE',
-            `The request body is larger than ${LIMITS.bodyBytesMax} bytes.`,
+            `The request body is larger than ${HTTP_LIMITS.bodyBytesMax} bytes.`,
             { field: 'body' },
           );
         const outline = outlineBody(body);
         const unknown = [...unknownFields(outline.fields, known), ...(call.ignored ?? [])];
-        call.ignored = unknown.slice(0, LIMITS.bodyFieldsMax);
+        call.ignored = unknown.slice(0, HTTP_LIMITS.bodyFieldsMax);
         respond(call, body, outline);
       } catch (error) {
         fail(call, error);
@@ -277,7 +277,7 @@ export class Pipeline {
       noteUnknown(call);
       if (route.credits > 0) this.#charging.prepare(call);
       if (needsHead) call.exchange.keep();
-      call.exchange.readBody(LIMITS.bodyBytesMax, (body) => onBody(call, body));
+      call.exchange.readBody(HTTP_LIMITS.bodyBytesMax, (body) => onBody(call, body));
     };
     return this.#handler(endpoint, run, fail);
   }

@@ -4,9 +4,9 @@
  */
 import type { Actor } from '../../accounts/audit.ts';
 import type { KeyRecord } from '../../accounts/keys.ts';
+import { ACCOUNT_LIMITS } from '../../accounts/limits.ts';
 import type { People, Session } from '../../accounts/people.ts';
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import type { PrincipalKind } from '../routes.ts';
 import type { ClientOrigin } from '../server/client-origin.ts';
 import type { Exchange } from '../server/port.ts';
@@ -36,7 +36,7 @@ const COOKIE = 'assay_session';
 
 /** Returns the header line that sets the session cookie or, if `token` is empty, deletes it. */
 export function sessionCookie(token: string, isSecure: boolean): string {
-  const life = token === '' ? 0 : LIMITS.sessionMs / 1000;
+  const life = token === '' ? 0 : ACCOUNT_LIMITS.sessionMs / 1000;
   const secure = isSecure ? '; Secure' : '';
   return `\r\nSet-Cookie: ${COOKIE}=${token}; Path=/; Max-Age=${life}; HttpOnly; SameSite=Strict${secure}`;
 }

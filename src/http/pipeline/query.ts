@@ -1,6 +1,6 @@
 /** Query parameters and percent-encoded path segments, decoded and limited in length. */
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
+import { CHAIN_LIMITS } from '../../chains/limits.ts';
 
 /**
  * Decodes one path segment or query value.
@@ -16,10 +16,10 @@ export function decodeParameter(text: string, field: string): string {
       throw new AssayError('INVALID_REQUEST', `${field}: the percent-encoding is invalid.`, { field });
     }
   }
-  if (value.length > LIMITS.addressTextMax) {
+  if (value.length > CHAIN_LIMITS.addressTextMax) {
     throw new AssayError(
       'INVALID_REQUEST',
-      `${field}: must have at most ${LIMITS.addressTextMax} characters.`,
+      `${field}: must have at most ${CHAIN_LIMITS.addressTextMax} characters.`,
       {
         field,
       },

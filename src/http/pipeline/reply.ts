@@ -4,9 +4,9 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import { AssayError, messageOf } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import type { Logger } from '../../base/log.ts';
 import { asStorageFull } from '../../state/storage.ts';
+import { HTTP_LIMITS } from '../limits.ts';
 import type { CallerAccess } from '../ports.ts';
 import type { EventStream } from '../server/port.ts';
 import type { Call } from './call.ts';
@@ -80,14 +80,14 @@ export class Responder {
   /**
    * Sends the envelope around the output of `write`.
    *
-   * @throws INTERNAL if the response is larger than LIMITS.answerBytesMax
+   * @throws INTERNAL if the response is larger than HTTP_LIMITS.answerBytesMax
    */
   sendData<Source>(call: Call, endpoint: Endpoint, write: WriteData<Source>, source: Source): void {
     let buffer = this.#buffer;
     let end = write(call, buffer, ENVELOPE_START.length, source);
     while (end < 0 || end + ENVELOPE_END_BYTES_MAX > buffer.length) {
-      if (buffer.length >= LIMITS.answerBytesMax)
-        throw new AssayError('INTERNAL', `The response is larger than ${LIMITS.answerBytesMax} bytes.`);
+      if (buffer.length >= HTTP_LIMITS.answerBytesMax)
+        throw new AssayError('INTERNAL', `The response is larger than ${HTTP_LIMITS.answerBytesMax} bytes.`);
       buffer = createResponseBuffer(buffer.length * 2);
       this.#buffer = buffer;
       end = write(call, buffer, ENVELOPE_START.length, source);

@@ -1,20 +1,20 @@
 /** Schemas of the account operations: registration, sessions, passwords. */
 import { Type } from 'typebox';
+import { ACCOUNT_LIMITS } from '../../accounts/limits.ts';
 import { PLAN_NAMES } from '../../accounts/plans.ts';
-import { LIMITS } from '../../base/limits.ts';
 import { flag, oneOf, text, time } from './common.ts';
 
 export const Email = Type.String({
   minLength: 3,
-  maxLength: LIMITS.emailCharsMax,
+  maxLength: ACCOUNT_LIMITS.emailCharsMax,
   description: 'Email address.',
 });
 export const NewPassword = Type.String({
-  minLength: LIMITS.passwordCharsMin,
-  maxLength: LIMITS.passwordCharsMax,
+  minLength: ACCOUNT_LIMITS.passwordCharsMin,
+  maxLength: ACCOUNT_LIMITS.passwordCharsMax,
   description: 'The new password.',
 });
-export const CurrentPassword = Type.String({ minLength: 1, maxLength: LIMITS.passwordCharsMax });
+export const CurrentPassword = Type.String({ minLength: 1, maxLength: ACCOUNT_LIMITS.passwordCharsMax });
 export const EmailToken = Type.String({
   minLength: 1,
   maxLength: 64,

@@ -14,7 +14,7 @@ import {
   type TUnion,
   Type,
 } from 'typebox';
-import { LIMITS } from '../../base/limits.ts';
+import { CHAIN_LIMITS } from '../../chains/limits.ts';
 import { CHAINS } from '../../chains/registry.ts';
 import { EVIDENCE_CLASSES } from '../../labels/evidence-class.ts';
 import { CATEGORIES, THREAT_LEVELS } from '../../labels/taxonomy.ts';
@@ -64,7 +64,7 @@ export const ChainText = chainText();
 export const addressText = (description = 'Address, in any form that is valid for the chain.'): TString =>
   Type.String({
     minLength: 1,
-    maxLength: LIMITS.addressTextMax,
+    maxLength: CHAIN_LIMITS.addressTextMax,
     description,
     examples: ['0x28c6c06298d514db089934071355e5743bf21d60'],
   });

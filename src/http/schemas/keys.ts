@@ -1,7 +1,7 @@
 /** Schemas of the management of API keys. */
 import { Type } from 'typebox';
 import { PERMISSIONS } from '../../accounts/keys.ts';
-import { LIMITS } from '../../base/limits.ts';
+import { ACCOUNT_LIMITS } from '../../accounts/limits.ts';
 import { listOf, nullable, oneOf, text, time } from './common.ts';
 
 export const PermissionSchema = oneOf(PERMISSIONS);
@@ -23,7 +23,11 @@ export const KeyView = Type.Object(
 
 export const KeyBody = Type.Object(
   {
-    name: Type.String({ minLength: 1, maxLength: LIMITS.keyNameMax, description: 'Purpose of the key.' }),
+    name: Type.String({
+      minLength: 1,
+      maxLength: ACCOUNT_LIMITS.keyNameMax,
+      description: 'Purpose of the key.',
+    }),
     permissions: Type.Optional(
       Type.Array(PermissionSchema, {
         maxItems: PERMISSIONS.length,

@@ -1,6 +1,6 @@
 /** Schemas of the raw label operations. */
 import { Type } from 'typebox';
-import { LIMITS } from '../../base/limits.ts';
+import { SCREENING_LIMITS } from '../../screening/limits.ts';
 import {
   AddressText,
   ChainText,
@@ -19,7 +19,7 @@ export const BulkBody = Type.Object(
       Type.Union([AddressText, Type.Object({ address: AddressText, chain: Type.Optional(ChainText) })]),
       {
         minItems: 1,
-        maxItems: LIMITS.bulkAddressesMax,
+        maxItems: SCREENING_LIMITS.bulkAddressesMax,
         description: 'Addresses, plain (then `chain` applies) or each with its chain.',
       },
     ),

@@ -1,6 +1,8 @@
 /** Schemas of monitoring: wallets, alerts, transactions, channels, deliveries. */
 import { Type } from 'typebox';
-import { LIMITS } from '../../base/limits.ts';
+import { ACCOUNT_LIMITS } from '../../accounts/limits.ts';
+import { DELIVERY_LIMITS } from '../../monitoring/delivery/limits.ts';
+import { MONITORING_LIMITS } from '../../monitoring/limits.ts';
 import {
   ALERT_FREQUENCIES,
   ALERT_STATUSES,
@@ -29,11 +31,11 @@ import {
 const MonitoringChainSchema = oneOf(MONITORING_CHAINS);
 const RuleIdSchema = oneOf(RULE_IDS);
 export const AlertStatusSchema = oneOf(ALERT_STATUSES);
-const LabelText = Type.String({ minLength: 1, maxLength: LIMITS.walletLabelCharsMax });
-const NotesText = Type.String({ maxLength: LIMITS.walletNotesCharsMax });
+const LabelText = Type.String({ minLength: 1, maxLength: MONITORING_LIMITS.walletLabelCharsMax });
+const NotesText = Type.String({ maxLength: MONITORING_LIMITS.walletNotesCharsMax });
 const UrlText = Type.String({
   minLength: 1,
-  maxLength: LIMITS.receiverUrlCharsMax,
+  maxLength: DELIVERY_LIMITS.receiverUrlCharsMax,
   description: 'https, to a public host.',
 });
 
@@ -224,7 +226,9 @@ export const TransactionList = Type.Object(
 export const ChannelsBody = Type.Object(
   {
     email: Type.Optional(
-      nullable(Type.String({ maxLength: LIMITS.emailCharsMax, pattern: '^[^\\s@<>,;"]+@[^\\s@<>,;"]+$' })),
+      nullable(
+        Type.String({ maxLength: ACCOUNT_LIMITS.emailCharsMax, pattern: '^[^\\s@<>,;"]+@[^\\s@<>,;"]+$' }),
+      ),
     ),
     slackWebhookUrl: Type.Optional(nullable(UrlText, 'An incoming webhook of Slack.')),
     telegram: Type.Optional(

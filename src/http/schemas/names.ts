@@ -1,13 +1,13 @@
 /** Schemas of name screening and of cleared matches. */
 import { Type } from 'typebox';
-import { LIMITS } from '../../base/limits.ts';
+import { NAME_LIMITS } from '../../names/limits.ts';
 import { count, flag, listOf, nullable, number, oneOf, text } from './common.ts';
 
 const ListTypeSchema = oneOf(['sanctions', 'pep', 'adverse_media']);
 
 const NameText = Type.String({
   minLength: 1,
-  maxLength: LIMITS.screenedNameCharsMax,
+  maxLength: NAME_LIMITS.screenedNameCharsMax,
   description: 'The name, in any script.',
   examples: ['Владимир Путин'],
 });
@@ -33,7 +33,7 @@ export const NamesBody = Type.Object(
   {
     names: Type.Array(Type.Object({ name: NameText, ...evidence }), {
       minItems: 1,
-      maxItems: LIMITS.screenedNamesMax,
+      maxItems: NAME_LIMITS.screenedNamesMax,
       description: 'Each costs 1 credit.',
     }),
   },
@@ -104,7 +104,7 @@ export const NamesResult = Type.Object(
         name: text('As sent.'),
         topMatches: listOf(
           TopMatch,
-          `Best first, at most ${LIMITS.nameMatchesPerListType} of each list type.`,
+          `Best first, at most ${NAME_LIMITS.nameMatchesPerListType} of each list type.`,
         ),
         totalMatches: count(),
       }),

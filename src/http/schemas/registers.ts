@@ -1,12 +1,12 @@
 /** Schemas of GET /exchange-status. */
 import { Type } from 'typebox';
-import { LIMITS } from '../../base/limits.ts';
+import { REGISTER_LIMITS } from '../../registers/limits.ts';
 import { REGISTRATION_STATUSES } from '../../sources/registers/registration.ts';
 import { count, flag, listOf, nullable, oneOf, SanctionsListSchema, text } from './common.ts';
 
 export const ExchangeName = Type.String({
   minLength: 1,
-  maxLength: LIMITS.exchangeNameMax,
+  maxLength: REGISTER_LIMITS.exchangeNameMax,
   description: 'Name, alias, legal name, domain or LEI, in any letter case; misspellings are understood.',
   examples: ['Kraken'],
 });

@@ -1,8 +1,8 @@
 /** Sends ranges of several files as one response: opens one file after the other and reads into one buffer. */
 import { type FileHandle, open } from 'node:fs/promises';
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import type { FilePart } from '../../jobs/bulk-jobs.ts';
+import { HTTP_LIMITS } from '../limits.ts';
 import type { ByteSource } from './port.ts';
 
 /** Reads file ranges one after the other into one buffer. */
@@ -76,7 +76,7 @@ class FilePartsSource implements ByteSource {
  */
 export async function openFileParts(
   parts: readonly FilePart[],
-  pieceBytes: number = LIMITS.answerPieceBytes,
+  pieceBytes: number = HTTP_LIMITS.answerPieceBytes,
 ): Promise<ByteSource> {
   const source = new FilePartsSource(parts, pieceBytes);
   await source.openNext();

@@ -2,7 +2,8 @@
  * Passes a request body from the socket to its receiver one piece at a time, and pauses the socket meanwhile. Both HTTP servers
  * share this code; each provides its own `IntakeSocket`.
  */
-import { LIMITS } from '../../base/limits.ts';
+
+import { HTTP_LIMITS } from '../limits.ts';
 import type { BodyReceiver, UploadPace } from './port.ts';
 
 /** Operations of an intake on the connection that carries its body. */
@@ -22,9 +23,9 @@ export interface IntakeSocket {
 const CHECKS_MAX = 12;
 
 export const UPLOAD_PACE: UploadPace = {
-  silenceMs: LIMITS.uploadSilenceMs,
-  graceMs: LIMITS.uploadGraceMs,
-  bytesPerSecondMin: LIMITS.uploadBytesPerSecondMin,
+  silenceMs: HTTP_LIMITS.uploadSilenceMs,
+  graceMs: HTTP_LIMITS.uploadGraceMs,
+  bytesPerSecondMin: HTTP_LIMITS.uploadBytesPerSecondMin,
 };
 
 type Ending = Parameters<BodyReceiver['end']>[0];

@@ -1,7 +1,7 @@
 /** Streams of events over node:http: server-sent events, or a WebSocket of the library `ws`. */
 import type { ServerResponse } from 'node:http';
 import type { WebSocket } from 'ws';
-import { LIMITS } from '../../base/limits.ts';
+import { MONITORING_LIMITS } from '../../monitoring/limits.ts';
 import { type EventStream, frameText, sseText, WS_REASON_BYTES_MAX, WS_TRY_AGAIN_LATER } from './port.ts';
 
 type Message = Parameters<EventStream['send']>[0];
@@ -14,7 +14,7 @@ export class NodeEvents implements EventStream {
 
   constructor(response: ServerResponse) {
     this.#response = response;
-    const ping = setInterval(() => response.write(': ping\n\n'), LIMITS.streamPingMs);
+    const ping = setInterval(() => response.write(': ping\n\n'), MONITORING_LIMITS.streamPingMs);
     ping.unref();
     response.once('close', () => {
       this.#isEnded = true;
@@ -89,7 +89,7 @@ export class NodeSocket implements EventStream {
 
   #opened(socket: WebSocket): void {
     this.#socket = socket;
-    const ping = setInterval(() => socket.ping(), LIMITS.streamPingMs);
+    const ping = setInterval(() => socket.ping(), MONITORING_LIMITS.streamPingMs);
     ping.unref();
     socket.once('close', () => {
       clearInterval(ping);

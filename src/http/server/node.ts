@@ -6,7 +6,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
+import { HTTP_LIMITS } from '../limits.ts';
 import { BodyIntake, UPLOAD_PACE } from './intake.ts';
 import { NodeEvents, NodeSocket } from './node-streams.ts';
 import {
@@ -24,7 +24,7 @@ import {
 } from './port.ts';
 
 /** Milliseconds for a body of the maximum size at 16 KB/s, the slowest rate that uWebSockets.js accepts. */
-const SLOWEST_BODY_MS = (LIMITS.bodyBytesMax / (16 * 1024)) * 1000;
+const SLOWEST_BODY_MS = (HTTP_LIMITS.bodyBytesMax / (16 * 1024)) * 1000;
 
 /** Converts `name: value` lines to the flat list that `writeHead` takes. */
 function flatHeaders(block: string): string[] {
@@ -211,7 +211,7 @@ class NodeExchange implements Exchange {
     if (close) flat.push('Connection', 'close');
     this.#response.writeHead(status, REASONS[status] ?? '', flat);
     // Disconnects a client that does not read its response. node:http itself clears this timeout when the response has been sent.
-    this.#request.socket.setTimeout(LIMITS.slowClientMs);
+    this.#request.socket.setTimeout(HTTP_LIMITS.slowClientMs);
   }
 
   reply(status: number, headers: string, body: string | Uint8Array): void {
@@ -238,7 +238,7 @@ class NodeExchange implements Exchange {
     const end = (): void => {
       response.end();
     };
-    const lingering = setTimeout(end, LIMITS.lingerMs);
+    const lingering = setTimeout(end, HTTP_LIMITS.lingerMs);
     lingering.unref();
     response.once('close', () => clearTimeout(lingering));
     this.#request.once('end', end);
@@ -256,7 +256,7 @@ class NodeExchange implements Exchange {
 
   #hasHugeBody(): boolean {
     if (this.header('transfer-encoding') !== '') return true;
-    return Number(this.header('content-length')) > LIMITS.bodyBytesMax;
+    return Number(this.header('content-length')) > HTTP_LIMITS.bodyBytesMax;
   }
 }
 
@@ -334,11 +334,11 @@ export function createNodeServer(options: ServerOptions, deps: ServerDeps): Http
   };
 
   const settings = {
-    maxHeaderSize: LIMITS.headerBytesMax,
-    headersTimeout: LIMITS.slowClientMs,
+    maxHeaderSize: HTTP_LIMITS.headerBytesMax,
+    headersTimeout: HTTP_LIMITS.slowClientMs,
     // Bodies may be as large as a job's. Each exchange limits the time of its own body.
     requestTimeout: 0,
-    keepAliveTimeout: LIMITS.slowClientMs,
+    keepAliveTimeout: HTTP_LIMITS.slowClientMs,
     connectionsCheckingInterval: 1000,
   };
 

@@ -115,7 +115,7 @@ export interface ServerOptions {
   readonly host: string;
   readonly port: number;
   readonly tls: { readonly keyFile: string; readonly certFile: string } | null;
-  /** Default: the values of LIMITS. */
+  /** Default: those of HTTP_LIMITS. */
   readonly uploads?: UploadPace;
 }
 

@@ -1,7 +1,7 @@
 /** Streams a request body to an `Upload` piece by piece, from its first byte to the response or to a complete abort. */
 import type { Awaitable } from '../../base/awaitable.ts';
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
+import { HTTP_LIMITS } from '../limits.ts';
 import type { BodyReceiver } from './port.ts';
 
 /** Receiver of a body. If `write` fails or the client stops sending, `abort` is called; after `end`, no method is called. */
@@ -18,8 +18,8 @@ const SECOND_MS = 1_000;
 
 /** Sentences that say why the rest of a body was refused. */
 const STOPPED: Readonly<Record<'silent' | 'too slow', string>> = {
-  silent: `The upload timed out: no data was received for ${LIMITS.uploadSilenceMs / SECOND_MS} seconds.`,
-  'too slow': `The upload is too slow: after ${LIMITS.uploadGraceMs / SECOND_MS} seconds, the average rate must be at least ${LIMITS.uploadBytesPerSecondMin} bytes per second.`,
+  silent: `The upload timed out: no data was received for ${HTTP_LIMITS.uploadSilenceMs / SECOND_MS} seconds.`,
+  'too slow': `The upload is too slow: after ${HTTP_LIMITS.uploadGraceMs / SECOND_MS} seconds, the average rate must be at least ${HTTP_LIMITS.uploadBytesPerSecondMin} bytes per second.`,
 };
 
 /** Outcome of an upload. Exactly one of `done`, `refused` and `gone` is called, once. */

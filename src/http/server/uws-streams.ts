@@ -1,5 +1,6 @@
 /** Streams of events over uWebSockets.js: server-sent events, or a WebSocket. */
-import { LIMITS } from '../../base/limits.ts';
+
+import { MONITORING_LIMITS } from '../../monitoring/limits.ts';
 import { type EventStream, frameText, sseText, WS_REASON_BYTES_MAX, WS_TRY_AGAIN_LATER } from './port.ts';
 
 /** The part of the library's response that a stream uses. Only uws.ts imports the library. */
@@ -32,7 +33,7 @@ export class UwsEvents implements EventStream {
       this.#waiting = 0;
       return true;
     });
-    this.#ping = setInterval(() => this.#write(': ping\n\n'), LIMITS.streamPingMs);
+    this.#ping = setInterval(() => this.#write(': ping\n\n'), MONITORING_LIMITS.streamPingMs);
     this.#ping.unref();
   }
 

@@ -8,7 +8,8 @@ import uws, {
 } from 'uWebSockets.js';
 import { createServer as createTcpServer } from 'node:net';
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
+import { MONITORING_LIMITS } from '../../monitoring/limits.ts';
+import { HTTP_LIMITS } from '../limits.ts';
 import { BodyIntake, UPLOAD_PACE } from './intake.ts';
 import {
   type BodyReceiver,
@@ -289,7 +290,7 @@ class UwsExchange implements Exchange {
     this.#resume(large);
     setTimeout(() => {
       if (!this.#gone) this.#res.close();
-    }, LIMITS.lingerMs).unref();
+    }, HTTP_LIMITS.lingerMs).unref();
   }
 
   async replyBytes(status: number, headers: string, source: ByteSource): Promise<void> {
@@ -413,7 +414,7 @@ class UwsExchange implements Exchange {
   /** Whether a body that will not be read is too long to be skipped on a connection that stays open. */
   #hasHugeBody(): boolean {
     if (this.#req.getHeader('transfer-encoding') !== '') return true;
-    return Number(this.#req.getHeader('content-length')) > LIMITS.bodyBytesMax;
+    return Number(this.#req.getHeader('content-length')) > HTTP_LIMITS.bodyBytesMax;
   }
 
   #writeHead(status: number, headers: string): void {
@@ -433,7 +434,7 @@ class UwsExchange implements Exchange {
       // With the length as its argument, endWithoutBody would wait for a body of it, and the binding would end the process.
       const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
       res.writeHeader('Content-Length', String(length)).endWithoutBody();
-    } else if (body.length <= LIMITS.bufferedAnswerBytesMax || close) {
+    } else if (body.length <= HTTP_LIMITS.bufferedAnswerBytesMax || close) {
       res.end(body, close);
     } else {
       this.#writeInPieces(typeof body === 'string' ? Buffer.from(body) : body);
@@ -523,7 +524,7 @@ export function createUwsServer(options: ServerOptions, deps: ServerDeps): HttpS
   const sockets: uws.WebSocketBehavior<SocketData> = {
     // No messages are expected from clients.
     maxPayloadLength: 1_024,
-    maxBackpressure: LIMITS.streamBufferBytesMax * 2,
+    maxBackpressure: MONITORING_LIMITS.streamBufferBytesMax * 2,
     // The types of the library require a number.
     closeOnBackpressureLimit: 1,
     idleTimeout: 60,

@@ -1,7 +1,7 @@
 /** The limits on jobs: uploads in progress, jobs of an account, and its bytes on disk. */
 import { isoTime } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
+import { JOB_LIMITS } from '../limits.ts';
 import { bytesOnDisk, type JobRecord, type JobStore, type JobWriter } from './job-store.ts';
 
 /** Retry-After of requests that are rejected because of too little disk space. */
@@ -20,7 +20,12 @@ export interface DiskQuota {
 export function diskQuotaFor(job: JobRecord, writer: JobWriter): DiskQuota {
   const { bytes: kept, firstEndedAt } = writer.keptOf(job.accountId, job.id);
   const wanted = bytesOnDisk(job);
-  return { kept, wanted, firstEndedAt, isEnough: kept + Math.max(1, wanted) <= LIMITS.jobBytesPerAccount };
+  return {
+    kept,
+    wanted,
+    firstEndedAt,
+    isEnough: kept + Math.max(1, wanted) <= JOB_LIMITS.jobBytesPerAccount,
+  };
 }
 
 /** Returns the error of an account whose jobs need too many bytes. */
@@ -28,10 +33,10 @@ export function diskQuotaExceeded({ kept, wanted, firstEndedAt }: DiskQuota): As
   const next =
     firstEndedAt === null
       ? 'Wait until a job has ended, or cancel one.'
-      : `Delete jobs whose results you have read; the next one expires at ${isoTime(firstEndedAt + LIMITS.jobFilesKeptMs)}.`;
+      : `Delete jobs whose results you have read; the next one expires at ${isoTime(firstEndedAt + JOB_LIMITS.jobFilesKeptMs)}.`;
   return new AssayError(
     'OVERLOADED',
-    `The account stores ${kept} bytes of bulk jobs, and this job needs ${wanted} more; the maximum is ${LIMITS.jobBytesPerAccount} (inputs, and results until they expire). ${next}`,
+    `The account stores ${kept} bytes of bulk jobs, and this job needs ${wanted} more; the maximum is ${JOB_LIMITS.jobBytesPerAccount} (inputs, and results until they expire). ${next}`,
     { retryAfterSeconds: NO_ROOM_RETRY_SECONDS },
   );
 }
@@ -61,23 +66,23 @@ export async function addWithinLimits(
       quota: mayBeRepeated ? null : diskQuotaFor(record, writer),
     };
     if (
-      found.open < LIMITS.jobsOpenPerAccount &&
-      found.count < LIMITS.jobsPerAccount &&
+      found.open < JOB_LIMITS.jobsOpenPerAccount &&
+      found.count < JOB_LIMITS.jobsPerAccount &&
       found.quota?.isEnough !== false
     )
       writer.add(record);
     return found;
   });
-  if (open >= LIMITS.jobsOpenPerAccount)
+  if (open >= JOB_LIMITS.jobsOpenPerAccount)
     throw new AssayError(
       'OVERLOADED',
-      `The account has ${open} jobs that have not ended; the maximum is ${LIMITS.jobsOpenPerAccount}.`,
+      `The account has ${open} jobs that have not ended; the maximum is ${JOB_LIMITS.jobsOpenPerAccount}.`,
       { retryAfterSeconds: 60 },
     );
-  if (count >= LIMITS.jobsPerAccount)
+  if (count >= JOB_LIMITS.jobsPerAccount)
     throw new AssayError(
       'OVERLOADED',
-      `The account has ${count} jobs; the maximum is ${LIMITS.jobsPerAccount}. Delete some that have ended.`,
+      `The account has ${count} jobs; the maximum is ${JOB_LIMITS.jobsPerAccount}. Delete some that have ended.`,
       { retryAfterSeconds: 60 },
     );
   if (quota?.isEnough === false) throw diskQuotaExceeded(quota);
@@ -98,17 +103,17 @@ export class UploadSlots {
    * @throws OVERLOADED
    */
   enter(id: string, accountId: string): void {
-    if (this.#accounts.size >= LIMITS.jobUploadsMax)
+    if (this.#accounts.size >= JOB_LIMITS.jobUploadsMax)
       throw new AssayError(
         'OVERLOADED',
-        `${this.#accounts.size} uploads of jobs are in progress; the maximum is ${LIMITS.jobUploadsMax}.`,
+        `${this.#accounts.size} uploads of jobs are in progress; the maximum is ${JOB_LIMITS.jobUploadsMax}.`,
         { retryAfterSeconds: 10 },
       );
     const own = [...this.#accounts.values()].filter((account) => account === accountId).length;
-    if (own >= LIMITS.jobUploadsPerAccount)
+    if (own >= JOB_LIMITS.jobUploadsPerAccount)
       throw new AssayError(
         'OVERLOADED',
-        `${own} uploads of the account are in progress; the maximum is ${LIMITS.jobUploadsPerAccount}.`,
+        `${own} uploads of the account are in progress; the maximum is ${JOB_LIMITS.jobUploadsPerAccount}.`,
         { retryAfterSeconds: 10 },
       );
     this.#accounts.set(id, accountId);

@@ -6,6 +6,7 @@ import type { Clock } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Logger } from '../../base/log.ts';
+import { JOB_LIMITS } from '../limits.ts';
 import type { JobRecord, JobStore } from './job-store.ts';
 import type { JobPlaces } from './places.ts';
 import type { ResultIndexes } from './results.ts';
@@ -65,8 +66,8 @@ export class Cleanup {
     for (const id of store.allIds()) {
       const job = store.job(id);
       if (job === null || job.endedAt === null) continue;
-      if (now - job.endedAt >= LIMITS.jobKeptMs) await remove(job);
-      else if (!job.filesRemoved && now - job.endedAt >= LIMITS.jobFilesKeptMs) {
+      if (now - job.endedAt >= JOB_LIMITS.jobKeptMs) await remove(job);
+      else if (!job.filesRemoved && now - job.endedAt >= JOB_LIMITS.jobFilesKeptMs) {
         results.delete(id);
         await store.transaction((writer) => {
           const latest = writer.job(id);

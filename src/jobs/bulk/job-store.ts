@@ -2,11 +2,11 @@
  * Records of bulk jobs on LMDB: the request of each job, its answered chunks, and its charge. All changes happen in transactions
  * that may be run again, so that the store can be one of several replicas.
  */
-import { LIMITS } from '../../base/limits.ts';
 import type { ChainId } from '../../chains/registry.ts';
 import { type Fence, type LiveDatabase, type OpenStore, openLiveStore } from '../../state/live-store.ts';
 import type { JobFormat, JobKind, JobState, JobView } from '../bulk-jobs.ts';
 import type { ChunkDone } from '../chunks.ts';
+import { JOB_LIMITS } from '../limits.ts';
 
 export const FORMAT_VERSION = 1;
 
@@ -71,7 +71,7 @@ export interface Claim {
 export function bytesOnDisk({ filesRemoved, endedAt, prefix, items, bytesReceived }: JobRecord): number {
   if (filesRemoved) return 0;
   if (endedAt !== null) return prefix.bytes;
-  return bytesReceived + Math.max(prefix.bytes, (items ?? 0) * LIMITS.jobAnswerBytesExpected);
+  return bytesReceived + Math.max(prefix.bytes, (items ?? 0) * JOB_LIMITS.jobAnswerBytesExpected);
 }
 
 /** An answered chunk: the name of its result file within the job's folder, and the file's contents in numbers. */

@@ -1,7 +1,7 @@
 /** The record of a new job, and the client's view of a job. */
 import { isoTime } from '../../base/clock.ts';
-import { LIMITS } from '../../base/limits.ts';
 import type { JobRequest, JobView } from '../bulk-jobs.ts';
+import { JOB_LIMITS } from '../limits.ts';
 import type { JobPrice } from './billing.ts';
 import type { JobRecord } from './job-store.ts';
 
@@ -69,7 +69,7 @@ export function viewOf(job: JobRecord): JobView {
     createdAt: isoTime(job.createdAt),
     startedAt: timeOf(job.startedAt),
     endedAt: timeOf(job.endedAt),
-    expiresAt: timeOf(job.endedAt === null ? null : job.endedAt + LIMITS.jobFilesKeptMs),
+    expiresAt: timeOf(job.endedAt === null ? null : job.endedAt + JOB_LIMITS.jobFilesKeptMs),
     items: job.items,
     answered: job.answered,
     failed: job.failed,

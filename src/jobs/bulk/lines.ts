@@ -3,7 +3,6 @@
  * alone. An invalid line fails only that line.
  */
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import { type ChainId, parseChainId } from '../../chains/registry.ts';
 import { range, scanItem, UNUSUAL } from '../../screening/bulk.ts';
 import type { LineReader } from '../../screening/bulk-file-thread.ts';
@@ -11,6 +10,7 @@ import type { BulkItem } from '../../screening/bulk-items.ts';
 import { splitCsvRow } from '../../sources/csv.ts';
 import type { JobKind } from '../bulk-jobs.ts';
 import type { ChunkTask } from '../chunks.ts';
+import { JOB_LIMITS } from '../limits.ts';
 
 /** Form of the lines of one job. */
 export type LineShape = Pick<ChunkTask, 'kind' | 'format' | 'columns' | 'chain'>;
@@ -48,8 +48,8 @@ export function columnsOf(firstLine: string): readonly string[] | null {
   if (typeof cells === 'string') return null;
   const columns = cells.map((cell) => cell.trim());
   if (!columns.some((column) => SUBJECTS.has(column))) return null;
-  if (columns.length > LIMITS.jobColumnsMax)
-    throw invalid('columns', `line 1 has more than ${LIMITS.jobColumnsMax} columns.`);
+  if (columns.length > JOB_LIMITS.jobColumnsMax)
+    throw invalid('columns', `line 1 has more than ${JOB_LIMITS.jobColumnsMax} columns.`);
   for (const column of FIELDS.kyt.concat(FIELDS.screening))
     if (columns.indexOf(column) !== columns.lastIndexOf(column))
       throw invalid(column, 'line 1 names this column twice.');

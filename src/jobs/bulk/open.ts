@@ -6,7 +6,6 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { mkdir, rm, statfs } from 'node:fs/promises';
 import type { Clock } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import { sleep } from '../../base/retry.ts';
@@ -24,6 +23,7 @@ import {
   type JobView,
 } from '../bulk-jobs.ts';
 import type { ChunkRunner } from '../chunks.ts';
+import { JOB_LIMITS } from '../limits.ts';
 import { addWithinLimits, diskFull, UploadSlots } from './admission.ts';
 import type { JobBilling } from './billing.ts';
 import { Cleanup, ID_SHAPE } from './cleanup.ts';
@@ -194,7 +194,7 @@ class StoredBulkJobs implements OpenBulkJobs {
 
   async #hasRoom(): Promise<boolean> {
     const { freeBytes = systemFreeBytes } = this.#deps;
-    return (await freeBytes(this.#places.folder)) >= LIMITS.jobDiskFreeMin;
+    return (await freeBytes(this.#places.folder)) >= JOB_LIMITS.jobDiskFreeMin;
   }
 
   async #checkRoom(): Promise<void> {

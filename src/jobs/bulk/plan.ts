@@ -5,8 +5,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import type { FilePart, JobKind } from '../bulk-jobs.ts';
+import { JOB_LIMITS } from '../limits.ts';
 
 /** Size of a chunk: work for about 50 ms, or 0.3 s if each line takes milliseconds. */
 interface ChunkSize {
@@ -23,10 +23,10 @@ export const CHUNK_SIZES: Readonly<Record<JobKind, ChunkSize>> = {
 };
 
 export const LINES_MAX: Readonly<Record<JobKind, number>> = {
-  labels: LIMITS.jobLinesMax,
-  sanctions: LIMITS.jobLinesMax,
-  screening: LIMITS.jobGraphLinesMax,
-  kyt: LIMITS.jobGraphLinesMax,
+  labels: JOB_LIMITS.jobLinesMax,
+  sanctions: JOB_LIMITS.jobLinesMax,
+  screening: JOB_LIMITS.jobGraphLinesMax,
+  kyt: JOB_LIMITS.jobGraphLinesMax,
 };
 
 const NEWLINE = 0x0a;
@@ -66,19 +66,19 @@ export class Planner {
       this.#endLine(base + at + 1);
     }
     this.#offset = base + length;
-    if (this.#offset - this.#lineStart > LIMITS.jobLineBytesMax) throw this.#tooLong();
+    if (this.#offset - this.#lineStart > JOB_LIMITS.jobLineBytesMax) throw this.#tooLong();
   }
 
   #tooLong(): AssayError {
     return new AssayError(
       'INVALID_REQUEST',
-      `body: line ${this.#lines + 1} is longer than ${LIMITS.jobLineBytesMax} bytes.`,
+      `body: line ${this.#lines + 1} is longer than ${JOB_LIMITS.jobLineBytesMax} bytes.`,
       { field: 'body' },
     );
   }
 
   #endLine(end: number): void {
-    if (end - this.#lineStart > LIMITS.jobLineBytesMax + 1) throw this.#tooLong();
+    if (end - this.#lineStart > JOB_LIMITS.jobLineBytesMax + 1) throw this.#tooLong();
     if (this.#lines === this.#linesMax)
       throw new AssayError('INVALID_REQUEST', `body: more than ${this.#linesMax} lines.`, {
         field: 'body',

@@ -4,9 +4,9 @@
  */
 import { type FileHandle, open } from 'node:fs/promises';
 import { AssayError, messageOf } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import { asStorageFull, isStorageFull } from '../../state/storage.ts';
 import type { JobFormat, JobKind } from '../bulk-jobs.ts';
+import { JOB_LIMITS } from '../limits.ts';
 import { columnsOf } from './lines.ts';
 import { type Plan, Planner } from './plan.ts';
 
@@ -105,7 +105,7 @@ export async function openInput(options: InputOptions, deps: InputDeps): Promise
   /** Reads the header line: its columns and its size in bytes. */
   async function head(): Promise<{ columns: readonly string[] | null; headBytes: number }> {
     if (format !== 'csv') return { columns: null, headBytes: 0 };
-    const first = Buffer.alloc(LIMITS.jobLineBytesMax + 1);
+    const first = Buffer.alloc(JOB_LIMITS.jobLineBytesMax + 1);
     const { bytesRead } = await file.read(first, 0, first.length, 0);
     const lineEnd = first.indexOf(0x0a);
     const size = lineEnd < 0 ? bytesRead : lineEnd + 1;
@@ -118,8 +118,8 @@ export async function openInput(options: InputOptions, deps: InputDeps): Promise
       return planner.bytes;
     },
     write(bytes) {
-      if (planner.bytes + bytes.length > LIMITS.jobBytesMax)
-        throw new AssayError('BODY_TOO_LARGE', `The body has more than ${LIMITS.jobBytesMax} bytes.`, {
+      if (planner.bytes + bytes.length > JOB_LIMITS.jobBytesMax)
+        throw new AssayError('BODY_TOO_LARGE', `The body has more than ${JOB_LIMITS.jobBytesMax} bytes.`, {
           field: 'body',
         });
       planner.take(bytes);

@@ -7,13 +7,13 @@ import { setMaxListeners } from 'node:events';
 import { rm } from 'node:fs/promises';
 import type { Clock } from '../../base/clock.ts';
 import { AssayError, messageOf } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import { sleep } from '../../base/retry.ts';
 import type { Fence } from '../../state/live-store.ts';
 import { isStorageFull } from '../../state/storage.ts';
 import type { ChunkDone, ChunkRunner, ChunkTask } from '../chunks.ts';
+import { JOB_LIMITS } from '../limits.ts';
 import { ActiveJob, RoundRobin } from './active-job.ts';
 import type { JobBilling } from './billing.ts';
 import { jobAfter } from './job-state.ts';
@@ -392,11 +392,11 @@ class ChunkScheduler implements Scheduler {
     log.error({ job: id, chunk, attempts, reason: messageOf(error) }, 'chunk of a bulk job failed');
     // Invalid lines are answered individually, so this error concerns the whole job, and a retry would not help.
     if (error instanceof AssayError && error.code === 'INVALID_REQUEST') this.#fail(id, error.message);
-    else if (attempts < LIMITS.jobChunkAttempts) job.retry(chunk);
+    else if (attempts < JOB_LIMITS.jobChunkAttempts) job.retry(chunk);
     else
       this.#fail(
         id,
-        `Some lines could not be processed in ${LIMITS.jobChunkAttempts} attempts; see the log of the server.`,
+        `Some lines could not be processed in ${JOB_LIMITS.jobChunkAttempts} attempts; see the log of the server.`,
       );
   }
 

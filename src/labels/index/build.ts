@@ -5,8 +5,8 @@
 import { createHash } from 'node:crypto';
 import { isoTime } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import type { Label } from '../label.ts';
+import { LABEL_LIMITS } from '../limits.ts';
 import { CATEGORIES } from '../taxonomy.ts';
 import type { BuildDeps, BuildOptions, BuildPhase } from './build-types.ts';
 import { buildFilter, slotPlace } from './filter.ts';
@@ -67,10 +67,10 @@ async function buildInto(folder: string, options: BuildOptions, deps: BuildDeps)
   const segments = options.segments.map((ref) => readSegment(ref.path));
   const total = segments.reduce((sum, segment) => sum + segment.stats.labels, 0);
   if (total === 0) throw new AssayError('INVALID_REQUEST', 'There are no labels to build an index from.');
-  if (total > LIMITS.indexLabelsMax) {
+  if (total > LABEL_LIMITS.indexLabelsMax) {
     throw new AssayError(
       'INVALID_REQUEST',
-      `An index can have at most ${LIMITS.indexLabelsMax} labels (got ${total}).`,
+      `An index can have at most ${LABEL_LIMITS.indexLabelsMax} labels (got ${total}).`,
     );
   }
   const pause: Pause = async (phase, done) => {

@@ -17,10 +17,10 @@ import {
 import { dirname } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import { PRIVATE_FOLDER } from '../../state/data-folder.ts';
 import { wrongFormat } from '../../state/format-version.ts';
 import type { LabelTemplate } from '../label.ts';
+import { LABEL_LIMITS } from '../limits.ts';
 import { SLOT_WORDS, writeSlot } from './slot.ts';
 import { templateToText } from './template-text.ts';
 
@@ -105,10 +105,10 @@ export function createSegmentWriter(path: string): SegmentWriter {
       let id = byText.get(text);
       if (id === undefined) {
         id = byText.size;
-        if (id >= LIMITS.labelTemplatesMax) {
+        if (id >= LABEL_LIMITS.labelTemplatesMax) {
           throw new AssayError(
             'INVALID_FILE',
-            `The dataset has more than ${LIMITS.labelTemplatesMax} different labels, not counting addresses and dates.`,
+            `The dataset has more than ${LABEL_LIMITS.labelTemplatesMax} different labels, not counting addresses and dates.`,
           );
         }
         byText.set(text, id);

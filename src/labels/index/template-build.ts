@@ -4,11 +4,11 @@
  */
 import { type MessagePort, parentPort, Worker } from 'node:worker_threads';
 import { AssayError, type ErrorData, errorFromData, errorToData } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import { workerUrl } from '../../base/paths.ts';
 import { endBehind, whenEnded } from '../../base/threads.ts';
 import { asStorageFull } from '../../state/storage.ts';
 import { type Designations, ownerEntriesAdder } from '../designations.ts';
+import { LABEL_LIMITS } from '../limits.ts';
 import { readSegment } from './segment.ts';
 import { type EncodedTemplates, encodeTemplates } from './template-table.ts';
 
@@ -45,7 +45,7 @@ export interface TemplateSources {
  * @param labels Number of labels of the build.
  */
 export function beginTemplates(sources: TemplateSources, labels: number): TemplateBuild {
-  return labels < LIMITS.buildThreadFromLabels ? inline(sources) : onThread(sources);
+  return labels < LABEL_LIMITS.buildThreadFromLabels ? inline(sources) : onThread(sources);
 }
 
 const inline = (sources: TemplateSources): TemplateBuild => ({
@@ -116,10 +116,10 @@ function buildTemplates(
     const usedHere = used[index] as Uint8Array;
     for (const [local, text] of texts.entries()) if (usedHere[local] === 1) ids.set(text, 0);
   }
-  if (ids.size > LIMITS.labelTemplatesMax) {
+  if (ids.size > LABEL_LIMITS.labelTemplatesMax) {
     throw new AssayError(
       'INVALID_REQUEST',
-      `An index can have at most ${LIMITS.labelTemplatesMax} different labels, not counting addresses and dates (got ${ids.size}).`,
+      `An index can have at most ${LABEL_LIMITS.labelTemplatesMax} different labels, not counting addresses and dates (got ${ids.size}).`,
     );
   }
   // Sorted by text, so that the result does not depend on the order of the segments.

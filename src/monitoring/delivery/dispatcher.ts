@@ -5,12 +5,12 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import { AssayError, messageOf } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import type { Logger } from '../../base/log.ts';
 import { sleep } from '../../base/retry.ts';
 import { createEmbeddedLeases, type HeldLease, type Leases, underLease } from '../../state/leases.ts';
 import { isStorageFull } from '../../state/storage.ts';
 import type { ChannelKind, Delivery } from '../records.ts';
+import { DELIVERY_LIMITS } from './limits.ts';
 import type { LmdbOutbox } from './outbox-lmdb.ts';
 import { channelOf, type ReceiverQueue, type Waiting } from './receiver-queues.ts';
 import type { Outcome, Send } from './senders.ts';
@@ -178,9 +178,9 @@ class OutboxDispatcher implements Dispatcher {
   /** Starts the attempts that a receiver can take now. */
   #fill(queue: ReceiverQueue, state: QueueState): void {
     // Failing receivers together use at most half of the attempts in flight, so that the others always have the rest.
-    if (state.isFailing && this.#failing >= LIMITS.deliveriesInFlightMax / 2) return;
+    if (state.isFailing && this.#failing >= DELIVERY_LIMITS.deliveriesInFlightMax / 2) return;
     const isMail = channelOf(queue) === 'email';
-    const most = state.isFailing ? 1 : LIMITS.deliveriesPerReceiverMax;
+    const most = state.isFailing ? 1 : DELIVERY_LIMITS.deliveriesPerReceiverMax;
     if (state.inFlight.size >= most) {
       state.nextCheckMs = null;
       return;
@@ -188,8 +188,8 @@ class OutboxDispatcher implements Dispatcher {
     const { waiting, nextDueMs } = this.#outbox.due(queue, this.#clock.now());
     state.nextCheckMs = nextDueMs;
     for (const one of waiting) {
-      if (state.inFlight.size >= most || this.#running.size >= LIMITS.deliveriesInFlightMax) return;
-      if (isMail && this.#emails >= LIMITS.alertEmailsInFlightMax) {
+      if (state.inFlight.size >= most || this.#running.size >= DELIVERY_LIMITS.deliveriesInFlightMax) return;
+      if (isMail && this.#emails >= DELIVERY_LIMITS.alertEmailsInFlightMax) {
         state.nextCheckMs = one.dueMs;
         return;
       }
@@ -218,7 +218,7 @@ class OutboxDispatcher implements Dispatcher {
     if (this.#clock.monotonic() - this.#listedMs >= SWEEP_MS) this.#listReceivers();
     const now = this.#clock.now();
     for (const [queue, state] of this.#queues) {
-      if (this.#running.size >= LIMITS.deliveriesInFlightMax) return;
+      if (this.#running.size >= DELIVERY_LIMITS.deliveriesInFlightMax) return;
       if (state.nextCheckMs !== null && state.nextCheckMs <= now) this.#fill(queue, state);
     }
   }

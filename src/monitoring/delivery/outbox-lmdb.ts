@@ -5,7 +5,6 @@
 import { createHash } from 'node:crypto';
 import { type Clock, isoTime } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import type { Random } from '../../base/random.ts';
 import type { Fence, LiveDatabase, LiveRoot } from '../../state/live-store.ts';
 import { alertAnswer } from '../answers.ts';
@@ -21,6 +20,7 @@ import {
   type MonitoredWallet,
   SEVERITIES,
 } from '../records.ts';
+import { DELIVERY_LIMITS } from './limits.ts';
 import { type Message, renderMessage } from './messages.ts';
 import {
   PAST_IDS,
@@ -251,10 +251,10 @@ class StoredOutbox implements LmdbOutbox {
     const range = {
       start: keyOf(accountId, ''),
       end: keyOf(accountId, PAST_IDS),
-      limit: LIMITS.deliveriesPurgeMax,
+      limit: DELIVERY_LIMITS.deliveriesPurgeMax,
     };
     for (const { key, value } of [...this.#deliveries.getRange(range)]) {
-      if (value.createdAtMs > now - LIMITS.deliveriesKeptMs) return;
+      if (value.createdAtMs > now - DELIVERY_LIMITS.deliveriesKeptMs) return;
       if (value.status !== 'PENDING') this.#deliveries.removeSync(key);
     }
   }
@@ -271,7 +271,7 @@ class StoredOutbox implements LmdbOutbox {
     for (const { key, value } of [...this.#digests.getRange(range)]) {
       count++;
       target = value;
-      if (named.length < LIMITS.digestAlertsMax) named.push(key[4]);
+      if (named.length < DELIVERY_LIMITS.digestAlertsMax) named.push(key[4]);
       this.#digests.removeSync(key);
     }
     const alerts = named.flatMap((id) => this.#readAlert(accountId, id) ?? []).map(alertAnswer);
@@ -368,10 +368,10 @@ class StoredOutbox implements LmdbOutbox {
       const ended = outcome.kind === 'DELIVERED' ? 'DELIVERED' : 'FAILED';
       this.#deliveries.putSync(keyOf(delivery.accountId, delivery.id), {
         ...delivery,
-        attempts: attempts.slice(-LIMITS.deliveryAttemptsKept),
+        attempts: attempts.slice(-DELIVERY_LIMITS.deliveryAttemptsKept),
         attemptsBefore: Math.max(
           0,
-          delivery.attemptsBefore - Math.max(0, attempts.length - LIMITS.deliveryAttemptsKept),
+          delivery.attemptsBefore - Math.max(0, attempts.length - DELIVERY_LIMITS.deliveryAttemptsKept),
         ),
         // If it was cancelled during the attempt and the attempt succeeded, it counts as delivered.
         status:
@@ -454,7 +454,8 @@ class StoredOutbox implements LmdbOutbox {
     let lastScanned: string | null = null;
     for (const { value } of this.#deliveries.getRange(range)) {
       if (value.id === cursor) continue;
-      if (++scanned > LIMITS.deliveriesLookedMax) return { deliveries: page, nextCursor: lastScanned };
+      if (++scanned > DELIVERY_LIMITS.deliveriesLookedMax)
+        return { deliveries: page, nextCursor: lastScanned };
       lastScanned = value.id;
       if (filter.status !== undefined && value.status !== filter.status) continue;
       if (filter.walletId !== undefined && value.walletId !== filter.walletId) continue;

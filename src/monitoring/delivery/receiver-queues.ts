@@ -3,9 +3,9 @@
  * changes the queues inside the transaction of the delivery.
  */
 import { createHash } from 'node:crypto';
-import { LIMITS } from '../../base/limits.ts';
 import type { LiveDatabase, LiveRoot } from '../../state/live-store.ts';
 import type { ChannelKind, Delivery } from '../records.ts';
+import { DELIVERY_LIMITS } from './limits.ts';
 import { LONGEST_WAIT_MS } from './schedule.ts';
 
 /** One receiver of one account. Its queue does not wait for any other. */
@@ -118,7 +118,7 @@ export class ReceiverQueues {
     const range = {
       start: [queue, 0, ''] as QueueKey,
       end: [queue, Number.MAX_SAFE_INTEGER, ''] as QueueKey,
-      limit: LIMITS.deliveryScanMax,
+      limit: DELIVERY_LIMITS.deliveryScanMax,
     };
     let nextDueMs: number | null = null;
     for (const { key, value } of this.#rows.getRange(range)) {
@@ -133,7 +133,7 @@ export class ReceiverQueues {
       start: [queue, Number.MAX_SAFE_INTEGER, ''] as QueueKey,
       end: [queue, nowMs + LONGEST_WAIT_MS, PAST_IDS] as QueueKey,
       reverse: true,
-      limit: LIMITS.deliveryScanMax - waiting.length,
+      limit: DELIVERY_LIMITS.deliveryScanMax - waiting.length,
     };
     if (nextDueMs !== null)
       for (const { key, value } of this.#rows.getRange(beyond))

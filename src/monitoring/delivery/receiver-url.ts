@@ -1,7 +1,7 @@
 /** Validates receiver URLs: https to the public internet, on a port that is not used by another protocol. */
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import { checkOutboundUrl, type OutboundPolicy } from '../../base/outbound.ts';
+import { DELIVERY_LIMITS } from './limits.ts';
 
 /**
  * Ports of other protocols: a request to one could make this server talk to a mail server or a database. These are the bad ports of
@@ -34,8 +34,8 @@ export function checkReceiverUrl(text: string, field: string, policy: OutboundPo
   const refuse = (reason: string, advice = ''): never => {
     throw new AssayError('INVALID_REQUEST', `${field}: ${reason}.${advice}`, { field });
   };
-  if (text.length > LIMITS.receiverUrlCharsMax)
-    refuse(`must have at most ${LIMITS.receiverUrlCharsMax} characters (got ${text.length})`);
+  if (text.length > DELIVERY_LIMITS.receiverUrlCharsMax)
+    refuse(`must have at most ${DELIVERY_LIMITS.receiverUrlCharsMax} characters (got ${text.length})`);
   // The URL parser would silently remove spaces, tabs and line breaks.
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
   if (/[\s\u0000-\u001f\u007f\\]/.test(text))

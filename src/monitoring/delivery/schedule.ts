@@ -1,5 +1,6 @@
+import { DELIVERY_LIMITS } from './limits.ts';
+
 /** Retry schedule of failed deliveries. */
-import { LIMITS } from '../../base/limits.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -34,12 +35,14 @@ const JITTER = 0.1;
 export function retryWaitMs(failed: number, retryAfterMs: number | null, jitter: number): number | null {
   const wait = RETRY_WAITS_MS[failed - 1];
   if (wait === undefined) return null;
-  const asked = Math.min(retryAfterMs ?? 0, LIMITS.retryAfterMaxMs);
+  const asked = Math.min(retryAfterMs ?? 0, DELIVERY_LIMITS.retryAfterMaxMs);
   return Math.round(Math.max(wait, asked) * (1 + JITTER * jitter));
 }
 
 /** The longest wait of a failed delivery. If the next attempt is further ahead, it was stored before the clock was set back. */
-export const LONGEST_WAIT_MS = Math.round(Math.max(...RETRY_WAITS_MS, LIMITS.retryAfterMaxMs) * (1 + JITTER));
+export const LONGEST_WAIT_MS = Math.round(
+  Math.max(...RETRY_WAITS_MS, DELIVERY_LIMITS.retryAfterMaxMs) * (1 + JITTER),
+);
 
 /**
  * Parses `Retry-After` (RFC 9110 § 10.2.3), in seconds or as a date.

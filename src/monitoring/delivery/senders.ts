@@ -6,11 +6,11 @@ import { createHmac } from 'node:crypto';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../../base/clock.ts';
 import { AssayError, messageOf } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import type { Mailer } from '../../base/mail.ts';
 import type { OutboundPolicy } from '../../base/outbound.ts';
 import type { ChannelStore } from '../channels.ts';
 import type { ChannelKind, Delivery } from '../records.ts';
+import { DELIVERY_LIMITS } from './limits.ts';
 import { checkReceiverUrl } from './receiver-url.ts';
 import { readRetryAfter } from './schedule.ts';
 
@@ -101,19 +101,19 @@ async function post(
     method: 'POST',
     headers: { 'content-type': 'application/json; charset=utf-8', 'user-agent': 'Assay', ...headers },
     body,
-    signal: AbortSignal.timeout(LIMITS.deliveryTimeoutMs),
+    signal: AbortSignal.timeout(DELIVERY_LIMITS.deliveryTimeoutMs),
   });
   const parts: Buffer[] = [];
   let size = 0;
   for await (const part of response.body as AsyncIterable<Buffer>) {
     parts.push(part);
     size += part.length;
-    if (size >= LIMITS.deliveryAnswerBytesMax) break;
+    if (size >= DELIVERY_LIMITS.deliveryAnswerBytesMax) break;
   }
   return {
     status: response.statusCode,
     headers: response.headers,
-    text: Buffer.concat(parts).toString('utf8', 0, LIMITS.deliveryAnswerBytesMax),
+    text: Buffer.concat(parts).toString('utf8', 0, DELIVERY_LIMITS.deliveryAnswerBytesMax),
   };
 }
 

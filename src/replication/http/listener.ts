@@ -6,8 +6,8 @@ import { createReadStream, statSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { AssayError, messageOf } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import type { Logger } from '../../base/log.ts';
+import { REPLICATION_LIMITS } from '../limits.ts';
 import type { Publisher } from '../publish.ts';
 import { type ClusterKeys, isSameSecret } from '../release.ts';
 
@@ -53,10 +53,10 @@ export async function listenForNodes(
       response.destroy();
     });
   });
-  server.maxConnections = LIMITS.snapshotConnectionsMax;
+  server.maxConnections = REPLICATION_LIMITS.snapshotConnectionsMax;
   server.headersTimeout = HEADERS_MS;
   server.requestTimeout = HEADERS_MS;
-  server.setTimeout(LIMITS.snapshotStallMs);
+  server.setTimeout(REPLICATION_LIMITS.snapshotStallMs);
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = (request.url ?? '/').split('?')[0] as string;
@@ -144,7 +144,7 @@ function waitOf(request: IncomingMessage): number {
   const seconds = /(?:^|[,;\s])wait=(\d{1,4})/.exec(
     Array.isArray(prefer) ? prefer.join() : (prefer ?? ''),
   )?.[1];
-  return Math.min(Number(seconds ?? 0) * 1_000, LIMITS.snapshotWaitMsMax);
+  return Math.min(Number(seconds ?? 0) * 1_000, REPLICATION_LIMITS.snapshotWaitMsMax);
 }
 
 async function answerFile(
@@ -178,7 +178,7 @@ async function answerFile(
     return;
   }
   await pipeline(
-    createReadStream(path, { start: from, end: to, highWaterMark: LIMITS.snapshotReadBytes }),
+    createReadStream(path, { start: from, end: to, highWaterMark: REPLICATION_LIMITS.snapshotReadBytes }),
     response,
   );
 }

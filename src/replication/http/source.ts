@@ -3,6 +3,7 @@ import { type Dispatcher, request } from 'undici';
 import { AssayError, messageOf } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { checkOutboundUrl, createOutboundAgent, type OutboundPolicy } from '../../base/outbound.ts';
+import { REPLICATION_LIMITS } from '../limits.ts';
 import type { ClusterKeys } from '../release.ts';
 import { type Latest, type ReleaseSource, SourceFault } from '../source.ts';
 import { FILES_PATH, LATEST_PATH } from './listener.ts';
@@ -26,7 +27,7 @@ export function openHttpSource({ url: text, keys }: HttpSourceOptions): ReleaseS
     policy,
     timeouts: {
       connectMs: LIMITS.downloadConnectMs,
-      headersMs: LIMITS.snapshotWaitMsMax + LIMITS.downloadConnectMs,
+      headersMs: REPLICATION_LIMITS.snapshotWaitMsMax + LIMITS.downloadConnectMs,
       stallMs: LIMITS.downloadStallMs,
     },
   });
@@ -87,7 +88,7 @@ export function openHttpSource({ url: text, keys }: HttpSourceOptions): ReleaseS
           return { state: 'none' };
         }
         if (response.statusCode !== 200) throw refused(response, 'the newest release');
-        const envelope = await bodyUpTo(response.body, LIMITS.releaseBytesMax * 2);
+        const envelope = await bodyUpTo(response.body, REPLICATION_LIMITS.releaseBytesMax * 2);
         const { etag } = response.headers;
         return { state: 'new', envelope, tag: typeof etag === 'string' ? etag : null };
       } catch (error) {

@@ -11,6 +11,7 @@ import { LIMITS } from '../../base/limits.ts';
 import { checkOutboundUrl, createOutboundAgent, type OutboundPolicy } from '../../base/outbound.ts';
 import type { S3Place } from '../../state/snapshot-places.ts';
 import { bodyUpTo, discard } from '../http/source.ts';
+import { REPLICATION_LIMITS } from '../limits.ts';
 import { SourceFault } from '../source.ts';
 
 export interface S3Request {
@@ -113,7 +114,8 @@ export function openS3(place: S3Place, { clock }: { readonly clock: Clock }): S3
         discard(body);
         return { status: statusCode, headers, text: '', code: '' };
       }
-      const bytesMax = statusCode === 200 ? LIMITS.releaseBytesMax * 2 : LIMITS.storeAnswerBytesMax;
+      const bytesMax =
+        statusCode === 200 ? REPLICATION_LIMITS.releaseBytesMax * 2 : REPLICATION_LIMITS.storeAnswerBytesMax;
       const text = (await bodyUpTo(body, bytesMax)).toString('utf8');
       return {
         status: statusCode,

@@ -11,11 +11,11 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AssayError, messageOf } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import type { Logger } from '../../base/log.ts';
 import { sleep } from '../../base/retry.ts';
 import { readJson, writeJsonAtomically } from '../../state/atomic-file.ts';
 import { PRIVATE_FOLDER } from '../../state/data-folder.ts';
+import { REPLICATION_LIMITS } from '../limits.ts';
 import type { Published, Publisher } from '../publish.ts';
 import type { ReleaseFile } from '../release.ts';
 import { SourceFault } from '../source.ts';
@@ -84,8 +84,8 @@ class S3ReleaseStore implements ReleaseStore {
     this.#log = log;
     this.#options = {
       retryWaitsMs: RETRY_WAITS_MS,
-      partBytes: LIMITS.uploadPartBytes,
-      kept: LIMITS.releasesKeptInStore,
+      partBytes: REPLICATION_LIMITS.uploadPartBytes,
+      kept: REPLICATION_LIMITS.releasesKeptInStore,
       ...options,
     };
   }

@@ -6,7 +6,8 @@
  */
 import { parse } from 'yaml';
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
+import { SOURCE_LIMITS } from '../limits.ts';
+import { TAGPACK_LIMITS } from './limits.ts';
 
 export type PackList = 'tags' | 'actors';
 
@@ -58,7 +59,7 @@ export class PackSplitter {
       from = end + 1;
     }
     this.rest += chunk.slice(from);
-    if (this.rest.length > LIMITS.sourceLineCharsMax) this.fail('a line is too long');
+    if (this.rest.length > SOURCE_LIMITS.sourceLineCharsMax) this.fail('a line is too long');
     return this.done;
   }
 
@@ -86,7 +87,7 @@ export class PackSplitter {
     if (!opened) {
       if (this.head === '' && /^\s*[{[]/.test(line)) this.irregular = 'flow style';
       this.head += `${line}\n`;
-      if (this.head.length > LIMITS.tagPackHeaderCharsMax && this.irregular === null) {
+      if (this.head.length > TAGPACK_LIMITS.tagPackHeaderCharsMax && this.irregular === null) {
         this.fail('the head of the pack is too long');
       }
       return;
@@ -127,8 +128,8 @@ export class PackSplitter {
   private append(line: string): void {
     if (this.open === null || this.open.cut) return;
     this.open.text += `\n${line}`;
-    if (this.open.text.length <= LIMITS.tagPackItemCharsMax) return;
-    this.open.text = this.open.text.slice(0, LIMITS.tagPackItemCharsMax);
+    if (this.open.text.length <= TAGPACK_LIMITS.tagPackItemCharsMax) return;
+    this.open.text = this.open.text.slice(0, TAGPACK_LIMITS.tagPackItemCharsMax);
     this.open.cut = true;
   }
 

@@ -8,10 +8,10 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { extract } from 'tar-stream';
 import { AssayError, messageOf } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import { rejectRow } from '../csv.ts';
 import { openBytes, partName } from '../open.ts';
 import type { AttributedAddress, Reject, SourceReader } from '../records.ts';
+import { TAGPACK_LIMITS } from './limits.ts';
 import { isMap, type PackItem, PackSplitter, parseItem, parseMap, type YamlMap } from './pack.ts';
 
 interface Actor {
@@ -88,7 +88,8 @@ function addActor(fields: YamlMap, actors: Map<string, Actor>): string | null {
   const id = textOf(fields.id);
   if (id === null) return 'id: the actor has none.';
   if (actors.has(id)) return `id: the actor '${id}' is declared twice.`;
-  if (actors.size >= LIMITS.tagPackActorsMax) return `More than ${LIMITS.tagPackActorsMax} actors.`;
+  if (actors.size >= TAGPACK_LIMITS.tagPackActorsMax)
+    return `More than ${TAGPACK_LIMITS.tagPackActorsMax} actors.`;
   actors.set(id, {
     label: textOf(fields.label) ?? id,
     uri: textOf(fields.uri),
@@ -179,7 +180,7 @@ async function* itemsOf(pack: Pack): AsyncGenerator<PackPart> {
   for await (const chunk of pack.text) {
     // The part that makes a pack irregular comes before its first item, so nothing has been yielded yet.
     whole = started ? whole : whole + chunk;
-    if (whole.length > LIMITS.tagPackIrregularCharsMax) {
+    if (whole.length > TAGPACK_LIMITS.tagPackIrregularCharsMax) {
       throw new AssayError(
         'INVALID_FILE',
         `${pack.name}: too large: a pack of this size must have one block for each tag.`,
@@ -201,7 +202,7 @@ async function* itemsOf(pack: Pack): AsyncGenerator<PackPart> {
 }
 
 function readItem(item: PackItem): YamlMap | string {
-  if (item.cut) return `The item is longer than ${LIMITS.tagPackItemCharsMax} characters.`;
+  if (item.cut) return `The item is longer than ${TAGPACK_LIMITS.tagPackItemCharsMax} characters.`;
   return guarded(() => parseItem(item.text));
 }
 
@@ -287,7 +288,8 @@ async function* entriesOf(bytes: AsyncIterable<Uint8Array>, name: string): Async
   let entries = 0;
   try {
     for await (const entry of unpack) {
-      if (++entries > LIMITS.tagPackEntriesMax) fail(`more than ${LIMITS.tagPackEntriesMax} entries`);
+      if (++entries > TAGPACK_LIMITS.tagPackEntriesMax)
+        fail(`more than ${TAGPACK_LIMITS.tagPackEntriesMax} entries`);
       const { name: path, type } = entry.header;
       if (type === 'file' && isPack(path)) {
         yield { name: basename(path), text: decode(entry as AsyncIterable<Uint8Array>, basename(path)) };

@@ -3,10 +3,10 @@
  * `targets.nested.json`), and the flat table `targets.simple.csv`. https://www.opensanctions.org/docs/bulk/
  */
 import { basename } from 'node:path';
-import { LIMITS } from '../../base/limits.ts';
 import { readCsv, rejectRow } from '../csv.ts';
 import { readDate as readAnyDate } from '../dates.ts';
 import { layoutError } from '../layout-error.ts';
+import { SOURCE_LIMITS } from '../limits.ts';
 import type { NamedListType, NamedParty, NamedReader, NamedRecord } from '../named-party.ts';
 import { openLines, partName, readTextHead } from '../open.ts';
 import type { PartyName, PartySchema, Provenance, Reject } from '../records.ts';
@@ -132,7 +132,7 @@ function readEntity(text: string, provenance: Provenance, tally: Tally): readonl
   return [...listTypes].map(([listType, topics]) => ({
     ...basis,
     listType,
-    programs: [...topics, ...(listType === 'pep' ? positions : [])].slice(0, LIMITS.listedProgramsMax),
+    programs: [...topics, ...(listType === 'pep' ? positions : [])].slice(0, SOURCE_LIMITS.listedProgramsMax),
   }));
 }
 
@@ -207,7 +207,7 @@ function* readTarget(
     names,
     birthDates: datesOf(split(cell('birth_date'))),
     countries: countriesOf(split(cell('countries'))),
-    programs: split(cell('dataset')).slice(0, LIMITS.listedProgramsMax),
+    programs: split(cell('dataset')).slice(0, SOURCE_LIMITS.listedProgramsMax),
     listedAt: readAnyDate(cell('first_seen')),
     sourceUrl: `${ENTITY_PAGE}${encodeURIComponent(cell('id'))}/`,
     provenance: { file, line: row.line },
@@ -239,8 +239,8 @@ function namesOf(
   const found = new Map<string, PartyName>();
   for (const [texts, kind, isWeak] of kinds) {
     for (const printed of texts) {
-      const text = printed.trim().slice(0, LIMITS.listedNameCharsMax);
-      if (text === '' || found.has(text) || found.size >= LIMITS.listedNamesMax) continue;
+      const text = printed.trim().slice(0, SOURCE_LIMITS.listedNameCharsMax);
+      if (text === '' || found.has(text) || found.size >= SOURCE_LIMITS.listedNamesMax) continue;
       found.set(text, { text, kind, weak: isWeak, script: null });
     }
   }

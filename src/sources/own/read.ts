@@ -1,7 +1,8 @@
 /** Reads a user's own labels: CSV with a header, or NDJSON with the same field names. The format is in docs/own-labels.md. */
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
+import { CHAIN_LIMITS } from '../../chains/limits.ts';
 import { type CsvRow, readCsv, rejectRow } from '../csv.ts';
+import { SOURCE_LIMITS } from '../limits.ts';
 import { openLines, openText, partName } from '../open.ts';
 import type { AttributedAddress, Reject, SourceReader } from '../records.ts';
 import {
@@ -104,7 +105,7 @@ async function* readNdjson(path: string, mapping: OwnMapping): AsyncGenerator<At
   for await (const row of openLines(path)) {
     if (row.text.trim() === '') continue;
     const fields =
-      row.text.length > LIMITS.labelRowCharsMax ? 'The line is too long.' : parseObject(row.text);
+      row.text.length > SOURCE_LIMITS.labelRowCharsMax ? 'The line is too long.' : parseObject(row.text);
     if (typeof fields === 'string') {
       yield rejectRow(file, row, fields);
       continue;
@@ -154,7 +155,7 @@ function readLabel(
   texts: OwnTexts,
 ): AttributedAddress | Reject {
   try {
-    const address = readText('address', texts.address, LIMITS.addressTextMax);
+    const address = readText('address', texts.address, CHAIN_LIMITS.addressTextMax);
     const chain = readText('chain', texts.chain);
     const entity = readText('entity', texts.entity);
     const name = readText('name', texts.name) ?? entity;

@@ -1,9 +1,9 @@
 /** Reads a user's own list of names: a CSV with a header. The format is in docs/own-names.md. */
-import { LIMITS } from '../../base/limits.ts';
 import { readCountry } from '../countries.ts';
 import { readCsv, rejectRow } from '../csv.ts';
 import { readDate as readAnyDate } from '../dates.ts';
 import { layoutError } from '../layout-error.ts';
+import { SOURCE_LIMITS } from '../limits.ts';
 import { NAMED_LIST_TYPES, type NamedListType, type NamedParty, type NamedReader } from '../named-party.ts';
 import { partName } from '../open.ts';
 import type { PartyName, PartySchema } from '../records.ts';
@@ -131,7 +131,7 @@ function readBirthDate(text: string): string {
 }
 
 function readPerson(cell: (name: PeopleColumn) => string, file: string, line: number): NamedParty {
-  const name = readText('name', cell('name'), LIMITS.listedNameCharsMax);
+  const name = readText('name', cell('name'), SOURCE_LIMITS.listedNameCharsMax);
   if (name === null) throw new FieldFault('name', 'is empty');
   const named = (texts: readonly string[], weak: boolean): PartyName[] =>
     texts.map((text) => ({ text, kind: 'alias', weak, script: null }));
@@ -145,12 +145,12 @@ function readPerson(cell: (name: PeopleColumn) => string, file: string, line: nu
       { text: name, kind: 'primary' as const, weak: false, script: null },
       ...named(split('aliases', cell('aliases')), false),
       ...named(split('weak_aliases', cell('weak_aliases')), true),
-    ].slice(0, LIMITS.listedNamesMax),
+    ].slice(0, SOURCE_LIMITS.listedNamesMax),
     birthDates: split('birth_date', cell('birth_date')).map(readBirthDate),
     countries: split('countries', cell('countries'))
       .map(readCountry)
       .filter((country) => country !== null),
-    programs: split('programs', cell('programs')).slice(0, LIMITS.listedProgramsMax),
+    programs: split('programs', cell('programs')).slice(0, SOURCE_LIMITS.listedProgramsMax),
     listedAt: readDate('listed_at', cell('listed_at')),
     sourceUrl: readUrl('source_url', cell('source_url')),
     provenance: { file, line },

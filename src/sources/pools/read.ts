@@ -1,6 +1,6 @@
 /** Reads the list of known Bitcoin mining pools: a JSON array of pools with their payout addresses and coinbase tags. */
 import { AssayError, messageOf } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
+import { SOURCE_LIMITS } from '../limits.ts';
 import { openText, partName } from '../open.ts';
 import type { AttributedAddress, Reject, SourceReader } from '../records.ts';
 
@@ -23,8 +23,8 @@ async function readArray(path: string, file: string): Promise<readonly unknown[]
   let text = '';
   for await (const chunk of openText(path)) {
     text += chunk;
-    if (text.length > LIMITS.poolsFileBytesMax) {
-      refuse(`is larger than ${LIMITS.poolsFileBytesMax.toLocaleString('en')} characters.`);
+    if (text.length > SOURCE_LIMITS.poolsFileBytesMax) {
+      refuse(`is larger than ${SOURCE_LIMITS.poolsFileBytesMax.toLocaleString('en')} characters.`);
     }
   }
   let value: unknown;

@@ -1,9 +1,10 @@
 /** Reads the facts that ship with the product: NDJSON in the format of data/seed/README.md. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { LIMITS } from '../../base/limits.ts';
 import { shippedData } from '../../base/paths.ts';
+import { CHAIN_LIMITS } from '../../chains/limits.ts';
 import { rejectRow } from '../csv.ts';
+import { SOURCE_LIMITS } from '../limits.ts';
 import { openLines, partName } from '../open.ts';
 import type { AttributedAddress, SourceReader, SourceRecord, StatedSanction } from '../records.ts';
 import {
@@ -92,7 +93,7 @@ function readFact(
   lists: readonly string[],
   provenance: AttributedAddress['provenance'],
 ): AttributedAddress {
-  if (text.length > LIMITS.labelRowCharsMax) throw new FieldFault('line', 'is too long');
+  if (text.length > SOURCE_LIMITS.labelRowCharsMax) throw new FieldFault('line', 'is too long');
   const row = readObject('line', parseJson(text));
   for (const field of Object.keys(row)) {
     if (!FIELDS.has(field)) throw new FieldFault(field, 'is not a field of the seed');
@@ -110,7 +111,7 @@ function readFact(
   }
   return {
     type: 'address',
-    address: required('address', textOf(row, 'address', LIMITS.addressTextMax)),
+    address: required('address', textOf(row, 'address', CHAIN_LIMITS.addressTextMax)),
     currency: required('chain', textOf(row, 'chain')),
     actorId: entity,
     actorName: required('name', textOf(row, 'name')),

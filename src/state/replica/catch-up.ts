@@ -3,13 +3,13 @@ import { readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import type { Logger } from '../../base/log.ts';
 import { type Database, FLUSHED_LATER, openEnvironment } from '../lmdb.ts';
 import { fieldOf } from '../write-set.ts';
 import type { AppliedWrites } from './applied-writes.ts';
 import type { ReplicaHealth } from './health.ts';
 import type { Lifecycle } from './lifecycle.ts';
+import { REPLICA_LIMITS } from './limits.ts';
 import type { Position } from './replica-file.ts';
 import type { WriteLog } from './write-log.ts';
 
@@ -68,7 +68,7 @@ export class CatchUp {
   async #copy(): Promise<void> {
     const { applied, lifecycle, log } = this.#deps;
     log.info({ store: this.#name, version: applied.position.version }, 'copying store from Redis');
-    for (let copies = 0; copies < LIMITS.replicaCopiesMax && !lifecycle.isClosed; copies++) {
+    for (let copies = 0; copies < REPLICA_LIMITS.replicaCopiesMax && !lifecycle.isClosed; copies++) {
       this.#removeLeftCopies();
       const staged = openEnvironment(`${this.#path}.copy-${process.pid}`, {
         noSubdir: true,

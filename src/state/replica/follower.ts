@@ -1,7 +1,6 @@
 /** Follows the log of a replicated store: waits for write sets of other nodes on a connection of its own, and applies them. */
 import type { Clock } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import { backOffMs, sleep } from '../../base/retry.ts';
@@ -12,6 +11,7 @@ import type { AppliedWrites } from './applied-writes.ts';
 import type { CatchUp } from './catch-up.ts';
 import type { ReplicaHealth } from './health.ts';
 import type { Lifecycle } from './lifecycle.ts';
+import { REPLICA_LIMITS } from './limits.ts';
 import type { Tail, WriteLog } from './write-log.ts';
 
 export interface FollowerOptions {
@@ -88,7 +88,7 @@ export class Follower {
     const isApplied = applied.apply(tail.sets);
     if (!isApplied || health.hasFault || !this.#continues(tail, from)) return catchUp.run();
     // An empty reply means that nothing was written until the end of the wait.
-    if (!tail.isFull) health.heard(askedMs + (tail.isTimeout ? LIMITS.replicaListenMs : 0));
+    if (!tail.isFull) health.heard(askedMs + (tail.isTimeout ? REPLICA_LIMITS.replicaListenMs : 0));
   }
 
   /** Returns true if the store in Redis continues the history up to `from`. */

@@ -1,11 +1,11 @@
 /** Whether a replicated store can be used: when Redis was heard last, why its store is unusable, and whether the disk is full. */
 import type { Clock } from '../../base/clock.ts';
 import { AssayError, messageOf } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import type { Logger } from '../../base/log.ts';
 import type { StoreProblem } from '../live-store.ts';
 import type { StateLog } from '../state-log.ts';
 import { STORAGE_RETRY_SECONDS } from '../storage.ts';
+import { REPLICA_LIMITS } from './limits.ts';
 import { FILLING, type LogReply } from './write-log.ts';
 
 export interface HealthOptions {
@@ -65,7 +65,9 @@ export class ReplicaHealth {
   }
 
   isCurrent(): boolean {
-    return this.#fault === null && this.#deps.clock.monotonic() - this.#heardMs < LIMITS.replicaCurrentMs;
+    return (
+      this.#fault === null && this.#deps.clock.monotonic() - this.#heardMs < REPLICA_LIMITS.replicaCurrentMs
+    );
   }
 
   problem(): StoreProblem | null {

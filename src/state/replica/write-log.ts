@@ -1,10 +1,10 @@
 /** The log of write sets of one replicated store in Redis: appends to it, reads it, and reads copies of the data. */
-import { LIMITS } from '../../base/limits.ts';
 import { luaScript } from '../../base/paths.ts';
 import { within } from '../../base/within.ts';
 import type { Fence } from '../live-store.ts';
 import type { RedisConnection, RedisStore, Script } from '../redis.ts';
 import { decodeWrites, type WriteSet } from '../write-set.ts';
+import { REPLICA_LIMITS } from './limits.ts';
 import type { Position } from './replica-file.ts';
 
 /** The reply of the append script; lua/replica-append.lua describes each kind. */
@@ -114,7 +114,7 @@ export class WriteLog {
 
   /** Reads one page of the data. */
   async copyPage(cursor: string): Promise<CopiedPage> {
-    const reply = await this.#copyPage([this.#dataKey], [cursor, LIMITS.replicaCopyPage]);
+    const reply = await this.#copyPage([this.#dataKey], [cursor, REPLICA_LIMITS.replicaCopyPage]);
     const [server, next, entries] = reply as [Buffer, Buffer, readonly Buffer[]];
     return { server: server.toString(), cursor: next.toString(), entries };
   }
@@ -126,13 +126,13 @@ export class WriteLog {
    */
   async waitForSets(client: RedisConnection, from: Position): Promise<Tail> {
     const [read, [version, last, installation]] = await within(
-      LIMITS.replicaListenMs + TAIL_GRACE_MS,
+      REPLICA_LIMITS.replicaListenMs + TAIL_GRACE_MS,
       Promise.all([
         client.xreadBuffer(
           'COUNT',
           TAIL_COUNT,
           'BLOCK',
-          LIMITS.replicaListenMs,
+          REPLICA_LIMITS.replicaListenMs,
           'STREAMS',
           this.#streamKey,
           `${from.version}-1`,
@@ -155,8 +155,13 @@ export class WriteLog {
     const reply = await script(
       [...this.#keys, ...set.fences.map((fence) => this.#redis.key(name, `fence:${fence.name}`))],
       [
-        ...[String(formatVersion), from.version, from.last, set.id, LIMITS.replicaReplyBytesMax],
-        ...[LIMITS.replicaStreamMax, LIMITS.replicaStreamBytesMax, LIMITS.replicaWriterMs, set.writes],
+        ...[String(formatVersion), from.version, from.last, set.id, REPLICA_LIMITS.replicaReplyBytesMax],
+        ...[
+          REPLICA_LIMITS.replicaStreamMax,
+          REPLICA_LIMITS.replicaStreamBytesMax,
+          REPLICA_LIMITS.replicaWriterMs,
+          set.writes,
+        ],
         installationId,
         ...set.fences.map(({ token }) => token),
       ],

@@ -4,7 +4,6 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import { AssayError, messageOf } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
 import { sleep } from '../../base/retry.ts';
 import type { Fence } from '../live-store.ts';
 import { encodeWrites, fieldOf, type Write } from '../write-set.ts';
@@ -12,6 +11,7 @@ import type { AppliedWrites } from './applied-writes.ts';
 import type { CatchUp } from './catch-up.ts';
 import type { ReplicaHealth } from './health.ts';
 import type { Lifecycle } from './lifecycle.ts';
+import { REPLICA_LIMITS } from './limits.ts';
 import type { Position, ReplicaFile } from './replica-file.ts';
 import type { AppendRequest, LogReply, WriteLog } from './write-log.ts';
 
@@ -83,7 +83,7 @@ export class WriteQueue {
   async run<T>(work: () => T, fence: Fence | null = null): Promise<T> {
     const { lifecycle, clock } = this.#deps;
     if (!lifecycle.isOpen) throw storeClosed(this.#name);
-    return this.enqueue(work, fence, clock.monotonic() + LIMITS.replicaWriteMs);
+    return this.enqueue(work, fence, clock.monotonic() + REPLICA_LIMITS.replicaWriteMs);
   }
 
   /**
@@ -92,7 +92,7 @@ export class WriteQueue {
    * @param untilMs - deadline, by the monotonic clock
    */
   enqueue<T>(work: () => T, fence: Fence | null, untilMs: number): Promise<T> {
-    if (this.#queue.length >= LIMITS.replicaWaitingMax)
+    if (this.#queue.length >= REPLICA_LIMITS.replicaWaitingMax)
       throw new AssayError(
         'OVERLOADED',
         `Too many writes are queued for the store '${this.#name}'. Try again.`,
@@ -128,7 +128,7 @@ export class WriteQueue {
         await this.#tryOnce();
       } catch (error) {
         // Redis or the replica rejected the write: reject the waiting transactions; the next transaction tries again.
-        for (const { reject } of this.#queue.splice(0, LIMITS.replicaGroupMax)) reject(error);
+        for (const { reject } of this.#queue.splice(0, REPLICA_LIMITS.replicaGroupMax)) reject(error);
       }
     }
     this.#draining = null;
@@ -170,7 +170,8 @@ export class WriteQueue {
     file.trial(() => {
       from = file.position();
       for (const transaction of this.#queue) {
-        if (group.length >= LIMITS.replicaGroupMax || bytes >= LIMITS.replicaGroupBytesMax) break;
+        if (group.length >= REPLICA_LIMITS.replicaGroupMax || bytes >= REPLICA_LIMITS.replicaGroupBytesMax)
+          break;
         try {
           const { value, wrote } = file.step(() => this.#runOne(transaction));
           for (const [field, write] of wrote) {
@@ -199,10 +200,10 @@ export class WriteQueue {
         wrote.set(field, { database, key, value: stored });
         bytes += field.length + (stored?.length ?? 0);
       }
-      if (bytes > LIMITS.replicaWriteBytesMax)
+      if (bytes > REPLICA_LIMITS.replicaWriteBytesMax)
         throw new AssayError(
           'INTERNAL',
-          `A transaction of ${bytes} bytes is too large for the store '${this.#name}' (maximum: ${LIMITS.replicaWriteBytesMax} bytes).`,
+          `A transaction of ${bytes} bytes is too large for the store '${this.#name}' (maximum: ${REPLICA_LIMITS.replicaWriteBytesMax} bytes).`,
         );
       return { value, wrote };
     } finally {

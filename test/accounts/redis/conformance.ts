@@ -1,6 +1,6 @@
 /** All suites of the ports of the accounts over one Redis installation. */
 import { afterAll, describe } from 'vitest';
-import { LIMITS } from '../../../src/base/limits.ts';
+import { ACCOUNT_LIMITS } from '../../../src/accounts/limits.ts';
 import { gateConformance } from '../../conformance/gate.ts';
 import { idempotencyConformance } from '../../conformance/idempotency.ts';
 import { ledgerConformance } from '../../conformance/ledger.ts';
@@ -12,7 +12,7 @@ export function redisConformance(name: string, url: () => string, replicas = 0):
   const ledgerWorld = async () => {
     const world = accountsAt(url(), replicas);
     return Object.assign(world, {
-      holdMs: LIMITS.ledgerHoldMs,
+      holdMs: ACCOUNT_LIMITS.ledgerHoldMs,
       open() {
         const node = world.node();
         return closing(node.ledger, node);

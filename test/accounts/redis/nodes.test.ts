@@ -4,6 +4,7 @@ import { type Access, createAccess } from '../../../src/accounts/access.ts';
 import type { GateRequest } from '../../../src/accounts/gate.ts';
 import { answerSlot, hashBody } from '../../../src/accounts/idempotency.ts';
 import { EMPTY_HEAD, encodeEntry, follow } from '../../../src/accounts/ledger-entry.ts';
+import { ACCOUNT_LIMITS } from '../../../src/accounts/limits.ts';
 import { joined, partsOf } from '../../../src/accounts/redis/answer-parts.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { LIMITS } from '../../../src/base/limits.ts';
@@ -140,7 +141,7 @@ describe.skipIf(!hasRedis)('steps on an account in Redis', () => {
     const dead = world.node();
     await dead.ledger.reserve('a', 10);
     await expect(node.ledger.reserve('a', 1)).rejects.toThrow('10 more reserved');
-    world.now += LIMITS.ledgerHoldMs;
+    world.now += ACCOUNT_LIMITS.ledgerHoldMs;
     const reservation = await node.ledger.reserve('a', 10);
     expect(await node.ledger.balance('a')).toMatchObject({ held: 10 });
     node.ledger.release(reservation);
@@ -149,7 +150,7 @@ describe.skipIf(!hasRedis)('steps on an account in Redis', () => {
 
   it('charges a request that outlived its hold, if there are enough credits', async () => {
     const [slow, slower] = [await node.ledger.reserve('a', 6), await node.ledger.reserve('a', 4)];
-    world.now += LIMITS.ledgerHoldMs;
+    world.now += ACCOUNT_LIMITS.ledgerHoldMs;
     await node.ledger.commit(await node.ledger.reserve('a', 5), chargeOf(5));
     await expect(node.ledger.commit(slow, chargeOf(6))).rejects.toMatchObject({ code: 'CREDITS_EXHAUSTED' });
     expect((await node.ledger.commit(slower, chargeOf(4))).remaining).toBe(1);
@@ -186,9 +187,14 @@ describe.skipIf(!hasRedis)('steps on an account in Redis', () => {
 
   it('does not make a charge that was undone before, and refunds one that was made', async () => {
     const undo = (nonce: string) =>
-      node.steps.run('undo', 'a', [nonce, 1, 10, world.now, node.steps.nonce(), LIMITS.ledgerMarkMs], {
-        mark: nonce,
-      });
+      node.steps.run(
+        'undo',
+        'a',
+        [nonce, 1, 10, world.now, node.steps.nonce(), ACCOUNT_LIMITS.ledgerMarkMs],
+        {
+          mark: nonce,
+        },
+      );
     const [late, early] = [node.steps.nonce(), node.steps.nonce()];
     await undo(late);
     await node.steps.run('commit', 'a', commitArgs(late), { mark: late });

@@ -3,7 +3,6 @@ import { blake2b } from '@noble/hashes/blake2.js';
 import { sha256, sha512_256 } from '@noble/hashes/sha2.js';
 import { base32nopad, base58, base58xrp, bech32, bech32m, createBase58check } from '@scure/base';
 import { describe, expect, it } from 'vitest';
-import { LIMITS } from '../../../src/base/limits.ts';
 import { AddressError } from '../../../src/chains/address/address.ts';
 import {
   BITCOIN_DIGITS,
@@ -21,6 +20,7 @@ import {
   writeAddressKey,
   writeAddressKeyFromText,
 } from '../../../src/chains/address/parse.ts';
+import { CHAIN_LIMITS } from '../../../src/chains/limits.ts';
 import type { ChainId } from '../../../src/chains/registry.ts';
 
 const check58 = createBase58check(sha256);
@@ -335,7 +335,7 @@ describe('other addresses', () => {
 describe('any address', () => {
   it('has as many characters as it may, and no white space around it', () => {
     const out = new Uint8Array(1_000);
-    const longest = 'x'.repeat(LIMITS.addressTextMax);
+    const longest = 'x'.repeat(CHAIN_LIMITS.addressTextMax);
     const direct = (text: string) => writeAddressKey('ETH', Buffer.from(text), 0, text.length, out, 0);
     for (const write of [direct, (text: string) => writeAddressKeyFromText('ETH', text, out, 0)]) {
       expect([write(longest), write(`${longest}x`), write('')]).toEqual([-3, -2, -2]);

@@ -4,7 +4,6 @@ import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
-import { LIMITS } from '../../../src/base/limits.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { createEndpointPool, type EndpointPool } from '../../../src/chains/endpoints/endpoint-pool.ts';
 import { type EndpointSpec, endpointUrl, parseEndpoint } from '../../../src/chains/endpoints/endpoints.ts';
@@ -17,6 +16,7 @@ import {
   asSecondsMs,
   parseExactJson,
 } from '../../../src/chains/endpoints/exact-json.ts';
+import { ENDPOINT_LIMITS } from '../../../src/chains/endpoints/limits.ts';
 import { createChainAdapters } from '../../../src/chains/families/adapters.ts';
 import { within } from '../../conformance/adapter.ts';
 
@@ -103,12 +103,12 @@ describe('a pool of endpoints', () => {
     await expect(pool.ask(read, within(1_000))).rejects.toMatchObject({ code: 'CHAIN_UNREACHABLE' });
     expect(pool.health()).toMatchObject([{ state: 'DOWN', lastError: expect.stringContaining('502') }]);
     const asked = server.requests();
-    expect(asked).toBe(1 + LIMITS.endpointFailuresMax);
+    expect(asked).toBe(1 + ENDPOINT_LIMITS.endpointFailuresMax);
     for (let time = 0; time < 50; time++)
       await expect(pool.ask(read, within(1_000))).rejects.toMatchObject({ code: 'CHAIN_UNREACHABLE' });
     expect(server.requests()).toBe(asked);
     isWell = true;
-    now = LIMITS.endpointDownMsMin + 1;
+    now = ENDPOINT_LIMITS.endpointDownMsMin + 1;
     expect((await pool.ask(read, within(20_000))).value).toEqual({ ok: true });
     expect(pool.health()).toMatchObject([{ state: 'UP', failures: 0, lastError: null }]);
   });
@@ -124,7 +124,7 @@ describe('a pool of endpoints', () => {
       isWell = false;
       await expect(pool.ask(read, within(1_000))).rejects.toMatchObject({ code: 'CHAIN_UNREACHABLE' });
       expect(pool.health()).toMatchObject([{ state: 'DOWN' }]);
-      now += LIMITS.endpointDownMsMax + 1;
+      now += ENDPOINT_LIMITS.endpointDownMsMax + 1;
     }
   });
 
@@ -134,7 +134,7 @@ describe('a pool of endpoints', () => {
     const startedAt = systemClock.monotonic();
     await Promise.all(Array.from({ length: 60 }, () => pool.ask(read, within(20_000))));
     expect(server.requests()).toBe(60);
-    expect(server.active()).toBeLessThanOrEqual(LIMITS.endpointConcurrency);
+    expect(server.active()).toBeLessThanOrEqual(ENDPOINT_LIMITS.endpointConcurrency);
     // The bucket holds 40; the other 20 are sent at 40 per second.
     expect(systemClock.monotonic() - startedAt).toBeGreaterThan(400);
   });
@@ -170,14 +170,16 @@ describe('a pool of endpoints', () => {
     await expect(poolOf([spec(packed.url)]).ask(read, within(20_000))).rejects.toMatchObject({
       code: 'CHAIN_BAD_ANSWER',
     });
-    const endless = await serve(() => ({ body: 'x'.repeat(LIMITS.endpointAnswerBytesMax + 1) }));
+    const endless = await serve(() => ({ body: 'x'.repeat(ENDPOINT_LIMITS.endpointAnswerBytesMax + 1) }));
     await expect(poolOf([spec(endless.url)]).ask(read, within(20_000))).rejects.toMatchObject({
       code: 'CHAIN_BAD_ANSWER',
     });
     // A call with a short budget does not accept a response that it could not read in time.
-    const long = await serve(() => ({ body: `"${'x'.repeat(LIMITS.endpointShortAnswerBytesMax)}"` }));
+    const long = await serve(() => ({
+      body: `"${'x'.repeat(ENDPOINT_LIMITS.endpointShortAnswerBytesMax)}"`,
+    }));
     await expect(poolOf([spec(long.url)]).ask(read, within(3_900))).rejects.toMatchObject({
-      message: expect.stringContaining(`larger than ${LIMITS.endpointShortAnswerBytesMax} bytes`),
+      message: expect.stringContaining(`larger than ${ENDPOINT_LIMITS.endpointShortAnswerBytesMax} bytes`),
     });
     await expect(poolOf([spec(long.url)]).ask(read, within(20_000))).resolves.toBeDefined();
   });

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
-import { LIMITS } from '../../../src/base/limits.ts';
 import { createFetcher, type Fetch, type Fetcher } from '../../../src/graph/remote/fetch.ts';
+import { REMOTE_LIMITS } from '../../../src/graph/remote/limits.ts';
 import type { PushReport } from '../../../src/graph/remote/push-session.ts';
 import { RemoteRecords } from '../../../src/graph/remote/records.ts';
 import { recordsOf } from '../../../src/graph/store/chain-records.ts';
@@ -23,7 +23,7 @@ import { addressAt, blockOf, keyAt, log, push, transferSource } from './world.ts
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 /** Longer than a thread caches the newest version. */
-const nextLook = (): Promise<void> => sleep(LIMITS.remoteHeadMs + 50);
+const nextLook = (): Promise<void> => sleep(REMOTE_LIMITS.remoteHeadMs + 50);
 
 const ADDRESSES = 1_500;
 const ROUNDS = 6;
@@ -92,7 +92,7 @@ describe.skipIf(!hasRedis)('pushes in quick succession', () => {
   async function pushNow(prefix: string, options: Parameters<typeof push>[2] = {}): Promise<PushReport> {
     const stages = new Set<string>();
     const report = await push(url(prefix), path, {
-      graceMs: LIMITS.remoteGraceMs,
+      graceMs: REMOTE_LIMITS.remoteGraceMs,
       onProgress: (stage) => stages.add(stage),
       ...options,
     });
@@ -115,7 +115,7 @@ describe.skipIf(!hasRedis)('pushes in quick succession', () => {
   });
 
   it('makes each visible at the next look, and none waits for readers of the one before', async () => {
-    expect(LIMITS.remoteHeadMs).toBeLessThan(1_000);
+    expect(REMOTE_LIMITS.remoteHeadMs).toBeLessThan(1_000);
     await pushNow('seen');
     const reader = readerOf('seen');
     expect(answersOf(reader)).toBe(localAnswers(path));
@@ -179,7 +179,7 @@ describe.skipIf(!hasRedis)('pushes in quick succession', () => {
     for (const key of keys.slice(0, 20)) {
       const leftMs = Number(server.run('pttl', key));
       expect(leftMs).toBeGreaterThan(0);
-      expect(leftMs).toBeLessThanOrEqual(LIMITS.remoteGraceMs);
+      expect(leftMs).toBeLessThanOrEqual(REMOTE_LIMITS.remoteGraceMs);
     }
     // As if their time had passed: a reader is refused and gets no mixture.
     server.run('del', ...keys);
@@ -200,7 +200,7 @@ describe.skipIf(!hasRedis)('pushes in quick succession', () => {
     const cut = new AbortController();
     const full = push(url('swapped'), path, {
       isFull: true,
-      graceMs: LIMITS.remoteGraceMs,
+      graceMs: REMOTE_LIMITS.remoteGraceMs,
       signal: cut.signal,
       onProgress: (stage) => {
         if (stage === 'wait for readers') isWaiting();
@@ -218,7 +218,7 @@ describe.skipIf(!hasRedis)('pushes in quick succession', () => {
       const cutting = new AbortController();
       // This push ends at the point at which it would wait for the same readers as the full push.
       await push(url('swapped'), path, {
-        graceMs: LIMITS.remoteGraceMs,
+        graceMs: REMOTE_LIMITS.remoteGraceMs,
         signal: cutting.signal,
         onProgress: (stage) => {
           if (stage === 'wait for readers') cutting.abort();
@@ -252,7 +252,7 @@ describe.skipIf(!hasRedis)('pushes in quick succession', () => {
     };
     const pushWorld = (): Promise<PushReport> =>
       push(url('threads'), join(world.folder, 'data', 'transfers', 'eth.mdb'), {
-        graceMs: LIMITS.remoteGraceMs,
+        graceMs: REMOTE_LIMITS.remoteGraceMs,
       });
     const versions = [shown(here.trace(request).data)];
     await pushWorld();
@@ -318,7 +318,7 @@ it.skipIf(!hasRedis)(
     try {
       for (let version = 1; version <= 4; version++) {
         await store.ingest(draw(version === 1 ? 6_000 : 300));
-        await push(cluster.url, path, { graceMs: LIMITS.remoteGraceMs });
+        await push(cluster.url, path, { graceMs: REMOTE_LIMITS.remoteGraceMs });
         const head = cluster.masterOf(headKey).run('get', headKey).trim();
         versions.push({ head, answers: localAnswers(path) });
       }

@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { LIMITS } from '../../../src/base/limits.ts';
 import { createNeighbourColumns } from '../../../src/graph/graph.ts';
 import { traverse } from '../../../src/graph/kernels/traverse.ts';
 import { createKernelWorkspace } from '../../../src/graph/kernels/workspace.ts';
+import { REMOTE_LIMITS } from '../../../src/graph/remote/limits.ts';
 import { openTransferStore, type TransferStore } from '../../../src/graph/store.ts';
 import type { TransferReader } from '../../../src/graph/transfers.ts';
 import {
@@ -20,7 +20,7 @@ import { addressAt, blockOf, expectSame, keyAt, openRemote, push, transferSource
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 /** Longer than a thread caches the newest version. */
-const nextVersion = (): Promise<void> => sleep(LIMITS.remoteHeadMs + 50);
+const nextVersion = (): Promise<void> => sleep(REMOTE_LIMITS.remoteHeadMs + 50);
 
 const SOME = [1, 2, 3, 4, 5, ...Array.from({ length: 20 }, (_, at) => 10 + at * 199)];
 
@@ -217,7 +217,7 @@ describe.skipIf(!hasRedis)('a graph in one server', () => {
         if (taken) return;
         taken = true;
         // As a newer push does that found the lease of this one expired.
-        for (let bucket = 0; bucket < LIMITS.remoteBuckets; bucket += 5)
+        for (let bucket = 0; bucket < REMOTE_LIMITS.remoteBuckets; bucket += 5)
           server.run('set', `busy:{graph.eth.${bucket}}:w`, '99:0');
       },
     });
@@ -248,7 +248,7 @@ describe.skipIf(!hasRedis)('a graph in one server', () => {
     expect(Number(written.split(':')[1])).toBeGreaterThan(Number(before.split(':')[1]));
     const remote = remoteOf('forgot');
     const graph = remote.graph('ETH');
-    for (let node = 7; node <= (graph?.nodeCount ?? 0); node += LIMITS.remoteBuckets) {
+    for (let node = 7; node <= (graph?.nodeCount ?? 0); node += REMOTE_LIMITS.remoteBuckets) {
       const key = graph?.keyOf(node) as Uint8Array;
       expect(remote.totals('ETH', key)).toEqual(store.totals('ETH', key));
     }
@@ -275,7 +275,7 @@ describe.skipIf(!hasRedis)('a graph in one server', () => {
     const empty = remoteOf('empty');
     expect(() => empty.totals('ETH', keyAt(1))).toThrow(notReady);
     expect(() => empty.graph('ETH')).toThrow(notReady);
-    const bucketOf = (node: number): number => node % LIMITS.remoteBuckets;
+    const bucketOf = (node: number): number => node % REMOTE_LIMITS.remoteBuckets;
     const remote = remoteOf('gone');
     const node = remote.graph('ETH')?.idOf(keyAt(77));
     server.run('set', `gone:{graph.eth.${bucketOf(node!)}}:1:v`, '0');
@@ -303,7 +303,7 @@ describe.skipIf(!hasRedis)('a graph in one server', () => {
     const began = performance.now();
     expect(() => traced(remote, 300)).toThrow(notReady);
     // The time-out of one read, not one per address of the walk.
-    expect(performance.now() - began).toBeLessThan(4 * LIMITS.remoteReadMs);
+    expect(performance.now() - began).toBeLessThan(4 * REMOTE_LIMITS.remoteReadMs);
     server.thaw();
     await nextVersion();
     expect(traced(remote, 300)).toEqual(expected);

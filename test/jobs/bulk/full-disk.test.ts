@@ -2,9 +2,9 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { LIMITS } from '../../../src/base/limits.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import type { OpenBulkJobs } from '../../../src/jobs/bulk/open.ts';
+import { JOB_LIMITS } from '../../../src/jobs/limits.ts';
 import { createLocalChunks } from '../../../src/pool/local-chunks.ts';
 import { openEnvironment } from '../../../src/state/lmdb.ts';
 import { asStorageFull } from '../../../src/state/storage.ts';
@@ -143,7 +143,7 @@ describe.skipIf(refusal !== null)(
         // More attempts than a chunk gets that fails for another reason.
         await until(
           () => chunks - before,
-          (count) => count >= 3 + LIMITS.jobChunkAttempts,
+          (count) => count >= 3 + JOB_LIMITS.jobChunkAttempts,
         );
         expect(jobs.get('a', id)).toMatchObject({ state: 'RUNNING', endedAt: null, error: null });
         await release();

@@ -5,6 +5,7 @@ import { AssayError } from '../../../src/base/errors.ts';
 import { LIMITS } from '../../../src/base/limits.ts';
 import type { OpenBulkJobs } from '../../../src/jobs/bulk/open.ts';
 import type { JobPage, JobUpload, JobView } from '../../../src/jobs/bulk-jobs.ts';
+import { JOB_LIMITS } from '../../../src/jobs/limits.ts';
 import type { OpenStore } from '../../../src/state/live-store.ts';
 import { type LiveState, overLiveStates } from '../../setup/live-state.ts';
 import {
@@ -151,7 +152,7 @@ overLiveStates((makeState) => {
       });
       expect(done.itemsPerSecond).toBeGreaterThan(0);
       expect(Date.parse(done.expiresAt as string) - Date.parse(done.endedAt as string)).toBe(
-        LIMITS.jobFilesKeptMs,
+        JOB_LIMITS.jobFilesKeptMs,
       );
       expect(billing.taken.get(done.id)).toBe(count - bad.size);
       const result = await resultOf(jobs, done.id);
@@ -382,8 +383,8 @@ overLiveStates((makeState) => {
     it('an empty body, a line without an end, a head line alone', async () => {
       expect(await refused(send(jobs, ''))).toBe('INVALID_REQUEST');
       expect(await refused(send(jobs, 'address,chain\n', { format: 'csv' }))).toBe('INVALID_REQUEST');
-      expect(await refused(sendOrAbort('x'.repeat(LIMITS.jobLineBytesMax + 2)))).toBe('INVALID_REQUEST');
-      expect(await refused(sendOrAbort(`ok\n${'x'.repeat(LIMITS.jobLineBytesMax + 2)}\n`))).toBe(
+      expect(await refused(sendOrAbort('x'.repeat(JOB_LIMITS.jobLineBytesMax + 2)))).toBe('INVALID_REQUEST');
+      expect(await refused(sendOrAbort(`ok\n${'x'.repeat(JOB_LIMITS.jobLineBytesMax + 2)}\n`))).toBe(
         'INVALID_REQUEST',
       );
     });
@@ -445,15 +446,15 @@ overLiveStates((makeState) => {
       );
       const taken = all.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
       const codes = all.flatMap((one) => (one.status === 'rejected' ? [code(one.reason)] : []));
-      expect(taken).toHaveLength(LIMITS.jobUploadsMax);
+      expect(taken).toHaveLength(JOB_LIMITS.jobUploadsMax);
       expect(new Set(codes)).toEqual(new Set(['OVERLOADED']));
       for (const accountId of accounts)
         expect((await jobs.list(accountId, { limit: 100, offset: 0 })).total).toBeLessThanOrEqual(
-          LIMITS.jobUploadsPerAccount,
+          JOB_LIMITS.jobUploadsPerAccount,
         );
       for (const upload of taken) await upload.abort();
       const own = await Promise.allSettled(
-        Array.from({ length: LIMITS.jobUploadsPerAccount + 1 }, () =>
+        Array.from({ length: JOB_LIMITS.jobUploadsPerAccount + 1 }, () =>
           jobs.receive({ accountId: 'a', kind: 'labels', format: 'ndjson', chain: 'ETH' }),
         ),
       );
@@ -464,7 +465,7 @@ overLiveStates((makeState) => {
 
     it('a job for whose bytes its account has no room beside what it keeps, until that is deleted', async () => {
       const { run } = runner;
-      const answered = { bytes: LIMITS.jobBytesPerAccount - 2_000 };
+      const answered = { bytes: JOB_LIMITS.jobBytesPerAccount - 2_000 };
       runner.run = async (task, signal) => ({ ...(await run(task, signal)), ...answered });
       const first = await send(jobs, 'bad\n');
       const { expiresAt } = await ended(jobs, first.id);
@@ -472,7 +473,7 @@ overLiveStates((makeState) => {
       const taken = billing.left;
       const refusal = await send(jobs, wallets(20)).catch((error: AssayError) => error);
       expect(refusal).toMatchObject({ code: 'OVERLOADED', retryAfterSeconds: 600 });
-      expect((refusal as AssayError).message).toContain(`the maximum is ${LIMITS.jobBytesPerAccount} `);
+      expect((refusal as AssayError).message).toContain(`the maximum is ${JOB_LIMITS.jobBytesPerAccount} `);
       expect((refusal as AssayError).message).toContain(`the next one expires at ${expiresAt}`);
       expect([billing.left, folders()]).toEqual([taken, [first.id]]);
       await send(jobs, wallets(20), { accountId: 'b' });
@@ -492,11 +493,11 @@ overLiveStates((makeState) => {
 
     it('jobs beyond an account’s share, and all where the disk is full', async () => {
       runner.slots = 0;
-      for (let count = 0; count < LIMITS.jobsOpenPerAccount; count++) await send(jobs, WALLETS.unknown);
+      for (let count = 0; count < JOB_LIMITS.jobsOpenPerAccount; count++) await send(jobs, WALLETS.unknown);
       await expect(send(jobs, WALLETS.unknown)).rejects.toMatchObject({ code: 'OVERLOADED' });
       await send(jobs, WALLETS.unknown, { accountId: 'b' });
       await jobs.close();
-      jobs = await open({ freeBytes: () => LIMITS.jobDiskFreeMin - 1 });
+      jobs = await open({ freeBytes: () => JOB_LIMITS.jobDiskFreeMin - 1 });
       await expect(send(jobs, WALLETS.unknown, { accountId: 'c' })).rejects.toMatchObject({
         code: 'OVERLOADED',
       });
@@ -634,13 +635,13 @@ overLiveStates((makeState) => {
     it('removes files that expired, and later the job', async () => {
       const { id } = await send(jobs, wallets(10));
       await ended(jobs, id);
-      world.clock.at += LIMITS.jobFilesKeptMs;
+      world.clock.at += JOB_LIMITS.jobFilesKeptMs;
       await reopen();
       jobs.start();
       await until(folders, (names) => names.length === 0);
       expect(jobs.get('a', id)).toMatchObject({ state: 'DONE', answered: 10, resultBytes: 0 });
       expect(() => jobs.result('a', id)).toThrow('expired');
-      world.clock.at += LIMITS.jobKeptMs;
+      world.clock.at += JOB_LIMITS.jobKeptMs;
       await reopen();
       jobs.start();
       await until(
@@ -678,12 +679,12 @@ overLiveStates((makeState) => {
     it('is tried again, and into another file', async () => {
       let failures = 0;
       runner.before = () => {
-        if (failures++ < LIMITS.jobChunkAttempts - 1) throw new Error('a thread died');
+        if (failures++ < JOB_LIMITS.jobChunkAttempts - 1) throw new Error('a thread died');
       };
       const { id } = await send(jobs, wallets(5));
       expect(await ended(jobs, id)).toMatchObject({ state: 'DONE', answered: 5 });
       const outputs = runner.tasks.map(({ output }) => output);
-      expect(new Set(outputs).size).toBe(LIMITS.jobChunkAttempts);
+      expect(new Set(outputs).size).toBe(JOB_LIMITS.jobChunkAttempts);
     });
 
     it('for good ends its job, which pays for what can be read', async () => {
@@ -723,19 +724,19 @@ overLiveStates((makeState) => {
       await state.ready();
       jobs.start();
       runner.before = () => {
-        isAway = ++failures === LIMITS.jobChunkAttempts;
+        isAway = ++failures === JOB_LIMITS.jobChunkAttempts;
         if (isAway) setTimeout(() => (isAway = false), 300);
-        if (failures <= LIMITS.jobChunkAttempts) throw new Error('a thread died');
+        if (failures <= JOB_LIMITS.jobChunkAttempts) throw new Error('a thread died');
       };
       const { id } = await send(jobs, wallets(5));
       expect(await ended(jobs, id)).toMatchObject({ state: 'DONE', answered: 5, failed: 0 });
-      expect(failures).toBe(LIMITS.jobChunkAttempts + 1);
+      expect(failures).toBe(JOB_LIMITS.jobChunkAttempts + 1);
     });
 
     it('because nobody is ready waits, and does not count as an attempt', async () => {
       let refusals = 0;
       runner.before = () => {
-        if (refusals++ < LIMITS.jobChunkAttempts) throw new AssayError('OVERLOADED', 'Later.');
+        if (refusals++ < JOB_LIMITS.jobChunkAttempts) throw new AssayError('OVERLOADED', 'Later.');
       };
       const { id } = await send(jobs, wallets(5));
       expect(await ended(jobs, id)).toMatchObject({ state: 'DONE' });
@@ -756,7 +757,7 @@ overLiveStates((makeState) => {
       jobs.start();
       runner.slots = 0;
       const { id } = await send(jobs, wallets(10));
-      free = LIMITS.jobDiskFreeMin - 1;
+      free = JOB_LIMITS.jobDiskFreeMin - 1;
       // The disk is checked once a second; the second check uses the result of the first.
       const before = looks;
       await until(

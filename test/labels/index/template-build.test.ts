@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { LIMITS } from '../../../src/base/limits.ts';
 import { createSegmentWriter } from '../../../src/labels/index/segment.ts';
 import { beginTemplates } from '../../../src/labels/index/template-build.ts';
+import { LABEL_LIMITS } from '../../../src/labels/limits.ts';
 import { template } from './world.ts';
 
 let folder: string;
@@ -43,7 +43,7 @@ describe('the templates of a build', () => {
       }
     };
     const here = await built(5);
-    const there = await built(LIMITS.buildThreadFromLabels);
+    const there = await built(LABEL_LIMITS.buildThreadFromLabels);
     expect([...here.numbers]).toEqual([2, 0, -1, 0, 1]);
     expect(here.count).toBe(3);
     expect([...there.numbers]).toEqual([...here.numbers]);
@@ -60,7 +60,7 @@ describe('the templates of a build', () => {
   it('say from a thread, too, what is wrong with a segment', async () => {
     const build = beginTemplates(
       { segments: [{ path: join(folder, 'missing'), date: null }], designations: new Map() },
-      LIMITS.buildThreadFromLabels,
+      LABEL_LIMITS.buildThreadFromLabels,
     );
     await expect(build.finish([new Uint8Array(1)])).rejects.toMatchObject({ code: 'NOT_FOUND' });
     await build.close();

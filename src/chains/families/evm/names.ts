@@ -13,12 +13,12 @@ import {
 } from 'ethers';
 import { request } from 'undici';
 import { AssayError, messageOf } from '../../../base/errors.ts';
-import { LIMITS } from '../../../base/limits.ts';
 import { checkOutboundUrl, createOutboundAgent, PUBLIC_HTTPS } from '../../../base/outbound.ts';
 import { parseAddress } from '../../address/parse.ts';
 import type { EndpointPool } from '../../endpoints/endpoint-pool.ts';
 import type { Json } from '../../endpoints/exact-json.ts';
 import { RpcRefusal, rpcRequest } from '../../endpoints/json-rpc.ts';
+import { ENDPOINT_LIMITS } from '../../endpoints/limits.ts';
 import { type ChainId, chainOf } from '../../registry.ts';
 import type { Call, NameAnswer } from '../port.ts';
 
@@ -84,9 +84,9 @@ class PooledProvider extends JsonRpcApiProvider {
     const agent = createOutboundAgent({
       policy: PUBLIC_HTTPS,
       timeouts: {
-        connectMs: LIMITS.endpointConnectMs,
-        headersMs: LIMITS.endpointAttemptMs,
-        stallMs: LIMITS.endpointAttemptMs,
+        connectMs: ENDPOINT_LIMITS.endpointConnectMs,
+        headersMs: ENDPOINT_LIMITS.endpointAttemptMs,
+        stallMs: ENDPOINT_LIMITS.endpointAttemptMs,
       },
     });
     const sender = String(transaction.to).toLowerCase();

@@ -1,9 +1,9 @@
 /** Builds the transfers of EVM transactions, with the same positions as every other reader of EVM chains. */
 import { createHash } from 'node:crypto';
 import { AbiCoder } from 'ethers';
-import { LIMITS } from '../../../base/limits.ts';
 import { formatEvm } from '../../address/evm.ts';
 import { initiationOf, type TransactionCall } from '../../initiation.ts';
+import { CHAIN_LIMITS } from '../../limits.ts';
 import { type ChainId, chainOf } from '../../registry.ts';
 import type { Transfer } from '../../transfer.ts';
 import type { InnerMove, WireBlock, WireLog, WireReceipt } from './wire.ts';
@@ -93,7 +93,7 @@ function batchAmounts(data: string): readonly bigint[] {
 /** Returns the position of a trace path; a path that exceeds the length limit of positions is replaced by its hash. */
 export function tracePosition(path: string): string {
   const position = `trace:${path}`;
-  if (position.length <= LIMITS.transferPositionTextMax) return position;
+  if (position.length <= CHAIN_LIMITS.transferPositionTextMax) return position;
   return `trace:${createHash('sha256').update(path).digest('hex').slice(0, 40)}`;
 }
 

@@ -1,7 +1,7 @@
 /** Parts of the monitoring operations. Every id is looked up together with the account of the key. */
 import { Type } from 'typebox';
-import { LIMITS } from '../../../base/limits.ts';
 import { alertAnswer, walletAnswer } from '../../../monitoring/answers.ts';
+import { MONITORING_LIMITS } from '../../../monitoring/limits.ts';
 import type { Alert, MonitoredWallet, Severity } from '../../../monitoring/records.ts';
 import type { AlertQuery } from '../../../monitoring/service.ts';
 import { type Call, callerOf, type Services } from '../../operation.ts';
@@ -26,7 +26,7 @@ export const walletPath = { id: idText('Id of a wallet of the account.') };
 export const alertFilters = {
   status: Type.Optional(AlertStatusFilter),
   severity: Type.Optional(SeverityFilter),
-  ...paging(LIMITS.monitoringPageMax),
+  ...paging(MONITORING_LIMITS.monitoringPageMax),
   upTo: Type.Optional(
     Type.Integer({
       minimum: 0,

@@ -1,0 +1,73 @@
+/** Limits of keys, people, credits and quotas, each with the reason for its value. */
+export const ACCOUNT_LIMITS = {
+  /** A limit per minute must be finite so that "never more than N" is true; its window counts in 32 bits. */
+  rateLimitMax: 1_000_000_000,
+  /** Keys and classes for which the last minute is kept at once: about 400 bytes each, 40 MB. */
+  rateWindowsMax: 100_000,
+  /** Verified keys that are cached at once; other keys are read from the store again. About 300 bytes each. */
+  verifiedKeysMax: 100_000,
+  /** A longer name of a key is not useful to people. */
+  keyNameMax: 100,
+  /** Characters of a ledger reference: operation, chain and the longest address that a request may name. */
+  ledgerReferenceMax: 640,
+  /** Cached account states: about 400 bytes each, 80 MB. */
+  ledgerHeadsMax: 200_000,
+  /** Entries by which the index of last entries may lag: after a crash they are read again at the start, in 0.1 s; sorted in 3 ms. */
+  ledgerIndexLagMax: 8_192,
+  /** Accounts that one commit writes to the index: 1 ms of the main thread. */
+  ledgerIndexSliceMax: 512,
+  /** Charges of one commit: 1,000 are 10 ms of the main thread, and 256 requests in flight never fill it. */
+  ledgerBatchMax: 1_000,
+  /** Charges that wait for their commit: seconds of work; beyond that, more of them would only grow the heap. */
+  ledgerQueueMax: 100_000,
+  /**
+   * Lifetime of a reservation in Redis after its node has died: longer than any request runs, and the longest time that a dead node holds
+   * credits.
+   */
+  ledgerHoldMs: 120_000,
+  /** How long Redis rejects a charge that was undone before it arrived: data that waits in a socket arrives within seconds of its end. */
+  ledgerMarkMs: 600_000,
+  /** Charges to undo when Redis is available again: seconds of work, as for the queue of charges above. */
+  pendingStepsMax: 100_000,
+  /** How long Redis remembers the quota that an event consumed: jobs are settled within days. */
+  quotaEventMs: 100 * 24 * 3_600_000,
+  /** Credits of one entry: a typing error in a grant should be noticed, and sums must stay exact in doubles. */
+  ledgerAmountMax: 1_000_000_000,
+  /** Days with entries that usage sums up: a month and the day on which it began. */
+  usageDaysMax: 31,
+  /** Characters of an Idempotency-Key: four UUIDs; the header limit would allow 4,000. */
+  idempotencyKeyTextMax: 255,
+  /** Stored responses older than 24 hours that are removed in a commit that stores a new one: faster than they arrive. */
+  idempotencyPurgeMax: 8,
+  /** NIST SP 800-63B requires at least 8 characters; ten resist guessing at the rate to which attempts are limited. */
+  passwordCharsMin: 10,
+  /** A passphrase of twenty words; scrypt hashes any length, and longer texts only cost time. */
+  passwordCharsMax: 256,
+  /** Passwords that are checked at once: each takes a thread about 0.2 s and 32 MiB, and screenings wait for the thread. */
+  passwordDerivationsMax: 8,
+  /** The time window in which failed attempts are counted. */
+  attemptWindowMs: 15 * 60_000,
+  /** Failed attempts at one account in the time window: a person who forgot the password needs fewer. */
+  attemptsPerAccountMax: 10,
+  /** Failed attempts from one client address in the time window: an office behind one address needs fewer. */
+  attemptsPerAddressMax: 50,
+  /** Accounts and addresses with counted attempts at once: about 150 bytes each, 15 MB. */
+  attemptWindowsMax: 100_000,
+  /** Decisions: a session expires after this time. */
+  sessionMs: 12 * 3_600_000,
+  /** Lifetime of the token in a verification email: the email may stay unread for a day. */
+  verifyTokenMs: 24 * 3_600_000,
+  /** Lifetime of the token in a password-reset email: it should be used at once. */
+  resetTokenMs: 3_600_000,
+  /** RFC 5321: the longest path of an email address. */
+  emailCharsMax: 254,
+  /** Concurrent emails to the mail server: each holds a connection. */
+  emailsInFlightMax: 32,
+  /** Actor, origin and details of one entry of the audit log: texts that people read. */
+  auditTextMax: 200,
+  /** Stripe's own tolerance: a signature that is older, or further in the future, is rejected. */
+  webhookToleranceMs: 300_000,
+  /** Bytes of ledger entries that are read ahead, to group them by account, and accounts that are written concurrently. */
+  fillReadAheadBytes: 8 * 1024 * 1024,
+  fillAtOnce: 16,
+} as const;

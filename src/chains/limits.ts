@@ -1,0 +1,19 @@
+/** Limits of chains, their addresses and their followers, each with the reason for its value. */
+export const CHAIN_LIMITS = {
+  /**
+   * The longest known address is a ZEC unified address with all three receivers that may occur together, 213 characters; future receivers
+   * need room.
+   */
+  addressTextMax: 512,
+  /** The `trace:` paths of the deepest calls observed are shorter than this. */
+  transferPositionTextMax: 64,
+  /** Bytes of the operator's token list: 100,000 rows, which is more tokens than have a price. */
+  ownTokensBytesMax: 8 * 1024 * 1024,
+  /**
+   * Blocks of a reorg that a follower reverts: the deepest accidental reorg had 157 (Polygon, February 2023). An attack needs the attention
+   * of a person.
+   */
+  reorgBlocksMax: 512,
+  /** Blocks fetched ahead while a follower catches up: hides the latency of the node, and holds at most a few full blocks. */
+  followAheadBlocks: 4,
+} as const;

@@ -1,0 +1,55 @@
+/** Limits of requests, responses and pages, each with the reason for its value. */
+export const HTTP_LIMITS = {
+  /** Specification decisions: maximum body of a request, unless the route has its own limit. */
+  bodyBytesMax: 1024 * 1024,
+  /** No real request nests deeper than an array of objects; recursion in a parser must stay far from the end of the stack. */
+  jsonDepthMax: 16,
+  /** Cleared matches on one page, as for other lists. */
+  clearedPageMax: 100,
+  clearedPageDefault: 50,
+  /** Shutdown must end: longer than the slowest response, shorter than the 30 s after which supervisors kill the process. */
+  shutdownMsMax: 15_000,
+  /**
+   * A client that sends its headers or reads its response more slowly than this is disconnected (uWebSockets.js has the same fixed 10 s).
+   */
+  slowClientMs: 10_000,
+  /**
+   * Header bytes of one request that arrives in pieces, as uWebSockets.js allows; the node:http server allows no more in one piece either.
+   */
+  headerBytesMax: 4096,
+  /** A response larger than this is passed to the socket in pieces as the client reads, and is not copied into the socket's buffer. */
+  bufferedAnswerBytesMax: 64 * 1024,
+  /** The client's own X-Request-Id is echoed up to this length; a longer one would only bloat every log line. */
+  requestIdTextMax: 64,
+  /** Unknown fields that a response lists in `ignored`: enough to show a misspelling, too few to fill a response. */
+  bodyFieldsMax: 32,
+  /** No response built on the main thread comes near this size; a larger one would be a fault, and must not use up all memory. */
+  answerBytesMax: 16 * 1024 * 1024,
+  /** Entries on one page of usage, as for the lists of monitoring. */
+  usagePageMax: 100,
+  /** Keys of one account: listed in one response of 60 KB. Operators may exceed this on the command line. */
+  keysPerAccountMax: 200,
+  /** Deliveries on one page. */
+  deliveriesPageMax: 100,
+  /** Wallets in one response: about 500 KB. */
+  walletsPageMax: 1_000,
+  /** Addresses in one filter of alerts. */
+  alertAddressesMax: 50,
+  /** A client that sends a large body may wait for its own source, or for a failing connection; if it is silent for longer, it is gone. */
+  uploadSilenceMs: 60_000,
+  /**
+   * After a grace period, in which its source may be slow, the sender of a large body holds one of few places: 16 KB/s is a bad mobile
+   * network, and transfers the largest body within 19 hours.
+   */
+  uploadGraceMs: 300_000,
+  uploadBytesPerSecondMin: 16 * 1024,
+  /** A client that is rejected while it sends reads the reason within this time; otherwise it is not reading. */
+  lingerMs: 5_000,
+  /** Bulk jobs on one page, as for other lists. */
+  jobsPageMax: 100,
+  /**
+   * Bytes of a large response that are read at a time: a few hundred KB per client including its socket buffer, and 1 GB/s from a cached
+   * file.
+   */
+  answerPieceBytes: 128 * 1024,
+} as const;

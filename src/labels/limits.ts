@@ -1,0 +1,19 @@
+/** Limits of labels and their index, each with the reason for its value. */
+export const LABEL_LIMITS = {
+  /** Labels that differ in more than address and dates: each costs about 1 KB while an index is built (2 GB), 0.5 KB in the snapshot. */
+  labelTemplatesMax: 2_000_000,
+  /** Labels of one index: 40 bytes each, and a snapshot must stay within the 3.75 GB that one view of its map can span. */
+  indexLabelsMax: 60_000_000,
+  /** A smaller file of labels is read on one thread: 0.3 s, of which starting threads and merging their tables would save little. */
+  importThreadsFromBytes: 32 * 1024 * 1024,
+  /** Threads that read the rows of one import: the thread that explains and writes them keeps about four busy. */
+  importThreadsMax: 4,
+  /** A smaller index is built on one thread: half a second, of which starting another thread (40 ms) would save little. */
+  buildThreadFromLabels: 500_000,
+  /** Rows of a rejects file: a user with more rejects has the wrong file; further ones are only counted. */
+  rejectsKeptMax: 1_000_000,
+  /** Links between entities and listed parties in one file: a few dozen are shipped; a person checks each link. */
+  entityPartiesMax: 10_000,
+  /** Proposed links in one report: a person reads them all. */
+  entityProposalsMax: 1_000,
+} as const;

@@ -1,0 +1,22 @@
+/** Limits of Redis and of stores in files, each with the reason for its value. */
+export const STATE_LIMITS = {
+  /** If Redis has not accepted the connection within this time, it is down; another attempt follows. */
+  redisConnectMs: 2_000,
+  /**
+   * Timeout of a command: an atomic step takes under a millisecond, a fail-over of Redis Cluster 1 to 5 s; an API client gets an error
+   * before that.
+   */
+  redisCommandMs: 3_000,
+  /** Startup waits this long for a Redis that is starting or failing over; then it ends with an error. */
+  redisStartMs: 10_000,
+  /** How long a write waits for replicas: they acknowledge within milliseconds, or are away. */
+  redisReplicasMs: 1_000,
+  /** Records and bytes in one script of a filling: Redis processes nothing else for a few milliseconds. */
+  fillPageRecords: 1_000,
+  fillPageBytes: 512 * 1024,
+  /**
+   * A store up to this size is compared with its checksums at every start, in a quarter of a second; a larger one only if it was written
+   * to.
+   */
+  checkedAtOpenBytesMax: 256 * 1024 * 1024,
+} as const;
