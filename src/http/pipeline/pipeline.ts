@@ -9,7 +9,7 @@ import type { Logger } from '../../base/log.ts';
 import type { HttpDeps } from '../ports.ts';
 import type { Route } from '../routes.ts';
 import type { ClientOrigin } from '../server/client-origin.ts';
-import type { BodyReceiver, Exchange, Handler } from '../server/port.ts';
+import type { BodyReceiver, Exchange, Handler, RenderRefusal } from '../server/port.ts';
 import { receiveUpload } from '../server/uploads.ts';
 import { Admitter, type RouteEndpoint } from './admit.ts';
 import { Call } from './call.ts';
@@ -133,6 +133,19 @@ export class Pipeline {
       const shown = operation.length > SHOWN_PATH_MAX ? `${operation.slice(0, SHOWN_PATH_MAX)}…` : operation;
       throw new AssayError('NOT_FOUND', `Unknown operation: ${shown}. All operations are listed at /docs.`);
     });
+  }
+
+  /**
+   * Returns the function that renders the responses of requests which the server refuses before any handler.
+   *
+   * @param metricsRow - row of the metrics that counts them
+   */
+  refusal(metricsRow: number): RenderRefusal {
+    return ({ problem, accept, requestId }) => {
+      const id = this.#requestIdFor(requestId);
+      const error = new AssayError('INVALID_REQUEST', problem);
+      return this.#responder.renderRefusal(id, metricsRow, error, accept);
+    };
   }
 
   /**

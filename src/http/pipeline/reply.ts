@@ -8,7 +8,7 @@ import { LIMITS } from '../../base/limits.ts';
 import type { Logger } from '../../base/log.ts';
 import { asStorageFull } from '../../state/storage.ts';
 import type { CallerAccess } from '../ports.ts';
-import type { EventStream } from '../server/port.ts';
+import type { EventStream, RenderRefusal } from '../server/port.ts';
 import type { Call } from './call.ts';
 import { ENVELOPE_END_BYTES_MAX, ENVELOPE_START, writeEnvelopeEnd } from './envelope.ts';
 import { renderError } from './errors.ts';
@@ -166,6 +166,18 @@ export class Responder {
     } catch (second) {
       this.#logFault(call, endpoint, second, 'error response could not be sent');
     }
+  }
+
+  /** Renders and counts the response of a request that has no exchange of its own. */
+  renderRefusal(
+    requestId: string,
+    metricsRow: number,
+    error: AssayError,
+    accept: string,
+  ): ReturnType<RenderRefusal> {
+    const { status, lines, contentType, body } = renderError(error, accept, requestId);
+    this.#metrics.record(metricsRow, status, 0);
+    return { status, headers: `X-Request-Id: ${requestId}${lines}\r\nContent-Type: ${contentType}`, body };
   }
 
   #logFault({ requestId }: Call, { path }: Endpoint, error: unknown, message: string): void {
