@@ -349,7 +349,7 @@ class UwsExchange implements Exchange {
     const close = this.#closeAfter || this.#state.closing;
     this.#res.cork(() => {
       this.#writeHead(status, headers, close);
-      this.#endHead(length, close);
+      this.#endHead(length);
     });
     this.#sent();
   }
@@ -478,7 +478,7 @@ class UwsExchange implements Exchange {
     this.#writeHead(status, headers, close);
     if (this.method === 'HEAD' || status === 304) {
       const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
-      this.#endHead(status === 304 ? null : length, close);
+      this.#endHead(status === 304 ? null : length);
     } else if (body.length <= LIMITS.bufferedAnswerBytesMax || close) {
       res.end(body, close);
     } else {
@@ -493,9 +493,9 @@ class UwsExchange implements Exchange {
    *
    * @param length - length that the body of GET would have; null if it is not sent
    */
-  #endHead(length: number | null, close: boolean): void {
-    if (close) {
-      // The only call that closes the connection. It sends a length of 0.
+  #endHead(length: number | null): void {
+    if (this.#isDeferred) {
+      // Only this call closes the connection, and it sends a length of 0. A close that the client asks for needs no call.
       this.#res.end('', true);
       return;
     }
