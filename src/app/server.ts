@@ -241,7 +241,7 @@ export class Server {
 
   #createHttp(serving: Serving): HttpApp {
     const { clock, random, log, accounts, labels, version } = this.#deps;
-    const { httpBackend, host, port, tls, publicHost, trustedProxies } = this.#config;
+    const { httpBackend, httpKeepAliveSeconds, host, port, tls, publicHost, trustedProxies } = this.#config;
     const status: ServerStatus = {
       config: this.#config,
       roles: this.#roles,
@@ -259,7 +259,17 @@ export class Server {
     };
     const operations = this.#answers ? 'all' : 'health';
     this.#app = createHttpApp(
-      { backend: httpBackend, host, port, tls, publicHost, trustedProxies, version, operations },
+      {
+        backend: httpBackend,
+        keepAliveSeconds: httpKeepAliveSeconds,
+        host,
+        port,
+        tls,
+        publicHost,
+        trustedProxies,
+        version,
+        operations,
+      },
       {
         clock,
         random,

@@ -35,6 +35,7 @@ export interface Config {
   readonly jobsDir: string | null;
   readonly logLevel: LogLevel;
   readonly httpBackend: 'auto' | 'uws' | 'node';
+  readonly httpKeepAliveSeconds: number;
   /** PEM files; both or neither. */
   readonly tls: { readonly keyFile: string; readonly certFile: string } | null;
   /** Host (with port, if it is not the default one) to which `www.` requests are redirected; null rejects them. */
@@ -231,6 +232,7 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     jobsDir: value(SETTINGS.jobsDir),
     logLevel: value(SETTINGS.logLevel),
     httpBackend: value(SETTINGS.httpBackend),
+    httpKeepAliveSeconds: value(SETTINGS.httpKeepAliveSeconds),
     tls: readTls(value(SETTINGS.tlsKey), value(SETTINGS.tlsCert)),
     publicHost: value(SETTINGS.publicHost),
     trustedProxies: value(SETTINGS.trustedProxies),

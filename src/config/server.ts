@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { LogLevel } from '../base/log.ts';
 import { projectRoot } from '../base/paths.ts';
+import { HTTP_LIMITS } from '../http/limits.ts';
 import {
   folder,
   hostName,
@@ -23,6 +24,12 @@ export const serverSettings = {
     'auto',
     oneOf('auto', 'uws', 'node'),
     '`uws` (uWebSockets.js), `node` (node:http) or `auto` (uws if its binary loads).',
+  ),
+  httpKeepAliveSeconds: setting(
+    'ASSAY_HTTP_KEEP_ALIVE_SECONDS',
+    String(HTTP_LIMITS.keepAliveSeconds),
+    number(1, 3_600),
+    'Seconds for which the back end `node` keeps an idle connection open. With `uws` it is fixed: 8 to 12.',
   ),
   tlsKey: setting(
     'ASSAY_TLS_KEY',

@@ -83,7 +83,8 @@ export function createHttpApp(
       const createServer = await chooseServer(options.backend, deps.log);
       const streams = operations.filter(({ kind }) => kind === 'stream').flatMap(patternsOf);
       const fallback = pipeline.fallback(unknownRow);
-      server = createServer(options, { router, fallback, streams, log: deps.log });
+      const refuse = pipeline.refusal(unknownRow);
+      server = createServer(options, { router, fallback, refuse, streams, log: deps.log });
       const port = await server.listen();
       const host = options.host.includes(':') ? `[${options.host}]` : options.host;
       const url = `${options.tls ? 'https' : 'http'}://${host}:${port}`;

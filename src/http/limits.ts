@@ -13,10 +13,26 @@ export const HTTP_LIMITS = {
    * A client that sends its headers or reads its response more slowly than this is disconnected (uWebSockets.js has the same fixed 10 s).
    */
   slowClientMs: 10_000,
+  /** Bytes of all header fields of one request: what nginx and node:http accept, twice the largest cookie and token headers. */
+  headerBytesMax: 16 * 1024,
+  /** Header fields of one request: browsers behind proxies send fewer than 40. uWebSockets.js itself parses at most 98. */
+  headerFieldsMax: 64,
   /**
-   * Header bytes of one request that arrives in pieces, as uWebSockets.js allows; the node:http server allows no more in one piece either.
+   * Header bytes that the parsers of both servers read, so that larger headers get a complete error response. Beyond it, only the
+   * parser's own refusal is sent. One connection holds no more than this.
    */
-  headerBytesMax: 4096,
+  headerReadBytesMax: 64 * 1024,
+  /**
+   * Seconds for which uWebSockets.js certainly keeps an idle connection open: it counts 10 s as three steps of 4 s, and the first step
+   * may be short, so it closes after 8 to 12 s. It cannot be set.
+   */
+  uwsIdleSeconds: 7,
+  /** Seconds for which node:http keeps an idle connection open: longer than the 60 s after which common load balancers let go of theirs. */
+  keepAliveSeconds: 75,
+  /** Responses of this size and below are sent as they are: they fit in one packet, and compression would cost more than it saves. */
+  uncompressedBytesMax: 1024,
+  /** Responses that are compressed at the same time: twice the threads that do it. Others are then sent as they are. */
+  compressionsMax: 8,
   /** A response larger than this is passed to the socket in pieces as the client reads, and is not copied into the socket's buffer. */
   bufferedAnswerBytesMax: 64 * 1024,
   /** The client's own X-Request-Id is echoed up to this length; a longer one would only bloat every log line. */

@@ -25,6 +25,7 @@ const HEADERS: Readonly<Record<string, JsonObject>> = {
   ),
   ETag: words('Version of the response.'),
   'Cache-Control': words('How caches may store the response.'),
+  Vary: words('`Accept-Encoding`: responses of more than 1 KB are compressed if the client accepts it.'),
   'Content-Range': words('The bytes of the response, and the length of the whole.'),
   'Accept-Ranges': words('`bytes`.'),
   'Content-Disposition': words('File name of the result.'),

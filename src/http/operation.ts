@@ -78,6 +78,11 @@ interface Behaviour<Body, In> {
    * @returns the offset after the written text, or -1 if it does not fit
    */
   readonly write?: (input: In, out: Buffer, offset: number) => number;
+  /**
+   * Whether the client's cached copy is still valid, by its If-None-Match header. With `write` only; the response is then 304 and
+   * costs no quota.
+   */
+  readonly isCurrent?: (services: Services, ifNoneMatch: string) => boolean;
   /** Returns a whole response without an envelope. */
   readonly page?: (input: In) => Awaitable<Page>;
   /** Responds for as long as the client stays connected. `open` starts the stream. */
@@ -168,7 +173,21 @@ export function operation<
   Query extends TProperties = NoParameters,
   Header extends TProperties = NoParameters,
 >(spec: OperationSpec<Body, Path, Query, Header>): Operation {
-  const { run, purchase, write, page, follow, upload, file, bytes, cost, subjects, bare, ...facts } = spec;
+  const {
+    run,
+    purchase,
+    write,
+    isCurrent,
+    page,
+    follow,
+    upload,
+    file,
+    bytes,
+    cost,
+    subjects,
+    bare,
+    ...facts
+  } = spec;
   const { body = null, pathParameters, query, header, response, statuses, examples, ...columns } = facts;
   type Call0 = Input<Static<Body>, ValueOf<Path>, ValueOf<Query>, ValueOf<Header>>;
   const row = { ...DEFAULTS, ...columns };
@@ -247,7 +266,11 @@ export function operation<
     }
     const none = read(null);
     if (write !== undefined)
-      return { kind: 'lookup', write: (call, out, offset) => write(inputOf(call, none), out, offset) };
+      return {
+        kind: 'lookup',
+        write: (call, out, offset) => write(inputOf(call, none), out, offset),
+        ...(isCurrent === undefined ? {} : { isCurrent: (tags) => isCurrent(services, tags) }),
+      };
     if (run !== undefined)
       return { kind: 'query', answer: async (call) => bytesOf(await run(inputOf(call, none))) };
     if (page !== undefined) return { kind: 'page', answer: (call) => page(inputOf(call, none)) };

@@ -17,3 +17,40 @@ export const TAINT_DEFAULT = 'haircut';
 
 /** Jurisdiction of the legal interpretation: ISO 3166-1 alpha-2. */
 export const JURISDICTION_DEFAULT = 'CH';
+
+/**
+ * Sections of a screening that a client may ask for by name. The other fields (the address, score and level, verdicts of lists,
+ * reasons, coverage and versions) are part of every answer.
+ */
+export const SCREENING_SECTIONS = [
+  'scoreBreakdown',
+  'balance',
+  'balanceUsd',
+  'totalTransactions',
+  'sanctionsCheck',
+  'entity',
+  'entityLabels',
+  'labelConflicts',
+  'flaggedTransactions',
+  'spoofableTransfers',
+  'topCounterparties',
+  'exposureSending',
+  'exposureReceiving',
+  'exposures',
+  'taint',
+  'stoppedAt',
+  'clusterAnalysis',
+  'transactionFlow',
+  'geographicRisk',
+  'fundFlowJurisdictions',
+  'historicalServices',
+  'crossChainBalances',
+  'bridgeActivity',
+  'darknetExposure',
+  'addressValidation',
+  'legalInterpretation',
+] as const;
+export type ScreeningSection = (typeof SCREENING_SECTIONS)[number];
+
+/** Bounds of `limit`, the number of rows in each list of a screening; by default, all that are listed. */
+export const SECTION_ROWS = { min: 1, max: 1_000 } as const;

@@ -34,11 +34,12 @@ import { interpretLaw } from './legal.ts';
 import { SCREENING_LIMITS } from './limits.ts';
 import { readAsOf, readJurisdiction, readWhole, readWord } from './options.ts';
 import { weakestPrice } from './price-shown.ts';
+import type { SectionChoice } from './sections.ts';
 import { type Spoofing, spoofingOf } from './spoofable.ts';
 import { hasChecksum, parseSubject, shownAsset } from './subject.ts';
 import { taintMethods, taintSection } from './taint.ts';
 
-export interface ScreeningRequest {
+export interface ScreeningRequest extends SectionChoice {
   readonly chain: string;
   readonly address: string;
   /** ISO 3166-1 alpha-2 in any letter case. Default CH. */

@@ -64,6 +64,7 @@ describe.each(['uws', 'node'] as const)('credits on %s', (backend) => {
       method: body === undefined ? 'GET' : 'POST',
       headers: {
         authorization: `Bearer ${key}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
       },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
@@ -175,6 +176,7 @@ describe.each(['uws', 'node'] as const)('credits on %s', (backend) => {
         method: 'POST',
         headers: {
           authorization: `Bearer ${key}`,
+          'content-type': 'application/json',
           ...(idempotencyKey === '' ? {} : { 'idempotency-key': idempotencyKey }),
         },
         body: JSON.stringify(BODY),
@@ -232,7 +234,7 @@ describe('a ledger that cannot be opened', () => {
     const ask = async (path: string, body?: unknown): Promise<number> => {
       const response = await fetch(`${world.url}/api/v1${path}`, {
         method: body === undefined ? 'GET' : 'POST',
-        headers: { authorization: `Bearer ${key}` },
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
       return response.status;

@@ -62,7 +62,7 @@ describe('a server on a full disk', () => {
         });
         void ended.then((code) => reject(new Error(`serve ended with ${code}: ${log}`)));
       });
-      const headers = { authorization: `Bearer ${key}` };
+      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
       const get = async (route: string) => fetch(`${url}/api/v1${route}`, { headers });
       const statuses: number[] = [];
       for (let call = 0; call < CALLS; call++) {

@@ -47,6 +47,7 @@ describe.each(['uws', 'node'] as const)('users over HTTP on %s', (backend) => {
         ...(cookie ? { cookie } : {}),
         ...(key ? { authorization: `Bearer ${key}` } : {}),
         ...(origin === null ? {} : { origin }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...asked.headers,
       },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
@@ -371,7 +372,7 @@ describe('the webhook over HTTP', () => {
     const send = (text: string) =>
       fetch(`${url}${API_BASE}/payments/stripe`, {
         method: 'POST',
-        headers: { 'stripe-signature': signature },
+        headers: { 'stripe-signature': signature, 'content-type': 'application/json' },
         body: text,
       });
     const booked = await send(body);

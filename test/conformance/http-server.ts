@@ -132,7 +132,12 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
 
     async function serve(
       handlers: Readonly<Record<string, Handler>>,
-      options: { port?: number; tls?: { keyFile: string; certFile: string }; uploads?: UploadPace } = {},
+      options: {
+        port?: number;
+        tls?: { keyFile: string; certFile: string };
+        uploads?: UploadPace;
+        keepAliveSeconds?: number;
+      } = {},
     ): Promise<{ server: HttpServer; port: number }> {
       const router = createRouter<Handler>(
         Object.entries(handlers).map(([place, value]) => {
@@ -143,7 +148,12 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       const create = await createHttpServer();
       const server = create(
         { host: '127.0.0.1', tls: null, ...options, port: options.port ?? 0 },
-        { router, fallback: (exchange) => exchange.reply(404, TYPE, 'fallback'), log: silentLogger },
+        {
+          router,
+          fallback: (exchange) => exchange.reply(404, TYPE, 'fallback'),
+          refuse: ({ problem }) => ({ status: 400, headers: TYPE, body: problem }),
+          log: silentLogger,
+        },
       );
       const port = await server.listen();
       open.push(server);
@@ -193,7 +203,7 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
         socket.send(`${method} ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
         expect([method, path, (await socket.next())?.status]).toEqual([method, path, status]);
       }
-      socket.send('HEAD /a HTTP/1.1\r\nHost: x\r\n\r\n');
+      socket.send('HEAD /b HTTP/1.1\r\nHost: x\r\n\r\n');
       const head = await socket.next({ isHead: true });
       expect(head?.status).toBe(404);
       socket.send(get('/a'));
@@ -238,10 +248,11 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       expect((await socket.next())?.body).toBe('hello');
       socket.send('POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n');
       expect((await socket.next())?.body).toBe('');
-      socket.send(
+      const chunked = client(port);
+      chunked.send(
         'POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n',
       );
-      expect((await socket.next())?.body).toBe('abcde');
+      expect((await chunked.next())?.body).toBe('abcde');
       socket.send('POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 6\r\n\r\n');
       for (const letter of 'pieces') {
         await sleep(5);
@@ -370,6 +381,55 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       }
     });
 
+    it('answers HEAD as GET, without the body, and continues on the connection', async () => {
+      const source = counting(MIB);
+      const { server, port } = await serve({
+        'GET /a': (exchange) => exchange.reply(200, `${TYPE}\r\nX-Two: 2`, 'é€'),
+        'GET /later': (exchange) => {
+          setTimeout(() => exchange.reply(200, TYPE, 'x'.repeat(200_000)), 5);
+        },
+        'GET /large': (exchange) => void exchange.replyBytes(206, BINARY, source),
+        'POST /a': (exchange) => exchange.reply(200, TYPE, 'posted'),
+      });
+      const socket = client(port);
+      for (const [path, status, length] of [
+        ['/a', 200, '5'],
+        ['/later', 200, '200000'],
+        ['/large', 206, String(MIB)],
+      ] as const) {
+        socket.send(`HEAD ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
+        const head = await socket.next({ isHead: true });
+        expect([path, head?.status, head?.headers.get('content-length')]).toEqual([path, status, length]);
+        expect(head?.headers.has('keep-alive')).toBe(true);
+      }
+      expect([source.handed(), source.closed()]).toEqual([0, 1]);
+      socket.send(get('/a'));
+      expect((await socket.next())?.body).toBe('é€');
+      expect(server.pending()).toBe(0);
+    });
+
+    it('keeps an idle connection open for as long as Keep-Alive says, then closes it', async () => {
+      const { port } = await serve(
+        { 'GET /a': (exchange) => exchange.reply(200, TYPE, 'a') },
+        { keepAliveSeconds: 2 },
+      );
+      const idle = await Promise.all(
+        // Connections of different phases: a server may count in steps of several seconds.
+        Array.from({ length: 5 }, async (_, phase) => {
+          await sleep(phase * 800);
+          const socket = client(port);
+          socket.send(get('/a'));
+          const response = await socket.next();
+          const since = performance.now();
+          expect(await socket.ended(60_000)).toBe(true);
+          const seconds = Number(/^timeout=(\d+)$/.exec(response?.headers.get('keep-alive') ?? '')?.[1]);
+          return performance.now() - since - seconds * 1_000;
+        }),
+      );
+      // Negative if a connection ended before its time.
+      expect(idle.map((ms) => ms > -20)).toEqual(idle.map(() => true));
+    });
+
     it('does not share a port', async () => {
       const { port } = await serve({});
       await expect(serve({}, { port })).rejects.toThrow(/port \d+: another process already uses the port/);
@@ -445,7 +505,9 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       socket.send(body);
       expect((await socket.next())?.body).toBe(`whole ${body.length}`);
       expect(made[0]?.taken().equals(body)).toBe(true);
-      // The same connection is used again: for a body in chunks, then for an empty one.
+      // The same connection is used again: for an empty body, then for one in chunks, which is the last one.
+      socket.send('POST /take HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n');
+      expect((await socket.next())?.body).toBe('whole 0');
       socket.send('POST /take HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n');
       for (let at = 0; at < body.length; at += 100_000) {
         const piece = body.subarray(at, at + 100_000);
@@ -455,9 +517,8 @@ export function describeHttpServer(name: string, createHttpServer: () => Promise
       }
       socket.send('0\r\n\r\n');
       expect((await socket.next())?.body).toBe(`whole ${body.length}`);
-      expect(made[1]?.taken().equals(body)).toBe(true);
-      socket.send('POST /take HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n');
-      expect((await socket.next())?.body).toBe('whole 0');
+      expect(made[2]?.taken().equals(body)).toBe(true);
+      expect(await socket.ended(8_000)).toBe(true);
     });
 
     it('accepts a body of thousands of small chunks', async () => {

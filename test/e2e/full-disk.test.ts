@@ -51,7 +51,7 @@ async function ask(server: RunningServer, method: string, path: string, body?: u
     headers: {
       authorization: `Bearer ${key}`,
       ...(path === STRIPE ? { 'stripe-signature': signatureOf(text ?? '') } : {}),
-      ...(path.includes('/jobs') ? { 'content-type': 'application/x-ndjson' } : {}),
+      'content-type': path.includes('/jobs') ? 'application/x-ndjson' : 'application/json',
     },
     ...(text === undefined ? {} : { body: text }),
   });

@@ -41,7 +41,7 @@ async function sync(sdn: string): Promise<{ namesRebuilt: boolean }> {
 async function foundIds(name: string): Promise<readonly string[]> {
   const response = await fetch(`${server.url}/api/v1/namescreen/bulk`, {
     method: 'POST',
-    headers: { Authorization: `Bearer ${server.firstKey}` },
+    headers: { Authorization: `Bearer ${server.firstKey}`, 'content-type': 'application/json' },
     body: JSON.stringify({ names: [{ name }] }),
   });
   expect(response.status).toBe(200);

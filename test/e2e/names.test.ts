@@ -33,7 +33,7 @@ describeWithSharedData('names against the real lists of OFAC, the UN, the EU and
   async function ask<T>(method: string, path: string, body?: unknown): Promise<{ status: number; body: T }> {
     const response = await fetch(`${server.url}/api/v1${path}`, {
       method,
-      headers: { Authorization: `Bearer ${key}` },
+      headers: { Authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     return { status: response.status, body: (await response.json()) as T };

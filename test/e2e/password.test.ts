@@ -19,7 +19,7 @@ afterAll(() => world.end());
 async function post(path: string, body: object, cookie = ''): Promise<{ status: number; cookie: string }> {
   const response = await fetch(`${server.url}/api/v1${path}`, {
     method: 'POST',
-    headers: cookie === '' ? {} : { cookie, origin: server.url },
+    headers: { 'content-type': 'application/json', ...(cookie === '' ? {} : { cookie, origin: server.url }) },
     body: JSON.stringify(body),
   });
   await response.arrayBuffer();

@@ -69,6 +69,7 @@ describe('a user', () => {
       headers: {
         ...(cookie === undefined ? {} : { cookie, origin: server.url }),
         ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...headers,
       },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),

@@ -14,7 +14,7 @@ describe.each(['uws', 'node'] as const)('name screening on %s', (backend) => {
   async function ask(method: string, path: string, body?: unknown, as = key) {
     const response = await fetch(`${world.url}/api/v1${path}`, {
       method,
-      headers: { Authorization: `Bearer ${as}` },
+      headers: { Authorization: `Bearer ${as}`, 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     return {

@@ -57,7 +57,11 @@ describe.each(['uws', 'node'] as const)('an operation declared by one value, on 
   async function post(path: string, body: unknown, as = key) {
     const response = await fetch(`${world.url}/api/v1${path}`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${as}`, accept: 'application/problem+json' },
+      headers: {
+        authorization: `Bearer ${as}`,
+        accept: 'application/problem+json',
+        'content-type': 'application/json',
+      },
       body: JSON.stringify(body),
     });
     const { status, headers } = response;

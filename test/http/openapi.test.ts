@@ -169,6 +169,7 @@ describe.each(['uws', 'node'] as const)('responses on %s match the OpenAPI docum
       headers: {
         ...(init.key === '' ? {} : { Authorization: `Bearer ${init.key ?? key}` }),
         ...(init.accept ? { Accept: init.accept } : {}),
+        ...(init.body === undefined ? {} : { 'content-type': 'application/json' }),
       },
       ...(init.body === undefined ? {} : { body: JSON.stringify(init.body) }),
     });

@@ -56,6 +56,7 @@ describe.each(FRONT_ENDS)('front end on %s, behind a gate that answers %s', (bac
       ...init,
       headers: {
         ...(init.key === '' ? {} : { Authorization: `Bearer ${init.key ?? key}` }),
+        ...(init.body === undefined ? {} : { 'content-type': 'application/json' }),
         ...init.headers,
       },
     });

@@ -1,4 +1,4 @@
-/** EVM addresses: 0x and 40 hex digits, with the checksum of EIP-55 if letters of both cases occur. */
+/** EVM addresses: 0x (or 0X) and 40 hex digits, with the checksum of EIP-55 if letters of both cases occur. */
 import { CHARACTERS, CHECKSUM, FORM, fault, LENGTH, PREFIX, parsed, startsWith } from './fault.ts';
 import { digest, keccak256Block } from './keccak.ts';
 
@@ -29,7 +29,9 @@ export function writeEvmKey(
   out: Uint8Array,
   at: number,
 ): number {
-  if (bytes[start] !== 48 || bytes[start + 1] !== 120) return evmPrefixFault(bytes, start, end);
+  // 'x' in either case: both differ by one bit.
+  if (bytes[start] !== 48 || ((bytes[start + 1] as number) | 0x20) !== 120)
+    return evmPrefixFault(bytes, start, end);
   if (end - start !== TEXT_LENGTH) return fault(LENGTH, 'must have 40 hex digits after 0x');
   out[at] = KEY_BYTE;
   out[at + 1] = ACCOUNT;
@@ -48,7 +50,6 @@ export function writeEvmKey(
 }
 
 function evmPrefixFault(bytes: Uint8Array, start: number, end: number): number {
-  if (startsWith(bytes, start, end, '0x', true)) return fault(PREFIX, 'must begin with 0x, in lower case');
   const length = end - start;
   if (length === 40) return fault(PREFIX, 'must begin with 0x');
   if (startsWith(bytes, start, end, 'xe', true)) return fault(FORM, 'must be in hex, not in the ICAP form');

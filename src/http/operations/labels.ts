@@ -1,6 +1,6 @@
 /** `GET /address/{chain}/{address}/labels`. */
 import { Type } from 'typebox';
-import { operation } from '../operation.ts';
+import { operation, type Services } from '../operation.ts';
 import { addressText, chainText, EntityLabelSet } from '../schemas/common.ts';
 
 /** Seconds for which a client may use its cached copy of a label set (specification decisions). */
@@ -13,6 +13,8 @@ function namesTag(header: string, tag: string): boolean {
     return trimmed === '*' || trimmed === tag || trimmed === tag.slice(2);
   });
 }
+
+const tagOf = ({ useCases }: Services): string => `W/"${useCases.labelSetVersion()}"`;
 
 export const labels = operation({
   id: 'labels',
@@ -32,17 +34,15 @@ export const labels = operation({
     ),
   },
   response: EntityLabelSet,
-  responseHeaders: ['ETag', 'Cache-Control'],
+  responseHeaders: ['ETag', 'Cache-Control', 'Vary'],
   statuses: { 304: { description: 'The earlier response is still valid.', schema: null } },
   summary: 'Raw labels, cacheable',
   description: 'The same data as POST /screen, with ETag and Cache-Control.',
-  write({ services, call, path, header }, out, offset) {
-    const { useCases } = services;
-    const end = useCases.labelSet(path.chain, path.address, out, offset);
-    const tag = `W/"${useCases.labelSetVersion()}"`;
-    call.lines = `\r\nETag: ${tag}\r\nCache-Control: private, max-age=${MAX_AGE_SECONDS}`;
-    const known = header['If-None-Match'];
-    call.notModified = known !== undefined && namesTag(known, tag);
+  isCurrent: (services, known) => namesTag(known, tagOf(services)),
+  write({ services, call, path }, out, offset) {
+    const end = services.useCases.labelSet(path.chain, path.address, out, offset);
+    // The tag is weak, so it is the same for compressed and for plain responses.
+    call.lines = `\r\nETag: ${tagOf(services)}\r\nCache-Control: private, max-age=${MAX_AGE_SECONDS}\r\nVary: Accept-Encoding`;
     return end;
   },
 });

@@ -14,7 +14,8 @@ export const screening = operation({
   body: ScreeningBody,
   response: ScreeningResult,
   summary: 'Screen an address',
-  description: 'Score with breakdown, sanctions, labels, counterparties, exposure and legal interpretation.',
+  description:
+    'Score with breakdown, sanctions, labels, counterparties, exposure and legal interpretation; all of it, or the named `sections`.',
   subjects: ({ address, chain }) => [address, chain.toUpperCase()],
   run: ({ services, body }) => services.useCases.screening(body),
 });

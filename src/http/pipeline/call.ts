@@ -20,6 +20,8 @@ export class Call {
   lines = '';
   /** The Accept header, copied while it can be read. */
   accept = '';
+  /** The Accept-Encoding header, copied like `accept`; null if it can still be read. */
+  acceptEncoding: string | null = null;
   caller: KeyRecord | null = null;
   /** The authenticated client of an account operation; null for other operations. */
   principal: Principal | null = null;
@@ -45,7 +47,7 @@ export class Call {
   chargedEntry: string | null = null;
   /** Unknown query parameters and body fields. Null if the request has no body and no unknown parameter. */
   ignored: readonly string[] | null = null;
-  /** The client's cached copy is still valid: respond with 304. */
+  /** The client's cached copy is still valid: respond with 304, and take no quota. */
   notModified = false;
 
   constructor(exchange: Exchange, requestId: string, startedMs: number) {

@@ -2,6 +2,7 @@
 import { AssayError } from '../../base/errors.ts';
 import { redactKeys } from '../../base/log.ts';
 import { REASONS } from '../server/port.ts';
+import { prefersProblem } from './negotiation.ts';
 
 export interface ErrorAnswer {
   readonly status: number;
@@ -14,9 +15,6 @@ export interface ErrorAnswer {
 /** Replaces the full message: the paths in it are for the operator only. */
 const STORAGE_FULL_TEXT =
   'The service cannot write to its storage at the moment. The request was not completed and nothing was charged; try again later.';
-
-/** Whether the Accept header requests problem details. */
-const asksForProblem = (accept: string): boolean => accept.includes('application/problem+json');
 
 /**
  * Renders a thrown value as a response. A server error (500) gets a generic message; its details go to the log. A message never
@@ -36,7 +34,7 @@ export function renderError(error: unknown, accept: string, requestId: string): 
   let lines = `\r\nX-Error-Code: ${code}`;
   if (status === 401) lines += '\r\nWWW-Authenticate: Bearer';
   if (known?.retryAfterSeconds !== undefined) lines += `\r\nRetry-After: ${known.retryAfterSeconds}`;
-  if (!asksForProblem(accept))
+  if (!prefersProblem(accept))
     return { status, contentType: 'application/json', lines, body: JSON.stringify({ error: message }) };
   const problem = {
     type: 'about:blank',

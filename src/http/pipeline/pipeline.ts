@@ -9,7 +9,13 @@ import { HTTP_LIMITS } from '../limits.ts';
 import type { HttpDeps } from '../ports.ts';
 import type { Route } from '../routes.ts';
 import type { ClientOrigin } from '../server/client-origin.ts';
-import type { BodyReceiver, Exchange, Handler } from '../server/port.ts';
+import {
+  type BodyReceiver,
+  type Exchange,
+  type Handler,
+  type RenderRefusal,
+  SSE_HEADERS,
+} from '../server/port.ts';
 import { receiveUpload } from '../server/uploads.ts';
 import { Admitter, type RouteEndpoint } from './admit.ts';
 import { Call } from './call.ts';
@@ -23,8 +29,9 @@ import {
   unknownFields,
 } from './json-body.ts';
 import type { HttpMetrics } from './metrics.ts';
+import { requireJson } from './negotiation.ts';
 import { queryNames } from './query.ts';
-import { Responder } from './reply.ts';
+import { linesOf, Responder } from './reply.ts';
 import type { ChargedWork, Endpoint, PurchaseWork, Work } from './work.ts';
 
 export interface PipelineOptions {
@@ -47,6 +54,12 @@ const UNREAD: BodyReceiver = { write: () => {}, end: () => {} };
 const SHOWN_PATH_MAX = 128;
 
 const isWww = (host: string): boolean => host.length > 4 && /^www\./i.test(host);
+
+/** Copies the headers that choose the form of the response, for a response that is sent later. */
+function readNegotiation(call: Call): void {
+  call.accept = call.exchange.header('accept');
+  call.acceptEncoding = call.exchange.header('accept-encoding');
+}
 
 /** Returns a function that lists unknown query parameters in the response, so that a misspelt option is noticed. */
 function unknownQuery(route: Route): (call: Call) => void {
@@ -94,7 +107,7 @@ export class Pipeline {
       throw new Error(
         `${route.method} ${route.path}: work of the kind '${work.kind}' cannot be charged for.`,
       );
-    const endpoint: RouteEndpoint = { route, path: route.path, metricsRow };
+    const endpoint: RouteEndpoint = { route, path: route.path, metricsRow, lines: linesOf(route) };
     switch (work.kind) {
       case 'page':
         return this.#pageHandler(endpoint, work);
@@ -130,11 +143,24 @@ export class Pipeline {
    * @param metricsRow - row of the metrics that counts them
    */
   fallback(metricsRow: number): Handler {
-    return this.#handler({ path: 'unknown', metricsRow }, ({ exchange }) => {
+    return this.#handler({ path: 'unknown', metricsRow, lines: '' }, ({ exchange }) => {
       const operation = `${exchange.method} ${exchange.path}`;
       const shown = operation.length > SHOWN_PATH_MAX ? `${operation.slice(0, SHOWN_PATH_MAX)}…` : operation;
       throw new AssayError('NOT_FOUND', `Unknown operation: ${shown}. All operations are listed at /docs.`);
     });
+  }
+
+  /**
+   * Returns the function that renders the responses of requests which the server refuses before any handler.
+   *
+   * @param metricsRow - row of the metrics that counts them
+   */
+  refusal(metricsRow: number): RenderRefusal {
+    return ({ problem, accept, requestId }) => {
+      const id = this.#requestIdFor(requestId);
+      const error = new AssayError('INVALID_REQUEST', problem);
+      return this.#responder.renderRefusal(id, metricsRow, error, accept);
+    };
   }
 
   /**
@@ -182,7 +208,7 @@ export class Pipeline {
   #pageHandler(endpoint: RouteEndpoint, { answer }: WorkOf<'page'>): Handler {
     const responder = this.#responder;
     return this.#handler(endpoint, (call) => {
-      call.accept = call.exchange.header('accept');
+      readNegotiation(call);
       const page = answer(call);
       if (!(page instanceof Promise)) {
         responder.sendPage(call, endpoint, page);
@@ -194,14 +220,15 @@ export class Pipeline {
     });
   }
 
-  #lookupHandler(endpoint: RouteEndpoint, { write }: WorkOf<'lookup'>): Handler {
+  #lookupHandler(endpoint: RouteEndpoint, { write, isCurrent }: WorkOf<'lookup'>): Handler {
     const { route } = endpoint;
     const noteUnknown = unknownQuery(route);
     const respond = (call: Call): void => this.#responder.sendData(call, endpoint, write, null);
     return this.#handler(endpoint, (call) => {
       this.#admitter.authenticate(call, route);
       noteUnknown(call);
-      this.#admitter.whenAdmitted(call, endpoint, 1, true, respond, null);
+      if (isCurrent !== undefined) call.notModified = isCurrent(call.exchange.header('if-none-match'));
+      this.#admitter.whenAdmitted(call, endpoint, call.notModified ? 0 : 1, true, respond, null);
     });
   }
 
@@ -210,7 +237,7 @@ export class Pipeline {
     const noteUnknown = unknownQuery(route);
     const respond = (call: Call): void => this.#responder.sendAsync(call, endpoint, answer(call));
     return this.#handler(endpoint, (call) => {
-      call.accept = call.exchange.header('accept');
+      readNegotiation(call);
       this.#admitter.authenticate(call, route);
       noteUnknown(call);
       this.#admitter.whenAdmitted(call, endpoint, 1, true, respond, null);
@@ -220,7 +247,9 @@ export class Pipeline {
   #streamHandler(endpoint: RouteEndpoint, { follow }: WorkOf<'stream'>): Handler {
     const responder = this.#responder;
     const respond = (call: Call): void => {
-      if (call.exchange.isGone) responder.reply(call, endpoint, 200, call.head, '');
+      // The stream would be the body, which HEAD leaves out.
+      if (call.exchange.method === 'HEAD' || call.exchange.isGone)
+        responder.reply(call, endpoint, 200, `${call.head}${call.lines}\r\n${SSE_HEADERS}`, '');
       else follow(call, () => responder.openStream(call, endpoint));
     };
     return this.#handler(endpoint, (call) => {
@@ -274,9 +303,10 @@ export class Pipeline {
     };
 
     const run = (call: Call): void => {
-      call.accept = call.exchange.header('accept');
+      readNegotiation(call);
       this.#admitter.authenticateBeforeBody(call, route);
       noteUnknown(call);
+      requireJson(call.exchange.header('content-type'));
       if (route.credits > 0) this.#charging.prepare(call);
       if (needsHead) call.exchange.keep();
       call.exchange.readBody(HTTP_LIMITS.bodyBytesMax, (body) => onBody(call, body));
@@ -333,7 +363,7 @@ export class Pipeline {
     };
     const run = (call: Call): void => {
       const { exchange } = call;
-      call.accept = exchange.header('accept');
+      readNegotiation(call);
       this.#admitter.authenticateBeforeBody(call, route);
       noteUnknown(call);
       exchange.keep();

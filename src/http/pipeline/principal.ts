@@ -74,7 +74,7 @@ export function createPrincipalAuthenticator(deps: PrincipalDeps): AuthenticateP
   }
 
   function checkOrigin(exchange: Exchange, isRequired: boolean): void {
-    if (exchange.method === 'GET') return;
+    if (exchange.method === 'GET' || exchange.method === 'HEAD') return;
     const origin = exchange.header('origin');
     if (origin === '' ? !isRequired : isOwnOrigin(exchange, origin)) return;
     throw new AssayError(

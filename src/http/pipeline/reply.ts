@@ -8,15 +8,33 @@ import type { Logger } from '../../base/log.ts';
 import { asStorageFull } from '../../state/storage.ts';
 import { HTTP_LIMITS } from '../limits.ts';
 import type { CallerAccess } from '../ports.ts';
-import type { EventStream } from '../server/port.ts';
+import type { Route } from '../routes.ts';
+import type { EventStream, RenderRefusal } from '../server/port.ts';
 import type { Call } from './call.ts';
+import { Compressor } from './compression.ts';
 import { ENVELOPE_END_BYTES_MAX, ENVELOPE_START, writeEnvelopeEnd } from './envelope.ts';
 import { renderError } from './errors.ts';
 import { CLIENT_GONE, type HttpMetrics } from './metrics.ts';
+import { codingFor } from './negotiation.ts';
 import { isUnserved, OutageLog } from './outage.ts';
 import type { AsyncData, Endpoint, LargeResponse, Page, WriteData } from './work.ts';
 
 const JSON_TYPE = '\r\nContent-Type: application/json';
+const NOSNIFF = '\r\nX-Content-Type-Options: nosniff';
+const NO_STORE = '\r\nCache-Control: no-store';
+const VARY = '\r\nVary: Accept-Encoding';
+
+/** Error responses are never kept: the next one may differ. */
+const ERROR_LINES = NOSNIFF + NO_STORE;
+
+/**
+ * Returns the header lines of the successful responses of an operation. What only an authenticated client may see is not stored by
+ * caches, unless the operation itself says how, and is not taken for another type by browsers.
+ */
+export function linesOf({ permission, principal, responseHeaders }: Route): string {
+  if (permission === null && principal === null) return '';
+  return responseHeaders.includes('Cache-Control') ? NOSNIFF : NOSNIFF + NO_STORE;
+}
 
 /** Initial size of the response buffer: enough for all but the most labelled addresses. It grows if a response does not fit. */
 const BUFFER_BYTES = 64 * 1024;
@@ -49,6 +67,7 @@ export class Responder {
   readonly #access: ResponderDeps['access'];
   readonly #metrics: HttpMetrics;
   readonly #outages: OutageLog;
+  readonly #compressor = new Compressor();
   /** Overwritten by every response; the server copies the bytes that it cannot send at once. */
   #buffer = createResponseBuffer(BUFFER_BYTES);
 
@@ -71,10 +90,42 @@ export class Responder {
     this.#outages.noteServed();
     if (call.notModified) {
       this.#refundQuota(call);
-      this.reply(call, endpoint, 304, call.head + call.lines, '');
+      this.reply(call, endpoint, 304, call.head + call.lines + endpoint.lines, '');
       return;
     }
-    this.reply(call, endpoint, 200, call.head + call.lines + JSON_TYPE, json);
+    this.#replyCompressed(call, endpoint, 200, call.head + call.lines + endpoint.lines + JSON_TYPE, json);
+  }
+
+  /**
+   * Sends a body, compressed if it is large and the client accepts that. The compression is done on other threads.
+   *
+   * @param body - may be overwritten after the call
+   */
+  #replyCompressed(
+    call: Call,
+    endpoint: Endpoint,
+    status: number,
+    headers: string,
+    body: string | Uint8Array,
+  ): void {
+    if (body.length <= HTTP_LIMITS.uncompressedBytesMax) {
+      this.reply(call, endpoint, status, headers, body);
+      return;
+    }
+    const coding = codingFor(call.acceptEncoding ?? call.exchange.header('accept-encoding'));
+    const varied = call.lines.includes(VARY) ? headers : headers + VARY;
+    if (coding === null || !this.#compressor.isFree) {
+      this.reply(call, endpoint, status, varied, body);
+      return;
+    }
+    const plain = Buffer.from(body);
+    this.#compressor
+      .compress(plain, coding)
+      .then((compressed) => {
+        if (compressed === null) this.reply(call, endpoint, status, varied, plain);
+        else this.reply(call, endpoint, status, `${varied}\r\nContent-Encoding: ${coding}`, compressed);
+      })
+      .catch((error: unknown) => this.#logFault(call, endpoint, error, 'response could not be sent'));
   }
 
   /**
@@ -117,13 +168,13 @@ export class Responder {
 
   /** Sends a response without an envelope. */
   sendPage(call: Call, endpoint: Endpoint, page: Page): void {
-    const headers = `${call.head}${page.lines ?? ''}\r\nContent-Type: ${page.contentType}`;
-    this.reply(call, endpoint, page.status, headers, page.body);
+    const headers = `${call.head}${page.lines ?? ''}${endpoint.lines}\r\nContent-Type: ${page.contentType}`;
+    this.#replyCompressed(call, endpoint, page.status, headers, page.body);
   }
 
   /** Sends the headers of a response at once, and its bytes at the pace of the client. */
   sendLarge(call: Call, endpoint: Endpoint, { status, contentType, source }: LargeResponse): void {
-    const headers = `${call.head}${call.lines}\r\nContent-Type: ${contentType}`;
+    const headers = `${call.head}${call.lines}${endpoint.lines}\r\nContent-Type: ${contentType}`;
     if (source.length === 0) {
       this.reply(call, endpoint, status, headers, '');
       return;
@@ -139,7 +190,7 @@ export class Responder {
 
   /** Responds with a stream of events. */
   openStream(call: Call, endpoint: Endpoint): EventStream {
-    const stream = call.exchange.openStream(call.head + call.lines);
+    const stream = call.exchange.openStream(call.head + call.lines + NOSNIFF);
     this.#metrics.record(endpoint.metricsRow, 200, this.#clock.monotonic() - call.startedMs);
     return stream;
   }
@@ -160,12 +211,25 @@ export class Responder {
     } else if (response.status === 500) {
       this.#logFault(call, endpoint, error, 'request failed');
     }
-    const headers = `${call.head}${response.lines}\r\nContent-Type: ${response.contentType}`;
+    const headers = `${call.head}${response.lines}${ERROR_LINES}\r\nContent-Type: ${response.contentType}`;
     try {
       this.reply(call, endpoint, response.status, headers, response.body);
     } catch (second) {
       this.#logFault(call, endpoint, second, 'error response could not be sent');
     }
+  }
+
+  /** Renders and counts the response of a request that has no exchange of its own. */
+  renderRefusal(
+    requestId: string,
+    metricsRow: number,
+    error: AssayError,
+    accept: string,
+  ): ReturnType<RenderRefusal> {
+    const { status, lines, contentType, body } = renderError(error, accept, requestId);
+    this.#metrics.record(metricsRow, status, 0);
+    const headers = `X-Request-Id: ${requestId}${lines}${ERROR_LINES}\r\nContent-Type: ${contentType}`;
+    return { status, headers, body };
   }
 
   #logFault({ requestId }: Call, { path }: Endpoint, error: unknown, message: string): void {

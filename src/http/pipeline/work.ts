@@ -70,7 +70,12 @@ export interface PurchaseWork<Body> extends Pick<ChargedWork<Body>, 'subjects'> 
 export type Work<Body = unknown> =
   | { readonly kind: 'page'; readonly answer: (call: Call) => Page | Promise<Page> }
   /** Answered synchronously, from the path and the query. */
-  | { readonly kind: 'lookup'; readonly write: WriteData<null> }
+  | {
+      readonly kind: 'lookup';
+      readonly write: WriteData<null>;
+      /** Whether the client's cached copy is still valid, by its If-None-Match header. Such a request costs no quota. */
+      readonly isCurrent?: (ifNoneMatch: string) => boolean;
+    }
   /** Answered synchronously, from a body that matches the schema. */
   | { readonly kind: 'body'; readonly read: ReadBody<Body>; readonly write: WriteData<Body> }
   /** Answered asynchronously, from the path and the query. */
@@ -97,4 +102,6 @@ export interface Endpoint {
   readonly path: string;
   /** Row of the operation in the metrics. */
   readonly metricsRow: number;
+  /** Header lines of every successful response of the operation, each preceded by its line break. */
+  readonly lines: string;
 }

@@ -4,6 +4,8 @@ import { PRICE_STATUSES } from '../../chains/assets.ts';
 import {
   EXPOSURE_HOPS,
   JURISDICTION_DEFAULT,
+  SCREENING_SECTIONS,
+  SECTION_ROWS,
   TAINT_CHOICES,
   TAINT_DEFAULT,
 } from '../../screening/choices.ts';
@@ -64,6 +66,22 @@ export const ScreeningBody = Type.Object(
         maximum: EXPOSURE_HOPS.max,
         default: EXPOSURE_HOPS.standard,
         description: 'Hops for which funds are followed through addresses without a label.',
+      }),
+    ),
+    sections: Type.Optional(
+      Type.Array(oneOf(SCREENING_SECTIONS), {
+        minItems: 1,
+        maxItems: SCREENING_SECTIONS.length,
+        description:
+          'Sections of the response. Default: all. The address, score, sanctions verdict, reasons, coverage and versions are always part of it.',
+      }),
+    ),
+    limit: Type.Optional(
+      Type.Integer({
+        minimum: SECTION_ROWS.min,
+        maximum: SECTION_ROWS.max,
+        description:
+          'Maximum number of rows in each list: labels, transactions, counterparties, exposures, days. Default: all that are listed. The parts of the score are never cut.',
       }),
     ),
   },
@@ -467,6 +485,6 @@ export const ScreeningResult = Type.Object(
   {
     title: 'ScreeningResult',
     description:
-      'Risk of one address. Every section is always present; `coverage` has the completeness of its data.',
+      'Risk of one address. Unless the request names `sections`, every section is present; `coverage` has the completeness of its data.',
   },
 );

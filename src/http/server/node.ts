@@ -7,6 +7,7 @@ import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { AssayError } from '../../base/errors.ts';
 import { HTTP_LIMITS } from '../limits.ts';
+import { HeadCheck } from './framing.ts';
 import { BodyIntake, UPLOAD_PACE } from './intake.ts';
 import { NodeEvents, NodeSocket } from './node-streams.ts';
 import {
@@ -25,6 +26,14 @@ import {
 
 /** Milliseconds for a body of the maximum size at 16 KB/s, the slowest rate that uWebSockets.js accepts. */
 const SLOWEST_BODY_MS = (HTTP_LIMITS.bodyBytesMax / (16 * 1024)) * 1000;
+
+const NOT_HTTP = 'The request is not valid HTTP/1.1.';
+
+/** Sentences for the errors of the parser that a client can correct. */
+const PARSER_PROBLEMS: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: `The request headers are larger than ${HTTP_LIMITS.headerBytesMax} bytes.`,
+  ERR_HTTP_REQUEST_TIMEOUT: `The request headers were not complete after ${HTTP_LIMITS.slowClientMs / 1000} seconds.`,
+};
 
 /** Converts `name: value` lines to the flat list that `writeHead` takes. */
 function flatHeaders(block: string): string[] {
@@ -45,7 +54,7 @@ class NodeExchange implements Exchange {
   readonly #pace: UploadPace;
   #replied = false;
   #bodyRead = false;
-  #closeAfter = false;
+  #closeAfter: boolean;
   #gone = false;
   #intake: BodyIntake | null = null;
   /** The rest of the body will not be read. */
@@ -59,9 +68,11 @@ class NodeExchange implements Exchange {
     response: ServerResponse,
     isClosing: () => boolean,
     pace: UploadPace,
+    closeAfter: boolean,
     upgrade: (() => Promise<WebSocket>) | null = null,
   ) {
     this.#upgrade = upgrade;
+    this.#closeAfter = closeAfter;
     const url = request.url ?? '/';
     const mark = url.indexOf('?');
     this.method = request.method ?? 'GET';
@@ -110,19 +121,21 @@ class NodeExchange implements Exchange {
     this.#boundBody();
     let received: Buffer[] = [];
     let length = 0;
+    let isOver = false;
     request.on('data', (chunk: Buffer) => {
-      if (this.#closeAfter) return;
+      if (isOver) return;
       length += chunk.length;
       if (length <= bytesMax) {
         received.push(chunk);
         return;
       }
+      isOver = true;
       this.#closeAfter = true;
       received = [];
       onBody(null);
     });
     request.once('end', () => {
-      if (!this.#closeAfter) onBody(Buffer.concat(received, length));
+      if (!isOver) onBody(Buffer.concat(received, length));
     });
   }
 
@@ -173,6 +186,10 @@ class NodeExchange implements Exchange {
       if (response.destroyed) return;
       this.#writeHead(status, headers, source.length);
       this.#skipBody();
+      if (this.method === 'HEAD') {
+        response.end();
+        return;
+      }
       for (let sent = 0; sent < source.length; ) {
         const bytes = await source.next();
         sent += bytes.length;
@@ -255,20 +272,28 @@ class NodeExchange implements Exchange {
   }
 
   #hasHugeBody(): boolean {
-    if (this.header('transfer-encoding') !== '') return true;
     return Number(this.header('content-length')) > HTTP_LIMITS.bodyBytesMax;
   }
 }
 
 /** Creates the node:http server. */
 export function createNodeServer(options: ServerOptions, deps: ServerDeps): HttpServer {
-  const { host, port, tls, uploads: pace = UPLOAD_PACE } = options;
-  const { router, fallback } = deps;
+  const {
+    host,
+    port,
+    tls,
+    uploads: pace = UPLOAD_PACE,
+    keepAliveSeconds = HTTP_LIMITS.keepAliveSeconds,
+  } = options;
+  const { router, fallback, refuse } = deps;
+  const head = new HeadCheck();
   let pending = 0;
   let openSockets = 0;
   let closing = false;
   /** Open responses of each connection. */
   const openResponses = new WeakMap<Socket, Set<ServerResponse>>();
+  /** Connections that end with a response which is not complete yet: what the client sent after that request is not read. */
+  const ending = new WeakSet<Socket>();
 
   /**
    * Returns the open responses of a connection. When it closes, node:http notifies only the response that is being sent, not the
@@ -289,7 +314,29 @@ export function createNodeServer(options: ServerOptions, deps: ServerDeps): Http
     return own;
   }
 
+  /** Returns the sentence that says why the request is refused; null if its head is unambiguous. */
+  function headFault({ rawHeaders, method, httpVersion }: IncomingMessage): string | null {
+    if (httpVersion !== '1.1' && httpVersion !== '1.0') return NOT_HTTP;
+    head.begin();
+    for (let at = 0; at + 1 < rawHeaders.length; at += 2)
+      head.add((rawHeaders[at] ?? '').toLowerCase(), rawHeaders[at + 1] ?? '');
+    return head.fault(method ?? '', httpVersion === '1.0');
+  }
+
+  /** Passes an exchange to its handler, or refuses it. */
+  function handle(request: IncomingMessage, problem: string | null, exchange: NodeExchange): void {
+    if (problem !== null) {
+      const accept = request.headers.accept ?? '';
+      const refusal = refuse({ problem, accept, requestId: head.requestId });
+      exchange.reply(refusal.status, refusal.headers, refusal.body);
+      return;
+    }
+    const handler = router.match(exchange.method, exchange.path, exchange.params) ?? fallback;
+    handler(exchange);
+  }
+
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
+    if (ending.has(request.socket)) return;
     pending++;
     request.socket.setTimeout(0);
     const waiting = openResponsesOf(request.socket).add(response);
@@ -298,10 +345,12 @@ export function createNodeServer(options: ServerOptions, deps: ServerDeps): Http
       pending--;
       if (closing && pending === 0) server.closeAllConnections();
     });
-    const exchange = new NodeExchange(request, response, () => closing, pace);
-    const handler = router.match(exchange.method, exchange.path, exchange.params) ?? fallback;
+    const problem = headFault(request);
+    const isLast = problem !== null || head.isChunked;
+    if (isLast) ending.add(request.socket);
+    const exchange = new NodeExchange(request, response, () => closing, pace, isLast);
     try {
-      handler(exchange);
+      handle(request, problem, exchange);
     } catch (error) {
       deps.log.error({ err: error, path: exchange.path }, 'request handler threw');
       request.socket.destroy();
@@ -323,10 +372,9 @@ export function createNodeServer(options: ServerOptions, deps: ServerDeps): Http
         sockets.handleUpgrade(request, socket, head, resolve);
       });
     };
-    const exchange = new NodeExchange(request, response, () => true, pace, upgrade);
-    const handler = router.match(exchange.method, exchange.path, exchange.params) ?? fallback;
+    const exchange = new NodeExchange(request, response, () => true, pace, true, upgrade);
     try {
-      handler(exchange);
+      handle(request, headFault(request), exchange);
     } catch (error) {
       deps.log.error({ err: error, path: exchange.path }, 'request handler threw');
       socket.destroy();
@@ -334,11 +382,13 @@ export function createNodeServer(options: ServerOptions, deps: ServerDeps): Http
   };
 
   const settings = {
-    maxHeaderSize: HTTP_LIMITS.headerBytesMax,
+    maxHeaderSize: HTTP_LIMITS.headerReadBytesMax,
+    // Checked with the other fields of the head, so that the refusal has a body.
+    requireHostHeader: false,
     headersTimeout: HTTP_LIMITS.slowClientMs,
     // Bodies may be as large as a job's. Each exchange limits the time of its own body.
     requestTimeout: 0,
-    keepAliveTimeout: HTTP_LIMITS.slowClientMs,
+    keepAliveTimeout: keepAliveSeconds * 1000,
     connectionsCheckingInterval: 1000,
   };
 
@@ -362,9 +412,25 @@ export function createNodeServer(options: ServerOptions, deps: ServerDeps): Http
     socket.once('close', () => openSockets--);
   });
   server.on('upgrade', answerUpgrade);
-  server.on('clientError', (_error, socket) => {
-    if (!socket.writable) return;
-    socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
+  // Otherwise node:http would drop the fields after the 2000th, and so hide a repeated one.
+  server.maxHeadersCount = 0;
+  // Otherwise node:http would respond with a status that the API does not have; uWebSockets.js ignores the header as well.
+  server.on('checkExpectation', answer);
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    const [open, another] = openResponses.get(socket as Socket) ?? [];
+    // Only a request whose body is malformed gets the response. For any other open request, it would be the wrong one.
+    const isWrong = open !== undefined && (open.headersSent || open.req.complete || another !== undefined);
+    if (!socket.writable || isWrong) {
+      socket.destroy();
+      return;
+    }
+    open?.detachSocket(socket as Socket);
+    const problem = PARSER_PROBLEMS[error.code ?? ''] ?? NOT_HTTP;
+    const { status, headers, body } = refuse({ problem, accept: '', requestId: '' });
+    const length = Buffer.byteLength(body);
+    socket.end(
+      `HTTP/1.1 ${status} ${REASONS[status]}\r\n${headers}\r\nConnection: close\r\nContent-Length: ${length}\r\n\r\n${body}`,
+    );
   });
 
   return {

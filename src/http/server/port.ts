@@ -111,10 +111,28 @@ export interface EventStream {
 /** Handles one exchange. It must not throw: if it does, its connection is closed without a response. */
 export type Handler = (exchange: Exchange) => void;
 
+/** A request that the server refuses before any handler, because its head is ambiguous, malformed or too large. */
+export interface RefusedRequest {
+  /** Says what is wrong. */
+  readonly problem: string;
+  /** Its Accept and X-Request-Id headers; empty if they are absent or could not be read. */
+  readonly accept: string;
+  readonly requestId: string;
+}
+
+/** Renders the response of a refused request; the server closes the connection after it. */
+export type RenderRefusal = (request: RefusedRequest) => {
+  readonly status: number;
+  readonly headers: string;
+  readonly body: string;
+};
+
 export interface ServerOptions {
   readonly host: string;
   readonly port: number;
   readonly tls: { readonly keyFile: string; readonly certFile: string } | null;
+  /** Seconds for which the node:http server keeps an idle connection open. Default: HTTP_LIMITS.keepAliveSeconds. */
+  readonly keepAliveSeconds?: number;
   /** Default: those of HTTP_LIMITS. */
   readonly uploads?: UploadPace;
 }
@@ -123,6 +141,7 @@ export interface ServerDeps {
   readonly router: Router<Handler>;
   /** Answers requests that match no route. */
   readonly fallback: Handler;
+  readonly refuse: RenderRefusal;
   /** Patterns at which a WebSocket may be requested; elsewhere an upgrade request is handled as an ordinary one. Default: none. */
   readonly streams?: readonly string[];
   readonly log: Logger;
@@ -178,6 +197,10 @@ export const sseText = ({ id, event, data }: { id: string; event: string; data: 
 /** Formats a message as the text of a WebSocket frame. `data` is already JSON. */
 export const frameText = ({ id, event, data }: { id: string; event: string; data: string }): string =>
   `{"id":${JSON.stringify(id)},"event":${JSON.stringify(event)},"data":${data}}`;
+
+/** Header lines that say for how long an idle connection stays open. */
+export const keepAliveLines = (seconds: number): string =>
+  `\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${seconds}`;
 
 /** Joins header lines into the form that `reply` takes. Values must not contain line breaks; client input must be checked first. */
 export function headerBlock(lines: readonly (readonly [name: string, value: string])[]): string {

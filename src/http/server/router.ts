@@ -10,6 +10,7 @@ interface Node<T> {
 export interface Router<T> {
   /**
    * Returns the value of the matching route and pushes its parameters to `params`, still percent-encoded; null if no route matches.
+   * HEAD matches the routes of GET: the server sends the same headers, without the body (RFC 9110, section 9.3.2).
    */
   match(method: string, path: string, params: string[]): T | null;
 }
@@ -68,7 +69,8 @@ export function createRouter<T>(entries: readonly RouteEntry<T>[]): Router<T> {
         if (slash < 0) break;
         from = slash + 1;
       }
-      for (const end of node.ends) if (end.method === method) return end.value;
+      const wanted = method === 'HEAD' ? 'GET' : method;
+      for (const end of node.ends) if (end.method === wanted) return end.value;
       return null;
     },
   };

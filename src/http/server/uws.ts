@@ -1,5 +1,6 @@
 /** HTTP server on uWebSockets.js. No other module imports the library. */
-
+// Before the library, which reads its setting while it is loaded.
+import './uws-environment.ts';
 import uws, {
   type HttpRequest,
   type HttpResponse,
@@ -10,6 +11,7 @@ import { createServer as createTcpServer } from 'node:net';
 import { AssayError } from '../../base/errors.ts';
 import { MONITORING_LIMITS } from '../../monitoring/limits.ts';
 import { HTTP_LIMITS } from '../limits.ts';
+import { HeadCheck } from './framing.ts';
 import { BodyIntake, UPLOAD_PACE } from './intake.ts';
 import {
   type BodyReceiver,
@@ -18,6 +20,7 @@ import {
   type Exchange,
   type Handler,
   type HttpServer,
+  keepAliveLines,
   listenError,
   REASONS,
   type ServerDeps,
@@ -48,6 +51,8 @@ type ListenExclusively = (
 const STATUS_LINES = new Map(
   Object.entries(REASONS).map(([status, reason]) => [Number(status), `${status} ${reason}`]),
 );
+
+const KEEP_ALIVE = keepAliveLines(HTTP_LIMITS.uwsIdleSeconds);
 
 /** State of the server, updated by its exchanges. */
 interface ServerState {
@@ -107,7 +112,15 @@ class UwsExchange implements Exchange {
   #replied = false;
   #gone = false;
   #done = false;
-  #closeAfter = false;
+  #closeAfter: boolean;
+  /**
+   * The response is sent in a later turn of the event loop. If the client has sent more than this request, the binding then closes
+   * the connection, instead of reading a second request from bytes whose meaning is in doubt.
+   */
+  readonly #isDeferred: boolean;
+  readonly #host: string;
+  readonly #authorization: string;
+  readonly #requestId: string;
   #bodyRead = false;
   /** Null unless a body or a response is passed piece by piece, so that a usual exchange has no extra cost. */
   #large: Large | null = null;
@@ -124,9 +137,16 @@ class UwsExchange implements Exchange {
     method: string,
     path: string,
     state: ServerState,
+    head: HeadCheck,
+    isRefused: boolean,
     context: us_socket_context_t | null = null,
   ) {
     this.#context = context;
+    this.#host = head.host;
+    this.#authorization = head.authorization;
+    this.#requestId = head.requestId;
+    this.#isDeferred = isRefused || head.isChunked;
+    this.#closeAfter = this.#isDeferred || head.closes;
     this.method = method;
     this.path = path;
     this.#res = res;
@@ -140,6 +160,14 @@ class UwsExchange implements Exchange {
   }
 
   header(name: string): string {
+    switch (name) {
+      case 'host':
+        return this.#host;
+      case 'authorization':
+        return this.#authorization;
+      case 'x-request-id':
+        return this.#requestId;
+    }
     return this.#requestCopy === null
       ? this.#req.getHeader(name)
       : (this.#requestCopy.headers.get(name) ?? '');
@@ -170,7 +198,7 @@ class UwsExchange implements Exchange {
 
   /** Called once the handler has returned. */
   returned(): void {
-    if (!this.#replied) this.#listenForAbort();
+    if (!this.#replied || this.#isDeferred) this.#listenForAbort();
     this.#hasReturned = true;
   }
 
@@ -297,6 +325,10 @@ class UwsExchange implements Exchange {
     this.#markReplied();
     try {
       this.#listenForAbort();
+      if (this.method === 'HEAD') {
+        this.#replyHead(status, headers, source.length);
+        return;
+      }
       const large = this.#startLarge();
       let head: string | null = headers;
       while (!this.#gone && !this.#done) {
@@ -311,6 +343,16 @@ class UwsExchange implements Exchange {
     } finally {
       await source.close();
     }
+  }
+
+  #replyHead(status: number, headers: string, length: number): void {
+    if (this.#gone) return;
+    const close = this.#closeAfter || this.#state.closing;
+    this.#res.cork(() => {
+      this.#writeHead(status, headers, close);
+      this.#endHead(length);
+    });
+    this.#sent();
   }
 
   /** Sends one piece of `total` bytes, after the headers if `head` is not null. Resolves when the socket has taken it. */
@@ -333,7 +375,7 @@ class UwsExchange implements Exchange {
         resolve();
       };
       res.cork(() => {
-        if (head !== null) this.#writeHead(status, head);
+        if (head !== null) this.#writeHead(status, head, this.#closeAfter);
         if (isTaken()) {
           resolve();
           return;
@@ -376,11 +418,18 @@ class UwsExchange implements Exchange {
       setImmediate(() => this.#replyAndLinger(large, status, headers, copy));
       return;
     }
+    if (this.#isDeferred) {
+      const copy = Buffer.from(body);
+      setImmediate(() => {
+        if (!this.#gone) this.#res.cork(() => this.#write(status, headers, copy));
+      });
+      return;
+    }
     if (this.#hasReturned) {
       this.#res.cork(() => this.#write(status, headers, body));
       return;
     }
-    if (!this.#bodyRead && this.method !== 'GET') this.#closeAfter = this.#hasHugeBody();
+    if (!this.#bodyRead && this.method !== 'GET') this.#closeAfter ||= this.#hasHugeBody();
     this.#write(status, headers, body);
   }
 
@@ -413,27 +462,24 @@ class UwsExchange implements Exchange {
 
   /** Whether a body that will not be read is too long to be skipped on a connection that stays open. */
   #hasHugeBody(): boolean {
-    if (this.#req.getHeader('transfer-encoding') !== '') return true;
     return Number(this.#req.getHeader('content-length')) > HTTP_LIMITS.bodyBytesMax;
   }
 
-  #writeHead(status: number, headers: string): void {
+  #writeHead(status: number, headers: string, close: boolean): void {
     if (status !== 200) this.#res.writeStatus(STATUS_LINES.get(status) ?? String(status));
     // One call for all headers: each call costs a transition into the binding, and the value is written as given.
     const colon = headers.indexOf(': ');
-    this.#res.writeHeader(headers.slice(0, colon), headers.slice(colon + 2));
+    const rest = headers.slice(colon + 2);
+    this.#res.writeHeader(headers.slice(0, colon), close ? rest : rest + KEEP_ALIVE);
   }
 
   #write(status: number, headers: string, body: string | Uint8Array): void {
     const res = this.#res;
-    this.#writeHead(status, headers);
     const close = this.#closeAfter || this.#state.closing;
-    if (status === 304) {
-      res.endWithoutBody();
-    } else if (this.method === 'HEAD') {
-      // With the length as its argument, endWithoutBody would wait for a body of it, and the binding would end the process.
+    this.#writeHead(status, headers, close);
+    if (this.method === 'HEAD' || status === 304) {
       const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
-      res.writeHeader('Content-Length', String(length)).endWithoutBody();
+      this.#endHead(status === 304 ? null : length);
     } else if (body.length <= HTTP_LIMITS.bufferedAnswerBytesMax || close) {
       res.end(body, close);
     } else {
@@ -441,6 +487,22 @@ class UwsExchange implements Exchange {
       return;
     }
     this.#sent();
+  }
+
+  /**
+   * Ends a response without a body.
+   *
+   * @param length - length that the body of GET would have; null if it is not sent
+   */
+  #endHead(length: number | null): void {
+    if (this.#isDeferred) {
+      // Only this call closes the connection, and it sends a length of 0. A close that the client asks for needs no call.
+      this.#res.end('', true);
+      return;
+    }
+    if (length !== null) this.#res.writeHeader('Content-Length', String(length));
+    // With any argument, endWithoutBody would wait for a body of that length, and the binding would end the process.
+    this.#res.endWithoutBody();
   }
 
   #writeInPieces(body: Uint8Array): void {
@@ -481,7 +543,8 @@ async function findListenError(host: string, port: number): Promise<AssayError> 
 /** Creates the uWebSockets.js server. */
 export function createUwsServer(options: ServerOptions, deps: ServerDeps): HttpServer {
   const { host, port, tls, uploads: pace = UPLOAD_PACE } = options;
-  const { router, fallback } = deps;
+  const { router, fallback, refuse } = deps;
+  const head = new HeadCheck();
   const state: ServerState = { pending: 0, closing: false, onIdle: null, pace };
   let openSockets = 0;
   let listening: us_listen_socket | null = null;
@@ -492,10 +555,18 @@ export function createUwsServer(options: ServerOptions, deps: ServerDeps): HttpS
     method: string,
     context: us_socket_context_t | null = null,
   ): void => {
-    const exchange = new UwsExchange(res, req, method, req.getUrl(), state, context);
-    const handler: Handler = router.match(method, exchange.path, exchange.params) ?? fallback;
+    head.begin();
+    req.forEach(head.add);
+    const problem = head.fault(method);
+    const exchange = new UwsExchange(res, req, method, req.getUrl(), state, head, problem !== null, context);
     try {
-      handler(exchange);
+      if (problem !== null) {
+        const refusal = refuse({ problem, accept: exchange.header('accept'), requestId: head.requestId });
+        exchange.reply(refusal.status, refusal.headers, refusal.body);
+      } else {
+        const handler: Handler = router.match(method, exchange.path, exchange.params) ?? fallback;
+        handler(exchange);
+      }
     } catch (error) {
       // The binding ends the process if a request is left without a response, so its connection is closed here.
       deps.log.error({ err: error, path: exchange.path }, 'request handler threw');

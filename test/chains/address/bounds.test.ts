@@ -316,12 +316,14 @@ describe('other addresses', () => {
       read('ETH', `0x${digits}`),
       read('ETH', `0x${digits.toUpperCase()}`),
       read('ETH', `0x${'12'.repeat(20)}`),
-    ]).toEqual(['evm', 'evm', 'evm']);
+      read('ETH', `0X${digits}`),
+      read('ETH', `0X${digits.toUpperCase()}`),
+    ]).toEqual(['evm', 'evm', 'evm', 'evm', 'evm']);
     expect(
       [
         `0x${digits}a`,
         `0x${digits.slice(1)}`,
-        `0X${digits}`,
+        `0y${digits}`,
         digits,
         `XE${digits}`,
         `0x${digits.slice(1)}g`,
