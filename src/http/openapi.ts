@@ -1,5 +1,6 @@
 /** The OpenAPI 3.1 document, generated from the list of operations and the schemas that validate requests. */
 import type { TSchema } from 'typebox';
+import { CLIENT_ERROR_CODES } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { API_BASE, type Parameter, permissionsOf, type Route, TAGS } from './routes.ts';
 import { exampleOf } from './schema-example.ts';
@@ -17,7 +18,10 @@ const HEADERS: Readonly<Record<string, JsonObject>> = {
   'X-RateLimit-Remaining': whole('Requests left now.'),
   'X-RateLimit-Reset': whole('Epoch second at which more requests are allowed.'),
   'X-Quota-Remaining': words('Calls left this month, or `unlimited`.'),
-  'X-Error-Code': words('Code of the error.'),
+  'X-Error-Code': {
+    description: 'Code of the error.',
+    schema: { type: 'string', enum: CLIENT_ERROR_CODES },
+  },
   'WWW-Authenticate': words('`Bearer`.'),
   'Retry-After': whole('Seconds after which the request can be sent again.'),
   'Idempotency-Replayed': words(
@@ -215,9 +219,7 @@ class OperationWriter {
         Number(status) === 206 && typeof response === 'string' ? { [response]: { schema: {} } } : content;
       responses[status] = {
         description,
-        headers: headersOf(
-          isError ? [...common, ...(schema === ErrorBody ? ['X-Error-Code'] : [])] : success,
-        ),
+        headers: headersOf(isError ? [...common, 'X-Error-Code'] : success),
         ...(large === null ? {} : { content: large }),
       };
     }

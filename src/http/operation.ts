@@ -21,6 +21,7 @@ import type { Upload } from './server/uploads.ts';
 
 export { callerOf } from './pipeline/call.ts';
 export { REPLAYED } from './pipeline/charging.ts';
+export { errorBody, errorCodeLine } from './pipeline/errors.ts';
 export { jsonBytes } from './pipeline/json-body.ts';
 export { sessionCookie } from './pipeline/principal.ts';
 export { openFileParts } from './server/file-parts.ts';

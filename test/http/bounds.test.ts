@@ -46,22 +46,22 @@ const bytes = (text: string): Uint8Array => Buffer.from(text);
 
 describe('renderError', () => {
   it.each(Object.keys(ERRORS) as ErrorCode[])(
-    '%s shows its message only if the status is below 500',
+    '%s shows its message only if it is an error of the client',
     (code) => {
       const error = new AssayError(code, 'What was wrong.', { field: 'f', retryAfterSeconds: 7 });
       const { status, lines, body } = renderError(error, 'application/problem+json', 'r');
       const problem = JSON.parse(body) as Record<string, unknown>;
-      const isServer = error.status >= 500;
-      expect(status).toBe(error.status === 503 ? 500 : error.status);
+      const isServer = error.status >= 500 || ERRORS[code].scope === 'server';
+      expect(status).toBe(isServer ? 500 : error.status);
       expect(problem.code).toBe(status === 500 && code !== 'STORAGE_FULL' ? 'INTERNAL' : code);
+      expect(problem.type).toBe(`urn:assay:error:${String(problem.code)}`);
       expect(lines).toContain(`X-Error-Code: ${problem.code}`);
       expect(lines).toContain('Retry-After: 7');
       expect(lines.includes('WWW-Authenticate: Bearer')).toBe(status === 401);
       expect(problem).toMatchObject({ status, instance: 'urn:assay:request:r' });
       expect(problem.field).toBe(status === 500 ? undefined : 'f');
       if (code === 'STORAGE_FULL') expect(problem.detail).toContain('cannot write to its storage');
-      else if (error.status === 500) expect(problem.detail).toBe('Internal server error.');
-      else if (!isServer) expect(problem.detail).toBe('What was wrong.');
+      else expect(problem.detail).toBe(isServer ? 'Internal server error.' : 'What was wrong.');
     },
   );
 

@@ -328,7 +328,7 @@ describe.each(FRONT_ENDS)('front end on %s, behind a gate that answers %s', (bac
     });
     expect(response.headers.get('content-type')).toBe('application/problem+json');
     expect(await response.json()).toEqual({
-      type: 'about:blank',
+      type: 'urn:assay:error:INVALID_ADDRESS',
       title: 'Bad Request',
       status: 400,
       detail: expect.stringContaining('address:'),

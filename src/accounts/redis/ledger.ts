@@ -114,7 +114,6 @@ class LedgerOnRedis implements RedisLedger {
   ): AssayError {
     const available = Math.max(0, balance - holding);
     return creditsExhausted({
-      accountId,
       needed,
       available,
       held: Math.max(0, balance - available),

@@ -26,10 +26,7 @@ export const stripeEvent = operation({
     async run({ services, header }, body) {
       const payments = services.access.payments();
       if (payments === null)
-        throw new AssayError(
-          'NOT_FOUND',
-          'Payments by Stripe are not set up: ASSAY_STRIPE_SECRET is not set.',
-        );
+        throw new AssayError('NOT_FOUND', 'Payments by Stripe are not set up on this service.');
       return jsonBytes(await payments.receive(body, header['Stripe-Signature']));
     },
   },

@@ -1,5 +1,5 @@
 /** Error responses: `{error}`, or RFC 9457 problem details for a client that accepts `application/problem+json`. */
-import { AssayError } from '../../base/errors.ts';
+import { AssayError, clientError, ERRORS, type ErrorCode } from '../../base/errors.ts';
 import { redactKeys } from '../../base/log.ts';
 import { REASONS } from '../server/port.ts';
 
@@ -18,34 +18,57 @@ const STORAGE_FULL_TEXT =
 /** Whether the Accept header requests problem details. */
 const asksForProblem = (accept: string): boolean => accept.includes('application/problem+json');
 
+/** Returns the header line with the code of an error. Every error response has it, whatever its body is. */
+export const errorCodeLine = (code: ErrorCode): string => `\r\nX-Error-Code: ${code}`;
+
 /**
- * Renders a thrown value as a response. A server error (500) gets a generic message; its details go to the log. A message never
- * contains an API key, even if the client sent one in an unexpected place.
+ * Returns the body of an error in the format that the client prefers.
+ *
+ * @param members - members of the body beside the error
+ * @param problemMembers - members of problem details only
  */
-export function renderError(error: unknown, accept: string, requestId: string): ErrorAnswer {
-  const known = error instanceof AssayError ? error : null;
-  // Only /ready responds with 503. Elsewhere, an unavailable component is a server error like any other.
-  const status = known === null || known.status === 503 ? 500 : known.status;
-  const isFull = known?.code === 'STORAGE_FULL';
-  const code = known === null || (status === 500 && !isFull) ? 'INTERNAL' : known.code;
-  const message = isFull
-    ? STORAGE_FULL_TEXT
-    : known === null || known.status === 500
-      ? 'Internal server error.'
-      : redactKeys(known.message);
-  let lines = `\r\nX-Error-Code: ${code}`;
-  if (status === 401) lines += '\r\nWWW-Authenticate: Bearer';
-  if (known?.retryAfterSeconds !== undefined) lines += `\r\nRetry-After: ${known.retryAfterSeconds}`;
+export function errorBody(
+  {
+    code,
+    message,
+    members,
+  }: { readonly code: ErrorCode; readonly message: string; readonly members: object },
+  accept: string,
+  requestId: string,
+  problemMembers: object = {},
+): Pick<ErrorAnswer, 'contentType' | 'body'> {
   if (!asksForProblem(accept))
-    return { status, contentType: 'application/json', lines, body: JSON.stringify({ error: message }) };
+    return { contentType: 'application/json', body: JSON.stringify({ error: message, ...members }) };
+  const { status } = ERRORS[code];
   const problem = {
-    type: 'about:blank',
+    type: `urn:assay:error:${code}`,
     title: REASONS[status],
     status,
     detail: message,
     instance: `urn:assay:request:${requestId}`,
     code,
-    ...(known?.field === undefined || status === 500 ? {} : { field: known.field }),
+    ...problemMembers,
+    ...members,
   };
-  return { status, contentType: 'application/problem+json', lines, body: JSON.stringify(problem) };
+  return { contentType: 'application/problem+json', body: JSON.stringify(problem) };
+}
+
+/**
+ * Renders a thrown value as a response. An error that is not the client's (500, or a code that concerns only the operator) gets a
+ * generic message; its details go to the log. A message never contains an API key, even if the client sent one in an unexpected place.
+ */
+export function renderError(error: unknown, accept: string, requestId: string): ErrorAnswer {
+  const known = clientError(error);
+  const retryAfterSeconds = error instanceof AssayError ? error.retryAfterSeconds : undefined;
+  const isFull = error instanceof AssayError && error.code === 'STORAGE_FULL';
+  // Only /ready responds with 503. Elsewhere, an unavailable component is a server error like any other.
+  const code = known?.code ?? (isFull ? 'STORAGE_FULL' : 'INTERNAL');
+  const { status } = ERRORS[code];
+  const message =
+    known === null ? (isFull ? STORAGE_FULL_TEXT : 'Internal server error.') : redactKeys(known.message);
+  let lines = errorCodeLine(code);
+  if (status === 401) lines += '\r\nWWW-Authenticate: Bearer';
+  if (retryAfterSeconds !== undefined) lines += `\r\nRetry-After: ${retryAfterSeconds}`;
+  const field = known?.field === undefined ? {} : { field: known.field };
+  return { status, lines, ...errorBody({ code, message, members: {} }, accept, requestId, field) };
 }

@@ -14,6 +14,7 @@ import {
   type TUnion,
   Type,
 } from 'typebox';
+import { CLIENT_ERROR_CODES } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { CHAINS } from '../../chains/registry.ts';
 import { EVIDENCE_CLASSES } from '../../labels/evidence-class.ts';
@@ -316,12 +317,12 @@ export const ErrorBody = Type.Object(
 
 export const Problem = Type.Object(
   {
-    type: text(),
+    type: text('Ends with the code: `urn:assay:error:INVALID_REQUEST`.'),
     title: text(),
     status: Type.Integer(),
     detail: text('The same sentence as `error`.'),
     instance: text(),
-    code: text(),
+    code: oneOf(CLIENT_ERROR_CODES, 'Also in the header X-Error-Code.'),
     field: Type.Optional(Type.String()),
   },
   { title: 'Problem', description: 'Problem details (RFC 9457).' },
