@@ -19,6 +19,7 @@ import { bodyEnvelope, chargedEnvelope, envelope } from './schemas/common.ts';
 import type { EventStream } from './server/port.ts';
 import type { Upload } from './server/uploads.ts';
 
+export { quotaHeaderLine } from './pipeline/admit.ts';
 export { callerOf } from './pipeline/call.ts';
 export { REPLAYED } from './pipeline/charging.ts';
 export { errorBody, errorCodeLine } from './pipeline/errors.ts';

@@ -55,6 +55,9 @@ export interface ClearedStore {
 export const FORMAT_VERSION = 1;
 const HASH_CHARS = 16;
 
+/** Ids are two hashes: of the name, and of the list and the entity. */
+const ID_SHAPE = new RegExp(`^[0-9a-f]{${2 * HASH_CHARS}}$`);
+
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, HASH_CHARS);
 
 /** Folds a name: letter case, form of characters and spacing do not distinguish names. */
@@ -114,8 +117,9 @@ export function openClearedStore(
       const page: ClearedMatch[] = [];
       // Ids begin with the hash of the name.
       const ofName = name === undefined ? '' : hashOf(foldName(name));
-      if (!cursor.startsWith(ofName) && cursor !== '') {
-        throw new AssayError('INVALID_REQUEST', 'cursor: is not a cursor returned for this name.', {
+      if (cursor !== '' && !(ID_SHAPE.test(cursor) && cursor.startsWith(ofName))) {
+        const of = name === undefined ? '' : ' for this name';
+        throw new AssayError('INVALID_REQUEST', `cursor: not a cursor returned by this endpoint${of}.`, {
           field: 'cursor',
         });
       }

@@ -61,6 +61,7 @@ describe('renderError', () => {
       expect(problem).toMatchObject({ status, instance: 'urn:assay:request:r' });
       expect(problem.field).toBe(status === 500 ? undefined : 'f');
       if (code === 'STORAGE_FULL') expect(problem.detail).toContain('cannot write to its storage');
+      else if (code === 'NOT_READY') expect(problem.detail).toContain('is not ready');
       else expect(problem.detail).toBe(isServer ? 'Internal server error.' : 'What was wrong.');
     },
   );
@@ -178,7 +179,10 @@ describe('the client', () => {
   const key = { id: 'key_1', accountId: 'acc_2' } as never;
   const visit = (visitor: string, headers: Record<string, string>, method = 'POST', peer = '192.0.2.1') => {
     try {
-      return visits(exchange(peer, headers, method), visitor as never, () => key);
+      const sent = exchange(peer, headers, method);
+      const principal = visits.authenticate(sent, visitor as never, () => key);
+      visits.requireOwnOrigin(sent, visitor as never, principal);
+      return principal;
     } catch (error) {
       return (error as AssayError).code;
     }
@@ -329,9 +333,18 @@ describe('a JSON body', () => {
     expect(outlineBody(bytes('{"a": [1, [2, 3], {"c": 4}], "b":[ ], "d" : "x,[{" , "e\\u0041":1}'))).toEqual({
       fields: ['a', 'b', 'd', 'eA'],
       elements: 3,
+      hasInnerObject: true,
     });
-    expect(outlineBody(bytes('{"a\\"b":1,"c":"\\\\"}'))).toEqual({ fields: ['a"b', 'c'], elements: 0 });
-    expect(outlineBody(bytes('{"a":{"b":[1,2]}}'))).toEqual({ fields: ['a'], elements: 0 });
+    expect(outlineBody(bytes('{"a\\"b":1,"c":"\\\\"}'))).toEqual({
+      fields: ['a"b', 'c'],
+      elements: 0,
+      hasInnerObject: false,
+    });
+    expect(outlineBody(bytes('{"a":{"b":[1,2]}}'))).toEqual({
+      fields: ['a'],
+      elements: 0,
+      hasInnerObject: true,
+    });
     const many = Array.from({ length: LIMITS.bodyFieldsMax + 5 }, (_, at) => `"f${at}":1`).join(',');
     expect(outlineBody(bytes(`{${many}}`)).fields).toHaveLength(LIMITS.bodyFieldsMax + 1);
   });

@@ -16,7 +16,9 @@ export const clearedList = operation({
   query: {
     name: Type.Optional(Type.String({ description: 'Only matches of this name.' })),
     limit: pageLimit(LIMITS.clearedPageMax, LIMITS.clearedPageDefault),
-    cursor: Type.Optional(Type.String({ description: 'The `nextCursor` of the previous page.' })),
+    cursor: Type.Optional(
+      Type.String({ minLength: 1, description: 'The `nextCursor` of the previous page.' }),
+    ),
   },
   response: ClearedListAnswer,
   summary: 'Cleared matches of the account',

@@ -11,9 +11,12 @@ export interface ErrorAnswer {
   readonly body: string;
 }
 
-/** Replaces the full message: the paths in it are for the operator only. */
-const STORAGE_FULL_TEXT =
-  'The service cannot write to its storage at the moment. The request was not completed and nothing was charged; try again later.';
+/** Messages of faults that pass: the full ones, with files and settings, are for the operator only. */
+const PASSING: Readonly<Partial<Record<ErrorCode, string>>> = {
+  STORAGE_FULL:
+    'The service cannot write to its storage at the moment. The request was not completed and nothing was charged; try again later.',
+  NOT_READY: 'The service is not ready to process this request at the moment; try again later.',
+};
 
 /** Whether the Accept header requests problem details. */
 const asksForProblem = (accept: string): boolean => accept.includes('application/problem+json');
@@ -59,13 +62,13 @@ export function errorBody(
  */
 export function renderError(error: unknown, accept: string, requestId: string): ErrorAnswer {
   const known = clientError(error);
-  const retryAfterSeconds = error instanceof AssayError ? error.retryAfterSeconds : undefined;
-  const isFull = error instanceof AssayError && error.code === 'STORAGE_FULL';
+  const fault = error instanceof AssayError && known === null ? error : null;
   // Only /ready responds with 503. Elsewhere, an unavailable component is a server error like any other.
-  const code = known?.code ?? (isFull ? 'STORAGE_FULL' : 'INTERNAL');
+  const code = known?.code ?? (fault?.code === 'STORAGE_FULL' ? fault.code : 'INTERNAL');
   const { status } = ERRORS[code];
   const message =
-    known === null ? (isFull ? STORAGE_FULL_TEXT : 'Internal server error.') : redactKeys(known.message);
+    known === null ? ((fault && PASSING[fault.code]) ?? 'Internal server error.') : redactKeys(known.message);
+  const retryAfterSeconds = (known ?? fault)?.retryAfterSeconds;
   let lines = errorCodeLine(code);
   if (status === 401) lines += '\r\nWWW-Authenticate: Bearer';
   if (retryAfterSeconds !== undefined) lines += `\r\nRetry-After: ${retryAfterSeconds}`;

@@ -10,7 +10,7 @@ import { asStorageFull } from '../../state/storage.ts';
 import type { CallerAccess } from '../ports.ts';
 import type { EventStream } from '../server/port.ts';
 import type { Call } from './call.ts';
-import { ENVELOPE_END_BYTES_MAX, ENVELOPE_START, writeEnvelopeEnd } from './envelope.ts';
+import { ENVELOPE_END_BYTES_MAX, ENVELOPE_START, withIgnored, writeEnvelopeEnd } from './envelope.ts';
 import { renderError } from './errors.ts';
 import { CLIENT_GONE, type HttpMetrics } from './metrics.ts';
 import { isUnserved, OutageLog } from './outage.ts';
@@ -118,7 +118,15 @@ export class Responder {
   /** Sends a response without an envelope. */
   sendPage(call: Call, endpoint: Endpoint, page: Page): void {
     const headers = `${call.head}${page.lines ?? ''}\r\nContent-Type: ${page.contentType}`;
-    this.reply(call, endpoint, page.status, headers, page.body);
+    const { body } = page;
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+    this.reply(
+      call,
+      endpoint,
+      page.status,
+      headers,
+      call.ignored === null ? body : withIgnored(bytes, call.ignored),
+    );
   }
 
   /** Sends the headers of a response at once, and its bytes at the pace of the client. */

@@ -26,6 +26,7 @@ export const KeyBody = Type.Object(
     name: Type.String({ minLength: 1, maxLength: LIMITS.keyNameMax, description: 'Purpose of the key.' }),
     permissions: Type.Optional(
       Type.Array(PermissionSchema, {
+        minItems: 1,
         maxItems: PERMISSIONS.length,
         description: 'Default: all permissions, or those of the API key that sends the request.',
       }),

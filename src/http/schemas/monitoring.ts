@@ -224,14 +224,26 @@ export const TransactionList = Type.Object(
 export const ChannelsBody = Type.Object(
   {
     email: Type.Optional(
-      nullable(Type.String({ maxLength: LIMITS.emailCharsMax, pattern: '^[^\\s@<>,;"]+@[^\\s@<>,;"]+$' })),
+      nullable(
+        Type.String({
+          maxLength: LIMITS.emailCharsMax,
+          pattern: '^[^\\s@<>,;"]+@[^\\s@<>,;"]+$',
+          description: 'one email address, such as compliance@example.org',
+        }),
+      ),
     ),
     slackWebhookUrl: Type.Optional(nullable(UrlText, 'An incoming webhook of Slack.')),
     telegram: Type.Optional(
       nullable(
         Type.Object({
-          botToken: Type.String({ pattern: '^\\d{1,20}:[A-Za-z0-9_-]{1,100}$' }),
-          chatId: Type.String({ pattern: '^(-?\\d{1,20}|@[A-Za-z0-9_]{1,64})$' }),
+          botToken: Type.String({
+            pattern: '^\\d{1,20}:[A-Za-z0-9_-]{1,100}$',
+            description: 'the token of a bot as BotFather shows it: digits, a colon, then the secret',
+          }),
+          chatId: Type.String({
+            pattern: '^(-?\\d{1,20}|@[A-Za-z0-9_]{1,64})$',
+            description: 'the number of a chat, or @ and the name of a channel',
+          }),
         }),
       ),
     ),

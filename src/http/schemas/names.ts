@@ -17,11 +17,11 @@ const evidence = {
   birthDate: Type.Optional(
     Type.String({
       pattern: '^\\d{4}(-\\d{2}(-\\d{2})?)?$',
-      description: 'ISO date, or a part: 1972, 1972-05.',
+      description: 'an ISO date, or the year or month of one, such as 1972 or 1972-05',
     }),
   ),
   countries: Type.Optional(
-    Type.Array(Type.String({ pattern: '^[A-Za-z]{2}$' }), {
+    Type.Array(Type.String({ pattern: '^[A-Za-z]{2}$', description: 'a country code of two letters' }), {
       maxItems: 10,
       description: 'Nationality, residence or seat: ISO 3166-1 alpha-2.',
     }),
