@@ -5,6 +5,7 @@
 import type { Clock } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import type { OutboundPolicy } from '../base/outbound.ts';
+import type { PageRequest } from '../base/paging.ts';
 import { parseAddress } from '../chains/address/parse.ts';
 import { parseChainId } from '../chains/registry.ts';
 import type { ScreeningRequest } from '../screening/screen.ts';
@@ -22,7 +23,7 @@ import {
   RULE_IDS,
   type RuleId,
 } from './records.ts';
-import type { MonitoringStore, Page } from './store.ts';
+import type { MonitoringStore } from './store.ts';
 import { createStreamHub, type StreamHub } from './stream.ts';
 import { readScreening } from './wallet-screening.ts';
 
@@ -82,7 +83,7 @@ export interface MonitoringService {
   change(accountId: string, walletId: string, change: WalletChange): Promise<MonitoredWallet>;
   /** Soft-deletes a wallet. Deleting it again is a no-op. */
   remove(accountId: string, walletId: string): Promise<MonitoredWallet>;
-  alerts(accountId: string, query: AlertQuery, page: Page): ReturnType<MonitoringStore['alerts']>;
+  alerts(accountId: string, query: AlertQuery, page: PageRequest): ReturnType<MonitoringStore['alerts']>;
   moveAlert(accountId: string, alertId: string, status: AlertStatus, by: string): Promise<Alert>;
   /**
    * Checks every URL and stores the channels.

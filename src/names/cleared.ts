@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
+import { invalidCursor } from '../base/paging.ts';
 import { type LiveDatabase, type OpenStore, openLiveStore } from '../state/live-store.ts';
 
 /** One cleared match. */
@@ -117,12 +118,7 @@ export function openClearedStore(
       const page: ClearedMatch[] = [];
       // Ids begin with the hash of the name.
       const ofName = name === undefined ? '' : hashOf(foldName(name));
-      if (cursor !== '' && !(ID_SHAPE.test(cursor) && cursor.startsWith(ofName))) {
-        const of = name === undefined ? '' : ' for this name';
-        throw new AssayError('INVALID_REQUEST', `cursor: not a cursor returned by this endpoint${of}.`, {
-          field: 'cursor',
-        });
-      }
+      if (cursor !== '' && !(ID_SHAPE.test(cursor) && cursor.startsWith(ofName))) throw invalidCursor();
       for (const match of under(prefixOf(accountId) + ofName, cursor.slice(ofName.length))) {
         if (page.length === limit) return { cleared: page, nextCursor: page.at(-1)?.id ?? null };
         page.push(match);

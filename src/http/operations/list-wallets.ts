@@ -4,9 +4,10 @@ import { LIMITS } from '../../base/limits.ts';
 import { walletText } from '../../monitoring/answers.ts';
 import { parseMonitoringChain } from '../../monitoring/service.ts';
 import { callerOf, operation } from '../operation.ts';
-import { chainText, oneOf, paging } from '../schemas/common.ts';
+import { chainText, offsetQuery, oneOf } from '../schemas/common.ts';
 import { WalletList } from '../schemas/monitoring.ts';
 import { MONITORING } from './support/monitoring.ts';
+import { offsetEnd, pageOf } from './support/paging.ts';
 
 export const listWallets = operation({
   ...MONITORING,
@@ -18,13 +19,13 @@ export const listWallets = operation({
     chain: Type.Optional(chainText('Only wallets on this chain.')),
     status: Type.Optional(oneOf(['ACTIVE', 'PAUSED', 'DELETED'], 'Only wallets in this state.')),
     search: Type.Optional(Type.String({ description: 'Part of the label or of the address.' })),
-    ...paging(LIMITS.walletsPageMax, LIMITS.walletsPageMax),
+    ...offsetQuery(LIMITS.walletsPageMax, LIMITS.walletsPageMax),
   },
   response: WalletList,
   summary: 'Watched wallets',
   description: 'The wallets of the account, oldest first.',
   async run({ services, call, query }) {
-    const { includeDeleted, chain, status, search, limit, offset } = query;
+    const { includeDeleted, chain, status, search } = query;
     const filter = {
       // A filter by DELETED implies that deleted wallets are included.
       includeDeleted: includeDeleted || status === 'DELETED',
@@ -33,8 +34,10 @@ export const listWallets = operation({
       ...(search === undefined ? {} : { search }),
     };
     const { store } = services.useCases.monitoring();
-    const { wallets, total } = store.wallets(callerOf(call).accountId, filter, { limit, offset });
-    const rows = wallets.map(walletText).join(',');
-    return Buffer.from(`{"wallets":[${rows}],"total":${total},"limit":${limit},"offset":${offset}}`);
+    const page = pageOf(query);
+    const result = store.wallets(callerOf(call).accountId, filter, page);
+    const rows = result.wallets.map(walletText).join(',');
+    const end = JSON.stringify(offsetEnd(page, result)).slice(1);
+    return Buffer.from(`{"wallets":[${rows}],${end}`);
   },
 });

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { PERMISSIONS } from '../../accounts/keys.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { listOf, nullable, oneOf, text, time } from './common.ts';
+import { count, listOf, nullable, oneOf, pageFields, text, time } from './common.ts';
 
 export const PermissionSchema = oneOf(PERMISSIONS);
 
@@ -35,7 +35,10 @@ export const KeyBody = Type.Object(
   { title: 'KeyBody' },
 );
 
-export const KeyList = Type.Object({ keys: listOf(KeyView, 'Oldest first.') }, { title: 'KeyList' });
+export const KeyList = Type.Object(
+  { keys: listOf(KeyView, 'Oldest first.'), total: count(), ...pageFields },
+  { title: 'KeyList' },
+);
 export const OneKey = Type.Object({ key: KeyView }, { title: 'OneKey' });
 export const NewKey = Type.Object(
   { key: KeyView, apiKey: text('The full key, shown only once.') },

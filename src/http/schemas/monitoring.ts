@@ -20,7 +20,9 @@ import {
   listOf,
   nullable,
   number,
+  offsetFields,
   oneOf,
+  pageFields,
   RiskLevelSchema,
   SeveritySchema,
   text,
@@ -114,9 +116,7 @@ export const WalletDetail = Type.Object(
 export const WalletList = Type.Object(
   {
     wallets: listOf(MonitoredWalletSchema, 'Oldest first.'),
-    total: count('Of all pages.'),
-    limit: count(),
-    offset: count(),
+    ...offsetFields,
   },
   { title: 'WalletList' },
 );
@@ -177,9 +177,7 @@ export const OneAlert = Type.Object({ alert: AlertSchema }, { title: 'OneAlert' 
 export const AlertList = Type.Object(
   {
     alerts: listOf(AlertSchema, 'Newest first.'),
-    total: count(),
-    limit: count(),
-    offset: count(),
+    ...offsetFields,
     newest: count(
       'Sequence that this page begins at or below; `upTo` with it keeps further pages from shifting.',
     ),
@@ -214,9 +212,7 @@ export const TransactionList = Type.Object(
       }),
       'Newest first.',
     ),
-    total: count(),
-    limit: count(),
-    offset: count(),
+    ...offsetFields,
   },
   { title: 'TransactionList' },
 );
@@ -300,7 +296,7 @@ export const DeliverySchema = Type.Object(
 export const DeliveryList = Type.Object(
   {
     deliveries: listOf(DeliverySchema, 'Newest first.'),
-    nextCursor: nullable(Type.String(), 'Pass it as `cursor` for the next page; null at the end.'),
+    ...pageFields,
   },
   { title: 'DeliveryList' },
 );

@@ -1,7 +1,7 @@
 /** Schemas of name screening and of cleared matches. */
 import { Type } from 'typebox';
 import { LIMITS } from '../../base/limits.ts';
-import { count, flag, listOf, nullable, number, oneOf, text } from './common.ts';
+import { count, flag, listOf, nullable, number, oneOf, pageFields, text } from './common.ts';
 
 const ListTypeSchema = oneOf(['sanctions', 'pep', 'adverse_media']);
 
@@ -163,7 +163,7 @@ export const ClearedAnswer = Type.Object({ cleared: ClearedMatchSchema }, { titl
 export const ClearedListAnswer = Type.Object(
   {
     cleared: listOf(ClearedMatchSchema),
-    nextCursor: nullable(Type.String(), 'Pass it as `cursor` for the next page; null at the end.'),
+    ...pageFields,
   },
   { title: 'ClearedListAnswer' },
 );

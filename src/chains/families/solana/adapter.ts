@@ -6,6 +6,7 @@
  */
 import { PublicKey, StakeProgram, SystemProgram, VoteProgram } from '@solana/web3.js';
 import { AssayError } from '../../../base/errors.ts';
+import { invalidCursor } from '../../../base/paging.ts';
 import type { Block } from '../../block.ts';
 import type { EndpointPool } from '../../endpoints/endpoint-pool.ts';
 import {
@@ -33,7 +34,6 @@ import {
   type Sourced,
   transfersOf,
 } from '../account-chain.ts';
-import { invalidCursor } from '../cursor.ts';
 import type { Call, OpenAdapter } from '../port.ts';
 
 const LAYOUTS = ['json-rpc'] as const;

@@ -5,8 +5,9 @@ import { alertAnswer, walletAnswer } from '../../../monitoring/answers.ts';
 import type { Alert, MonitoredWallet, Severity } from '../../../monitoring/records.ts';
 import type { AlertQuery } from '../../../monitoring/service.ts';
 import { type Call, callerOf, type Services } from '../../operation.ts';
-import { ErrorBody, idText, paging } from '../../schemas/common.ts';
+import { ErrorBody, idText, offsetQuery } from '../../schemas/common.ts';
 import { AlertStatusFilter, SeverityFilter } from '../../schemas/monitoring.ts';
+import { offsetEnd, pageOf } from './paging.ts';
 
 /** Columns of all monitoring operations. */
 export const MONITORING = {
@@ -26,7 +27,7 @@ export const walletPath = { id: idText('Id of a wallet of the account.') };
 export const alertFilters = {
   status: Type.Optional(AlertStatusFilter),
   severity: Type.Optional(SeverityFilter),
-  ...paging(LIMITS.monitoringPageMax),
+  ...offsetQuery(LIMITS.monitoringPageMax),
   upTo: Type.Optional(
     Type.Integer({
       minimum: 0,
@@ -41,6 +42,7 @@ interface AlertFilters {
   readonly upTo?: number;
   readonly limit: number;
   readonly offset: number;
+  readonly cursor?: string;
 }
 
 /** Returns `data` of a list of alerts. */
@@ -48,17 +50,17 @@ export function alertsPage(
   { services, call, query }: { services: Services; call: Call; query: AlertFilters },
   wallets: Pick<AlertQuery, 'walletId' | 'walletAddresses'>,
 ): object {
-  const { limit, offset, status, severity, upTo } = query;
+  const { status, severity, upTo } = query;
   const filter = {
     ...wallets,
     ...(status === undefined ? {} : { status }),
     ...(severity === undefined ? {} : { severity }),
     ...(upTo === undefined ? {} : { upTo }),
   };
-  const page = { limit, offset };
+  const page = pageOf(query);
   const service = services.useCases.monitoring();
-  const { alerts, total, newest } = service.alerts(callerOf(call).accountId, filter, page);
-  return { alerts: alerts.map(alertAnswer), total, ...page, newest };
+  const result = service.alerts(callerOf(call).accountId, filter, page);
+  return { alerts: result.alerts.map(alertAnswer), ...offsetEnd(page, result), newest: result.newest };
 }
 
 /** Returns `data` of a single wallet, with the counts of its alerts and transactions. */
