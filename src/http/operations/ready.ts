@@ -9,7 +9,7 @@ import {
   type Services,
 } from '../operation.ts';
 import { oneOf } from '../schemas/common.ts';
-import { NotReady, Ready } from '../schemas/service.ts';
+import { NotReady, NotReadyProblem, Ready } from '../schemas/service.ts';
 
 type ReadyData = ReturnType<Services['readiness']>;
 
@@ -40,7 +40,7 @@ export const ready = operation({
   response: Ready,
   responseHeaders: ['Cache-Control'],
   statuses: {
-    503: { description: 'Not ready, with the reasons.', schema: NotReady },
+    503: { description: 'Not ready, with the reasons.', schema: NotReady, problem: NotReadyProblem },
   },
   summary: 'Readiness',
   description: 'The label snapshot in use, and the publication and the last check of each sanctions list.',

@@ -1,6 +1,6 @@
 /** Schemas of the operations of the service itself. */
 import { Type } from 'typebox';
-import { count, flag, Ignored, listOf, nullable, oneOf, text } from './common.ts';
+import { count, flag, Ignored, listOf, nullable, oneOf, Problem, text } from './common.ts';
 
 const RELEASE = {
   release: text('Names the content: labels, names, registers and the state of the lists.'),
@@ -100,4 +100,9 @@ export const Ready = Type.Object(
 export const NotReady = Type.Object(
   { error: text(), data: ReadyData, ignored: Type.Optional(Ignored) },
   { title: 'NotReady' },
+);
+
+export const NotReadyProblem = Type.Object(
+  { ...Problem.properties, data: ReadyData, ignored: Type.Optional(Ignored) },
+  { title: 'NotReadyProblem', description: 'Problem details with the state of the service.' },
 );
