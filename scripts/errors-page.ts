@@ -36,8 +36,10 @@ X-Error-Code: INVALID_REQUEST
 {"error":"limit: must be a whole number from 1 to 200."}
 \`\`\`
 
-A client that sends \`Accept: application/problem+json\` receives problem details (RFC 9457) with the members \`code\`,
-\`detail\`, \`instance\` and, if one field caused the error, \`field\`. Codes are stable; messages may change.
+A client that sends \`Accept: application/problem+json\` receives problem details (RFC 9457) with the members \`type\`
+(\`urn:assay:error:INVALID_REQUEST\`; it ends with the code), \`code\`, \`detail\`, \`instance\` and, if one field caused the error,
+\`field\`. Codes are stable; messages may change. No message has the text of a library, a command or setting of the operator, or the id
+of an account.
 
 An error is never charged, and the quota that the request took is returned. Requests marked with "yes" under *Retry* may
 succeed later without a change; if the response has a \`Retry-After\` header, wait for that many seconds.
@@ -49,7 +51,8 @@ ${table('api')}
 ## Codes in logs and on the command line
 
 These codes concern the operator. If a fault of the server occurs while a request is answered, the client receives
-\`INTERNAL\` with status 500, and the log contains the code, the details and the request id.
+\`INTERNAL\` with status 500, and the log contains the code, the details and the request id. \`GET /ready\` alone names
+\`NOT_READY\`, with status 503 and the reasons.
 
 ${table('server')}
 `;

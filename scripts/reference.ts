@@ -46,6 +46,17 @@ const apiPage = (): string =>
     GENERATED,
     'A running server has the complete reference: `GET /docs` for people, `GET /openapi.json` (OpenAPI 3.1) for programs. Every operation of the version is below `/api/v1`. Errors are described in [errors](errors.md).',
     routesMarkdown(OPERATIONS),
+    `## Lists
+
+All lists take \`limit\` and \`cursor\`, and their \`data\` ends with \`limit\`, \`hasMore\` and \`nextCursor\`. To read a list to its end, pass
+\`nextCursor\` as \`cursor\` until \`hasMore\` is false. Rows that are added meanwhile neither repeat nor skip others. A page may have fewer
+rows than \`limit\` although more follow. \`total\` is there if it is cheap to count. Alerts, transactions, wallets and jobs can also be
+paged by \`offset\`, without a cursor.
+
+## Ignored fields
+
+\`ignored[]\` of a response lists unknown fields of the body, such as \`names[0].birthdate\`, and unknown query parameters, so that a
+misspelt option is noticed. A response that is not a JSON object of this API (a stream, a file, text) cannot list them.`,
   ].join('\n\n');
 
 const sourcesPage = (): string =>

@@ -91,7 +91,6 @@ export function monthTurn(state: CreditState, month: number, freeCredits: number
 
 /** The data of a 402 response. */
 export interface Shortage {
-  readonly accountId: string;
   /** Credits that the operation costs. */
   readonly needed: number;
   /** Credits that are not reserved by running requests. */
@@ -105,14 +104,14 @@ export interface Shortage {
 
 const counted = (credits: number, kind = ''): string => `${credits} ${kind}credit${credits === 1 ? '' : 's'}`;
 
-/** Returns the 402 error: the missing credits, when they renew, and how to get more before. */
+/** Returns the 402 error: the missing credits, and when free ones are added. */
 export function creditsExhausted(shortage: Shortage): AssayError {
-  const { accountId, needed, available, held, freeCredits, renewsAt } = shortage;
+  const { needed, available, held, freeCredits, renewsAt } = shortage;
   const reserved = held > 0 ? ` (${held} more reserved by running requests)` : '';
   const renewal = freeCredits > 0 ? ` ${counted(freeCredits, 'free ')} will be added at ${renewsAt}.` : '';
   return new AssayError(
     'CREDITS_EXHAUSTED',
-    `Insufficient credits: this operation costs ${counted(needed)}, and account '${accountId}' has ${available} available${reserved}.${renewal} An operator can grant credits with: assay credits grant ${accountId} <credits>.`,
+    `Insufficient credits: this operation costs ${counted(needed)}, and the account has ${available} available${reserved}.${renewal}`,
   );
 }
 

@@ -2,8 +2,10 @@
  * Idempotency-Key: a repeated request with the same key gets the response of the first one, and is charged once. Responses are stored in
  * the ledger, in the transaction of their charge; this module handles repetitions while the first request is still running.
  */
+
 import { createHash } from 'node:crypto';
 import { AssayError } from '../base/errors.ts';
+import { HTTP_LIMITS } from '../http/limits.ts';
 import type { AnswerSlot, StoredAnswer } from './ledger.ts';
 import { ACCOUNT_LIMITS } from './limits.ts';
 
@@ -19,7 +21,7 @@ export function answerSlot(accountId: string, method: string, path: string, key:
   if (key.length > ACCOUNT_LIMITS.idempotencyKeyTextMax || !PRINTABLE.test(key)) {
     throw new AssayError(
       'INVALID_REQUEST',
-      `${FIELD} must have 1 to ${ACCOUNT_LIMITS.idempotencyKeyTextMax} printable ASCII characters without spaces.`,
+      `${FIELD}: must have 1 to ${ACCOUNT_LIMITS.idempotencyKeyTextMax} printable ASCII characters without spaces.`,
       { field: FIELD },
     );
   }
@@ -27,8 +29,24 @@ export function answerSlot(accountId: string, method: string, path: string, key:
   return createHash('sha256').update(`${accountId}\n${method}\n${path}\n${key}`).digest();
 }
 
-/** Returns the SHA-256 of a request body. */
-export const hashBody = (body: Uint8Array): Uint8Array => createHash('sha256').update(body).digest();
+/**
+ * Returns the canonical JSON text of a parsed value (RFC 8785): without white space, the fields of each object sorted by their UTF-16
+ * units, and numbers and strings as JavaScript writes them.
+ *
+ * @param value - result of JSON.parse, nested at most `HTTP_LIMITS.jsonDepthMax` levels
+ */
+export function canonicalJson(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  const fields = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return `{${fields.map(([name, inner]) => `${JSON.stringify(name)}:${canonicalJson(inner)}`).join(',')}}`;
+}
+
+/** Returns the SHA-256 of a request body, the same for any order of fields and any white space. */
+export const hashBody = (value: unknown): Uint8Array => hashBytes(Buffer.from(canonicalJson(value)));
+
+/** Returns the SHA-256 of the bytes of a request body, with which release 0.2 and earlier stored responses. */
+export const hashBytes = (body: Uint8Array): Uint8Array => createHash('sha256').update(body).digest();
 
 /** Returns the 400 error for a key that was used with another body. */
 export const otherBody = (): AssayError =>
@@ -70,10 +88,12 @@ const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 /**
  * Returns a stored response as the response of this request.
  *
+ * @param bodyHashes - the hashes that the body of this request has: of its canonical form and, for responses of an earlier release,
+ * of its bytes
  * @throws INVALID_REQUEST if the body differs
  */
-export function replayed(stored: StoredAnswer, bodyHash: Uint8Array): IdempotentAnswer {
-  if (hex(stored.bodyHash) !== hex(bodyHash)) throw otherBody();
+export function replayed(stored: StoredAnswer, ...bodyHashes: readonly Uint8Array[]): IdempotentAnswer {
+  if (!bodyHashes.some((hash) => hex(hash) === hex(stored.bodyHash))) throw otherBody();
   return { body: stored.body, replayed: true };
 }
 

@@ -105,7 +105,6 @@ export class LedgerChanges {
   shortage(accountId: string, needed: number, balance: number, held: number): AssayError {
     const available = Math.max(0, balance - held);
     return creditsExhausted({
-      accountId,
       needed,
       available,
       held: Math.max(0, balance - available),

@@ -8,6 +8,7 @@ import type { Clock } from '../base/clock.ts';
 import { isoTime } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
+import { invalidCursor } from '../base/paging.ts';
 import { isStorageFull, STORAGE_RETRY_SECONDS } from '../state/storage.ts';
 import { type CreditState, monthEnd, monthOf } from './credits.ts';
 import type {
@@ -26,7 +27,7 @@ import type {
   UsagePage,
 } from './ledger.ts';
 import { LedgerChanges } from './ledger-changes.ts';
-import { checkBooking, checkSettlement, invalid } from './ledger-checks.ts';
+import { checkBooking, checkSettlement } from './ledger-checks.ts';
 import { EMPTY_HEAD, entryId, type Head, sequenceOf, shownEntry, totalsSince } from './ledger-entry.ts';
 import { LedgerStore } from './ledger-store.ts';
 import { ACCOUNT_LIMITS } from './limits.ts';
@@ -337,7 +338,7 @@ class LmdbLedger implements EmbeddedLedger {
       sequence >= 1 &&
       sequence <= this.#store.applied &&
       this.#store.readEntry(sequence).accountId === accountId;
-    if (!isOwn) throw invalid('cursor', 'a nextCursor returned by this endpoint');
+    if (!isOwn) throw invalidCursor();
     return sequence;
   }
 }

@@ -172,7 +172,7 @@ class PeopleService implements People {
     if (this.#registration === 'closed')
       throw new AssayError(
         'FORBIDDEN',
-        'Registration is closed. An operator can create accounts with: assay accounts create.',
+        'Registration is closed. Ask the operator of this service for an account.',
       );
     const email = checkEmail(emailText);
     checkPassword(password, 'password');

@@ -86,7 +86,7 @@ export const ERRORS = {
     scope: 'api',
     isRetryable: false,
     meaning: 'The balance of the account is lower than the cost of the request. Nothing was charged.',
-    action: 'Buy credits.',
+    action: 'Buy credits. Operator: `assay credits grant`.',
   },
   FORBIDDEN: {
     status: 403,
@@ -236,12 +236,17 @@ export const ERRORS = {
     scope: 'server',
     isRetryable: true,
     meaning:
-      'A component that the request needs is not available yet, for example no snapshot is loaded or Redis is away. Clients receive INTERNAL.',
+      'A component that the request needs is not available yet, for example no snapshot is loaded or Redis is away. Clients receive INTERNAL, except from GET /ready.',
     action: 'See the reasons that GET /ready returns.',
   },
 } as const satisfies Readonly<Record<string, ErrorKind>>;
 
 export type ErrorCode = keyof typeof ERRORS;
+
+/** Codes that responses may carry: those of the API, and that of GET /ready. */
+export const CLIENT_ERROR_CODES: ErrorCode[] = (Object.keys(ERRORS) as ErrorCode[]).filter(
+  (code) => ERRORS[code].scope === 'api' || code === 'NOT_READY',
+);
 
 /** An error as data, to pass it to another thread: class instances do not survive the transfer. */
 export interface ErrorData {
@@ -273,6 +278,16 @@ export class AssayError extends Error {
   get status(): number {
     return ERRORS[this.code].status;
   }
+}
+
+/**
+ * Returns a thrown value whose message a client may see: the error is the client's own (below 500), and its code is in the API's part
+ * of the table. Null for any other, whose message may name files, settings or commands of the operator and appears only in the log.
+ */
+export function clientError(error: unknown): AssayError | null {
+  if (!(error instanceof AssayError)) return null;
+  const { scope, status } = ERRORS[error.code];
+  return scope === 'api' && status < 500 ? error : null;
 }
 
 /** Converts any thrown value to data. Everything but an AssayError becomes INTERNAL, and its text appears only in the log. */

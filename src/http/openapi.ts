@@ -1,9 +1,11 @@
 /** The OpenAPI 3.1 document, generated from the list of operations and the schemas that validate requests. */
 import type { TSchema } from 'typebox';
+import { CLIENT_ERROR_CODES } from '../base/errors.ts';
 import { HTTP_LIMITS } from './limits.ts';
 import { API_BASE, type Parameter, permissionsOf, type Route, TAGS } from './routes.ts';
 import { exampleOf } from './schema-example.ts';
 import { ErrorBody, Problem, text } from './schemas/common.ts';
+import { isCharged, responsesOf, successHeaders } from './statuses.ts';
 
 type JsonObject = { [name: string]: unknown };
 
@@ -17,7 +19,10 @@ const HEADERS: Readonly<Record<string, JsonObject>> = {
   'X-RateLimit-Remaining': whole('Requests left now.'),
   'X-RateLimit-Reset': whole('Epoch second at which more requests are allowed.'),
   'X-Quota-Remaining': words('Calls left this month, or `unlimited`.'),
-  'X-Error-Code': words('Code of the error.'),
+  'X-Error-Code': {
+    description: 'Code of the error.',
+    schema: { type: 'string', enum: CLIENT_ERROR_CODES },
+  },
   'WWW-Authenticate': words('`Bearer`.'),
   'Retry-After': whole('Seconds after which the request can be sent again.'),
   'Idempotency-Replayed': words(
@@ -31,9 +36,8 @@ const HEADERS: Readonly<Record<string, JsonObject>> = {
   'Content-Disposition': words('File name of the result.'),
   'X-Result-Complete': words('`true` if the job has ended; `false` if more lines will follow.'),
   'Set-Cookie': words('The session cookie.'),
+  Location: words('The same path and query on the configured host.'),
 };
-
-const RATE_HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const;
 
 const IDEMPOTENCY_KEY: Parameter = {
   name: 'Idempotency-Key',
@@ -44,42 +48,9 @@ const IDEMPOTENCY_KEY: Parameter = {
     'Printable ASCII, at most 255 characters. For 24 hours, a request with the same key and body gets the same response, with `Idempotency-Replayed: true`, and is charged once; another body is rejected with 400.',
 };
 
-const LIMITED =
-  'Rate limit exceeded, or too much work is waiting. `Retry-After` is the time until the next attempt.';
-
-/** Derives the errors of an operation from its columns. */
-function errorsOf(route: Route): readonly (readonly [status: number, description: string])[] {
-  const { permission, principal, parameters, body } = route;
-  const permissions = permissionsOf(route);
-  const rows: readonly (readonly [boolean, number, string])[] = [
-    [parameters.length > 0 || body !== null || route.upload !== null, 400, 'Invalid or missing parameters.'],
-    [permission !== null, 401, 'Missing, invalid or revoked API key.'],
-    [
-      principal !== null && principal !== 'anyone',
-      401,
-      'No session, an invalid signature, or an invalid API key.',
-    ],
-    [principal === 'anyone', 401, 'Wrong email, password or token.'],
-    [route.quota !== null, 402, 'Monthly quota exhausted.'],
-    [route.credits > 0, 402, 'Insufficient credits: the error has the balance and the date of new credits.'],
-    [permissions.length > 0, 403, `The key lacks the permission ${permissions.join(' or ')}.`],
-    [
-      principal !== null,
-      403,
-      'Registration is closed, the Origin is another host, or the key lacks a permission that it would grant.',
-    ],
-    [principal !== null, 404, 'The account has no record of this id, or the operation is not set up.'],
-    [route.rateClass !== null, 429, LIMITED],
-    [true, 500, 'Internal server error.'],
-  ];
-  return rows.filter(([applies]) => applies).map(([, status, description]) => [status, description]);
-}
-
 /** The parameters of the operation, and Idempotency-Key if it is charged. */
 const parametersOf = (route: Route): readonly Parameter[] =>
   isCharged(route) ? [...route.parameters, IDEMPOTENCY_KEY] : route.parameters;
-
-const isCharged = ({ credits, charges }: Route): boolean => credits > 0 || charges !== null;
 
 function keyWords(route: Route): string {
   const { permission, principal } = route;
@@ -177,52 +148,44 @@ class OperationWriter {
   }
 
   #responses(route: Route): JsonObject {
-    const limited = route.rateClass === null ? [] : RATE_HEADERS;
-    const common = ['X-Request-Id', ...limited];
-    const success = [
-      ...common,
-      ...route.responseHeaders,
-      ...(isCharged(route) ? ['Idempotency-Replayed'] : []),
-    ];
     const { response } = route;
     const responses: JsonObject = {
       200: {
         description: 'Success.',
-        headers: headersOf(success),
+        headers: headersOf(successHeaders(route)),
         content:
           typeof response === 'string'
             ? { [response]: { schema: {} } }
             : this.#content(response, this.#responseExamples(route, response)),
       },
     };
-    for (const [status, description] of errorsOf(route)) {
-      const extra = status === 401 ? ['WWW-Authenticate'] : status === 429 ? ['Retry-After'] : [];
-      const limits = status === 401 && route.principal === null ? [] : limited;
+    for (const { status, description, headers, schema, problem } of responsesOf(route)) {
+      const content = this.#contentOf(route, status, schema, description, problem);
       responses[status] = {
         description,
-        headers: headersOf(['X-Request-Id', ...limits, 'X-Error-Code', ...extra]),
-        content: this.#errorContent(),
-      };
-    }
-    for (const [status, { description, schema }] of Object.entries(route.statuses)) {
-      const isError = Number(status) >= 400;
-      const content =
-        schema === ErrorBody
-          ? this.#errorContent()
-          : schema === null
-            ? null
-            : this.#content(schema, [[description, exampleOf(schema)]]);
-      const large =
-        Number(status) === 206 && typeof response === 'string' ? { [response]: { schema: {} } } : content;
-      responses[status] = {
-        description,
-        headers: headersOf(
-          isError ? [...common, ...(schema === ErrorBody ? ['X-Error-Code'] : [])] : success,
-        ),
-        ...(large === null ? {} : { content: large }),
+        headers: headersOf(headers),
+        ...(content === null ? {} : { content }),
       };
     }
     return responses;
+  }
+
+  #contentOf(
+    { response }: Route,
+    status: number,
+    schema: TSchema | null,
+    description: string,
+    problem: TSchema | undefined,
+  ): JsonObject | null {
+    if (status === 206 && typeof response === 'string') return { [response]: { schema: {} } };
+    if (schema === ErrorBody) return this.#errorContent();
+    if (schema === null) return null;
+    return {
+      ...this.#content(schema, [[description, exampleOf(schema)]]),
+      ...(problem === undefined
+        ? {}
+        : { 'application/problem+json': { schema: this.#components.json(problem) } }),
+    };
   }
 
   #errorContent(): JsonObject {

@@ -20,8 +20,10 @@ import { bodyEnvelope, chargedEnvelope, envelope } from './schemas/common.ts';
 import type { EventStream } from './server/port.ts';
 import type { Upload } from './server/uploads.ts';
 
+export { quotaHeaderLine } from './pipeline/admit.ts';
 export { callerOf } from './pipeline/call.ts';
 export { REPLAYED } from './pipeline/charging.ts';
+export { errorBody, errorCodeLine } from './pipeline/errors.ts';
 export { jsonBytes } from './pipeline/json-body.ts';
 export { sessionCookie } from './pipeline/principal.ts';
 export { openFileParts } from './server/file-parts.ts';

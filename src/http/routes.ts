@@ -38,6 +38,8 @@ export interface StatusRow {
   readonly description: string;
   /** Null if the response has no body. */
   readonly schema: TSchema | null;
+  /** Schema of the same response as problem details, if it has more than an error. */
+  readonly problem?: TSchema;
 }
 
 /** An example of an operation. */

@@ -4,6 +4,7 @@
  * once.
  */
 import type { Awaitable } from '../base/awaitable.ts';
+import type { PageEnd, PageRequest } from '../base/paging.ts';
 import type { ChainId } from '../chains/registry.ts';
 
 export const JOB_KINDS = ['labels', 'sanctions', 'screening', 'kyt'] as const;
@@ -111,7 +112,7 @@ export interface JobResult {
   parts(start: number, end: number): readonly FilePart[];
 }
 
-export interface JobPage {
+export interface JobPage extends PageEnd {
   readonly jobs: readonly JobView[];
   readonly total: number;
 }
@@ -126,10 +127,7 @@ export interface BulkJobs {
    */
   receive(request: JobRequest): Promise<JobUpload>;
   /** Newest first; only jobs of `kinds`, if given. */
-  list(
-    accountId: string,
-    page: { readonly limit: number; readonly offset: number; readonly kinds?: readonly JobKind[] },
-  ): Awaitable<JobPage>;
+  list(accountId: string, page: PageRequest & { readonly kinds?: readonly JobKind[] }): Awaitable<JobPage>;
   /** Null also for an id of another account. */
   get(accountId: string, id: string): Awaitable<JobView | null>;
   /**

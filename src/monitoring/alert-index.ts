@@ -3,6 +3,7 @@
  * per alert, in chunks of one page. Counting and paging 100,000 alerts reads one megabyte, and no alert that is not shown.
  */
 import { AssayError } from '../base/errors.ts';
+import { type PageEnd, type PageRequest, sequenceOfCursor } from '../base/paging.ts';
 import type { LiveDatabase, LiveRoot } from '../state/live-store.ts';
 import { ID_SHAPE } from './ids.ts';
 import { ALERT_STATUSES, type Alert, type AlertStatus, SEVERITIES, type Severity } from './records.ts';
@@ -24,8 +25,8 @@ export interface AlertIndex {
   page(
     accountId: string,
     filter: AlertFilter,
-    page: { readonly limit: number; readonly offset: number; readonly upTo?: number },
-  ): { readonly alerts: readonly Alert[]; readonly total: number; readonly newest: number };
+    page: PageRequest & { readonly upTo?: number },
+  ): { readonly alerts: readonly Alert[]; readonly total: number; readonly newest: number } & PageEnd;
 }
 
 /** Entry of one alert: number of its wallet in the account (u32), status (u8), severity (u8), two unused bytes. */
@@ -99,7 +100,8 @@ export function openAlertIndex(root: LiveRoot): AlertIndex {
     },
     bySequence: (accountId, sequence) => alerts.get([accountId, sequence]) ?? null,
     count: (accountId, of) => countOf(of === undefined ? accountId : `${accountId}/${of.walletId}`),
-    page(accountId, filter, { limit, offset, upTo }) {
+    page(accountId, filter, { limit, offset, cursor, upTo }) {
+      const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : sequenceOfCursor(cursor);
       const newest = Math.min(countOf(accountId), upTo ?? Number.MAX_SAFE_INTEGER);
       const status = filter.status === undefined ? -1 : ALERT_STATUSES.indexOf(filter.status);
       const severity = filter.severity === undefined ? -1 : SEVERITIES.indexOf(filter.severity);
@@ -109,6 +111,8 @@ export function openAlertIndex(root: LiveRoot): AlertIndex {
           : new Set(filter.walletIds.map((id) => walletNumbers.get([accountId, id]) ?? 0));
       const shown: number[] = [];
       let total = 0;
+      /** Matches after the cursor. */
+      let following = 0;
       for (let number = newest === 0 ? -1 : chunkOf(newest); number >= 0; number--) {
         const chunk = chunks.get([accountId, number]);
         if (chunk === undefined) continue;
@@ -120,13 +124,16 @@ export function openAlertIndex(root: LiveRoot): AlertIndex {
           if (severity !== -1 && chunk[at + 5] !== severity) continue;
           if (numbers !== null && !numbers.has(chunk.readUInt32LE(at))) continue;
           total++;
-          if (total > offset && shown.length < limit) shown.push(sequence);
+          if (sequence >= before) continue;
+          following++;
+          if (following > offset && shown.length < limit) shown.push(sequence);
         }
       }
       return {
         alerts: shown.flatMap((sequence) => index.bySequence(accountId, sequence) ?? []),
         total,
         newest,
+        nextCursor: following > offset + shown.length ? String(shown.at(-1)) : null,
       };
     },
   };

@@ -5,6 +5,7 @@
 import type { Clock } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import type { OutboundPolicy } from '../base/outbound.ts';
+import type { PageRequest } from '../base/paging.ts';
 import { parseAddress } from '../chains/address/parse.ts';
 import { parseChainId } from '../chains/registry.ts';
 import type { ScreeningRequest } from '../screening/screen.ts';
@@ -28,7 +29,7 @@ import {
   type WalletCharge,
   type WalletDraftRecord,
 } from './records.ts';
-import type { MonitoringStore, Page } from './store.ts';
+import type { MonitoringStore } from './store.ts';
 import { createStreamHub, type StreamHub } from './stream.ts';
 import type { PaidAnswer, WalletPurchases } from './wallet-purchases.ts';
 import { readScreening } from './wallet-screening.ts';
@@ -114,7 +115,7 @@ export interface MonitoringService {
     accountId: string,
     only?: MonitoringChain,
   ): readonly ({ readonly chain: MonitoringChain } & Omit<ChainFollowing, 'following'>)[];
-  alerts(accountId: string, query: AlertQuery, page: Page): ReturnType<MonitoringStore['alerts']>;
+  alerts(accountId: string, query: AlertQuery, page: PageRequest): ReturnType<MonitoringStore['alerts']>;
   moveAlert(accountId: string, alertId: string, status: AlertStatus, by: string): Promise<Alert>;
   /**
    * Checks every URL and stores the channels.

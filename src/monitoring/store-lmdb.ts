@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
+import { type PageRequest, sequenceOfCursor } from '../base/paging.ts';
 import type { Random } from '../base/random.ts';
 import { CHAIN_LIMITS } from '../chains/limits.ts';
 import type { Encryption } from '../state/encryption.ts';
@@ -43,7 +44,6 @@ import type {
   CounterpartyPlace,
   MonitoringChange,
   MonitoringStore,
-  Page,
   PendingWallets,
   RecheckState,
   WatchPlace,
@@ -260,7 +260,11 @@ class LmdbMonitoringStore implements MonitoringStore {
     return findWallet(this.#tables, accountId, walletId);
   }
 
-  wallets(accountId: string, filter: WalletFilter, page: Page): ReturnType<MonitoringStore['wallets']> {
+  wallets(
+    accountId: string,
+    filter: WalletFilter,
+    page: PageRequest,
+  ): ReturnType<MonitoringStore['wallets']> {
     this.#root.resetReadTxn();
     return this.#walletLists.list(accountId, filter, page);
   }
@@ -544,7 +548,7 @@ class LmdbMonitoringStore implements MonitoringStore {
   alerts(
     accountId: string,
     filter: AlertFilter,
-    page: Page & { readonly upTo?: number },
+    page: PageRequest & { readonly upTo?: number },
   ): ReturnType<MonitoringStore['alerts']> {
     this.#root.resetReadTxn();
     return this.#alertIndex.page(accountId, filter, page);
@@ -566,22 +570,28 @@ class LmdbMonitoringStore implements MonitoringStore {
   transactions(
     accountId: string,
     walletId: string,
-    { limit, offset }: Page,
+    { limit, offset, cursor }: PageRequest,
   ): ReturnType<MonitoringStore['transactions']> {
     this.#root.resetReadTxn();
     const total =
       this.#findWallet(accountId, walletId) === null
         ? 0
         : (this.#tables.transactionCounts.get(walletId) ?? 0);
-    const newest = total - offset;
-    if (newest <= 0) return { transactions: [], total };
+    // Transactions of a wallet are numbered from 1, without gaps.
+    const before = cursor === undefined ? total + 1 : sequenceOfCursor(cursor);
+    const newest = Math.min(total, before - 1) - offset;
+    if (newest <= 0) return { transactions: [], total, nextCursor: null };
     const range = {
       start: [walletId, newest] as [string, number],
       end: [walletId, 0] as [string, number],
       reverse: true,
       limit,
     };
-    return { transactions: [...this.#tables.transactions.getRange(range)].map(({ value }) => value), total };
+    return {
+      transactions: [...this.#tables.transactions.getRange(range)].map(({ value }) => value),
+      total,
+      nextCursor: newest > limit ? String(newest - limit + 1) : null,
+    };
   }
 
   changes(accountId: string, after: number, limit: number): ReturnType<MonitoringStore['changes']> {

@@ -2,6 +2,7 @@
  * The port of the store of monitoring: wallets, the processed blocks of each chain, monitored transactions, alerts and their
  * outbox. LmdbMonitoringStore in store-lmdb.ts implements it.
  */
+import type { PageEnd, PageRequest } from '../base/paging.ts';
 import type { Fence } from '../state/live-store.ts';
 import type { AlertFilter } from './alert-index.ts';
 import type { ChannelStore } from './channels.ts';
@@ -29,11 +30,6 @@ import type { WalletScreening } from './wallet-screening.ts';
 export interface BlockRef {
   readonly height: number;
   readonly hash: string;
-}
-
-export interface Page {
-  readonly limit: number;
-  readonly offset: number;
 }
 
 /** Progress of the counterparty recheck for one version of the labels. */
@@ -156,8 +152,8 @@ export interface MonitoringStore {
   wallets(
     accountId: string,
     filter: WalletFilter,
-    page: Page,
-  ): { readonly wallets: readonly MonitoredWallet[]; readonly total: number };
+    page: PageRequest,
+  ): { readonly wallets: readonly MonitoredWallet[]; readonly total: number } & PageEnd;
   /**
    * Changes a wallet in a transaction, including the consequences for its deliveries.
    *
@@ -261,8 +257,8 @@ export interface MonitoringStore {
   alerts(
     accountId: string,
     filter: AlertFilter,
-    page: Page & { readonly upTo?: number },
-  ): { readonly alerts: readonly Alert[]; readonly total: number; readonly newest: number };
+    page: PageRequest & { readonly upTo?: number },
+  ): { readonly alerts: readonly Alert[]; readonly total: number; readonly newest: number } & PageEnd;
   alert(accountId: string, alertId: string): Alert | null;
   /**
    * Changes the status of an alert.
@@ -274,8 +270,8 @@ export interface MonitoringStore {
   transactions(
     accountId: string,
     walletId: string,
-    page: Page,
-  ): { readonly transactions: readonly MonitoredTransaction[]; readonly total: number };
+    page: PageRequest,
+  ): { readonly transactions: readonly MonitoredTransaction[]; readonly total: number } & PageEnd;
 
   /**
    * Returns the changes after a number, oldest first, each with its current record. `first` is the oldest number that is kept, 0 if

@@ -3,6 +3,8 @@
  * would take longer than everything else. A change of a wallet replaces only its record.
  */
 
+import { invalidCursor, type PageEnd, type PageRequest } from '../base/paging.ts';
+import { ID_SHAPE } from './ids.ts';
 import { MONITORING_LIMITS } from './limits.ts';
 import type { MonitoredWallet, WalletFilter, WatchChange } from './records.ts';
 
@@ -12,8 +14,8 @@ export interface WalletLists {
   list(
     accountId: string,
     filter: WalletFilter,
-    page: { readonly limit: number; readonly offset: number },
-  ): { readonly wallets: readonly MonitoredWallet[]; readonly total: number };
+    page: PageRequest,
+  ): { readonly wallets: readonly MonitoredWallet[]; readonly total: number } & PageEnd;
 }
 
 export interface WalletListsDeps {
@@ -115,19 +117,25 @@ export function createWalletLists(deps: WalletListsDeps): WalletLists {
     get held() {
       return held;
     },
-    list(accountId, { includeDeleted, chain, status, search }, { limit, offset }) {
+    list(accountId, { includeDeleted, chain, status, search }, { limit, offset, cursor = '' }) {
+      if (cursor !== '' && !ID_SHAPE.test(cursor)) throw invalidCursor();
       const wanted = search?.toLowerCase();
       const wallets: MonitoredWallet[] = [];
       let total = 0;
+      /** Matches after the cursor. */
+      let following = 0;
       for (const { wallet, text } of listed(accountId, includeDeleted).rows) {
         if (!includeDeleted && wallet.status === 'DELETED') continue;
         if (chain !== undefined && wallet.chain !== chain) continue;
         if (status !== undefined && wallet.status !== status) continue;
         if (wanted !== undefined && !text.includes(wanted)) continue;
         total++;
-        if (total > offset && wallets.length < limit) wallets.push(wallet);
+        if (wallet.id <= cursor) continue;
+        following++;
+        if (following > offset && wallets.length < limit) wallets.push(wallet);
       }
-      return { wallets, total };
+      const hasMore = following > offset + wallets.length;
+      return { wallets, total, nextCursor: hasMore ? (wallets.at(-1)?.id ?? null) : null };
     },
   };
 }

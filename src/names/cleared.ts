@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto';
 import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
+import { invalidCursor } from '../base/paging.ts';
 import { type LiveDatabase, type OpenStore, openLiveStore } from '../state/live-store.ts';
 import { NAME_LIMITS } from './limits.ts';
 
@@ -54,6 +55,9 @@ export interface ClearedStore {
 
 export const FORMAT_VERSION = 1;
 const HASH_CHARS = 16;
+
+/** Ids are two hashes: of the name, and of the list and the entity. */
+const ID_SHAPE = new RegExp(`^[0-9a-f]{${2 * HASH_CHARS}}$`);
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, HASH_CHARS);
 
@@ -114,11 +118,7 @@ export function openClearedStore(
       const page: ClearedMatch[] = [];
       // Ids begin with the hash of the name.
       const ofName = name === undefined ? '' : hashOf(foldName(name));
-      if (!cursor.startsWith(ofName) && cursor !== '') {
-        throw new AssayError('INVALID_REQUEST', 'cursor: is not a cursor returned for this name.', {
-          field: 'cursor',
-        });
-      }
+      if (cursor !== '' && !(ID_SHAPE.test(cursor) && cursor.startsWith(ofName))) throw invalidCursor();
       for (const match of under(prefixOf(accountId) + ofName, cursor.slice(ofName.length))) {
         if (page.length === limit) return { cleared: page, nextCursor: page.at(-1)?.id ?? null };
         page.push(match);

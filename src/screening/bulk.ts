@@ -172,7 +172,7 @@ function scanBody(bytes: Uint8Array, shape: BulkShape): boolean {
 }
 
 const invalid = (field: string, expected: string): AssayError =>
-  new AssayError('INVALID_REQUEST', `${field} must be ${expected}.`, { field });
+  new AssayError('INVALID_REQUEST', `${field}: must be ${expected}.`, { field });
 
 interface ParsedBody {
   /** True if each item must have its verdict. */

@@ -2,8 +2,12 @@
 import { AssayError } from '../base/errors.ts';
 import { isEvm, parseChainId } from '../chains/registry.ts';
 
-/** Looks a `.eth` name up. Returns null if it has no address; rejects if no source could be asked. */
 export interface NameResolver {
+  /**
+   * Looks a `.eth` name up. Returns null if it has no address.
+   *
+   * @throws INVALID_REQUEST with a sentence that names no field, if the name is invalid or no source could be asked
+   */
   resolve(name: string): Promise<string | null>;
 }
 
@@ -33,7 +37,11 @@ async function resolveField(
   if (name.length > NAME_CHARS_MAX) throw refuse(field, `a name has at most ${NAME_CHARS_MAX} characters.`);
   if (resolver === null)
     throw refuse(field, `'${shown}' cannot be resolved: no Ethereum node is configured.`);
-  const address = await resolver.resolve(name.toLowerCase());
+  const address = await resolver.resolve(name.toLowerCase()).catch((error: unknown) => {
+    // The resolver does not know the field of the request that contained the name.
+    if (error instanceof AssayError && error.code === 'INVALID_REQUEST') throw refuse(field, error.message);
+    throw error;
+  });
   if (address === null) throw refuse(field, `'${shown}' does not resolve to an address.`);
   return address;
 }

@@ -4,7 +4,7 @@
  */
 
 import { isoTime } from '../base/clock.ts';
-import { AssayError, messageOf } from '../base/errors.ts';
+import { AssayError, clientError, messageOf } from '../base/errors.ts';
 import { detectChains } from '../chains/address/parse.ts';
 import { type ChainId, chainOf } from '../chains/registry.ts';
 import type { CoverageEntry } from './answers.ts';
@@ -134,8 +134,10 @@ class OnDemandReader implements OnDemand {
       return answer.address;
     } catch (error) {
       // See the decisions: if a name cannot be resolved, the request is at fault, whatever the reason.
-      if (error instanceof AssayError && error.code !== 'INVALID_REQUEST') throw refuse(error.message, error);
-      throw error;
+      // The messages of the endpoints name servers of the operator.
+      if (!(error instanceof AssayError) || clientError(error) !== null) throw error;
+      this.#deps.log.warn({ name, reason: error.message }, 'resolving name failed');
+      throw refuse('no Ethereum node is reachable at the moment; try again later.', error);
     }
   }
 

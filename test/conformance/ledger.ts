@@ -175,14 +175,14 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
       await expect(settle(-1)).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
     });
 
-    it('report which credits ran out, when they renew and how to get more', async () => {
+    it('report which credits ran out and when they renew, without the account id and commands of the operator', async () => {
       await charge(ledger, 'a', 10);
       await expect(reserving(ledger, 'a', 1)).rejects.toThrow(
-        "Insufficient credits: this operation costs 1 credit, and account 'a' has 0 available. 10 free credits will be added at 2026-12-01T00:00:00.000Z. An operator can grant credits with: assay credits grant a <credits>.",
+        'Insufficient credits: this operation costs 1 credit, and the account has 0 available. 10 free credits will be added at 2026-12-01T00:00:00.000Z.',
       );
       world.freeCredits = 0;
       await expect(reserving(ledger, 'a', 5)).rejects.toThrow(
-        "Insufficient credits: this operation costs 5 credits, and account 'a' has 0 available. An operator can grant credits with: assay credits grant a <credits>.",
+        'Insufficient credits: this operation costs 5 credits, and the account has 0 available.',
       );
     });
 

@@ -49,22 +49,23 @@ const bytes = (text: string): Uint8Array => Buffer.from(text);
 
 describe('renderError', () => {
   it.each(Object.keys(ERRORS) as ErrorCode[])(
-    '%s shows its message only if the status is below 500',
+    '%s shows its message only if it is an error of the client',
     (code) => {
       const error = new AssayError(code, 'What was wrong.', { field: 'f', retryAfterSeconds: 7 });
       const { status, lines, body } = renderError(error, 'application/problem+json', 'r');
       const problem = JSON.parse(body) as Record<string, unknown>;
-      const isServer = error.status >= 500;
-      expect(status).toBe(error.status === 503 ? 500 : error.status);
+      const isServer = error.status >= 500 || ERRORS[code].scope === 'server';
+      expect(status).toBe(isServer ? 500 : error.status);
       expect(problem.code).toBe(status === 500 && code !== 'STORAGE_FULL' ? 'INTERNAL' : code);
+      expect(problem.type).toBe(`urn:assay:error:${String(problem.code)}`);
       expect(lines).toContain(`X-Error-Code: ${problem.code}`);
       expect(lines).toContain('Retry-After: 7');
       expect(lines.includes('WWW-Authenticate: Bearer')).toBe(status === 401);
       expect(problem).toMatchObject({ status, instance: 'urn:assay:request:r' });
       expect(problem.field).toBe(status === 500 ? undefined : 'f');
       if (code === 'STORAGE_FULL') expect(problem.detail).toContain('cannot write to its storage');
-      else if (error.status === 500) expect(problem.detail).toBe('Internal server error.');
-      else if (!isServer) expect(problem.detail).toBe('What was wrong.');
+      else if (code === 'NOT_READY') expect(problem.detail).toContain('is not ready');
+      else expect(problem.detail).toBe(isServer ? 'Internal server error.' : 'What was wrong.');
     },
   );
 
@@ -181,7 +182,10 @@ describe('the request origin', () => {
   const key = { id: 'key_1', accountId: 'acc_2' } as never;
   const visit = (visitor: string, headers: Record<string, string>, method = 'POST', peer = '192.0.2.1') => {
     try {
-      return visits(exchange(peer, headers, method), visitor as never, () => key);
+      const sent = exchange(peer, headers, method);
+      const principal = visits.authenticate(sent, visitor as never, () => key);
+      visits.requireOwnOrigin(sent, visitor as never, principal);
+      return principal;
     } catch (error) {
       return (error as AssayError).code;
     }
@@ -334,9 +338,18 @@ describe('a JSON body', () => {
     expect(outlineBody(bytes('{"a": [1, [2, 3], {"c": 4}], "b":[ ], "d" : "x,[{" , "e\\u0041":1}'))).toEqual({
       fields: ['a', 'b', 'd', 'eA'],
       elements: 3,
+      hasInnerObject: true,
     });
-    expect(outlineBody(bytes('{"a\\"b":1,"c":"\\\\"}'))).toEqual({ fields: ['a"b', 'c'], elements: 0 });
-    expect(outlineBody(bytes('{"a":{"b":[1,2]}}'))).toEqual({ fields: ['a'], elements: 0 });
+    expect(outlineBody(bytes('{"a\\"b":1,"c":"\\\\"}'))).toEqual({
+      fields: ['a"b', 'c'],
+      elements: 0,
+      hasInnerObject: false,
+    });
+    expect(outlineBody(bytes('{"a":{"b":[1,2]}}'))).toEqual({
+      fields: ['a'],
+      elements: 0,
+      hasInnerObject: true,
+    });
     const many = Array.from({ length: HTTP_LIMITS.bodyFieldsMax + 5 }, (_, at) => `"f${at}":1`).join(',');
     expect(outlineBody(bytes(`{${many}}`)).fields).toHaveLength(HTTP_LIMITS.bodyFieldsMax + 1);
   });

@@ -222,14 +222,14 @@ describe.each(FRONT_ENDS)('front end on %s, behind a gate that answers %s', (bac
         { address: EXCHANGE, chain: 'ETH', jurisdiction: 'CHE' },
         /^jurisdiction: must be a country code/,
       ],
-      ['/screen/bulk', { addresses: [] }, /^addresses must be an array of 1 to 100 addresses\.$/],
+      ['/screen/bulk', { addresses: [] }, /^addresses: must be an array of 1 to 100 addresses\.$/],
       [
         '/screen/bulk',
         { addresses: Array(101).fill(EXCHANGE) },
-        /^addresses must be an array of 1 to 100 addresses\.$/,
+        /^addresses: must be an array of 1 to 100 addresses\.$/,
       ],
-      ['/screen/bulk', { addresses: 'x' }, /^addresses must be an array of 1 to 100/],
-      ['/screen/bulk', {}, /^addresses must be an array of 1 to 100/],
+      ['/screen/bulk', { addresses: 'x' }, /^addresses: must be an array of 1 to 100/],
+      ['/screen/bulk', {}, /^addresses: must be an array of 1 to 100/],
     ];
     const own = await world.key({ rateLimits: { intel: 1000, screening: 1000 } });
     for (const [path, body, sentence] of cases) {
@@ -329,7 +329,7 @@ describe.each(FRONT_ENDS)('front end on %s, behind a gate that answers %s', (bac
     });
     expect(response.headers.get('content-type')).toBe('application/problem+json');
     expect(await response.json()).toEqual({
-      type: 'about:blank',
+      type: 'urn:assay:error:INVALID_ADDRESS',
       title: 'Bad Request',
       status: 400,
       detail: expect.stringContaining('address:'),
@@ -651,7 +651,7 @@ describe('the pipeline', () => {
     const forbidden = { ...screen, permission: 'kyt' as const };
     expect((await send(forbidden, work, { body: '{' }))[0]?.status).toBe(403);
     admission.next = notReady;
-    expect((await send(screen, work, { body: '{' }))[0]?.body).toContain('Redis is away');
+    expect((await send(screen, work, { body: '{' }))[0]?.body).toContain('The service is not ready');
     expect(events.filter((line) => line.startsWith('uncount'))).toEqual([]);
     expect((await send(screen, work, { headers: { authorization: '' } }))[0]?.status).toBe(401);
   });
@@ -700,7 +700,7 @@ describe('the pipeline', () => {
     const work: Work = { kind: 'task', read, answer: async () => Buffer.from('{}') };
     const { hashBody } = await import('../../src/accounts/idempotency.ts');
     admission.next = {
-      storedAnswer: { body: Buffer.from('"kept"'), bodyHash: hashBody(Buffer.from(body)) } as never,
+      storedAnswer: { body: Buffer.from('"kept"'), bodyHash: hashBody(JSON.parse(body)) } as never,
     };
     const headers = { 'idempotency-key': 'k' };
     const [kept] = await send(screen, work, { body, headers });
@@ -709,7 +709,9 @@ describe('the pipeline', () => {
       true,
       [],
     ]);
-    const [other] = await send(screen, work, { body: `${body} `, headers });
+    const [spaced] = await send(screen, work, { body: `${body} `, headers });
+    expect([spaced?.status, spaced?.body]).toEqual([200, '"kept"']);
+    const [other] = await send(screen, work, { body: body.replace('{', '{"other":1,'), headers });
     expect([other?.status, other?.body.includes('different request body')]).toEqual([400, true]);
     // A response that no reservation pays for is not sent.
     admission.next = { reservation: null };

@@ -158,11 +158,14 @@ export function folderJobs(folder: string): FolderJobs {
         },
       };
     },
-    list(accountId, { limit, offset, kinds = JOB_KINDS }) {
+    list(accountId, { limit, offset, cursor, kinds = JOB_KINDS }) {
       const own = jobs.filter(
         ({ request }) => request.accountId === accountId && kinds.includes(request.kind),
       );
-      return { jobs: own.slice(offset, offset + limit).map(view), total: own.length };
+      const first = own.findIndex(({ id }) => id === cursor) + 1 + offset;
+      const shown = own.slice(first, first + limit).map(view);
+      const nextCursor = own.length > first + limit ? (shown.at(-1)?.id ?? null) : null;
+      return { jobs: shown, total: own.length, nextCursor };
     },
     get(accountId, id) {
       const job = found(accountId, id);

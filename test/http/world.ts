@@ -1,4 +1,5 @@
 /** A front end with real accounts in a folder of its own, over use cases that know three addresses. */
+import { expect } from 'vitest';
 import { type Access, createAccess } from '../../src/accounts/access.ts';
 import type { Gate } from '../../src/accounts/gate.ts';
 import type { Permission } from '../../src/accounts/keys.ts';
@@ -9,7 +10,9 @@ import { type Logger, silentLogger } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { parseChainId } from '../../src/chains/registry.ts';
 import { createHttpApp } from '../../src/http/http-app.ts';
+import { openApiDocument } from '../../src/http/openapi.ts';
 import type { Operation } from '../../src/http/operation.ts';
+import { OPERATIONS } from '../../src/http/operations/index.ts';
 import { compileBody, parseJson } from '../../src/http/pipeline/json-body.ts';
 import type { HttpApp, HttpOptions, Readiness, UseCases } from '../../src/http/ports.ts';
 import { BulkBody } from '../../src/http/schemas/labels.ts';
@@ -410,6 +413,25 @@ function worldUseCases(): UseCases {
   };
 }
 
+/**
+ * Returns the (operation, status) pairs which the server has counted and which the OpenAPI document does not name. Every world checks it
+ * when it closes, so that all tests over HTTP compare the document with what the server does.
+ */
+async function undocumentedStatuses(url: string, list: readonly Operation[]): Promise<readonly string[]> {
+  // A world with a certificate of its own cannot be read by fetch; its front end is the same.
+  if (!url.startsWith('http:')) return [];
+  const text = await (await fetch(`${url}/metrics`)).text();
+  const { paths } = openApiDocument('0', list) as {
+    readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly responses: object }>>>>;
+  };
+  const counted = text.matchAll(/^assay_http_requests_total\{route="([A-Z]+) ([^"]*)",status="(\d+)"\}/gm);
+  return [...counted].flatMap(([, method = '', path = '', status = '']) => {
+    // Status 0 is a client that disconnected.
+    const isNamed = Object.hasOwn(paths[path]?.[method.toLowerCase()]?.responses ?? {}, status);
+    return status === '0' || isNamed ? [] : [`${method} ${path} ${status}`];
+  });
+}
+
 export interface World {
   readonly app: HttpApp;
   readonly port: number;
@@ -502,9 +524,11 @@ export async function openWorld(options: WorldOptions): Promise<World> {
       return created.apiKey;
     },
     async close() {
+      const undocumented = await undocumentedStatuses(url, options.list ?? OPERATIONS);
       await app.close();
       await access.close();
       folder.remove();
+      expect(undocumented).toEqual([]);
     },
   };
 }

@@ -164,13 +164,13 @@ describe('the URL of a receiver', () => {
     'https://hooks/',
     'https://10.0.0.1/',
     'https://hooks.example.org:22/',
-  ])('names the setting that would allow %s, and the roles that need it', (url) => {
+  ])('says of %s that the operator may trust the host, and names no setting', (url) => {
     expect(() => checkReceiverUrl(url, 'customWebhookUrl', PUBLIC_HTTPS)).toThrow(
-      /ASSAY_WEBHOOK_TRUSTED_HOSTS .* roles api and delivery/,
+      /^(?!.*ASSAY_).*unless the operator of this service trusts the host\.$/,
     );
   });
 
-  it('names no setting if none would allow it', () => {
+  it('names no operator if none could allow it', () => {
     expect(() => checkReceiverUrl('https://', 'customWebhookUrl', PUBLIC_HTTPS)).toThrow(/must be a URL\.$/);
   });
 

@@ -182,6 +182,32 @@ overLiveStates((makeState) => {
       expect(store.outbox.waitingCount()).toBe(0);
     });
 
+    it('lists transactions by cursor, each once, although one is added', async () => {
+      const wallet = await store.addWallet(draft(1), 10);
+      for (let height = 10; height < 15; height++) await block(wallet, height, `b${height}`, `0x${height}`);
+      const read: string[] = [];
+      let cursor: string | null = null;
+      do {
+        const next = cursor === null ? {} : { cursor };
+        const page: ReturnType<typeof store.transactions> = store.transactions('a', wallet.id, {
+          limit: 2,
+          offset: 0,
+          ...next,
+        });
+        read.push(...page.transactions.map(({ hash }) => hash));
+        expect(page.total).toBe(cursor === null ? 5 : 6);
+        if (cursor === null) await block(wallet, 15, 'b15', '0x15');
+        cursor = page.nextCursor;
+      } while (cursor !== null);
+      expect(read).toEqual(['0x14', '0x13', '0x12', '0x11', '0x10']);
+      expect(store.transactions('a', wallet.id, { limit: 6, offset: 0 }).nextCursor).toBeNull();
+      expect(store.transactions('a', wallet.id, { limit: 9, offset: 0, cursor: '1' })).toEqual({
+        transactions: [],
+        total: 6,
+        nextCursor: null,
+      });
+    });
+
     it('survives a restart', async () => {
       const wallet = await store.addWallet(draft(1), 10);
       await block(wallet, 10);

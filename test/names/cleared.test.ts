@@ -78,6 +78,10 @@ overLiveStates((makeState) => {
     expect(second.nextCursor).toBeNull();
     const foreign = { limit: 1, name: 'Another', cursor: first.nextCursor ?? '' };
     expect(() => store.list('a', foreign)).toThrow('cursor');
+    for (const cursor of ['x', 'g'.repeat(32), `${first.nextCursor}0`, '../..'])
+      expect(() => store.list('a', { limit: 1, cursor })).toThrow(
+        'cursor: not a cursor returned by this endpoint.',
+      );
     await expect(store.remove('b', ids[0] as string)).rejects.toMatchObject({ code: 'NOT_FOUND' });
     await store.remove('a', ids[0] as string);
     await expect(store.remove('a', ids[0] as string)).rejects.toMatchObject({ code: 'NOT_FOUND' });

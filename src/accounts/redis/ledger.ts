@@ -7,6 +7,7 @@ import { isoTime } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Logger } from '../../base/log.ts';
+import { invalidCursor } from '../../base/paging.ts';
 import { creditsExhausted, LEDGER_TYPES, monthEnd, monthOf } from '../credits.ts';
 import { otherBody } from '../idempotency.ts';
 import type {
@@ -24,7 +25,7 @@ import type {
   StoredAnswer,
   UsagePage,
 } from '../ledger.ts';
-import { belowZero, checkBooking, checkSettlement, invalid } from '../ledger-checks.ts';
+import { belowZero, checkBooking, checkSettlement } from '../ledger-checks.ts';
 import { EMPTY_HEAD, totalsSince } from '../ledger-entry.ts';
 import { ACCOUNT_LIMITS } from '../limits.ts';
 import { OUTCOME } from './account-lua.ts';
@@ -115,7 +116,6 @@ class LedgerOnRedis implements RedisLedger {
   ): AssayError {
     const available = Math.max(0, balance - holding);
     return creditsExhausted({
-      accountId,
       needed,
       available,
       held: Math.max(0, balance - available),
@@ -261,14 +261,13 @@ class LedgerOnRedis implements RedisLedger {
   }
 
   async usage(accountId: string, { limit, cursor }: { limit: number; cursor?: string }): Promise<UsagePage> {
-    const unknownCursor = (): AssayError => invalid('cursor', 'a nextCursor returned by this endpoint');
     const from = cursor === undefined ? null : entryNamed(cursor);
-    if (cursor !== undefined && from === null) throw unknownCursor();
+    if (cursor !== undefined && from === null) throw invalidCursor();
     const reply = await this.#steps.run('usage', accountId, [
       ...[this.#steps.nonce(), this.#freeCredits(accountId), limit],
       ...[from?.sequence ?? null, from?.nonce ?? null, ACCOUNT_LIMITS.usageDaysMax],
     ]);
-    if (numberAt(reply, 0) === OUTCOME.unknown) throw unknownCursor();
+    if (numberAt(reply, 0) === OUTCOME.unknown) throw invalidCursor();
     const history = listAt(reply, 2).map((row) => readEntry(row as Reply));
     const next = history.length > limit ? history[limit] : undefined;
     const days = listAt(reply, 3).map((row) => readEntry(row as Reply).stored);

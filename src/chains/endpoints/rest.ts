@@ -1,7 +1,7 @@
 /** REST requests over the endpoints of a pool, and lists that are read downwards in windows. */
 import { AssayError } from '../../base/errors.ts';
+import { invalidCursor } from '../../base/paging.ts';
 import type { Sourced } from '../families/account-chain.ts';
-import { invalidCursor } from '../families/cursor.ts';
 import type { Call } from '../families/port.ts';
 import type { EndpointAnswer, EndpointPool, EndpointRequest } from './endpoint-pool.ts';
 import { type EndpointSpec, endpointUrl } from './endpoints.ts';

@@ -4,6 +4,7 @@
  * responses.
  */
 import { AssayError } from '../../base/errors.ts';
+import { invalidCursor } from '../../base/paging.ts';
 import { parseAddress } from '../address/parse.ts';
 import type { Block } from '../block.ts';
 import { createEndpointPool, type EndpointPool, type EndpointRequest } from '../endpoints/endpoint-pool.ts';
@@ -14,7 +15,6 @@ import { initiationOf, type TransactionCall } from '../initiation.ts';
 import { type ChainId, chainOf } from '../registry.ts';
 import type { Transfer } from '../transfer.ts';
 import { type AssetDecimals, createAssetDecimals } from './asset-decimals.ts';
-import { invalidCursor } from './cursor.ts';
 import { type FollowOptions, follow } from './follow.ts';
 import type {
   AdapterDeps,

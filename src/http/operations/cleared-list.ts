@@ -2,9 +2,10 @@
 import { Type } from 'typebox';
 import { HTTP_LIMITS } from '../limits.ts';
 import { callerOf, operation } from '../operation.ts';
-import { pageLimit } from '../schemas/common.ts';
+import { pageQuery } from '../schemas/common.ts';
 import { ClearedListAnswer } from '../schemas/names.ts';
 import { clearedView } from './support/names.ts';
+import { pageEnd } from './support/paging.ts';
 
 export const clearedList = operation({
   id: 'clearedList',
@@ -15,14 +16,13 @@ export const clearedList = operation({
   rateClass: 'names',
   query: {
     name: Type.Optional(Type.String({ description: 'Only matches of this name.' })),
-    limit: pageLimit(HTTP_LIMITS.clearedPageMax, HTTP_LIMITS.clearedPageDefault),
-    cursor: Type.Optional(Type.String({ description: 'The `nextCursor` of the previous page.' })),
+    ...pageQuery(HTTP_LIMITS.clearedPageMax, HTTP_LIMITS.clearedPageDefault),
   },
   response: ClearedListAnswer,
   summary: 'Cleared matches of the account',
   description: 'In the order of their ids.',
   async run({ services, call, query }) {
     const page = services.useCases.names.cleared().list(callerOf(call).accountId, query);
-    return { cleared: page.cleared.map(clearedView), nextCursor: page.nextCursor };
+    return { cleared: page.cleared.map(clearedView), ...pageEnd(query, page) };
   },
 });

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { isoTime } from '../../base/clock.ts';
 import { NO_STORE, operation } from '../operation.ts';
-import { time } from '../schemas/common.ts';
+import { Ignored, time } from '../schemas/common.ts';
 
 export const health = operation({
   id: 'health',
@@ -12,7 +12,12 @@ export const health = operation({
   mount: 'both',
   nodes: 'all',
   response: Type.Object(
-    { success: Type.Literal(true), status: Type.Literal('ok'), ts: time('ISO 8601 UTC.') },
+    {
+      success: Type.Literal(true),
+      status: Type.Literal('ok'),
+      ts: time('ISO 8601 UTC.'),
+      ignored: Type.Optional(Ignored),
+    },
     { title: 'Health' },
   ),
   responseHeaders: ['Cache-Control'],

@@ -1,9 +1,15 @@
 /** `GET /keys`. */
 
+import { invalidCursor } from '../../base/paging.ts';
 import { HTTP_LIMITS } from '../limits.ts';
 import { accountOf, operation, principalOf } from '../operation.ts';
+import { pageQuery } from '../schemas/common.ts';
 import { KeyList } from '../schemas/keys.ts';
 import { keyView } from './support/keys.ts';
+import { pageEnd } from './support/paging.ts';
+
+/** All that are listed fit on one page unless the client asks for less. */
+const KEYS_MAX = 2 * HTTP_LIMITS.keysPerAccountMax;
 
 export const listKeys = operation({
   id: 'listKeys',
@@ -12,13 +18,19 @@ export const listKeys = operation({
   path: '/keys',
   principal: 'session',
   rateClass: 'keys',
+  query: pageQuery(KEYS_MAX, KEYS_MAX),
   response: KeyList,
   summary: 'API keys',
   description: `All keys of the account; of the revoked keys the newest ${HTTP_LIMITS.keysPerAccountMax}.`,
-  async run({ services: { access }, call }) {
+  async run({ services: { access }, call, query: { limit, cursor } }) {
     const all = access.keys.list(accountOf(principalOf(call)));
     const revoked = all.filter((key) => key.status === 'REVOKED').slice(-HTTP_LIMITS.keysPerAccountMax);
     const listed = all.filter((key) => key.status === 'ACTIVE' || revoked.includes(key));
-    return { keys: listed.map(keyView) };
+    const before = cursor === undefined ? -1 : listed.findIndex(({ id }) => id === cursor);
+    if (cursor !== undefined && before < 0) throw invalidCursor();
+    const keys = listed.slice(before + 1, before + 1 + limit).map(keyView);
+    const hasMore = listed.length > before + 1 + keys.length;
+    const nextCursor = hasMore ? (keys.at(-1)?.id ?? null) : null;
+    return { keys, total: listed.length, ...pageEnd({ limit }, { nextCursor }) };
   },
 });

@@ -5,9 +5,10 @@ import type { ChainFollowing } from '../../monitoring/records.ts';
 import { parseMonitoringChain } from '../../monitoring/service.ts';
 import { HTTP_LIMITS } from '../limits.ts';
 import { callerOf, operation } from '../operation.ts';
-import { chainText, oneOf, paging } from '../schemas/common.ts';
+import { chainText, offsetQuery, oneOf } from '../schemas/common.ts';
 import { WalletList } from '../schemas/monitoring.ts';
 import { MONITORING } from './support/monitoring.ts';
+import { offsetEnd, pageOf } from './support/paging.ts';
 
 export const listWallets = operation({
   ...MONITORING,
@@ -19,13 +20,13 @@ export const listWallets = operation({
     chain: Type.Optional(chainText('Only wallets on this chain.')),
     status: Type.Optional(oneOf(['ACTIVE', 'PAUSED', 'DELETED'], 'Only wallets in this state.')),
     search: Type.Optional(Type.String({ description: 'Part of the label or of the address.' })),
-    ...paging(HTTP_LIMITS.walletsPageMax, HTTP_LIMITS.walletsPageMax),
+    ...offsetQuery(HTTP_LIMITS.walletsPageMax, HTTP_LIMITS.walletsPageMax),
   },
   response: WalletList,
   summary: 'Watched wallets',
   description: 'The wallets of the account, oldest first.',
   async run({ services, call, query }) {
-    const { includeDeleted, chain, status, search, limit, offset } = query;
+    const { includeDeleted, chain, status, search } = query;
     const filter = {
       // A filter by DELETED implies that deleted wallets are included.
       includeDeleted: includeDeleted || status === 'DELETED',
@@ -34,13 +35,15 @@ export const listWallets = operation({
       ...(search === undefined ? {} : { search }),
     };
     const { store, following } = services.useCases.monitoring();
-    const { wallets, total } = store.wallets(callerOf(call).accountId, filter, { limit, offset });
+    const page = pageOf(query);
+    const result = store.wallets(callerOf(call).accountId, filter, page);
     const chains = new Map(
-      [...new Set(wallets.map((wallet) => wallet.chain))].map((one) => [one, following(one)]),
+      [...new Set(result.wallets.map((wallet) => wallet.chain))].map((one) => [one, following(one)]),
     );
-    const rows = wallets
+    const rows = result.wallets
       .map((wallet) => followedWalletText(wallet, chains.get(wallet.chain) as ChainFollowing))
       .join(',');
-    return Buffer.from(`{"wallets":[${rows}],"total":${total},"limit":${limit},"offset":${offset}}`);
+    const end = JSON.stringify(offsetEnd(page, result)).slice(1);
+    return Buffer.from(`{"wallets":[${rows}],${end}`);
   },
 });

@@ -1,6 +1,6 @@
 /** `GET /oracle/address/{chain}/{address}`. */
 import { AssayError } from '../../base/errors.ts';
-import { operation } from '../operation.ts';
+import { operation, quotaHeaderLine } from '../operation.ts';
 import { addressText, chainText, OracleVerdict } from '../schemas/common.ts';
 
 export const oracle = operation({
@@ -20,7 +20,7 @@ export const oracle = operation({
   write({ services, call, path }, out, offset) {
     const { quota } = call;
     if (quota === null) throw new AssayError('INTERNAL', 'The oracle was called without a quota.');
-    call.lines = `\r\nX-Quota-Remaining: ${quota.remaining ?? 'unlimited'}`;
+    call.lines = quotaHeaderLine(quota);
     return services.useCases.oracle(path.chain, path.address, quota, out, offset);
   },
 });

@@ -1,14 +1,27 @@
 /** `GET /ready`. */
-import { NO_STORE, operation, type Page } from '../operation.ts';
+import {
+  type Call,
+  errorBody,
+  errorCodeLine,
+  NO_STORE,
+  operation,
+  type Page,
+  type Services,
+} from '../operation.ts';
 import { oneOf } from '../schemas/common.ts';
-import { NotReady, Ready } from '../schemas/service.ts';
+import { NotReady, NotReadyProblem, Ready } from '../schemas/service.ts';
 
-const json = (status: number, value: object): Page => ({
-  status,
-  contentType: 'application/json',
-  lines: NO_STORE,
-  body: JSON.stringify(value),
-});
+type ReadyData = ReturnType<Services['readiness']>;
+
+/** Returns the 503 response: the error, with the state of the service beside it. */
+function notReady(call: Call, message: string, data: ReadyData): Page {
+  const error = { code: 'NOT_READY', message, members: { data } } as const;
+  return {
+    status: 503,
+    lines: NO_STORE + errorCodeLine(error.code),
+    ...errorBody(error, call.accept, call.requestId),
+  };
+}
 
 export const ready = operation({
   id: 'ready',
@@ -27,17 +40,18 @@ export const ready = operation({
   response: Ready,
   responseHeaders: ['Cache-Control'],
   statuses: {
-    503: { description: 'Not ready, with the reasons.', schema: NotReady },
+    503: { description: 'Not ready, with the reasons.', schema: NotReady, problem: NotReadyProblem },
   },
   summary: 'Readiness',
   description: 'The label snapshot in use, and the publication and the last check of each sanctions list.',
-  page({ services, query }) {
+  page({ services, call, query }) {
     const data = services.readiness();
-    if (data.ready && query.for === 'writes' && data.degraded !== undefined) {
+    if (!data.ready) return notReady(call, `Not ready: ${data.reasons.join(' ')}`, data);
+    if (query.for === 'writes' && data.degraded !== undefined) {
       const reasons = data.degraded.map(({ reason }) => reason);
-      return json(503, { error: `Not ready for writes: ${reasons.join(' ')}`, data });
+      return notReady(call, `Not ready for writes: ${reasons.join(' ')}`, data);
     }
-    if (data.ready) return json(200, { success: true, data });
-    return json(503, { error: `Not ready: ${data.reasons.join(' ')}`, data });
+    const body = JSON.stringify({ success: true, data });
+    return { status: 200, contentType: 'application/json', lines: NO_STORE, body };
   },
 });

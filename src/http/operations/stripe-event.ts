@@ -2,6 +2,7 @@
 import { Type } from 'typebox';
 import { AssayError } from '../../base/errors.ts';
 import { jsonBytes, operation } from '../operation.ts';
+import { ErrorBody } from '../schemas/common.ts';
 import { PaymentOutcome, StripeEvent } from '../schemas/payments.ts';
 
 export const stripeEvent = operation({
@@ -18,6 +19,7 @@ export const stripeEvent = operation({
   },
   body: StripeEvent,
   response: PaymentOutcome,
+  statuses: { 404: { description: 'Payments by Stripe are not set up.', schema: ErrorBody } },
   summary: 'Payment webhook',
   description:
     'Events that are signed by Stripe: a paid checkout books its package once, and a refund or a dispute deducts it.',
@@ -26,10 +28,7 @@ export const stripeEvent = operation({
     async run({ services, header }, body) {
       const payments = services.access.payments();
       if (payments === null)
-        throw new AssayError(
-          'NOT_FOUND',
-          'Payments by Stripe are not set up: ASSAY_STRIPE_SECRET is not set.',
-        );
+        throw new AssayError('NOT_FOUND', 'Payments by Stripe are not set up on this service.');
       return jsonBytes(await payments.receive(body, header['Stripe-Signature']));
     },
   },

@@ -5,6 +5,7 @@
 import { clientUnit } from '../../accounts/attempts.ts';
 import type { Admission, GateRequest } from '../../accounts/gate.ts';
 import type { KeyRecord } from '../../accounts/keys.ts';
+import type { QuotaDecision } from '../../accounts/quota.ts';
 import { type RateDecision, rateLimited } from '../../accounts/rate-limit.ts';
 import type { Awaitable } from '../../base/awaitable.ts';
 import { AssayError } from '../../base/errors.ts';
@@ -13,7 +14,7 @@ import { permissionsOf, type Route } from '../routes.ts';
 import type { ClientOrigin } from '../server/client-origin.ts';
 import type { Call } from './call.ts';
 import { isUnserved } from './outage.ts';
-import { type AuthenticatePrincipal, createPrincipalAuthenticator } from './principal.ts';
+import { createPrincipalAuthenticator, type PrincipalAuthenticator } from './principal.ts';
 import type { Responder } from './reply.ts';
 import type { Endpoint } from './work.ts';
 
@@ -53,6 +54,12 @@ function setRateLimitHeaders(call: Call, rate: RateDecision): void {
   call.head += `\r\nX-RateLimit-Limit: ${rate.limit}\r\nX-RateLimit-Remaining: ${rate.remaining}\r\nX-RateLimit-Reset: ${rate.resetEpochSeconds}`;
 }
 
+const QUOTA_HEADER = 'X-Quota-Remaining';
+
+/** Returns the header line with the units of the quota that are left. */
+export const quotaHeaderLine = ({ remaining }: Pick<QuotaDecision, 'remaining'>): string =>
+  `\r\n${QUOTA_HEADER}: ${remaining ?? 'unlimited'}`;
+
 /**
  * Records the admission in the call.
  *
@@ -65,7 +72,10 @@ function authorize(call: Call, route: Route, units: number, admission: Admission
   call.rateClass = route.rateClass;
   if (rate !== null) setRateLimitHeaders(call, rate);
   if (!call.isPermitted) throw lacksPermission(route);
-  if (refused !== null) throw refused;
+  if (refused !== null) {
+    if (quota !== null && route.responseHeaders.includes(QUOTA_HEADER)) call.head += quotaHeaderLine(quota);
+    throw refused;
+  }
   if (quota !== null && route.quota !== null) {
     call.quotaMeter = route.quota.meter;
     call.quotaTaken = units;
@@ -85,12 +95,12 @@ export interface AdmitterDeps {
 export class Admitter {
   readonly #access: AdmitterDeps['access'];
   readonly #responder: Responder;
-  readonly #authenticatePrincipal: AuthenticatePrincipal;
+  readonly #principals: PrincipalAuthenticator;
 
   constructor({ access, origin, publicHost, responder }: AdmitterDeps) {
     this.#access = access;
     this.#responder = responder;
-    this.#authenticatePrincipal = createPrincipalAuthenticator({
+    this.#principals = createPrincipalAuthenticator({
       people: () => access.people(),
       origin,
       publicHost,
@@ -106,13 +116,13 @@ export class Admitter {
   authenticate(call: Call, route: Route): void {
     const isCounted = route.rateClass !== null;
     if (route.principal !== null) {
-      const principal = this.#authenticatePrincipal(call.exchange, route.principal, () =>
-        this.#verifyKey(call),
-      );
+      const { exchange } = call;
+      const principal = this.#principals.authenticate(exchange, route.principal, () => this.#verifyKey(call));
       call.principal = principal;
       if (isCounted)
         call.subject =
           principal.key?.id ?? principal.accountId ?? `address ${clientUnit(principal.actor.from)}`;
+      this.#principals.requireOwnOrigin(exchange, route.principal, principal);
       return;
     }
     if (route.permission === null) return;

@@ -6,10 +6,11 @@ import {
   answerSlot,
   createIdempotency,
   hashBody,
+  hashBytes,
   type IdempotentAnswer,
   replayed,
 } from '../../accounts/idempotency.ts';
-import type { Charge } from '../../accounts/ledger.ts';
+import type { AnswerSlot } from '../../accounts/ledger.ts';
 import { AssayError, messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import type { HttpDeps } from '../ports.ts';
@@ -17,6 +18,7 @@ import type { Route } from '../routes.ts';
 import type { Admitter } from './admit.ts';
 import type { Call } from './call.ts';
 import { chargedEnvelope, withIgnored } from './envelope.ts';
+import { parseJson } from './json-body.ts';
 import type { ChargedWork, PurchaseWork } from './work.ts';
 
 /** Header line of a response that was stored for an earlier request. */
@@ -25,6 +27,13 @@ export const REPLAYED = '\r\nIdempotency-Replayed: true';
 /** Returns the ledger reference of a charge: the operation, then its subjects. */
 export const referenceOf = ({ path }: Pick<Route, 'path'>, subjects: readonly string[]): string =>
   [path.slice(1), ...subjects].filter((part) => part !== '').join(' ');
+
+/** Slot of the response, and the body that it answers. */
+interface KeptAnswer {
+  readonly slot: AnswerSlot;
+  readonly bodyHash: Uint8Array;
+  readonly bytes: Uint8Array;
+}
 
 export interface ChargingDeps extends Pick<HttpDeps, 'access' | 'log'> {
   readonly admitter: Admitter;
@@ -58,22 +67,25 @@ export class Charging {
   /**
    * Reserves the credits for the body, works, charges, and resolves with the whole response. If it rejects, nothing was charged.
    *
-   * @param parse - parses and validates the body
+   * @param read - validates the parsed body
    * @throws CREDITS_EXHAUSTED and the errors of the steps
    */
   async respond<Body>(
     call: Call,
     route: Route,
     bytes: Uint8Array,
-    parse: (bytes: Uint8Array) => Body,
+    read: (value: unknown) => Body,
     work: ChargedWork<Body> | PurchaseWork<Body>,
   ): Promise<Uint8Array> {
-    const body = parse(bytes);
+    const value = parseJson(bytes);
     const slot = call.answerSlot;
-    if (slot === null) return (await this.#charge(call, route, body, work, undefined)).body;
-    const bodyHash = hashBody(bytes);
+    // Before `read`, which removes unknown fields: two bodies that differ in one are different.
+    const bodyHash = slot === null ? null : hashBody(value);
+    const body = read(value);
+    if (slot === null || bodyHash === null)
+      return (await this.#charge(call, route, body, work, undefined)).body;
     const response = await this.#idempotency.run(slot, bodyHash, () =>
-      this.#charge(call, route, body, work, { slot, bodyHash }),
+      this.#charge(call, route, body, work, { slot, bodyHash, bytes }),
     );
     // A request that waited for the response of another one with the same key counts as a request too.
     if (!call.isCounted) await this.#admitter.admitted(call, route);
@@ -103,14 +115,15 @@ export class Charging {
     route: Route,
     body: Body,
     work: ChargedWork<Body> | PurchaseWork<Body>,
-    keep: Charge['keep'],
+    keep: KeptAnswer | undefined,
   ): Promise<IdempotentAnswer> {
     call.credits = ('cost' in work ? work.cost?.(body) : undefined) ?? route.credits;
     const { storedAnswer, reservation } = await this.#admitter.admitted(call, route, {
       slot: keep?.slot ?? null,
       credits: call.credits,
     });
-    if (storedAnswer !== null && keep !== undefined) return replayed(storedAnswer, keep.bodyHash);
+    if (storedAnswer !== null && keep !== undefined)
+      return replayed(storedAnswer, keep.bodyHash, hashBytes(keep.bytes));
     if (reservation === null)
       throw new AssayError('INTERNAL', 'A charged request was admitted without a reservation of credits.');
     const ledger = this.#access.ledger();
@@ -138,7 +151,7 @@ export class Charging {
         reference,
         answer: (remaining) =>
           work.bare ? withIgnored(data, call.ignored) : chargedEnvelope(data, remaining, call.ignored),
-        ...(keep === undefined ? {} : { keep }),
+        ...(keep === undefined ? {} : { keep: { slot: keep.slot, bodyHash: keep.bodyHash } }),
       });
       call.chargedEntry = done.entry?.id ?? null;
       return { body: done.answer, replayed: done.replayed };

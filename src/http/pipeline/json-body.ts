@@ -13,6 +13,8 @@ export interface BodyOutline {
   readonly fields: readonly string[];
   /** Number of elements of all arrays that are fields of the outermost object. */
   readonly elements: number;
+  /** Whether an object is inside the outermost one. */
+  readonly hasInnerObject: boolean;
 }
 
 const QUOTE = 0x22;
@@ -55,6 +57,7 @@ export function outlineBody(bytes: Uint8Array): BodyOutline {
   if (!isUtf8(bytes)) throw invalidJson('The request body is not valid UTF-8.');
   const fields: string[] = [];
   let elements = 0;
+  let hasInnerObject = false;
   let depth = 0;
   /** The array at depth 2 has begun, and no element was seen yet. */
   let arrayBegins = false;
@@ -81,6 +84,7 @@ export function outlineBody(bytes: Uint8Array): BodyOutline {
       depth++;
       if (depth > HTTP_LIMITS.jsonDepthMax)
         throw invalidJson(`The request body is nested more than ${HTTP_LIMITS.jsonDepthMax} levels deep.`);
+      if (byte === OPEN_OBJECT && depth > 1) hasInnerObject = true;
       if (depth === 2) {
         inTopArray = byte === OPEN_ARRAY;
         arrayBegins = inTopArray;
@@ -91,7 +95,7 @@ export function outlineBody(bytes: Uint8Array): BodyOutline {
       elements++;
     }
   }
-  return { fields, elements };
+  return { fields, elements, hasInnerObject };
 }
 
 /**
@@ -111,6 +115,8 @@ export function parseJson(bytes: Uint8Array): unknown {
 
 interface SchemaFault {
   readonly keyword: string;
+  /** Place in the schema, a JSON pointer that begins with `#`. */
+  readonly schemaPath: string;
   readonly instancePath: string;
   readonly params: unknown;
 }
@@ -129,6 +135,8 @@ const SENTENCES: Readonly<Record<string, (params: Params, schema: Params) => str
   minItems: ({ limit }) => (limit === 1 ? 'must not be empty' : `must have at least ${limit} items`),
   maxItems: (params) => `must have at most ${params.limit} items`,
   enum: (params) => `must be one of ${[params.allowedValues].flat().join(', ')}`,
+  minProperties: (_params, { properties }) =>
+    `must have at least one of the fields ${Object.keys(properties ?? {}).join(', ')}`,
   pattern: (_params, schema) => `must be ${schema.description ?? 'in the documented format'}`,
 };
 
@@ -139,7 +147,19 @@ const fieldOf = (path: string): string =>
     .replace(/\/(\d+)(?=\/|$)/g, '[$1]')
     .replaceAll('/', '.');
 
-function faultToError(fault: SchemaFault, properties: Readonly<Record<string, Params>>): AssayError {
+/** Returns the schema at a JSON pointer. If a choice of `anyOf` has no description, it has that of the whole. */
+function schemaAt(root: object, pointer: string): Params {
+  let schema: Params = { ...root };
+  for (const part of pointer.split('/').slice(1)) {
+    const name = part.replaceAll('~1', '/').replaceAll('~0', '~');
+    const { description } = schema;
+    schema = { ...(Object(schema[name]) as Params) };
+    if (part === 'anyOf' || /^\d+$/.test(part)) schema = { description, ...schema };
+  }
+  return schema;
+}
+
+function faultToError(fault: SchemaFault, root: object): AssayError {
   const params = fault.params as Params;
   if (fault.keyword === 'required') {
     const missing = [params.requiredProperties].flat().map(String);
@@ -152,37 +172,75 @@ function faultToError(fault: SchemaFault, properties: Readonly<Record<string, Pa
   }
   const field = fieldOf(fault.instancePath);
   const words =
-    SENTENCES[fault.keyword]?.(params, properties[field] ?? {}) ?? 'does not have the documented format';
+    SENTENCES[fault.keyword]?.(params, schemaAt(root, fault.schemaPath)) ??
+    'does not have the documented format';
   const subject = field === '' ? 'The request body' : `${field}:`;
   return new AssayError('INVALID_REQUEST', `${subject} ${words}.`, { field: field || 'body' });
 }
 
 /**
- * Validates a parsed value and returns it with the type of its schema.
+ * Validates a parsed value and returns it with the type of its schema, without the fields that the schema does not have.
  *
+ * @param ignored - receives the removed fields, as in the response
  * @throws INVALID_REQUEST for the first error
  */
-export type ReadBody<Body> = (value: unknown) => Body;
+export type ReadBody<Body> = (value: unknown, ignored?: string[]) => Body;
 
 interface ObjectShape {
-  readonly properties?: Readonly<Record<string, ObjectShape & Params>>;
+  readonly properties?: Readonly<Record<string, ObjectShape>>;
   readonly items?: ObjectShape;
+  readonly anyOf?: readonly ObjectShape[];
 }
 
-/** Returns the names of the fields of an object schema; empty if there is none. */
-export const fieldsOf = (schema: ObjectShape | null): ReadonlySet<string> =>
-  new Set(Object.keys(schema?.properties ?? {}));
+/** The known fields of a schema, at every depth. */
+interface KnownFields {
+  /** Null if the schema names no field, so that all are allowed. */
+  readonly fields: ReadonlyMap<string, KnownFields> | null;
+  readonly items: KnownFields | null;
+}
 
-/** Removes the fields that the schema does not have, so that a client cannot pass more than its schema says to a use case. */
-function removeUnknown(value: unknown, { properties, items }: ObjectShape): void {
+/** Returns the known fields of a schema. Those of a choice (`anyOf`) are the fields of all its schemas. */
+export function knownFields({ properties, items, anyOf = [] }: ObjectShape): KnownFields {
+  const choices = anyOf.map(knownFields);
+  const own = Object.entries(properties ?? {}).map(([name, schema]) => [name, knownFields(schema)] as const);
+  const all = [...choices.flatMap(({ fields }) => [...(fields ?? [])]), ...own];
+  return {
+    fields: all.length === 0 ? null : new Map(all),
+    items:
+      items === undefined ? (choices.find((one) => one.items !== null)?.items ?? null) : knownFields(items),
+  };
+}
+
+/** A field name as shown in `ignored`: long enough to recognise a misspelling. */
+const SHOWN_FIELD_CHARS = 64;
+
+/**
+ * Removes the fields that the schema does not have, so that a client cannot pass more than its schema says to a use case.
+ *
+ * @param path - place of the value, such as `names[0].`; empty for the body
+ * @param ignored - receives the removed fields
+ */
+function removeUnknown(
+  value: unknown,
+  { fields, items }: KnownFields,
+  path: string,
+  ignored: string[],
+): void {
   if (typeof value !== 'object' || value === null) return;
   if (Array.isArray(value)) {
-    if (items !== undefined) for (const item of value) removeUnknown(item, items);
-  } else if (properties !== undefined) {
+    if (items === null || (items.fields === null && items.items === null)) return;
+    const place = path.slice(0, -1);
+    for (const [at, item] of value.entries()) removeUnknown(item, items, `${place}[${at}].`, ignored);
+  } else if (fields !== null) {
     for (const [field, inner] of Object.entries(value)) {
-      const schema = Object.hasOwn(properties, field) ? properties[field] : undefined;
-      if (schema === undefined) Reflect.deleteProperty(value, field);
-      else removeUnknown(inner, schema);
+      const known = fields.get(field);
+      if (known === undefined) {
+        Reflect.deleteProperty(value, field);
+        if (ignored.length < HTTP_LIMITS.bodyFieldsMax)
+          ignored.push(`${path}${field}`.slice(0, SHOWN_FIELD_CHARS));
+      } else if (known.fields !== null || known.items !== null) {
+        removeUnknown(inner, known, `${path}${field}.`, ignored);
+      }
     }
   }
 }
@@ -193,31 +251,49 @@ function removeUnknown(value: unknown, { properties, items }: ObjectShape): void
  */
 export function compileBody<Schema extends TSchema>(schema: Schema): ReadBody<Static<Schema>> {
   const validator = Compile(schema);
-  const shape: ObjectShape = schema;
-  const properties = shape.properties ?? {};
-  return (value) => {
+  const known = knownFields(schema);
+  return (value, ignored = []) => {
     if (validator.Check(value)) {
-      removeUnknown(value, shape);
+      removeUnknown(value, known, '', ignored);
       return value;
     }
     const [fault] = validator.Errors(value) as readonly SchemaFault[];
     if (!fault)
       throw new AssayError('INVALID_REQUEST', 'The request body does not have the documented format.');
-    throw faultToError(fault, properties);
+    throw faultToError(fault, schema);
   };
+}
+
+/**
+ * Returns the fields of a body that is parsed elsewhere which are not in its schema, as paths: at most `bodyFieldsMax`. Only a body with
+ * inner objects is parsed for it.
+ *
+ * @throws INVALID_JSON
+ */
+export function unknownInBytes(
+  bytes: Uint8Array,
+  { fields, hasInnerObject }: BodyOutline,
+  known: KnownFields,
+): readonly string[] {
+  if (!hasInnerObject) return unknownFields(fields, new Set(known.fields?.keys()));
+  const ignored: string[] = [];
+  removeUnknown(parseJson(bytes), known, '', ignored);
+  return ignored;
 }
 
 /** Turns the errors of a validated set of parameters into the error of the first one. */
 export function parameterFault(faults: readonly unknown[], properties: object): AssayError {
   const [fault] = faults as readonly SchemaFault[];
   if (!fault) return new AssayError('INVALID_REQUEST', 'A parameter is not of the documented form.');
-  return faultToError(fault, properties as Readonly<Record<string, Params>>);
+  return faultToError(fault, { properties });
 }
 
 /** Returns the fields of a body that are not in its schema: at most `bodyFieldsMax`, each cut to 64 characters. */
 export function unknownFields(fields: readonly string[], known: ReadonlySet<string>): readonly string[] {
   const unknown = fields.filter((field) => !known.has(field));
-  return [...new Set(unknown)].slice(0, HTTP_LIMITS.bodyFieldsMax).map((field) => field.slice(0, 64));
+  return [...new Set(unknown)]
+    .slice(0, HTTP_LIMITS.bodyFieldsMax)
+    .map((field) => field.slice(0, SHOWN_FIELD_CHARS));
 }
 
 /** Returns the JSON text of a value as UTF-8 bytes, for the `data` of a response. */

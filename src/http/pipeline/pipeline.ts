@@ -22,11 +22,12 @@ import { Call } from './call.ts';
 import { Charging } from './charging.ts';
 import {
   type BodyOutline,
-  fieldsOf,
+  knownFields,
   outlineBody,
   parseJson,
   type ReadBody,
   unknownFields,
+  unknownInBytes,
 } from './json-body.ts';
 import type { HttpMetrics } from './metrics.ts';
 import { requireJson } from './negotiation.ts';
@@ -72,6 +73,19 @@ function unknownQuery(route: Route): (call: Call) => void {
     const unknown = unknownFields(queryNames(query), known);
     if (unknown.length > 0) call.ignored = unknown;
   };
+}
+
+/** Adds the unknown fields of the body to the response. A response to a body always has the list, even if it is empty. */
+function noteIgnored(call: Call, fields: readonly string[]): void {
+  call.ignored = [...fields, ...(call.ignored ?? [])].slice(0, HTTP_LIMITS.bodyFieldsMax);
+}
+
+/** Validates a parsed body, and adds its unknown fields to the response. */
+function readNoting<Body>(call: Call, read: ReadBody<Body>, value: unknown): Body {
+  const ignored: string[] = [];
+  const body = read(value, ignored);
+  noteIgnored(call, ignored);
+  return body;
 }
 
 /** Creates the handlers of requests. */
@@ -207,8 +221,11 @@ export class Pipeline {
 
   #pageHandler(endpoint: RouteEndpoint, { answer }: WorkOf<'page'>): Handler {
     const responder = this.#responder;
+    // Only a response with a schema can list unknown parameters: other pages are text, or documents with a form of their own.
+    const noteUnknown = typeof endpoint.route.response === 'string' ? () => {} : unknownQuery(endpoint.route);
     return this.#handler(endpoint, (call) => {
       readNegotiation(call);
+      noteUnknown(call);
       const page = answer(call);
       if (!(page instanceof Promise)) {
         responder.sendPage(call, endpoint, page);
@@ -236,12 +253,13 @@ export class Pipeline {
     const { route } = endpoint;
     const noteUnknown = unknownQuery(route);
     const respond = (call: Call): void => this.#responder.sendAsync(call, endpoint, answer(call));
-    return this.#handler(endpoint, (call) => {
+    const run = (call: Call): void => {
       readNegotiation(call);
       this.#admitter.authenticate(call, route);
       noteUnknown(call);
       this.#admitter.whenAdmitted(call, endpoint, 1, true, respond, null);
-    });
+    };
+    return this.#handler(endpoint, run, (call, error) => this.#admitter.failCounted(call, endpoint, error));
   }
 
   #streamHandler(endpoint: RouteEndpoint, { follow }: WorkOf<'stream'>): Handler {
@@ -280,7 +298,6 @@ export class Pipeline {
     respond: (call: Call, body: Uint8Array, outline: BodyOutline) => void,
   ): Handler {
     const { route } = endpoint;
-    const known = fieldsOf(route.body);
     const noteUnknown = unknownQuery(route);
     const needsHead = route.parameters.some(({ in: place }) => place !== 'path');
     const fail = (call: Call, error: unknown): void => this.#admitter.failCounted(call, endpoint, error);
@@ -293,10 +310,7 @@ export class Pipeline {
             `The request body is larger than ${HTTP_LIMITS.bodyBytesMax} bytes.`,
             { field: 'body' },
           );
-        const outline = outlineBody(body);
-        const unknown = [...unknownFields(outline.fields, known), ...(call.ignored ?? [])];
-        call.ignored = unknown.slice(0, HTTP_LIMITS.bodyFieldsMax);
-        respond(call, body, outline);
+        respond(call, body, outlineBody(body));
       } catch (error) {
         fail(call, error);
       }
@@ -321,7 +335,8 @@ export class Pipeline {
     respond: (call: Call, body: Body) => void,
   ): Handler {
     return this.#bodyHandler(endpoint, (call, bytes) => {
-      this.#admitter.whenAdmitted(call, endpoint, 1, false, respond, read(parseJson(bytes)));
+      const body = readNoting(call, read, parseJson(bytes));
+      this.#admitter.whenAdmitted(call, endpoint, 1, false, respond, body);
     });
   }
 
@@ -332,10 +347,9 @@ export class Pipeline {
     work: ChargedWork<Body> | PurchaseWork<Body>,
   ): Handler {
     const { route } = endpoint;
-    const parse = (bytes: Uint8Array): Body => read(parseJson(bytes));
     return this.#bodyHandler(endpoint, (call, bytes) => {
       this.#charging
-        .respond(call, route, bytes, parse, work)
+        .respond(call, route, bytes, (value) => readNoting(call, read, value), work)
         .then((json) => this.#responder.sendJson(call, endpoint, json))
         .catch((error: unknown) => {
           this.#charging.refund(call);
@@ -348,8 +362,11 @@ export class Pipeline {
   #bytesHandler(endpoint: RouteEndpoint, { units, answer }: WorkOf<'bytes'>): Handler {
     const respond = (call: Call, body: Uint8Array): void =>
       this.#responder.sendAsync(call, endpoint, answer(call, body));
+    const known = knownFields(endpoint.route.body ?? {});
     return this.#bodyHandler(endpoint, (call, body, outline) => {
-      this.#admitter.whenAdmitted(call, endpoint, units(outline, body), false, respond, body);
+      const taken = units(outline, body);
+      noteIgnored(call, unknownInBytes(body, outline, known));
+      this.#admitter.whenAdmitted(call, endpoint, taken, false, respond, body);
     });
   }
 

@@ -52,19 +52,27 @@ function cookieOf(exchange: Exchange): string {
 const noSession = (): AssayError =>
   new AssayError('UNAUTHENTICATED', 'A session is required; log in with POST /auth/login.');
 
-/**
- * Authenticates the client of an operation.
- *
- * @throws UNAUTHENTICATED; FORBIDDEN if a page of another host requests a change
- */
-export type AuthenticatePrincipal = (
-  exchange: Exchange,
-  required: PrincipalKind,
-  verifyKey: () => KeyRecord,
-) => Principal;
+export interface PrincipalAuthenticator {
+  /**
+   * Authenticates the client of an operation.
+   *
+   * @throws UNAUTHENTICATED
+   */
+  authenticate(exchange: Exchange, required: PrincipalKind, verifyKey: () => KeyRecord): Principal;
+  /**
+   * Checks that a change does not come from a page of another host. It is a step of its own, because a refused request counts against
+   * the rate limit of its client.
+   *
+   * @throws FORBIDDEN
+   */
+  requireOwnOrigin(exchange: Exchange, required: PrincipalKind, principal: Principal): void;
+}
+
+/** Kinds of clients without a session or a key. */
+const isOpen = (required: PrincipalKind): boolean => required === 'anyone' || required === 'signature';
 
 /** Creates the authentication of the account operations. */
-export function createPrincipalAuthenticator(deps: PrincipalDeps): AuthenticatePrincipal {
+export function createPrincipalAuthenticator(deps: PrincipalDeps): PrincipalAuthenticator {
   /** Whether the Origin header names this host. A page of another host cannot choose the Host header. */
   function isOwnOrigin(exchange: Exchange, origin: string): boolean {
     if (!URL.canParse(origin)) return false;
@@ -73,40 +81,31 @@ export function createPrincipalAuthenticator(deps: PrincipalDeps): AuthenticateP
     return host === exchange.header('host').toLowerCase() || host === deps.publicHost?.toLowerCase();
   }
 
-  function checkOrigin(exchange: Exchange, isRequired: boolean): void {
-    if (exchange.method === 'GET' || exchange.method === 'HEAD') return;
-    const origin = exchange.header('origin');
-    if (origin === '' ? !isRequired : isOwnOrigin(exchange, origin)) return;
-    throw new AssayError(
-      'FORBIDDEN',
-      'Origin: must be this service, because only its own pages may change data with a session.',
-      { field: 'Origin' },
-    );
-  }
-
-  return (exchange, required, verifyKey) => {
-    const from = deps.origin.address(exchange);
-    const common = {
-      isSecure: deps.origin.isSecure(exchange),
-    };
-    const byKey = required === 'session or key' && exchange.header('authorization') !== '';
-    if (byKey) {
-      const key = verifyKey();
-      return {
-        ...common,
-        actor: { who: key.id, from },
-        accountId: key.accountId,
-        session: null,
-        token: '',
-        key,
-      };
-    }
-    const isOpen = required === 'anyone' || required === 'signature';
-    const token = isOpen ? '' : cookieOf(exchange);
-    const session = token === '' ? null : deps.people().session(token);
-    if (!isOpen && session === null) throw noSession();
-    checkOrigin(exchange, !isOpen);
-    const accountId = session?.account.id ?? null;
-    return { ...common, actor: { who: accountId ?? 'anyone', from }, accountId, session, token, key: null };
+  return {
+    authenticate(exchange, required, verifyKey) {
+      const from = deps.origin.address(exchange);
+      const isSecure = deps.origin.isSecure(exchange);
+      if (required === 'session or key' && exchange.header('authorization') !== '') {
+        const key = verifyKey();
+        const { accountId } = key;
+        return { isSecure, actor: { who: key.id, from }, accountId, session: null, token: '', key };
+      }
+      const token = isOpen(required) ? '' : cookieOf(exchange);
+      const session = token === '' ? null : deps.people().session(token);
+      if (!isOpen(required) && session === null) throw noSession();
+      const accountId = session?.account.id ?? null;
+      return { isSecure, actor: { who: accountId ?? 'anyone', from }, accountId, session, token, key: null };
+    },
+    requireOwnOrigin(exchange, required, { key }) {
+      // A page of another host cannot send a key that it does not know.
+      if (exchange.method === 'GET' || exchange.method === 'HEAD' || key !== null) return;
+      const origin = exchange.header('origin');
+      if (origin === '' ? isOpen(required) : isOwnOrigin(exchange, origin)) return;
+      throw new AssayError(
+        'FORBIDDEN',
+        'Origin: must be this service, because only its own pages may change data with a session.',
+        { field: 'Origin' },
+      );
+    },
   };
 }

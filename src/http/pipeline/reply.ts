@@ -12,7 +12,7 @@ import type { Route } from '../routes.ts';
 import type { EventStream, RenderRefusal } from '../server/port.ts';
 import type { Call } from './call.ts';
 import { Compressor } from './compression.ts';
-import { ENVELOPE_END_BYTES_MAX, ENVELOPE_START, writeEnvelopeEnd } from './envelope.ts';
+import { ENVELOPE_END_BYTES_MAX, ENVELOPE_START, withIgnored, writeEnvelopeEnd } from './envelope.ts';
 import { renderError } from './errors.ts';
 import { CLIENT_GONE, type HttpMetrics } from './metrics.ts';
 import { codingFor } from './negotiation.ts';
@@ -169,7 +169,10 @@ export class Responder {
   /** Sends a response without an envelope. */
   sendPage(call: Call, endpoint: Endpoint, page: Page): void {
     const headers = `${call.head}${page.lines ?? ''}${endpoint.lines}\r\nContent-Type: ${page.contentType}`;
-    this.#replyCompressed(call, endpoint, page.status, headers, page.body);
+    const { body } = page;
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+    const listed = call.ignored === null ? body : withIgnored(bytes, call.ignored);
+    this.#replyCompressed(call, endpoint, page.status, headers, listed);
   }
 
   /** Sends the headers of a response at once, and its bytes at the pace of the client. */

@@ -14,6 +14,7 @@ import {
   type TUnion,
   Type,
 } from 'typebox';
+import { CLIENT_ERROR_CODES } from '../../base/errors.ts';
 import { CHAIN_LIMITS } from '../../chains/limits.ts';
 import { CHAINS } from '../../chains/registry.ts';
 import { EVIDENCE_CLASSES } from '../../labels/evidence-class.ts';
@@ -86,20 +87,62 @@ export const idText = (description: string): TString =>
 /** Default number of rows of a page. */
 export const PAGE_DEFAULT = 50;
 
-/** The `limit` parameter of a paged list. */
-export const pageLimit = (maximum: number, standard = PAGE_DEFAULT): TInteger =>
-  Type.Integer({
+/** Longest id of a row. */
+const CURSOR_CHARS_MAX = 64;
+
+/** The position of a row in its list. */
+const Cursor = Type.String({
+  title: 'Cursor',
+  minLength: 1,
+  maxLength: CURSOR_CHARS_MAX,
+  description: 'Position in a list. Its form may change.',
+});
+
+/**
+ * The parameters of every list.
+ *
+ * @param maximum - largest number of rows of a page
+ * @param standard - default number of rows
+ */
+export const pageQuery = (maximum: number, standard = PAGE_DEFAULT) => ({
+  limit: Type.Integer({
     minimum: 1,
     maximum,
     default: standard,
     description: `Rows of a page. Default ${standard}.`,
-  });
-
-/** The parameters of a list that is paged by `limit` and `offset`. */
-export const paging = (maximum: number, standard = PAGE_DEFAULT) => ({
-  limit: pageLimit(maximum, standard),
-  offset: Type.Integer({ minimum: 0, default: 0, description: 'Rows that are skipped. Default 0.' }),
+  }),
+  cursor: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: CURSOR_CHARS_MAX,
+      description: 'The `nextCursor` of the previous page.',
+    }),
+  ),
 });
+
+/** The parameters of a list that can also be paged by `offset`. */
+export const offsetQuery = (maximum: number, standard = PAGE_DEFAULT) => ({
+  ...pageQuery(maximum, standard),
+  offset: Type.Integer({
+    minimum: 0,
+    default: 0,
+    description: 'Rows that are skipped, if no cursor is given. Default 0.',
+  }),
+});
+
+/** The end of a page, in the response of every list. */
+export const pageFields = {
+  limit: count('Rows of a page, as requested.'),
+  hasMore: flag('Whether a next page exists. A page may be short although it does.'),
+  nextCursor: nullable(Cursor, 'Pass it as `cursor` for the next page; null at the end.'),
+};
+
+/** The end of a page of a list that can also be paged by `offset`. */
+export const offsetFields = {
+  total: count('Rows of all pages.'),
+  ...pageFields,
+  offset: count('Rows that were skipped, as requested.'),
+};
 
 export const CategorySchema = oneOf(CATEGORIES, 'Category of the entity.', { title: 'Category' });
 export const ExposureCategorySchema = oneOf([...CATEGORIES, 'UNKNOWN'], undefined, {
@@ -324,12 +367,12 @@ export const ErrorBody = Type.Object(
 
 export const Problem = Type.Object(
   {
-    type: text(),
+    type: text('Ends with the code: `urn:assay:error:INVALID_REQUEST`.'),
     title: text(),
     status: Type.Integer(),
     detail: text('The same sentence as `error`.'),
     instance: text(),
-    code: text(),
+    code: oneOf(CLIENT_ERROR_CODES, 'Also in the header X-Error-Code.'),
     field: Type.Optional(Type.String()),
   },
   { title: 'Problem', description: 'Problem details (RFC 9457).' },

@@ -1,7 +1,7 @@
 /** Schemas of bulk jobs. */
 import { Type } from 'typebox';
 import { JOB_FORMATS, JOB_KINDS, JOB_STATES } from '../../jobs/bulk-jobs.ts';
-import { ChainIdSchema, count, listOf, nullable, number, oneOf, text } from './common.ts';
+import { ChainIdSchema, count, listOf, nullable, number, offsetFields, oneOf, text } from './common.ts';
 
 export const Job = Type.Object(
   {
@@ -37,9 +37,7 @@ export const OneJob = Type.Object({ job: Job }, { title: 'OneJob' });
 export const JobList = Type.Object(
   {
     jobs: listOf(Job, 'Newest first.'),
-    total: count(),
-    limit: count(),
-    offset: count(),
+    ...offsetFields,
   },
   { title: 'JobList' },
 );

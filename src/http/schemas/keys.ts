@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { PERMISSIONS } from '../../accounts/keys.ts';
 import { ACCOUNT_LIMITS } from '../../accounts/limits.ts';
-import { listOf, nullable, oneOf, text, time } from './common.ts';
+import { count, listOf, nullable, oneOf, pageFields, text, time } from './common.ts';
 
 export const PermissionSchema = oneOf(PERMISSIONS);
 
@@ -34,6 +34,7 @@ export const KeyBody = Type.Object(
     }),
     permissions: Type.Optional(
       Type.Array(PermissionSchema, {
+        minItems: 1,
         maxItems: PERMISSIONS.length,
         description: 'Default: all permissions, or those of the API key that sends the request.',
       }),
@@ -42,7 +43,10 @@ export const KeyBody = Type.Object(
   { title: 'KeyBody' },
 );
 
-export const KeyList = Type.Object({ keys: listOf(KeyView, 'Oldest first.') }, { title: 'KeyList' });
+export const KeyList = Type.Object(
+  { keys: listOf(KeyView, 'Oldest first.'), total: count(), ...pageFields },
+  { title: 'KeyList' },
+);
 export const OneKey = Type.Object({ key: KeyView }, { title: 'OneKey' });
 export const RevokedKey = Type.Object(
   {

@@ -23,7 +23,9 @@ import {
   listOf,
   nullable,
   number,
+  offsetFields,
   oneOf,
+  pageFields,
   RiskLevelSchema,
   SeveritySchema,
   text,
@@ -126,9 +128,7 @@ export const WalletDetail = Type.Object(
 export const WalletList = Type.Object(
   {
     wallets: listOf(MonitoredWalletSchema, 'Oldest first.'),
-    total: count('Of all pages.'),
-    limit: count(),
-    offset: count(),
+    ...offsetFields,
   },
   { title: 'WalletList' },
 );
@@ -189,9 +189,7 @@ export const OneAlert = Type.Object({ alert: AlertSchema }, { title: 'OneAlert' 
 export const AlertList = Type.Object(
   {
     alerts: listOf(AlertSchema, 'Newest first.'),
-    total: count(),
-    limit: count(),
-    offset: count(),
+    ...offsetFields,
     newest: count(
       'Sequence that this page begins at or below; `upTo` with it keeps further pages from shifting.',
     ),
@@ -234,9 +232,7 @@ export const TransactionList = Type.Object(
       }),
       'Newest first.',
     ),
-    total: count(),
-    limit: count(),
-    offset: count(),
+    ...offsetFields,
   },
   { title: 'TransactionList' },
 );
@@ -245,15 +241,25 @@ export const ChannelsBody = Type.Object(
   {
     email: Type.Optional(
       nullable(
-        Type.String({ maxLength: ACCOUNT_LIMITS.emailCharsMax, pattern: '^[^\\s@<>,;"]+@[^\\s@<>,;"]+$' }),
+        Type.String({
+          maxLength: ACCOUNT_LIMITS.emailCharsMax,
+          pattern: '^[^\\s@<>,;"]+@[^\\s@<>,;"]+$',
+          description: 'one email address, such as compliance@example.org',
+        }),
       ),
     ),
     slackWebhookUrl: Type.Optional(nullable(UrlText, 'An incoming webhook of Slack.')),
     telegram: Type.Optional(
       nullable(
         Type.Object({
-          botToken: Type.String({ pattern: '^\\d{1,20}:[A-Za-z0-9_-]{1,100}$' }),
-          chatId: Type.String({ pattern: '^(-?\\d{1,20}|@[A-Za-z0-9_]{1,64})$' }),
+          botToken: Type.String({
+            pattern: '^\\d{1,20}:[A-Za-z0-9_-]{1,100}$',
+            description: 'the token of a bot as BotFather shows it: digits, a colon, then the secret',
+          }),
+          chatId: Type.String({
+            pattern: '^(-?\\d{1,20}|@[A-Za-z0-9_]{1,64})$',
+            description: 'the number of a chat, or @ and the name of a channel',
+          }),
         }),
       ),
     ),
@@ -310,7 +316,7 @@ export const DeliverySchema = Type.Object(
 export const DeliveryList = Type.Object(
   {
     deliveries: listOf(DeliverySchema, 'Newest first.'),
-    nextCursor: nullable(Type.String(), 'Pass it as `cursor` for the next page; null at the end.'),
+    ...pageFields,
   },
   { title: 'DeliveryList' },
 );

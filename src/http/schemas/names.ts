@@ -1,7 +1,7 @@
 /** Schemas of name screening and of cleared matches. */
 import { Type } from 'typebox';
 import { NAME_LIMITS } from '../../names/limits.ts';
-import { count, flag, listOf, nullable, number, oneOf, text } from './common.ts';
+import { count, flag, listOf, nullable, number, oneOf, pageFields, text } from './common.ts';
 
 const ListTypeSchema = oneOf(['sanctions', 'pep', 'adverse_media']);
 
@@ -17,11 +17,11 @@ const evidence = {
   birthDate: Type.Optional(
     Type.String({
       pattern: '^\\d{4}(-\\d{2}(-\\d{2})?)?$',
-      description: 'ISO date, or a part: 1972, 1972-05.',
+      description: 'an ISO date, or the year or month of one, such as 1972 or 1972-05',
     }),
   ),
   countries: Type.Optional(
-    Type.Array(Type.String({ pattern: '^[A-Za-z]{2}$' }), {
+    Type.Array(Type.String({ pattern: '^[A-Za-z]{2}$', description: 'a country code of two letters' }), {
       maxItems: 10,
       description: 'Nationality, residence or seat: ISO 3166-1 alpha-2.',
     }),
@@ -163,7 +163,7 @@ export const ClearedAnswer = Type.Object({ cleared: ClearedMatchSchema }, { titl
 export const ClearedListAnswer = Type.Object(
   {
     cleared: listOf(ClearedMatchSchema),
-    nextCursor: nullable(Type.String(), 'Pass it as `cursor` for the next page; null at the end.'),
+    ...pageFields,
   },
   { title: 'ClearedListAnswer' },
 );

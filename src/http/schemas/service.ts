@@ -1,6 +1,6 @@
 /** Schemas of the operations of the service itself. */
 import { Type } from 'typebox';
-import { count, flag, listOf, nullable, oneOf, text } from './common.ts';
+import { count, flag, Ignored, listOf, nullable, oneOf, Problem, text } from './common.ts';
 
 const RELEASE = {
   release: text('Names the content: labels, names, registers and the state of the lists.'),
@@ -94,6 +94,17 @@ export const ReadyData = Type.Object(
   { title: 'ReadyData' },
 );
 
-export const Ready = Type.Object({ success: Type.Literal(true), data: ReadyData }, { title: 'Ready' });
+export const Ready = Type.Object(
+  { success: Type.Literal(true), data: ReadyData, ignored: Type.Optional(Ignored) },
+  { title: 'Ready' },
+);
 
-export const NotReady = Type.Object({ error: text(), data: ReadyData }, { title: 'NotReady' });
+export const NotReady = Type.Object(
+  { error: text(), data: ReadyData, ignored: Type.Optional(Ignored) },
+  { title: 'NotReady' },
+);
+
+export const NotReadyProblem = Type.Object(
+  { ...Problem.properties, data: ReadyData, ignored: Type.Optional(Ignored) },
+  { title: 'NotReadyProblem', description: 'Problem details with the state of the service.' },
+);

@@ -1,7 +1,7 @@
 /** Schemas of GET /usage. */
 import { Type } from 'typebox';
 import { LEDGER_TYPES } from '../../accounts/credits.ts';
-import { count, listOf, nullable, oneOf, text } from './common.ts';
+import { count, listOf, nullable, oneOf, pageFields, text } from './common.ts';
 
 const LedgerTypeSchema = oneOf(LEDGER_TYPES, 'Type of the entry.');
 
@@ -26,7 +26,7 @@ export const UsageRecord = Type.Object(
   {
     balance: Type.Integer({ description: 'Credits now.' }),
     history: listOf(UsageEntry, 'Newest first.'),
-    nextCursor: nullable(Type.String(), 'Pass it as `cursor` for the next page; null at the end.'),
+    ...pageFields,
     totals: Type.Object({
       byType: ByType,
       byDay: listOf(

@@ -4,7 +4,7 @@
  */
 import { closeSync, fsyncSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
-import { AssayError, messageOf } from '../../base/errors.ts';
+import { AssayError, clientError, messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { endReading } from '../../base/reading.ts';
 import type { ChainId } from '../../chains/registry.ts';
@@ -94,8 +94,6 @@ const textStart = (bytes: Buffer, { input }: ChunkTask): number =>
 type Counts = Pick<ChunkDone, 'items' | 'failed'>;
 
 /** Whether the error is caused by the line and not by the machine. */
-const isOfLine = (error: unknown): error is AssayError => error instanceof AssayError && error.status < 500;
-
 const shortened = (text: string): string => (text.length > 512 ? `${text.slice(0, 512)}…` : text);
 
 /** Creates the function that processes chunks. */
@@ -184,9 +182,9 @@ export function createChunkWork(deps: ChunkWorkDeps): ChunkWork {
   function errorOf(line: string, fields: LineFields | null, error: unknown, number: number): string {
     const { address, from, to } = fields ?? {};
     const isPair = from !== undefined || to !== undefined;
-    let message = 'The line could not be processed; see the log of the server.';
-    if (isOfLine(error)) message = error.message;
-    else log.error({ line: number, reason: messageOf(error) }, 'line of a bulk job failed');
+    const known = clientError(error);
+    const message = known?.message ?? 'The line could not be processed; see the log of the server.';
+    if (known === null) log.error({ line: number, reason: messageOf(error) }, 'line of a bulk job failed');
     return JSON.stringify({
       ...(isPair ? { from, to } : {}),
       ...(isPair && address === undefined ? {} : { address: shortened(text(address ?? line)) }),
@@ -214,7 +212,7 @@ export function createChunkWork(deps: ChunkWorkDeps): ChunkWork {
       } catch (error) {
         // A failure of the store or the machine fails the chunk, which is retried. An error of a line must not stop the other
         // lines.
-        if (error instanceof AssayError && !isOfLine(error)) throw error;
+        if (error instanceof AssayError && clientError(error) === null) throw error;
         failed++;
         length = append(errorOf(line, fields, error, number), length);
       }

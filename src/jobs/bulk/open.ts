@@ -7,6 +7,7 @@ import { mkdir, rm, statfs } from 'node:fs/promises';
 import type { Clock } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
+import { invalidCursor, type PageRequest } from '../../base/paging.ts';
 import type { Random } from '../../base/random.ts';
 import { sleep } from '../../base/retry.ts';
 import { PRIVATE_FOLDER } from '../../state/data-folder.ts';
@@ -205,12 +206,9 @@ class StoredBulkJobs implements OpenBulkJobs {
 
   list(
     accountId: string,
-    {
-      limit,
-      offset,
-      kinds = JOB_KINDS,
-    }: { readonly limit: number; readonly offset: number; readonly kinds?: readonly JobKind[] },
+    { limit, offset, cursor, kinds = JOB_KINDS }: PageRequest & { readonly kinds?: readonly JobKind[] },
   ): JobPage {
+    if (cursor !== undefined && !ID_SHAPE.test(cursor)) throw invalidCursor();
     const isWanted = (id: string): boolean => {
       const kind = this.#store.job(id)?.kind;
       return kind !== undefined && kinds.includes(kind);
@@ -218,11 +216,15 @@ class StoredBulkJobs implements OpenBulkJobs {
     const all = this.#store.idsOf(accountId);
     // Most keys may see all kinds, so that no record needs to be read.
     const ids = kinds.length === JOB_KINDS.length ? all : all.filter(isWanted);
-    const jobs = ids.slice(offset, offset + limit).flatMap((id) => {
+    // Ids begin with the time, and the list with the newest.
+    const following = cursor === undefined ? ids : ids.filter((id) => id < cursor);
+    const shown = following.slice(offset, offset + limit);
+    const jobs = shown.flatMap((id) => {
       const job = this.#store.job(id);
       return job === null ? [] : [this.#viewOf(job)];
     });
-    return { jobs, total: ids.length };
+    const hasMore = following.length > offset + shown.length;
+    return { jobs, total: ids.length, nextCursor: hasMore ? (shown.at(-1) ?? null) : null };
   }
 
   get(accountId: string, id: string): JobView | null {

@@ -3,7 +3,7 @@
  * buffers of memory.
  */
 import { type FileHandle, open } from 'node:fs/promises';
-import { AssayError, messageOf } from '../../base/errors.ts';
+import { AssayError } from '../../base/errors.ts';
 import { asStorageFull, isStorageFull } from '../../state/storage.ts';
 import type { JobFormat, JobKind } from '../bulk-jobs.ts';
 import { JOB_LIMITS } from '../limits.ts';
@@ -79,7 +79,7 @@ export async function openInput(options: InputOptions, deps: InputDeps): Promise
     writing = writeAll(file, full, position).catch((error: unknown) => {
       failure = isStorageFull(error)
         ? asStorageFull(error, path)
-        : new AssayError('OVERLOADED', `The input of the job cannot be stored: ${messageOf(error)}.`, {
+        : new AssayError('OVERLOADED', 'The input of the job cannot be stored at the moment.', {
             retryAfterSeconds: 60,
             cause: error,
           });

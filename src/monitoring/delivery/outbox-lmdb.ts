@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import { type Clock, isoTime } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
+import { invalidCursor } from '../../base/paging.ts';
 import type { Random } from '../../base/random.ts';
 import type { Fence, LiveDatabase, LiveRoot } from '../../state/live-store.ts';
 import { alertAnswer } from '../answers.ts';
@@ -439,10 +440,7 @@ class StoredOutbox implements LmdbOutbox {
     filter: DeliveryFilter,
     { limit, cursor }: { readonly limit: number; readonly cursor?: string },
   ): DeliveryPage {
-    if (cursor !== undefined && !ID_SHAPE.test(cursor))
-      throw new AssayError('INVALID_REQUEST', 'cursor: not a cursor returned by this endpoint.', {
-        field: 'cursor',
-      });
+    if (cursor !== undefined && !ID_SHAPE.test(cursor)) throw invalidCursor();
     const page: Delivery[] = [];
     this.#root.resetReadTxn();
     const range = {

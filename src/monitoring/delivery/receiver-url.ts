@@ -19,9 +19,9 @@ const FORBIDDEN_PORTS: ReadonlySet<number> = new Set([
 const LOCAL_NAMES =
   /(^|\.)(localhost|local|localdomain|internal|intranet|lan|home|corp|home\.arpa|alt|test|invalid|onion)\.?$/;
 
-/** Names the setting that allows a host which is refused by default. */
+/** Added if the operator may allow a host that is refused by default (docs/OPERATIONS.md names the setting). */
 const OF_YOUR_OWN =
-  ' A host of the operator is allowed if ASSAY_WEBHOOK_TRUSTED_HOSTS names it, on every node of the roles api and delivery.';
+  ' It must be on the public internet, unless the operator of this service trusts the host.';
 
 /**
  * Checks the URL of a receiver. The addresses that its name resolves to are checked again at each connection.

@@ -235,13 +235,33 @@ overLiveStates((makeState) => {
         }
     });
 
+    it('are listed by cursor, each once, although one is added', async () => {
+      const ids: string[] = [];
+      for (let n = 0; n < 5; n++) {
+        ids.unshift((await send(jobs, WALLETS.exchange)).id);
+        await ended(jobs, ids[0] as string);
+      }
+      const read: string[] = [];
+      let cursor: string | null = null;
+      do {
+        const next = cursor === null ? {} : { cursor };
+        const page: JobPage = await jobs.list('a', { limit: 2, offset: 0, ...next });
+        read.push(...page.jobs.map(({ id }) => id));
+        if (cursor === null) await ended(jobs, (await send(jobs, WALLETS.exchange)).id);
+        cursor = page.nextCursor;
+      } while (cursor !== null);
+      expect(read).toEqual(ids);
+      for (const wrong of ['x', '../etc', 'f'.repeat(27)])
+        expect(() => jobs.list('a', { limit: 2, offset: 0, cursor: wrong })).toThrow('cursor: not a cursor');
+    });
+
     it('of one account is not found by another', async () => {
       const { id } = await send(jobs, WALLETS.exchange);
       await ended(jobs, id);
       expect(jobs.get('b', id)).toBeNull();
       expect(jobs.result('b', id)).toBeNull();
       expect(await jobs.cancel('b', id)).toBeNull();
-      expect(jobs.list('b', { limit: 10, offset: 0 })).toEqual({ jobs: [], total: 0 });
+      expect(jobs.list('b', { limit: 10, offset: 0 })).toEqual({ jobs: [], total: 0, nextCursor: null });
       expect(jobs.get('a', '../../etc')).toBeNull();
       const later = await send(jobs, WALLETS.exchange);
       const page = await jobs.list('a', { limit: 1, offset: 0 });
@@ -365,7 +385,7 @@ overLiveStates((makeState) => {
         () => folders(),
         (names) => names.length === 0,
       );
-      expect(jobs.list('a', { limit: 10, offset: 0 })).toEqual({ jobs: [], total: 0 });
+      expect(jobs.list('a', { limit: 10, offset: 0 })).toEqual({ jobs: [], total: 0, nextCursor: null });
       expect([...billing.taken.values()].every((units) => units === 0)).toBe(true);
       return code(error);
     };
@@ -576,7 +596,7 @@ overLiveStates((makeState) => {
         () => (jobs.list('a', { limit: 1, offset: 0 }) as JobPage).total,
         (total) => total === 0,
       );
-      expect(jobs.list('a', { limit: 1, offset: 0 })).toEqual({ jobs: [], total: 0 });
+      expect(jobs.list('a', { limit: 1, offset: 0 })).toEqual({ jobs: [], total: 0, nextCursor: null });
     });
 
     it('removes an interrupted upload even if the clock moved backwards', async () => {

@@ -4,6 +4,7 @@
  * hash of a block only in the next block, so the head is one round behind; rounds are final.
  */
 import { AssayError } from '../../../base/errors.ts';
+import { invalidCursor } from '../../../base/paging.ts';
 import type { Block } from '../../block.ts';
 import type { EndpointPool } from '../../endpoints/endpoint-pool.ts';
 import {
@@ -30,7 +31,6 @@ import {
   transfersOf,
 } from '../account-chain.ts';
 import { orUnknown } from '../asset-decimals.ts';
-import { invalidCursor } from '../cursor.ts';
 import type { Call, OpenAdapter } from '../port.ts';
 
 const INDEXER = ['indexer'] as const;

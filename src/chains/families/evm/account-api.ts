@@ -5,6 +5,7 @@
  */
 import { getCreateAddress } from 'ethers';
 import { AssayError } from '../../../base/errors.ts';
+import { invalidCursor } from '../../../base/paging.ts';
 import type { EndpointPool } from '../../endpoints/endpoint-pool.ts';
 import { endpointUrl } from '../../endpoints/endpoints.ts';
 import {
@@ -20,7 +21,6 @@ import {
 import { initiationOf, type TransactionCall } from '../../initiation.ts';
 import { type ChainId, chainOf } from '../../registry.ts';
 import type { Transfer } from '../../transfer.ts';
-import { invalidCursor } from '../cursor.ts';
 import type { Call, HistoryPage, HistoryQuery } from '../port.ts';
 import {
   TRANSFER_BATCH_TOPIC,

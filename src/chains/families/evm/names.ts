@@ -148,20 +148,14 @@ function checkName(name: string): string {
     } catch (cause) {
       throw new AssayError(
         'INVALID_REQUEST',
-        `name: '${name.slice(0, 60)}' is not a valid name: ${messageOf(cause)}.`,
-        {
-          field: 'name',
-          cause,
-        },
+        `'${name.slice(0, 60)}' is not a valid name: it has a character or a part that ENSIP-15 does not allow.`,
+        { cause },
       );
     }
   }
   throw new AssayError(
     'INVALID_REQUEST',
-    `name: must be at most ${NAME_CHARS_MAX} characters with a dot, such as name.eth.`,
-    {
-      field: 'name',
-    },
+    `a name must have at most ${NAME_CHARS_MAX} characters with a dot, such as name.eth.`,
   );
 }
 

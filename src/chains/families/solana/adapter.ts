@@ -5,6 +5,7 @@
  */
 import { PublicKey } from '@solana/web3.js';
 import { AssayError } from '../../../base/errors.ts';
+import { invalidCursor } from '../../../base/paging.ts';
 import type { Block } from '../../block.ts';
 import type { EndpointPool } from '../../endpoints/endpoint-pool.ts';
 import {
@@ -27,7 +28,6 @@ import {
   type RowsQuery,
   type Sourced,
 } from '../account-chain.ts';
-import { invalidCursor } from '../cursor.ts';
 import type { Call, OpenAdapter } from '../port.ts';
 import { asSignature, readTransaction } from './transaction.ts';
 

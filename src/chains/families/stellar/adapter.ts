@@ -3,6 +3,7 @@
  * are the only source for the merged amount. A path payment has the amount that arrived.
  */
 import { AssayError } from '../../../base/errors.ts';
+import { invalidCursor } from '../../../base/paging.ts';
 import type { Block } from '../../block.ts';
 import type { EndpointPool } from '../../endpoints/endpoint-pool.ts';
 import {
@@ -27,7 +28,6 @@ import {
   type Sourced,
   transfersOf,
 } from '../account-chain.ts';
-import { invalidCursor } from '../cursor.ts';
 import type { Call, OpenAdapter } from '../port.ts';
 
 const LAYOUTS = ['horizon'] as const;

@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../../../base/clock.ts';
 import { AssayError } from '../../../base/errors.ts';
+import { invalidCursor } from '../../../base/paging.ts';
 import type { ParsedAddress } from '../../address/address.ts';
 import { ScriptReader } from '../../bitcoin-script.ts';
 import { startDeadline } from '../../endpoints/deadline.ts';
@@ -21,7 +22,6 @@ import {
 } from '../../endpoints/exact-json.ts';
 import type { ChainId } from '../../registry.ts';
 import type { UtxoInput, UtxoTransaction } from '../../utxo-transaction.ts';
-import { invalidCursor } from '../cursor.ts';
 import type {
   BalanceAnswer,
   BlockAnswer,

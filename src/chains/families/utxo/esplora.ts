@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../../base/clock.ts';
 import { AssayError } from '../../../base/errors.ts';
+import { invalidCursor } from '../../../base/paging.ts';
 import type { ParsedAddress } from '../../address/address.ts';
 import { ScriptReader } from '../../bitcoin-script.ts';
 import { startDeadline } from '../../endpoints/deadline.ts';
@@ -27,7 +28,6 @@ import {
 } from '../../endpoints/exact-json.ts';
 import type { ChainId } from '../../registry.ts';
 import type { UtxoInput, UtxoTransaction } from '../../utxo-transaction.ts';
-import { invalidCursor } from '../cursor.ts';
 import type {
   BalanceAnswer,
   BlockAnswer,

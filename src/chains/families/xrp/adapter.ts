@@ -4,6 +4,7 @@
  * part of an account and are not stored. Trades on the ledger's exchange are not transfers between two parties.
  */
 import { AssayError } from '../../../base/errors.ts';
+import { invalidCursor } from '../../../base/paging.ts';
 import type { Block } from '../../block.ts';
 import type { EndpointPool, EndpointRequest } from '../../endpoints/endpoint-pool.ts';
 import {
@@ -28,7 +29,6 @@ import {
   type Sourced,
   transfersOf,
 } from '../account-chain.ts';
-import { invalidCursor } from '../cursor.ts';
 import type { Call, OpenAdapter } from '../port.ts';
 
 const LAYOUTS = ['rippled'] as const;

@@ -5,8 +5,9 @@ import { MONITORING_LIMITS } from '../../../monitoring/limits.ts';
 import type { Alert, MonitoredWallet, Severity } from '../../../monitoring/records.ts';
 import type { AlertQuery } from '../../../monitoring/service.ts';
 import { type Call, callerOf, type Services } from '../../operation.ts';
-import { ErrorBody, idText, paging } from '../../schemas/common.ts';
+import { ErrorBody, idText, offsetQuery } from '../../schemas/common.ts';
 import { AlertStatusFilter, SeverityFilter } from '../../schemas/monitoring.ts';
+import { offsetEnd, pageOf } from './paging.ts';
 
 /** Columns of all monitoring operations. */
 export const MONITORING = {
@@ -26,7 +27,7 @@ export const walletPath = { id: idText('Id of a wallet of the account.') };
 export const alertFilters = {
   status: Type.Optional(AlertStatusFilter),
   severity: Type.Optional(SeverityFilter),
-  ...paging(MONITORING_LIMITS.monitoringPageMax),
+  ...offsetQuery(MONITORING_LIMITS.monitoringPageMax),
   upTo: Type.Optional(
     Type.Integer({
       minimum: 0,
@@ -41,6 +42,7 @@ interface AlertFilters {
   readonly upTo?: number;
   readonly limit: number;
   readonly offset: number;
+  readonly cursor?: string;
 }
 
 /**
@@ -53,19 +55,23 @@ export function alertsPage(
   wallets: Pick<AlertQuery, 'walletId' | 'walletAddresses'>,
   chain?: MonitoredWallet['chain'],
 ): object {
-  const { limit, offset, status, severity, upTo } = query;
+  const { status, severity, upTo } = query;
   const filter = {
     ...wallets,
     ...(status === undefined ? {} : { status }),
     ...(severity === undefined ? {} : { severity }),
     ...(upTo === undefined ? {} : { upTo }),
   };
-  const page = { limit, offset };
+  const page = pageOf(query);
   const service = services.useCases.monitoring();
   const { accountId } = callerOf(call);
-  const { alerts, total, newest } = service.alerts(accountId, filter, page);
-  const notFollowed = service.notFollowed(accountId, chain);
-  return { alerts: alerts.map(alertAnswer), total, ...page, newest, notFollowed };
+  const result = service.alerts(accountId, filter, page);
+  return {
+    alerts: result.alerts.map(alertAnswer),
+    ...offsetEnd(page, result),
+    newest: result.newest,
+    notFollowed: service.notFollowed(accountId, chain),
+  };
 }
 
 /** Returns `data` of a single wallet, with the counts of its alerts and transactions. */

@@ -1,0 +1,34 @@
+/** Pages of lists: the parameters that all lists have become one request, and the end of a page one set of fields. */
+import { AssayError } from '../../../base/errors.ts';
+import type { PageEnd, PageRequest } from '../../../base/paging.ts';
+
+interface PageQuery {
+  readonly limit: number;
+  readonly offset?: number;
+  readonly cursor?: string;
+}
+
+/**
+ * Returns the requested part of a list.
+ *
+ * @throws INVALID_REQUEST if both an offset and a cursor are given
+ */
+export function pageOf({ limit, offset = 0, cursor }: PageQuery): PageRequest {
+  if (cursor === undefined) return { limit, offset };
+  if (offset === 0) return { limit, offset, cursor };
+  throw new AssayError('INVALID_REQUEST', 'offset: must not be given with cursor.', { field: 'offset' });
+}
+
+/** Returns the end of a page in a response, as `pageFields` describes it. */
+export const pageEnd = ({ limit }: Pick<PageQuery, 'limit'>, { nextCursor }: PageEnd) => ({
+  limit,
+  hasMore: nextCursor !== null,
+  nextCursor,
+});
+
+/** Returns the end of a page of a list that can also be paged by `offset`. */
+export const offsetEnd = (page: PageRequest, end: PageEnd & { readonly total: number }) => ({
+  total: end.total,
+  ...pageEnd(page, end),
+  offset: page.offset,
+});
