@@ -10,6 +10,7 @@ import { readDate } from '../sources/dates.ts';
 import { type DownloadBounds, downloadSource, type FileDownload } from '../sources/download.ts';
 import { esma } from '../sources/esma/source.ts';
 import { REGISTER_SOURCES, type RegisterSourceId } from '../sources/index.ts';
+import { noUsableRow } from '../sources/layout-error.ts';
 import { openBytes, partName } from '../sources/open.ts';
 import type { Reject } from '../sources/records.ts';
 import type { RegisterHeader, RegisterReader, Registration } from '../sources/registers/registration.ts';
@@ -123,6 +124,12 @@ export async function importRegisters(
     const reports: RegisterReport[] = [];
     for (const path of options.files) {
       const { header, rows, rejects } = await readFile(reader, path, options.signal);
+      // A complete register may be empty; an empty table of unknown registers, or one of nothing but rejects, is another file.
+      if (rows.length === 0 && (rejects.length > 0 || header.whole.length === 0))
+        throw noUsableRow([header.file], `the source '${options.source}'`, {
+          rejected: rejects.length,
+          rejects,
+        });
       const asOf = published ?? header.publishedAt;
       if (asOf === null) {
         throw new AssayError(
