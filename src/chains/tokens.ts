@@ -97,6 +97,9 @@ function symbolOf(text: string): string {
   return text;
 }
 
+/** Setting that names the operator's list. */
+const SETTING = 'ASSAY_TOKENS_FILE';
+
 const OWN_COLUMNS = ['chain', 'asset', 'symbol', 'decimals'] as const;
 type OwnColumn = (typeof OWN_COLUMNS)[number];
 
@@ -123,16 +126,17 @@ function readOwnRow(cell: (column: OwnColumn) => string): KnownToken {
 /**
  * Reads the operator's list. Any invalid line is an error, because a misread token affects every verdict.
  *
- * @throws INVALID_FILE with the line number
+ * @throws INVALID_FILE with the setting and the line number
  */
 function readOwnTokens(path: string): KnownToken[] {
   const fail = (line: number, reason: string): never => {
-    throw new AssayError('INVALID_FILE', `${path}, line ${line}: ${reason}`);
+    throw new AssayError('INVALID_FILE', `${SETTING}: ${path}, line ${line}: ${reason}`, { field: SETTING });
   };
-  const size = statSync(path, { throwIfNoEntry: false })?.size;
-  if (size === undefined) throw new AssayError('INVALID_FILE', `${path} is not a file.`);
-  if (size > LIMITS.ownTokensBytesMax)
-    throw new AssayError('INVALID_FILE', `${path} has more than ${LIMITS.ownTokensBytesMax} bytes.`);
+  const found = statSync(path, { throwIfNoEntry: false });
+  const refuse = (reason: string): AssayError =>
+    new AssayError('INVALID_FILE', `${SETTING}: ${path} ${reason}`, { field: SETTING });
+  if (found?.isFile() !== true) throw refuse('is not a file.');
+  if (found.size > LIMITS.ownTokensBytesMax) throw refuse(`has more than ${LIMITS.ownTokensBytesMax} bytes.`);
   const lines = readFileSync(path, 'utf8')
     .replace(/^\uFEFF/, '')
     .split(/\r?\n/);

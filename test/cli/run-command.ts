@@ -1,5 +1,6 @@
 /** Runs a command line in the process of the test, over a folder of state. */
 import { Writable } from 'node:stream';
+import { examine } from '../../src/app/doctor/doctor.ts';
 import { createServices } from '../../src/app/services.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { commandModules } from '../../src/cli/commands.ts';
@@ -35,7 +36,11 @@ export async function runCommand(
       ...environment,
     });
   const code = await runProgram(
-    commandModules({ apiKey: () => null, place: () => ({ dataDir, jobsDir: null, isShared: false }) }),
+    commandModules({
+      apiKey: () => null,
+      place: () => ({ dataDir, jobsDir: null, isShared: false }),
+      examine: (signal) => examine(read, signal),
+    }),
     args,
     { out, err, clock: systemClock, signal: new AbortController().signal, endAtOnce: () => () => {} },
     () => createServices(read(), '0.0.0'),
