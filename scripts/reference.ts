@@ -9,6 +9,7 @@ import { projectRoot } from '../src/base/paths.ts';
 import { endpointLayoutsMarkdown } from '../src/chains/families/documentation.ts';
 import { commandModules } from '../src/cli/commands.ts';
 import type { Terminal } from '../src/cli/context.ts';
+import { EXIT, EXIT_MEANINGS } from '../src/cli/exit-codes.ts';
 import { createProgram } from '../src/cli/program.ts';
 import { SETTING_SUBJECTS, type SettingSubject } from '../src/config/settings.ts';
 import { OPERATIONS } from '../src/http/operations/index.ts';
@@ -93,13 +94,21 @@ function commandSections(command: Command, path: string): string[] {
   return [...own, ...command.commands.flatMap((child) => commandSections(child, name))];
 }
 
+function exitCodesTable(): string {
+  const rows = Object.entries(EXIT_MEANINGS).map(
+    ([name, meaning]) => `| ${EXIT[name as keyof typeof EXIT]} | ${meaning} |`,
+  );
+  return ['## Exit codes', '', '| Code | Meaning |', '|---|---|', ...rows].join('\n');
+}
+
 function cliPage(): string {
-  const modules = commandModules({ apiKey: () => null, place: notAvailable });
+  const modules = commandModules({ apiKey: () => null, place: notAvailable, examine: notAvailable });
   const program = createProgram(modules, silentTerminal(), notAvailable, '');
   return [
     '# Command line',
     GENERATED,
-    '`node dist/src/main.js <command>` (installed: `assay <command>`). Each command prints JSON with `--json`, shows progress on stderr if that is a terminal, and fails with exit code 1 and a message of one line.',
+    '`node dist/src/main.js <command>` (installed: `assay <command>`). Each command prints JSON with `--json` and shows progress on stderr if that is a terminal. An error is one line on stderr, `assay: …`, that names the option, setting or file; `--debug` adds stack traces.',
+    exitCodesTable(),
     ...commandSections(program, ''),
   ].join('\n\n');
 }

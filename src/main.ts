@@ -2,6 +2,7 @@
 /** The `assay` command: creates the terminal, runs the program, and exits with its code. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { examine } from './app/doctor/doctor.ts';
 import { createServices } from './app/services.ts';
 import { systemClock } from './base/clock.ts';
 import { messageOf } from './base/errors.ts';
@@ -9,6 +10,7 @@ import { createLogger } from './base/log.ts';
 import { projectRoot } from './base/paths.ts';
 import { commandModules } from './cli/commands.ts';
 import { errorLine, ReportedFault, type Terminal } from './cli/context.ts';
+import { EXIT } from './cli/exit-codes.ts';
 import type { InstallationPlace } from './cli/installation.ts';
 import { runProgram } from './cli/program.ts';
 import { loadConfig } from './config/config.ts';
@@ -25,7 +27,8 @@ const { version } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), '
 };
 
 const stopping = new AbortController();
-const isServer = process.argv[2] === 'serve';
+const isServer = process.argv.slice(2).find((argument) => !argument.startsWith('-')) === 'serve';
+const isDebug = process.argv.includes('--debug');
 
 /**
  * Aborts the command. If it does not end in time, the process exits: its stores are consistent at every moment, and the locks of a dead
@@ -34,8 +37,8 @@ const isServer = process.argv[2] === 'serve';
 function end(reason: Error | undefined, msMax: number): void {
   stopping.abort(reason);
   setTimeout(() => {
-    process.stderr.write(errorLine(stopping.signal.reason));
-    process.exit(1);
+    process.stderr.write(errorLine(stopping.signal.reason, isDebug));
+    process.exit(isFaulty ? EXIT.failed : EXIT.interrupted);
   }, msMax).unref();
 }
 
@@ -50,14 +53,14 @@ function fault(error: unknown): void {
   if (isServer) logFault(error);
   if (isFaulty) return;
   isFaulty = true;
-  process.stderr.write(errorLine(error));
+  process.stderr.write(errorLine(error, isDebug));
   end(new ReportedFault(), isServer ? FAULT_MS_MAX : INTERRUPT_MS_MAX);
 }
 
 function logFault(error: unknown): void {
-  const { logLevel } = loadConfig();
+  const { logLevel, logFormat } = loadConfig();
   const reason = messageOf(error);
-  createLogger({ level: logLevel }).error(
+  createLogger({ level: logLevel, format: logFormat }).error(
     logLevel === 'debug' ? { reason, err: error } : { reason },
     'uncaught error, the server stops',
   );
@@ -105,13 +108,17 @@ const installationPlace = (): InstallationPlace => {
 };
 
 const code = await runProgram(
-  commandModules({ apiKey: () => loadConfig().apiKey, place: installationPlace }),
+  commandModules({
+    apiKey: () => loadConfig().apiKey,
+    place: installationPlace,
+    examine: (signal) => examine(loadConfig, signal),
+  }),
   process.argv.slice(2),
   terminal,
   () => createServices(loadConfig(), version),
   version,
 );
 
-process.exitCode = isFaulty ? 1 : code;
+process.exitCode = isFaulty ? EXIT.failed : code;
 // Everything is closed. A library may still wait, for example a queue for an unavailable Redis; that must not delay the exit.
 if (stopping.signal.aborted) setTimeout(() => process.exit(), EXIT_MS_MAX).unref();

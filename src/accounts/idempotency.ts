@@ -5,7 +5,6 @@
 
 import { createHash } from 'node:crypto';
 import { AssayError } from '../base/errors.ts';
-import { HTTP_LIMITS } from '../http/limits.ts';
 import type { AnswerSlot, StoredAnswer } from './ledger.ts';
 import { ACCOUNT_LIMITS } from './limits.ts';
 
@@ -33,7 +32,7 @@ export function answerSlot(accountId: string, method: string, path: string, key:
  * Returns the canonical JSON text of a parsed value (RFC 8785): without white space, the fields of each object sorted by their UTF-16
  * units, and numbers and strings as JavaScript writes them.
  *
- * @param value - result of JSON.parse, nested at most `HTTP_LIMITS.jsonDepthMax` levels
+ * @param value - result of JSON.parse, nested at most `jsonDepthMax` levels (src/http/limits.ts)
  */
 export function canonicalJson(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);

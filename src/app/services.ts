@@ -134,7 +134,7 @@ class FolderLocks {
  * @throws INVALID_CONFIG and the errors of the stores
  */
 export function createServices(config: Config, version: string): Services {
-  const log = createLogger({ level: config.logLevel });
+  const log = createLogger({ level: config.logLevel, format: config.logFormat });
   const clock = systemClock;
   const { dataDir } = config;
   ensureDataFolder(dataDir, SETTINGS.dataDir.variable);

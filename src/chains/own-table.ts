@@ -4,6 +4,8 @@ import { AssayError, messageOf } from '../base/errors.ts';
 export interface OwnTable<Column extends string, Row> {
   /** Begins each error. */
   readonly name: string;
+  /** The setting that names the table, if one does. */
+  readonly setting?: string;
   readonly columns: readonly Column[];
   readonly required: readonly Column[];
   /**
@@ -21,10 +23,11 @@ export interface OwnTable<Column extends string, Row> {
  */
 export function readOwnTable<Column extends string, Row>(
   text: string,
-  { name, columns, required, readRow }: OwnTable<Column, Row>,
+  { name, setting, columns, required, readRow }: OwnTable<Column, Row>,
 ): Row[] {
   const fail = (line: number, reason: string): never => {
-    throw new AssayError('INVALID_FILE', `${name}, line ${line}: ${reason}`);
+    const details = setting === undefined ? {} : { field: setting };
+    throw new AssayError('INVALID_FILE', `${name}, line ${line}: ${reason}`, details);
   };
   const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/);
   const header = (lines[0] ?? '').split(',').map((cell) => cell.trim().toLowerCase());

@@ -98,6 +98,9 @@ function symbolOf(text: string): string {
   return text;
 }
 
+/** Setting that names the operator's list. */
+const SETTING = 'ASSAY_TOKENS_FILE';
+
 const OWN_COLUMNS = ['chain', 'asset', 'symbol', 'decimals'] as const;
 type OwnColumn = (typeof OWN_COLUMNS)[number];
 
@@ -124,15 +127,18 @@ function readOwnRow(cell: (column: OwnColumn) => string): KnownToken {
 /**
  * Reads the operator's list. Any invalid line is an error, because a misread token affects every verdict.
  *
- * @throws INVALID_FILE with the line number
+ * @throws INVALID_FILE with the setting and the line number
  */
 function readOwnTokens(path: string): KnownToken[] {
-  const size = statSync(path, { throwIfNoEntry: false })?.size;
-  if (size === undefined) throw new AssayError('INVALID_FILE', `${path} is not a file.`);
-  if (size > CHAIN_LIMITS.ownTokensBytesMax)
-    throw new AssayError('INVALID_FILE', `${path} has more than ${CHAIN_LIMITS.ownTokensBytesMax} bytes.`);
+  const found = statSync(path, { throwIfNoEntry: false });
+  const refuse = (reason: string): AssayError =>
+    new AssayError('INVALID_FILE', `${SETTING}: ${path} ${reason}`, { field: SETTING });
+  if (found?.isFile() !== true) throw refuse('is not a file.');
+  if (found.size > CHAIN_LIMITS.ownTokensBytesMax)
+    throw refuse(`has more than ${CHAIN_LIMITS.ownTokensBytesMax} bytes.`);
   return readOwnTable(readFileSync(path, 'utf8'), {
-    name: path,
+    name: `${SETTING}: ${path}`,
+    setting: SETTING,
     columns: OWN_COLUMNS,
     required: ['chain', 'asset'],
     readRow: readOwnRow,

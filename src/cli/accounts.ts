@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { expectSound } from '../accounts/audit.ts';
 import { PLAN_NAMES, type PlanName } from '../accounts/plans.ts';
 import { AssayError } from '../base/errors.ts';
-import { answer, type Terminal, table } from './context.ts';
+import { answer, type Terminal, table, wholeNumber } from './context.ts';
 import type { Services } from './services.ts';
 
 interface JsonOption {
@@ -95,7 +95,7 @@ export function addAccountsCommand(program: Command, terminal: Terminal, service
       if (text.trim() === '')
         throw new AssayError(
           'INVALID_REQUEST',
-          'The text of the email is empty. It is read from standard input.',
+          'text: must not be empty. The text of the email is read from standard input.',
         );
       const report = await services().people().notify(options.subject, text);
       answer(terminal, options.json ?? false, report, () => [
@@ -125,6 +125,8 @@ export function addPlanCommand(program: Command, terminal: Terminal, services: (
 }
 
 const SHOWN_DEFAULT = '20';
+/** All entries are held in memory while they are printed: about 100 MB. */
+const SHOWN_MAX = 99_999;
 
 /** Adds `assay audit`. */
 export function addAuditCommand(program: Command, terminal: Terminal, services: () => Services): void {
@@ -149,9 +151,7 @@ export function addAuditCommand(program: Command, terminal: Terminal, services: 
     .option('--limit <count>', 'number', SHOWN_DEFAULT)
     .option('--json', 'answer as JSON')
     .action((options: JsonOption & { limit: string }) => {
-      const limit = /^\d{1,5}$/.test(options.limit) ? Number(options.limit) : 0;
-      if (limit === 0)
-        throw new AssayError('INVALID_REQUEST', '--limit must be a whole number from 1 to 99999.');
+      const limit = wholeNumber('--limit', options.limit, 1, SHOWN_MAX);
       const entries = services().audit().newest(limit);
       answer(terminal, options.json ?? false, entries, () =>
         table([

@@ -13,8 +13,10 @@ import { checkOutboundUrl, createOutboundAgent } from '../base/outbound.ts';
 import { systemRandom } from '../base/random.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { JobFormat, JobKind, JobView } from '../jobs/bulk-jobs.ts';
-import type { Terminal } from './context.ts';
+import { printableLine, type Terminal } from './context.ts';
+import { Interruption } from './exit-codes.ts';
 import type { Progress } from './progress.ts';
+import { beginningOf, refusedBy, sentenceOf } from './remote-error.ts';
 
 export interface RemoteBulkOptions {
   /** Base URL of the server. */
@@ -46,8 +48,6 @@ const ATTEMPTS_MAX = 12;
 /** A rate limit counts one minute. If the server asks for a longer wait, the user has to decide. */
 const RETRY_AFTER_MS_MAX = 60_000;
 const ONCE_BYTES = 16;
-/** A response about one job, or an error response, has about 1 KB. */
-const ANSWER_BYTES_MAX = 64 * 1024;
 
 /** An error after which the request can be retried: the connection failed, or the server cannot respond at the moment. */
 class Passing extends Error {
@@ -70,34 +70,6 @@ interface Server {
   ): Promise<Dispatcher.ResponseData>;
 }
 
-/** Removes control characters from server text, so that the terminal does not interpret them. */
-const printable = (text: string): string => text.replace(/[\p{Cc}\s]+/gu, ' ');
-
-/** Returns the first bytes of a response, or all of a short one. Rejects if its connection fails. */
-async function beginningOf({ body }: Dispatcher.ResponseData): Promise<Buffer> {
-  const pieces: Uint8Array[] = [];
-  let length = 0;
-  for await (const piece of body as AsyncIterable<Uint8Array>) {
-    pieces.push(piece);
-    length += piece.length;
-    // Leaving the loop closes the connection.
-    if (length >= ANSWER_BYTES_MAX) break;
-  }
-  return Buffer.concat(pieces).subarray(0, ANSWER_BYTES_MAX);
-}
-
-/** Returns the message of an error response, or the beginning of its text if it is not one of this API. */
-async function sentenceOf(response: Dispatcher.ResponseData): Promise<string> {
-  const text = await beginningOf(response).then(String, () => '');
-  try {
-    const said = JSON.parse(text) as { error?: unknown };
-    if (typeof said.error === 'string') return printable(said.error);
-  } catch {
-    // A proxy may respond in another format.
-  }
-  return printable(text).slice(0, 200);
-}
-
 function connect(agent: Agent, base: URL, key: string, signal: AbortSignal): Server {
   return {
     async ask(method, path, headers = {}, body) {
@@ -118,8 +90,7 @@ function connect(agent: Agent, base: URL, key: string, signal: AbortSignal): Ser
       }
       if (response.statusCode < 400) return response;
       const said = `${base.origin} answered ${response.statusCode}: ${await sentenceOf(response)}`;
-      if (response.statusCode < 500 && response.statusCode !== 429)
-        throw new AssayError('INVALID_REQUEST', said);
+      if (response.statusCode < 500 && response.statusCode !== 429) throw refusedBy(said);
       signal.throwIfAborted();
       const seconds = Number(response.headers['retry-after']);
       const waitMs = Number.isFinite(seconds) && seconds > 0 ? seconds * 1_000 : null;
@@ -228,11 +199,8 @@ async function follow(
   for (let job = begun; ; ) {
     if (job.state === 'DONE') return job;
     if (job.state === 'FAILED' || job.state === 'CANCELLED') {
-      const why = job.error === null ? '' : `: ${printable(job.error)}`;
-      throw new AssayError(
-        'INVALID_REQUEST',
-        `Job ${job.id} is ${job.state} after ${job.answered} lines${why}`,
-      );
+      const why = job.error === null ? '' : `: ${printableLine(job.error)}`;
+      throw refusedBy(`Job ${job.id} is ${job.state} after ${job.answered} lines${why}`);
     }
     const { itemsPerSecond, secondsLeft } = job;
     const elapsedMs =
@@ -300,8 +268,7 @@ async function fetchResult(
   let moved = false;
   let etag = '';
   // Every job has a line, and every line has a result.
-  if (total === 0)
-    throw new AssayError('INVALID_REQUEST', `The result of job ${job.id} was removed when it expired.`);
+  if (total === 0) throw refusedBy(`The result of job ${job.id} was removed when it expired.`);
   if (held > total)
     throw new AssayError('INVALID_FILE', `The fetched part of job ${job.id} is longer than its result.`);
 
@@ -373,7 +340,7 @@ export async function runRemoteBulk(
   const server = connect(agent, base, options.key, terminal.signal);
   const say = (line: string): void => {
     progress.end();
-    terminal.err.write(`${line}\n`);
+    terminal.err.write(`${printableLine(line)}\n`);
   };
   let id = options.job;
   let sink: Sink | null = null;
@@ -409,12 +376,8 @@ export async function runRemoteBulk(
         cause: error,
       });
     }
-    if (id === null)
-      throw new AssayError(
-        'INVALID_REQUEST',
-        'Interrupted before the input was complete; no job was created.',
-      );
-    throw new AssayError('INVALID_REQUEST', `Interrupted. The job continues; ${how}`);
+    if (id === null) throw new Interruption('Interrupted before the input was complete; no job was created.');
+    throw new Interruption(`Interrupted. The job continues; ${how}`);
   } finally {
     progress.end();
     await sink?.close();

@@ -9,6 +9,7 @@ import { JOB_FORMATS, JOB_KINDS, type JobFormat } from '../jobs/bulk-jobs.ts';
 import { runBulkFile } from '../screening/bulk-file.ts';
 import { keyOfFile, runRemoteBulk } from './bulk-remote.ts';
 import { type Terminal, wholeNumber } from './context.ts';
+import { Interruption } from './exit-codes.ts';
 import { createProgress } from './progress.ts';
 import type { Services } from './services.ts';
 
@@ -56,7 +57,7 @@ async function keyOf({ key, keyFile }: BulkOptions, ofSettings: string | null): 
   if (key !== undefined) return key;
   if (keyFile !== undefined) return keyOfFile(keyFile);
   if (ofSettings !== null) return ofSettings;
-  throw refuse('--remote needs an API key: set ASSAY_API_KEY or --key-file.');
+  throw refuse('--key-file: --remote needs an API key. Set ASSAY_API_KEY, or give the file of a key.');
 }
 
 async function runRemotely(
@@ -88,8 +89,8 @@ async function runRemotely(
 
 async function runHere(options: BulkOptions, terminal: Terminal, services: () => Services): Promise<void> {
   const stray = REMOTE_ONLY.find((name) => options[name] !== undefined);
-  if (stray !== undefined) throw refuse(`${optionOf(stray)} needs --remote.`);
-  if (options.chain === undefined) throw refuse('--chain is missing: the chain of the addresses.');
+  if (stray !== undefined) throw refuse(`${optionOf(stray)}: only allowed together with --remote.`);
+  if (options.chain === undefined) throw refuse('--chain: is missing. Give the chain of the addresses.');
   const chain = parseChainId(options.chain, '--chain');
   const progress = createProgress(terminal);
   try {
@@ -118,7 +119,9 @@ async function runHere(options: BulkOptions, terminal: Terminal, services: () =>
       `${result.lines} lines (${result.failed} no address) in ${result.seconds.toFixed(1)} s, ${perSecond} a second.\n`,
     );
     if (!result.complete)
-      throw refuse(`Interrupted after ${result.lines} lines; the output contains only complete lines.`);
+      throw new Interruption(
+        `Interrupted after ${result.lines} lines; the output contains only complete lines.`,
+      );
   } catch (error) {
     // If the reader has closed the pipe (`| head`), it has all the output that it wants.
     if (!(error instanceof AssayError) || error.code !== 'OUTPUT_CLOSED') throw error;

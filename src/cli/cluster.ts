@@ -69,7 +69,7 @@ export function addClusterCommand(program: Command, terminal: Terminal, services
       const chain = utxoChainFrom(chainText);
       const { signal } = terminal;
       if (options.labelsOnly && !options.labels)
-        throw new AssayError('INVALID_REQUEST', '--labels-only and --no-labels cannot be combined.');
+        throw new AssayError('INVALID_REQUEST', '--labels-only: cannot be combined with --no-labels.');
       const progress = createProgress(terminal);
       try {
         const opened = services();

@@ -4,6 +4,7 @@ import { addBackupCommand } from './backup.ts';
 import { addBulkCommand } from './bulk.ts';
 import { addClusterCommand } from './cluster.ts';
 import { addCreditsCommand } from './credits.ts';
+import { addDoctorCommand, type Examine } from './doctor.ts';
 import { addEntitiesCommand } from './entities.ts';
 import { addExposureCommand } from './exposure.ts';
 import { addGraphCommand } from './graph.ts';
@@ -33,6 +34,8 @@ export interface CommandSettings {
   /** API key for the server of `assay bulk --remote`. */
   readonly apiKey: () => string | null;
   readonly place: () => InstallationPlace;
+  /** The checks of `assay doctor`. */
+  readonly examine: Examine;
 }
 
 /**
@@ -40,7 +43,7 @@ export interface CommandSettings {
  *
  * @param settings - read when a command runs, never before.
  */
-export const commandModules = ({ apiKey, place }: CommandSettings): readonly CommandModule[] => [
+export const commandModules = ({ apiKey, place, examine }: CommandSettings): readonly CommandModule[] => [
   addServeCommand,
   addSyncCommand,
   addImportCommand,
@@ -73,4 +76,5 @@ export const commandModules = ({ apiKey, place }: CommandSettings): readonly Com
   addLedgerCommand,
   (program, terminal) => addInstallationCommand(program, terminal, place),
   (program, terminal) => addVerifyCommand(program, terminal, place),
+  (program, terminal) => addDoctorCommand(program, terminal, examine),
 ];

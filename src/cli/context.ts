@@ -2,6 +2,9 @@
 
 import type { Clock } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
+import { printable, printableLine } from '../base/printable.ts';
+
+export { printable, printableLine };
 
 export interface Terminal {
   /** Results. */
@@ -17,20 +20,6 @@ export interface Terminal {
    */
   readonly endAtOnce?: () => () => void;
 }
-
-/** Characters that move the cursor, colour the text or reverse its order. Tabs and line breaks are harmless. */
-const NOT_PRINTED =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to find
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
-
-/**
- * Makes a text safe for a terminal: replaces control characters, which an imported file may contain, by their code.
- *
- * @param text - the text
- * @returns the text with `\\u001b` in place of an escape, and so on
- */
-export const printable = (text: string): string =>
-  text.replace(NOT_PRINTED, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 /** Writes a result as JSON on one line if `json` is set, else as the lines that `text` returns. */
 export function answer<T>(
@@ -56,11 +45,26 @@ function sentenceOf(error: unknown): string {
   return `unexpected error: ${messageOf(error)}`;
 }
 
-/** Formats any thrown value as one line; empty if it has already been printed. An unexpected error keeps its own message. */
-export function errorLine(error: unknown): string {
+/** Returns the stack of an error and of its causes, indented. */
+function stackOf(error: unknown): string {
+  const stacks: string[] = [];
+  for (let each = error; each instanceof Error && stacks.length < CAUSES_MAX; each = each.cause)
+    stacks.push((each.stack ?? '').replaceAll('\n', '\n  '));
+  return stacks.map((stack, at) => `  ${at === 0 ? '' : 'caused by '}${stack}\n`).join('');
+}
+
+/** Causes of an error that `--debug` prints: a chain of causes may be a circle. */
+const CAUSES_MAX = 10;
+
+/**
+ * Formats any thrown value as one line; empty if it has already been printed. An unexpected error keeps its own message.
+ *
+ * @param isDebug - adds the stack traces of the error and of its causes
+ */
+export function errorLine(error: unknown, isDebug = false): string {
   if (error instanceof ReportedFault) return '';
   const text = sentenceOf(error);
-  return `assay: ${printable(text.replaceAll('\n', ' '))}\n`;
+  return `assay: ${printable(text.replaceAll('\n', ' '))}\n${isDebug ? printable(stackOf(error)) : ''}`;
 }
 
 /** Formats rows as a table: each column is as wide as its longest cell. */

@@ -7,7 +7,11 @@ import type { Services } from './services.ts';
 
 function creditsFrom(text: string): number {
   if (/^-?\d{1,10}$/.test(text)) return Number(text);
-  throw new AssayError('INVALID_REQUEST', `'${text}' is not a whole number of credits.`, { field: 'amount' });
+  throw new AssayError(
+    'INVALID_REQUEST',
+    `credits: must be a whole number of at most 10 digits (got '${text}').`,
+    { field: 'credits' },
+  );
 }
 
 /**
@@ -17,7 +21,11 @@ function creditsFrom(text: string): number {
  */
 function checkAccount(services: Services, accountId: string): void {
   if (services.keys().planOf(accountId) !== null) return;
-  throw new AssayError('NOT_FOUND', `There is no account '${accountId}'.`, { field: 'account' });
+  throw new AssayError(
+    'NOT_FOUND',
+    `account: there is no account '${accountId}'. \`assay accounts list\` lists those of people.`,
+    { field: 'account' },
+  );
 }
 
 async function book(services: Services, booking: Booking): Promise<LedgerEntry> {

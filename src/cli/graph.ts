@@ -7,7 +7,7 @@ import { AssayError } from '../base/errors.ts';
 import { sleep } from '../base/retry.ts';
 import { parseChainId } from '../chains/registry.ts';
 import type { PushReport } from '../graph/remote/push-session.ts';
-import { answer, errorLine, type Terminal } from './context.ts';
+import { answer, errorLine, type Terminal, wholeNumber } from './context.ts';
 import { createProgress } from './progress.ts';
 import type { Services } from './services.ts';
 
@@ -22,9 +22,7 @@ interface PushCommandOptions {
 const EVERY_SECONDS_MAX = 86_400;
 
 function secondsFrom(text: string): number {
-  const seconds = Number(text);
-  if (Number.isInteger(seconds) && seconds >= 1 && seconds <= EVERY_SECONDS_MAX) return seconds;
-  throw new AssayError('INVALID_REQUEST', `--every must be whole seconds from 1 to ${EVERY_SECONDS_MAX}.`);
+  return wholeNumber('--every', text, 1, EVERY_SECONDS_MAX);
 }
 
 function linesOf(report: PushReport): readonly string[] {

@@ -14,6 +14,7 @@ import { auditAttestation } from './lists.ts';
 import { createProgress } from './progress.ts';
 import { registerLines } from './registers.ts';
 import type { Services } from './services.ts';
+import { listedSources, sourcesHelp, sourceTable } from './sources.ts';
 
 /** Parses `address=wallet,entity=owner` into a mapping from the file's columns to fields. */
 function mappingFrom(text: string): Record<string, string> {
@@ -94,7 +95,7 @@ async function attestedCheck(
 ): Promise<AttestedCheck | null> {
   if (checked === undefined) {
     if (by === undefined) return null;
-    throw new AssayError('INVALID_REQUEST', '--by is only allowed together with --checked.');
+    throw new AssayError('INVALID_REQUEST', '--by: only allowed together with --checked.');
   }
   const opened = services();
   const lists = opened.rules.sources.of(sourceText.toLowerCase())?.lists ?? [];
@@ -131,8 +132,8 @@ export function addImportCommand(
   program
     .command('import')
     .description('import files of a publisher into the label store (then run: index build)')
-    .argument('<source>', importIds(sources).join(', '))
-    .argument('<file...>', 'plain, .gz or .zip; files that belong together (the legacy CSV set) in one call')
+    .argument('[source]', `${importIds(sources).join(', ')}; without it, lists all sources`)
+    .argument('[file...]', 'plain, .gz or .zip; files that belong together (the legacy CSV set) in one call')
     .option('--published <date>', 'publication date of a list whose file does not contain it (YYYY-MM-DD)')
     .option(
       '--checked <date>',
@@ -147,9 +148,10 @@ export function addImportCommand(
       'registers: the file is complete, so a firm that is not in it was removed from the register',
     )
     .option('--json', 'answer as JSON')
+    .addHelpText('after', () => sourcesHelp(listedSources(sources)))
     .action(
       async (
-        sourceText: string,
+        sourceText: string | undefined,
         files: string[],
         options: {
           published?: string;
@@ -162,6 +164,12 @@ export function addImportCommand(
           json?: boolean;
         },
       ) => {
+        if (sourceText === undefined) {
+          answer(terminal, options.json ?? false, listedSources(sources), sourceTable);
+          return;
+        }
+        if (files.length === 0)
+          throw new AssayError('INVALID_REQUEST', 'file: is missing. Name at least one file to import.');
         const progress = createProgress(terminal);
         try {
           const attested = await attestedCheck(sourceText, options, services);

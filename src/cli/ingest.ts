@@ -17,6 +17,7 @@ import {
   type UtxoIngestFormat,
   type UtxoIngestReport,
 } from '../graph/ingest/ingest-utxo-files.ts';
+import { quotedRejects } from '../sources/layout-error.ts';
 import { answer, type Terminal } from './context.ts';
 import { createProgress } from './progress.ts';
 import type { Services } from './services.ts';
@@ -43,6 +44,17 @@ function* linesOfUtxo(report: UtxoIngestReport): Generator<string> {
     yield `  ${provenance.file}:${provenance.line}: ${reason}`;
   for (const file of report.cutShort)
     yield `  ${file} ends inside a block, which is skipped until it is complete.`;
+}
+
+/** Throws INVALID_FILE if a file gave nothing but rejects. The other files of the command have been stored. */
+function requireUsable({ unusable, rejects }: IngestReport | UtxoIngestReport, format: string): void {
+  if (unusable.length === 0) return;
+  const own = rejects.filter(({ provenance }) => unusable.includes(provenance.file));
+  throw new AssayError(
+    'INVALID_FILE',
+    `file: ${unusable.join(', ')} has no usable row: all were rejected. Is it a file of the format '${format}'? Nothing of it was stored. First: ${quotedRejects(own)}.`,
+    { field: 'file' },
+  );
 }
 
 async function ingestUtxo(
@@ -76,11 +88,7 @@ async function ingestUtxo(
     );
     progress.end();
     answer(terminal, json, report, () => [...linesOfUtxo(report)]);
-    if (report.rejected > 0 && report.rejected === report.rows)
-      throw new AssayError(
-        'INVALID_FILE',
-        `Nothing could be read as ${format}: all ${report.rows} rows were rejected.`,
-      );
+    requireUsable(report, format);
   } finally {
     progress.end();
   }
@@ -158,12 +166,7 @@ export function addIngestCommand(program: Command, terminal: Terminal, services:
           ),
           ...linesOfReplaced(report),
         ]);
-        if (report.rejected > 0 && report.rejected === report.rows) {
-          throw new AssayError(
-            'INVALID_FILE',
-            `Nothing could be read as ${format}: all ${report.rows} rows were rejected.`,
-          );
-        }
+        requireUsable(report, format);
       } finally {
         progress.end();
       }

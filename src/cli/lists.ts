@@ -111,7 +111,7 @@ export function auditAttestation(
   by: string | undefined,
 ): (attestation: Attestation) => Promise<void> {
   if (by !== undefined && !PERSON.test(by))
-    throw new AssayError('INVALID_REQUEST', '--by must have 1 to 80 characters and no control characters.');
+    throw new AssayError('INVALID_REQUEST', '--by: must have 1 to 80 characters and no control characters.');
   return async ({ list, checkedAt }) => {
     const detail = `checked ${checkedAt}${by === undefined ? '' : ` by ${by}`}`;
     await services

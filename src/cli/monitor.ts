@@ -19,7 +19,8 @@ import {
 } from '../monitoring/records.ts';
 import { parseMonitoringChain } from '../monitoring/service.ts';
 import { eventOf, type StreamEvent } from '../monitoring/stream.ts';
-import { answer, type Terminal, table, wholeNumber } from './context.ts';
+import { answer, printableLine, type Terminal, table, wholeNumber } from './context.ts';
+import { refusedBy, sentenceOf } from './remote-error.ts';
 import type { Services } from './services.ts';
 
 interface Common {
@@ -48,9 +49,6 @@ function oneOf<T extends string>(
 const given = <K extends string, V>(key: K, value: V | undefined): Partial<Record<K, V>> =>
   value === undefined ? {} : ({ [key]: value } as Partial<Record<K, V>>);
 
-/** Removes control characters: names and notes come from third parties, and must not move the cursor. */
-const plain = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ');
-
 const WALLET_HEAD = ['ID', 'STATUS', 'CHAIN', 'ADDRESS', 'RISK', 'ADDED', 'LABEL'];
 const walletRow = (wallet: ReturnType<typeof walletAnswer>): readonly string[] => [
   wallet.id,
@@ -59,7 +57,7 @@ const walletRow = (wallet: ReturnType<typeof walletAnswer>): readonly string[] =
   wallet.walletAddress,
   wallet.riskLevel ?? '-',
   wallet.createdAt,
-  plain(wallet.label ?? ''),
+  printableLine(wallet.label ?? ''),
 ];
 
 const finalityOf = (alert: AlertAnswer): string =>
@@ -73,7 +71,7 @@ const alertRow = (alert: AlertAnswer): readonly string[] => [
   finalityOf(alert),
   alert.wallet.chain,
   alert.wallet.walletAddress,
-  plain(alert.title),
+  printableLine(alert.title),
   alert.id,
 ];
 
@@ -86,8 +84,9 @@ function lineOf({ id, event, data }: StreamEvent, json: boolean): string {
     from?: number;
     to?: number;
   };
-  if (said.alert !== undefined) return `${id}  ${event}  ${alertRow(said.alert).join('  ')}`;
-  if (said.wallet !== undefined) return `${id}  ${event}  ${walletRow(said.wallet).join('  ')}`;
+  if (said.alert !== undefined) return printableLine(`${id}  ${event}  ${alertRow(said.alert).join('  ')}`);
+  if (said.wallet !== undefined)
+    return printableLine(`${id}  ${event}  ${walletRow(said.wallet).join('  ')}`);
   return `-  ${event}  ${said.from ?? '?'} to ${said.to ?? '?'} were already deleted`;
 }
 
@@ -171,11 +170,11 @@ async function* streamOf(
           signal: terminal.signal,
         });
         if (response.statusCode !== 200) {
-          const said = (await response.body.text()).slice(0, 500);
+          const said = await sentenceOf(response);
           // A server that is starting or busy is retried; one that rejects the key is not.
           const isPassing = response.statusCode >= 500 || response.statusCode === 429;
-          const sentence = `The server answered ${response.statusCode}: ${said}`;
-          throw new AssayError(isPassing ? 'SOURCE_UNAVAILABLE' : 'INVALID_REQUEST', sentence);
+          const sentence = `${target.origin} answered ${response.statusCode}: ${said}`;
+          throw isPassing ? new AssayError('SOURCE_UNAVAILABLE', sentence) : refusedBy(sentence);
         }
         for await (const event of readEvents(response.body as AsyncIterable<Buffer>)) {
           if (event.id !== '') lastId = event.id;
@@ -184,7 +183,7 @@ async function* streamOf(
         }
       } catch (error) {
         if (terminal.signal.aborted) return;
-        if (isFirst || (error instanceof AssayError && error.code === 'INVALID_REQUEST')) throw error;
+        if (isFirst || (error instanceof AssayError && error.code === 'FORBIDDEN')) throw error;
       }
       await sleep(RECONNECT_MS, terminal.signal);
     }

@@ -1,7 +1,8 @@
 /** The command line: all commands in one program, with uniform error handling. */
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, type OutputConfiguration } from 'commander';
 import { asStorageFull, isLibraryError, isStorageFull } from '../state/storage.ts';
-import { errorLine, type Terminal } from './context.ts';
+import { errorLine, printable, type Terminal } from './context.ts';
+import { EXIT, type ExitCode, exitCodeOf } from './exit-codes.ts';
 import type { Services, SharedState } from './services.ts';
 
 /** Adds one command (or a group) to the program. `services` opens the services of the command when it runs. */
@@ -27,6 +28,22 @@ function commandOf(action: Command): string {
   return command.name();
 }
 
+/** Writes the errors of the command-line parser in the format of all errors: one line. */
+const outputOf = (terminal: Terminal): OutputConfiguration => ({
+  writeOut: (text) => void terminal.out.write(text),
+  writeErr: (text) => void terminal.err.write(text),
+  outputError: (text, write) => {
+    const [line = '', ...more] = text
+      .replace(/^error: /, '')
+      .trimEnd()
+      .split('\n');
+    const hint = more.map((each) => each.replace(/^\((.*)\)$/, '$1')).join(' ');
+    write(
+      `assay: ${printable([line, hint].filter((part) => part !== '').join('. '))}. Use --help for usage.\n`,
+    );
+  },
+});
+
 /** Creates the program with all of its commands. `services` opens the services of a command when it runs. */
 export function createProgram(
   commands: readonly CommandModule[],
@@ -37,12 +54,9 @@ export function createProgram(
   const program = new Command('assay')
     .description('Wallet risk screening and entity intelligence, self-hosted.')
     .version(version)
-    .showHelpAfterError('(use --help for usage)')
+    .option('--debug', 'print the stack trace of an error')
     .exitOverride()
-    .configureOutput({
-      writeOut: (text) => void terminal.out.write(text),
-      writeErr: (text) => void terminal.err.write(text),
-    });
+    .configureOutput(outputOf(terminal));
   for (const add of commands) add(program, terminal, services);
   program.hook('preAction', async (_, action) => {
     const shared = OVER_SHARED_STATE[commandOf(action)];
@@ -52,43 +66,47 @@ export function createProgram(
   return program;
 }
 
-/** Runs one command line and returns the exit code: 0, or 1 after one line on stderr. */
+/** Runs one command line and returns the exit code: 0, or another one after one line on stderr. */
 export async function runProgram(
   commands: readonly CommandModule[],
   args: readonly string[],
   terminal: Terminal,
   createServices: () => Services,
   version: string,
-): Promise<number> {
+): Promise<ExitCode> {
   let opened: Services | null = null;
   const services = (): Services => {
     opened ??= createServices();
     return opened;
   };
   const program = createProgram(commands, terminal, services, version);
-  let code = 1;
+  let code: ExitCode = EXIT.failed;
   const tell = (error: unknown): void => {
     // The library has printed a line without a line break.
     const begin = isStorageFull(error) && isLibraryError(error) ? '\n' : '';
     terminal.err.write(
-      begin + errorLine(asStorageFull(error, (opened as Services | null)?.dataDir ?? 'The disk')),
+      begin +
+        errorLine(
+          asStorageFull(error, (opened as Services | null)?.dataDir ?? 'The disk'),
+          program.opts<{ debug?: boolean }>().debug,
+        ),
     );
   };
   try {
     await program.parseAsync([...args], { from: 'user' });
-    code = 0;
+    code = EXIT.done;
   } catch (error) {
+    code = exitCodeOf(error);
     // Commander has already printed its own error, or the requested help.
-    if (error instanceof CommanderError) code = error.exitCode === 0 ? 0 : 1;
-    else tell(error);
+    if (!(error instanceof CommanderError)) tell(error);
   }
   try {
     await (opened as Services | null)?.close();
   } catch (error) {
     // A failed write during the close fails the command, too.
     if (!isStorageFull(error)) throw error;
-    if (code === 0) tell(error);
-    code = 1;
+    if (code === EXIT.done) tell(error);
+    code = EXIT.failed;
   }
   return code;
 }

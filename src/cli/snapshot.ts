@@ -29,11 +29,11 @@ function placeOf(opened: Services, from: string | undefined): PullPlace {
     if (opened.replication.settings.from !== null) return opened.replication.settings.from;
     throw new AssayError(
       'INVALID_REQUEST',
-      'The source is missing: use --from URL, or set ASSAY_SNAPSHOT_FROM.',
+      '--from: is missing, and ASSAY_SNAPSHOT_FROM is not set. Give the URL of a source.',
     );
   }
   const place = optionalPullPlace(from, '--from');
-  if (place === null) throw new AssayError('INVALID_REQUEST', '--from is empty.');
+  if (place === null) throw new AssayError('INVALID_REQUEST', '--from: must not be empty.');
   if ('url' in place) return { kind: 'http', url: place.url };
   throw new AssayError(
     'INVALID_REQUEST',

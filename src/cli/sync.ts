@@ -4,19 +4,21 @@ import { AssayError } from '../base/errors.ts';
 import type { PriceSyncReport } from '../chains/prices/daily.ts';
 import { ensureShipped } from '../labels/build-index.ts';
 import {
+  noListSentence,
   parseRefreshSource,
   type RefreshReport,
   refreshLists,
   type SourceRefresh,
 } from '../labels/refresh.ts';
-import { type RegisterRefresh, refreshRegisters } from '../registers/import.ts';
-import { downloadable, REGISTER_SOURCES, SOURCES, syncIds } from '../sources/index.ts';
+import { downloadableRegisters, type RegisterRefresh, refreshRegister } from '../registers/import.ts';
+import { SOURCES, syncIds } from '../sources/index.ts';
 import type { Source } from '../sources/source.ts';
 import { answer, type Terminal } from './context.ts';
 import { importLines } from './import.ts';
 import { createProgress } from './progress.ts';
 import { registerRefreshLines } from './registers.ts';
 import type { Services } from './services.ts';
+import { listedSources, sourcesHelp, sourceTable } from './sources.ts';
 
 function mirrorFrom(text: string): string {
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
@@ -32,7 +34,7 @@ const sourceLines = (source: SourceRefresh): readonly string[] => [
   ...source.errors.map((error) => `  ${error}`),
 ];
 
-/** ESMA's registers are not labels: they are refreshed in addition to the lists, and need no snapshot. */
+/** Registers are not labels: they are refreshed in addition to the lists, and need no snapshot. */
 type RegisterSync = RegisterRefresh & { readonly imports: readonly [] };
 
 /** Prices are read into tables, and need no snapshot. */
@@ -50,8 +52,8 @@ const priceLines = ({ ok, closes, coins, newest, errors }: PriceSyncReport): rea
 ];
 
 function linesOf(one: SyncReport['sources'][number]): readonly string[] {
-  if (one.source === 'esma') return registerRefreshLines(one);
-  return one.source === 'prices' ? priceLines(one) : sourceLines(one);
+  if ('registers' in one) return registerRefreshLines(one);
+  return 'closes' in one ? priceLines(one) : sourceLines(one);
 }
 
 const reportLines = (report: SyncReport): readonly string[] => [
@@ -62,7 +64,20 @@ const reportLines = (report: SyncReport): readonly string[] => [
 ];
 
 /** Sources that are not label sources: registers, and prices. */
-const OTHER_SOURCES: readonly string[] = [...downloadable(REGISTER_SOURCES).map(({ id }) => id), 'prices'];
+const OTHER_SOURCES: readonly string[] = [...downloadableRegisters.map(({ id }) => id), 'prices'];
+
+const isOfLists = (one: SyncReport['sources'][number]): one is SourceRefresh => 'hosts' in one;
+
+interface SyncFlags {
+  readonly from?: string;
+  readonly force?: boolean;
+  readonly list?: boolean;
+  readonly json?: boolean;
+}
+
+/** Prices are no source of parties: their servers are settings. */
+const PRICES_HELP =
+  '\n`assay sync prices` adds daily prices of ASSAY_PRICE_URL or of the EVM nodes (ASSAY_RPC_<CHAIN>). Sources that are read by hand: `assay import`.';
 
 /** Adds `assay sync` for these sources of labels, and for registers and prices. */
 export function addSyncCommand(
@@ -82,10 +97,16 @@ export function addSyncCommand(
     )
     .option('--from <url>', 'a mirror: file names are appended to this URL')
     .option('--force', 'accept files and lists that look implausible')
+    .option('--list', 'list all sources, and download nothing')
     .option('--json', 'answer as JSON')
-    .action(async (sourceTexts: string[], options: { from?: string; force?: boolean; json?: boolean }) => {
+    .addHelpText('after', () => `${sourcesHelp(listedSources(sources))}\n${PRICES_HELP}`)
+    .action(async (sourceTexts: string[], options: SyncFlags) => {
+      if (options.list === true) {
+        answer(terminal, options.json ?? false, listedSources(sources), sourceTable);
+        return;
+      }
       const progress = createProgress(terminal);
-      const finish = (report: SyncReport): void => {
+      const conclude = (report: SyncReport): void => {
         progress.end();
         answer(terminal, options.json ?? false, report, reportLines);
         const failed = report.sources
@@ -93,6 +114,12 @@ export function addSyncCommand(
           .map(({ source, errors }) => `${source} (${errors[0]?.replace(/\.$/, '') ?? 'see above'})`);
         // With --json, the report itself contains the failures, and its reader needs it complete.
         if (options.json === true) return;
+        const offline = noListSentence(report.sources.filter(isOfLists));
+        if (offline !== null)
+          throw new AssayError(
+            'SOURCE_UNAVAILABLE',
+            `${offline[0]?.toUpperCase()}${offline.slice(1)}. Earlier data stays in use.`,
+          );
         if (failed.length > 0)
           throw new AssayError(
             'SOURCE_UNAVAILABLE',
@@ -108,7 +135,7 @@ export function addSyncCommand(
           : sourceTexts.some((text) => text.toLowerCase() === 'prices');
         if (asksPrices && !opened.canSyncPrices)
           throw new AssayError(
-            'INVALID_REQUEST',
+            'INVALID_CONFIG',
             'prices: no source is configured. Set ASSAY_PRICE_URL, or ASSAY_RPC_<CHAIN> of an EVM chain.',
             { field: 'source' },
           );
@@ -122,7 +149,7 @@ export function addSyncCommand(
         // Every node needs prices, also a node that pulls its labels.
         if (!all && sourceTexts.every((text) => text.toLowerCase() === 'prices')) {
           const sources = await syncedPrices();
-          finish({ sources, rebuilt: false, dataVersion: null, buildError: null, namesRebuilt: false });
+          conclude({ sources, rebuilt: false, dataVersion: null, buildError: null, namesRebuilt: false });
           return;
         }
         opened.requireBuilder();
@@ -157,24 +184,23 @@ export function addSyncCommand(
           },
           opened,
         );
-        const asksEsma = all || sourceTexts.some((text) => text.toLowerCase() === 'esma');
-        const esma = asksEsma
-          ? await refreshRegisters(
-              { from, force: options.force ?? false, signal: terminal.signal },
-              { store: opened.registers, clock: opened.clock, log: opened.log },
-            )
-          : null;
+        const registers: RegisterSync[] = [];
+        for (const source of downloadableRegisters) {
+          if (!all && !sourceTexts.some((text) => text.toLowerCase() === source.id)) continue;
+          const refreshed = await refreshRegister(
+            source,
+            { from, force: options.force ?? false, signal: terminal.signal },
+            { store: opened.registers, clock: opened.clock, log: opened.log },
+          );
+          registers.push({ ...refreshed, imports: [] });
+        }
         const namesRebuilt = (await opened.buildNames()).built;
         const report: SyncReport = {
           ...lists,
           namesRebuilt,
-          sources: [
-            ...lists.sources,
-            ...(esma === null ? [] : [{ ...esma, imports: [] as const }]),
-            ...(await syncedPrices()),
-          ],
+          sources: [...lists.sources, ...registers, ...(await syncedPrices())],
         };
-        finish(report);
+        conclude(report);
       } finally {
         progress.end();
       }

@@ -87,8 +87,8 @@ export function addWatchCommand(program: Command, terminal: Terminal, services: 
       const chains = services().chains();
       if (!chains.isConfigured(chain))
         throw new AssayError(
-          'INVALID_REQUEST',
-          `No node is configured for ${chainOf(chain).name}: set ASSAY_RPC_${chain}, or ASSAY_PUBLIC_ENDPOINTS=on.`,
+          'INVALID_CONFIG',
+          `ASSAY_RPC_${chain}: is not set, so no node is configured for ${chainOf(chain).name}. Set it, or ASSAY_PUBLIC_ENDPOINTS=on.`,
         );
       const height = (text: string): number => wholeNumber('--from', text, 0, HEIGHT_MAX);
       const fromHeight = options.from === undefined ? null : height(options.from);

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { AssayError } from '../base/errors.ts';
-import type { LogLevel } from '../base/log.ts';
+import type { LogFormat, LogLevel } from '../base/log.ts';
 import type { Role } from '../nodes/roles.ts';
 import { type RedisPlace, readRedisUrl } from '../state/redis.ts';
 import {
@@ -34,6 +34,7 @@ export interface Config {
   /** Folder of the files of bulk jobs; null: inside the data folder. */
   readonly jobsDir: string | null;
   readonly logLevel: LogLevel;
+  readonly logFormat: LogFormat;
   readonly httpBackend: 'auto' | 'uws' | 'node';
   readonly httpKeepAliveSeconds: number;
   /** PEM files; both or neither. */
@@ -231,6 +232,7 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     dataDir: value(SETTINGS.dataDir),
     jobsDir: value(SETTINGS.jobsDir),
     logLevel: value(SETTINGS.logLevel),
+    logFormat: value(SETTINGS.logFormat),
     httpBackend: value(SETTINGS.httpBackend),
     httpKeepAliveSeconds: value(SETTINGS.httpKeepAliveSeconds),
     tls: readTls(value(SETTINGS.tlsKey), value(SETTINGS.tlsCert)),

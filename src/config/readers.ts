@@ -9,6 +9,10 @@ const wrong = (variable: string, text: string, expected: string): AssayError =>
     field: variable,
   });
 
+/** Returns the error for a secret, which it must not repeat. */
+const secret = (variable: string, expected: string): AssayError =>
+  new AssayError('INVALID_CONFIG', `${variable}: must be ${expected}.`, { field: variable });
+
 export const number =
   (min: number, max: number, whole = true) =>
   (text: string, variable: string): number => {
@@ -71,7 +75,7 @@ export const optionalSmtpUrl = (text: string, variable: string): string | null =
   if (text === '') return null;
   // The text contains a password, so no error repeats it.
   if (!URL.canParse(text) || !/^smtps?:$/.test(new URL(text).protocol))
-    throw wrong(variable, '…', 'an smtp or smtps URL');
+    throw secret(variable, 'an smtp or smtps URL');
   return text;
 };
 
@@ -82,14 +86,16 @@ export const mailAddress = (text: string, variable: string): string => {
 
 export const optionalSecret = (text: string, variable: string): string | null => {
   if (text === '') return null;
-  if (!/^whsec_[\x21-\x7e]{8,}$/.test(text)) throw wrong(variable, '…', 'a secret that begins with whsec_');
+  if (!/^whsec_[\x21-\x7e]{8,}$/.test(text))
+    throw secret(variable, 'whsec_ and at least 8 further printable characters, without spaces');
   return text;
 };
 
 export const optionalKey = (text: string, variable: string): string | null => {
   if (text === '') return null;
   // An error must not repeat a key.
-  if (!/^[\x21-\x7e]{1,256}$/.test(text)) throw wrong(variable, '…', 'a key of printable characters');
+  if (!/^[\x21-\x7e]{1,256}$/.test(text))
+    throw secret(variable, 'a key of 1 to 256 printable characters, without spaces');
   return text;
 };
 
@@ -98,7 +104,8 @@ export const optionalRedis = (text: string, variable: string): RedisPlace | null
 
 export const optionalToken = (text: string, variable: string): string | null => {
   if (text === '') return null;
-  if (!/^[\x21-\x7e]{1,8192}$/.test(text)) throw wrong(variable, '…', 'a token of printable characters');
+  if (!/^[\x21-\x7e]{1,8192}$/.test(text))
+    throw secret(variable, 'a token of 1 to 8192 printable characters, without spaces');
   return text;
 };
 
@@ -106,7 +113,7 @@ export const optionalClusterSecret = (text: string, variable: string): string | 
   if (text === '') return null;
   // An error must not repeat a secret.
   if (!/^[\x21-\x7e]{16,256}$/.test(text))
-    throw wrong(variable, '…', 'a secret of 16 to 256 printable characters');
+    throw secret(variable, 'a secret of 16 to 256 printable characters, without spaces');
   return text;
 };
 

@@ -1,7 +1,7 @@
 /** Settings: the HTTP server, its threads and its logs. */
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import type { LogLevel } from '../base/log.ts';
+import type { LogFormat, LogLevel } from '../base/log.ts';
 import { projectRoot } from '../base/paths.ts';
 import { HTTP_LIMITS } from '../http/limits.ts';
 import {
@@ -60,7 +60,13 @@ export const serverSettings = {
     'ASSAY_LOG_LEVEL',
     'info',
     oneOf<LogLevel>('debug', 'info', 'warn', 'error', 'silent'),
-    '`debug`, `info`, `warn`, `error` or `silent`. Logs are JSON lines on stderr.',
+    '`debug`, `info`, `warn`, `error` or `silent`. Logs are written to stderr.',
+  ),
+  logFormat: setting(
+    'ASSAY_LOG_FORMAT',
+    'auto',
+    oneOf<LogFormat>('auto', 'text', 'json'),
+    '`text` (lines for people), `json` (JSON lines for programs) or `auto` (text if stderr is a terminal, otherwise JSON).',
   ),
   dataDir: setting(
     'ASSAY_DATA_DIR',

@@ -191,7 +191,9 @@ class IndexKeeper implements ExposureKeeper {
       .build(chain)
       .then(
         () => {
-          if (of.isBuildFailing) this.#deps.log.info({ chain }, 'exposure index build recovered');
+          const seconds = Math.round((this.#deps.clock.monotonic() - began) / 1_000);
+          const end = of.isBuildFailing ? 'recovered' : 'finished';
+          this.#deps.log.info({ chain, seconds }, `exposure index build ${end}`);
           of.isBuildFailing = false;
         },
         (error: unknown) => {

@@ -1,7 +1,7 @@
 /** Imports attributed addresses as the segments of a dataset. They replace the segments of the same publisher's previous file. */
 import { join } from 'node:path';
 import { isoTime } from '../base/clock.ts';
-import { AssayError } from '../base/errors.ts';
+import { noUsableRow } from '../sources/layout-error.ts';
 import type { AttributedAddress, FileHeader } from '../sources/records.ts';
 import { slugOf } from './entities.ts';
 import { type Reading, readRecords, reportProgress } from './import-reading.ts';
@@ -22,7 +22,7 @@ interface Staged {
 /**
  * Imports the files of a reading as a dataset; an unchanged file is a no-op unless `force` is set.
  *
- * @throws INVALID_FILE if a file gives no label but the previous one did.
+ * @throws INVALID_FILE if a file gives no label: it is empty, or all of its rows were rejected.
  */
 export async function importAddresses(reading: Reading): Promise<DatasetReport> {
   const { request, contentHash, deps } = reading;
@@ -44,7 +44,7 @@ export async function importAddresses(reading: Reading): Promise<DatasetReport> 
   try {
     const header = (await readPlainCsv(reading, staged)) ?? (await readAny(reading, staged));
     const closed = await segments.close();
-    if (force !== true) requireLabels(reading, header, closed, rejects);
+    if (force !== true) requireLabels(reading, closed, rejects);
     return commitDataset(reading, header, closed, staged);
   } catch (error) {
     segments.abort();
@@ -149,25 +149,15 @@ function addLabels(reading: Reading, record: AttributedAddress, { segments, reje
   }
 }
 
-/** Rejects a file that gives nothing but rejects: it is probably of another kind and must not replace valid labels. */
-function requireLabels(
-  reading: Reading,
-  header: FileHeader,
-  closed: readonly ClosedSegment[],
-  rejects: RejectsWriter,
-): void {
-  if (rejects.count === 0 || closed.some(({ stats }) => stats.labels > 0)) return;
-  const { source } = reading.request;
-  const dataset = datasetOf(reading, header);
-  const replaced = reading.deps.store
-    .catalogue()
-    .datasets.find((row) => row.source === source && row.dataset === dataset);
-  if (!replaced?.segments.some((segment) => segment.labels > 0)) return;
-  throw new AssayError(
-    'INVALID_FILE',
-    `file: ${reading.names.join(', ')} has no usable label, and ${rejects.count} of its rows were rejected; is it a file of the source '${source}'? The dataset '${dataset}' stays as it was (--force replaces it all the same).`,
-    { field: 'file' },
-  );
+/** Rejects a file that gives no label: it is probably of another kind, and must not replace valid labels. */
+function requireLabels(reading: Reading, closed: readonly ClosedSegment[], rejects: RejectsWriter): void {
+  if (closed.some(({ stats }) => stats.labels > 0)) return;
+  if (reading.records > 0 && rejects.count === 0) return;
+  throw noUsableRow(reading.names, `the source '${reading.request.source}'`, {
+    rejected: rejects.count,
+    rejects: rejects.first,
+    more: ' Pass --force to import it all the same.',
+  });
 }
 
 function commitDataset(

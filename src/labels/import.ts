@@ -29,9 +29,25 @@ export async function importFiles(request: ImportRequest, deps: ImportDeps): Pro
   return deps.store.locked(async (writer) => {
     const before = deps.store.revision();
     const datasets: DatasetReport[] = [];
-    for (const files of await groupFiles(request.source, request.files, deps.sources))
-      datasets.push(...(await importGroup(request, files, writer, deps)));
+    for (const files of await groupFiles(request.source, request.files, deps.sources)) {
+      try {
+        datasets.push(...(await importGroup(request, files, writer, deps)));
+      } catch (error) {
+        throw withImported(error, datasets);
+      }
+    }
     return { source: request.source, datasets, changed: deps.store.revision() !== before };
+  });
+}
+
+/** Adds to an error which files of the same call were imported before it. */
+function withImported(error: unknown, datasets: readonly DatasetReport[]): unknown {
+  if (datasets.length === 0 || !(error instanceof AssayError)) return error;
+  const { code, message, field } = error;
+  const before = [...new Set(datasets.flatMap(({ files }) => files))].join(', ');
+  return new AssayError(code, `${message} Imported before it: ${before}.`, {
+    ...(field === undefined ? {} : { field }),
+    cause: error,
   });
 }
 

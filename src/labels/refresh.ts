@@ -64,6 +64,8 @@ export interface SourceRefresh {
   readonly source: SourceId;
   /** Whether the publisher confirmed or replaced every file, and every file was imported. */
   readonly ok: boolean;
+  /** Hosts from which files were requested. */
+  readonly hosts: readonly string[];
   readonly downloads: readonly FileDownload[];
   readonly imports: readonly DatasetReport[];
   /** One sentence per failure. */
@@ -164,7 +166,42 @@ async function refreshSource(
       errors.push(`${file.name}: ${messageOf(asStorageFull(error, deps.store.folder))}`);
     }
   }
-  return { source, ok: errors.length === 0, downloads, imports, errors };
+  return {
+    source,
+    ok: errors.length === 0,
+    hosts: hostsOf(source, from, deps.sources),
+    downloads,
+    imports,
+    errors,
+  };
+}
+
+/** Returns the hosts of a source's files, or that of the mirror. */
+function hostsOf(source: SourceId, from: string | undefined, sources?: readonly Source[]): readonly string[] {
+  const urls = from === undefined ? sourceById(source, sources).files.map(({ url }) => url) : [from];
+  return [...new Set(urls.map((url) => new URL(url).host))];
+}
+
+/**
+ * Explains a refresh without a network.
+ *
+ * @param sources - the refreshed sources; those without sanctions lists do not count
+ * @returns one sentence with the hosts and the two remedies; null if a sanctions list could be downloaded, or none was requested
+ */
+export function noListSentence(
+  sources: readonly Pick<SourceRefresh, 'source' | 'hosts' | 'downloads'>[],
+  known: readonly Source[] = SOURCES,
+): string | null {
+  const ids = new Set<string>(known.filter(({ lists }) => lists.length > 0).map(({ id }) => id));
+  const asked = sources.filter(({ source, downloads }) => ids.has(source) && downloads.length > 0);
+  const failures = asked.flatMap(({ downloads }) => downloads);
+  if (failures.length === 0 || failures.some(({ status }) => status !== 'failed')) return null;
+  const hosts = [...new Set(asked.flatMap((one) => one.hosts))].join(', ');
+  const reason = failures[0]?.reason.replace(/\.$/, '') ?? '';
+  return (
+    `no sanctions list could be downloaded from ${hosts} (${reason}): either allow this machine to reach these hosts, or a mirror in ` +
+    'ASSAY_SYNC_FROM, or import the files by hand with `assay import SOURCE FILE --checked DATE` (docs/guides/air-gap.md)'
+  );
 }
 
 /**
@@ -246,7 +283,9 @@ export function startRefreshing(options: RefreshingOptions, deps: RefreshingDeps
         ...(report.buildError === null ? {} : { buildError: report.buildError }),
         seconds: seconds(),
       };
-      if (failed.length > 0 || report.buildError !== null) log.warn(line, 'lists partly refreshed');
+      const offline = noListSentence(report.sources);
+      if (offline !== null) log.warn(line, offline);
+      else if (failed.length > 0 || report.buildError !== null) log.warn(line, 'lists partly refreshed');
       else log.info(line, 'lists refreshed');
     } catch (error) {
       if (stopping.signal.aborted) return;

@@ -1,12 +1,15 @@
 /** The rejects file of an import: every row that could not be used, its position and the reason, one JSON object per line. */
 import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Provenance } from '../sources/records.ts';
+import { REJECTS_QUOTED } from '../sources/layout-error.ts';
+import type { Provenance, Reject } from '../sources/records.ts';
 import { LABEL_LIMITS } from './limits.ts';
 
 export interface RejectsWriter {
   /** Number of rejected rows. */
   readonly count: number;
+  /** The first rejected rows, for the error of a refused file. */
+  readonly first: readonly Reject[];
   add(reason: string, text: string, provenance: Provenance): void;
   /** Moves the file to `path` and returns its path. If nothing was rejected, removes an older file and returns null. */
   close(path: string): string | null;
@@ -20,6 +23,7 @@ export function createRejectsWriter(partial: string): RejectsWriter {
   let file: number | null = null;
   let pending = '';
   let count = 0;
+  const first: Reject[] = [];
 
   function flush(): void {
     if (file === null || pending === '') return;
@@ -41,8 +45,10 @@ export function createRejectsWriter(partial: string): RejectsWriter {
     get count() {
       return count;
     },
+    first,
     add(reason, text, provenance) {
       count++;
+      if (first.length < REJECTS_QUOTED) first.push({ type: 'reject', reason, text, provenance });
       if (count > LABEL_LIMITS.rejectsKeptMax) return;
       if (file === null) {
         file = openSync(partial, 'w');

@@ -8,9 +8,11 @@ import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { NAME_SOURCES, type NameSourceId } from '../sources/index.ts';
+import { noUsableRow, REJECTS_QUOTED } from '../sources/layout-error.ts';
 import type { NamedReader } from '../sources/named-party.ts';
 import { listParts, openBytes } from '../sources/open.ts';
 import { pepSeedFiles, pepSeedReader } from '../sources/people/seed.ts';
+import type { Reject } from '../sources/records.ts';
 import type { ListWriter, NameListRow, NameStore } from './lists.ts';
 import type { NameListType } from './name.ts';
 
@@ -146,6 +148,7 @@ async function importDataset(request: DatasetRequest, deps: NameImportDeps): Pro
 
   const writers = new Map<NameListType, ListWriter>();
   const rejects: { line: number; reason: string }[] = [];
+  const first: Reject[] = [];
   let rejected = 0;
   let records = 0;
   let header = { publishedAt: null as string | null, layout: '', passedOver: 0 };
@@ -158,6 +161,7 @@ async function importDataset(request: DatasetRequest, deps: NameImportDeps): Pro
       if (record.type === 'header') header = record;
       else if (record.type === 'reject') {
         rejected++;
+        if (first.length < REJECTS_QUOTED) first.push(record);
         if (rejects.length < REJECTS_SHOWN)
           rejects.push({ line: record.provenance.line, reason: record.reason });
       } else {
@@ -177,6 +181,12 @@ async function importDataset(request: DatasetRequest, deps: NameImportDeps): Pro
     if (!force && former.some((row) => Date.parse(publishedAt) < Date.parse(row.publishedAt))) {
       return report('older', former, read);
     }
+    if (rejected > 0 && writers.size === 0)
+      throw noUsableRow(
+        files.map((file) => basename(file)),
+        `the source '${source}'`,
+        { rejected, rejects: first },
+      );
     requirePlausible(former, writers, source, force);
     const rows: NameListRow[] = [];
     for (const [listType, writer] of writers) {

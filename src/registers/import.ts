@@ -7,8 +7,8 @@ import { AssayError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { readDate } from '../sources/dates.ts';
 import { type DownloadBounds, downloadSource, type FileDownload } from '../sources/download.ts';
-import { esma } from '../sources/esma/source.ts';
-import { REGISTER_SOURCES, type RegisterSourceId } from '../sources/index.ts';
+import { downloadable, REGISTER_SOURCES, type RegisterSourceId } from '../sources/index.ts';
+import { noUsableRow } from '../sources/layout-error.ts';
 import { openBytes, partName } from '../sources/open.ts';
 import type { Reject } from '../sources/records.ts';
 import type { RegisterHeader, RegisterReader, Registration } from '../sources/registers/registration.ts';
@@ -123,6 +123,12 @@ export async function importRegisters(
     const reports: RegisterReport[] = [];
     for (const path of options.files) {
       const { header, rows, rejects } = await readFile(reader, path, options.signal);
+      // A complete register may be empty; an empty table of unknown registers, or one of nothing but rejects, is another file.
+      if (rows.length === 0 && (rejects.length > 0 || header.whole.length === 0))
+        throw noUsableRow([header.file], `the source '${options.source}'`, {
+          rejected: rejects.length,
+          rejects,
+        });
       const asOf = published ?? header.publishedAt;
       if (asOf === null) {
         throw new AssayError(
@@ -181,8 +187,13 @@ function requirePlausible(before: RegisterState, after: RegisterState, file: str
   );
 }
 
+type DownloadableRegister = (typeof REGISTER_SOURCES)[number];
+
+/** Sources of registers that can be downloaded. */
+export const downloadableRegisters: readonly DownloadableRegister[] = downloadable(REGISTER_SOURCES);
+
 export interface RegisterRefresh {
-  readonly source: 'esma';
+  readonly source: RegisterSourceId;
   readonly ok: boolean;
   readonly downloads: readonly FileDownload[];
   readonly registers: readonly RegisterReport[];
@@ -197,8 +208,12 @@ export interface RegisterRefreshOptions {
   readonly bounds?: Partial<DownloadBounds>;
 }
 
-/** Downloads ESMA's files and imports those that changed. Failures are listed in `errors`, and leave the last valid state in force. */
-export async function refreshRegisters(
+/**
+ * Downloads the files of a source and imports those that changed. Failures are listed in `errors`, and leave the last valid state in
+ * force.
+ */
+export async function refreshRegister(
+  source: DownloadableRegister,
   options: RegisterRefreshOptions,
   deps: RegisterImportDeps & { readonly log: Logger },
 ): Promise<RegisterRefresh> {
@@ -206,9 +221,9 @@ export async function refreshRegisters(
   const errors: string[] = [];
   const registers: RegisterReport[] = [];
   const downloads = await downloadSource(
-    esma,
+    source,
     {
-      folder: join(deps.store.folder, 'downloads', esma.id),
+      folder: join(deps.store.folder, 'downloads', source.id),
       force,
       ...(from === undefined ? {} : { from }),
       ...(signal ? { signal } : {}),
@@ -217,7 +232,7 @@ export async function refreshRegisters(
     {
       clock: deps.clock,
       log: deps.log,
-      parse: async (path) => void (await readFile(await esma.read({ whole: false }), path, signal)),
+      parse: async (path) => void (await readFile(await source.read({ whole: false }), path, signal)),
     },
   );
   for (const file of downloads) {
@@ -229,7 +244,7 @@ export async function refreshRegisters(
       if (file.status !== 'updated' && (await isNewest(deps.store, file.path))) continue;
       registers.push(
         ...(await importRegisters(
-          { source: 'esma', files: [file.path], published: day, force, ...(signal ? { signal } : {}) },
+          { source: source.id, files: [file.path], published: day, force, ...(signal ? { signal } : {}) },
           deps,
         )),
       );
@@ -238,7 +253,7 @@ export async function refreshRegisters(
       errors.push(`${file.name}: ${messageOf(error)}`);
     }
   }
-  return { source: 'esma', ok: errors.length === 0, downloads, registers, errors };
+  return { source: source.id, ok: errors.length === 0, downloads, registers, errors };
 }
 
 /** Returns true if the confirmed file is already the newest file of a register: importing it with another date would add no information. */

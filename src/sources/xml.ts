@@ -59,7 +59,11 @@ export async function* readXml(
       ...(cause === undefined ? {} : { cause }),
     });
   };
-  parser.on('error', (error) => fail(`not well-formed XML (${plainMessage(error)}).`, error));
+  const roots = wanted.roots.map((root) => `'${root}'`).join(' or ');
+  parser.on('error', (error) => {
+    const expected = sawRoot ? '' : `; the root element ${roots} was expected`;
+    fail(`not well-formed XML (${plainMessage(error)})${expected}.`, error);
+  });
   parser.on('doctype', (doctype) =>
     /^\s*html\b/i.test(doctype)
       ? fail('an HTML page, not the list.')
@@ -75,7 +79,7 @@ export async function* readXml(
         fail(
           local.toLowerCase() === 'html'
             ? 'an HTML page, not the list.'
-            : `the root element is '${local.slice(0, 64)}' where ${wanted.roots.map((root) => `'${root}'`).join(' or ')} was expected.`,
+            : `the root element is '${local.slice(0, 64)}' where ${roots} was expected.`,
         );
       }
       ready.push({ name: local, attributes: tag.attributes, children: [], text: '', line: parser.line });

@@ -39,7 +39,7 @@ const ANSWER_MS = 1_000;
 /** Each round takes the lock, finds a living holder, or removes a dead one. */
 const ROUNDS_MAX = 10;
 
-interface LockHolder {
+export interface LockHolder {
   readonly pid: number;
   readonly host: string;
   /**
@@ -106,6 +106,16 @@ function sentenceOf(folder: string, holder: LockHolder | null): string {
   const named =
     holder === null ? '' : `: process ${holder.pid} on host ${holder.host}, since ${holder.since}`;
   return `another server uses ${folder}${named}. Stop it, or set another folder.`;
+}
+
+/**
+ * Returns the server that holds a folder now; null if no server of this machine does. Takes no lock and changes nothing.
+ *
+ * @param folder - an existing folder.
+ */
+export async function serverIn(folder: string): Promise<LockHolder | null> {
+  const living = await livingOf(folder, lockNames(folder));
+  return living === null ? null : (living.info ?? holderIn(folder));
 }
 
 /** Writes the record of the holder into the folder, and starts the heartbeat. */

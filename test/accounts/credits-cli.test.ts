@@ -40,13 +40,17 @@ describe('an operator', () => {
   });
 
   it.each([
-    [['credits', 'grant', 'nobody', '5'], "no account 'nobody'"],
-    [['credits', 'grant', 'local', 'five'], "'five' is not a whole number"],
-    [['credits', 'grant', 'local', '0'], 'amount must be'],
-    [['credits', 'adjust', 'local', '-1000', '--reason', 'x'], 'at least -40'],
-  ])('%j fails with exit code 1 and one line that says why', async (args, said) => {
+    [['credits', 'grant', 'nobody', '5'], 1, "account: there is no account 'nobody'"],
+    [
+      ['credits', 'grant', 'local', 'five'],
+      2,
+      "credits: must be a whole number of at most 10 digits (got 'five')",
+    ],
+    [['credits', 'grant', 'local', '0'], 2, 'amount'],
+    [['credits', 'adjust', 'local', '-1000', '--reason', 'x'], 2, 'at least -40'],
+  ])('%j fails with exit code %d and one line that says why', async (args, code, said) => {
     const outcome = await world.run(args);
-    expect(outcome).toMatchObject({ code: 1, out: '' });
+    expect(outcome).toMatchObject({ code, out: '' });
     expect(outcome.err.trimEnd().split('\n')).toHaveLength(1);
     expect(outcome.err).toContain(said);
   });

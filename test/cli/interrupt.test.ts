@@ -52,7 +52,7 @@ describe('a folder that cannot be used', () => {
       const path = name === 'file' ? join(world.folder, name) : name;
       if (name === 'file') writeFileSync(path, '');
       const { code, out, err } = await world.run(['backup', path]);
-      expect([code, out]).toEqual([1, '']);
+      expect([code, out]).toEqual([2, '']);
       expect(err.trimEnd().split('\n')).toHaveLength(1);
       expect(err).toContain(path);
     },
@@ -76,7 +76,7 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
     const { child, ended } = start(['backup', folder]);
     await expect.poll(() => existsSync(join(folder, 'labels', 'large')), { interval: 10 }).toBe(true);
     child.kill(signal);
-    expect(await ended).toEqual({ code: 1, signal: null, err: expect.stringContaining('Interrupted.') });
+    expect(await ended).toEqual({ code: 130, signal: null, err: expect.stringContaining('Interrupted.') });
     expect(existsSync(join(folder, 'BACKUP.json'))).toBe(false);
     expect(readdirSync(store).filter((name) => name.startsWith('.backup-'))).toEqual([]);
   });
@@ -89,7 +89,7 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
     const { child, ended } = start(['keys', 'list'], { ASSAY_REDIS_URL: url });
     await expect.poll(() => sockets.size, { interval: 10 }).toBeGreaterThan(0);
     child.kill(signal);
-    expect(await ended).toEqual({ code: 1, signal: null, err: expect.stringContaining('Interrupted.') });
+    expect(await ended).toEqual({ code: 130, signal: null, err: expect.stringContaining('Interrupted.') });
     for (const socket of sockets) socket.destroy();
     silent.close();
   });

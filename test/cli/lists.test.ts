@@ -83,9 +83,9 @@ describe('list commands without a network', () => {
     [['import', 'pools', 'x.json', '--checked', yesterday], 'has no sanctions list'],
     [['import', 'un', 'x.xml', '--checked', tomorrow], 'is in the future'],
     [['import', 'un', 'x.xml', '--by', 'Ann'], '--checked'],
-  ])('%j fails with exit code 1 and a reason', async (args, message) => {
+  ])('%j is refused as a wrong command line, with the reason', async (args, message) => {
     const outcome = await world.run(args);
-    expect(outcome).toMatchObject({ code: 1, out: '' });
+    expect(outcome).toMatchObject({ code: 2, out: '' });
     expect(outcome.err).toContain(message);
   });
 });

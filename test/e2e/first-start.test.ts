@@ -172,25 +172,28 @@ describe('the command line', () => {
   afterAll(() => world.end());
 
   it.each([
-    [['serve'], { ASSAY_PORT: 'eighty' }, 'ASSAY_PORT'],
-    [['serve'], { ASSAY_HOSTNAME: 'x' }, 'ASSAY_HOSTNAME: not a setting'],
-    [['lookup', 'ETH', '0x12'], {}, 'index build'],
-    [['import', 'nonsense', 'file'], {}, 'nonsense'],
-    [['import', 'ofac', '/nowhere.xml'], {}, '/nowhere.xml'],
-    [['index', 'stats'], {}, 'index build'],
-    [['index', 'synth', '--count', 'many', '--seed', '1'], {}, '--count'],
-    [['keys', 'create', '--name', 'x', '--permissions', 'everything'], {}, 'everything'],
-    [['keys', 'revoke', 'nobody'], {}, 'no key'],
-    [['ingest', 'csv', 'file', '--chain', 'ETH'], {}, 'csv'],
-    [['sync', 'ofac', '--from', 'ftp://x'], {}, '--from'],
-  ])('%j fails with exit code 1 and one line with the reason', async (args, environment, said) => {
-    const outcome = await world.run(args, { environment });
-    expect(outcome.code).toBe(1);
-    expect(outcome.out).toBe('');
-    const lines = outcome.err.trimEnd().split('\n');
-    expect(lines).toHaveLength(1);
-    expect(lines[0]).toContain(said);
-  });
+    [['serve'], { ASSAY_PORT: 'eighty' }, 1, 'ASSAY_PORT'],
+    [['serve'], { ASSAY_HOSTNAME: 'x' }, 1, 'ASSAY_HOSTNAME: not a setting'],
+    [['lookup', 'ETH', '0x12'], {}, 1, 'index build'],
+    [['import', 'nonsense', 'file'], {}, 2, 'nonsense'],
+    [['import', 'ofac', '/nowhere.xml'], {}, 1, '/nowhere.xml'],
+    [['index', 'stats'], {}, 1, 'index build'],
+    [['index', 'synth', '--count', 'many', '--seed', '1'], {}, 2, '--count'],
+    [['keys', 'create', '--name', 'x', '--permissions', 'everything'], {}, 2, 'everything'],
+    [['keys', 'revoke', 'nobody'], {}, 1, 'no key'],
+    [['ingest', 'csv', 'file', '--chain', 'ETH'], {}, 2, 'csv'],
+    [['sync', 'ofac', '--from', 'ftp://x'], {}, 2, '--from'],
+  ])(
+    '%j with %j fails with exit code %d and one line with the reason',
+    async (args, environment, code, said) => {
+      const outcome = await world.run(args, { environment });
+      expect(outcome.code).toBe(code);
+      expect(outcome.out).toBe('');
+      const lines = outcome.err.trimEnd().split('\n');
+      expect(lines).toHaveLength(1);
+      expect(lines[0]).toContain(said);
+    },
+  );
 
   it.each(['serve', 'sync', 'import', 'index', 'lookup', 'screen', 'bulk', 'ingest', 'keys'])(
     '%s --help describes its options',
@@ -220,7 +223,7 @@ describe('bulk', () => {
     [['screen', 'ETH', BINANCE, '--max-hops', '6'], 'a whole number from 1 to 5'],
   ])('%j reports the invalid option', async (args, said) => {
     const outcome = await world.run(args);
-    expect(outcome).toMatchObject({ code: 1, out: '', err: expect.stringContaining(said) });
+    expect(outcome).toMatchObject({ code: 2, out: '', err: expect.stringContaining(said) });
   });
 
   it('answers piped addresses in order, invalid lines in their place', async () => {

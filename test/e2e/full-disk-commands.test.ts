@@ -58,6 +58,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   watch: 'full-disk-watch.test.ts',
   'monitor tail': 'follows changes until it is stopped, and writes nothing',
   'accounts notify': 'sends mail, and writes nothing',
+  doctor: 'reports the full disk with exit code 1, and writes nothing',
   'graph push': 'writes to another server',
   'redis fill': 'full-disk-redis.test.ts',
   'redis found': 'full-disk-redis.test.ts',
@@ -75,7 +76,8 @@ function leaves(): string[] {
   const never = (): never => {
     throw new Error('no command runs here');
   };
-  for (const add of commandModules({ apiKey: never, place: never })) add(program, {} as Terminal, never);
+  for (const add of commandModules({ apiKey: never, place: never, examine: never }))
+    add(program, {} as Terminal, never);
   const below = (command: Command, path: string): string[] =>
     command.commands.flatMap((child) => {
       const name = `${path}${child.name()}`;

@@ -60,7 +60,7 @@ describe('prices on the command line', () => {
     const file = join(world.folder, 'uni.json');
     writeFileSync(file, JSON.stringify({ prices: [[Date.parse('2026-10-15T00:00:00Z'), 7.5]] }));
     const refused = await world.run(['prices', 'import', file, '--chain', 'ETH']);
-    expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('--chain and --asset') });
+    expect(refused).toMatchObject({ code: 2, err: expect.stringContaining('--chain and --asset') });
     const token = '0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984';
     const taken = await world.run(['prices', 'import', file, '--chain', 'ETH', '--asset', token]);
     expect(taken.out).toMatch(/^1 prices of 1 assets, 2026-10-15 to 2026-10-15, in the table 'uni'\./);

@@ -102,11 +102,15 @@ describe('the index keeper', () => {
     world = built;
     const time = { ms: 0, step: 0 };
     const began: string[] = [];
+    const ended: string[] = [];
     const errors: string[] = [];
     const ends: { done(): void; fail(error: Error): void }[] = [];
     const log: Logger = {
       ...silentLogger,
-      info: ({ chain, reason }: { chain: string; reason: string }) => began.push(`${chain}: ${reason}`),
+      info: (fields: { chain: string; reason: string; seconds: number }, text: string) =>
+        text === 'exposure index build started'
+          ? began.push(`${fields.chain}: ${fields.reason}`)
+          : ended.push(`${fields.chain}: ${text} after ${fields.seconds} s`),
       error: ({ chain, reason }: { chain: string; reason: string }, text: string) =>
         errors.push(`${chain}: ${text}: ${reason}`),
     } as unknown as Logger;
@@ -127,7 +131,7 @@ describe('the index keeper', () => {
         ...over,
       },
     );
-    return { built, time, began, errors, ends, keeper };
+    return { built, time, began, ended, errors, ends, keeper };
   }
 
   const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
@@ -166,7 +170,7 @@ describe('the index keeper', () => {
   }
 
   it('runs one build at a time, and the next after 30 s or twice the last duration', async () => {
-    const { time, began, errors, ends, keeper } = await keepWith([...few, paymentOf(1, 2, 'BSC')]);
+    const { time, began, ended, errors, ends, keeper } = await keepWith([...few, paymentOf(1, 2, 'BSC')]);
     keeper.tick();
     keeper.tick();
     expect(began).toEqual(['ETH: no index yet']);
@@ -180,6 +184,7 @@ describe('the index keeper', () => {
     time.ms = 41_000;
     ends[1]?.done();
     await nextTurn();
+    expect(ended).toEqual(['BSC: exposure index build finished after 1 s']);
     time.ms = 70_999;
     keeper.tick();
     expect(began).toHaveLength(2);

@@ -96,7 +96,9 @@ describe('importing own labels', () => {
     const revision = world.deps.store.revision();
     const bad = `${HEADER}no address at all,ETH,Somebody,SCAM,,,\n`;
     const files = [world.file('mine.csv', bad)];
-    await expect(world.import({ source: 'own', files })).rejects.toThrow(/has no usable label/);
+    await expect(world.import({ source: 'own', files })).rejects.toThrow(
+      /has no usable row: 1 rejected.*mine\.csv, line 2: .*no address at all/,
+    );
     expect(world.deps.store.revision()).toBe(revision);
     const forced = await world.import({ source: 'own', files, force: true });
     expect(forced.datasets[0]).toMatchObject({ labels: 0, rejected: 1 });
@@ -196,7 +198,9 @@ TUCsTq7TofTCJRRoHk6RvhMoS2mJLm5Yzq,TRX,Last row without an end,SCAM,0.5,,2024-01
 
   it('rejects an unknown chain with an error', async () => {
     const rows = `${HEADER}${BINANCE},ETHERIUM,Binance,EXCHANGE,,,\n`;
-    const { datasets } = await world.import({ source: 'own', files: [world.file('mine.csv', rows)] });
+    const files = [world.file('mine.csv', rows)];
+    await expect(world.import({ source: 'own', files })).rejects.toThrow(/'ETHERIUM' is not a known chain/);
+    const { datasets } = await world.import({ source: 'own', files, force: true });
     expect(datasets[0]!.rejected).toBe(1);
     expect(readFileSync(datasets[0]!.rejectsFile!, 'utf8')).toMatch(/ETHERIUM/);
   });

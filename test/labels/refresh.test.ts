@@ -1,7 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Logger } from '../../src/base/log.ts';
 import { openFreshness, readListChecks } from '../../src/labels/freshness.ts';
-import { type RefreshReport, refreshLists, startRefreshing } from '../../src/labels/refresh.ts';
+import {
+  noListSentence,
+  type RefreshReport,
+  refreshLists,
+  startRefreshing,
+} from '../../src/labels/refresh.ts';
+import type { FileDownload } from '../../src/sources/download.ts';
 import type { SourceId } from '../../src/sources/index.ts';
 import { type ListServer, serve, startListServer } from '../setup/list-server.ts';
 import { sleep, until } from '../support/wait.ts';
@@ -144,7 +150,7 @@ describe('background refresh', () => {
     '-e',
     `process.stderr.write('chatter\\n'); process.stdout.write(${JSON.stringify(JSON.stringify(report))})`,
   ];
-  const source = { source: 'un', ok: true, downloads: [], imports: [], errors: [] } as const;
+  const source = { source: 'un', ok: true, hosts: [], downloads: [], imports: [], errors: [] } as const;
 
   it('runs at once, again after the interval, and reports each new snapshot', async () => {
     const published: (string | null)[] = [];
@@ -170,6 +176,37 @@ describe('background refresh', () => {
     expect(loud()).toHaveLength(1);
     expect(loud()[0]).toMatchObject({ level: 'warn' });
     expect(JSON.stringify(loud()[0]!.fields)).toContain('ENOTFOUND');
+  });
+
+  it('explains in one sentence that no list could be downloaded, from which hosts, and the two remedies', async () => {
+    await server.close();
+    const report = await refresh(['ofac']);
+    expect(report.sources[0]).toMatchObject({ ok: false, hosts: [new URL(server.url).host] });
+    const refreshing = startRefreshing({ command: printing(report), intervalMs: 3_600_000 }, deps(logger()));
+    await until(() => loud().length > 0);
+    await refreshing.stop();
+    expect(loud()).toHaveLength(1);
+    expect(loud()[0]?.text).toMatch(
+      /^no sanctions list could be downloaded from 127\.0\.0\.1:\d+ \(.+\): either allow .* ASSAY_SYNC_FROM, or import .* `assay import SOURCE FILE --checked DATE`/,
+    );
+    server = await startListServer();
+  });
+
+  it('names the hosts of all publishers, and is silent if one list could be downloaded', () => {
+    const failed = {
+      name: 'x',
+      status: 'failed',
+      reason: 'getaddrinfo ENOTFOUND',
+      path: null,
+    } as FileDownload;
+    const un = { source: 'un', hosts: ['scsanctions.un.org'], downloads: [failed] } as const;
+    const uk = { source: 'uk', hosts: ['sanctionslist.fcdo.gov.uk'], downloads: [failed] } as const;
+    const pools = { source: 'pools', hosts: ['github.com'], downloads: [failed] } as const;
+    expect(noListSentence([un, uk, pools])).toContain(
+      'from scsanctions.un.org, sanctionslist.fcdo.gov.uk (getaddrinfo ENOTFOUND)',
+    );
+    expect(noListSentence([un, { ...uk, downloads: [{ ...failed, status: 'unchanged' }] }])).toBeNull();
+    expect(noListSentence([pools])).toBeNull();
   });
 
   it('survives a command that fails, and logs its last output', async () => {

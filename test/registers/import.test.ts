@@ -2,8 +2,9 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentLogger } from '../../src/base/log.ts';
-import { refreshRegisters } from '../../src/registers/import.ts';
+import { refreshRegister } from '../../src/registers/import.ts';
 import { openRegisterStore } from '../../src/registers/store.ts';
+import { esma } from '../../src/sources/esma/source.ts';
 import { readJson, writeJsonAtomically } from '../../src/state/atomic-file.ts';
 import { type ListServer, serve, startListServer, status } from '../setup/list-server.ts';
 import { describeWithSharedData, sharedData } from '../setup/shared-data.ts';
@@ -104,7 +105,8 @@ describe('refreshing ESMA’s registers', () => {
   afterEach(() => server.close());
 
   const refresh = () =>
-    refreshRegisters(
+    refreshRegister(
+      esma,
       { from: server.url, bounds: { retryWaitsMs: [] } },
       { store: world.store, clock, log: silentLogger },
     );

@@ -33,7 +33,11 @@ export async function runHere(dataDir: string, args: readonly string[]): Promise
   const err = new Sink();
   const config = loadConfig({ ASSAY_DATA_DIR: dataDir, ASSAY_LOG_LEVEL: 'silent', ASSAY_SYNC: 'off' });
   const code = await runProgram(
-    commandModules({ apiKey: () => null, place: () => ({ dataDir, jobsDir: null, isShared: false }) }),
+    commandModules({
+      apiKey: () => null,
+      place: () => ({ dataDir, jobsDir: null, isShared: false }),
+      examine: async () => [],
+    }),
     args,
     {
       out,

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { addImportCommand } from '../../src/cli/import.ts';
+import { listedSources } from '../../src/cli/sources.ts';
 import { addSyncCommand } from '../../src/cli/sync.ts';
 import { SanctionsListSchema } from '../../src/http/schemas/common.ts';
 import { attestLists, parseList } from '../../src/labels/attest.ts';
@@ -269,6 +270,15 @@ describe('a list that one descriptor adds', () => {
     };
     expect(help(addImportCommand)).toMatch(/\bown, zz, opensanctions\b/);
     expect(help(addSyncCommand)).toMatch(/\bscams, zz,\s+esma, prices\b/);
+    expect(listedSources(sources)).toContainEqual({
+      id: 'zz',
+      name: 'ZZ sanctions list',
+      publisher: 'Ministry of ZZ',
+      licence: 'CC0',
+      feeds: ['labels', 'names'],
+      lists: ['ZZ'],
+      automatic: true,
+    });
     expect(importIds(sources)).toContain('zz');
     expect(sourcesMarkdown(sources)).toContain(
       '| `zz` | [ZZ sanctions list](https://zz.example/) | Ministry of ZZ | `ZZ` | yes | CC0 |',

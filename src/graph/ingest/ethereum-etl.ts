@@ -37,6 +37,7 @@ export type RowKind =
   | 'receipt'
   | 'contract'
   | 'token'
+  | 'log'
   | 'other';
 
 /** Determines the kind by the columns that only this kind has. */
@@ -49,6 +50,7 @@ export function kindOf(fields: RowFields): RowKind {
   if (has('transaction_hash') && has('cumulative_gas_used')) return 'receipt';
   if (has('address') && has('is_erc721')) return 'contract';
   if (has('address') && has('symbol') && has('decimals')) return 'token';
+  if (has('transaction_hash') && has('topics')) return 'log';
   return 'other';
 }
 

@@ -11,6 +11,7 @@ import { ingestBulkCsv, isBulkCsv, sourceOf } from './bulk-csv.ts';
 import { ethereumEtlReader, type TransferRowReader } from './ethereum-etl.ts';
 import { INGEST_LIMITS } from './limits.ts';
 import { ndjsonReader } from './ndjson.ts';
+import { requireLayout } from './row-layout.ts';
 import { createRowValues, type ReplacedValue } from './row-values.ts';
 import { readRows } from './rows.ts';
 import { faultOf, REJECT_TEXT_CHARS } from './transfer-fields.ts';
@@ -61,6 +62,8 @@ export interface IngestReport {
   readonly rejected: number;
   /** The first rejected rows (INGEST_LIMITS.ingestRejectsListedMax). */
   readonly rejects: readonly Reject[];
+  /** Names of files of which every row was rejected. */
+  readonly unusable: readonly string[];
   /** Rows with a `valueUsd` that contradicts the price tables: the value of the tables was stored instead. */
   readonly valuesReplaced: number;
   /** The first replaced values (INGEST_LIMITS.ingestRejectsListedMax). */
@@ -77,9 +80,10 @@ const PROGRESS_ROWS = 1_000;
  * Ingests files that belong together (ethereum-etl: blocks together with their transactions). Invalid rows are reported and skipped. Data
  * stored before an abort or a broken file stays, and a later run continues from there. When aborted, it throws the signal's reason.
  *
- * @throws INVALID_FILE with file and line if a file cannot be read
+ * @throws INVALID_FILE with file and line if a file cannot be read; before anything is stored if it is empty or of another format
  */
 export async function ingestFiles(options: IngestOptions, deps: IngestDeps): Promise<IngestReport> {
+  await requireLayout(options.format, options.files, options.signal);
   const read = await READERS[options.format](options);
   const values = createRowValues(options.chain, options.pricesFolder ?? null);
   const rejects: Reject[] = [];
@@ -114,8 +118,15 @@ export async function ingestFiles(options: IngestOptions, deps: IngestDeps): Pro
     deps.onReject?.(row);
   };
 
+  const unusable: string[] = [];
+  const noteUnusable = (file: string, before: { readonly rows: number; readonly rejected: number }): void => {
+    const read = rows - before.rows;
+    if (read > 0 && rejected - before.rejected === read) unusable.push(basename(file));
+  };
+
   async function* transfers(): AsyncGenerator<Transfer> {
     for (const file of files) {
+      const before = { rows, rejected };
       for await (const row of readRows(file, options.signal)) {
         options.signal?.throwIfAborted();
         rows++;
@@ -138,6 +149,7 @@ export async function ingestFiles(options: IngestOptions, deps: IngestDeps): Pro
         if (transfer) yield withPlausibleValue(transfer, file, row.line);
       }
       options.onProgress?.({ file, rows, rejected });
+      noteUnusable(file, before);
     }
   }
 
@@ -176,6 +188,7 @@ export async function ingestFiles(options: IngestOptions, deps: IngestDeps): Pro
     });
     rows = before.rows + report.rows;
     rejected = before.rejected + report.rejected;
+    noteUnusable(file, before);
     valuesReplaced += report.replaced;
     counts.stored += report.stored;
     counts.duplicates += report.duplicates;
@@ -185,5 +198,5 @@ export async function ingestFiles(options: IngestOptions, deps: IngestDeps): Pro
     counts.stored += stored;
     counts.duplicates += duplicates;
   }
-  return { rows, ...counts, ignored, rejected, rejects, valuesReplaced, replaced };
+  return { rows, ...counts, ignored, rejected, rejects, unusable, valuesReplaced, replaced };
 }

@@ -13,6 +13,7 @@ import { openBitcoinBlk } from './bitcoin-blk.ts';
 import { bitcoinEtlReader, type UtxoRow } from './bitcoin-etl.ts';
 import { INGEST_LIMITS } from './limits.ts';
 import { resolvedInputsReader } from './resolved-inputs.ts';
+import { noBlock, requireLayout } from './row-layout.ts';
 import { type RowFields, readRows } from './rows.ts';
 import { RowFault } from './transfer-fields.ts';
 
@@ -55,6 +56,8 @@ export interface UtxoIngestReport {
   readonly rejected: number;
   /** The first rejected rows (INGEST_LIMITS.ingestRejectsListedMax). */
   readonly rejects: readonly Reject[];
+  /** Names of files of which every row was rejected. */
+  readonly unusable: readonly string[];
   /** Block files that end inside a block. */
   readonly cutShort: readonly string[];
 }
@@ -97,6 +100,7 @@ class RowCounts {
   ignored = 0;
   rejected = 0;
   readonly rejects: Reject[] = [];
+  readonly unusable: string[] = [];
   readonly #onReject: ((reject: Reject) => void) | undefined;
 
   constructor(onReject: ((reject: Reject) => void) | undefined) {
@@ -160,6 +164,7 @@ async function* blocksOfRows(
     if (block) ready.push(block);
   };
   for (const file of options.files) {
+    const before = { rows: counts.rows, rejected: counts.rejected };
     for await (const row of readRows(file, options.signal)) {
       options.signal?.throwIfAborted();
       counts.rows++;
@@ -181,6 +186,8 @@ async function* blocksOfRows(
     // A transaction does not continue in another file.
     reader.end(emit);
     options.onProgress?.({ file, rows: counts.rows, rejected: counts.rejected });
+    const read = counts.rows - before.rows;
+    if (read > 0 && counts.rejected - before.rejected === read) counts.unusable.push(basename(file));
   }
   yield* ready.splice(0);
   const last = group.take();
@@ -194,8 +201,8 @@ async function ingestRows(
 ): Promise<UtxoIngestReport> {
   const counts = new RowCounts(deps.onReject);
   const stored = await ingestUtxoBlocks(options.chain, blocksOfRows(options, reader, counts), deps);
-  const { rows, ignored, rejected, rejects } = counts;
-  return { ...stored, rows, ignored, rejected, rejects, cutShort: [] };
+  const { rows, ignored, rejected, rejects, unusable } = counts;
+  return { ...stored, rows, ignored, rejected, rejects, unusable, cutShort: [] };
 }
 
 async function ingestBlockFiles(options: UtxoIngestOptions, deps: UtxoFilesDeps): Promise<UtxoIngestReport> {
@@ -205,6 +212,7 @@ async function ingestBlockFiles(options: UtxoIngestOptions, deps: UtxoFilesDeps)
     { stored: (hash) => deps.outputs.blockOf(chain, hash) },
   );
   const { network, blocks, orphans, cutShort } = files.report;
+  if (blocks + orphans === 0 && cutShort.length === 0) throw noBlock(options.files);
   if (network !== null) deps.outputs.setNetwork(chain, network);
   async function* counted(): AsyncGenerator<UtxoBlock> {
     let rows = 0;
@@ -220,6 +228,7 @@ async function ingestBlockFiles(options: UtxoIngestOptions, deps: UtxoFilesDeps)
     ignored: orphans,
     rejected: 0,
     rejects: [],
+    unusable: [],
     cutShort: cutShort.map((path) => basename(path)),
   };
 }
@@ -228,10 +237,15 @@ async function ingestBlockFiles(options: UtxoIngestOptions, deps: UtxoFilesDeps)
  * Ingests files of one UTXO chain. Invalid rows are reported and skipped. Data stored before an abort or a broken file stays, and a later
  * run continues from there. When aborted, it throws the signal's reason.
  *
- * @throws INVALID_FILE with the position if a file cannot be read or contradicts the store
+ * @throws INVALID_FILE with the position if a file cannot be read or contradicts the store; before anything is stored if it is empty or of
+ * another format
  * @throws INVALID_REQUEST if the format does not support the chain
  */
-export function ingestUtxoFiles(options: UtxoIngestOptions, deps: UtxoFilesDeps): Promise<UtxoIngestReport> {
+export async function ingestUtxoFiles(
+  options: UtxoIngestOptions,
+  deps: UtxoFilesDeps,
+): Promise<UtxoIngestReport> {
   if (options.format === 'bitcoin-blk') return ingestBlockFiles(options, deps);
+  await requireLayout(options.format, options.files, options.signal);
   return ingestRows(options, ROW_READERS[options.format](options.chain), deps);
 }

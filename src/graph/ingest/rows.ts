@@ -160,9 +160,15 @@ async function* jsonArray(chunks: AsyncIterable<string>, file: string): AsyncGen
   if (!closed) throw broken('the JSON array is not closed.');
 }
 
-async function* csvRows(chunks: AsyncIterable<string>): AsyncGenerator<Row> {
+async function* csvRows(
+  chunks: AsyncIterable<string>,
+  onColumns: (columns: readonly string[]) => void,
+): AsyncGenerator<Row> {
   const parser = parseCsv({
-    columns: true,
+    columns: (header: string[]) => {
+      onColumns(header);
+      return header;
+    },
     info: true,
     raw: true,
     skip_empty_lines: true,
@@ -170,10 +176,18 @@ async function* csvRows(chunks: AsyncIterable<string>): AsyncGenerator<Row> {
     max_record_size: INGEST_LIMITS.ingestRowCharsMax,
   });
   type Parsed = { record: RowFields; raw: string; info: { lines: number; error?: { message: string } } };
-  for await (const { record, raw, info } of Readable.from(chunks).pipe(parser) as AsyncIterable<Parsed>) {
-    const line = info.lines;
-    if (info.error) yield { ok: false, line, reason: info.error.message, text: raw };
-    else yield { ok: true, line, fields: record, text: raw };
+  const source = Readable.from(chunks);
+  // An error of the source must destroy the parser; otherwise the iteration would wait forever.
+  source.on('error', (error) => parser.destroy(error));
+  try {
+    for await (const { record, raw, info } of source.pipe(parser) as AsyncIterable<Parsed>) {
+      const line = info.lines;
+      if (info.error) yield { ok: false, line, reason: info.error.message, text: raw };
+      else yield { ok: true, line, fields: record, text: raw };
+    }
+  } finally {
+    source.destroy();
+    parser.destroy();
   }
 }
 
@@ -200,15 +214,20 @@ async function peek(chunks: AsyncGenerator<string>): Promise<{ first: string; al
 /**
  * Yields the rows of a file in their order. When aborted, it throws the signal's reason.
  *
+ * @param onColumns - Called with the header of a CSV, also if no row follows it.
  * @throws INVALID_FILE if the file cannot be read
  */
-export async function* readRows(file: string, signal?: AbortSignal): AsyncGenerator<Row> {
+export async function* readRows(
+  file: string,
+  signal?: AbortSignal,
+  onColumns: (columns: readonly string[]) => void = () => {},
+): AsyncGenerator<Row> {
   try {
     const { first, all } = await peek(untilAborted(openText(file), signal));
     if (first === '') return;
     if (first.startsWith('[')) yield* jsonArray(all, file);
     else if (first.startsWith('{')) yield* jsonLines(all);
-    else yield* csvRows(all);
+    else yield* csvRows(all, onColumns);
   } catch (error) {
     if (error instanceof AssayError || signal?.aborted) throw error;
     throw new AssayError('INVALID_FILE', `${file}: ${messageOf(error)}`, { cause: error });

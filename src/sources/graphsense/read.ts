@@ -274,8 +274,13 @@ async function peek(
     head = head.length === 0 ? next.value : Buffer.concat([head, next.value]);
   }
   const all = async function* (): AsyncGenerator<Uint8Array> {
-    yield head;
-    yield* source;
+    try {
+      yield head;
+      yield* source;
+    } finally {
+      // A consumer that stops inside the head never iterated `source`, so its file is closed here.
+      await source.return?.();
+    }
   };
   return { head, all: all() };
 }

@@ -1,0 +1,178 @@
+/** All checks of `assay doctor`. They read settings, files and servers, change nothing, and take no lock. */
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Clock, systemClock } from '../../base/clock.ts';
+import { messageOf } from '../../base/errors.ts';
+import { loadTokenList } from '../../chains/tokens.ts';
+import type { Finding } from '../../cli/doctor.ts';
+import type { Config } from '../../config/config.ts';
+import { SETTINGS } from '../../config/settings.ts';
+import { snapshotsFolderOf } from '../../labels/build-index.ts';
+import { freshnessOf, readListChecks, staleListAdvice } from '../../labels/freshness.ts';
+import { currentSnapshot } from '../../labels/index/folder.ts';
+import { labelsFolderOf } from '../../labels/store.ts';
+import { type LockHolder, serverIn } from '../../state/folder-lock.ts';
+import { missingStores, readInstallation } from '../../state/installation-record.ts';
+import { requireSound } from '../../state/sound-file.ts';
+import { clockFindings, diskFindings, fileLimitFinding, type OtherClock, openFilesLimit } from './machine.ts';
+import { examineNodes, examineRedis } from './servers.ts';
+
+/** Larger stores are only measured: reading their pages takes minutes, which `assay verify` is for. */
+const STORE_BYTES_READ_MAX = 2 ** 28;
+
+/**
+ * Checks everything.
+ *
+ * @param read - reads the settings; an invalid one is a finding
+ */
+export async function examine(
+  read: () => Config,
+  signal: AbortSignal,
+  clock: Clock = systemClock,
+): Promise<readonly Finding[]> {
+  let config: Config;
+  try {
+    config = read();
+    loadTokenList({ ownFile: config.tokensFile });
+  } catch (error) {
+    const advice = 'Correct the setting (docs/reference/configuration.md), and run `assay doctor` again.';
+    return [{ check: 'settings', state: 'problem', text: messageOf(error), advice }];
+  }
+  const { dataDir, jobsDir } = config;
+  const server = existsSync(dataDir) ? await serverIn(dataDir) : null;
+  const [nodes, redis] = await Promise.all([
+    guarded('nodes', () => examineNodes(config, clock, signal)),
+    guarded('redis', () => examineRedis(config, clock)),
+  ]);
+  return [
+    { check: 'settings', state: 'ok', text: 'All settings are valid.', advice: null },
+    serverFinding(dataDir, server),
+    ...diskFindings(dataDir, SETTINGS.dataDir.variable),
+    ...(jobsDir === null ? [] : diskFindings(jobsDir, SETTINGS.jobsDir.variable)),
+    ...findingsOf('stores', () => storeFindings(config)),
+    ...findingsOf('lists', () => listFindings(config, clock)),
+    ...nodes.findings,
+    ...redis.findings,
+    ...findingsOf('clock', () =>
+      clockFindings(clock.now(), [...nodes.clocks, ...redis.clocks, ...recordedTimes(config, clock)]),
+    ),
+    fileLimits(server),
+  ];
+}
+
+/** Advice for a check that failed for a reason that it does not know. */
+const UNKNOWN = 'Follow the message; run with --debug and report it if it does not help.';
+
+const failed = (check: string, error: unknown): Finding => ({
+  check,
+  state: 'problem',
+  text: messageOf(error),
+  advice: UNKNOWN,
+});
+
+function findingsOf(check: string, look: () => readonly Finding[]): readonly Finding[] {
+  try {
+    return look();
+  } catch (error) {
+    return [failed(check, error)];
+  }
+}
+
+async function guarded(
+  check: string,
+  look: () => ReturnType<typeof examineNodes>,
+): ReturnType<typeof examineNodes> {
+  try {
+    return await look();
+  } catch (error) {
+    if (error instanceof Error && error.name === 'AbortError') throw error;
+    return { findings: [failed(check, error)], clocks: [] };
+  }
+}
+
+const serverFinding = (dataDir: string, server: LockHolder | null): Finding => ({
+  check: 'server',
+  state: 'ok',
+  text:
+    server === null
+      ? `No server runs on ${dataDir}.`
+      : `Process ${server.pid} on host ${server.host} serves ${dataDir} since ${server.since}.`,
+  advice: null,
+});
+
+/** The limit of the running server counts; without one, that of this shell. */
+function fileLimits(server: LockHolder | null): Finding {
+  if (server === null) return fileLimitFinding(openFilesLimit('self'), 'This process');
+  return fileLimitFinding(openFilesLimit(server.pid), 'The server');
+}
+
+function storeFindings({ dataDir, redis, snapshots }: Config): readonly Finding[] {
+  const check = 'stores';
+  const record = readInstallation(dataDir);
+  if (record === null)
+    return [
+      { check, state: 'ok', text: `${dataDir} is new: the first start creates the stores.`, advice: null },
+    ];
+  const findings: Finding[] = missingStores(dataDir, redis !== null).map(({ path }) => ({
+    check,
+    state: 'problem',
+    text: `${path} is missing.`,
+    advice: `Restore it from a backup (docs/OPERATIONS.md), or accept its loss: \`assay installation accept-loss ${path}\`.`,
+  }));
+  for (const { path } of record.stores) {
+    const file = join(dataDir, path);
+    const bytes = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+    if (bytes === 0 || bytes > STORE_BYTES_READ_MAX) continue;
+    try {
+      requireSound(file);
+    } catch (error) {
+      const advice = 'Stop the server and do what the message says; `assay verify` checks all files.';
+      findings.push({ check, state: 'problem', text: messageOf(error), advice });
+    }
+  }
+  if (currentSnapshot(snapshotsFolderOf(dataDir)) === null)
+    findings.push({
+      check,
+      state: 'problem',
+      text: 'There is no label index.',
+      advice:
+        snapshots.from === null
+          ? 'Run `assay index build`, or start the server, which builds it.'
+          : 'Run `assay snapshot pull`, or start the server, which pulls it.',
+    });
+  if (findings.length > 0) return findings;
+  const text = `${record.stores.length} stores are there and intact as far as read; \`assay verify\` reads every page.`;
+  return [{ check, state: 'ok', text, advice: null }];
+}
+
+function listFindings({ dataDir, listMaxAgeDays, snapshots }: Config, clock: Clock): readonly Finding[] {
+  const check = 'lists';
+  const { staleLists, lists } = freshnessOf(
+    readListChecks(labelsFolderOf(dataDir)),
+    clock.now(),
+    listMaxAgeDays,
+  );
+  if (staleLists.length === 0) {
+    const text = `All ${Object.keys(lists).length} sanctions lists were checked within ${listMaxAgeDays} days.`;
+    return [{ check, state: 'ok', text, advice: null }];
+  }
+  const sentences = staleListAdvice(staleLists);
+  return sentences.map((sentence) => {
+    // The first sentence is the fault, the others are the remedy.
+    const end = sentence.indexOf('. ') + 1;
+    const own = sentence.slice(end + 1);
+    const advice =
+      snapshots.from === null
+        ? own
+        : 'This node pulls its labels: run `assay doctor` on the node that builds them.';
+    return { check, state: 'problem', text: sentence.slice(0, end), advice };
+  });
+}
+
+/** Times that were recorded when they were the present: a clock before one of them was set back. */
+function recordedTimes({ dataDir }: Config, clock: Clock): readonly OtherClock[] {
+  const nowMs = clock.now();
+  const created = readInstallation(dataDir)?.createdAt;
+  if (created === undefined) return [];
+  return [{ name: 'the first start', timeMs: Date.parse(created), nowMs, kind: 'past' }];
+}

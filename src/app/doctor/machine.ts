@@ -1,0 +1,144 @@
+/** Checks of the machine: the disk, the clock and the limits of the process. */
+import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { isoTime } from '../../base/clock.ts';
+import { messageOf } from '../../base/errors.ts';
+import type { Finding } from '../../cli/doctor.ts';
+
+const GIB = 2 ** 30;
+/** A build of labels or an ingest writes about this much before it removes anything: below it, writes are about to fail. */
+const FREE_BYTES_MIN = GIB;
+/** Space for a week of a busy installation: transfers, results of jobs, three label snapshots. */
+const FREE_BYTES_WANTED = 10 * GIB;
+const FREE_SHARE_WANTED = 0.1;
+/** Inodes that one label snapshot, a job and their temporary files need many times over. */
+const FREE_FILES_MIN = 10_000;
+
+/** Free space of a file system, as the system reports it. */
+export interface Space {
+  readonly freeBytes: number;
+  readonly totalBytes: number;
+  /** 0 of 0 on file systems without a fixed number of files. */
+  readonly freeFiles: number;
+  readonly totalFiles: number;
+}
+
+const gigabytes = (bytes: number): string => `${(bytes / GIB).toFixed(1)} GiB`;
+
+/** Judges the free space of a folder. */
+export function spaceFinding(folder: string, space: Space): Finding {
+  const { freeBytes, totalBytes, freeFiles, totalFiles } = space;
+  const text = `${folder}: ${gigabytes(freeBytes)} of ${gigabytes(totalBytes)} are free.`;
+  const more = `Free disk space or enlarge the volume: keep ${gigabytes(FREE_BYTES_WANTED)} free.`;
+  if (freeBytes < FREE_BYTES_MIN) return { check: 'disk', state: 'problem', text, advice: more };
+  if (totalFiles > 0 && freeFiles < FREE_FILES_MIN)
+    return {
+      check: 'disk',
+      state: 'problem',
+      text: `${folder}: only ${freeFiles} more files can be created (inodes).`,
+      advice: 'Remove files from this file system, or use one with more inodes.',
+    };
+  if (freeBytes < FREE_BYTES_WANTED && freeBytes < totalBytes * FREE_SHARE_WANTED)
+    return { check: 'disk', state: 'warning', text, advice: more };
+  return { check: 'disk', state: 'ok', text, advice: null };
+}
+
+/** Returns the folder, or the nearest one above it that exists. */
+function existing(folder: string): string {
+  let path = folder;
+  while (!existsSync(path) && dirname(path) !== path) path = dirname(path);
+  return path;
+}
+
+/**
+ * Checks a folder of state: it can be written, and has space.
+ *
+ * @param setting - name of the setting that names the folder
+ */
+export function diskFindings(folder: string, setting: string): readonly Finding[] {
+  const path = existing(folder);
+  try {
+    if (!statSync(path).isDirectory()) throw new Error(`${path} is not a folder`);
+    accessSync(path, constants.W_OK | constants.X_OK);
+    const { bavail, blocks, bsize, ffree, files } = statfsSync(path);
+    const space = {
+      freeBytes: bavail * bsize,
+      totalBytes: blocks * bsize,
+      freeFiles: ffree,
+      totalFiles: files,
+    };
+    return [spaceFinding(folder, space)];
+  } catch (error) {
+    return [
+      {
+        check: 'disk',
+        state: 'problem',
+        text: `${setting}: ${folder} cannot be written (${messageOf(error)}).`,
+        advice: `Give the user of this process write access to it, or set ${setting} to another folder.`,
+      },
+    ];
+  }
+}
+
+/** Open files that a server may need: a connection each for clients, receivers and nodes, and some for each store and thread. */
+const FILES_WANTED = 65_536;
+/** Below this, a server with some hundred clients fails to accept connections or to open stores. */
+const FILES_MIN = 4_096;
+
+/** Judges the limit of open files; null if it is not known. */
+export function fileLimitFinding(limit: number | null, of: string): Finding {
+  const check = 'files';
+  if (limit === null)
+    return { check, state: 'ok', text: `The limit of open files of ${of} is not known here.`, advice: null };
+  const text = `${of} may open ${limit === Number.POSITIVE_INFINITY ? 'any number of' : limit} files.`;
+  if (limit >= FILES_WANTED) return { check, state: 'ok', text, advice: null };
+  const advice = `Raise the limit to ${FILES_WANTED}: LimitNOFILE= in systemd, --ulimit nofile= in Docker, ulimit -n in a shell.`;
+  return { check, state: limit < FILES_MIN ? 'problem' : 'warning', text, advice };
+}
+
+/** Returns the soft limit of open files of a process (Linux); null if the system does not report it. */
+export function openFilesLimit(pid: number | 'self'): number | null {
+  try {
+    const [, soft] = /^Max open files\s+(\S+)/m.exec(readFileSync(`/proc/${pid}/limits`, 'latin1')) ?? [];
+    if (soft === undefined) return null;
+    return soft === 'unlimited' ? Number.POSITIVE_INFINITY : Number(soft);
+  } catch {
+    return null;
+  }
+}
+
+/** Another clock, or a time that this clock must have passed. */
+export interface OtherClock {
+  /** As part of a sentence: `Redis`, `the newest block of ETH`. */
+  readonly name: string;
+  /** Milliseconds since the epoch. */
+  readonly timeMs: number;
+  /** Time of this machine at which `timeMs` was read. */
+  readonly nowMs: number;
+  /** `same`: a clock that must agree. `past`: a time that is over. */
+  readonly kind: 'same' | 'past';
+}
+
+/** Leases between nodes, sessions and rate limits tolerate this; blocks and files may be dated by other machines. */
+const SKEW_MS_MAX = { same: 5_000, past: 120_000 } as const;
+
+/** Judges the clock of this machine by others. */
+export function clockFindings(nowMs: number, others: readonly OtherClock[]): readonly Finding[] {
+  const wrong = others.filter(({ timeMs, nowMs: at, kind }) => {
+    const ahead = timeMs - at;
+    return (kind === 'same' ? Math.abs(ahead) : ahead) > SKEW_MS_MAX[kind];
+  });
+  if (wrong.length > 0)
+    return wrong.map(({ name, timeMs, nowMs: at }) => ({
+      check: 'clock',
+      state: 'problem',
+      text: `The clock of this machine (${isoTime(at)}) differs by ${Math.round(Math.abs(timeMs - at) / 1_000)} s from ${name} (${isoTime(timeMs)}).`,
+      advice: 'Synchronise the clocks of all machines by NTP (chrony, systemd-timesyncd).',
+    }));
+  const compared = others.map(({ name }) => name);
+  const text =
+    compared.length === 0
+      ? `${isoTime(nowMs)}; nothing to compare it with.`
+      : `${isoTime(nowMs)}, plausible by ${compared.join(', ')}.`;
+  return [{ check: 'clock', state: 'ok', text, advice: null }];
+}

@@ -1,0 +1,63 @@
+/** The list of sources that `assay import` and `assay sync` print, derived from the descriptors. */
+import { NAME_SOURCES, REGISTER_SOURCES, SOURCES } from '../sources/index.ts';
+import type { NameSource, RegisterSource, Source } from '../sources/source.ts';
+import { table } from './context.ts';
+
+/** One source, as the commands list it. */
+export interface ListedSource {
+  /** Argument of the commands. */
+  readonly id: string;
+  readonly name: string;
+  readonly publisher: string;
+  /** Null if it is the operator's or varies. */
+  readonly licence: string | null;
+  /** Stores that its records are imported into. */
+  readonly feeds: readonly ('labels' | 'names' | 'registers')[];
+  /** Sanctions lists that it publishes. */
+  readonly lists: readonly string[];
+  /** Whether `assay sync` and a running server download it; otherwise its files are imported by hand. */
+  readonly automatic: boolean;
+}
+
+const listed = (
+  { id, name, publisher, licence, files, ...more }: Source | NameSource | RegisterSource,
+  feeds: ListedSource['feeds'],
+): ListedSource => ({
+  id,
+  name,
+  publisher,
+  licence,
+  feeds,
+  lists: 'lists' in more ? more.lists.map((list) => list.id) : [],
+  automatic: files.length > 0,
+});
+
+/**
+ * Returns all sources.
+ *
+ * @param sources - sources of labels
+ */
+export const listedSources = (sources: readonly Source[] = SOURCES): readonly ListedSource[] => [
+  ...sources.map((source) => listed(source, source.feeds)),
+  ...NAME_SOURCES.map((source) => listed(source, ['names'])),
+  ...REGISTER_SOURCES.map((source) => listed(source, ['registers'])),
+];
+
+/** Formats sources as a table. */
+export const sourceTable = (sources: readonly ListedSource[]): string[] =>
+  table([
+    ['SOURCE', 'FEEDS', 'DOWNLOAD', 'PUBLISHER', 'LICENCE'],
+    ...sources.map(({ id, feeds, automatic, publisher, licence }) => [
+      id,
+      feeds.join(', '),
+      automatic ? 'automatic' : 'by hand',
+      publisher,
+      licence ?? '-',
+    ]),
+  ]);
+
+/** Returns the help text of the sources, below the options of a command. */
+export const sourcesHelp = (sources: readonly ListedSource[]): string =>
+  `\nSources:\n${sourceTable(sources)
+    .map((line) => `  ${line}`)
+    .join('\n')}`;

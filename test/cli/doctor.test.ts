@@ -1,0 +1,204 @@
+/** `assay doctor`: what it finds on a machine, in a folder and at servers, and what it says to do. */
+import { existsSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  clockFindings,
+  fileLimitFinding,
+  openFilesLimit,
+  spaceFinding,
+} from '../../src/app/doctor/machine.ts';
+import type { Finding } from '../../src/cli/doctor.ts';
+import { writeListChecks } from '../../src/labels/freshness.ts';
+import { labelsFolderOf } from '../../src/labels/store.ts';
+import { LISTS } from '../../src/sources/lists.ts';
+import { newWorld } from '../e2e/program.ts';
+import { runCommand } from './run-command.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'assay-doctor-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+interface Report {
+  readonly ok: boolean;
+  readonly findings: readonly Finding[];
+}
+
+async function examined(dataDir: string, environment: Record<string, string> = {}) {
+  const { code, out, err } = await runCommand(dataDir, ['doctor', '--json'], environment);
+  const report = JSON.parse(out) as Report;
+  const of = (check: string): readonly Finding[] => report.findings.filter((one) => one.check === check);
+  return { code, err, report, of };
+}
+
+describe('assay doctor in a new folder', () => {
+  const dataDir = join(folder, 'new');
+
+  it('names the lists to load, fails, and creates nothing', async () => {
+    const { code, err, report, of } = await examined(dataDir);
+    expect(code).toBe(1);
+    expect(err).toMatch(/^assay: lists: The OFAC_SDN sanctions list was never loaded\.\n$/);
+    expect(report.ok).toBe(false);
+    expect(of('lists')).toContainEqual({
+      check: 'lists',
+      state: 'problem',
+      text: 'The UN sanctions list was never loaded.',
+      advice: expect.stringMatching(/^Run `assay sync un`; without a network run `assay import un FILE/),
+    });
+    expect([...new Set(report.findings.map(({ check }) => check))]).toEqual([
+      ...['settings', 'server', 'disk', 'stores', 'lists', 'nodes', 'redis', 'clock', 'files'],
+    ]);
+    for (const { state, advice } of report.findings) expect(advice === null).toBe(state === 'ok');
+    expect(existsSync(dataDir)).toBe(false);
+  });
+
+  it('is readable without --json: one line for each finding, its advice below it', async () => {
+    const { out } = await runCommand(dataDir, ['doctor']);
+    expect(out).toMatch(/^ok {7}settings {2}All settings are valid\.$/m);
+    expect(out).toMatch(
+      /^PROBLEM {2}lists {5}The EU sanctions list was never loaded\.\n {19}-> Run `assay sync eu`/m,
+    );
+    expect(out).toMatch(/\d+ of \d+ findings need action\.\n$/);
+  });
+
+  it.each([
+    [{ ASSAY_PORT: 'eighty' }, /^ASSAY_PORT: must be a whole number/],
+    [{ ASSAY_TOKENS_FILE: '/nowhere.csv' }, /^ASSAY_TOKENS_FILE: \/nowhere\.csv is not a file/],
+  ])('reports the setting %j', async (environment, text) => {
+    const { code, of } = await examined(dataDir, environment as Record<string, string>);
+    expect(code).toBe(1);
+    expect(of('settings')).toMatchObject([{ state: 'problem', text: expect.stringMatching(text) }]);
+  });
+
+  it('reports a folder that cannot be written', async () => {
+    const file = join(folder, 'file');
+    writeFileSync(file, '');
+    const { of } = await examined(join(file, 'store'));
+    expect(of('disk')).toMatchObject([
+      {
+        state: 'problem',
+        text: expect.stringContaining('ASSAY_DATA_DIR'),
+        advice: expect.stringContaining('ASSAY_DATA_DIR'),
+      },
+    ]);
+  });
+
+  it('reports a Redis and nodes that do not answer', async () => {
+    const environment = { ASSAY_REDIS_URL: 'redis://127.0.0.1:1', ASSAY_RPC_ETH: 'http://127.0.0.1:1' };
+    const { of } = await examined(dataDir, environment);
+    expect(of('redis')).toMatchObject([
+      {
+        state: 'problem',
+        text: expect.stringContaining('127.0.0.1:1'),
+        advice: expect.stringContaining('ASSAY_REDIS_URL'),
+      },
+    ]);
+    expect(of('nodes')).toMatchObject([
+      {
+        state: 'problem',
+        text: expect.stringMatching(/^ETH: /),
+        advice: expect.stringContaining('ASSAY_RPC_ETH'),
+      },
+    ]);
+  });
+});
+
+describe('assay doctor in a folder in use', () => {
+  const world = newWorld();
+  const dataDir = join(world.folder, 'store');
+  afterAll(() => world.end());
+  beforeAll(async () => {
+    const own = join(world.folder, 'own.csv');
+    writeFileSync(
+      own,
+      'address,chain,entity,category\n0x28C6c06298d514Db089934071355E5743bf21d60,ETH,b,EXCHANGE\n',
+    );
+    for (const args of [
+      ['import', 'own', own],
+      ['index', 'build'],
+      ['keys', 'create', '--name', 'one'],
+    ])
+      expect(await runCommand(dataDir, args)).toMatchObject({ code: 0 });
+    const now = new Date().toISOString();
+    const check = {
+      publishedAt: now.slice(0, 10),
+      checkedAt: now,
+      checkedBy: 'DOWNLOAD',
+      records: 1,
+    } as const;
+    writeListChecks(labelsFolderOf(dataDir), Object.fromEntries(LISTS.ids.map((list) => [list, check])));
+  });
+
+  it('finds nothing to do, with a server beside it', async () => {
+    const server = await world.serve();
+    const { out } = await world.run(['doctor', '--json']);
+    const { findings } = JSON.parse(out) as Report;
+    expect(findings.filter(({ check }) => check === 'server')).toMatchObject([
+      { text: expect.stringContaining(`Process ${server.pid} on host `) },
+    ]);
+    const wrong = findings.filter(
+      ({ state, check }) => state === 'problem' && !['disk', 'files'].includes(check),
+    );
+    expect(wrong).toEqual([]);
+    expect(findings.find(({ check }) => check === 'files')?.text).toMatch(/^The server may open/);
+    expect(await server.stop()).toBe(0);
+  });
+
+  it('names a damaged and a missing store, and what to do', async () => {
+    truncateSync(join(dataDir, 'accounts', 'keys.mdb'), 5_000);
+    rmSync(join(dataDir, 'accounts', 'audit.mdb'), { force: true });
+    const { code, of } = await examined(dataDir);
+    expect(code).toBe(1);
+    expect(of('stores')).toContainEqual({
+      check: 'stores',
+      state: 'problem',
+      text: expect.stringContaining('accounts/keys.mdb is damaged'),
+      advice: expect.stringContaining('assay verify'),
+    });
+    const missing = of('stores').find(({ text }) => text.endsWith('is missing.'));
+    expect(missing?.advice).toMatch(/`assay installation accept-loss accounts\/audit\.mdb`/);
+  });
+});
+
+describe('findings', () => {
+  const GIB = 2 ** 30;
+  const space = { freeBytes: 500 * GIB, totalBytes: 1_000 * GIB, freeFiles: 1e6, totalFiles: 1e7 };
+
+  it.each([
+    [{}, 'ok'],
+    [{ freeBytes: GIB - 1 }, 'problem'],
+    [{ freeBytes: 5 * GIB }, 'warning'],
+    [{ freeBytes: 5 * GIB, totalBytes: 20 * GIB }, 'ok'],
+    [{ freeFiles: 9_999 }, 'problem'],
+    [{ freeFiles: 0, totalFiles: 0 }, 'ok'],
+  ])('judge a disk with %j: %s', (change, state) => {
+    expect(spaceFinding('/data', { ...space, ...change }).state).toBe(state);
+  });
+
+  it.each([
+    [1_024, 'problem'],
+    [4_096, 'warning'],
+    [65_536, 'ok'],
+    [Number.POSITIVE_INFINITY, 'ok'],
+    [null, 'ok'],
+  ])('judge a limit of %s open files: %s', (limit, state) => {
+    expect(fileLimitFinding(limit, 'The server').state).toBe(state);
+  });
+
+  it.runIf(process.platform === 'linux')('read the limit of a process', () => {
+    expect(openFilesLimit('self')).toBeGreaterThan(0);
+    expect(openFilesLimit(2 ** 22 + 1)).toBeNull();
+  });
+
+  it.each([
+    ['same', 5_000, 'ok'],
+    ['same', 5_001, 'problem'],
+    ['same', -5_001, 'problem'],
+    ['past', -86_400_000, 'ok'],
+    ['past', 120_001, 'problem'],
+  ] as const)('judge the clock by another one (%s) that is %d ms ahead: %s', (kind, ahead, state) => {
+    const nowMs = Date.UTC(2026, 10, 23);
+    const [found] = clockFindings(nowMs, [{ name: 'Redis', timeMs: nowMs + ahead, nowMs, kind }]);
+    expect(found?.state).toBe(state);
+  });
+});

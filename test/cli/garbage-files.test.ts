@@ -1,0 +1,148 @@
+/** Files of another kind: every importer and every ingest format refuses them, says why, and changes nothing. */
+import { createHash, randomFillSync } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { importIds } from '../../src/sources/index.ts';
+import { runCommand } from './run-command.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'assay-garbage-'));
+const dataDir = join(folder, 'store');
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const file = (name: string, content: string | Uint8Array): string => {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  return path;
+};
+
+const ADDRESS = '0x28C6c06298d514Db089934071355E5743bf21d60';
+const UN_LIST = `<?xml version="1.0" encoding="UTF-8"?>
+<CONSOLIDATED_LIST dateGenerated="2026-10-01T00:00:00.000Z"><INDIVIDUALS></INDIVIDUALS><ENTITIES></ENTITIES></CONSOLIDATED_LIST>`;
+const REGISTER =
+  'register,jurisdiction,authority,legal_name,status,registered_as,registered_at\nhk-sfc,HK,SFC,One Limited,AUTHORISED,Platform,2022-11\n';
+
+const GARBAGE = {
+  'empty.csv': '',
+  'random.bin': randomFillSync(Buffer.alloc(20_000)),
+  'letter.txt': 'Dear all,\nplease find attached the minutes.\n\nKind regards\nAnn\n',
+  'stock.csv': 'sku,colour,price,stock\nA-1,red,10.5,3\nA-2,blue,11,0\n',
+  'un.xml': UN_LIST,
+  'hk-2026-10-01.csv': REGISTER,
+};
+/** Importers of the last two. */
+const OWN_FILE: Readonly<Record<string, string>> = { 'un.xml': 'un', 'hk-2026-10-01.csv': 'registers' };
+
+/** Digest of every file of the store; lock files come and go. */
+function contentOf(path: string): Record<string, string> {
+  return Object.fromEntries(
+    readdirSync(path, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && !/lock/.test(entry.name))
+      .map((entry) => join(entry.parentPath, entry.name))
+      .sort()
+      .map((name) => [name, createHash('sha256').update(readFileSync(name)).digest('hex')]),
+  );
+}
+
+beforeAll(async () => {
+  mkdirSync(join(folder, 'good'));
+  const own = file('good/own.csv', `address,chain,entity,category\n${ADDRESS},ETH,binance,EXCHANGE\n`);
+  expect(await runCommand(dataDir, ['import', 'own', own])).toMatchObject({ code: 0 });
+  const register = file('good/hk-2026-09-01.csv', REGISTER);
+  expect(await runCommand(dataDir, ['import', 'registers', register])).toMatchObject({ code: 0 });
+  for (const [name, content] of Object.entries(GARBAGE)) file(name, content);
+});
+
+describe.each(importIds())('assay import %s', (source) => {
+  it.each(Object.keys(GARBAGE).filter((name) => OWN_FILE[name] !== source))(
+    'refuses %s and changes nothing',
+    async (name) => {
+      const before = contentOf(dataDir);
+      const { code, out, err } = await runCommand(dataDir, ['import', source, join(folder, name)]);
+      expect({ code, out }).toEqual({ code: 1, out: '' });
+      expect(err).toMatch(/^assay: [^\n]+\n$/);
+      expect(err).toMatch(new RegExp(`${name.replaceAll('.', '\\.')}|header lacks`));
+      expect(err).not.toContain('unexpected error');
+      expect(contentOf(dataDir)).toEqual(before);
+    },
+  );
+});
+
+describe.each(['ethereum-etl', 'ndjson', 'bitcoin-blk', 'bitcoin-etl', 'bitcoin-resolved'])(
+  'assay ingest %s',
+  (format) => {
+    const chain = format.startsWith('bitcoin') ? 'BTC' : 'ETH';
+    it.each(Object.keys(GARBAGE))('refuses %s and stores nothing', async (name) => {
+      const command = ['ingest', format, join(folder, name), '--chain', chain];
+      const { code, out, err } = await runCommand(dataDir, command);
+      expect({ code, out }).toEqual({ code: 1, out: '' });
+      expect(err).toMatch(/^assay: [^\n]+\n$/);
+      expect(err).toContain(name);
+      const stats = await runCommand(dataDir, ['stats', chain]);
+      expect(stats.err).toContain(`No transfer of ${chain} is stored`);
+    });
+  },
+);
+
+describe('a file with the right header of which every row is rejected', () => {
+  it.each([
+    [
+      'own',
+      'own.csv',
+      `address,chain,entity,category\nnowhere,ETH,x,EXCHANGE\n`,
+      "line 2: address: .*'ETH nowhere x'",
+    ],
+    ['exchanges', 'cex.csv', 'exchange,chain,address\nX,no-chain,nowhere\n', "line 2: .*\\('.*nowhere"],
+    [
+      'graphsense',
+      'pack.yaml',
+      'title: t\ntags:\n  - label: x\n    currency: BTC\n',
+      'line 3: address: the tag has none',
+    ],
+    ['seed', 'facts.ndjson', '{"chain":"ETH"}\n', 'line 1: entity: is required'],
+    ['people', 'people.csv', 'name,list\nSomebody,no-such-list\n', "line 2: .*'Somebody,no-such-list'"],
+    [
+      'registers',
+      'xx-2026-10-01.csv',
+      `${REGISTER.split('\n')[0]}\nhk-sfc,HK,SFC,,AUTHORISED,Platform,2022\n`,
+      'line 2: ',
+    ],
+  ])('%s: is refused at its first import, with examples', async (source, name, content, example) => {
+    const before = contentOf(dataDir);
+    const path = file(name, content);
+    const { code, err } = await runCommand(dataDir, ['import', source, path, '--published', '2026-10-01']);
+    expect(code).toBe(1);
+    expect(err).toMatch(
+      new RegExp(`file: ${name} has no usable row: 1 rejected\\..*First: ${name}, ${example}`),
+    );
+    expect(contentOf(dataDir)).toEqual(before);
+  });
+
+  it('names the files that were imported before the refused one', async () => {
+    const good = file('second.csv', `address,chain,entity,category\n${ADDRESS},ETH,binance,EXCHANGE\n`);
+    const { code, err } = await runCommand(dataDir, ['import', 'own', good, join(folder, 'own.csv')]);
+    expect(code).toBe(1);
+    expect(err).toMatch(/own\.csv has no usable row.*Imported before it: second\.csv\.\n$/);
+  });
+
+  it('ndjson: names the refused file and its rows, and stores the other files', async () => {
+    const hash = `0x${'1'.repeat(64)}`;
+    const row = (amount: string): string =>
+      `${hash},value,1,2023-05-02T12:19:59Z,${ADDRESS},${ADDRESS},ETH,${amount}\n`;
+    const header = 'txHash,position,blockNumber,timestamp,from,to,asset,amount\n';
+    const good = file('good.csv', header + row('1'));
+    const bad = file('bad.csv', header + row('-1'));
+    const { code, out, err } = await runCommand(dataDir, ['ingest', 'ndjson', good, bad, '--chain', 'ETH']);
+    expect(out).toContain('2 rows: 1 transfers stored');
+    expect(code).toBe(1);
+    expect(err).toMatch(/^assay: file: bad\.csv has no usable row.*First: bad\.csv, line 2: amount is -1/);
+  });
+
+  it('ndjson: a CSV with its header alone is not garbage', async () => {
+    const none = file('none.csv', 'txHash,position,blockNumber,timestamp,from,to,asset,amount\n');
+    expect(await runCommand(dataDir, ['ingest', 'ndjson', none, '--chain', 'ETH'])).toMatchObject({
+      code: 0,
+    });
+  });
+});
