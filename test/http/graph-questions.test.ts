@@ -110,6 +110,21 @@ afterAll(async () => {
 describe('POST /screening', () => {
   const screening = (body: object) => ask('/screening', { chain: 'ETH', ...body });
 
+  it('returns only the named sections, with the score of the whole answer', async () => {
+    const whole = await screening({ address: WALLETS.payer });
+    const part = await screening({ address: WALLETS.payer, sections: ['exposures'], limit: 1 });
+    const { data } = part.body as { data: Record<string, unknown> };
+    expect([part.status, data.riskScore, data.coverage]).toEqual([
+      200,
+      whole.body.data.riskScore,
+      whole.body.data.coverage,
+    ]);
+    const exposures = whole.body.data.exposures as object[];
+    expect(exposures.length).toBeGreaterThan(1);
+    expect(data.exposures).toEqual(exposures.slice(0, 1));
+    expect([data.entityLabels, data.taint, data.transactionFlow]).toEqual([undefined, undefined, undefined]);
+  });
+
   it('fills its sections from labels, transfers and balances, for 1 credit', async () => {
     const { reply, credits } = await charged(() => screening({ address: WALLETS.payer, jurisdiction: 'de' }));
     expect(reply.status).toBe(200);
