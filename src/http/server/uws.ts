@@ -1,10 +1,13 @@
 /** HTTP server on uWebSockets.js. No other module imports the library. */
 
-import uws, {
-  type HttpRequest,
-  type HttpResponse,
-  type us_listen_socket,
-  type us_socket_context_t,
+import type Library from 'uWebSockets.js';
+import type {
+  HttpRequest,
+  HttpResponse,
+  TemplatedApp,
+  us_listen_socket,
+  us_socket_context_t,
+  WebSocketBehavior,
 } from 'uWebSockets.js';
 import { createServer as createTcpServer } from 'node:net';
 import { AssayError } from '../../base/errors.ts';
@@ -24,7 +27,10 @@ import {
   SSE_HEADERS,
   type UploadPace,
 } from './port.ts';
+import { loadUws } from './uws-binding.ts';
 import { UwsEvents, UwsSocket } from './uws-streams.ts';
+
+const uws = loadUws() as typeof Library;
 
 /** Members of the library that its types lack. */
 interface Untyped {
@@ -504,7 +510,7 @@ export function createUwsServer(options: ServerOptions, deps: ServerDeps): HttpS
     exchange.returned();
   };
 
-  const createApp = (): uws.TemplatedApp => {
+  const createApp = (): TemplatedApp => {
     if (!tls) return uws.App();
     try {
       return uws.SSLApp({ key_file_name: tls.keyFile, cert_file_name: tls.certFile });
@@ -520,7 +526,7 @@ export function createUwsServer(options: ServerOptions, deps: ServerDeps): HttpS
   const countSocket = (_res: HttpResponse, change: unknown): void => {
     openSockets += Number(change);
   };
-  const sockets: uws.WebSocketBehavior<SocketData> = {
+  const sockets: WebSocketBehavior<SocketData> = {
     // No messages are expected from clients.
     maxPayloadLength: 1_024,
     maxBackpressure: LIMITS.streamBufferBytesMax * 2,
