@@ -1,26 +1,33 @@
 # syntax=docker/dockerfile:1
 # Assay as an image: Debian trixie for its glibc (uWebSockets.js needs 2.38 from Node 22 on), no root, nothing to be written but
-# /data. Build: docker build -t assay . Run: see deploy/compose.yaml and docs/OPERATIONS.md.
+# /data. Build: docker build -t assay . Run: see deploy/compose.yaml and docs/OPERATIONS.md. Size: npm run size.
 ARG NODE_IMAGE=node:24-trixie-slim
+ARG BASE_IMAGE=debian:trixie-slim
 
 # --- what runs: exactly what the lockfile names, without what is only needed to build and test ---
 FROM ${NODE_IMAGE} AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
+COPY supply ./supply
+COPY scripts/supply ./scripts/supply
+COPY data/native-binaries.json ./data/native-binaries.json
 # No package needs its install script: the native ones bring their binaries.
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
+# Refuses changed binaries, and deletes what Node never loads (docs/decisions/supply-chain.md).
+RUN node scripts/supply/after-install.mjs --production
 
 # --- the compiler and what it makes ---
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json tsconfig.json ./
+COPY supply ./supply
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY src ./src
 COPY workers ./workers
 RUN npm run build
 
-# --- the image ---
-FROM ${NODE_IMAGE}
+# --- the image: Node itself without npm, headers and compilers ---
+FROM ${BASE_IMAGE}
 LABEL org.opencontainers.image.title="Assay" \
       org.opencontainers.image.description="Self-hosted wallet risk screening and entity intelligence"
 ENV NODE_ENV=production \
@@ -32,8 +39,11 @@ ENV MALLOC_ARENA_MAX=2 \
     MALLOC_MMAP_THRESHOLD_=131072 \
     MALLOC_TRIM_THRESHOLD_=1048576
 WORKDIR /app
+COPY --from=packages /usr/local/bin/node /usr/local/bin/node
 COPY package.json ./
 COPY data ./data
+# Packages that are folders of the repository are links to them.
+COPY supply ./supply
 COPY --from=packages /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 # Redis scripts are read from src/ at run time: the compiler does not copy them.
@@ -44,7 +54,7 @@ COPY src/nodes/lua ./src/nodes/lua
 COPY src/pool/lua ./src/pool/lua
 COPY src/state/lua ./src/state/lua
 # Owned by the user before it becomes a volume, so that a new volume is his.
-RUN mkdir -p /data /jobs && chown node:node /data /jobs
+RUN useradd --create-home --uid 1000 --user-group node && mkdir -p /data /jobs && chown node:node /data /jobs
 USER node
 VOLUME ["/data"]
 EXPOSE 8080 8090

@@ -143,7 +143,7 @@ describe('architecture', () => {
 
   it('only config.ts reads the environment', () => {
     // The second file only writes a variable for a native library.
-    const allowed = ['src/config/config.ts', 'src/http/server/uws-environment.ts'];
+    const allowed = ['src/config/config.ts', 'src/http/server/uws.ts'];
     expect(onlyIn(/process\.env/, allowed)).toEqual([]);
   });
 

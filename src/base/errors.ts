@@ -180,6 +180,13 @@ export const ERRORS = {
     meaning: 'The server cannot listen on the configured host and port.',
     action: 'Choose another port, or stop the process that uses it.',
   },
+  BINARY_MISMATCH: {
+    status: 500,
+    scope: 'server',
+    isRetryable: false,
+    meaning: 'A native binary of a package is not the recorded file. It was not loaded.',
+    action: 'Delete node_modules and run npm ci; report it if it happens again.',
+  },
   IMPLAUSIBLE_LIST: {
     status: 400,
     scope: 'server',

@@ -67,8 +67,12 @@ describe('the Dockerfile', () => {
     // trixie has glibc 2.41.
     expect(textsOf('ARG', instructions)).toEqual([
       expect.stringMatching(/^NODE_IMAGE=node:\d+-trixie(-slim)?$/),
+      'BASE_IMAGE=debian:trixie-slim',
     ]);
     const stages = textsOf('FROM', instructions);
+    // Node comes from its own image, without npm and headers; the last stage is the system alone.
+    expect(stages.pop()).toBe(`${'$'}{BASE_IMAGE}`);
+    expect(textsOf('COPY')).toContain('--from=packages /usr/local/bin/node /usr/local/bin/node');
     expect(stages.every((text) => text.startsWith(`${'$'}{NODE_IMAGE}`))).toBe(true);
     const major = Number(/node:(\d+)/.exec(read('Dockerfile'))?.[1]);
     const { engines } = JSON.parse(read('package.json')) as { engines: { node: string } };
@@ -115,6 +119,9 @@ describe('the Dockerfile', () => {
       else expect(scripts).toHaveProperty(script);
     }
     expect(runs.filter((text) => text.includes('--omit=dev'))).toHaveLength(1);
+    // `--ignore-scripts` also skips Assay's own step after an installation, which refuses changed binaries.
+    const install = runs.findIndex((text) => text.includes('--omit=dev'));
+    expect(runs[install + 1]).toBe('node scripts/supply/after-install.mjs --production');
     expect(image.some(({ word, text }) => word === 'COPY' && text.startsWith('--from=packages'))).toBe(true);
   });
 

@@ -7,6 +7,7 @@ import type { CreateServer } from './port.ts';
  * Returns the HTTP server implementation. `auto` is uWebSockets.js; if its binding does not load, it is node:http, with a warning.
  *
  * @throws LISTEN_FAILED if `uws` is requested and its binding does not load
+ * @throws BINARY_MISMATCH if the binding is not the recorded file: another server would only hide that
  */
 export async function chooseServer(backend: 'auto' | 'uws' | 'node', log: Logger): Promise<CreateServer> {
   if (backend !== 'node') {
@@ -14,6 +15,7 @@ export async function chooseServer(backend: 'auto' | 'uws' | 'node', log: Logger
       const { createUwsServer } = await import('./uws.ts');
       return createUwsServer;
     } catch (cause) {
+      if (cause instanceof AssayError && cause.code === 'BINARY_MISMATCH') throw cause;
       const reason = messageOf(cause).split('\n')[0];
       if (backend === 'uws') {
         throw new AssayError('LISTEN_FAILED', `uWebSockets.js cannot be loaded: ${reason}`, { cause });

@@ -1,11 +1,13 @@
 /** HTTP server on uWebSockets.js. No other module imports the library. */
-// Before the library, which reads its setting while it is loaded.
-import './uws-environment.ts';
-import uws, {
-  type HttpRequest,
-  type HttpResponse,
-  type us_listen_socket,
-  type us_socket_context_t,
+
+import type Library from 'uWebSockets.js';
+import type {
+  HttpRequest,
+  HttpResponse,
+  TemplatedApp,
+  us_listen_socket,
+  us_socket_context_t,
+  WebSocketBehavior,
 } from 'uWebSockets.js';
 import { createServer as createTcpServer } from 'node:net';
 import { AssayError } from '../../base/errors.ts';
@@ -28,7 +30,12 @@ import {
   SSE_HEADERS,
   type UploadPace,
 } from './port.ts';
+import { loadUws } from './uws-binding.ts';
 import { UwsEvents, UwsSocket } from './uws-streams.ts';
+
+// The library reads this setting once, when its binary is loaded.
+process.env.UWS_HTTP_MAX_HEADERS_SIZE = String(HTTP_LIMITS.headerReadBytesMax);
+const uws = loadUws() as typeof Library;
 
 /** Members of the library that its types lack. */
 interface Untyped {
@@ -576,7 +583,7 @@ export function createUwsServer(options: ServerOptions, deps: ServerDeps): HttpS
     exchange.returned();
   };
 
-  const createApp = (): uws.TemplatedApp => {
+  const createApp = (): TemplatedApp => {
     if (!tls) return uws.App();
     try {
       return uws.SSLApp({ key_file_name: tls.keyFile, cert_file_name: tls.certFile });
@@ -592,7 +599,7 @@ export function createUwsServer(options: ServerOptions, deps: ServerDeps): HttpS
   const countSocket = (_res: HttpResponse, change: unknown): void => {
     openSockets += Number(change);
   };
-  const sockets: uws.WebSocketBehavior<SocketData> = {
+  const sockets: WebSocketBehavior<SocketData> = {
     // No messages are expected from clients.
     maxPayloadLength: 1_024,
     maxBackpressure: MONITORING_LIMITS.streamBufferBytesMax * 2,
