@@ -840,6 +840,7 @@ describe('the operations', () => {
           monitoring: () => ({
             store: { wallets: noting({ wallets: [], total: 0 }) },
             alerts: noting({ alerts: [], total: 0, newest: 0 }),
+            notFollowed: () => [],
             streams: {
               requireRoom: () => {},
               subscribe: noting(() => {}),
