@@ -18,6 +18,8 @@ export const LIMITS = {
   poolSlots: 64,
   /** A bulk response of 100 well-labelled addresses is about 100 KB; longer ones are copied. Untouched slots cost no memory. */
   poolSlotBytes: 256 * 1024,
+  /** Seconds for which node:http keeps an idle connection open: longer than the 60 s after which common load balancers let go of theirs. */
+  keepAliveSeconds: 75,
   /** A mail server that does not respond to one step for this long is down. */
   smtpStepMs: 15_000,
 } as const;

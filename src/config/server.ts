@@ -1,9 +1,9 @@
 /** Settings: the HTTP server, its threads and its logs. */
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { LIMITS } from '../base/limits.ts';
 import type { LogFormat, LogLevel } from '../base/log.ts';
 import { projectRoot } from '../base/paths.ts';
-import { HTTP_LIMITS } from '../http/limits.ts';
 import {
   folder,
   hostName,
@@ -27,7 +27,7 @@ export const serverSettings = {
   ),
   httpKeepAliveSeconds: setting(
     'ASSAY_HTTP_KEEP_ALIVE_SECONDS',
-    String(HTTP_LIMITS.keepAliveSeconds),
+    String(LIMITS.keepAliveSeconds),
     number(1, 3_600),
     'Seconds for which the back end `node` keeps an idle connection open. With `uws` it is fixed: 8 to 12.',
   ),

@@ -27,8 +27,6 @@ export const HTTP_LIMITS = {
    * may be short, so it closes after 8 to 12 s. It cannot be set.
    */
   uwsIdleSeconds: 7,
-  /** Seconds for which node:http keeps an idle connection open: longer than the 60 s after which common load balancers let go of theirs. */
-  keepAliveSeconds: 75,
   /** Responses of this size and below are sent as they are: they fit in one packet, and compression would cost more than it saves. */
   uncompressedBytesMax: 1024,
   /** Responses that are compressed at the same time: twice the threads that do it. Others are then sent as they are. */

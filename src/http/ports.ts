@@ -190,7 +190,7 @@ export interface HttpOptions {
   readonly version: string;
   /** Default: all operations. `health`: only the health endpoints, for a node without the role `api`. */
   readonly operations?: 'all' | 'health';
-  /** Seconds for which the node:http server keeps an idle connection open. Default: HTTP_LIMITS.keepAliveSeconds. */
+  /** Seconds for which the node:http server keeps an idle connection open. Default: LIMITS.keepAliveSeconds. */
   readonly keepAliveSeconds?: number;
   /** Minimum pace of uploaded bodies. Default: that of HTTP_LIMITS. */
   readonly uploads?: UploadPace;

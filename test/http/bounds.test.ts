@@ -621,7 +621,12 @@ describe('the operations', () => {
     } as unknown as Exchange;
     const call = new Call(exchange, 'id', 0);
     call.caller = { id: 'key_1', accountId: 'acc_1' } as never;
-    call.principal = { accountId: 'acc_1', key: null, actor: { from: '127.0.0.1' }, ...visit } as never;
+    call.principal = {
+      accountId: 'acc_1',
+      key: null,
+      actor: { who: 'acc_1', from: '127.0.0.1' },
+      ...visit,
+    } as never;
     return call;
   };
   const workOf = (operation: Operation, services: object): Work =>

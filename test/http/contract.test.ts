@@ -123,7 +123,7 @@ describe.each([
   async function ask(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
     const response = await fetch(`${world.url}${path}`, {
       method,
-      headers: { authorization: `Bearer ${key}`, ...headers },
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await response.text();

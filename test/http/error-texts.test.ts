@@ -152,7 +152,11 @@ describe.each(['uws', 'node'] as const)('errors on %s', (backend) => {
   ): Promise<Response> =>
     fetch(`${world.url}${path}`, {
       method,
-      headers: { accept, ...(key === undefined ? {} : { authorization: `Bearer ${key}` }) },
+      headers: {
+        accept,
+        'content-type': 'application/json',
+        ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+      },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
 

@@ -58,7 +58,11 @@ describe.each(['uws', 'node'] as const)('an Idempotency-Key on %s', (backend) =>
   async function screen(body: string, name: string) {
     const response = await fetch(`${world.url}/api/v1/screening`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'idempotency-key': name },
+      headers: {
+        authorization: `Bearer ${key}`,
+        'content-type': 'application/json',
+        'idempotency-key': name,
+      },
       body,
     });
     const { headers, status } = response;

@@ -71,7 +71,10 @@ describe('a list over HTTP', () => {
   const ask = async (method: string, path: string, body?: unknown) => {
     const response = await fetch(`${world.url}/api/v1${path}`, {
       method,
-      headers: path.startsWith('/keys') ? { cookie } : { authorization: `Bearer ${key}` },
+      headers: {
+        'content-type': 'application/json',
+        ...(path.startsWith('/keys') ? { cookie } : { authorization: `Bearer ${key}` }),
+      },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     // biome-ignore lint/suspicious/noExplicitAny: lists of every shape.

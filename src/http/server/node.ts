@@ -6,6 +6,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { AssayError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
 import { HTTP_LIMITS } from '../limits.ts';
 import { HeadCheck } from './framing.ts';
 import { BodyIntake, UPLOAD_PACE } from './intake.ts';
@@ -283,7 +284,7 @@ export function createNodeServer(options: ServerOptions, deps: ServerDeps): Http
     port,
     tls,
     uploads: pace = UPLOAD_PACE,
-    keepAliveSeconds = HTTP_LIMITS.keepAliveSeconds,
+    keepAliveSeconds = LIMITS.keepAliveSeconds,
   } = options;
   const { router, fallback, refuse } = deps;
   const head = new HeadCheck();

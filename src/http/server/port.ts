@@ -131,7 +131,7 @@ export interface ServerOptions {
   readonly host: string;
   readonly port: number;
   readonly tls: { readonly keyFile: string; readonly certFile: string } | null;
-  /** Seconds for which the node:http server keeps an idle connection open. Default: HTTP_LIMITS.keepAliveSeconds. */
+  /** Seconds for which the node:http server keeps an idle connection open. Default: LIMITS.keepAliveSeconds. */
   readonly keepAliveSeconds?: number;
   /** Default: those of HTTP_LIMITS. */
   readonly uploads?: UploadPace;
