@@ -68,7 +68,7 @@ type RouteColumns = Pick<Route, 'id' | 'tag' | 'method' | 'path' | 'summary' | '
   >;
 
 /** The work of an operation. Exactly one of these fields is given. */
-interface Behaviour<Body, In> {
+interface Behaviour<Body, In extends Pick<Input<Body, unknown, unknown, unknown>, 'services' | 'header'>> {
   /** Returns `data`: a value, or the bytes of its JSON text. Only this kind of work can cost credits. */
   readonly run?: (input: In) => Awaitable<object>;
   /**
@@ -77,6 +77,8 @@ interface Behaviour<Body, In> {
    * @returns the offset after the written text, or -1 if it does not fit
    */
   readonly write?: (input: In, out: Buffer, offset: number) => number;
+  /** With `write`: whether the response will be 304, which takes no quota, so that it is sent even if the quota is used up. */
+  readonly isUnchanged?: (input: Pick<In, 'services' | 'header'>) => boolean;
   /** Returns a whole response without an envelope. */
   readonly page?: (input: In) => Awaitable<Page>;
   /** Responds for as long as the client stays connected. `open` starts the stream. */
@@ -167,7 +169,7 @@ export function operation<
   Query extends TProperties = NoParameters,
   Header extends TProperties = NoParameters,
 >(spec: OperationSpec<Body, Path, Query, Header>): Operation {
-  const { run, write, page, follow, upload, file, bytes, cost, subjects, bare, ...facts } = spec;
+  const { run, write, isUnchanged, page, follow, upload, file, bytes, cost, subjects, bare, ...facts } = spec;
   const { body = null, pathParameters, query, header, response, statuses, examples, ...columns } = facts;
   type Call0 = Input<Static<Body>, ValueOf<Path>, ValueOf<Query>, ValueOf<Header>>;
   const row = { ...DEFAULTS, ...columns };
@@ -239,7 +241,13 @@ export function operation<
     }
     const none = read(null);
     if (write !== undefined)
-      return { kind: 'lookup', write: (call, out, offset) => write(inputOf(call, none), out, offset) };
+      return {
+        kind: 'lookup',
+        write: (call, out, offset) => write(inputOf(call, none), out, offset),
+        ...(isUnchanged === undefined
+          ? {}
+          : { isUnchanged: (call) => isUnchanged({ services, header: readHeader(call.exchange) }) }),
+      };
     if (run !== undefined)
       return { kind: 'query', answer: async (call) => bytesOf(await run(inputOf(call, none))) };
     if (page !== undefined) return { kind: 'page', answer: (call) => page(inputOf(call, none)) };

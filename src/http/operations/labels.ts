@@ -1,6 +1,6 @@
 /** `GET /address/{chain}/{address}/labels`. */
 import { Type } from 'typebox';
-import { operation } from '../operation.ts';
+import { operation, type Services } from '../operation.ts';
 import { addressText, chainText, EntityLabelSet } from '../schemas/common.ts';
 
 /** Seconds for which a client may use its cached copy of a label set (specification decisions). */
@@ -13,6 +13,8 @@ function namesTag(header: string, tag: string): boolean {
     return trimmed === '*' || trimmed === tag || trimmed === tag.slice(2);
   });
 }
+
+const tagOf = ({ useCases }: Pick<Services, 'useCases'>): string => `W/"${useCases.labelSetVersion()}"`;
 
 export const labels = operation({
   id: 'labels',
@@ -36,12 +38,13 @@ export const labels = operation({
   statuses: { 304: { description: 'The earlier response is still valid.', schema: null } },
   summary: 'Raw labels, cacheable',
   description: 'The same data as POST /screen, with ETag and Cache-Control.',
-  write({ services, call, path, header }, out, offset) {
-    const { useCases } = services;
-    const end = useCases.labelSet(path.chain, path.address, out, offset);
-    const tag = `W/"${useCases.labelSetVersion()}"`;
+  isUnchanged: ({ services, header: { 'If-None-Match': known } }) =>
+    known !== undefined && namesTag(known, tagOf(services)),
+  // An invalid address is an error whatever its tag, so the labels are also written for a 304.
+  write({ services, call, path, header: { 'If-None-Match': known } }, out, offset) {
+    const end = services.useCases.labelSet(path.chain, path.address, out, offset);
+    const tag = tagOf(services);
     call.lines = `\r\nETag: ${tag}\r\nCache-Control: private, max-age=${MAX_AGE_SECONDS}`;
-    const known = header['If-None-Match'];
     call.notModified = known !== undefined && namesTag(known, tag);
     return end;
   },

@@ -209,14 +209,16 @@ export class Pipeline {
     });
   }
 
-  #lookupHandler(endpoint: RouteEndpoint, { write }: WorkOf<'lookup'>): Handler {
+  #lookupHandler(endpoint: RouteEndpoint, { write, isUnchanged }: WorkOf<'lookup'>): Handler {
     const { route } = endpoint;
     const noteUnknown = unknownQuery(route);
     const respond = (call: Call): void => this.#responder.sendData(call, endpoint, write, null);
     return this.#handler(endpoint, (call) => {
       this.#admitter.authenticate(call, route);
       noteUnknown(call);
-      this.#admitter.whenAdmitted(call, endpoint, 1, true, respond, null);
+      // If the labels change while the gate decides, the new ones are sent without a charge.
+      const units = isUnchanged?.(call) === true ? 0 : 1;
+      this.#admitter.whenAdmitted(call, endpoint, units, true, respond, null);
     });
   }
 

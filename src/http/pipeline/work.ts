@@ -47,7 +47,12 @@ export interface ChargedWork<Body> {
 export type Work<Body = unknown> =
   | { readonly kind: 'page'; readonly answer: (call: Call) => Page | Promise<Page> }
   /** Answered synchronously, from the path and the query. */
-  | { readonly kind: 'lookup'; readonly write: WriteData<null> }
+  | {
+      readonly kind: 'lookup';
+      readonly write: WriteData<null>;
+      /** Whether the response will be 304, which takes no quota. */
+      readonly isUnchanged?: (call: Call) => boolean;
+    }
   /** Answered synchronously, from a body that matches the schema. */
   | { readonly kind: 'body'; readonly read: ReadBody<Body>; readonly write: WriteData<Body> }
   /** Answered asynchronously, from the path and the query. */
