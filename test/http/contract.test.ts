@@ -202,6 +202,25 @@ describe.each([
     expect(bulk.headers.has('x-quota-remaining')).toBe(false);
   });
 
+  it('get a 304 for a valid copy although the quota is used up, and nothing else', async () => {
+    const accountId = 'acc_cached';
+    const cached = await world.key({ plan: 'FREE', accountId });
+    const read = (tag: string | null, address: string = EXCHANGE) =>
+      ask('GET', `/api/v1/address/ETH/${address}/labels`, undefined, {
+        authorization: `Bearer ${cached}`,
+        ...(tag === null ? {} : { 'if-none-match': tag }),
+      });
+    const tag = (await read(null)).headers.get('etag') as string;
+    expect((await world.access.quota.take(accountId, 'intel', 999)).ok).toBe(true);
+    expect((await read(null)).status).toBe(402);
+    const same = await read(tag);
+    expect([same.status, same.headers.get('etag')]).toEqual([304, tag]);
+    for (const name of RATE_HEADERS) expect(same.headers.has(name)).toBe(true);
+    expect((await read('W/"another"')).status).toBe(402);
+    expect((await read(tag, 'junk')).status).toBe(400);
+    expect(await world.access.quota.used(accountId, 'intel')).toBe(1_000);
+  });
+
   it('with a session from a page of another host are counted and have rate-limit headers', async () => {
     const people = world.access.people();
     const { email } = await people.create('ann@example.org', 'correct horse battery', 'FREE');
