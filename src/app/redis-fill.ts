@@ -231,6 +231,7 @@ export async function fillRedis(
       throw new AssayError(
         'INVALID_REQUEST',
         `${dataDir} has been used by a node with a Redis since, and its files are older: restore that Redis from its backup, or with \`assay redis restore --from-replica\`. To use the old state anyway, move ${join(dataDir, 'accounts', 'replicas')} elsewhere.`,
+        { field: 'ASSAY_DATA_DIR' },
       );
     requireUnused(sources.files);
     // Checked before the lease, which writes: a Redis that is rejected must not be changed.

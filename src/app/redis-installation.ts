@@ -169,11 +169,18 @@ export async function foundInstallation(
     throw new AssayError(
       'INVALID_REQUEST',
       `${dataDir} has replicas of an installation. Restore Redis from them with \`assay redis restore --from-replica\`, or move them elsewhere to start without them.`,
+      { field: 'ASSAY_DATA_DIR' },
     );
   const own = newInstallation((count) => random.bytes(count), isoTime(clock.now()));
   const named = await nameInstallation(redis, own);
   if (named.id !== own.id)
-    throw new AssayError('INVALID_REQUEST', `Another process has just founded the installation ${named.id}.`);
+    throw new AssayError(
+      'INVALID_REQUEST',
+      `Another process has just founded the installation ${named.id}.`,
+      {
+        field: 'ASSAY_REDIS_URL',
+      },
+    );
   await markStores(redis, named, STORE_NAMES);
   return named;
 }

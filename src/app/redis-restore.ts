@@ -58,7 +58,9 @@ function installationOfAll(dataDir: string, replicas: readonly Replica[]): Insta
   const found = replicas.map(({ state }) => state.installation).filter((one) => one !== null);
   const [first = null] = found;
   if (found.some(({ id }) => id !== first?.id))
-    throw new AssayError('INVALID_REQUEST', `The replicas below ${dataDir} belong to two installations.`);
+    throw new AssayError('INVALID_REQUEST', `The replicas below ${dataDir} belong to two installations.`, {
+      field: 'ASSAY_DATA_DIR',
+    });
   return first;
 }
 

@@ -137,12 +137,20 @@ async function copyState(
   return report;
 }
 
+const refused = (sentence: string, cause?: unknown): AssayError =>
+  new AssayError('INVALID_REQUEST', `folder: ${sentence}`, {
+    field: 'folder',
+    ...(cause === undefined ? {} : { cause }),
+  });
+
 function requireEmpty(folder: string, dataDir: string): void {
   const inside = relative(dataDir, folder);
   if (inside === '' || !(inside.startsWith('..') || inside.startsWith(sep)))
-    throw new AssayError('INVALID_REQUEST', `${folder} is inside the data folder: choose another.`);
-  if (existsSync(folder) && readdirSync(folder).length > 0)
-    throw new AssayError('INVALID_REQUEST', `${folder} is not empty: each backup needs its own folder.`);
+    throw refused(`${folder} is inside the data folder: choose another.`);
+  if (!existsSync(folder)) return;
+  if (!statSync(folder).isDirectory()) throw refused(`${folder} is not a folder.`);
+  if (readdirSync(folder).length > 0)
+    throw refused(`${folder} is not empty: each backup needs its own folder.`);
 }
 
 /** Creates the folder of the backup. Throws INVALID_REQUEST naming it and the reason if it cannot be created or written. */
@@ -151,9 +159,7 @@ function makeTarget(folder: string): void {
     makeFolder(folder);
     accessSync(folder, constants.W_OK | constants.X_OK);
   } catch (cause) {
-    throw new AssayError('INVALID_REQUEST', `${folder} cannot be used for a backup: ${messageOf(cause)}.`, {
-      cause,
-    });
+    throw refused(`${folder} cannot be used for a backup: ${messageOf(cause)}.`, cause);
   }
 }
 

@@ -25,10 +25,14 @@ export class Interruption extends AssayError {
 /** Codes of errors that the same command line causes again. */
 const USAGE: ReadonlySet<ErrorCode> = new Set(['INVALID_REQUEST', 'UNKNOWN_CHAIN', 'INVALID_ADDRESS']);
 
+/** An error about a setting, or about what it names (a Redis in use), is not one of the command line. */
+const isOfCommandLine = ({ code, field = '' }: AssayError): boolean =>
+  USAGE.has(code) && !field.startsWith('ASSAY_');
+
 /** Returns the exit code of a command that ended with an error. */
 export function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
   if (error instanceof Interruption) return EXIT.interrupted;
-  if (error instanceof AssayError) return USAGE.has(error.code) ? EXIT.usage : EXIT.failed;
+  if (error instanceof AssayError) return isOfCommandLine(error) ? EXIT.usage : EXIT.failed;
   return error instanceof Error && error.name === 'AbortError' ? EXIT.interrupted : EXIT.failed;
 }

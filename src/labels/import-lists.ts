@@ -5,6 +5,7 @@
 import { join } from 'node:path';
 import { isoTime } from '../base/clock.ts';
 import type { SanctionsList } from '../sources/index.ts';
+import { noUsableRow } from '../sources/layout-error.ts';
 import type { DesignatedParty, FileHeader } from '../sources/records.ts';
 import { requireAfterPublication } from './attest.ts';
 import { type ListCheck, type ListCheckMethod, readListChecks } from './freshness.ts';
@@ -46,7 +47,7 @@ interface ReadPublication {
 /**
  * Imports the lists of a reading.
  *
- * @throws INVALID_FILE if the publication date is not known.
+ * @throws INVALID_FILE if the publication date is not known, or if all entries were rejected.
  * @throws IMPLAUSIBLE_LIST if a file would delist more than half of a list or has no party, unless forced.
  * @throws INVALID_REQUEST if an attested check is before the publication.
  */
@@ -166,6 +167,11 @@ function applyUnits(reading: Reading, units: readonly ListUnit[]): readonly Data
   for (const [at, unit] of units.entries()) {
     const { header } = unit;
     if (header === null) throw new Error(`The reader of ${source} yielded no header.`);
+    if (!force && unit.records === 0 && unit.rejects.count > 0)
+      throw noUsableRow(names, `the source '${source}'`, {
+        rejected: unit.rejects.count,
+        rejects: unit.rejects.first,
+      });
     const publishedAt = publicationOf({
       inside: header.publishedAt,
       option: published,

@@ -128,7 +128,9 @@ export function createStoreFilling(
       const format = String(await claim([headKey], [id, installation, at === undefined ? '' : 'keep']));
       isWhole = format === 'whole';
       if (format !== '' && !isWhole)
-        throw new AssayError('INVALID_REQUEST', `Redis already has a store '${name}' (format ${format}).`);
+        throw new AssayError('INVALID_REQUEST', `Redis already has a store '${name}' (format ${format}).`, {
+          field: 'ASSAY_REDIS_URL',
+        });
     },
     async fill(onProgress) {
       if (isWhole) return;

@@ -21,6 +21,7 @@ describe('exit codes', () => {
     [new CommanderError(0, 'commander.helpDisplayed', 'x'), EXIT.done],
     [new AssayError('INVALID_REQUEST', 'x'), EXIT.usage],
     [new AssayError('INVALID_ADDRESS', 'x'), EXIT.usage],
+    [new AssayError('INVALID_REQUEST', 'x', { field: 'ASSAY_REDIS_URL' }), EXIT.failed],
     [new AssayError('INVALID_FILE', 'x'), EXIT.failed],
     [new AssayError('INVALID_CONFIG', 'x'), EXIT.failed],
     [new Error('x'), EXIT.failed],

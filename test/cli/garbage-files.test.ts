@@ -1,8 +1,17 @@
 /** Files of another kind: every importer and every ingest format refuses them, says why, and changes nothing. */
 import { createHash, randomFillSync } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { importIds } from '../../src/sources/index.ts';
 import { runCommand } from './run-command.ts';
@@ -101,6 +110,12 @@ describe('a file with the right header of which every row is rejected', () => {
       'line 3: address: the tag has none',
     ],
     ['seed', 'facts.ndjson', '{"chain":"ETH"}\n', 'line 1: entity: is required'],
+    [
+      'un',
+      'entries.xml',
+      UN_LIST.replace('<INDIVIDUALS>', '<INDIVIDUALS><INDIVIDUAL><FIRST_NAME>Ann</FIRST_NAME></INDIVIDUAL>'),
+      'line 2: The entry has no DATAID or no name',
+    ],
     ['people', 'people.csv', 'name,list\nSomebody,no-such-list\n', "line 2: .*'Somebody,no-such-list'"],
     [
       'registers',
@@ -137,6 +152,36 @@ describe('a file with the right header of which every row is rejected', () => {
     expect(out).toContain('2 rows: 1 transfers stored');
     expect(code).toBe(1);
     expect(err).toMatch(/^assay: file: bad\.csv has no usable row.*First: bad\.csv, line 2: amount is -1/);
+  });
+
+  it('ndjson: a packed CSV that was cut off is one error with its name', async () => {
+    const hash = `0x${'2'.repeat(64)}`;
+    const rows = Array.from(
+      { length: 20_000 },
+      (_, n) => `${hash},p${n},1,2023-05-02T12:19:59Z,${ADDRESS},${ADDRESS},ETH,${n}\n`,
+    );
+    const packed = gzipSync(`txHash,position,blockNumber,timestamp,from,to,asset,amount\n${rows.join('')}`);
+    const path = file('cut.csv.gz', packed.subarray(0, packed.length / 2));
+    const { code, err } = await runCommand(dataDir, ['ingest', 'ndjson', path, '--chain', 'ETH']);
+    expect(code).toBe(1);
+    expect(err).toMatch(/^assay: cut\.csv\.gz: cannot be read to its end [^\n]+\n$/);
+  });
+
+  it.runIf(process.platform === 'linux')('no refused file stays open', async () => {
+    const long = file('long.yaml', 'x: y\n'.repeat(200_000));
+    const { err } = await runCommand(dataDir, ['import', 'graphsense', long]);
+    expect(err).toContain('long.yaml');
+    const open = (): string[] =>
+      readdirSync('/proc/self/fd').flatMap((fd) => {
+        try {
+          const path = readlinkSync(`/proc/self/fd/${fd}`);
+          return path.startsWith(folder) && !path.startsWith(dataDir) ? [path] : [];
+        } catch {
+          return [];
+        }
+      });
+    // A stream closes its file a moment after it was destroyed.
+    await expect.poll(open).toEqual([]);
   });
 
   it('ndjson: a CSV with its header alone is not garbage', async () => {
