@@ -92,7 +92,8 @@ describe('the texts of errors', () => {
 
   it('find no command or setting in the constants beside them', () => {
     const named = all.flatMap(({ rest }, at) =>
-      [...rest.matchAll(/(['"`])(?:(?!\1)[^\n])*\1/g)]
+      // `wrongFormat` makes a STORE_VERSION, which clients receive as INTERNAL.
+      [...rest.replace(/wrongFormat\([^;]*\);/g, '').matchAll(/(['"`])(?:(?!\1)[^\n])*\1/g)]
         .filter(([literal]) => /^.(?:[A-Z ].*)?\bassay [a-z]{3,} |ASSAY_[A-Z]+[ ,.]/.test(literal))
         .map(([literal]) => `${files[at]}: ${literal}`),
     );
