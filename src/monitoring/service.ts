@@ -80,7 +80,7 @@ export interface MonitoringService {
    * Like `register`, with a charge: either both are stored, or neither. A repeated request with the same Idempotency-Key finds the
    * wallet of the first one.
    *
-   * @param requireClient - throws if the client has gone; called before anything is stored
+   * @param beginCharge - called when only the charge is left, before anything is stored; throws if the client has gone
    * @returns the whole response
    * @throws like `register`; CREDITS_EXHAUSTED, NOT_READY
    */
@@ -88,7 +88,7 @@ export interface MonitoringService {
     accountId: string,
     draft: WalletDraft,
     charge: WalletCharge,
-    requireClient: () => void,
+    beginCharge: () => void,
   ): Promise<PaidAnswer>;
   /**
    * Returns a wallet of the account.
@@ -270,13 +270,16 @@ export function createMonitoring(deps: MonitoringServiceDeps): MonitoringService
       onWallets();
       return wallet;
     },
-    async buy(accountId, draft, charge, requireClient) {
+    async buy(accountId, draft, charge, beginCharge) {
       const address = checked(draft);
       const known = store.pending.at(accountId, address.chain, address.canonical);
       if (known?.isAbandoned) await purchases.discard(known);
-      else if (known !== null && isSameRequest(known.charge, charge)) return purchases.resume(known);
+      else if (known !== null && isSameRequest(known.charge, charge)) {
+        beginCharge();
+        return purchases.resume(known);
+      }
       const record = await screened(accountId, draft, address);
-      requireClient();
+      beginCharge();
       const now = following(record.chain);
       // The listener learns of the wallet later, so it has not tried the node yet.
       const shown = now.following && record.watchFromHeight === null ? notAnswering(record.chain) : {};

@@ -68,7 +68,7 @@ export interface PendingWallets {
     charge: WalletCharge,
     render: (wallet: MonitoredWallet) => string,
   ): PendingWallet;
-  /** Returns the row of an address; null if there is none. */
+  /** Returns the row of an address; null without one. */
   at(accountId: string, chain: MonitoringChain, walletAddress: string): PendingWallet | null;
   /**
    * Stores a row. If an earlier request with the same Idempotency-Key and body has stored one for the address, that one is kept.
@@ -238,7 +238,7 @@ export interface MonitoringStore {
     onTransaction: (transaction: MonitoredTransaction, writer: BlockWriter) => void,
     fence?: Fence | null,
   ): Promise<void>;
-  /** Returns the last report of a node that follows the chain; null if there is none. */
+  /** Returns the last report of a node that follows the chain; null before the first. */
   followReport(chain: MonitoringChain): FollowReport | null;
   reportFollowing(chain: MonitoringChain, report: FollowReport, fence: Fence): Promise<void>;
   /** Removes the checkpoint of a chain unless one of its addresses is watched. Transactions and alerts stay. */

@@ -143,6 +143,19 @@ describe.each(FRONT_ENDS)('monitoring on %s, behind a gate that answers %s', (ba
       ]);
     });
 
+    it('the last credit pays a wallet, the next one is 402 and leaves none, and a resent request gets the first wallet', async () => {
+      const who = await caller();
+      const headers = { 'idempotency-key': 'last' };
+      const wallet = { walletAddress: address(10), chain: 'ETH' };
+      for (let n = 1; n < 10; n++) expect((await add(who, n)).status).toBe(200);
+      const last = await who.ask('POST', '/wallets', wallet, headers);
+      expect([last.status, last.body.credits]).toEqual([200, { remaining: 0 }]);
+      expect((await add(who, 11)).status).toBe(402);
+      expect(await who.ask('POST', '/wallets', wallet, headers)).toEqual(last);
+      expect((await who.ask('GET', '/wallets')).body.data.total).toBe(10);
+      expect(monitoring.service.store.pending.list(10)).toEqual([]);
+    });
+
     it('a wallet on a chain without a node is active and not followed, with the reason, wherever it is shown', async () => {
       const who = await caller();
       const { body } = await add(who, 1);

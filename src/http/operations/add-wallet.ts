@@ -17,7 +17,7 @@ export const addWallet = operation({
   summary: 'Watch a wallet',
   description: 'Screens the address, and raises alerts for its transfers from the newest block on.',
   subjects: ({ walletAddress, chain }) => [walletAddress, chain.toUpperCase()],
-  purchase: ({ services, call, body }, { requireClient, keep, ...charge }) =>
+  purchase: ({ services, call, body }, { beginCharge, keep, ...charge }) =>
     services.useCases.monitoring().buy(
       callerOf(call).accountId,
       body,
@@ -25,6 +25,6 @@ export const addWallet = operation({
         ...charge,
         keep: keep === null ? null : { slot: hexOf(keep.slot), bodyHash: hexOf(keep.bodyHash) },
       },
-      requireClient,
+      beginCharge,
     ),
 });

@@ -136,10 +136,12 @@ export class Charging {
     try {
       if ('purchase' in work) {
         const { credits: amount, ignored } = call;
-        // The work takes the credits itself: its own reservation must not be in its way.
-        ledger.release(reservation);
+        const beginCharge = (): void => {
+          requireClient();
+          ledger.release(reservation);
+        };
         return await work.purchase(call, body, {
-          ...{ type, amount, reference, ignored, requireClient },
+          ...{ type, amount, reference, ignored, beginCharge },
           keep: keep ?? null,
         });
       }

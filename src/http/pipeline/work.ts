@@ -56,8 +56,11 @@ export interface Purchase {
   /** Slot of the request's Idempotency-Key, in which the response is stored; null without a key. */
   readonly keep: NonNullable<Charge['keep']> | null;
   readonly ignored: readonly string[] | null;
-  /** Throws if the client has disconnected and has no Idempotency-Key with which it could get the response. */
-  readonly requireClient: () => void;
+  /**
+   * Call it when only the charge is left, before anything is stored: it releases the credits that were reserved for the request, so that the
+   * charge can take them. Throws if the client has disconnected and has no Idempotency-Key with which it could get the response.
+   */
+  readonly beginCharge: () => void;
 }
 
 /** Work of an operation that charges by itself. */
