@@ -168,6 +168,14 @@ const DIFFERENT: readonly RawRequest[] = [
     uws: 'lost',
   },
   {
+    title: 'a byte above 127 after a length',
+    head: [...POST, 'Content-Length: 5\xff'],
+    body: 'hello',
+    received: 'hello',
+    outcome: 'refused',
+    uws: 'served',
+  },
+  {
     title: 'a method in lower case',
     head: ['get /x HTTP/1.1', 'Host: x'],
     outcome: 'refused',
@@ -292,6 +300,13 @@ export function describeRawRequests(name: string, create: CreateServer): void {
       setTimeout(() => client.socket.end(), 200);
       expect(await client.ended(60_000)).toBe(true);
       expect(seen).not.toContain('/next');
+    });
+
+    it('does not take the host of a target in absolute form', async () => {
+      const { client, seen } = await connected();
+      client.send('GET http://y/x HTTP/1.1\r\nHost: x\r\n\r\n');
+      expect((await client.next())?.status).toBeGreaterThanOrEqual(400);
+      expect(seen).not.toContain('/x');
     });
 
     it('serves headers of 16 KB, and refuses more, if they come in pieces', async () => {
