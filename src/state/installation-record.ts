@@ -49,6 +49,9 @@ const KINDS: readonly StoreKind[] = [
 ];
 const FOLDERS = ['', 'accounts', 'monitoring', 'transfers', 'outputs', 'labels', 'names', 'registers'];
 
+/** Whether a store of the record is an LMDB environment, and not a catalogue. */
+export const isEnvironment = (path: string): boolean => kindOf(path)?.isEnvironment === true;
+
 const kindOf = (path: string): StoreKind | undefined => KINDS.find((kind) => kind.path.test(path));
 
 export interface RecordedStore {
@@ -181,7 +184,7 @@ export interface OpenInstallation {
   readonly record: InstallationRecord;
   /** Paths of the LMDB environments that exist in the folder. */
   stores(): readonly string[];
-  /** Stops recording new stores. */
+  /** Records the stores that exist now, and stops recording new ones. */
   close(): void;
 }
 
@@ -208,8 +211,12 @@ export function openInstallation(
   });
   return {
     record,
-    stores: () => storesIn(dataDir).filter((path) => kindOf(path)?.isEnvironment),
-    close: end,
+    stores: () => storesIn(dataDir).filter(isEnvironment),
+    close() {
+      end();
+      // Catalogues that were written meanwhile; if they cannot be added now, the next start adds them.
+      addExisting(dataDir, deps);
+    },
   };
 }
 

@@ -1,6 +1,7 @@
 /** Every list is paged in the same way: by `limit` and `cursor`, with `hasMore` and `nextCursor`; some also by `offset`. */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { walletBilling } from '../../src/app/wallet-billing.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { OPERATIONS } from '../../src/http/operations/index.ts';
 import type { Monitoring } from '../../src/monitoring/open.ts';
@@ -115,7 +116,7 @@ describe('a list over HTTP', () => {
     });
 
   beforeAll(async () => {
-    monitoring = openedMonitoring(folder.path);
+    monitoring = openedMonitoring(folder.path, { billing: walletBilling(() => world.access.ledger()) });
     cleared = openClearedStore({ path: join(folder.path, 'cleared.mdb') }, { clock: systemClock });
     world = await openWorld({
       backend: 'uws',

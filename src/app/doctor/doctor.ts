@@ -12,7 +12,7 @@ import { freshnessOf, readListChecks, staleListAdvice } from '../../labels/fresh
 import { currentSnapshot } from '../../labels/index/folder.ts';
 import { labelsFolderOf } from '../../labels/store.ts';
 import { type LockHolder, serverIn } from '../../state/folder-lock.ts';
-import { missingStores, readInstallation } from '../../state/installation-record.ts';
+import { isEnvironment, missingStores, readInstallation } from '../../state/installation-record.ts';
 import { requireSound } from '../../state/sound-file.ts';
 import { clockFindings, diskFindings, fileLimitFinding, type OtherClock, openFilesLimit } from './machine.ts';
 import { examineNodes, examineRedis } from './servers.ts';
@@ -122,7 +122,7 @@ function storeFindings({ dataDir, redis, snapshots }: Config): readonly Finding[
   for (const { path } of record.stores) {
     const file = join(dataDir, path);
     const bytes = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
-    if (bytes === 0 || bytes > STORE_BYTES_READ_MAX) continue;
+    if (!isEnvironment(path) || bytes === 0 || bytes > STORE_BYTES_READ_MAX) continue;
     try {
       requireSound(file);
     } catch (error) {
