@@ -14,6 +14,8 @@ import { writeListChecks } from '../../src/labels/freshness.ts';
 import { labelsFolderOf } from '../../src/labels/store.ts';
 import { LISTS } from '../../src/sources/lists.ts';
 import { newWorld } from '../e2e/program.ts';
+import { startAnvil } from '../setup/anvil.ts';
+import { hasRedis, startRedis } from '../setup/redis.ts';
 import { runCommand } from './run-command.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'assay-doctor-'));
@@ -100,6 +102,48 @@ describe('assay doctor in a new folder', () => {
         advice: expect.stringContaining('ASSAY_RPC_ETH'),
       },
     ]);
+  });
+});
+
+describe.runIf(hasRedis)('assay doctor with a Redis and a node', () => {
+  const dataDir = join(folder, 'new');
+
+  it('reads the clock of both, and accepts them', async () => {
+    const [redis, anvil] = await Promise.all([startRedis(), startAnvil()]);
+    try {
+      await anvil.mine(1);
+      const { of } = await examined(dataDir, { ASSAY_REDIS_URL: redis.url, ASSAY_RPC_ETH: anvil.url });
+      expect(of('redis')).toMatchObject([{ state: 'ok', text: 'Redis answers and keeps its data.' }]);
+      expect(of('nodes')).toMatchObject([
+        { state: 'ok', text: expect.stringMatching(/^ETH: .* has block 1\.$/) },
+      ]);
+      expect(of('clock')).toMatchObject([
+        { state: 'ok', text: expect.stringContaining('plausible by the newest block of ETH, Redis') },
+      ]);
+    } finally {
+      await Promise.all([redis.stop(), anvil.stop()]);
+    }
+  });
+
+  it('reports a Redis that may lose data, and one without its replica', async () => {
+    const losing = await startRedis(['--appendonly', 'no']);
+    const alone = await startRedis();
+    try {
+      const loss = await examined(dataDir, { ASSAY_REDIS_URL: losing.url });
+      expect(loss.of('redis')).toMatchObject([
+        { state: 'problem', text: expect.stringContaining('set appendonly yes') },
+      ]);
+      const environment = { ASSAY_REDIS_URL: alone.url, ASSAY_REDIS_REPLICAS: '1' };
+      expect((await examined(dataDir, environment)).of('redis')).toMatchObject([
+        {
+          state: 'problem',
+          text: expect.stringMatching(/^too few Redis replicas/),
+          advice: expect.stringContaining('ASSAY_REDIS_REPLICAS'),
+        },
+      ]);
+    } finally {
+      await Promise.all([losing.stop(), alone.stop()]);
+    }
   });
 });
 
