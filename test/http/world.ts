@@ -28,6 +28,7 @@ import type {
   TraceNode,
 } from '../../src/screening/answers.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
+import { backendHere } from '../setup/backend.ts';
 import { worldNames } from './world-names.ts';
 
 export const EXCHANGE = '0x28c6c06298d514db089934071355e5743bf21d60';
@@ -460,6 +461,7 @@ export async function openWorld(options: WorldOptions): Promise<World> {
       trustedProxies: [],
       version: '0.0.0',
       ...options,
+      backend: await backendHere(options.backend),
     },
     {
       ...parts,
