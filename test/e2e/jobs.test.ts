@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { backendHere } from '../setup/backend.ts';
 import { cuttingProxy } from '../setup/cutting-proxy.ts';
 import { newWorld, type RunningServer, type World } from './program.ts';
 
@@ -39,7 +40,7 @@ function checkResult(text: string): void {
 }
 
 // The behaviour that both servers share has a suite of its own.
-const BACKENDS = process.env.ASSAY_TEST_LONG === '1' ? ['uws', 'node'] : ['uws'];
+const BACKENDS = process.env.ASSAY_TEST_LONG === '1' ? (['uws', 'node'] as const) : (['uws'] as const);
 
 describe.each(BACKENDS)('bulk jobs of a server on %s', (backend) => {
   let world: World;
@@ -49,7 +50,7 @@ describe.each(BACKENDS)('bulk jobs of a server on %s', (backend) => {
 
   beforeAll(async () => {
     world = newWorld();
-    server = await world.serve({ ASSAY_HTTP_BACKEND: backend });
+    server = await world.serve({ ASSAY_HTTP_BACKEND: await backendHere(backend) });
     key = server.firstKey;
     expect((await world.run(['plan', 'set', 'local', 'ENTERPRISE'])).code).toBe(0);
     input = join(world.folder, 'addresses.txt');

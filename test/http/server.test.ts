@@ -1,6 +1,13 @@
+import { describe } from 'vitest';
 import { createNodeServer } from '../../src/http/server/node.ts';
-import { createUwsServer } from '../../src/http/server/uws.ts';
 import { describeHttpServer } from '../conformance/http-server.ts';
+import { uwsUnavailable } from '../setup/backend.ts';
 
-describeHttpServer('uWebSockets.js', async () => createUwsServer);
+const reason = await uwsUnavailable();
+if (reason === null) {
+  describeHttpServer(
+    'uWebSockets.js',
+    async () => (await import('../../src/http/server/uws.ts')).createUwsServer,
+  );
+} else describe.skip(`uWebSockets.js: ${reason}`);
 describeHttpServer('node:http', async () => createNodeServer);

@@ -31,6 +31,7 @@ import type {
   TraceNode,
 } from '../../src/screening/answers.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
+import { backendHere } from '../setup/backend.ts';
 import { sleep } from '../support/wait.ts';
 import { worldNames } from './world-names.ts';
 
@@ -484,6 +485,7 @@ export async function openWorld(options: WorldOptions): Promise<World> {
       trustedProxies: [],
       version: '0.0.0',
       ...options,
+      backend: await backendHere(options.backend),
     },
     {
       ...parts,
