@@ -135,7 +135,7 @@ describeWithSharedData('the real files of OFAC, GraphSense, exchanges, scams and
       ]),
       transactionFlow: {
         outflow: {
-          byAsset: expect.arrayContaining([expect.objectContaining({ amount: '35.063696', decimals: 8 })]),
+          byAsset: expect.arrayContaining([expect.objectContaining({ amount: '3506.3696', decimals: 6 })]),
         },
       },
       coverage: { balances: { status: 'NONE' } },
