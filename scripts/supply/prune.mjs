@@ -179,7 +179,7 @@ function prunePackage(folder) {
   });
 }
 
-/** Deletes links of node_modules/.bin whose program is gone. */
+/** Deletes links of node_modules/.bin to programs that were deleted. */
 function pruneLinks(modules) {
   const folder = join(modules, '.bin');
   if (!existsSync(folder)) return;
