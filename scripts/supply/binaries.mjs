@@ -13,7 +13,7 @@ export const readTable = (folder) =>
 /** SHA-256 of a file, in hexadecimal. */
 export const hashOf = (path) => createHash('sha256').update(readFileSync(path)).digest('hex');
 
-/** Lists the binaries of uWebSockets.js below `folder` whose hash is not the recorded one, each with a sentence. */
+/** Lists the binaries of uWebSockets.js below `folder` that are not the recorded files, each with a sentence. */
 export function changedBinaries(folder) {
   const installed = join(folder, 'node_modules', 'uWebSockets.js');
   if (!existsSync(installed)) return [];

@@ -23,7 +23,7 @@ const PERMISSIVE = new Set([
   'Unlicense',
 ]);
 
-/** Packages whose manifest names no licence, or not the right one, with the licence that their files state. */
+/** Packages with a manifest that names no licence, or a wrong one, and the licence that their files state. */
 const EXCEPTIONS = {
   eyes: 'its manifest has no licence field; its file LICENSE is the MIT licence (jayson brings it, nothing loads it)',
 };
@@ -70,7 +70,7 @@ const productionRows = (packages) =>
     ([path, row]) => path.includes('node_modules/') && row.dev !== true && row.link !== true,
   );
 
-/** Returns a sentence about each package whose licence is refused. */
+/** Returns a sentence about each package with a licence that is refused. */
 function refusedLicences(packages) {
   return productionRows(packages).flatMap(([path, { license, version }]) => {
     const name = nameOf(path);

@@ -34,8 +34,10 @@ const PACKAGES = [
   'typescript',
 ];
 
-/** Copies of the same code for browsers, React Native and other loaders, and sources; Assay imports the packages as modules, so
- * `exports` of each leads to the copy that stays. */
+/**
+ * Copies of the same code for browsers, React Native and other loaders, and sources. Assay imports packages as ES modules: the copy to which
+ * `exports`, or `main` without it, leads an import stays.
+ */
 const UNUSED = {
   '@solana/web3.js': [
     'lib/index.browser.cjs.js',
@@ -80,7 +82,7 @@ const isMusl = (() => {
  * @param name - file name
  * @param options - `everyAbi`: keep the binaries for other versions of Node
  */
-export function isForeignBinary(name, { everyAbi }) {
+function isForeignBinary(name, { everyAbi }) {
   const abi = process.versions.modules;
   const uws = /^uws_([a-z0-9]+)_([a-z0-9]+)_(\d+)\.node$/.exec(name);
   if (uws) {
@@ -103,7 +105,7 @@ function isForeignPrebuild(name) {
 }
 
 /** Lists the folders of all packages below a node_modules folder, also nested ones; links are left alone. */
-export function packageFolders(modules) {
+function packageFolders(modules) {
   const found = [];
   const visit = (folder) => {
     for (const entry of readdirSync(folder, { withFileTypes: true })) {
@@ -179,7 +181,7 @@ function prunePackage(folder) {
   });
 }
 
-/** Deletes links of node_modules/.bin whose program is gone. */
+/** Deletes links of node_modules/.bin to programs that were deleted. */
 function pruneLinks(modules) {
   const folder = join(modules, '.bin');
   if (!existsSync(folder)) return;

@@ -171,13 +171,34 @@ describe.skipIf(!hasBinary)('the step after npm ci', () => {
     expect(status).toBe(1);
   });
 
-  it('fails if there is a binary that nobody recorded', () => {
+  it('fails if there is a binary without a recorded hash', () => {
     const folder = installation('install-more');
     writeFileSync(join(folder, 'node_modules', 'uWebSockets.js', 'uws_plan9_x64_999.node'), 'x');
     const { status, stderr } = step(folder);
     expect(stderr).toContain(
       'uws_plan9_x64_999.node of uWebSockets.js has no hash in data/native-binaries.json',
     );
+    expect(status).toBe(1);
+  });
+});
+
+describe.skipIf(!hasBinary)('the comparison with an official release', () => {
+  const compare = (folder: string) =>
+    spawnSync(process.execPath, ['scripts/supply/record-binaries.mjs', '--compare', folder], {
+      cwd: projectRoot,
+      encoding: 'utf8',
+    });
+
+  it('accepts the same files', () => {
+    const path = copiedPackage(join(root, 'official'));
+    expect(compare(dirname(path))).toMatchObject({ status: 0, stdout: '1 of 1 files are the same\n' });
+  });
+
+  it('names a file that differs', () => {
+    const path = copiedPackage(join(root, 'unofficial'));
+    changeByte(path);
+    const { status, stdout } = compare(dirname(path));
+    expect(stdout).toBe(`0 of 1 files are the same\n${binary}: differs from the official release\n`);
     expect(status).toBe(1);
   });
 });

@@ -15,7 +15,7 @@ export const uwsBinaryName = (): string =>
 const packageFolder = (): string => dirname(require.resolve('uWebSockets.js/package.json'));
 
 /**
- * Returns the path of the binary for this platform, whose SHA-256 was compared with data/native-binaries.json.
+ * Returns the path of the binary for this platform, after comparing its SHA-256 with data/native-binaries.json.
  *
  * @param folder - folder of the package; the installed one by default
  * @throws BINARY_MISMATCH if the file is not the recorded one
