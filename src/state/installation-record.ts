@@ -184,7 +184,7 @@ export interface OpenInstallation {
   readonly record: InstallationRecord;
   /** Paths of the LMDB environments that exist in the folder. */
   stores(): readonly string[];
-  /** Records the stores that exist now, and stops recording new ones. */
+  /** Stops recording new stores. A catalogue that was written meanwhile is recorded by the next start. */
   close(): void;
 }
 
@@ -212,11 +212,7 @@ export function openInstallation(
   return {
     record,
     stores: () => storesIn(dataDir).filter(isEnvironment),
-    close() {
-      end();
-      // Catalogues that were written meanwhile; if they cannot be added now, the next start adds them.
-      addExisting(dataDir, deps);
-    },
+    close: end,
   };
 }
 

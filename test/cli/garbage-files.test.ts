@@ -60,6 +60,8 @@ beforeAll(async () => {
   expect(await runCommand(dataDir, ['import', 'own', own])).toMatchObject({ code: 0 });
   const register = file('good/hk-2026-09-01.csv', REGISTER);
   expect(await runCommand(dataDir, ['import', 'registers', register])).toMatchObject({ code: 0 });
+  // The next command records the catalogue of registers as a store of the installation.
+  expect(await runCommand(dataDir, ['lists'])).toMatchObject({ code: 0 });
   for (const [name, content] of Object.entries(GARBAGE)) file(name, content);
 });
 
