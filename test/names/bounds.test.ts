@@ -369,7 +369,7 @@ describe('cleared matches', () => {
       nextCursor: null,
     });
     expect(() => store.list('a', { limit: 1, name: 'c', cursor: ofName.nextCursor! })).toThrow(
-      'not a cursor returned for this name',
+      'cursor: not a cursor',
     );
     await expect(store.remove('b', one.id)).rejects.toThrow('no cleared match');
     expect((await store.remove('a', two.id)).entityId).toBe('2');
