@@ -237,7 +237,7 @@ describe.runIf(hasRedis)('two API nodes and two workers', { timeout: 400_000 }, 
     await (servers[3] as RunningServer).stop('SIGKILL');
     // Wait until the node counts as gone: a request on its way to it would run into the longest time-out.
     await sleep(5_000);
-    const refused = await statusesUntil(({ body }) => /stores the transfers of LTC/.test(String(body.error)));
+    const refused = await statusesUntil(({ body }) => /The service is not ready/.test(String(body.error)));
     expect(refused.filter((status) => status !== 500)).toEqual([]);
     // No node ever held this chain: the answer says that nothing was read.
     const bare = await post(0, '/screening', {
