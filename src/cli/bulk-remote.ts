@@ -7,7 +7,7 @@ import { type FileHandle, open, readFile, rename, stat } from 'node:fs/promises'
 import { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Agent, Dispatcher } from 'undici';
-import { AssayError } from '../base/errors.ts';
+import { AssayError, messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { checkOutboundUrl, createOutboundAgent } from '../base/outbound.ts';
 import { systemRandom } from '../base/random.ts';
@@ -309,7 +309,10 @@ async function fetchResult(
  * @throws INVALID_REQUEST
  */
 export async function keyOfFile(path: string): Promise<string> {
-  const key = (await readFile(path, 'utf8')).split(/\r?\n/, 1)[0]?.trim() ?? '';
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    throw new AssayError('INVALID_REQUEST', `--key-file: cannot be read (${messageOf(error)}).`);
+  });
+  const key = text.split(/\r?\n/, 1)[0]?.trim() ?? '';
   if (key === '')
     throw new AssayError('INVALID_REQUEST', `--key-file: '${path}' has no key in its first line.`);
   return key;

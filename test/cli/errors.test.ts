@@ -38,6 +38,7 @@ describe('a wrong command line', () => {
     [['nonsense'], "unknown command 'nonsense'"],
     [['sync', '--nope'], "unknown option '--nope'"],
     [['watch'], "missing required argument 'chain'"],
+    [['keys', 'list', 'extra'], "too many arguments for 'list'"],
     [['ingest', 'ndjson', 'x'], "required option '--chain <chain>' not specified"],
     [['audit', 'show', '--limit', 'x'], '--limit: must be a whole number from 1 to 99999'],
     [['audit', 'show', '--limit', '0'], '--limit: must be a whole number from 1 to 99999'],
@@ -45,6 +46,7 @@ describe('a wrong command line', () => {
     [['lists', 'attest', 'UN', '--checked', '2026-01-01', '--by', ''], '--by: must have 1 to 80 characters'],
     [['graph', 'push', 'ETH', '--every', '0'], '--every: must be a whole number from 1 to 86400'],
     [['bulk', '--remote', 'http://127.0.0.1:1', '--chain', 'ETH'], '--key-file: --remote needs an API key'],
+    [['bulk', '--remote', 'http://127.0.0.1:1', '--key-file', '/nowhere/key'], '--key-file: cannot be read'],
     [
       ['cluster', 'BTC', '--labels-only', '--no-labels'],
       '--labels-only: cannot be combined with --no-labels',
@@ -56,6 +58,7 @@ describe('a wrong command line', () => {
     expect({ code, out }).toEqual({ code: EXIT.usage, out: '' });
     expect(err).toMatch(/^assay: [^\n]+\n$/);
     expect(err).toMatch(new RegExp(`^assay: (?:${message})`));
+    expect(err).not.toContain('..');
   });
 });
 

@@ -153,8 +153,18 @@ describe.skipIf(!hasBinary)('the step after npm ci', () => {
     return folder;
   }
 
-  const step = (folder: string) =>
-    spawnSync(process.execPath, [join(folder, 'scripts/supply/after-install.mjs')], { encoding: 'utf8' });
+  const step = (folder: string, ...args: readonly string[]) =>
+    spawnSync(process.execPath, [join(folder, 'scripts/supply/after-install.mjs'), ...args], {
+      encoding: 'utf8',
+    });
+
+  /** Adds a package with a binary for another platform, which the step deletes. */
+  function addForeign(folder: string): string {
+    const prebuilt = join(folder, 'node_modules', 'addon', 'prebuilds', 'aix-ppc64');
+    mkdirSync(prebuilt, { recursive: true });
+    writeFileSync(join(folder, 'node_modules', 'addon', 'package.json'), '{}');
+    return prebuilt;
+  }
 
   it('accepts recorded files', () => {
     const folder = installation('install-same');
@@ -179,6 +189,33 @@ describe.skipIf(!hasBinary)('the step after npm ci', () => {
       'uws_plan9_x64_999.node of uWebSockets.js has no hash in data/native-binaries.json',
     );
     expect(status).toBe(1);
+  });
+
+  it.each([
+    ['--help', 0],
+    ['--bogus', 2],
+  ])('deletes nothing with %s', (argument, expected) => {
+    const folder = installation(`install${argument}`);
+    const foreign = addForeign(folder);
+    const { status, stdout, stderr } = step(folder, argument);
+    expect(status).toBe(expected);
+    expect(`${stdout}${stderr}`).toContain('usage: node scripts/supply/after-install.mjs [--production]');
+    expect(existsSync(foreign)).toBe(true);
+    expect(step(folder).status).toBe(0);
+    expect(existsSync(foreign)).toBe(false);
+  });
+
+  it('deletes nothing if node_modules is a link to another installation', () => {
+    const other = installation('install-linked-to');
+    const foreign = addForeign(other);
+    const folder = join(root, 'install-link');
+    for (const name of ['scripts', 'data'])
+      cpSync(join(other, name), join(folder, name), { recursive: true });
+    symlinkSync(join(other, 'node_modules'), join(folder, 'node_modules'), 'junction');
+    const { status, stderr } = step(folder, '--production');
+    expect(stderr).toContain('node_modules is a link to another folder');
+    expect(status).toBe(0);
+    expect(existsSync(foreign)).toBe(true);
   });
 });
 
