@@ -24,7 +24,9 @@ function refusalsOf(route: Route): readonly Refusal[] {
   const permissions = permissionsOf(route);
   const isAccount = principal !== null && principal !== 'anyone';
   return [
-    // The host, before all else: pipeline.ts.
+    // The head of the request, before all else: server/framing.ts.
+    [true, 400, 'The headers are ambiguous or too large.'],
+    // The host: pipeline.ts.
     [true, 404, 'The host begins with `www.`, and the service has no such host.'],
     // Authentication, origin and permission: principal.ts and admit.ts.
     [permission !== null, 401, 'Missing, invalid or revoked API key.'],

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LOCAL_ACCOUNT } from '../../src/accounts/keys.ts';
+import { HTTP_LIMITS } from '../../src/http/limits.ts';
 import { openApiDocument } from '../../src/http/openapi.ts';
 import { OPERATIONS } from '../../src/http/operations/index.ts';
 import { patternsOf, routesMarkdown } from '../../src/http/routes.ts';
@@ -193,6 +194,16 @@ describe.each(['uws', 'node'] as const)('responses on %s match the OpenAPI docum
     expect(validate(answer), `${asked}: ${JSON.stringify(validate.errors)}`).toBe(true);
     return response.status;
   }
+
+  it('for every operation, the refusal of headers that are too large', async () => {
+    const headers = { 'X-Filler': 'a'.repeat(HTTP_LIMITS.headerBytesMax) };
+    for (const path of ['/health', '/ready', '/metrics', '/openapi.json', '/docs'])
+      expect((await fetch(`${world.url}${path}`, { headers })).status).toBe(400);
+    for (const [path, operations] of Object.entries(document.paths))
+      for (const method of ['get', 'post', 'put', 'patch', 'delete'])
+        if (operations[method] !== undefined)
+          expect(operations[method].responses[400], `${method} ${path}`).toBeDefined();
+  });
 
   it('for every operation, its successes and its errors', async () => {
     const api = '/api/v1';
