@@ -199,6 +199,8 @@ interface KnownFields {
   readonly items: KnownFields | null;
 }
 
+const NO_FIELDS: KnownFields['fields'] & object = new Map();
+
 /** Returns the known fields of a schema. Those of a choice (`anyOf`) are the fields of all its schemas. */
 export function knownFields({ properties, items, anyOf = [] }: ObjectShape): KnownFields {
   const choices = anyOf.map(knownFields);
@@ -275,7 +277,7 @@ export function unknownInBytes(
   { fields, hasInnerObject }: BodyOutline,
   known: KnownFields,
 ): readonly string[] {
-  if (!hasInnerObject) return unknownFields(fields, new Set(known.fields?.keys()));
+  if (!hasInnerObject) return unknownFields(fields, known.fields ?? NO_FIELDS);
   const ignored: string[] = [];
   removeUnknown(parseJson(bytes), known, '', ignored);
   return ignored;
@@ -289,7 +291,10 @@ export function parameterFault(faults: readonly unknown[], properties: object): 
 }
 
 /** Returns the fields of a body that are not in its schema: at most `bodyFieldsMax`, each cut to 64 characters. */
-export function unknownFields(fields: readonly string[], known: ReadonlySet<string>): readonly string[] {
+export function unknownFields(
+  fields: readonly string[],
+  known: Pick<ReadonlySet<string>, 'has'>,
+): readonly string[] {
   const unknown = fields.filter((field) => !known.has(field));
   return [...new Set(unknown)]
     .slice(0, HTTP_LIMITS.bodyFieldsMax)

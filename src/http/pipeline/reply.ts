@@ -169,10 +169,9 @@ export class Responder {
   /** Sends a response without an envelope. */
   sendPage(call: Call, endpoint: Endpoint, page: Page): void {
     const headers = `${call.head}${page.lines ?? ''}${endpoint.lines}\r\nContent-Type: ${page.contentType}`;
-    const { body } = page;
-    const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-    const listed = call.ignored === null ? body : withIgnored(bytes, call.ignored);
-    this.#replyCompressed(call, endpoint, page.status, headers, listed);
+    const { ignored } = call;
+    const body = ignored === null ? page.body : withIgnored(Buffer.from(page.body), ignored);
+    this.#replyCompressed(call, endpoint, page.status, headers, body);
   }
 
   /** Sends the headers of a response at once, and its bytes at the pace of the client. */
