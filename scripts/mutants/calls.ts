@@ -6,7 +6,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { writeJsonAtomically } from '../../src/state/atomic-file.ts';
+import { readJson, writeJsonAtomically } from '../../src/state/atomic-file.ts';
 import type { Mutant } from './operators.ts';
 import type { Tree } from './tree.ts';
 
@@ -22,9 +22,20 @@ export interface TestCalls {
 /** By test file. */
 export type Calls = Readonly<Record<string, TestCalls>>;
 
-/** Reads the calls that were measured before; none if there is no file. */
-export function readCalls(path: string): Calls {
-  return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Calls) : {};
+/** Returns the file with the calls of a test, inside the folder of all. */
+const pathOf = (folder: string, test: string): string => join(folder, `${encodeURIComponent(test)}.json`);
+
+/** Reads the calls that were measured before; none if there is no folder. */
+export function readCalls(folder: string): Calls {
+  if (!existsSync(folder)) return {};
+  return Object.fromEntries(
+    readdirSync(folder)
+      .filter((name) => name.endsWith('.json'))
+      .map((name) => [
+        decodeURIComponent(name.slice(0, -'.json'.length)),
+        readJson(join(folder, name)) as TestCalls,
+      ]),
+  );
 }
 
 interface ScriptCoverage {
@@ -65,14 +76,15 @@ export function functionsIn(folder: string, root: string): string[] {
 }
 
 /**
- * Runs each test file once and stores what it called after each, so that an interrupted run continues.
+ * Runs each test file once and stores what it called in a file of its own, so that an interrupted run continues.
  *
+ * @param to folder of the files
  * @param tests files to run, without those whose calls are known
  * @param limitMs time limit of one file
  * @param note prints one line
  */
 export async function measureCalls(
-  path: string,
+  to: string,
   tests: readonly { readonly test: string; readonly digest: string }[],
   trees: readonly Tree[],
   limitMs: number,
@@ -91,7 +103,7 @@ export async function measureCalls(
         note(`[${tests.length - left.length}/${tests.length}] ${test} ${state}`);
         if (outcome !== 'passed') continue;
         const functions = functionsIn(folder, tree.folder);
-        writeJsonAtomically(path, { ...readCalls(path), [test]: { digest, milliseconds, functions } });
+        writeJsonAtomically(pathOf(to, test), { digest, milliseconds, functions } satisfies TestCalls);
       } finally {
         rmSync(folder, { recursive: true, force: true });
       }

@@ -142,16 +142,16 @@ function readResults(room: string): Result[] {
   return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as { results: Result[] }).results : [];
 }
 
-const callsPath = (): string => join(projectRoot, '.mutants', 'calls.json');
+const CALLS = join(projectRoot, '.mutants', 'calls');
 
 /** Measures the calls of all tests that are new or have changed since they were measured. */
 async function measure(trees: readonly [Tree, ...Tree[]], graph: ImportGraph): Promise<void> {
-  const known = readCalls(callsPath());
+  const known = readCalls(CALLS);
   const tests = graph.tests
     .map((test) => ({ test, digest: digest(readIn(graph.root, test)) }))
     .filter((each) => known[each.test]?.digest !== each.digest);
   note(`${tests.length} of ${graph.tests.length} test files to measure`);
-  await measureCalls(callsPath(), tests, trees, UNMUTATED_LIMIT_MS, note);
+  await measureCalls(CALLS, tests, trees, UNMUTATED_LIMIT_MS, note);
 }
 
 const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
@@ -370,13 +370,16 @@ async function main(): Promise<number> {
   let isReached = true;
   try {
     const graph = readImportGraph(trees[0].folder);
+    if (settings.measure) {
+      await measure(trees, graph);
+      return 0;
+    }
+    const calls = readCalls(CALLS);
     // Milliseconds of the tests that passed without a fault. A test that covers several rooms runs only once.
-    const calls = settings.measure ? {} : readCalls(callsPath());
     const times = Object.fromEntries(
       Object.entries(calls).map(([test, { milliseconds }]) => [test, milliseconds]),
     );
-    if (settings.measure) await measure(trees, graph);
-    for (const room of settings.measure ? [] : settings.rooms) {
+    for (const room of settings.rooms) {
       const results = await runRoom(room, settings, graph, trees, calls, times);
       if (!reportRoom(room, results, listed, settings.goal)) isReached = false;
     }

@@ -3,11 +3,12 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { functionsIn, testsCalling } from '../../scripts/mutants/calls.ts';
+import { functionsIn, measureCalls, readCalls, testsCalling } from '../../scripts/mutants/calls.ts';
 import { ROOMS, readImportGraph, testsCovering } from '../../scripts/mutants/cover.ts';
 import { applied, diffOf, type Mutant, mutantsOf } from '../../scripts/mutants/operators.ts';
 import { drawMutants } from '../../scripts/mutants/sample.ts';
 import { mutationText, readSurvivors, survivorRow } from '../../scripts/mutants/survivors.ts';
+import type { Tree } from '../../scripts/mutants/tree.ts';
 import { projectRoot } from '../../src/base/paths.ts';
 
 const FILE = 'src/room/file.ts';
@@ -225,6 +226,37 @@ const object = { method() { return a > 1; } };`;
     expect(calling('take')).toEqual(['a.test.ts']);
     expect(calling('size')).toEqual(['b.test.ts']);
     expect(calling('unknown')).toEqual(['a.test.ts', 'b.test.ts']);
+  });
+
+  it('are stored by test, and read again', async () => {
+    const root = mkdtempSync(join(tmpdir(), 'assay-calls-'));
+    try {
+      const tree = {
+        folder: root,
+        run: async ([test]: readonly string[], _limitMs: number, _fault: undefined, variables: object) => {
+          const { NODE_V8_COVERAGE: coverage } = variables as { NODE_V8_COVERAGE: string };
+          const functions = [{ functionName: `of ${test}`, ranges: [{ count: 1 }] }];
+          const result = [{ url: `file://${root}/src/a.ts`, functions }];
+          writeFileSync(join(coverage, 'one.json'), JSON.stringify({ result }));
+          return { outcome: test === 'test/broken.test.ts' ? 'failed' : 'passed', milliseconds: 7 };
+        },
+      } as unknown as Tree;
+      const to = join(root, 'calls');
+      expect(readCalls(to)).toEqual({});
+      const tests = ['test/a.test.ts', 'test/b/c.test.ts', 'test/broken.test.ts'];
+      const rows = tests.map((test) => ({ test, digest: `digest of ${test}` }));
+      await measureCalls(to, rows, [tree, tree], 1_000, () => {});
+      const calls = readCalls(to);
+      // A test that fails has no calls: it is measured again.
+      expect(Object.keys(calls).sort()).toEqual(tests.slice(0, 2));
+      expect(calls['test/b/c.test.ts']).toMatchObject({
+        digest: 'digest of test/b/c.test.ts',
+        milliseconds: 7,
+        functions: ['src/a.ts of test/b/c.test.ts'],
+      });
+    } finally {
+      rmSync(root, { recursive: true, force: true });
+    }
   });
 
   it("are read from V8's coverage, of sources and of built files, without those of libraries", () => {
