@@ -5,6 +5,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { backendHere } from '../setup/backend.ts';
 import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
 import { sleep } from '../support/wait.ts';
 import { ask, askOnce, newWorld, type RunningServer, type World } from './program.ts';
@@ -49,6 +50,8 @@ describe.skipIf(!hasRedis)('a Redis that is emptied while its nodes run', { time
       ASSAY_JOBS_DIR: jobs,
       ASSAY_WORKERS: '1',
       ASSAY_CLUSTER_SECRET: 'a-secret-of-a-test',
+      // Named, so that a machine that cannot load uWebSockets.js has no warning about it.
+      ASSAY_HTTP_BACKEND: await backendHere('uws'),
     };
     const refused = await run(first, 'serve');
     expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('assay redis found') });
