@@ -93,6 +93,25 @@ const keyPath = (dataDir: string): string => join(dataDir, 'installation.key');
 /** Whether this installation has ever watched a wallet. */
 export const hasMonitoring = (dataDir: string): boolean => existsSync(storePath(dataDir));
 
+/** Returns the head of a chain; null if its node is slow or down, because that must not prevent adding a wallet. */
+async function readHead(
+  chain: ChainId,
+  { adapter: adapterOf, log }: Pick<MonitoringDeps, 'adapter' | 'log'>,
+): Promise<number | null> {
+  try {
+    const adapter = await adapterOf(chain);
+    if (adapter === null) return null;
+    const { height } = await adapter.head({
+      signal: AbortSignal.timeout(MONITORING_LIMITS.headBudgetMs),
+      budgetMs: MONITORING_LIMITS.headBudgetMs,
+    });
+    return height;
+  } catch (error) {
+    log.warn({ chain, error: messageOf(error) }, 'reading newest block failed');
+    return null;
+  }
+}
+
 /**
  * Opens monitoring.
  *
@@ -137,21 +156,6 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
       return sendingProblem;
     },
   });
-  /** Returns the head of a chain; null if its node is slow or down, because that must not prevent adding a wallet. */
-  async function head(chain: ChainId): Promise<number | null> {
-    try {
-      const adapter = await deps.adapter(chain);
-      if (adapter === null) return null;
-      const { height } = await adapter.head({
-        signal: AbortSignal.timeout(MONITORING_LIMITS.headBudgetMs),
-        budgetMs: MONITORING_LIMITS.headBudgetMs,
-      });
-      return height;
-    } catch (error) {
-      log.warn({ chain, error: messageOf(error) }, 'reading newest block failed');
-      return null;
-    }
-  }
   const onWallets = (): void => listener.nudge();
   const purchases = createWalletPurchases(
     { graceMs: isShared ? MONITORING_LIMITS.pendingWalletMs : 0 },
@@ -161,7 +165,7 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
     ...deps,
     store,
     policy: receivers,
-    head,
+    head: (chain) => readHead(chain, deps),
     following: (chain) => listener.following(chain),
     purchases,
     onWallets,

@@ -163,6 +163,59 @@ export function parseMonitoringChain(text: string): MonitoringChain {
 const orderedRules = (rules: readonly RuleId[]): readonly RuleId[] =>
   RULE_IDS.filter((id) => rules.includes(id));
 
+/**
+ * Returns a wallet with a client's change.
+ *
+ * @param head - newest block, for a wallet that is watched again
+ * @param webhookUrl - checks a URL
+ * @throws INVALID_REQUEST if the state of the wallet does not allow the change
+ */
+function changed(
+  wallet: MonitoredWallet,
+  change: WalletChange,
+  head: number | null,
+  webhookUrl: (url: string | null) => string | null,
+): MonitoredWallet {
+  const { action, status, label, notes, customWebhookUrl, enabledRules } = change;
+  const isDeleted = wallet.status === 'DELETED';
+  if (action === 'restore' && !isDeleted) throw refuse('action', 'only a deleted wallet can be restored.');
+  if (isDeleted && action !== 'restore')
+    throw refuse('id', 'this wallet is deleted; restore it first with the action restore.');
+  const next = status ?? (action === 'restore' ? 'ACTIVE' : wallet.status);
+  const resumes = next === 'ACTIVE' && wallet.status !== 'ACTIVE';
+  return {
+    ...wallet,
+    status: next,
+    deletedAtMs: null,
+    // Transfers that were missed while the wallet was not watched are not processed later.
+    watchFromHeight: resumes ? head : wallet.watchFromHeight,
+    label: label === undefined ? wallet.label : label,
+    notes: notes === undefined ? wallet.notes : notes,
+    alertThreshold: change.alertThreshold ?? wallet.alertThreshold,
+    alertFrequency: change.alertFrequency ?? wallet.alertFrequency,
+    enabledRules: enabledRules === undefined ? wallet.enabledRules : orderedRules(enabledRules),
+    customWebhookUrl: customWebhookUrl === undefined ? wallet.customWebhookUrl : webhookUrl(customWebhookUrl),
+  };
+}
+
+/** Ids of the account's wallets at any of these addresses, on any chain. */
+function walletsAt(store: MonitoringStore, accountId: string, addresses: readonly string[]): string[] {
+  const wanted = new Set(addresses.map((text) => parseAddress('ETH', text, 'walletAddress').canonical));
+  const all = store.wallets(
+    accountId,
+    { includeDeleted: true },
+    { limit: Number.MAX_SAFE_INTEGER, offset: 0 },
+  );
+  return all.wallets.filter(({ walletAddress }) => wanted.has(walletAddress)).map(({ id }) => id);
+}
+
+/** @throws NOT_FOUND, also for an id of another account */
+function find(store: MonitoringStore, accountId: string, walletId: string): MonitoredWallet {
+  const wallet = store.wallet(accountId, walletId);
+  if (wallet !== null) return wallet;
+  throw new AssayError('NOT_FOUND', `id: there is no wallet '${walletId.slice(0, 64)}'.`, { field: 'id' });
+}
+
 /** Creates the monitoring service. */
 export function createMonitoring(deps: MonitoringServiceDeps): MonitoringService {
   const { store, screen, policy, clock, following, purchases, onWallets } = deps;
@@ -220,47 +273,6 @@ export function createMonitoring(deps: MonitoringServiceDeps): MonitoringService
     };
   }
 
-  function find(accountId: string, walletId: string): MonitoredWallet {
-    const wallet = store.wallet(accountId, walletId);
-    if (wallet !== null) return wallet;
-    throw new AssayError('NOT_FOUND', `id: there is no wallet '${walletId.slice(0, 64)}'.`, { field: 'id' });
-  }
-
-  function changed(wallet: MonitoredWallet, change: WalletChange, head: number | null): MonitoredWallet {
-    const { action, status, label, notes, customWebhookUrl, enabledRules } = change;
-    const isDeleted = wallet.status === 'DELETED';
-    if (action === 'restore' && !isDeleted) throw refuse('action', 'only a deleted wallet can be restored.');
-    if (isDeleted && action !== 'restore')
-      throw refuse('id', 'this wallet is deleted; restore it first with the action restore.');
-    const next = status ?? (action === 'restore' ? 'ACTIVE' : wallet.status);
-    const resumes = next === 'ACTIVE' && wallet.status !== 'ACTIVE';
-    return {
-      ...wallet,
-      status: next,
-      deletedAtMs: null,
-      // Transfers that were missed while the wallet was not watched are not processed later.
-      watchFromHeight: resumes ? head : wallet.watchFromHeight,
-      label: label === undefined ? wallet.label : label,
-      notes: notes === undefined ? wallet.notes : notes,
-      alertThreshold: change.alertThreshold ?? wallet.alertThreshold,
-      alertFrequency: change.alertFrequency ?? wallet.alertFrequency,
-      enabledRules: enabledRules === undefined ? wallet.enabledRules : orderedRules(enabledRules),
-      customWebhookUrl:
-        customWebhookUrl === undefined ? wallet.customWebhookUrl : webhookUrl(customWebhookUrl),
-    };
-  }
-
-  /** Ids of the account's wallets at any of these addresses, on any chain. */
-  function walletsAt(accountId: string, addresses: readonly string[]): string[] {
-    const wanted = new Set(addresses.map((text) => parseAddress('ETH', text, 'walletAddress').canonical));
-    const all = store.wallets(
-      accountId,
-      { includeDeleted: true },
-      { limit: Number.MAX_SAFE_INTEGER, offset: 0 },
-    );
-    return all.wallets.filter(({ walletAddress }) => wanted.has(walletAddress)).map(({ id }) => id);
-  }
-
   return {
     store,
     streams: createStreamHub({ store }),
@@ -288,23 +300,23 @@ export function createMonitoring(deps: MonitoringServiceDeps): MonitoringService
       );
       return purchases.buy(row, deps.walletsMax(accountId));
     },
-    wallet: find,
+    wallet: (accountId, walletId) => find(store, accountId, walletId),
     async change(accountId, walletId, change) {
-      const known = find(accountId, walletId);
+      const known = find(store, accountId, walletId);
       const mayResume =
         known.status !== 'ACTIVE' && (change.status === 'ACTIVE' || change.action === 'restore');
       const head = mayResume ? await newestHeight(known.chain) : null;
       const wallet = await store.changeWallet(
         accountId,
         walletId,
-        (before) => changed(before, change, head),
+        (before) => changed(before, change, head, webhookUrl),
         { head, isUrlSet: change.customWebhookUrl !== undefined },
       );
       onWallets();
       return wallet;
     },
     async remove(accountId, walletId) {
-      find(accountId, walletId);
+      find(store, accountId, walletId);
       const wallet = await store.changeWallet(accountId, walletId, (before) =>
         before.status === 'DELETED' ? before : { ...before, status: 'DELETED', deletedAtMs: clock.now() },
       );
@@ -323,7 +335,7 @@ export function createMonitoring(deps: MonitoringServiceDeps): MonitoringService
       });
     },
     alerts(accountId, { status, severity, walletId, walletAddresses, upTo }, page) {
-      const byAddress = walletAddresses === undefined ? null : walletsAt(accountId, walletAddresses);
+      const byAddress = walletAddresses === undefined ? null : walletsAt(store, accountId, walletAddresses);
       const own = walletId === undefined ? null : [walletId];
       const walletIds =
         own === null || byAddress === null ? (own ?? byAddress) : own.filter((id) => byAddress.includes(id));

@@ -277,34 +277,84 @@ class NodeExchange implements Exchange {
   }
 }
 
-/** Creates the node:http server. */
-export function createNodeServer(options: ServerOptions, deps: ServerDeps): HttpServer {
-  const {
-    host,
-    port,
-    tls,
-    uploads: pace = UPLOAD_PACE,
-    keepAliveSeconds = LIMITS.keepAliveSeconds,
-  } = options;
-  const { router, fallback, refuse } = deps;
-  const head = new HeadCheck();
-  let pending = 0;
-  let openSockets = 0;
-  let closing = false;
+/** The node:http server. */
+class NodeServer implements HttpServer {
+  readonly backend = 'node';
+  readonly #options: ServerOptions;
+  readonly #deps: ServerDeps;
+  readonly #server: ReturnType<typeof createPlainServer>;
+  readonly #sockets = new WebSocketServer({
+    noServer: true,
+    maxPayload: 1_024,
+    perMessageDeflate: false,
+  });
+  readonly #head = new HeadCheck();
+  #pending = 0;
+  #openSockets = 0;
+  #isClosing = false;
   /** Open responses of each connection. */
-  const openResponses = new WeakMap<Socket, Set<ServerResponse>>();
+  readonly #openResponses = new WeakMap<Socket, Set<ServerResponse>>();
   /** Connections that end with a response which is not complete yet: what the client sent after that request is not read. */
-  const ending = new WeakSet<Socket>();
+  readonly #ending = new WeakSet<Socket>();
+
+  constructor(options: ServerOptions, deps: ServerDeps) {
+    this.#options = options;
+    this.#deps = deps;
+    const answer = this.#answer.bind(this);
+    this.#server = createUnbound(options, answer);
+    this.#server.on('connection', (socket) => {
+      this.#openSockets++;
+      socket.once('close', () => this.#openSockets--);
+    });
+    this.#server.on('upgrade', this.#answerUpgrade.bind(this));
+    // Otherwise node:http would drop the fields after the 2000th, and so hide a repeated one.
+    this.#server.maxHeadersCount = 0;
+    // Otherwise node:http would respond with a status that the API does not have; uWebSockets.js ignores the header as well.
+    this.#server.on('checkExpectation', answer);
+    this.#server.on('clientError', this.#answerMalformed.bind(this));
+  }
+
+  openSockets(): number {
+    return this.#openSockets;
+  }
+
+  pending(): number {
+    return this.#pending;
+  }
+
+  listen(): Promise<number> {
+    const { host, port } = this.#options;
+    const server = this.#server;
+    return new Promise((resolve, reject) => {
+      server.once('error', (error) => reject(listenError(host, port, error)));
+      server.listen({ host, port, exclusive: true }, () => resolve((server.address() as AddressInfo).port));
+    });
+  }
+
+  close(withinMs: number): Promise<void> {
+    const server = this.#server;
+    return new Promise((resolve) => {
+      this.#isClosing = true;
+      const deadline = setTimeout(() => server.closeAllConnections(), withinMs);
+      for (const socket of this.#sockets.clients) socket.terminate();
+      server.close(() => {
+        clearTimeout(deadline);
+        resolve();
+      });
+      if (this.#pending === 0) server.closeAllConnections();
+      else server.closeIdleConnections();
+    });
+  }
 
   /**
    * Returns the open responses of a connection. When it closes, node:http notifies only the response that is being sent, not the
    * ones that wait behind it; these are notified here.
    */
-  function openResponsesOf(socket: Socket): Set<ServerResponse> {
-    const known = openResponses.get(socket);
+  #openResponsesOf(socket: Socket): Set<ServerResponse> {
+    const known = this.#openResponses.get(socket);
     if (known !== undefined) return known;
     const own = new Set<ServerResponse>();
-    openResponses.set(socket, own);
+    this.#openResponses.set(socket, own);
     socket.once('close', () => {
       for (const response of own) {
         if (response.socket !== null) continue;
@@ -316,52 +366,68 @@ export function createNodeServer(options: ServerOptions, deps: ServerDeps): Http
   }
 
   /** Returns the sentence that says why the request is refused; null if its head is unambiguous. */
-  function headFault({ rawHeaders, method, httpVersion }: IncomingMessage): string | null {
+  #headFault({ rawHeaders, method, httpVersion }: IncomingMessage): string | null {
     if (httpVersion !== '1.1' && httpVersion !== '1.0') return NOT_HTTP;
-    head.begin();
+    this.#head.begin();
     for (let at = 0; at + 1 < rawHeaders.length; at += 2)
-      head.add((rawHeaders[at] ?? '').toLowerCase(), rawHeaders[at + 1] ?? '');
-    return head.fault(method ?? '', httpVersion === '1.0');
+      this.#head.add((rawHeaders[at] ?? '').toLowerCase(), rawHeaders[at + 1] ?? '');
+    return this.#head.fault(method ?? '', httpVersion === '1.0');
   }
 
-  /** Passes an exchange to its handler, or refuses it. */
-  function handle(request: IncomingMessage, problem: string | null, exchange: NodeExchange): void {
-    if (problem !== null) {
-      const accept = request.headers.accept ?? '';
-      const refusal = refuse({ problem, accept, requestId: head.requestId });
-      exchange.reply(refusal.status, refusal.headers, refusal.body);
-      return;
-    }
-    const handler = router.match(exchange.method, exchange.path, exchange.params) ?? fallback;
-    handler(exchange);
+  #exchange(
+    request: IncomingMessage,
+    response: ServerResponse,
+    isLast: boolean,
+    upgrade?: () => Promise<WebSocket>,
+  ): NodeExchange {
+    const isClosing = (): boolean => upgrade !== undefined || this.#isClosing;
+    return new NodeExchange(
+      request,
+      response,
+      isClosing,
+      this.#options.uploads ?? UPLOAD_PACE,
+      isLast,
+      upgrade,
+    );
   }
 
-  const answer = (request: IncomingMessage, response: ServerResponse): void => {
-    if (ending.has(request.socket)) return;
-    pending++;
-    request.socket.setTimeout(0);
-    const waiting = openResponsesOf(request.socket).add(response);
-    response.once('close', () => {
-      waiting.delete(response);
-      pending--;
-      if (closing && pending === 0) server.closeAllConnections();
-    });
-    const problem = headFault(request);
-    const isLast = problem !== null || head.isChunked;
-    if (isLast) ending.add(request.socket);
-    const exchange = new NodeExchange(request, response, () => closing, pace, isLast);
+  /** Passes an exchange to its handler, or refuses it. A handler that throws ends the connection. */
+  #handle(request: IncomingMessage, problem: string | null, exchange: NodeExchange): void {
+    const { router, fallback, refuse, log } = this.#deps;
     try {
-      handle(request, problem, exchange);
+      if (problem !== null) {
+        const accept = request.headers.accept ?? '';
+        const refusal = refuse({ problem, accept, requestId: this.#head.requestId });
+        exchange.reply(refusal.status, refusal.headers, refusal.body);
+        return;
+      }
+      const handler = router.match(exchange.method, exchange.path, exchange.params) ?? fallback;
+      handler(exchange);
     } catch (error) {
-      deps.log.error({ err: error, path: exchange.path }, 'request handler threw');
+      log.error({ err: error, path: exchange.path }, 'request handler threw');
       request.socket.destroy();
     }
-  };
+  }
 
-  const sockets = new WebSocketServer({ noServer: true, maxPayload: 1_024, perMessageDeflate: false });
+  #answer(request: IncomingMessage, response: ServerResponse): void {
+    const { socket } = request;
+    if (this.#ending.has(socket)) return;
+    this.#pending++;
+    socket.setTimeout(0);
+    const waiting = this.#openResponsesOf(socket).add(response);
+    response.once('close', () => {
+      waiting.delete(response);
+      this.#pending--;
+      if (this.#isClosing && this.#pending === 0) this.#server.closeAllConnections();
+    });
+    const problem = this.#headFault(request);
+    const isLast = problem !== null || this.#head.isChunked;
+    if (isLast) this.#ending.add(socket);
+    this.#handle(request, problem, this.#exchange(request, response, isLast));
+  }
 
   /** Handles a request for a WebSocket: refuses it with an ordinary response, or upgrades it. */
-  const answerUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
+  #answerUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const response = new ServerResponse(request);
     response.assignSocket(socket as Socket);
     response.once('finish', () => socket.end());
@@ -370,18 +436,40 @@ export function createNodeServer(options: ServerOptions, deps: ServerDeps): Http
       response.detachSocket(socket as Socket);
       return new Promise((resolve, reject) => {
         socket.once('close', () => reject(new Error('The client disconnected.')));
-        sockets.handleUpgrade(request, socket, head, resolve);
+        this.#sockets.handleUpgrade(request, socket, head, resolve);
       });
     };
-    const exchange = new NodeExchange(request, response, () => true, pace, true, upgrade);
-    try {
-      handle(request, headFault(request), exchange);
-    } catch (error) {
-      deps.log.error({ err: error, path: exchange.path }, 'request handler threw');
-      socket.destroy();
-    }
-  };
+    this.#handle(request, this.#headFault(request), this.#exchange(request, response, true, upgrade));
+  }
 
+  /** Answers bytes that node:http cannot parse as a request. */
+  #answerMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
+    const [open, another] = this.#openResponses.get(socket as Socket) ?? [];
+    // Only a request whose body is malformed gets the response. For any other open request, it would be the wrong one.
+    const isWrong = open !== undefined && (open.headersSent || open.req.complete || another !== undefined);
+    if (!socket.writable || isWrong) {
+      socket.destroy();
+      return;
+    }
+    open?.detachSocket(socket as Socket);
+    const problem = PARSER_PROBLEMS[error.code ?? ''] ?? NOT_HTTP;
+    const { status, headers, body } = this.#deps.refuse({ problem, accept: '', requestId: '' });
+    const length = Buffer.byteLength(body);
+    socket.end(
+      `HTTP/1.1 ${status} ${REASONS[status]}\r\n${headers}\r\nConnection: close\r\nContent-Length: ${length}\r\n\r\n${body}`,
+    );
+  }
+}
+
+/**
+ * Creates the server of node:http, with TLS if it is set, before it listens.
+ *
+ * @throws INVALID_CONFIG if the key or the certificate cannot be read
+ */
+function createUnbound(
+  { tls, keepAliveSeconds = LIMITS.keepAliveSeconds }: ServerOptions,
+  answer: (request: IncomingMessage, response: ServerResponse) => void,
+): ReturnType<typeof createPlainServer> {
   const settings = {
     maxHeaderSize: HTTP_LIMITS.headerReadBytesMax,
     // Checked with the other fields of the head, so that the refusal has a body.
@@ -392,68 +480,19 @@ export function createNodeServer(options: ServerOptions, deps: ServerDeps): Http
     keepAliveTimeout: keepAliveSeconds * 1000,
     connectionsCheckingInterval: 1000,
   };
-
-  const createServer = (): ReturnType<typeof createPlainServer> => {
-    if (!tls) return createPlainServer(settings, answer);
-    try {
-      const pair = { key: readFileSync(tls.keyFile), cert: readFileSync(tls.certFile) };
-      return createTlsServer({ ...settings, ...pair }, answer);
-    } catch (cause) {
-      throw new AssayError(
-        'INVALID_CONFIG',
-        `TLS: '${tls.keyFile}' must be a private key and '${tls.certFile}' its certificate, both in PEM format.`,
-        { field: 'tls', cause },
-      );
-    }
-  };
-
-  const server = createServer();
-  server.on('connection', (socket) => {
-    openSockets++;
-    socket.once('close', () => openSockets--);
-  });
-  server.on('upgrade', answerUpgrade);
-  // Otherwise node:http would drop the fields after the 2000th, and so hide a repeated one.
-  server.maxHeadersCount = 0;
-  // Otherwise node:http would respond with a status that the API does not have; uWebSockets.js ignores the header as well.
-  server.on('checkExpectation', answer);
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    const [open, another] = openResponses.get(socket as Socket) ?? [];
-    // Only a request whose body is malformed gets the response. For any other open request, it would be the wrong one.
-    const isWrong = open !== undefined && (open.headersSent || open.req.complete || another !== undefined);
-    if (!socket.writable || isWrong) {
-      socket.destroy();
-      return;
-    }
-    open?.detachSocket(socket as Socket);
-    const problem = PARSER_PROBLEMS[error.code ?? ''] ?? NOT_HTTP;
-    const { status, headers, body } = refuse({ problem, accept: '', requestId: '' });
-    const length = Buffer.byteLength(body);
-    socket.end(
-      `HTTP/1.1 ${status} ${REASONS[status]}\r\n${headers}\r\nConnection: close\r\nContent-Length: ${length}\r\n\r\n${body}`,
+  if (!tls) return createPlainServer(settings, answer);
+  try {
+    const pair = { key: readFileSync(tls.keyFile), cert: readFileSync(tls.certFile) };
+    return createTlsServer({ ...settings, ...pair }, answer);
+  } catch (cause) {
+    throw new AssayError(
+      'INVALID_CONFIG',
+      `TLS: '${tls.keyFile}' must be a private key and '${tls.certFile}' its certificate, both in PEM format.`,
+      { field: 'tls', cause },
     );
-  });
-
-  return {
-    backend: 'node',
-    openSockets: () => openSockets,
-    pending: () => pending,
-    listen: () =>
-      new Promise((resolve, reject) => {
-        server.once('error', (error) => reject(listenError(host, port, error)));
-        server.listen({ host, port, exclusive: true }, () => resolve((server.address() as AddressInfo).port));
-      }),
-    close: (withinMs) =>
-      new Promise((resolve) => {
-        closing = true;
-        const deadline = setTimeout(() => server.closeAllConnections(), withinMs);
-        for (const socket of sockets.clients) socket.terminate();
-        server.close(() => {
-          clearTimeout(deadline);
-          resolve();
-        });
-        if (pending === 0) server.closeAllConnections();
-        else server.closeIdleConnections();
-      }),
-  };
+  }
 }
+
+/** Creates the node:http server. */
+export const createNodeServer = (options: ServerOptions, deps: ServerDeps): HttpServer =>
+  new NodeServer(options, deps);
