@@ -5,6 +5,7 @@ import { createEmbeddedGate } from '../../src/accounts/gate-embedded.ts';
 import { openLedger } from '../../src/accounts/ledger-lmdb.ts';
 import { openQuotaMeter } from '../../src/accounts/quota-lmdb.ts';
 import { createRateLimiter } from '../../src/accounts/rate-limit.ts';
+import { AssayError } from '../../src/base/errors.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { gateConformance } from '../conformance/gate.ts';
 import { tempFolder } from './temp-folder.ts';
@@ -95,6 +96,26 @@ describe('the gate over LMDB', () => {
     expect(gate.admit(asked(2, 51), 0)).toMatchObject({ refused: { code: 'QUOTA_EXHAUSTED' } });
     await quota.close();
     folder.remove();
+  });
+
+  it('refuses for missing credits alone: another fault of the ledger is thrown', () => {
+    const fault = new AssayError('STORAGE_FULL', 'The disk is full.');
+    const asking = { ...asked(1, 1), quota: null, credits: { amount: 1, reference: 'a' } } as never;
+    const gateWith = (error: Error) =>
+      createEmbeddedGate({
+        limiter: {} as never,
+        quota: {} as never,
+        ledger: () =>
+          ({
+            reserve() {
+              throw error;
+            },
+          }) as never,
+      });
+    expect(() => gateWith(fault).admit(asking, 0)).toThrow(fault);
+    expect(() => gateWith(new Error('broken')).admit(asking, 0)).toThrow('broken');
+    const none = new AssayError('CREDITS_EXHAUSTED', 'No credits are left.');
+    expect(gateWith(none).admit(asking, 0)).toMatchObject({ refused: none });
   });
 
   it('takes nothing for a request that needs no units', async () => {

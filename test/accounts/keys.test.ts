@@ -51,6 +51,36 @@ function seeded(seed: number): Random {
   return { bytes: (count) => Uint8Array.from({ length: count }, () => next() & 0xff) };
 }
 
+/** HalfSipHash with 1 + 3 rounds, in the order of its definition (Aumasson and Bernstein), without the block of the length. */
+function halfSipHash(key0: number, key1: number, words: readonly number[]): [number, number] {
+  const rotated = (value: number, bits: number): number => (value << bits) | (value >>> (32 - bits));
+  let [v0, v1, v2, v3] = [key0, key1, key0 ^ 0x6c796765, key1 ^ 0x74656462];
+  const round = (): void => {
+    v0 = (v0 + v1) | 0;
+    v1 = rotated(v1, 5) ^ v0;
+    v0 = rotated(v0, 16);
+    v2 = (v2 + v3) | 0;
+    v3 = rotated(v3, 8) ^ v2;
+    v0 = (v0 + v3) | 0;
+    v3 = rotated(v3, 7) ^ v0;
+    v2 = (v2 + v1) | 0;
+    v1 = rotated(v1, 13) ^ v2;
+    v2 = rotated(v2, 16);
+  };
+  v1 ^= 0xee;
+  for (const word of words) {
+    v3 ^= word;
+    round();
+    v0 ^= word;
+  }
+  v2 ^= 0xee;
+  for (let left = 3; left > 0; left--) round();
+  const first = (v1 ^ v3) >>> 0;
+  v1 ^= 0xdd;
+  for (let left = 3; left > 0; left--) round();
+  return [first, (v1 ^ v3) >>> 0];
+}
+
 describe('the text of a key', () => {
   it('has the prefix, 32 base62 characters and 6 of their CRC-32', () => {
     for (let seed = 0; seed < 200; seed++) {
@@ -97,6 +127,21 @@ describe('the text of a key', () => {
     }
     expect(words(token)).toBe(words(token));
     expect(words(token, createTokenDigest(seeded(3)))).not.toBe(words(token));
+  });
+
+  it('has a digest of two lanes of HalfSipHash-1-3 with 64 bits each', () => {
+    const token = newToken(seeded(2));
+    const out = new Uint32Array(4);
+    createTokenDigest(seeded(1))(token, out);
+    const key = new Int32Array(Uint8Array.from(seeded(1).bytes(16)).buffer);
+    const text = Buffer.from(token.slice('assay_live_'.length));
+    // Words of four characters; the last one overlaps the word before.
+    const starts = [0, 4, 8, 12, 16, 20, 24, 28, 32, text.length - 4];
+    const words = starts.map((start) => text.readInt32LE(start));
+    expect([...out]).toEqual([
+      ...halfSipHash(key[0] as number, key[1] as number, words),
+      ...halfSipHash(key[2] as number, key[3] as number, words),
+    ]);
   });
 });
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   exposureReasons,
   greaterUnfollowed,
+  reasonRows,
   relevantParts,
   relevantShare,
   unfollowedReason,
@@ -26,6 +27,30 @@ const factor = (fields: Partial<ScoreFactor>): ScoreFactor => ({
 });
 const messageOf = (fields: Partial<ScoreFactor>): string | undefined =>
   exposureReasons([factor(fields)])[0]?.message;
+
+describe('the rows that need a reason', () => {
+  it('include a grave row of the other reading, unless the same dealings are in the deciding one', () => {
+    const decided = factor({ severity: 'HIGH' });
+    const grave = { severity: 'CRITICAL', points: 0 } as const;
+    // Each differs from the decided row in one property.
+    const others = [
+      factor({ ...grave, category: 'DARKNET_MARKET' }),
+      factor({ ...grave, direction: 'out' }),
+      factor({ ...grave, riskType: 'INDIRECT' }),
+      factor({ ...grave }),
+    ];
+    for (const other of others) expect(reasonRows([decided], [other])).toEqual([decided, other]);
+    expect(reasonRows([decided], [factor({ severity: 'HIGH' })])).toEqual([decided]);
+    expect(reasonRows([decided], [factor({ severity: 'LOW' })])).toEqual([decided]);
+  });
+
+  it('do not include another reading of dealings that are at least as grave in the deciding one', () => {
+    const decided = factor({ severity: 'CRITICAL' });
+    expect(reasonRows([decided], [factor({ severity: 'HIGH', points: 0 })])).toEqual([decided]);
+    const indirect = factor({ severity: 'HIGH', riskType: 'INDIRECT', factor: 'INDIRECT_EXPOSURE' });
+    expect(reasonRows([decided], [indirect])).toEqual([decided, indirect]);
+  });
+});
 
 describe('the reason for an exposure', () => {
   it('names the sender of received value, and the receiver of sent value', () => {
