@@ -261,7 +261,22 @@ class UwsExchange implements Exchange {
       if (chunk.byteLength > 0) received.push(new Uint8Array(chunk.slice(0)));
       if (!isLast) return;
       const [only] = received;
-      onBody(received.length === 1 && only ? only : Buffer.concat(received, length));
+      const body = received.length === 1 && only ? only : Buffer.concat(received, length);
+      this.#afterBody(() => onBody(body));
+    });
+  }
+
+  /**
+   * Passes on the end of a body. After a body in chunks, the binding parses what follows in the same packet, and closes the connection
+   * if that is anything else than a request: a trailer, for example. The request is then not carried out, as no response could be sent.
+   */
+  #afterBody(pass: () => void): void {
+    if (!this.#isDeferred) {
+      pass();
+      return;
+    }
+    setImmediate(() => {
+      if (!this.#gone) pass();
     });
   }
 
@@ -299,7 +314,11 @@ class UwsExchange implements Exchange {
     large.intake = intake;
     res.onData((chunk, isLast) => {
       if (large.isUnread) this.#skip(large, isLast);
-      else intake.offer(new Uint8Array(chunk.slice(0)), isLast);
+      else {
+        const piece = new Uint8Array(chunk.slice(0));
+        if (isLast) this.#afterBody(() => intake.offer(piece, true));
+        else intake.offer(piece, false);
+      }
     });
   }
 
