@@ -13,12 +13,14 @@ import { requireUsableFiles, withNothingImported } from './import-check.ts';
 import { importLists } from './import-lists.ts';
 import { startReading } from './import-reading.ts';
 import type { DatasetReport, ImportDeps, ImportReport, ImportRequest } from './import-report.ts';
+import { checkedPublication } from './sanctions.ts';
 import type { StoreWriter } from './store.ts';
 
 /**
  * Imports files of one source. Each file, or set of files that belong together, is imported completely or not at all. All files are
  * checked first: if one of several cannot be read or has only rejected rows, none is imported, unless forced.
  *
+ * @throws INVALID_REQUEST if `published` is not a date, or is in the future.
  * @throws INVALID_FILE if a file is unreadable or its publication date is not known.
  * @throws IMPLAUSIBLE_LIST if a file would delist more than half of a list or has no party, unless forced.
  * @throws STORE_BUSY while another import runs.
@@ -27,6 +29,8 @@ export async function importFiles(request: ImportRequest, deps: ImportDeps): Pro
   if (request.files.length === 0) {
     throw new AssayError('INVALID_REQUEST', 'files: name at least one file to import.', { field: 'file' });
   }
+  if (request.published !== undefined)
+    checkedPublication(request.published, deps.clock.now(), 'INVALID_REQUEST');
   for (const file of request.files) requireFile(file);
   return deps.store.locked(async (writer) => {
     const before = deps.store.revision();
