@@ -88,6 +88,13 @@ describe('a wrong command line', () => {
   });
 });
 
+it.each(['https://secret@x', 'https://x/?token=secret', 'ftp://secret:secret@x'])(
+  'the error of --from does not repeat the secret of %s',
+  async (from) => {
+    expect((await runCommand(dataDir, ['snapshot', 'pull', '--from', from])).err).not.toContain('secret');
+  },
+);
+
 describe('stack traces', () => {
   const command = ['import', 'own', '/nowhere/own.csv'];
 
