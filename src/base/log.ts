@@ -12,6 +12,8 @@ const SECRET_SHAPES: readonly (readonly [RegExp, string])[] = [
   [/assay_live_[0-9A-Za-z]+/g, 'assay_live_[redacted]'],
   [/whsec_[0-9A-Za-z+/=]+/g, 'whsec_[redacted]'],
   [/(hooks\.slack\.com\/)[^\s"'\\]+/g, '$1[redacted]'],
+  // In the URL of a request, a token of any length.
+  [/(\/bot)\d{1,20}:[A-Za-z0-9_-]+/g, '$1[redacted]'],
   [/\d{6,20}:[A-Za-z0-9_-]{30,100}/g, '[redacted]'],
 ];
 

@@ -25,9 +25,12 @@ export class Interruption extends AssayError {
 /** Codes of errors that the same command line causes again. */
 const USAGE: ReadonlySet<ErrorCode> = new Set(['INVALID_REQUEST', 'UNKNOWN_CHAIN', 'INVALID_ADDRESS']);
 
-/** An error about a setting, or about what it names (a Redis in use), is not one of the command line. */
+/**
+ * Returns true for an error of the command line. One about a setting, or about what it names (a Redis in use), is none; but a reader of
+ * settings that reads an option gives the same code, with the name of the option.
+ */
 const isOfCommandLine = ({ code, field = '' }: AssayError): boolean =>
-  USAGE.has(code) && !field.startsWith('ASSAY_');
+  code === 'INVALID_CONFIG' ? field.startsWith('--') : USAGE.has(code) && !field.startsWith('ASSAY_');
 
 /** Returns the exit code of a command that ended with an error. */
 export function exitCodeOf(error: unknown): ExitCode {

@@ -46,7 +46,7 @@ function* linesOfUtxo(report: UtxoIngestReport): Generator<string> {
     yield `  ${file} ends inside a block, which is skipped until it is complete.`;
 }
 
-/** Throws INVALID_FILE if a file gave nothing but rejects. The other files of the command have been stored. */
+/** Throws INVALID_FILE if the file gave nothing but rejects. One of several files is refused before anything is stored. */
 function requireUsable({ unusable, rejects }: IngestReport | UtxoIngestReport, format: string): void {
   if (unusable.length === 0) return;
   const own = rejects.filter(({ provenance }) => unusable.includes(provenance.file));

@@ -12,7 +12,7 @@ export interface ListedSource {
   /** Null if it is the operator's or varies. */
   readonly licence: string | null;
   /** Stores that its records are imported into. */
-  readonly feeds: readonly ('labels' | 'names' | 'registers')[];
+  readonly feeds: readonly ('labels' | 'names' | 'registers' | 'prices')[];
   /** Sanctions lists that it publishes. */
   readonly lists: readonly string[];
   /** Whether `assay sync` and a running server download it; otherwise its files are imported by hand. */
@@ -41,6 +41,27 @@ export const listedSources = (sources: readonly Source[] = SOURCES): readonly Li
   ...sources.map((source) => listed(source, source.feeds)),
   ...NAME_SOURCES.map((source) => listed(source, ['names'])),
   ...REGISTER_SOURCES.map((source) => listed(source, ['registers'])),
+];
+
+/** The daily prices, which `assay sync` downloads, and no file of `assay import` contains. Their servers are settings. */
+const PRICES: ListedSource = {
+  id: 'prices',
+  name: 'Daily prices',
+  publisher: 'ASSAY_PRICE_URL, or EVM nodes (ASSAY_RPC_<CHAIN>)',
+  licence: null,
+  feeds: ['prices'],
+  lists: [],
+  automatic: true,
+};
+
+/**
+ * Returns all sources that `assay sync` lists.
+ *
+ * @param sources - sources of labels
+ */
+export const syncedSources = (sources: readonly Source[] = SOURCES): readonly ListedSource[] => [
+  ...listedSources(sources),
+  PRICES,
 ];
 
 /** Formats sources as a table. */

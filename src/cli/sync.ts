@@ -18,7 +18,7 @@ import { importLines } from './import.ts';
 import { createProgress } from './progress.ts';
 import { registerRefreshLines } from './registers.ts';
 import type { Services } from './services.ts';
-import { listedSources, sourcesHelp, sourceTable } from './sources.ts';
+import { sourcesHelp, sourceTable, syncedSources } from './sources.ts';
 
 function mirrorFrom(text: string): string {
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
@@ -99,10 +99,10 @@ export function addSyncCommand(
     .option('--force', 'accept files and lists that look implausible')
     .option('--list', 'list all sources, and download nothing')
     .option('--json', 'answer as JSON')
-    .addHelpText('after', () => `${sourcesHelp(listedSources(sources))}\n${PRICES_HELP}`)
+    .addHelpText('after', () => `${sourcesHelp(syncedSources(sources))}\n${PRICES_HELP}`)
     .action(async (sourceTexts: string[], options: SyncFlags) => {
       if (options.list === true) {
-        answer(terminal, options.json ?? false, listedSources(sources), sourceTable);
+        answer(terminal, options.json ?? false, syncedSources(sources), sourceTable);
         return;
       }
       const progress = createProgress(terminal);

@@ -201,19 +201,6 @@ export const sourcesOfLists = (
 ): readonly string[] => [...new Set(stale.flatMap(({ list }) => sourceOf(list) ?? []))];
 
 /**
- * Returns the commands that bring lists up to date, as one sentence.
- *
- * @param stale - Lists that are missing or too old; at least one.
- */
-export function staleListCommands(stale: readonly StaleList[], catalogue: SourceOfList = LISTS): string {
-  const sources = sourcesOfLists(stale, catalogue).join(' ');
-  return (
-    `Run \`assay sync ${sources}\`; without a network run \`assay import SOURCE FILE --checked DATE\`, or ` +
-    '`assay lists attest LIST --checked DATE` if nothing newer was published.'
-  );
-}
-
-/**
  * Returns what is wrong with each list and which commands fix it.
  *
  * @param stale - Lists that are missing or too old.

@@ -9,14 +9,18 @@ import { AssayError } from '../base/errors.ts';
 import { groupFiles } from '../sources/index.ts';
 import { listParts, openBytes } from '../sources/open.ts';
 import { importAddresses } from './import-addresses.ts';
+import { requireUsableFiles, withNothingImported } from './import-check.ts';
 import { importLists } from './import-lists.ts';
 import { startReading } from './import-reading.ts';
 import type { DatasetReport, ImportDeps, ImportReport, ImportRequest } from './import-report.ts';
+import { checkedPublication } from './sanctions.ts';
 import type { StoreWriter } from './store.ts';
 
 /**
- * Imports files of one source. Each file, or set of files that belong together, is imported completely or not at all.
+ * Imports files of one source. Each file, or set of files that belong together, is imported completely or not at all. All files are
+ * checked first: if one of several cannot be read or has only rejected rows, none is imported, unless forced.
  *
+ * @throws INVALID_REQUEST if `published` is not a date, or is in the future.
  * @throws INVALID_FILE if a file is unreadable or its publication date is not known.
  * @throws IMPLAUSIBLE_LIST if a file would delist more than half of a list or has no party, unless forced.
  * @throws STORE_BUSY while another import runs.
@@ -25,11 +29,15 @@ export async function importFiles(request: ImportRequest, deps: ImportDeps): Pro
   if (request.files.length === 0) {
     throw new AssayError('INVALID_REQUEST', 'files: name at least one file to import.', { field: 'file' });
   }
+  if (request.published !== undefined)
+    checkedPublication(request.published, deps.clock.now(), 'INVALID_REQUEST');
   for (const file of request.files) requireFile(file);
   return deps.store.locked(async (writer) => {
     const before = deps.store.revision();
     const datasets: DatasetReport[] = [];
-    for (const files of await groupFiles(request.source, request.files, deps.sources)) {
+    const groups = await groupFiles(request.source, request.files, deps.sources);
+    if (request.files.length > 1 && request.force !== true) await checkFiles(request, groups, deps);
+    for (const files of groups) {
       try {
         datasets.push(...(await importGroup(request, files, writer, deps)));
       } catch (error) {
@@ -38,6 +46,20 @@ export async function importFiles(request: ImportRequest, deps: ImportDeps): Pro
     }
     return { source: request.source, datasets, changed: deps.store.revision() !== before };
   });
+}
+
+async function checkFiles(
+  request: ImportRequest,
+  groups: readonly (readonly string[])[],
+  deps: ImportDeps,
+): Promise<void> {
+  try {
+    // The tables of a sanctions list complete each other. Files of labels are only joined.
+    const isList = (deps.rules.sources.of(request.source)?.lists ?? []).length > 0;
+    await requireUsableFiles(request, groups, !isList, deps);
+  } catch (error) {
+    throw withNothingImported(error);
+  }
 }
 
 /** Adds to an error which files of the same call were imported before it. */

@@ -70,7 +70,7 @@ export async function importOwnCsv(options: OwnCsvOptions, deps: OwnCsvDeps): Pr
   const { segment, mapper, currencies, take, reject } = deps;
   const file = basename(path);
   const header = (await headerOf(path)) ?? '';
-  const columns = parseOwnHeader(header, mapping);
+  const columns = parseOwnHeader(header, mapping, file);
   if (columns.ignored.length > 0) {
     const names = columns.ignored.map((name) => `'${name.slice(0, 60)}'`).join(', ');
     reject(`Columns that mean nothing are ignored: ${names}.`, header, { file, line: 1 });

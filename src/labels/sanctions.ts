@@ -336,20 +336,27 @@ export function publicationOf(facts: {
       { field: 'published' },
     );
   }
+  return checkedPublication(text, facts.now, 'INVALID_FILE');
+}
+
+/**
+ * Returns a date of publication in its normal form.
+ *
+ * @param code - code of the error: whether the date is the caller's or belongs to a file
+ * @throws that code if the text is not a date, or the date is in the future
+ */
+export function checkedPublication(
+  text: string,
+  now: number,
+  code: 'INVALID_FILE' | 'INVALID_REQUEST',
+): string {
+  const field = 'published';
   const published = normalPublication(text);
-  if (published === null) {
-    throw new AssayError(
-      'INVALID_FILE',
-      `published: '${text.slice(0, 40)}' is not a date such as 2025-03-21.`,
-      {
-        field: 'published',
-      },
-    );
-  }
-  if (Date.parse(published) > facts.now + AHEAD_MS_MAX) {
-    throw new AssayError('INVALID_FILE', `published: ${published} is in the future.`, {
-      field: 'published',
+  if (published === null)
+    throw new AssayError(code, `${field}: '${text.slice(0, 40)}' is not a date such as 2025-03-21.`, {
+      field,
     });
-  }
+  if (Date.parse(published) > now + AHEAD_MS_MAX)
+    throw new AssayError(code, `${field}: ${published} is in the future.`, { field });
   return published;
 }

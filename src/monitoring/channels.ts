@@ -136,12 +136,20 @@ export function openChannels(
 }
 
 const LAST_SHOWN = 4;
-const masked = (secret: string): string => `…${secret.slice(-LAST_SHOWN)}`;
+/** A quarter of a secret may be shown. A shorter one is hidden as a whole. */
+const SHOWN_FROM_CHARS = 4 * LAST_SHOWN;
+const masked = (secret: string): string =>
+  secret.length < SHOWN_FROM_CHARS ? '…' : `…${secret.slice(-LAST_SHOWN)}`;
+
+/** Returns the URL of a Slack webhook as it may be shown: its path is the secret. */
+export function maskedUrl(text: string): string {
+  const { origin, pathname, search } = new URL(text);
+  return `${origin}/${masked(`${pathname}${search}`.slice(1))}`;
+}
 
 /** Returns the channels with masked secrets, for a response. */
 export const channelsAnswer = ({ email, slackWebhookUrl, telegram }: AccountChannels) => ({
   email,
-  slackWebhookUrl:
-    slackWebhookUrl === null ? null : `${new URL(slackWebhookUrl).origin}/${masked(slackWebhookUrl)}`,
+  slackWebhookUrl: slackWebhookUrl === null ? null : maskedUrl(slackWebhookUrl),
   telegram: telegram === null ? null : { botToken: masked(telegram.botToken), chatId: telegram.chatId },
 });

@@ -67,7 +67,8 @@ const REJECTS_SHOWN = 20;
 const CHECK_EVERY = 4_096;
 
 /**
- * Imports files of one source; each file is imported completely or not at all.
+ * Imports files of one source; each file is imported completely or not at all. All files are checked first: if one of several has no
+ * party, none is imported.
  *
  * @throws INVALID_REQUEST if there is no file or `published` is not a date.
  * @throws INVALID_FILE, IMPLAUSIBLE_LIST.
@@ -91,6 +92,10 @@ export async function importNameFiles(
   }
   const described = NAME_SOURCES.find(({ id }) => id === source);
   if (described === undefined) throw new Error(`There is no source of names '${source}'.`);
+  if (files.length > 1) {
+    for (const file of files)
+      await requireParty(file, await described.read({ dataset: dataset ?? basename(file) }), request);
+  }
   const reports: NameImportReport[] = [];
   for (const file of files) {
     const name = slugOf(
@@ -100,6 +105,21 @@ export async function importNameFiles(
     reports.push(await importDataset({ ...request, name, files: [file], reader, verified: true }, deps));
   }
   return reports;
+}
+
+/** Reads a file up to its first party. Throws INVALID_FILE with the name of the file if it has none. */
+async function requireParty(file: string, reader: NamedReader, request: NameImportRequest): Promise<void> {
+  const rejects: Reject[] = [];
+  let rejected = 0;
+  for await (const record of reader([file])) {
+    request.signal?.throwIfAborted();
+    if (record.type === 'header') continue;
+    if (record.type !== 'reject') return;
+    rejected++;
+    if (rejects.length < REJECTS_QUOTED) rejects.push(record);
+  }
+  const more = ' No file of this call was imported.';
+  throw noUsableRow([basename(file)], `the source '${request.source}'`, { rejected, rejects, more });
 }
 
 /** Imports the heads of state that ship with Assay if the store lacks their present content. */

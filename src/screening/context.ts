@@ -3,7 +3,7 @@
  * only on these. It is built once and reused until one of them changes.
  */
 import { isoTime } from '../base/clock.ts';
-import { type ListFreshness, staleListCommands } from '../labels/freshness.ts';
+import type { ListFreshness } from '../labels/freshness.ts';
 import type { LabelReader } from '../labels/index/reader.ts';
 import type { Coverage, CoverageEntry, Reason } from './answers.ts';
 import type { LabelDeps } from './deps.ts';
@@ -57,7 +57,7 @@ function sanctionsCoverage(freshness: ListFreshness): CoverageEntry {
   return { status: freshness.complete ? 'COMPLETE' : 'PARTIAL', asOf: asTime(freshness.asOf) };
 }
 
-/** Returns the reason that names each old or missing list and the commands that load it; null if all lists are fresh. */
+/** Returns the reason that names each old or missing list; null if all lists are fresh. Operators get the commands from `/ready`. */
 function staleReasonOf(freshness: ListFreshness): Reason | null {
   if (freshness.complete) return null;
   const named = freshness.staleLists.map(({ list, checkedAt }) =>
@@ -67,7 +67,7 @@ function staleReasonOf(freshness: ListFreshness): Reason | null {
     code: 'STALE_OR_MISSING_DATA',
     severity: 'MEDIUM',
     category: 'UNKNOWN',
-    message: `Sanctions lists are missing or older than their maximum age: ${named.join(', ')}. A clean answer needs all of them. ${staleListCommands(freshness.staleLists)}`,
+    message: `Sanctions lists are missing or older than their maximum age: ${named.join(', ')}. A clean answer needs all of them.`,
     source: null,
     verified: true,
   };

@@ -83,7 +83,7 @@ export function optionalPullPlace(text: string, variable: string): { readonly ur
   if (!isPlain || !/^https?:$/.test(url.protocol))
     throw wrong(
       variable,
-      url?.password ? '…' : text,
+      url?.username || url?.password || url?.search ? '…' : text,
       'an http, https or s3 URL without user, password and query',
     );
   return { url: url.href };

@@ -5,6 +5,10 @@ import { redactKeys, textLine } from '../../src/base/log.ts';
 it.each([
   ['key assay_live_Ab3 of', 'key assay_live_[redacted] of'],
   ['"whsec_kFeGBqzqAbjc/KCijBSKejwyGx2QRDIdb1mcK7X40aI=" leaked', '"whsec_[redacted]" leaked'],
+  [
+    'POST https://api.telegram.org/bot1:a/sendMessage',
+    'POST https://api.telegram.org/bot[redacted]/sendMessage',
+  ],
   ['https://hooks.slack.com/services/T0/B0/abc failed', 'https://hooks.slack.com/[redacted] failed'],
   [
     'POST https://api.telegram.org/bot123456789:AAE-abcdefghijklmnopqrstuvwxyz_12345/sendMessage',

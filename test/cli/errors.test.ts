@@ -24,6 +24,8 @@ describe('exit codes', () => {
     [new AssayError('INVALID_REQUEST', 'x', { field: 'ASSAY_REDIS_URL' }), EXIT.failed],
     [new AssayError('INVALID_FILE', 'x'), EXIT.failed],
     [new AssayError('INVALID_CONFIG', 'x'), EXIT.failed],
+    [new AssayError('INVALID_CONFIG', 'x', { field: 'ASSAY_ROLES' }), EXIT.failed],
+    [new AssayError('INVALID_CONFIG', 'x', { field: '--role' }), EXIT.usage],
     [new Error('x'), EXIT.failed],
     ['thrown text', EXIT.failed],
     [new Interruption('Interrupted.'), EXIT.interrupted],
@@ -33,7 +35,11 @@ describe('exit codes', () => {
   });
 });
 
+const UK_LIST = join(folder, 'uk.csv');
+
 describe('a wrong command line', () => {
+  beforeAll(() => writeFileSync(UK_LIST, ''));
+
   it.each([
     [['nonsense'], "unknown command 'nonsense'"],
     [['sync', '--nope'], "unknown option '--nope'"],
@@ -53,6 +59,26 @@ describe('a wrong command line', () => {
     ],
     [['snapshot', 'pull', '--from', ''], '--from: must not be empty'],
     [['watch', 'NOCHAIN'], 'chain: must be one of'],
+    [['serve', '--role', 'foo'], '--role: must be a comma-separated list'],
+    [['serve', '--role', ''], '--role: must be a comma-separated list'],
+    ...['garbage', 'ftp://x', 'http://user:secret@x', 's3://b/x', 's3://'].map((from): [string[], string] => [
+      ['snapshot', 'pull', '--from', from],
+      '--from: must be an? ',
+    ]),
+    ...['soon', '2999-01-01'].map((day): [string[], string] => [
+      ['import', 'uk', UK_LIST, '--published', day],
+      'published: ',
+    ]),
+    [['import', 'people', UK_LIST, '--published', 'soon'], 'published: '],
+    [['import', 'registers', UK_LIST, '--published', 'soon'], 'published: '],
+    [['sync', '--from', 'garbage'], '--from: '],
+    [['sync', 'nosource'], 'source: '],
+    [['import', 'nosource', UK_LIST], 'source: '],
+    [['import', 'own', UK_LIST, '--map', 'x'], '--map: '],
+    [['import', 'own', UK_LIST, '--map', 'nofield=x'], '--map: |mapping'],
+    [['keys', 'create', '--name', 'x', '--permissions', 'all,none'], '--permissions: '],
+    [['plan', 'set', 'local', 'NOPLAN'], 'plan: '],
+    [['exposure', 'build', 'NOCHAIN'], 'chain: '],
   ])('%j is one line that begins with the field', async (args, message) => {
     const { code, out, err } = await runCommand(dataDir, args);
     expect({ code, out }).toEqual({ code: EXIT.usage, out: '' });
@@ -61,6 +87,13 @@ describe('a wrong command line', () => {
     expect(err).not.toContain('..');
   });
 });
+
+it.each(['https://secret@x', 'https://x/?token=secret', 'ftp://secret:secret@x'])(
+  'the error of --from does not repeat the secret of %s',
+  async (from) => {
+    expect((await runCommand(dataDir, ['snapshot', 'pull', '--from', from])).err).not.toContain('secret');
+  },
+);
 
 describe('stack traces', () => {
   const command = ['import', 'own', '/nowhere/own.csv'];

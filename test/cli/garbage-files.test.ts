@@ -73,7 +73,7 @@ describe.each(importIds())('assay import %s', (source) => {
       const { code, out, err } = await runCommand(dataDir, ['import', source, join(folder, name)]);
       expect({ code, out }).toEqual({ code: 1, out: '' });
       expect(err).toMatch(/^assay: [^\n]+\n$/);
-      expect(err).toMatch(new RegExp(`${name.replaceAll('.', '\\.')}|header lacks`));
+      expect(err).toContain(name);
       expect(err).not.toContain('unexpected error');
       expect(contentOf(dataDir)).toEqual(before);
     },
@@ -95,6 +95,61 @@ describe.each(['ethereum-etl', 'ndjson', 'bitcoin-blk', 'bitcoin-etl', 'bitcoin-
     });
   },
 );
+
+const BLOCK_TIME = '2023-05-02T12:19:59Z';
+const TRANSFERS = 'txHash,position,blockNumber,timestamp,from,to,asset,amount\n';
+const transferRow = (amount: string): string =>
+  `0x${'1'.repeat(64)},value,1,${BLOCK_TIME},${ADDRESS},${ADDRESS},ETH,${amount}\n`;
+
+describe('several files of which one is of another kind', () => {
+  const GOOD: Readonly<Record<string, readonly [name: string, content: string]>> = {
+    own: ['second.csv', `address,chain,entity,category\n${ADDRESS},ETH,kraken,EXCHANGE\n`],
+    exchanges: ['cex.csv', `exchange,chain,address\nKraken,ETH,${ADDRESS}\n`],
+    graphsense: [
+      'good.yaml',
+      `title: t\ntags:\n  - label: x\n    address: "${ADDRESS}"\n    currency: ETH\n    category: exchange\n`,
+    ],
+    people: ['good-people.csv', 'name,list\nAnn Example,pep\n'],
+    registers: ['hk-2026-10-02.csv', `${REGISTER}hk-sfc,HK,SFC,Two Limited,AUTHORISED,Platform,2022-11\n`],
+  };
+  const BAD = ['empty.csv', 'random.bin', 'letter.txt', 'stock.csv'];
+
+  it.each(
+    Object.keys(GOOD).flatMap((source) =>
+      BAD.flatMap((bad) => [[source, bad, 0] as const, [source, bad, 1] as const]),
+    ),
+  )('import %s: refuses %s at place %i, and imports none', async (source, bad, place) => {
+    const [name, content] = GOOD[source] ?? ['', ''];
+    const files = [file(name, content)];
+    files.splice(place === 0 ? 0 : 1, 0, join(folder, bad));
+    const before = contentOf(dataDir);
+    const { code, out, err } = await runCommand(dataDir, ['import', source, ...files]);
+    expect({ code, out }).toEqual({ code: 1, out: '' });
+    expect(err).toMatch(/^assay: [^\n]+\n$/);
+    expect(err).toContain(bad);
+    expect(contentOf(dataDir)).toEqual(before);
+  });
+
+  it('import own: refuses a file of which every row is rejected, and imports none', async () => {
+    const good = file('third.csv', `address,chain,entity,category\n${ADDRESS},ETH,okx,EXCHANGE\n`);
+    const bad = file('rejected.csv', 'address,chain,entity,category\nnowhere,ETH,x,EXCHANGE\n');
+    const before = contentOf(dataDir);
+    const { code, err } = await runCommand(dataDir, ['import', 'own', good, bad]);
+    expect(code).toBe(1);
+    expect(err).toMatch(/rejected\.csv has no usable row.*No file of this call was imported\.\n$/);
+    expect(contentOf(dataDir)).toEqual(before);
+  });
+
+  it.each([...BAD, 'bad.csv'])('ingest ndjson: refuses %s, and stores none', async (bad) => {
+    file('bad.csv', TRANSFERS + transferRow('-1'));
+    const good = file('good.csv', TRANSFERS + transferRow('1'));
+    const command = ['ingest', 'ndjson', good, join(folder, bad), '--chain', 'ETH'];
+    const { code, out, err } = await runCommand(dataDir, command);
+    expect({ code, out }).toEqual({ code: 1, out: '' });
+    expect(err).toContain(bad);
+    expect((await runCommand(dataDir, ['stats', 'ETH'])).err).toContain('No transfer of ETH is stored');
+  });
+});
 
 describe('a file with the right header of which every row is rejected', () => {
   it.each([
@@ -134,26 +189,6 @@ describe('a file with the right header of which every row is rejected', () => {
       new RegExp(`file: ${name} has no usable row: 1 rejected\\..*First: ${name}, ${example}`),
     );
     expect(contentOf(dataDir)).toEqual(before);
-  });
-
-  it('names the files that were imported before the refused one', async () => {
-    const good = file('second.csv', `address,chain,entity,category\n${ADDRESS},ETH,binance,EXCHANGE\n`);
-    const { code, err } = await runCommand(dataDir, ['import', 'own', good, join(folder, 'own.csv')]);
-    expect(code).toBe(1);
-    expect(err).toMatch(/own\.csv has no usable row.*Imported before it: second\.csv\.\n$/);
-  });
-
-  it('ndjson: names the refused file and its rows, and stores the other files', async () => {
-    const hash = `0x${'1'.repeat(64)}`;
-    const row = (amount: string): string =>
-      `${hash},value,1,2023-05-02T12:19:59Z,${ADDRESS},${ADDRESS},ETH,${amount}\n`;
-    const header = 'txHash,position,blockNumber,timestamp,from,to,asset,amount\n';
-    const good = file('good.csv', header + row('1'));
-    const bad = file('bad.csv', header + row('-1'));
-    const { code, out, err } = await runCommand(dataDir, ['ingest', 'ndjson', good, bad, '--chain', 'ETH']);
-    expect(out).toContain('2 rows: 1 transfers stored');
-    expect(code).toBe(1);
-    expect(err).toMatch(/^assay: file: bad\.csv has no usable row.*First: bad\.csv, line 2: amount is -1/);
   });
 
   it('ndjson: a packed CSV that was cut off is one error with its name', async () => {

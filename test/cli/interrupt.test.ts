@@ -95,6 +95,32 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
   });
 });
 
+describe('a signal while the program is being loaded', () => {
+  /** A module that sends the signal to its own process when the first package of the program is looked up. */
+  const sending = (signal: NodeJS.Signals): string => {
+    const hook = `export async function resolve(name, context, next) {
+      if (name === 'commander') process.kill(process.pid, '${signal}');
+      return next(name, context);
+    }`;
+    const asModule = (text: string): string => `data:text/javascript,${encodeURIComponent(text)}`;
+    return asModule(`import { register } from 'node:module'; register(${JSON.stringify(asModule(hook))});`);
+  };
+
+  it.each([
+    ['SIGTERM', 'serve'],
+    ['SIGINT', 'serve'],
+    ['SIGTERM', 'lists'],
+    ['SIGINT', 'lists'],
+  ] as const)('%s ends assay %s with one sentence', async (signal, command) => {
+    const { ended } = start([command], { NODE_OPTIONS: `--import ${sending(signal)}` });
+    expect(await ended).toEqual({
+      code: 130,
+      signal: null,
+      err: expect.stringMatching(/^assay: Interrupted\. [^\n]+\n$/),
+    });
+  });
+});
+
 describe('an exposure index build', () => {
   const root = (): string => join(store, 'exposure', 'eth');
   const isBuilding = (): boolean => existsSync(join(root(), 'build.lock'));

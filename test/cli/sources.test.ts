@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { type ListedSource, listedSources } from '../../src/cli/sources.ts';
+import { type ListedSource, listedSources, syncedSources } from '../../src/cli/sources.ts';
 import { NAME_SOURCES, REGISTER_SOURCES, SOURCES } from '../../src/sources/index.ts';
 import { runCommand } from './run-command.ts';
 
@@ -36,14 +36,19 @@ describe.each([
 });
 
 it.each([
-  ['import', '--json'],
-  ['sync', '--list', '--json'],
-])('assay %s %s lists the sources as JSON', async (...args) => {
+  { args: ['import', '--json'], all: listedSources() },
+  { args: ['sync', '--list', '--json'], all: syncedSources() },
+])('assay $args lists the sources as JSON', async ({ args, all }) => {
   const { out } = await runCommand(dataDir, args);
   const listed = JSON.parse(out) as ListedSource[];
-  expect(listed).toEqual(listedSources());
+  expect(listed).toEqual(all);
   expect(listed.find(({ id }) => id === 'esma')).toMatchObject({ feeds: ['registers'], automatic: true });
   expect(listed.find(({ id }) => id === 'un')).toMatchObject({ feeds: ['labels', 'names'], lists: ['UN'] });
+});
+
+it.each([[['sync', '--list']], [['sync', '--help']]])('assay %s lists the daily prices', async (args) => {
+  const { out } = await runCommand(dataDir, args);
+  expect(out).toMatch(/^ *prices +prices +automatic +ASSAY_PRICE_URL, or EVM nodes/m);
 });
 
 it('assay import without a file is a wrong command line', async () => {

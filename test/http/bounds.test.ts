@@ -617,6 +617,7 @@ describe('the operations', () => {
       params,
       query: () => query,
       header: (name: string) => headers[name] ?? '',
+      optionalHeader: (name: string) => headers[name] ?? null,
       openStream: () => ({ send: () => true, close: () => {}, onEnd: () => {} }),
     } as unknown as Exchange;
     const call = new Call(exchange, 'id', 0);

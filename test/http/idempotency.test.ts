@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { canonicalJson, hashBody, replayed } from '../../src/accounts/idempotency.ts';
+import { RawClient } from './raw-client.ts';
 import { EXCHANGE, openWorld, type World } from './world.ts';
 
 describe('canonical JSON', () => {
@@ -93,6 +94,19 @@ describe.each(['uws', 'node'] as const)('an Idempotency-Key on %s', (backend) =>
         error: expect.stringMatching(/^Idempotency-Key: was already used with a different request body/),
       },
     });
+  });
+
+  it.each(['', ' ', '\t'])('is refused if it is %j', async (empty) => {
+    const body = `{"address":"${EXCHANGE}","chain":"ETH"}`;
+    const client = new RawClient(Number(new URL(world.url).port));
+    client.send(
+      `POST /api/v1/screening HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n` +
+        `Idempotency-Key:${empty}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    const answer = await client.next();
+    client.destroy();
+    expect(answer?.status).toBe(400);
+    expect(answer?.body).toMatch(/Idempotency-Key: must have 1 to 255 /);
   });
 
   it('names its field if it is too long', async () => {

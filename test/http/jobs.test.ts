@@ -158,8 +158,10 @@ describe.each(FRONT_ENDS)('bulk jobs on %s, behind a gate that answers %s', (bac
       headers: { 'content-type': NDJSON, 'idempotency-key': 'one' },
     });
     expect([foreign.status, foreign.headers.get('idempotency-replayed')]).toEqual([200, null]);
-    const wrong = await again('no spaces');
-    expect([wrong.status, await wrong.text()]).toEqual([400, expect.stringContaining('Idempotency-Key')]);
+    for (const name of ['no spaces', '']) {
+      const wrong = await again(name);
+      expect([wrong.status, await wrong.text()]).toEqual([400, expect.stringContaining('Idempotency-Key')]);
+    }
   });
 
   it('takes the format from the query or the Content-Type', async () => {

@@ -419,12 +419,12 @@ describe.each(FRONT_ENDS)('monitoring on %s, behind a gate that answers %s', (ba
         email: 'officer@example.org',
         slackWebhookUrl: 'https://hooks.slack.com/services/T0/B0/secret1234',
       });
-      await put({ telegram: { botToken: '42:abcdefghij', chatId: '-7' } });
+      await put({ telegram: { botToken: '4242:abcdefghijkl', chatId: '-7' } });
       const { channels } = (await who.ask('GET', '/channels')).body.data;
       expect(channels).toEqual({
         email: 'officer@example.org',
         slackWebhookUrl: 'https://hooks.slack.com/…1234',
-        telegram: { botToken: '…ghij', chatId: '-7' },
+        telegram: { botToken: '…ijkl', chatId: '-7' },
       });
       expect((await put({ email: null })).data.channels).toMatchObject({
         email: null,

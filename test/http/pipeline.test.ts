@@ -505,6 +505,7 @@ describe('the pipeline', () => {
         params: [],
         query: () => query,
         header: (name: string) => ({ authorization: 'Bearer good', ...headers })[name] ?? '',
+        optionalHeader: (name: string) => headers[name as keyof typeof headers] ?? null,
         keep: () => {},
         remoteAddress: () => '127.0.0.1',
         readBody: (_max: number, onBody: (bytes: Uint8Array | null) => void) =>

@@ -1,10 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  freshnessOf,
-  type ListChecks,
-  staleListAdvice,
-  staleListCommands,
-} from '../../src/labels/freshness.ts';
+import { freshnessOf, type ListChecks, staleListAdvice } from '../../src/labels/freshness.ts';
 
 const NOW = Date.UTC(2026, 10, 21);
 const fresh = { checkedAt: '2026-11-20T10:00:00.000Z', publishedAt: '2026-11-01', records: 10 };
@@ -34,13 +29,6 @@ describe('missing or stale lists', () => {
     );
     expect(ch).toMatch(/CH .*never loaded.*`assay sync ch`.*`assay import ch FILE --checked/);
     expect(more).toEqual([]);
-  });
-
-  it('have one command for all of them', () => {
-    const { CH: _, ...withoutCh } = ALL;
-    const old = { ...fresh, checkedAt: '2026-11-01' };
-    const { staleLists } = freshnessOf({ ...withoutCh, OFAC_CONS: old, OFAC_SDN: old }, NOW, 7);
-    expect(staleListCommands(staleLists)).toMatch(/^Run `assay sync ofac ch`; .*`assay lists attest LIST/);
   });
 
   it('are empty if all are fresh', () => {

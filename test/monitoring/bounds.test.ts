@@ -722,14 +722,24 @@ describe('answers', () => {
     expect(
       channelsAnswer({
         email: null,
-        slackWebhookUrl: 'https://hooks.example.org/abcdef',
-        telegram: { botToken: '12345678', chatId: '9' },
+        slackWebhookUrl: 'https://hooks.example.org/services/0abcdef',
+        telegram: { botToken: '1234567:89012345', chatId: '9' },
       }),
     ).toEqual({
       email: null,
       slackWebhookUrl: 'https://hooks.example.org/…cdef',
-      telegram: { botToken: '…5678', chatId: '9' },
+      telegram: { botToken: '…2345', chatId: '9' },
     });
+  });
+
+  it.each([
+    ['1:a', 'https://h.example/s', '…', 'https://h.example/…'],
+    ['1234567:8901234', 'https://h.example/0123456?890123', '…', 'https://h.example/…'],
+    ['1234567:89012345', 'https://h.example/0123456?8901234', '…2345', 'https://h.example/…'],
+    ['1234567:89012345', 'https://h.example/0123456?890123456', '…2345', 'https://h.example/…3456'],
+  ])('hide a short secret as a whole: %s, %s', (botToken, slackWebhookUrl, token, url) => {
+    const shown = channelsAnswer({ email: null, slackWebhookUrl, telegram: { botToken, chatId: '9' } });
+    expect([shown.telegram?.botToken, shown.slackWebhookUrl]).toEqual([token, url]);
   });
 
   it('are truncated for a chat at its maximum length', () => {

@@ -309,6 +309,8 @@ describe('screening', () => {
       message: expect.stringMatching(/UK.*CH/),
     });
     expect(answer.legalInterpretation.assessment).toContain('missing or too old');
+    // The client cannot run a command of the operator.
+    expect(JSON.stringify(answer)).not.toMatch(/\bassay [a-z]|ASSAY_/);
   });
 
   it('rejects an invalid address with its own message', () => {

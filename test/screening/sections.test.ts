@@ -23,6 +23,10 @@ describe('the sections of a screening', () => {
     expect([...SCREENING_SECTIONS, ...ALWAYS].sort()).toEqual(documented.sort());
   });
 
+  it('are the fields that the document does not require', () => {
+    expect([...(ScreeningResult.required ?? [])].sort()).toEqual([...ALWAYS].sort());
+  });
+
   it('are all of them by default', () => {
     expect(chosenSections(answer, {})).toBe(answer);
   });

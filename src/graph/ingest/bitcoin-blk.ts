@@ -17,6 +17,7 @@ import {
   workOf,
 } from './bitcoin-block.ts';
 import { INGEST_LIMITS } from './limits.ts';
+import { noBlock } from './row-layout.ts';
 
 /** The four bytes before each block, from the chainparams of Bitcoin Core. BCH and BSV nodes write the same bytes to disk. */
 const NETWORKS: Readonly<Record<string, string>> = {
@@ -144,6 +145,7 @@ function note(scan: Scan, place: Place, header: BlockHeader): void {
 
 /** Finds the blocks of a file by their record headers. Only 88 bytes of each are read. */
 async function scanFile(file: BlockFile, scan: Scan, signal: AbortSignal | undefined): Promise<void> {
+  if (file.size === 0) throw noBlock([file.path]);
   let offset = 0;
   while (offset + RECORD_HEADER_BYTES <= file.size) {
     signal?.throwIfAborted();

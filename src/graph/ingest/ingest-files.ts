@@ -11,9 +11,9 @@ import { ingestBulkCsv, isBulkCsv, sourceOf } from './bulk-csv.ts';
 import { ethereumEtlReader, type TransferRowReader } from './ethereum-etl.ts';
 import { INGEST_LIMITS } from './limits.ts';
 import { ndjsonReader } from './ndjson.ts';
-import { requireLayout } from './row-layout.ts';
+import { requireLayout, requireUsableRows } from './row-layout.ts';
 import { createRowValues, type ReplacedValue } from './row-values.ts';
-import { readRows } from './rows.ts';
+import { type RowFields, readRows } from './rows.ts';
 import { faultOf, REJECT_TEXT_CHARS } from './transfer-fields.ts';
 
 export const INGEST_FORMATS = ['ethereum-etl', 'ndjson'] as const;
@@ -80,12 +80,29 @@ const PROGRESS_ROWS = 1_000;
  * Ingests files that belong together (ethereum-etl: blocks together with their transactions). Invalid rows are reported and skipped. Data
  * stored before an abort or a broken file stays, and a later run continues from there. When aborted, it throws the signal's reason.
  *
- * @throws INVALID_FILE with file and line if a file cannot be read; before anything is stored if it is empty or of another format
+ * @throws INVALID_FILE with file and line if a file cannot be read; before anything is stored if it is empty or of another format, or if
+ * every row of one of several files is rejected
  */
 export async function ingestFiles(options: IngestOptions, deps: IngestDeps): Promise<IngestReport> {
   await requireLayout(options.format, options.files, options.signal);
-  const read = await READERS[options.format](options);
   const values = createRowValues(options.chain, options.pricesFolder ?? null);
+  if (options.files.length > 1) {
+    // A reader counts some rows, so the check has its own.
+    const check = await READERS[options.format](options);
+    const faultIn = (fields: RowFields): string | null => {
+      try {
+        const transfer = check(fields);
+        if (transfer === null) return null;
+        checkTransfer(transfer);
+        values.check(transfer);
+        return null;
+      } catch (error) {
+        return faultOf(error);
+      }
+    };
+    await requireUsableRows(options.format, options.files, faultIn, options.signal);
+  }
+  const read = await READERS[options.format](options);
   const rejects: Reject[] = [];
   let rows = 0;
   let ignored = 0;

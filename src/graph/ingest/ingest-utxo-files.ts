@@ -13,7 +13,7 @@ import { openBitcoinBlk } from './bitcoin-blk.ts';
 import { bitcoinEtlReader, type UtxoRow } from './bitcoin-etl.ts';
 import { INGEST_LIMITS } from './limits.ts';
 import { resolvedInputsReader } from './resolved-inputs.ts';
-import { noBlock, requireLayout } from './row-layout.ts';
+import { noBlock, requireLayout, requireUsableRows } from './row-layout.ts';
 import { type RowFields, readRows } from './rows.ts';
 import { RowFault } from './transfer-fields.ts';
 
@@ -238,7 +238,7 @@ async function ingestBlockFiles(options: UtxoIngestOptions, deps: UtxoFilesDeps)
  * run continues from there. When aborted, it throws the signal's reason.
  *
  * @throws INVALID_FILE with the position if a file cannot be read or contradicts the store; before anything is stored if it is empty or of
- * another format
+ * another format, or if every row of one of several files is rejected
  * @throws INVALID_REQUEST if the format does not support the chain
  */
 export async function ingestUtxoFiles(
@@ -247,5 +247,18 @@ export async function ingestUtxoFiles(
 ): Promise<UtxoIngestReport> {
   if (options.format === 'bitcoin-blk') return ingestBlockFiles(options, deps);
   await requireLayout(options.format, options.files, options.signal);
+  if (options.files.length > 1) {
+    // A reader remembers rows, so the check has its own.
+    const reader = ROW_READERS[options.format](options.chain);
+    const faultIn = (fields: RowFields): string | null => {
+      try {
+        reader.read(fields, () => undefined);
+        return null;
+      } catch (error) {
+        return reasonOf(error);
+      }
+    };
+    await requireUsableRows(options.format, options.files, faultIn, options.signal);
+  }
   return ingestRows(options, ROW_READERS[options.format](options.chain), deps);
 }

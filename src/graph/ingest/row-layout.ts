@@ -93,6 +93,41 @@ async function requireLayoutOf(
 }
 
 /**
+ * Checks that each of several files has a row that is not rejected. Reading stops at the first one. A file without rows is valid: the
+ * header of an export of a time without transfers.
+ *
+ * @param faultOf - returns the reason why a row is rejected; null if it is not
+ * @throws INVALID_FILE with the name of the first file of which every row is rejected
+ */
+export async function requireUsableRows(
+  format: RowFormat,
+  files: readonly string[],
+  faultOf: (fields: RowFields) => string | null,
+  signal?: AbortSignal,
+): Promise<void> {
+  for (const file of files) {
+    const name = basename(file);
+    const rejects: Reject[] = [];
+    let rejected = 0;
+    let isUsable = false;
+    for await (const row of readRows(file, signal)) {
+      const reason = row.ok ? faultOf(row.fields) : row.reason;
+      if (reason === null) {
+        isUsable = true;
+        break;
+      }
+      rejected++;
+      const text = row.text.slice(0, REJECT_TEXT_CHARS);
+      if (rejects.length < REJECTS_QUOTED)
+        rejects.push({ type: 'reject', reason, text, provenance: { file: name, line: row.line } });
+    }
+    if (isUsable || rejected === 0) continue;
+    const more = ' No file of this call was stored.';
+    throw noUsableRow([name], `the format '${format}'`, { rejected, rejects, more });
+  }
+}
+
+/**
  * Creates the error for block files that contain no block.
  *
  * @param files - Paths of the files.

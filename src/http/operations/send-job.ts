@@ -69,7 +69,7 @@ export const sendJob = operation({
       if (encoding !== '' && encoding.toLowerCase() !== 'identity')
         throw refuse('Content-Encoding', 'the lines must be sent as they are, not compressed.');
       checkPermission(caller, kind);
-      const name = call.exchange.header('idempotency-key');
+      const name = call.exchange.optionalHeader('idempotency-key');
       const upload = await services.useCases.jobs().receive({
         accountId: caller.accountId,
         kind,
@@ -77,7 +77,9 @@ export const sendJob = operation({
         format: query.format ?? formatOf(call.exchange.header('content-type')),
         chain: chain === undefined ? null : parseChainId(chain),
         once:
-          name === '' ? null : Buffer.from(answerSlot(caller.accountId, method, path, name)).toString('hex'),
+          name === null
+            ? null
+            : Buffer.from(answerSlot(caller.accountId, method, path, name)).toString('hex'),
       });
       return {
         write: (bytes) => upload.write(bytes),

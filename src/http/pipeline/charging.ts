@@ -59,8 +59,8 @@ export class Charging {
    */
   prepare(call: Call): void {
     const { exchange, caller } = call;
-    const key = exchange.header('idempotency-key');
-    if (key === '' || caller === null) return;
+    const key = exchange.optionalHeader('idempotency-key');
+    if (key === null || caller === null) return;
     call.answerSlot = answerSlot(caller.accountId, exchange.method, exchange.path, key);
   }
 

@@ -1,5 +1,5 @@
 /** Schemas of POST /screening. */
-import { Type } from 'typebox';
+import { type TProperties, Type } from 'typebox';
 import { PRICE_STATUSES } from '../../chains/assets.ts';
 import {
   EXPOSURE_HOPS,
@@ -390,8 +390,17 @@ const GeographicRisk = Type.Object(
   { title: 'GeographicRisk' },
 );
 
+/** Makes the sections optional that a request with `sections` may leave out. */
+const withOptionalSections = (fields: TProperties): TProperties =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, field]) => [
+      name,
+      SCREENING_SECTIONS.some((section) => section === name) ? Type.Optional(field) : field,
+    ]),
+  );
+
 export const ScreeningResult = Type.Object(
-  {
+  withOptionalSections({
     walletAddress: text(),
     address: text(),
     chain: ChainIdSchema,
@@ -481,7 +490,7 @@ export const ScreeningResult = Type.Object(
     coverage: Coverage,
     dataVersion: DataVersion,
     screenedAt: text(),
-  },
+  }),
   {
     title: 'ScreeningResult',
     description:

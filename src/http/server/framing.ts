@@ -22,6 +22,8 @@ export class HeadCheck {
   isChunked = false;
   /** The client asked for the connection to be closed after the response. */
   closes = false;
+  /** A field has no value. */
+  hasEmpty = false;
   #fields = 0;
   #bytes = 0;
   #hosts = 0;
@@ -39,6 +41,7 @@ export class HeadCheck {
     this.requestId = '';
     this.isChunked = false;
     this.closes = false;
+    this.hasEmpty = false;
     this.#fields = 0;
     this.#bytes = 0;
     this.#hosts = 0;
@@ -53,6 +56,7 @@ export class HeadCheck {
    */
   readonly add = (name: string, value: string): void => {
     this.#fields++;
+    if (value.length === 0) this.hasEmpty = true;
     this.#bytes += name.length + value.length + FIELD_BYTES;
     // By length first: a header that is not of interest costs one comparison.
     switch (name.length) {

@@ -99,6 +99,10 @@ class NodeExchange implements Exchange {
     return typeof value === 'string' ? value : (value?.[0] ?? '');
   }
 
+  optionalHeader(name: string): string | null {
+    return this.#request.headers[name] === undefined ? null : this.header(name);
+  }
+
   keep(): void {
     // Not needed: a node:http request stays readable.
   }

@@ -26,6 +26,12 @@ export interface Exchange {
    * @param name - in lower case
    */
   header(name: string): string;
+  /**
+   * Value of a header for which an empty value differs from none; null if it is absent.
+   *
+   * @param name - in lower case
+   */
+  optionalHeader(name: string): string | null;
   /** Keeps query and headers readable after the handler has returned. It must be called before that, and costs a copy of them. */
   keep(): void;
   /** Address of the peer of the socket; behind a proxy, this is the proxy's address. */

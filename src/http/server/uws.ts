@@ -128,6 +128,7 @@ class UwsExchange implements Exchange {
   readonly #host: string;
   readonly #authorization: string;
   readonly #requestId: string;
+  readonly #hasEmptyHeader: boolean;
   #bodyRead = false;
   /** Null unless a body or a response is passed piece by piece, so that a usual exchange has no extra cost. */
   #large: Large | null = null;
@@ -152,6 +153,7 @@ class UwsExchange implements Exchange {
     this.#host = head.host;
     this.#authorization = head.authorization;
     this.#requestId = head.requestId;
+    this.#hasEmptyHeader = head.hasEmpty;
     this.#isDeferred = isRefused || head.isChunked;
     this.#closeAfter = this.#isDeferred || head.closes;
     this.method = method;
@@ -180,12 +182,23 @@ class UwsExchange implements Exchange {
       : (this.#requestCopy.headers.get(name) ?? '');
   }
 
-  keep(): void {
+  optionalHeader(name: string): string | null {
+    const value = this.header(name);
+    // The binding returns an empty text for both. Nearly no request has an empty header, so the others are not copied.
+    if (value !== '' || !this.#hasEmptyHeader) return value === '' ? null : value;
+    return (this.#requestCopy?.headers ?? this.#copyHeaders()).get(name) ?? null;
+  }
+
+  #copyHeaders(): Map<string, string> {
     const headers = new Map<string, string>();
     this.#req.forEach((name, value) => {
       if (!headers.has(name)) headers.set(name, value);
     });
-    this.#requestCopy = { query: this.query(), headers };
+    return headers;
+  }
+
+  keep(): void {
+    this.#requestCopy = { query: this.query(), headers: this.#copyHeaders() };
   }
 
   remoteAddress(): string {
@@ -248,7 +261,22 @@ class UwsExchange implements Exchange {
       if (chunk.byteLength > 0) received.push(new Uint8Array(chunk.slice(0)));
       if (!isLast) return;
       const [only] = received;
-      onBody(received.length === 1 && only ? only : Buffer.concat(received, length));
+      const body = received.length === 1 && only ? only : Buffer.concat(received, length);
+      this.#afterBody(() => onBody(body));
+    });
+  }
+
+  /**
+   * Passes on the end of a body. After a body in chunks, the binding parses what follows in the same packet, and closes the connection
+   * if that is anything else than a request: a trailer, for example. The request is then not carried out, as no response could be sent.
+   */
+  #afterBody(pass: () => void): void {
+    if (!this.#isDeferred) {
+      pass();
+      return;
+    }
+    setImmediate(() => {
+      if (!this.#gone) pass();
     });
   }
 
@@ -286,7 +314,11 @@ class UwsExchange implements Exchange {
     large.intake = intake;
     res.onData((chunk, isLast) => {
       if (large.isUnread) this.#skip(large, isLast);
-      else intake.offer(new Uint8Array(chunk.slice(0)), isLast);
+      else {
+        const piece = new Uint8Array(chunk.slice(0));
+        if (isLast) this.#afterBody(() => intake.offer(piece, true));
+        else intake.offer(piece, false);
+      }
     });
   }
 

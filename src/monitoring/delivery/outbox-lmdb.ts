@@ -9,7 +9,7 @@ import { invalidCursor } from '../../base/paging.ts';
 import type { Random } from '../../base/random.ts';
 import type { Fence, LiveDatabase, LiveRoot } from '../../state/live-store.ts';
 import { alertAnswer } from '../answers.ts';
-import type { ChannelStore } from '../channels.ts';
+import { type ChannelStore, maskedUrl } from '../channels.ts';
 import { ID_SHAPE } from '../ids.ts';
 import type { Outbox } from '../outbox.ts';
 import {
@@ -196,12 +196,7 @@ class StoredOutbox implements LmdbOutbox {
       ...(email === null ? [] : [{ channel: 'email' as const, target: email }]),
       ...(slackWebhookUrl === null
         ? []
-        : [
-            {
-              channel: 'slack' as const,
-              target: `${new URL(slackWebhookUrl).host} …${slackWebhookUrl.slice(-4)}`,
-            },
-          ]),
+        : [{ channel: 'slack' as const, target: maskedUrl(slackWebhookUrl) }]),
       ...(telegram === null ? [] : [{ channel: 'telegram' as const, target: telegram.chatId }]),
     ];
   }

@@ -39,8 +39,8 @@ export type OwnMapping = Readonly<Record<string, string>>;
 
 const FIELDS: ReadonlySet<string> = new Set(OWN_FIELDS);
 const plain = (name: string): string => name.trim().toLowerCase();
-const invalid = (field: string, sentence: string): AssayError =>
-  new AssayError('INVALID_FILE', sentence, { field });
+const invalid = (file: string, field: string, sentence: string): AssayError =>
+  new AssayError('INVALID_FILE', `${file}, line 1: ${sentence}`, { field });
 
 /**
  * Validates a mapping and returns it with lower-case columns.
@@ -71,13 +71,18 @@ export function ownFieldOf(column: string, mapping: ReadonlyMap<string, OwnField
 /**
  * Parses the header of an own CSV. A mapped column takes precedence over a column that only has the field's name.
  *
+ * @param file - name of the file, for errors
  * @throws INVALID_FILE if a required field is missing or two columns have the same field.
  * @throws INVALID_REQUEST if the mapping is invalid.
  */
-export function parseOwnHeader(headerLine: string, mapping: OwnMapping = {}): OwnColumns {
+export function parseOwnHeader(
+  headerLine: string,
+  mapping: OwnMapping = {},
+  file = 'the header',
+): OwnColumns {
   const mapped = checkMapping(mapping);
   const cells = splitCsvRow(headerLine.replace(/^\uFEFF/, '').replace(/\r?\n?$/, ''));
-  if (typeof cells === 'string') throw invalid('header', 'The header line has a quote that is not closed.');
+  if (typeof cells === 'string') throw invalid(file, 'header', 'the header has a quote that is not closed.');
   const index = Object.fromEntries(OWN_FIELDS.map((field) => [field, -1])) as Record<OwnField, number>;
   const ignored: string[] = [];
   for (const [at, cell] of cells.entries()) {
@@ -89,8 +94,9 @@ export function parseOwnHeader(headerLine: string, mapping: OwnMapping = {}): Ow
       ignored.push(cell.trim());
     } else if (index[field] >= 0) {
       throw invalid(
+        file,
         field,
-        `Columns ${index[field] + 1} ('${cells[index[field]]?.trim()}') and ${at + 1} ('${cell.trim()}') both mean ${field}.`,
+        `columns ${index[field] + 1} ('${cells[index[field]]?.trim()}') and ${at + 1} ('${cell.trim()}') both mean ${field}.`,
       );
     } else {
       index[field] = at;
@@ -101,8 +107,9 @@ export function parseOwnHeader(headerLine: string, mapping: OwnMapping = {}): Ow
   );
   if (missing.length > 0) {
     throw invalid(
+      file,
       missing[0] as OwnField,
-      `The header lacks ${missing.join(', ')}. It reads: ${cells.slice(0, 40).join(',').slice(0, 500)}.`,
+      `the header lacks ${missing.join(', ')}. It reads: ${cells.slice(0, 40).join(',').slice(0, 500)}.`,
     );
   }
   return { index, count: cells.length, ignored };

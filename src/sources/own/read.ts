@@ -74,7 +74,7 @@ async function* readCsvLabels(path: string, mapping: OwnMapping): AsyncGenerator
     if (row.type === 'fault') {
       yield rejectRow(file, row, row.reason);
     } else if (columns === null) {
-      columns = parseOwnHeader(row.text, mapping);
+      columns = parseOwnHeader(row.text, mapping, file);
       if (columns.ignored.length > 0) yield rejectRow(file, row, ignoredSentence(columns.ignored));
     } else {
       yield readOwnRow(file, row, columns);

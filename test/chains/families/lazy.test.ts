@@ -32,7 +32,7 @@ function loadedBy(entry: string): { packages: Set<string>; files: Set<string> } 
   return { packages, files };
 }
 
-it.each(['src/main.ts', 'workers/pool.ts', 'src/app/services.ts'])('loads no chain library: %s', (entry) => {
+it.each(['src/program.ts', 'workers/pool.ts', 'src/app/services.ts'])('loads no chain library: %s', (entry) => {
   const path = join(projectRoot, entry);
   const { packages, files } = loadedBy(path);
   expect(files.size).toBeGreaterThan(5);

@@ -56,7 +56,7 @@ describe('parseOwnHeader', () => {
     [
       'address,address,chain,entity,category',
       {},
-      /Columns 1 \('address'\) and 2 \('address'\) both mean address/,
+      /columns 1 \('address'\) and 2 \('address'\) both mean address/,
     ],
     ['address,chain,entity,category', { x: 'nonsense' }, /'x' is mapped to 'nonsense', which is not a field/],
     ['"address,chain', {}, /quote/],
