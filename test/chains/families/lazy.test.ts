@@ -32,12 +32,15 @@ function loadedBy(entry: string): { packages: Set<string>; files: Set<string> } 
   return { packages, files };
 }
 
-it.each(['src/program.ts', 'workers/pool.ts', 'src/app/services.ts'])('loads no chain library: %s', (entry) => {
-  const path = join(projectRoot, entry);
-  const { packages, files } = loadedBy(path);
-  expect(files.size).toBeGreaterThan(5);
-  expect(LIBRARIES.filter((library) => packages.has(library))).toEqual([]);
-});
+it.each(['src/program.ts', 'workers/pool.ts', 'src/app/services.ts'])(
+  'loads no chain library: %s',
+  (entry) => {
+    const path = join(projectRoot, entry);
+    const { packages, files } = loadedBy(path);
+    expect(files.size).toBeGreaterThan(5);
+    expect(LIBRARIES.filter((library) => packages.has(library))).toEqual([]);
+  },
+);
 
 it('detects loaded chain libraries', () => {
   expect(loadedBy(join(projectRoot, 'src/chains/families/evm/adapter.ts')).packages).toContain('ethers');
