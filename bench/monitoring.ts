@@ -421,7 +421,7 @@ async function receiptRows(payments: number): Promise<BenchRow[]> {
     if (answer.status !== 200) throw new Error(await answer.text());
     const taken: number[] = [];
     for (let n = 0; n < payments; n++) {
-      const hash = await anvil.send({ from: mixer, to: wallet, value: BigInt(n + 1) });
+      const hash = await anvil.send({ from: mixer, to: wallet, value: 10n ** 16n + BigInt(n) });
       const startedMs = systemClock.monotonic();
       await anvil.mine();
       while (!arrivals.has(hash)) {
