@@ -250,11 +250,17 @@ describe.skipIf(program === null)('the guide in a browser', () => {
       }
     await page.goto(`${world.url}/docs/guide/architecture`);
     await picture('narrow');
+    await page.locator('figure').nth(2).scrollIntoViewIfNeeded();
+    await picture('narrow-diagram');
+    await page.goto(`${world.url}/docs/guide/cli#exit-codes`);
+    await picture('narrow-table');
     await page.goto(`${world.url}/docs/guide/air-gap`);
     const list = page.getByRole('navigation', { name: 'Pages' });
     expect(await list.isVisible()).toBe(false);
     await page.getByRole('link', { name: 'Pages', exact: true }).click();
     await picture('narrow-pages');
+    const box = await list.boundingBox();
+    expect((box?.y ?? 0) + (box?.height ?? 0)).toBe(740);
     await list.getByRole('link', { name: 'Prices' }).click();
     await page.waitForURL('**/docs/guide/prices-csv');
     expect(await list.isVisible()).toBe(false);

@@ -44,6 +44,8 @@ function find(index: MiniSearch<SearchEntry>, text: string): readonly Result[] {
     prefix: true,
     fuzzy: (term: string) => (term.length < FUZZY_FROM ? false : 0.2),
     boost: { page: 4, heading: 3 },
+    // A word as it was typed counts more than one that begins with it, and that more than one with other letters.
+    weights: { prefix: 0.5, fuzzy: 0.1 },
   };
   const exact = index.search(text, { ...options, combineWith: 'AND' });
   const results = exact.length > 0 ? exact : index.search(text, { ...options, combineWith: 'OR' });
