@@ -24,6 +24,9 @@ COPY supply ./supply
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY src ./src
 COPY workers ./workers
+# The guide: pages and the search, compiled from Markdown.
+COPY scripts/guide ./scripts/guide
+COPY docs ./docs
 RUN npm run build
 
 # --- the image: Node itself without npm, headers and compilers ---

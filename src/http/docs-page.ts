@@ -102,6 +102,7 @@ export function docsPage(version: string, operations: readonly Route[]): string 
 <body>
 <h1>Assay ${escapeHtml(version)}</h1>
 <p>Send <code>Authorization: Bearer &lt;API key&gt;</code>. A success is <code>{"success":true,"data":…}</code>, an error <code>{"error":"…"}</code>. The same as an OpenAPI document: <a href="/openapi.json">/openapi.json</a>.</p>
+<p>How to use and operate Assay: <a href="/docs/guide">/docs/guide</a>, with search.</p>
 <ul>
 ${links}
 </ul>

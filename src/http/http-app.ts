@@ -1,5 +1,7 @@
 /** Assembles the front end: the list of operations, the pipeline and the chosen server. */
+import { builtGuide } from '../base/paths.ts';
 import { DOCS_HEADERS, docsPage } from './docs-page.ts';
+import { openGuide } from './guide.ts';
 import { HTTP_LIMITS } from './limits.ts';
 import { openApiDocument } from './openapi.ts';
 import type { Operation, Page, Services } from './operation.ts';
@@ -63,6 +65,7 @@ export function createHttpApp(
   const { version } = options;
   const services: Services = {
     ...deps,
+    guide: openGuide(options.guideFolder ?? builtGuide, deps.log),
     metrics,
     documents: {
       openApi: documentPage('application/json', JSON.stringify(openApiDocument(version, operations))),

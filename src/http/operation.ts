@@ -8,6 +8,7 @@ import type { IdempotentAnswer } from '../accounts/idempotency.ts';
 import type { KeyRecord } from '../accounts/keys.ts';
 import type { Awaitable } from '../base/awaitable.ts';
 import { AssayError } from '../base/errors.ts';
+import type { Guide } from './guide.ts';
 import { headerReader, isRequired, pathReader, queryReader, shapeOf } from './parameters.ts';
 import type { Call } from './pipeline/call.ts';
 import { type BodyOutline, compileBody, jsonBytes } from './pipeline/json-body.ts';
@@ -32,6 +33,8 @@ export type { Call, Page };
 
 /** The services that operations use. */
 export interface Services extends HttpDeps {
+  /** The files of the built guide. */
+  readonly guide: Guide;
   readonly metrics: Pick<HttpMetrics, 'contentType' | 'scrape'>;
   /** Documents that do not change during the life of the process. */
   readonly documents: { readonly openApi: Page; readonly docs: Page };

@@ -192,6 +192,8 @@ export interface HttpOptions {
   readonly operations?: 'all' | 'health';
   /** Seconds for which the node:http server keeps an idle connection open. Default: LIMITS.keepAliveSeconds. */
   readonly keepAliveSeconds?: number;
+  /** Folder of the built guide. Default: that of the program. */
+  readonly guideFolder?: string;
   /** Minimum pace of uploaded bodies. Default: that of HTTP_LIMITS. */
   readonly uploads?: UploadPace;
 }

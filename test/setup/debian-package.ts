@@ -4,7 +4,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { projectRoot } from '../../src/base/paths.ts';
 
 export interface DebianProgram {
@@ -66,15 +66,12 @@ export function debianProgram(name: string, program: string): DebianProgram | nu
     const path = join(root, program);
     if (!existsSync(path)) throw new Error(`The package ${name} does not contain ${program}.`);
     const libraries = join(root, 'lib');
-    const searched = existsSync(libraries)
-      ? readdirSync(libraries, { withFileTypes: true }).filter((entry) => entry.isDirectory())
+    // Some libraries are in folders of their own, two levels down.
+    const found = existsSync(libraries)
+      ? readdirSync(libraries, { recursive: true, encoding: 'utf8' }).filter((name) => /\.so\b/.test(name))
       : [];
-    return {
-      path,
-      env: {
-        LD_LIBRARY_PATH: [libraries, ...searched.map((entry) => join(libraries, entry.name))].join(':'),
-      },
-    };
+    const searched = new Set(found.map((name) => join(libraries, dirname(name))));
+    return { path, env: { LD_LIBRARY_PATH: [...searched].join(':') } };
   } catch (error) {
     const reason = error instanceof Error ? error.message.split('\n')[0] : String(error);
     console.warn(`Tests of ${name} are left out: ${reason} (apt-get install ${name} helps)`);

@@ -14,6 +14,8 @@ import { docs } from './docs.ts';
 import { entity } from './entity.ts';
 import { exchangeStatus } from './exchange-status.ts';
 import { forgotPassword } from './forgot-password.ts';
+import { guide } from './guide.ts';
+import { guidePage } from './guide-page.ts';
 import { health } from './health.ts';
 import { jobResult } from './job-result.ts';
 import { kyt } from './kyt.ts';
@@ -22,6 +24,7 @@ import { listAlerts } from './list-alerts.ts';
 import { listJobs } from './list-jobs.ts';
 import { listKeys } from './list-keys.ts';
 import { listWallets } from './list-wallets.ts';
+import { llms } from './llms.ts';
 import { login } from './login.ts';
 import { logout } from './logout.ts';
 import { metrics } from './metrics.ts';
@@ -59,6 +62,9 @@ export const OPERATIONS: readonly Operation[] = [
   health,
   ready,
   metrics,
+  guide,
+  guidePage,
+  llms,
   openapi,
   docs,
   entity,

@@ -18,6 +18,8 @@ export interface Page {
   /** Additional header lines, each preceded by its line break. */
   readonly lines?: string;
   readonly body: string | Uint8Array;
+  /** The body is sent as it is: it already has the coding that `lines` name, or the client accepts none. */
+  readonly isEncoded?: true;
 }
 
 /** A response of any size, read at the pace of the client. */
