@@ -1,4 +1,6 @@
 /** Assembles the front end: the list of operations, the pipeline and the chosen server. */
+import { codeSamplesOf } from './code-samples.ts';
+import { createViewer } from './docs-api.ts';
 import { DOCS_HEADERS, docsPage } from './docs-page.ts';
 import { HTTP_LIMITS } from './limits.ts';
 import { openApiDocument } from './openapi.ts';
@@ -65,8 +67,12 @@ export function createHttpApp(
     ...deps,
     metrics,
     documents: {
-      openApi: documentPage('application/json', JSON.stringify(openApiDocument(version, operations))),
+      openApi: documentPage(
+        'application/json',
+        JSON.stringify(openApiDocument(version, operations, codeSamplesOf)),
+      ),
       docs: documentPage('text/html; charset=utf-8', docsPage(version, operations), DOCS_HEADERS),
+      viewer: createViewer(version),
     },
   };
   const router = createRouter<Handler>(
