@@ -44,9 +44,10 @@ const encoded = (text: string): string => (text.startsWith('<') ? text : encodeU
 /**
  * Returns a curl command that the operation accepts once its placeholders in angle brackets are replaced.
  *
+ * @param separator - between its options
  * @returns null for an operation that no client calls, because its body is signed by another service
  */
-export function curlOf(route: Route): string | null {
+export function curlOf(route: Route, separator = ' '): string | null {
   if (route.principal === 'signature') return null;
   const { path, query, body } = callOf(route);
   const values = new Map(path);
@@ -56,11 +57,10 @@ export function curlOf(route: Route): string | null {
   const asked = query.map(([name, value]) => `${name}=${encoded(value)}`).join('&');
   const isImplied =
     route.method === 'GET' || (route.method === 'POST' && (body !== null || route.upload !== null));
-  const parts = [
-    // A stream is shown as it arrives.
-    route.response === 'text/event-stream' ? 'curl -sN' : 'curl -s',
-    ...(isImplied ? [] : [`-X ${route.method}`]),
-    quoted(`${SAMPLE_HOST}${place}${asked === '' ? '' : `?${asked}`}`),
+  // A stream is shown while it arrives.
+  const program = route.response === 'text/event-stream' ? 'curl -sN' : 'curl -s';
+  const start = `${program} ${isImplied ? '' : `-X ${route.method} `}${quoted(`${SAMPLE_HOST}${place}${asked === '' ? '' : `?${asked}`}`)}`;
+  const options = [
     ...(route.permission !== null || route.principal === 'session or key'
       ? ["-H 'Authorization: Bearer <API key>'"]
       : []),
@@ -73,7 +73,7 @@ export function curlOf(route: Route): string | null {
       ? []
       : [`-H 'Content-Type: ${route.upload.at(-1)}'`, '--data-binary @addresses.csv']),
   ];
-  return parts.join(' ');
+  return [start, ...options].join(separator);
 }
 
 /** Whether a field can be written without quotes in both languages. */
@@ -107,70 +107,105 @@ const TYPESCRIPT: Literals = {
 };
 
 const PYTHON: Literals = {
-  text: (text) => JSON.stringify(text).replace(/[\u007f-\uffff]/g, (sign) => sign),
+  text: (text) => JSON.stringify(text),
   field: (name) => JSON.stringify(name),
   words: { null: 'None', true: 'True', false: 'False' },
 };
 
-/** Breaks a call whose only argument is a long object or whose keywords are many into one line each. */
-const LINE_CHARS_MAX = 80;
+/** Columns of the narrow panel that shows samples. */
+const LINE_CHARS_MAX = 60;
+/** File of a bulk job. */
+const UPLOADED = 'addresses.csv';
+const PYTHON_INDENT = '    ';
 
-/** Writes arguments between parentheses, on one line if they fit. */
-function inParentheses(before: string, args: readonly string[]): string {
-  const line = `${before}(${args.join(', ')})`;
-  return line.length <= LINE_CHARS_MAX ? line : `${before}(\n${args.map((arg) => `  ${arg},\n`).join('')})`;
+/** How the SDKs return the response of an operation. */
+function resultOf({ parameters, response }: Route): 'data' | 'rows' | 'lines' {
+  if (response === 'application/x-ndjson') return 'lines';
+  const isList = parameters.some(({ name, in: place }) => place === 'query' && name === 'cursor');
+  return isList || response === 'text/event-stream' ? 'rows' : 'data';
 }
 
-/** Text of a file that is uploaded. */
-const UPLOADED = 'addresses.csv';
+/** Ids are arguments of their own; all other values are named: those of the path, the required ones of the query, and the body. */
+function argumentsOf(route: Route): {
+  readonly ids: readonly string[];
+  readonly named: Readonly<Record<string, unknown>>;
+} {
+  const { path, query, body } = callOf(route);
+  const others = path.filter(([name]) => name !== 'id');
+  const named = {
+    ...Object.fromEntries([...others, ...query]),
+    ...(route.upload === null ? {} : { format: 'csv' }),
+    ...(isObject(body) ? body : {}),
+  };
+  return { ids: path.filter(([name]) => name === 'id').map(([, id]) => id), named };
+}
 
-/** How the SDKs return the data of an operation: once, page by page, or as a stream. */
-function shapeOf({ parameters, response }: Route): 'once' | 'rows' {
-  const isList = parameters.some(({ name, in: place }) => place === 'query' && name === 'cursor');
-  return isList || response === 'text/event-stream' || response === 'application/x-ndjson' ? 'rows' : 'once';
+/** Writes a list between brackets, on one line if it fits behind the text before it. */
+function listed(
+  before: string,
+  open: string,
+  items: readonly string[],
+  close: string,
+  indent = '  ',
+): string {
+  const gap = open.endsWith('{') && items.length > 0 ? ' ' : '';
+  const line = `${open}${gap}${items.join(', ')}${gap}${close}`;
+  if (before.length + line.length <= LINE_CHARS_MAX || items.length === 0) return before + line;
+  return `${before}${open}\n${items.map((item) => `${indent}${item},\n`).join('')}${close}`;
 }
 
 function typescriptOf(route: Route, name: string): string {
-  const { path, query, body } = callOf(route);
-  const values = isObject(body) ? { ...Object.fromEntries(query), ...body } : Object.fromEntries(query);
-  const args = [
-    ...(route.upload === null ? [] : ['file']),
-    ...path.map(([, value]) => TYPESCRIPT.text(value)),
-    ...(Object.keys(values).length === 0 ? [] : [literal(values, TYPESCRIPT)]),
-  ];
-  const call = inParentheses(`assay.${name}`, args);
-  const lines = ["import { Assay } from '@assay/sdk';"];
-  if (route.upload !== null) lines.push("import { openAsBlob } from 'node:fs';");
-  lines.push('', `const assay = new Assay({ apiKey: '<API key>', baseUrl: '${SAMPLE_HOST}' });`);
-  if (route.upload !== null) lines.push(`const file = await openAsBlob('${UPLOADED}');`);
-  lines.push(
-    shapeOf(route) === 'rows'
-      ? `for await (const row of ${call}) console.log(row);`
-      : `console.log(await ${call});`,
+  const { ids, named } = argumentsOf(route);
+  const first = [...ids.map(TYPESCRIPT.text), ...(route.upload === null ? [] : ['file'])];
+  const fields = Object.entries(named).map(
+    ([field, value]) => `${TYPESCRIPT.field(field)}: ${literal(value, TYPESCRIPT)}`,
   );
-  return lines.join('\n');
-}
-
-function pythonOf(route: Route, name: string): string {
-  const { path, query, body } = callOf(route);
-  const values = isObject(body) ? { ...Object.fromEntries(query), ...body } : Object.fromEntries(query);
-  const args = [
-    ...(route.upload === null ? [] : [`open("${UPLOADED}", "rb")`]),
-    ...path.map(([, value]) => PYTHON.text(value)),
-    ...Object.entries(values).map(([field, value]) => `${snakeCase(field)}=${literal(value, PYTHON)}`),
-  ];
-  const call = inParentheses(`assay.${snakeCase(name)}`, args);
+  const before = `assay.${name}(${first.map((value) => `${value}, `).join('')}`;
+  const call = fields.length === 0 ? `assay.${name}(${first.join(', ')})` : listed(before, '{', fields, '})');
+  const option = route.principal === 'session' ? "session: '<session>'" : "apiKey: '<API key>'";
+  const uses = {
+    data: `const result = await ${call};`,
+    rows: `for await (const row of ${call}) {\n  console.log(row);\n}`,
+    lines: `const result = await ${call};\nconst lines = await result.text();`,
+  };
   return [
-    'from assay import Assay',
+    ...(route.upload === null ? [] : ["import { readFile } from 'node:fs/promises';"]),
+    "import { Assay } from 'assay-sdk';",
     '',
-    `assay = Assay(api_key="<API key>", base_url="${SAMPLE_HOST}")`,
-    shapeOf(route) === 'rows' ? `for row in ${call}:\n    print(row)` : `print(${call})`,
+    listed('const assay = new Assay(', '{', [option, `baseUrl: '${SAMPLE_HOST}'`], '});'),
+    ...(route.upload === null ? [] : [`const file = await readFile('${UPLOADED}');`]),
+    uses[resultOf(route)],
   ].join('\n');
 }
 
+function pythonOf(route: Route, name: string): string {
+  const { ids, named } = argumentsOf(route);
+  const args = [
+    ...ids.map(PYTHON.text),
+    ...(route.upload === null ? [] : ['file']),
+    ...Object.entries(named).map(([field, value]) => `${pythonName(field)}=${literal(value, PYTHON)}`),
+  ];
+  const option = route.principal === 'session' ? 'session="<session>"' : 'api_key="<API key>"';
+  const call = (before: string): string =>
+    listed(`${before}assay.${snakeCase(name)}`, '(', args, ')', PYTHON_INDENT);
+  const use =
+    resultOf(route) === 'data' ? call('result = ') : `${call('for row in ')}:\n${PYTHON_INDENT}print(row)`;
+  return [
+    ...(route.upload === null ? [] : ['from pathlib import Path']),
+    'from assay import Assay',
+    '',
+    listed('assay = Assay', '(', [option, `base_url="${SAMPLE_HOST}"`], ')', PYTHON_INDENT),
+    ...(route.upload === null ? [] : [`file = Path("${UPLOADED}").read_bytes()`]),
+    use,
+  ].join('\n');
+}
+
+/** Python does not accept its keywords as names of arguments. */
+const pythonName = (field: string): string => (field === 'from' ? 'from_' : snakeCase(field));
+
 /** Returns the samples of an operation: curl if a client can call it, and each SDK that has it. */
 export function codeSamplesOf(route: Route): readonly CodeSample[] {
-  const curl = curlOf(route);
+  const curl = curlOf(route, ' \\\n  ');
   const name = SDK_NAMES[route.id];
   return [
     ...(curl === null ? [] : [{ lang: 'shell', label: 'curl', source: curl }]),
