@@ -67,9 +67,8 @@ const OPTIONS = {
 } as const;
 
 /**
- * Scripts come from this host only, and none is inline or made from text. The viewer writes <style> elements and style attributes, so
- * styles may be inline: its style sheet depends on the theme, and syntax highlighting adds rules while the page is used, so
- * their hashes are not known beforehand. Requests go to this host only.
+ * Scripts come from this host only, and none is inline or made from text. Styles must be inline: without that, Chromium 150 blocked six
+ * <style> elements and five style attributes of the viewer (docs/decisions/api-reference.md). Requests go to this host only.
  */
 const VIEWER_HEADERS = [
   "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
