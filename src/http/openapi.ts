@@ -122,6 +122,9 @@ class Components {
 const headersOf = (names: readonly string[]): JsonObject =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
+/** Servers of operations at the root, without the prefix of the version. */
+const ROOT_SERVERS = [{ url: '/' }];
+
 /** Returns the code samples of an operation. */
 type SamplesOf = (route: Route) => readonly CodeSample[];
 
@@ -236,6 +239,8 @@ class OperationWriter {
       summary: route.summary,
       description: descriptionOf(route),
       ...securityOf(route),
+      // Also on the path; some viewers read only one of the two.
+      ...(route.mount === 'root' ? { servers: ROOT_SERVERS } : {}),
       parameters: parametersOf(route).map((parameter) => this.#parameter(parameter)),
       ...this.#body(route),
       responses: this.#responses(route),
@@ -259,7 +264,7 @@ export function openApiDocument(
   const operations = all.filter(({ isListed }) => isListed);
   const paths: { [path: string]: JsonObject } = {};
   for (const route of operations) {
-    const item = paths[route.path] ?? (route.mount === 'root' ? { servers: [{ url: '/' }] } : {});
+    const item = paths[route.path] ?? (route.mount === 'root' ? { servers: ROOT_SERVERS } : {});
     paths[route.path] = { ...item, [route.method.toLowerCase()]: writer.operation(route) };
   }
   const used = new Set(operations.map(({ tag }) => tag));

@@ -54,7 +54,7 @@ describe.runIf(chromiumProgram !== null)('/docs/api in a browser', () => {
   /** Opens the client of an operation, sends the request with its example, and returns the text of the client. */
   async function tryOut(summary: string, method: string, path: string): Promise<string> {
     await page.getByRole('link', { name: summary }).first().click();
-    const sent = page.waitForResponse((response) => response.url().startsWith(`${server.url}${path}`));
+    const sent = page.waitForResponse((response) => response.url().includes(path));
     await page.getByRole('button', { name: `Test Request (${method} ${path.replace('/api/v1', '').slice(0, 8)}` }).first().click();
     const client = page.getByRole('dialog');
     await client.getByRole('button', { name: /^Send/ }).first().click();
