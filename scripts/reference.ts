@@ -45,7 +45,7 @@ const apiPage = (): string =>
   [
     '# API',
     GENERATED,
-    'A running server has the complete reference: `GET /docs` for people, `GET /openapi.json` (OpenAPI 3.1) for programs. Every operation of the version is below `/api/v1`. Errors are described in [errors](errors.md).',
+    'A running server has the complete reference: `GET /docs/api` to try operations in a browser, with code in curl, TypeScript and Python; `GET /docs` without scripts; `GET /openapi.json` (OpenAPI 3.1) for programs. Every operation of the version is below `/api/v1`. Errors are described in [errors](errors.md).',
     routesMarkdown(OPERATIONS),
     `## Lists
 

@@ -1,5 +1,7 @@
 /** Assembles the front end: the list of operations, the pipeline and the chosen server. */
 import { builtGuide } from '../base/paths.ts';
+import { codeSamplesOf } from './code-samples.ts';
+import { createViewer } from './docs-api.ts';
 import { DOCS_HEADERS, docsPage } from './docs-page.ts';
 import { openGuide } from './guide.ts';
 import { HTTP_LIMITS } from './limits.ts';
@@ -68,8 +70,12 @@ export function createHttpApp(
     guide: openGuide(options.guideFolder ?? builtGuide, deps.log),
     metrics,
     documents: {
-      openApi: documentPage('application/json', JSON.stringify(openApiDocument(version, operations))),
+      openApi: documentPage(
+        'application/json',
+        JSON.stringify(openApiDocument(version, operations, codeSamplesOf)),
+      ),
       docs: documentPage('text/html; charset=utf-8', docsPage(version, operations), DOCS_HEADERS),
+      viewer: createViewer(version),
     },
   };
   const router = createRouter<Handler>(

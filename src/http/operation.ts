@@ -8,6 +8,7 @@ import type { IdempotentAnswer } from '../accounts/idempotency.ts';
 import type { KeyRecord } from '../accounts/keys.ts';
 import type { Awaitable } from '../base/awaitable.ts';
 import { AssayError } from '../base/errors.ts';
+import type { Viewer } from './docs-api.ts';
 import type { Guide } from './guide.ts';
 import { headerReader, isRequired, pathReader, queryReader, shapeOf } from './parameters.ts';
 import type { Call } from './pipeline/call.ts';
@@ -26,9 +27,10 @@ export { callerOf } from './pipeline/call.ts';
 export { REPLAYED } from './pipeline/charging.ts';
 export { errorBody, errorCodeLine } from './pipeline/errors.ts';
 export { jsonBytes } from './pipeline/json-body.ts';
+export { codingFor } from './pipeline/negotiation.ts';
 export { sessionCookie } from './pipeline/principal.ts';
-export { openFileParts } from './server/file-parts.ts';
-export { mayAnswerRange, rangeOf } from './server/ranges.ts';
+export { EMPTY, openFileParts } from './server/file-parts.ts';
+export { mayAnswerRange, namesTag, rangeOf } from './server/ranges.ts';
 export type { Call, Page };
 
 /** The services that operations use. */
@@ -37,7 +39,12 @@ export interface Services extends HttpDeps {
   readonly guide: Guide;
   readonly metrics: Pick<HttpMetrics, 'contentType' | 'scrape'>;
   /** Documents that do not change during the life of the process. */
-  readonly documents: { readonly openApi: Page; readonly docs: Page };
+  readonly documents: {
+    readonly openApi: Page;
+    readonly docs: Page;
+    /** The page of /docs/api, and its files by their names. */
+    readonly viewer: Viewer;
+  };
 }
 
 /** A validated request. */
@@ -68,6 +75,7 @@ type RouteColumns = Pick<Route, 'id' | 'tag' | 'method' | 'path' | 'summary' | '
       | 'chargeType'
       | 'charges'
       | 'responseHeaders'
+      | 'isListed'
     >
   >;
 
@@ -152,6 +160,7 @@ const DEFAULTS = {
   chargeType: 'DEDUCTION',
   charges: null,
   responseHeaders: [],
+  isListed: true,
 } as const satisfies Partial<Route>;
 
 const parametersIn = (place: Parameter['in'], properties: TProperties): readonly Parameter[] =>

@@ -91,6 +91,10 @@ export interface Route {
   /** Headers of a successful response beside those that follow from the other columns. */
   readonly responseHeaders: readonly string[];
   readonly examples: readonly OperationExample[];
+  /**
+   * Whether the OpenAPI document, /docs and the SDKs have the operation: all except pages for browsers, and the files of those pages.
+   */
+  readonly isListed: boolean;
   readonly summary: string;
   readonly description: string;
 }

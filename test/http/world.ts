@@ -422,7 +422,9 @@ async function undocumentedStatuses(url: string, list: readonly Operation[]): Pr
   // A world with a certificate of its own cannot be read by fetch; its front end is the same.
   if (!url.startsWith('http:')) return [];
   const text = await (await fetch(`${url}/metrics`)).text();
-  const { paths } = openApiDocument('0', list) as {
+  // The document leaves out pages for browsers, but their descriptors name their statuses too.
+  const all = list.map((operation) => ({ ...operation, isListed: true }));
+  const { paths } = openApiDocument('0', all) as {
     readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly responses: object }>>>>;
   };
   const counted = text.matchAll(/^assay_http_requests_total\{route="([A-Z]+) ([^"]*)",status="(\d+)"\}/gm);

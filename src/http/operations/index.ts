@@ -11,6 +11,8 @@ import { clearedList } from './cleared-list.ts';
 import { createKey } from './create-key.ts';
 import { deliveries } from './deliveries.ts';
 import { docs } from './docs.ts';
+import { docsApi } from './docs-api.ts';
+import { docsAsset } from './docs-asset.ts';
 import { entity } from './entity.ts';
 import { exchangeStatus } from './exchange-status.ts';
 import { forgotPassword } from './forgot-password.ts';
@@ -67,6 +69,8 @@ export const OPERATIONS: readonly Operation[] = [
   llms,
   openapi,
   docs,
+  docsApi,
+  docsAsset,
   entity,
   exchangeStatus,
   labels,

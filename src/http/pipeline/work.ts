@@ -24,7 +24,8 @@ export interface Page {
 
 /** A response of any size, read at the pace of the client. */
 export interface LargeResponse {
-  readonly status: 200 | 206;
+  /** 304 with an empty source. */
+  readonly status: 200 | 206 | 304;
   readonly contentType: string;
   readonly source: ByteSource;
 }

@@ -12,6 +12,7 @@ export const guideFacts = {
   tag: 'Service',
   method: 'GET',
   mount: 'root',
+  isListed: false,
   responseHeaders: ['ETag', 'Cache-Control', 'Vary'],
   statuses: { 304: { description: 'The earlier response is still valid.', schema: null } },
 } as const satisfies Partial<Operation>;
