@@ -55,14 +55,18 @@ describe.runIf(chromiumProgram !== null)('/docs/api in a browser', () => {
   async function tryOut(summary: string, method: string, path: string): Promise<string> {
     await page.getByRole('link', { name: summary }).first().click();
     const sent = page.waitForResponse((response) => response.url().includes(path));
-    await page.getByRole('button', { name: `Test Request (${method} ${path.replace('/api/v1', '').slice(0, 8)}` }).first().click();
+    const shown = path.replace('/api/v1', '').slice(0, 8);
+    await page
+      .getByRole('button', { name: `Test Request (${method} ${shown}` })
+      .first()
+      .click();
     const client = page.getByRole('dialog');
     await client.getByRole('button', { name: /^Send/ }).first().click();
     await sent;
     await client.getByText('200 OK').first().waitFor();
     const text = await client.innerText();
     await page.keyboard.press('Escape');
-    await client.waitFor({ state: 'detached' });
+    await client.waitFor({ state: 'hidden' });
     return text;
   }
 
@@ -111,7 +115,9 @@ describe.runIf(chromiumProgram !== null)('/docs/api in a browser', () => {
   });
 
   it('sends nothing to another host, violates no policy, keeps no key, and reports no error', async () => {
-    const elsewhere = requests.filter(({ url }) => !url.startsWith(`${server.url}/`) && !url.startsWith('data:'));
+    const elsewhere = requests.filter(
+      ({ url }) => !url.startsWith(`${server.url}/`) && !url.startsWith('data:'),
+    );
     expect(elsewhere).toEqual([]);
     expect(await page.evaluate('violations')).toEqual([]);
     const stored = await page.evaluate<string>(STORED);
