@@ -1,4 +1,7 @@
-/** Writes the pages of `docs/reference/` from the code that defines them: `npm run reference`. A test fails if a page is outdated. */
+/**
+ * Writes the pages of `docs/reference/` and `.env.example` from the code that defines them: `npm run reference`. Tests fail if one of them is
+ * outdated.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
@@ -15,6 +18,7 @@ import { SETTING_SUBJECTS, type SettingSubject } from '../src/config/settings.ts
 import { OPERATIONS } from '../src/http/operations/index.ts';
 import { routesMarkdown } from '../src/http/routes.ts';
 import { sourcesMarkdown } from '../src/sources/table.ts';
+import { envExample, envExamplePath } from './env-example.ts';
 import { errorsPage } from './errors-page.ts';
 
 /** Settings whose default depends on the machine. Their descriptions contain it in words. */
@@ -151,4 +155,5 @@ export const referencePath = (name: string): string => join(projectRoot, 'docs',
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   for (const [name, text] of referencePages()) writeFileSync(referencePath(name), text);
+  writeFileSync(envExamplePath, envExample());
 }

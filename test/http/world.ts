@@ -330,7 +330,7 @@ const exchangeStatus = (name: string): ExchangeStatus => ({
 
 const readBulk = compileBody(BulkBody);
 
-function worldUseCases(): UseCases {
+export function worldUseCases(): UseCases {
   return {
     monitoring: () => {
       throw new Error('This world watches nothing.');
