@@ -1,0 +1,65 @@
+/** The names of the operations in the SDKs: one table for the code samples of the OpenAPI document and for the tests of the SDKs. */
+
+/** `resource.method` by operation id. The Python SDK has the same names in snake case. */
+export const SDK_NAMES: Readonly<Record<string, string>> = {
+  health: 'service.health',
+  ready: 'service.ready',
+  metrics: 'service.metrics',
+  openapi: 'service.openapi',
+  docs: 'service.docs',
+  entity: 'entity.get',
+  exchangeStatus: 'exchanges.status',
+  labels: 'labels.list',
+  screen: 'labels.screen',
+  screenBulk: 'labels.screenBulk',
+  sanctionsCheck: 'sanctions.check',
+  oracle: 'oracle.check',
+  screening: 'screening.create',
+  kyt: 'kyt.check',
+  trace: 'trace.create',
+  usage: 'usage.get',
+  names: 'names.screen',
+  clear: 'names.clear',
+  clearedList: 'names.listCleared',
+  unclear: 'names.unclear',
+  register: 'auth.register',
+  verifyEmail: 'auth.verify',
+  login: 'auth.login',
+  logout: 'auth.logout',
+  session: 'auth.session',
+  changePassword: 'auth.changePassword',
+  forgotPassword: 'auth.forgotPassword',
+  resetPassword: 'auth.resetPassword',
+  listKeys: 'keys.list',
+  createKey: 'keys.create',
+  toggleKey: 'keys.toggle',
+  revokeKey: 'keys.revoke',
+  addWallet: 'wallets.create',
+  listWallets: 'wallets.list',
+  oneWallet: 'wallets.get',
+  changeWallet: 'wallets.update',
+  removeWallet: 'wallets.remove',
+  walletAlerts: 'wallets.alerts',
+  walletTransactions: 'wallets.transactions',
+  testWallet: 'wallets.test',
+  listAlerts: 'alerts.list',
+  moveAlert: 'alerts.setStatus',
+  alertStream: 'alerts.stream',
+  channels: 'channels.get',
+  setChannels: 'channels.set',
+  webhookSecret: 'webhooks.rotateSecret',
+  deliveries: 'deliveries.list',
+  replayDelivery: 'deliveries.replay',
+  sendJob: 'jobs.create',
+  listJobs: 'jobs.list',
+  oneJob: 'jobs.get',
+  jobResult: 'jobs.result',
+  cancelJob: 'jobs.cancel',
+};
+
+/** Operations that the SDKs leave out: Stripe calls this one, and signs it with its own secret. */
+export const WITHOUT_SDK: ReadonlySet<string> = new Set(['stripeEvent']);
+
+/** Returns a name in snake case, such as `screen_bulk`. */
+export const snakeCase = (name: string): string =>
+  name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
