@@ -16,6 +16,7 @@ import { OPERATIONS } from '../src/http/operations/index.ts';
 import { routesMarkdown } from '../src/http/routes.ts';
 import { sourcesMarkdown } from '../src/sources/table.ts';
 import { errorsPage } from './errors-page.ts';
+import { postmanCollection } from './postman.ts';
 
 /** Settings whose default depends on the machine. Their descriptions contain it in words. */
 const DESCRIBED_DEFAULTS = new Set(['ASSAY_DATA_DIR', 'ASSAY_WORKERS']);
@@ -123,6 +124,7 @@ export const referencePages = (): ReadonlyMap<string, string> =>
       'endpoint-layouts.md': endpointLayoutsMarkdown(),
       'errors.md': errorsPage(),
       'sources.md': sourcesPage(),
+      'assay.postman_collection.json': postmanCollection(),
     }).map(([name, text]) => [name, `${text.trimEnd()}\n`]),
   );
 

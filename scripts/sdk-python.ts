@@ -77,6 +77,7 @@ export interface DocumentedOperation {
 
 export interface ApiDocument {
   readonly info: { readonly version: string };
+  readonly servers: readonly { readonly url: string }[];
   readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>;
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };

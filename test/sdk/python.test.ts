@@ -19,6 +19,30 @@ import { faultyScreenings } from './faulty-screenings.ts';
 const FOLDER = join(projectRoot, 'sdk', 'python');
 const script = (name: string): string => join(FOLDER, 'tests', name);
 
+/** A recipe of the README: its title, its code, and what its output contains. */
+const RECIPES: Readonly<Record<string, RegExp>> = {
+  'Check an address before a withdrawal': /^blocked: \['.+OFAC/,
+  'Check a payment, and pay for it once': /^BLOCK \d+$/m,
+  'Screen an address in full': /^(LOW|MEDIUM) Binance/,
+  'Screen names': /^Zebulon Quillfeather \[\('Zebulon Quillfeather', [01]/,
+  'Screen a file of any length': /^0xbe0e\S+ [1-9]\d*\nnot an address address: /,
+  'Read a list': /^\d+ \[.*'SCREENING'/,
+  'Watch a wallet, and follow its changes': /^1 wallet\.created MonitoredWallet\(/,
+  'Verify a webhook': /^400$/m,
+  'Handle errors': /^address address: .+ \S+$/m,
+  'Log in': /^\S.*\.$/m,
+};
+
+/** Returns the recipes by their titles. */
+function recipesOf(readme: string): ReadonlyMap<string, string> {
+  const sections = readme.split(/^## /m).slice(1);
+  const found = sections.flatMap((section) => {
+    const code = /^```python\n([\s\S]*?)^```$/m.exec(section)?.[1];
+    return code === undefined ? [] : [[section.slice(0, section.indexOf('\n')), code] as const];
+  });
+  return new Map(found);
+}
+
 describe('the module', () => {
   it('is generated from the OpenAPI document', () => {
     expect(readFileSync(pythonPath, 'utf8'), 'run `npm run sdk:python`').toBe(pythonModule());
@@ -81,6 +105,15 @@ describe.skipIf(found === null)('the Python client', () => {
       expect(called).toEqual(all.toSorted());
       // An alert needs a chain. The test of broken streams changes one.
       expect(all.filter((id) => !succeeded.includes(id))).toEqual(['moveAlert']);
+    });
+
+    it('runs the recipes of the README', async () => {
+      const recipes = recipesOf(readFileSync(join(FOLDER, 'README.md'), 'utf8'));
+      expect([...recipes.keys()]).toEqual(Object.keys(RECIPES));
+      for (const [title, code] of recipes) {
+        const out = await runPython(python, ['-c', code], { ...environment(), PYTHONPATH: FOLDER });
+        expect(out, title).toMatch(RECIPES[title] as RegExp);
+      }
     });
 
     it('reads the results of bulk jobs over connections that are cut', async () => {
