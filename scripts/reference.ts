@@ -20,6 +20,7 @@ import { routesMarkdown } from '../src/http/routes.ts';
 import { sourcesMarkdown } from '../src/sources/table.ts';
 import { envExample, envExamplePath } from './env-example.ts';
 import { errorsPage } from './errors-page.ts';
+import { postmanCollection } from './postman.ts';
 
 /** Settings whose default depends on the machine. Their descriptions contain it in words. */
 const DESCRIBED_DEFAULTS = new Set(['ASSAY_DATA_DIR', 'ASSAY_WORKERS']);
@@ -127,6 +128,7 @@ export const referencePages = (): ReadonlyMap<string, string> =>
       'endpoint-layouts.md': endpointLayoutsMarkdown(),
       'errors.md': errorsPage(),
       'sources.md': sourcesPage(),
+      'assay.postman_collection.json': postmanCollection(),
     }).map(([name, text]) => [name, `${text.trimEnd()}\n`]),
   );
 
