@@ -1,5 +1,5 @@
 /** `/docs`: the list of operations as one HTML page without external resources. */
-import { admissionOf, type Route, shownPath } from './routes.ts';
+import { admissionOf, describedRoutes, type Route, shownPath } from './routes.ts';
 import { exampleOf } from './schema-example.ts';
 
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
@@ -89,7 +89,8 @@ function sectionOf(route: Route): string {
 }
 
 /** Returns the HTML of `/docs`. */
-export function docsPage(version: string, operations: readonly Route[]): string {
+export function docsPage(version: string, routes: readonly Route[]): string {
+  const operations = describedRoutes(routes);
   const links = operations
     .map(
       (route) =>

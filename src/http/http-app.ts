@@ -1,6 +1,7 @@
 /** Assembles the front end: the list of operations, the pipeline and the chosen server. */
 import { DOCS_HEADERS, docsPage } from './docs-page.ts';
 import { HTTP_LIMITS } from './limits.ts';
+import { createMcpEndpoint } from './mcp/endpoint.ts';
 import { openApiDocument } from './openapi.ts';
 import type { Operation, Page, Services } from './operation.ts';
 import { OPERATIONS } from './operations/index.ts';
@@ -68,6 +69,15 @@ export function createHttpApp(
       openApi: documentPage('application/json', JSON.stringify(openApiDocument(version, operations))),
       docs: documentPage('text/html; charset=utf-8', docsPage(version, operations), DOCS_HEADERS),
     },
+    mcp: createMcpEndpoint(
+      {
+        version,
+        operations,
+        hosts: [options.host, ...(options.publicHost === null ? [] : [options.publicHost])],
+        origins: options.mcpOrigins ?? [],
+      },
+      { log: deps.log, match: (method, path, params) => router.match(method, path, params) },
+    ),
   };
   const router = createRouter<Handler>(
     operations.flatMap((operation, position) => {

@@ -2,7 +2,7 @@
 import type { TSchema } from 'typebox';
 import { CLIENT_ERROR_CODES } from '../base/errors.ts';
 import { HTTP_LIMITS } from './limits.ts';
-import { API_BASE, type Parameter, permissionsOf, type Route, TAGS } from './routes.ts';
+import { API_BASE, describedRoutes, type Parameter, permissionsOf, type Route, TAGS } from './routes.ts';
 import { exampleOf } from './schema-example.ts';
 import { ErrorBody, Problem, text } from './schemas/common.ts';
 import { isCharged, responsesOf, successHeaders } from './statuses.ts';
@@ -237,7 +237,8 @@ class OperationWriter {
 }
 
 /** Returns the whole document as a value that can be serialised to JSON. */
-export function openApiDocument(version: string, operations: readonly Route[]): JsonObject {
+export function openApiDocument(version: string, routes: readonly Route[]): JsonObject {
+  const operations = describedRoutes(routes);
   const components = new Components();
   const writer = new OperationWriter(components);
   const paths: { [path: string]: JsonObject } = {};

@@ -93,6 +93,8 @@ export interface Route {
   readonly examples: readonly OperationExample[];
   readonly summary: string;
   readonly description: string;
+  /** Where clients learn its messages: from the OpenAPI document, or from the MCP server itself (`tools/list`). */
+  readonly describedBy: 'openapi' | 'mcp';
 }
 
 /** Returns the absolute patterns of a route. */
@@ -118,6 +120,10 @@ export function admissionOf(route: Route): string {
   if (permission === null) return 'no key';
   return permission === 'any' ? 'any key' : permissionsOf(route).join(' or ');
 }
+
+/** Returns the operations that the OpenAPI document and /docs describe. */
+export const describedRoutes = (routes: readonly Route[]): readonly Route[] =>
+  routes.filter(({ describedBy }) => describedBy === 'openapi');
 
 /** Returns the table of operations in the reference, in Markdown. */
 export function routesMarkdown(routes: readonly Route[]): string {

@@ -24,6 +24,9 @@ import { listKeys } from './list-keys.ts';
 import { listWallets } from './list-wallets.ts';
 import { login } from './login.ts';
 import { logout } from './logout.ts';
+import { mcp } from './mcp.ts';
+import { mcpEnd } from './mcp-end.ts';
+import { mcpStream } from './mcp-stream.ts';
 import { metrics } from './metrics.ts';
 import { moveAlert } from './move-alert.ts';
 import { names } from './names.ts';
@@ -110,4 +113,7 @@ export const OPERATIONS: readonly Operation[] = [
   oneJob,
   jobResult,
   cancelJob,
+  mcp,
+  mcpStream,
+  mcpEnd,
 ];
