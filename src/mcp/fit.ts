@@ -23,8 +23,8 @@ interface Candidate {
 
 /** A list of a field that matters is cut only if it is this many times as long as another. */
 const ESSENTIAL_FACTOR = 16;
-/** A list is cut to at most this share of its rows at a time, so that no list is cut more than necessary. */
-const KEEP_SHARE = 0.75;
+/** A list loses at least a tenth of its rows at a time: the last cuts are small, and their number is bounded. */
+const KEEP_SHARE = 0.9;
 
 const bytesOf = (value: Json): number => Buffer.byteLength(JSON.stringify(value));
 
@@ -44,8 +44,7 @@ export function valueAt(root: Json, path: readonly string[]): Json | undefined {
 function withValueAt(root: Json, path: readonly string[], value: Json): Json {
   const [name, ...rest] = path;
   if (name === undefined) return value;
-  if (isList(root))
-    return root.map((one, at) => (String(at) === name ? withValueAt(one, rest, value) : one));
+  if (isList(root)) return root.map((one, at) => (String(at) === name ? withValueAt(one, rest, value) : one));
   if (!isObject(root)) return root;
   return { ...root, [name]: withValueAt(root[name] ?? null, rest, value) };
 }
@@ -68,10 +67,10 @@ function collect(
   } else if (isList(value)) {
     // The inner lists of a list with many rows wait until it has few.
     if (value.length > rowsMin) add();
-    else value.forEach((one, at) => collect(one, [...path, String(at)], rowsMin, essential, found));
+    else
+      for (const [at, one] of value.entries()) collect(one, [...path, String(at)], rowsMin, essential, found);
   } else if (isObject(value)) {
-    for (const [name, one] of Object.entries(value))
-      collect(one, [...path, name], rowsMin, essential, found);
+    for (const [name, one] of Object.entries(value)) collect(one, [...path, name], rowsMin, essential, found);
   }
 }
 
@@ -81,22 +80,29 @@ const heaviest = (candidates: readonly Candidate[]): Candidate | undefined =>
     undefined,
   );
 
-/** Returns the text or the list with fewer characters or rows, so that it loses about `excess` bytes. */
-function shortened(value: string | readonly Json[], bytes: number, excess: number): string | readonly Json[] {
+/** Returns the text or the list with fewer characters or rows, so that it loses about `excess` bytes, and keeps `rowsMin` rows. */
+function shortened(
+  value: string | readonly Json[],
+  bytes: number,
+  excess: number,
+  rowsMin: number,
+): string | readonly Json[] {
   if (typeof value === 'string') return `${value.slice(0, MCP_LIMITS.shortTextChars - 1).trimEnd()}…`;
   const share = Math.min(KEEP_SHARE, Math.max(0, 1 - excess / bytes));
-  return value.slice(0, Math.floor(value.length * share));
+  return value.slice(0, Math.max(rowsMin, Math.floor(value.length * share)));
 }
 
 /**
  * Shortens an object.
  *
- * @param excessOf - returns by how many bytes the result is too large, with these cuts; 0 or less if it fits
+ * @param bytesOfResult - returns the bytes of the result with these data and cuts
+ * @param bytesMax - bytes that the result may have
  * @param essential - fields of the object that are shortened last
  */
-export function fit(
+export function shortenToFit(
   data: JsonObject,
-  excessOf: (data: JsonObject, cuts: readonly Cut[]) => number,
+  bytesOfResult: (data: JsonObject, cuts: readonly Cut[]) => number,
+  bytesMax: number,
   essential: ReadonlySet<string>,
 ): { readonly data: JsonObject; readonly cuts: readonly Cut[] } {
   let root: Json = data;
@@ -107,11 +113,14 @@ export function fit(
       .filter(({ path }) => path.length === 1 || valueAt(root, path) !== undefined)
       .map(({ path: _path, ...cut }) => cut);
   for (;;) {
-    const excess = excessOf(root as JsonObject, shownCuts());
-    if (excess <= 0) break;
+    const resultBytes = bytesOfResult(root as JsonObject, shownCuts());
+    if (resultBytes <= bytesMax) break;
+    // A result contains its data more than once, so a byte of the data is more than one of the result.
+    const excess = (resultBytes - bytesMax) * Math.min(1, bytesOf(root) / resultBytes);
     let chosen: Candidate | undefined;
+    let rowsMin = 0;
     // Lists keep three rows, then one, then none, as long as there is another list with more.
-    for (const rowsMin of [3, 1, 0]) {
+    for (rowsMin of [3, 1, 0]) {
       const candidates: Candidate[] = [];
       collect(root, [], rowsMin, essential, candidates);
       chosen = heaviest(candidates);
@@ -135,7 +144,7 @@ export function fit(
     const { path, bytes } = chosen;
     const value = valueAt(root, path);
     if (typeof value !== 'string' && !(value !== undefined && isList(value))) break;
-    const less = shortened(value, bytes, excess);
+    const less = shortened(value, bytes, excess, rowsMin);
     const field = pathText(path);
     cuts.set(field, { field, path, shown: less.length, total: cuts.get(field)?.total ?? value.length });
     root = withValueAt(root, path, less);

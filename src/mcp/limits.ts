@@ -16,6 +16,10 @@ export const MCP_LIMITS = {
   shortTextChars: 160,
   /** Characters of a cursor: the longest path of a field, and two numbers. */
   toolCursorCharsMax: 128,
+  /** Characters of an address: the operations accept fewer. */
+  toolTextCharsMax: 256,
+  /** Bytes of a response that `assay mcp` reads: what a server sends at most. */
+  toolResponseBytesMax: 16 * 1024 * 1024,
   /** A tool call of `assay mcp` is given up after this: longer than the slowest screening, with the retries of its chain. */
   toolCallMsMax: 120_000,
 } as const;

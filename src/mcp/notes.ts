@@ -9,7 +9,9 @@ function gapsOf(coverage: Json | undefined): string {
   if (!isObject(coverage)) return '';
   return Object.entries(coverage)
     .flatMap(([part, entry]) =>
-      isObject(entry) && (entry.status === 'NONE' || entry.status === 'PARTIAL') ? [`${part} ${entry.status}`] : [],
+      isObject(entry) && (entry.status === 'NONE' || entry.status === 'PARTIAL')
+        ? [`${part} ${entry.status}`]
+        : [],
     )
     .join(', ');
 }
@@ -22,7 +24,9 @@ const staleIn = (lists: Json | undefined): readonly string[] =>
 export function notesOf(data: JsonObject): readonly string[] {
   const notes: string[] = [];
   if (data.assessed === false)
-    notes.push('Not assessed: nothing is known about the subject. Not known is not clean, and a score has no meaning.');
+    notes.push(
+      'Not assessed: nothing is known about the subject. Not known is not clean, and a score has no meaning.',
+    );
   const gaps = gapsOf(data.coverage);
   if (gaps !== '') notes.push(`Not complete: ${gaps}. What was not read cannot have been found.`);
   const covered = isObject(data.coverage) ? Object.values(data.coverage) : [];
@@ -31,7 +35,9 @@ export function notesOf(data: JsonObject): readonly string[] {
     ...covered.flatMap((entry) => (isObject(entry) ? staleIn(entry.lists) : [])),
   ];
   if (stale.length > 0)
-    notes.push(`Stale or missing lists: ${[...new Set(stale)].join(', ')}. Results are as old as these lists.`);
+    notes.push(
+      `Stale or missing lists: ${[...new Set(stale)].join(', ')}. Results are as old as these lists.`,
+    );
   else if (objectsIn(data.reasons).some(({ code }) => code === 'STALE_OR_MISSING_DATA'))
     notes.push('Lists are stale or missing: see `reasons`. Results are as old as these lists.');
   const cluster = data.clusterAnalysis;

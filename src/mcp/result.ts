@@ -1,6 +1,7 @@
 /** Turns the response of an operation into the result of a tool: at most 8 KB, with notes, and with a cursor for what is left out. */
+
+import { type Cut, pathText, shortenToFit, valueAt } from './fit.ts';
 import { TEXT_HEAD } from './instructions.ts';
-import { type Cut, fit, pathText, valueAt } from './fit.ts';
 import { MCP_LIMITS } from './limits.ts';
 import { notesOf } from './notes.ts';
 import type { OperationResponse, ToolOperation } from './operations.ts';
@@ -105,7 +106,9 @@ function selectionOf(tool: Tool, data: JsonObject, cursor: ToolCursor | null): S
 
 function shownOf({ shown, name }: Tool, data: JsonObject): { shown: JsonObject; omitted: readonly string[] } {
   if (shown === null) return { shown: data, omitted: [] };
-  const kept = Object.fromEntries(shown.flatMap((field) => (Object.hasOwn(data, field) ? [[field, data[field] ?? null]] : [])));
+  const kept = Object.fromEntries(
+    shown.flatMap((field) => (Object.hasOwn(data, field) ? [[field, data[field] ?? null]] : [])),
+  );
   // What `ready` has beside the data (leases, folders) is for operators; the end of a page is in `truncated`.
   if (name === 'data_coverage') return { shown: kept, omitted: [] };
   return { shown: kept, omitted: Object.keys(data).filter((field) => !shown.includes(field)) };
@@ -141,7 +144,8 @@ function truncatedOf(
 }
 
 function moreOf(tool: Tool, isCharged: boolean, hasKey: boolean): string {
-  if (tool.pagedBy !== undefined) return 'Call again with the same arguments and the cursor for the next rows.';
+  if (tool.pagedBy !== undefined)
+    return 'Call again with the same arguments and the cursor for the next rows.';
   if (!isCharged) return 'Call again with the same arguments and a cursor to read on.';
   return hasKey
     ? 'Call again with the same arguments, the same idempotencyKey and a cursor to read on; nothing is charged again.'
@@ -152,6 +156,15 @@ export interface ResultOptions {
   readonly cursor: ToolCursor | null;
   /** The call had an idempotency key. */
   readonly hasKey: boolean;
+  /** A second response, of which one field is added to the data. */
+  readonly more: { readonly field: string; readonly response: OperationResponse } | null;
+}
+
+/** Returns `data` of a response, or the whole response if it has no envelope; null if it is an error. */
+function dataOf({ status, body }: OperationResponse, alsoAnswers: number | undefined): JsonObject | null {
+  const whole = status === 200 || status === alsoAnswers ? objectIn(body) : null;
+  const data = whole !== null && Object.hasOwn(whole, 'data') ? whole.data : whole;
+  return isObject(data ?? undefined) ? (data as JsonObject) : null;
 }
 
 const textOf = (structured: JsonObject): string => `${TEXT_HEAD}\n${JSON.stringify(structured)}`;
@@ -165,20 +178,22 @@ export function resultOf(
   tool: Tool,
   operation: ToolOperation,
   response: OperationResponse,
-  { cursor, hasKey }: ResultOptions,
+  { cursor, hasKey, more }: ResultOptions,
 ): ToolResult {
-  const { status } = response;
-  const body = status === 200 || status === tool.alsoAnswers ? objectIn(response.body) : null;
-  const inner = body === null ? null : Object.hasOwn(body, 'data') ? (body.data ?? null) : body;
-  if (body === null || !isObject(inner ?? undefined)) return faultResult(faultOf(response));
-  const data = visible(inner) as JsonObject;
+  const first = dataOf(response, tool.alsoAnswers);
+  if (first === null) return faultResult(faultOf(response));
+  const second = more === null ? null : dataOf(more.response, undefined);
+  if (more !== null && second === null) return faultResult(faultOf(more.response));
+  const added = more === null ? {} : { [more.field]: second?.[more.field] ?? null };
+  const data = visible({ ...first, ...added }) as JsonObject;
   const selection = selectionOf(tool, data, cursor);
   if (selection === null) return faultResult(BAD_CURSOR);
   const { ignored: _ignored, ...selected } = selection.data;
   const notes = cursor === null || tool.pagedBy !== undefined ? notesOf(data) : [];
   const newest = tool.pagedBy !== undefined && typeof data.newest === 'number' ? data.newest : null;
   const isCharged = operation.credits > 0;
-  const remaining = isObject(body.credits) ? body.credits.remaining : undefined;
+  const credits = isCharged ? objectIn(response.body)?.credits : undefined;
+  const remaining = isObject(credits) ? credits.remaining : undefined;
 
   function structured(fitted: JsonObject, cuts: readonly Cut[]): JsonObject {
     const rows = truncatedOf(cuts, { ...selection, data: selected } as Selection, fitted, newest);
@@ -202,9 +217,10 @@ export function resultOf(
   }
 
   const bytesMax = MCP_LIMITS.toolResultBytesMax - MCP_LIMITS.toolResultFrameBytes;
-  const fitted = fit(
+  const fitted = shortenToFit(
     selected,
-    (less, cuts) => bytesOf(structured(less, cuts)) - bytesMax,
+    (less, cuts) => bytesOf(structured(less, cuts)),
+    bytesMax,
     new Set(tool.essential),
   );
   const content = structured(fitted.data, fitted.cuts);

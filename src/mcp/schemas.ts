@@ -36,12 +36,16 @@ export function inputFields({ id, body, parameters }: ToolOperation, names: read
   );
 }
 
+/** Returns the same schema, of a field that must be given. */
+export const required = (schema: TSchema): TSchema => Type.Unsafe(JSON.parse(JSON.stringify(schema)));
+
 export const cursorField = {
   cursor: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: MCP_LIMITS.toolCursorCharsMax,
-      description: 'A `cursor` of `truncated`, or a name of `omitted`, of an earlier result of the same arguments.',
+      description:
+        'A `cursor` of `truncated`, or a name of `omitted`, of an earlier result of the same arguments.',
     }),
   ),
 };
@@ -52,7 +56,7 @@ export const idempotencyField = {
       minLength: 1,
       maxLength: 255,
       description:
-        'Any text that is new for each question. Calls with the same key and arguments are charged once, for 24 hours.',
+        'Any text that is new for each question or note. For 24 hours, calls with the same key and arguments are done and charged once.',
     }),
   ),
 };
@@ -72,11 +76,7 @@ const typesOf = (schema: TSchema): readonly string[] => {
 /** Returns a schema of the type of a value, without what is inside it. */
 function outlineOf(schema: TSchema): TSchema {
   const types = typesOf(schema);
-  const { description } = shapeOf(schema);
-  return Type.Unsafe({
-    ...(types.length === 0 ? {} : { type: types.length === 1 ? types[0] : types }),
-    ...(description === undefined ? {} : { description }),
-  });
+  return Type.Unsafe(types.length === 0 ? {} : { type: types.length === 1 ? types[0] : types });
 }
 
 const optional = (properties: TProperties): TProperties =>
@@ -86,45 +86,30 @@ const optional = (properties: TProperties): TProperties =>
  * Returns the output schema of a tool. It has the fields of `data` and their types; the OpenAPI document of the server has their rows.
  * No field is required, because a result that is too long leaves fields out.
  */
-export function outputSchemaOf({ data, credits }: ToolOperation): TObject {
-  const fields = Object.entries(propertiesOf(data)).map(([name, schema]) => [name, outlineOf(schema)] as const);
+export function outputSchemaOf(
+  { data, credits }: Pick<ToolOperation, 'data' | 'credits'>,
+  more: TProperties = {},
+): TObject {
+  const fields = Object.entries({ ...propertiesOf(data), ...more });
+  const outline = Object.fromEntries(fields.map(([name, schema]) => [name, outlineOf(schema)]));
   return Type.Object(
     optional({
-      data: Type.Object(optional(Object.fromEntries(fields)), {
-        description: 'Data of the operation. With a cursor: the rows of one field.',
-      }),
+      data: Type.Object(optional(outline), { description: 'With a cursor: rows of one field.' }),
       notes: Type.Array(Type.String(), { description: 'Limits of this result as evidence.' }),
-      truncated: Type.Array(
-        Type.Object({
-          field: Type.String(),
-          shown: Type.Integer(),
-          total: Type.Integer(),
-          cursor: Type.Optional(Type.String({ description: 'Pass it as `cursor` to read on.' })),
-        }),
-        { description: 'Lists and texts that are not complete.' },
-      ),
-      omitted: Type.Array(Type.String(), {
-        description: 'Fields that are not shown. Pass one as `cursor` to read it.',
+      truncated: Type.Array(Type.Object({}), {
+        description: 'Lists and texts that are not complete: field, shown, total, cursor.',
       }),
-      more: Type.String({ description: 'How to read what is left out.' }),
-      ...(credits > 0
-        ? {
-            charge: Type.Object({
-              creditsRemaining: Type.Optional(Type.Integer()),
-              replayed: Type.Boolean({ description: 'Stored result of an earlier call; nothing was charged.' }),
-            }),
-          }
-        : {}),
-      error: Type.Object({
-        code: Type.String(),
-        message: Type.String(),
-        field: Type.Optional(Type.String()),
-        retryAfterSeconds: Type.Optional(Type.Number()),
-        requestId: Type.Optional(Type.String()),
-      }),
+      omitted: Type.Array(Type.String(), { description: 'Fields that a cursor of their name shows.' }),
+      more: Type.String(),
+      ...(credits > 0 ? { charge: Type.Object({}) } : {}),
+      error: Type.Object({}, { description: 'code, message, field.' }),
     }),
   );
 }
+
+/** Whether an operation stores its response for an Idempotency-Key. */
+export const isRepeatable = ({ credits, parameters }: ToolOperation): boolean =>
+  credits > 0 || parameters.some(({ name }) => name === 'Idempotency-Key');
 
 /** Validates values of a schema, for the MCP library. */
 export interface SchemaCheck {

@@ -1,11 +1,19 @@
 /** The MCP server: the tools over a port of operations. The protocol itself is that of the library, which is loaded at the first use. */
 import type { McpServer } from '@modelcontextprotocol/server';
-import type { TObject } from 'typebox';
+import type { TObject, TProperties } from 'typebox';
 import { AssayError } from '../base/errors.ts';
 import { INSTRUCTIONS } from './instructions.ts';
 import type { CallOperation, OperationRequest, ToolOperation } from './operations.ts';
 import { BAD_CURSOR, cursorOf, faultResult, resultOf, type ToolResult } from './result.ts';
-import { checkOf, cursorField, idempotencyField, inputSchemaOf, outputSchemaOf, propertiesOf } from './schemas.ts';
+import {
+  checkOf,
+  cursorField,
+  idempotencyField,
+  inputSchemaOf,
+  isRepeatable,
+  outputSchemaOf,
+  propertiesOf,
+} from './schemas.ts';
 import { descriptionOf, TOOLS, type Tool, type ToolRequest } from './tools.ts';
 import type { JsonObject } from './untrusted.ts';
 
@@ -13,8 +21,16 @@ import type { JsonObject } from './untrusted.ts';
 export interface BoundTool {
   readonly tool: Tool;
   readonly operation: ToolOperation;
+  /** The second operation of the tool; null if it has none, or the server does not have it. */
+  readonly also: ToolOperation | null;
   readonly input: TObject;
   readonly output: TObject;
+}
+
+/** Returns the fields of `data` that come from the second operation of a tool. */
+function fieldsOf({ also }: Tool, operation: ToolOperation | null): TProperties {
+  const schema = operation === null ? undefined : propertiesOf(operation.data)[also?.field ?? ''];
+  return also === undefined || schema === undefined ? {} : { [also.field]: schema };
 }
 
 /** Returns the tools whose operations the server has. */
@@ -26,9 +42,11 @@ export function boundTools(operations: readonly ToolOperation[]): readonly Bound
     const fields = {
       ...tool.fields(operation),
       ...(tool.writes === true ? {} : cursorField),
-      ...(operation.credits > 0 ? idempotencyField : {}),
+      ...(isRepeatable(operation) ? idempotencyField : {}),
     };
-    return [{ tool, operation, input: inputSchemaOf(fields), output: outputSchemaOf(operation) }];
+    const also = byId.get(tool.also?.operation ?? '') ?? null;
+    const output = outputSchemaOf(operation, fieldsOf(tool, also));
+    return [{ tool, operation, also, input: inputSchemaOf(fields), output }];
   });
 }
 
@@ -58,7 +76,7 @@ function requestTo(
  * @returns the result, also of a failed call; it never rejects
  */
 export async function callTool(
-  { tool, operation }: BoundTool,
+  { tool, operation, also, output }: BoundTool,
   args: JsonObject,
   call: CallOperation,
   onFault: (error: unknown) => void = () => {},
@@ -67,13 +85,18 @@ export async function callTool(
   const cursor = text === null ? null : cursorOf(text);
   // Checked before the call, which may cost credits.
   const field = tool.pagedBy ?? cursor?.field.split('.')[0] ?? '';
-  const isPart = text === null || (cursor !== null && Object.hasOwn(propertiesOf(operation.data), field));
+  const fields = propertiesOf(propertiesOf(output).data ?? null);
+  const isPart = text === null || (cursor !== null && Object.hasOwn(fields, field));
   if (!isPart || (cursor !== null && tool.pagedBy !== undefined && cursor.field !== tool.pagedBy))
     return faultResult(BAD_CURSOR);
   const key = typeof args.idempotencyKey === 'string' ? args.idempotencyKey : null;
   try {
     const response = await call(requestTo(operation, tool.request(args, cursor), key));
-    return resultOf(tool, operation, response, { cursor, hasKey: key !== null });
+    const more =
+      also === null || tool.also === undefined || response.status !== 200
+        ? null
+        : { field: tool.also.field, response: await call(requestTo(also, tool.also.request(args), null)) };
+    return resultOf(tool, operation, response, { cursor, hasKey: key !== null, more });
   } catch (error) {
     onFault(error);
     if (error instanceof AssayError && error.code === 'SOURCE_UNAVAILABLE')
@@ -105,12 +128,14 @@ export async function loadToolServer({
   const schemaOf = (schema: TObject) => {
     const check = checkOf(schema);
     return fromJsonSchema<JsonObject>(jsonOf(schema), {
-      getValidator: <T>() => (value: unknown) => {
-        const errorMessage = check(value);
-        return errorMessage === null
-          ? { valid: true as const, data: value as T, errorMessage: undefined }
-          : { valid: false as const, data: undefined, errorMessage: `INVALID_REQUEST: ${errorMessage}` };
-      },
+      getValidator:
+        <T>() =>
+        (value: unknown) => {
+          const errorMessage = check(value);
+          return errorMessage === null
+            ? { valid: true as const, data: value as T, errorMessage: undefined }
+            : { valid: false as const, data: undefined, errorMessage: `INVALID_REQUEST: ${errorMessage}` };
+        },
     });
   };
   const tools = boundTools(operations).map((bound) => {

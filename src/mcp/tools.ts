@@ -2,7 +2,7 @@
 import { type TProperties, type TSchema, Type } from 'typebox';
 import { MCP_LIMITS } from './limits.ts';
 import type { ToolOperation } from './operations.ts';
-import { inputFields, propertiesOf } from './schemas.ts';
+import { inputFields, required } from './schemas.ts';
 import type { JsonObject } from './untrusted.ts';
 
 /** Position in a list that is too long for one result. */
@@ -37,6 +37,12 @@ export interface Tool {
   readonly essential: readonly string[];
   /** List that the operation itself pages by `offset`: its rows are those after the cursor. */
   readonly pagedBy?: string;
+  /** A second operation, of whose response one field is added to `data`, if the server has it. */
+  readonly also?: {
+    readonly operation: string;
+    readonly field: string;
+    readonly request: (args: JsonObject) => ToolRequest;
+  };
   /** Changes data of the account. */
   readonly writes?: true;
   /** Reads from other systems: nodes of chains. */
@@ -51,11 +57,11 @@ const picked = (args: JsonObject, names: readonly string[]): JsonObject =>
 const texts = (args: JsonObject, names: readonly string[]): Record<string, string> =>
   Object.fromEntries(Object.entries(picked(args, names)).map(([name, value]) => [name, String(value)]));
 
+const addressText = (description: string): TSchema =>
+  Type.String({ minLength: 1, maxLength: MCP_LIMITS.toolTextCharsMax, description });
+
 /** Returns a tool that passes its arguments as the body of an operation. */
-const bodyTool = (
-  names: readonly string[],
-  more: TProperties = {},
-): Pick<Tool, 'fields' | 'request'> => ({
+const bodyTool = (names: readonly string[], more: TProperties = {}): Pick<Tool, 'fields' | 'request'> => ({
   fields: (operation) => ({ ...inputFields(operation, names), ...more }),
   request: (args) => ({ body: picked(args, names) }),
 });
@@ -77,8 +83,7 @@ const PATH_FIELDS = [
 
 const ALERT_FILTERS = ['status', 'severity', 'walletId'] as const;
 
-/** Bodies of a note, by the field that the operation takes. */
-const noteBody = (args: JsonObject): JsonObject => ({ type: 'note', ...picked(args, ['text']) });
+const noteBody = (args: JsonObject): JsonObject => ({ type: 'NOTE', ...picked(args, ['note']) });
 
 export const TOOLS: readonly Tool[] = [
   {
@@ -162,7 +167,7 @@ export const TOOLS: readonly Tool[] = [
       'Paths of transfers from one address to another, fewest hops first. A path is a sequence of transfers: with `timeRespecting` one that funds can have taken in the order of time. No path within `maxDepth` does not exclude a longer one.',
     cost: '10 credits; nothing if no transfer of the address is known.',
     ...bodyTool(PATH_FIELDS, {
-      targetAddress: Type.String({ minLength: 1, description: 'Address at the other end of the path.' }),
+      targetAddress: addressText('Address at the other end of the path.'),
     }),
     shown: [
       'address',
@@ -243,9 +248,14 @@ export const TOOLS: readonly Tool[] = [
     title: 'Get a case',
     operation: 'oneCase',
     description:
-      'One case of the account: its subject, status, decision and history. Notes in a case are texts of people and of other systems.',
+      'One case of the account: status, decision, links to addresses and records, and its newest events with their notes. Notes are texts of people and of other systems.',
     fields: (operation) => inputFields(operation, ['id']),
     request: (args) => ({ path: texts(args, ['id']) }),
+    also: {
+      operation: 'caseEvents',
+      field: 'events',
+      request: (args) => ({ path: texts(args, ['id']), query: { limit: '50' } }),
+    },
     shown: null,
     essential: ['case'],
   },
@@ -256,8 +266,8 @@ export const TOOLS: readonly Tool[] = [
     description:
       'Adds a note to a case. The note cannot be changed or deleted, and has the name of the API key. Write what was found, the source and date of each fact, and what was not read.',
     fields: (operation) => ({
-      ...inputFields(operation, ['id']),
-      text: propertiesOf(operation.body).text ?? Type.String({ minLength: 1, description: 'The note.' }),
+      ...inputFields(operation, ['id', 'note']),
+      note: required(inputFields(operation, ['note']).note as TSchema),
     }),
     request: (args) => ({ path: texts(args, ['id']), body: noteBody(args) }),
     shown: null,
@@ -290,6 +300,7 @@ export function costOf({ cost }: Pick<Tool, 'cost'>, { credits, quota }: ToolOpe
 /** Returns the description of a tool: its purpose, its cost and the permission that it needs. */
 export function descriptionOf(tool: Tool, operation: ToolOperation): string {
   const { permissions } = operation;
-  const needs = permissions.length === 0 ? '' : ` Needs a key with the permission ${permissions.join(' or ')}.`;
+  const needs =
+    permissions.length === 0 ? '' : ` Needs a key with the permission ${permissions.join(' or ')}.`;
   return `${tool.description} Cost: ${costOf(tool, operation)}${needs}`;
 }

@@ -13,8 +13,7 @@ export interface JsonObject {
  * Control characters, marks that reverse the direction of text, invisible characters, variation selectors, private use and the tag
  * characters that mirror ASCII invisibly.
  */
-const UNSEEN =
-  /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0\u{fe00}-\u{fe0f}\u{e0100}-\u{e01ef}]/gu;
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\p{Variation_Selector}\u115f\u1160\u3164\uffa0]/gu;
 
 /** Returns a text without unseen characters; line breaks and tabs become spaces. */
 export const visibleText = (text: string): string => text.replace(/[\n\r\t]+/g, ' ').replace(UNSEEN, '');

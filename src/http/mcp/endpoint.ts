@@ -38,7 +38,13 @@ export interface McpEndpoint {
 }
 
 /** Headers of the protocol, which its library reads. */
-const PROTOCOL_HEADERS = ['accept', 'mcp-protocol-version', 'mcp-method', 'mcp-name', 'mcp-session-id'] as const;
+const PROTOCOL_HEADERS = [
+  'accept',
+  'mcp-protocol-version',
+  'mcp-method',
+  'mcp-name',
+  'mcp-session-id',
+] as const;
 
 /** JSON-RPC 2.0, section 5.1. */
 const PARSE_ERROR = -32_700;
@@ -67,7 +73,12 @@ function refusalOf(message: unknown): Page | null {
     );
   // A subscription would hold a connection for changes that never happen: the list of tools is fixed.
   if (isRecord(message) && message.method === 'subscriptions/listen' && message.id !== undefined)
-    return errorPage(404, METHOD_NOT_FOUND, 'Method not found: this server has no subscriptions.', message.id);
+    return errorPage(
+      404,
+      METHOD_NOT_FOUND,
+      'Method not found: this server has no subscriptions.',
+      message.id,
+    );
   return null;
 }
 
@@ -112,6 +123,8 @@ export function createMcpEndpoint(
         authorization: exchange.header('authorization') || `Bearer ${exchange.header(API_KEY_HEADER)}`,
         requestId,
         remoteAddress: exchange.remoteAddress(),
+        forwardedFor: exchange.header('x-forwarded-for'),
+        forwardedProto: exchange.header('x-forwarded-proto'),
         isGone: () => exchange.isGone,
       };
       const headers = new Headers({ 'content-type': 'application/json' });

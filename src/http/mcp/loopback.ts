@@ -3,19 +3,16 @@
  * and idempotency are enforced in one place.
  */
 import type { OperationRequest, OperationResponse } from '../../mcp/operations.ts';
-import type {
-  BodyReceiver,
-  ByteSource,
-  EventStream,
-  Exchange,
-  Handler,
-} from '../server/port.ts';
+import type { BodyReceiver, ByteSource, EventStream, Exchange, Handler } from '../server/port.ts';
 
 /** The request that causes this one: its credentials, its address and its id. */
 export interface OuterRequest {
   readonly authorization: string;
   readonly requestId: string;
   readonly remoteAddress: string;
+  /** Headers of a proxy in front of the server, which the pipeline trusts only if the proxy is trusted. */
+  readonly forwardedFor: string;
+  readonly forwardedProto: string;
   readonly isGone: () => boolean;
 }
 
@@ -49,6 +46,8 @@ class LoopbackExchange implements Exchange {
     this.#headers = new Map([
       ['authorization', outer.authorization],
       ['x-request-id', outer.requestId],
+      ['x-forwarded-for', outer.forwardedFor],
+      ['x-forwarded-proto', outer.forwardedProto],
       // Errors have their code in the body only as problem details.
       ['accept', 'application/problem+json'],
       ['content-type', 'application/json'],

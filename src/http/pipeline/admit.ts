@@ -119,7 +119,9 @@ export class Admitter {
     const isCounted = route.rateClass !== null;
     if (route.principal !== null) {
       const { exchange } = call;
-      const principal = this.#principals.authenticate(exchange, route.principal, () => this.#verifyKey(call, route));
+      const principal = this.#principals.authenticate(exchange, route.principal, () =>
+        this.#verifyKey(call, route),
+      );
       call.principal = principal;
       if (isCounted)
         call.subject =
