@@ -28,7 +28,7 @@ const KEEP_SHARE = 0.9;
 
 const bytesOf = (value: Json): number => Buffer.byteLength(JSON.stringify(value));
 
-export const pathText = (path: readonly string[]): string => path.join('.');
+const pathText = (path: readonly string[]): string => path.join('.');
 
 /** Returns the value at a path; undefined if there is none. */
 export function valueAt(root: Json, path: readonly string[]): Json | undefined {

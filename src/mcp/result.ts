@@ -1,6 +1,6 @@
 /** Turns the response of an operation into the result of a tool: at most 8 KB, with notes, and with a cursor for what is left out. */
 
-import { type Cut, pathText, shortenToFit, valueAt } from './fit.ts';
+import { type Cut, shortenToFit, valueAt } from './fit.ts';
 import { TEXT_HEAD } from './instructions.ts';
 import { MCP_LIMITS } from './limits.ts';
 import { notesOf } from './notes.ts';
@@ -104,13 +104,12 @@ function selectionOf(tool: Tool, data: JsonObject, cursor: ToolCursor | null): S
   return { data: { [field]: rows }, omitted: [], part: { field, offset, total: value.length } };
 }
 
-function shownOf({ shown, name }: Tool, data: JsonObject): { shown: JsonObject; omitted: readonly string[] } {
+function shownOf({ shown, hidesOthers }: Tool, data: JsonObject): { shown: JsonObject; omitted: readonly string[] } {
   if (shown === null) return { shown: data, omitted: [] };
   const kept = Object.fromEntries(
     shown.flatMap((field) => (Object.hasOwn(data, field) ? [[field, data[field] ?? null]] : [])),
   );
-  // What `ready` has beside the data (leases, folders) is for operators; the end of a page is in `truncated`.
-  if (name === 'data_coverage') return { shown: kept, omitted: [] };
+  if (hidesOthers === true) return { shown: kept, omitted: [] };
   return { shown: kept, omitted: Object.keys(data).filter((field) => !shown.includes(field)) };
 }
 
@@ -129,14 +128,16 @@ function truncatedOf(
     const next = part.offset + shown;
     if (next < part.total) {
       const position = newest === null ? '' : `:${newest}`;
-      rows.push({ field: part.field, shown, total: part.total, cursor: `${part.field}:${next}${position}` });
+      // Without a row, the same cursor would lead to the same result for ever.
+      const cursor = shown === 0 ? {} : { cursor: `${part.field}:${next}${position}` };
+      rows.push({ field: part.field, shown, total: part.total, ...cursor });
     }
   }
   for (const one of cuts) {
     if (one === cut || rows.length >= MCP_LIMITS.cutsShownMax) continue;
     const value = valueAt(data, one.field.split('.'));
     // Rows of a page have other positions in the whole list, so a path through them would lead elsewhere.
-    const canRead = value !== undefined && part === null && pathText(one.field.split('.')) === one.field;
+    const canRead = value !== undefined && part === null;
     const cursor = isList(value ?? null) ? `${one.field}:${one.shown}` : one.field;
     rows.push({ ...one, ...(canRead && cursor.length <= MCP_LIMITS.toolCursorCharsMax ? { cursor } : {}) });
   }

@@ -86,7 +86,8 @@ export async function callTool(
   // Checked before the call, which may cost credits.
   const field = tool.pagedBy ?? cursor?.field.split('.')[0] ?? '';
   const fields = propertiesOf(propertiesOf(output).data ?? null);
-  const isPart = text === null || (cursor !== null && Object.hasOwn(fields, field));
+  const isHidden = tool.hidesOthers === true && tool.shown?.includes(field) === false;
+  const isPart = text === null || (cursor !== null && Object.hasOwn(fields, field) && !isHidden);
   if (!isPart || (cursor !== null && tool.pagedBy !== undefined && cursor.field !== tool.pagedBy))
     return faultResult(BAD_CURSOR);
   const key = typeof args.idempotencyKey === 'string' ? args.idempotencyKey : null;

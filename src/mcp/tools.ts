@@ -33,6 +33,8 @@ export interface Tool {
   readonly request: (args: JsonObject, cursor: ToolCursor | null) => ToolRequest;
   /** Fields of `data` that a result shows; null: all. The others are listed as omitted. */
   readonly shown: readonly string[] | null;
+  /** The other fields of `data` are not listed as omitted, and no cursor shows them. */
+  readonly hidesOthers?: true;
   /** Fields that are shortened last. */
   readonly essential: readonly string[];
   /** List that the operation itself pages by `offset`: its rows are those after the cursor. */
@@ -240,6 +242,7 @@ export const TOOLS: readonly Tool[] = [
       },
     }),
     shown: ['alerts', 'total', 'newest', 'notFollowed'],
+    hidesOthers: true,
     essential: ['notFollowed'],
     pagedBy: 'alerts',
   },
@@ -283,7 +286,9 @@ export const TOOLS: readonly Tool[] = [
     cost: 'Free.',
     fields: () => ({}),
     request: () => ({}),
+    // Folders, leases and replication are for operators.
     shown: ['ready', 'reasons', 'snapshot', 'lists', 'monitoring'],
+    hidesOthers: true,
     essential: ['reasons', 'lists'],
     alsoAnswers: 503,
   },

@@ -323,6 +323,12 @@ describe.each(['uws', 'node'] as const)('POST /mcp on %s', (backend) => {
     expect([...codes]).toEqual(['none', 'CREDITS_EXHAUSTED']);
     await free.close();
 
+    const spent = await overHttp(world.url, bearer(await world.key({ accountId: `spent-${backend}` })), 'legacy');
+    await world.access.quota.take(`spent-${backend}`, 'intel', 1_000);
+    const exhausted = await callTool(spent, 'check_sanctions', { address: EXCHANGE, chain: 'ETH' });
+    expect(exhausted.structured.error).toMatchObject({ code: 'QUOTA_EXHAUSTED' });
+    await spent.close();
+
     const limited = await world.key({ accountId: `limited-${backend}`, rateLimits: { intel: 1 } });
     const client = await overHttp(world.url, bearer(limited), 'legacy');
     const results = [];

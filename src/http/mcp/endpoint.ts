@@ -46,6 +46,8 @@ const PROTOCOL_HEADERS = [
   'mcp-session-id',
 ] as const;
 
+const PRINTABLE = /^[\x20-\x7e]+$/;
+
 /** JSON-RPC 2.0, section 5.1. */
 const PARSE_ERROR = -32_700;
 const INVALID_REQUEST = -32_600;
@@ -130,7 +132,8 @@ export function createMcpEndpoint(
       const headers = new Headers({ 'content-type': 'application/json' });
       for (const name of PROTOCOL_HEADERS) {
         const value = exchange.header(name);
-        if (value !== '') headers.set(name, value);
+        // A value with other characters is no value of the protocol, and `Headers` would reject it.
+        if (PRINTABLE.test(value)) headers.set(name, value);
       }
       let message: unknown;
       try {
