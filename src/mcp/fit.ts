@@ -49,6 +49,18 @@ function withValueAt(root: Json, path: readonly string[], value: Json): Json {
   return { ...root, [name]: withValueAt(root[name] ?? null, rest, value) };
 }
 
+/** Returns an object whose lists have at most `listRowsReadMax` rows, so that no work is done for rows that cannot be shown. */
+export function withReadRows(data: JsonObject): { readonly data: JsonObject; readonly cuts: readonly Cut[] } {
+  const cuts: Cut[] = [];
+  const fields = Object.entries(data).map(([field, value]) => {
+    if (!isList(value) || value.length <= MCP_LIMITS.listRowsReadMax) return [field, value] as const;
+    const rows = value.slice(0, MCP_LIMITS.listRowsReadMax);
+    cuts.push({ field, shown: rows.length, total: value.length });
+    return [field, rows] as const;
+  });
+  return { data: Object.fromEntries(fields), cuts };
+}
+
 /** Adds every list with more rows than `rowsMin`, and every long text below `value`. */
 function collect(
   value: Json,
@@ -98,15 +110,19 @@ function shortened(
  * @param bytesOfResult - returns the bytes of the result with these data and cuts
  * @param bytesMax - bytes that the result may have
  * @param essential - fields of the object that are shortened last
+ * @param before - cuts of fields of the object that were made before
  */
 export function shortenToFit(
   data: JsonObject,
   bytesOfResult: (data: JsonObject, cuts: readonly Cut[]) => number,
   bytesMax: number,
   essential: ReadonlySet<string>,
+  before: readonly Cut[] = [],
 ): { readonly data: JsonObject; readonly cuts: readonly Cut[] } {
   let root: Json = data;
-  const cuts = new Map<string, Cut & { readonly path: readonly string[] }>();
+  const cuts = new Map<string, Cut & { readonly path: readonly string[] }>(
+    before.map((cut) => [cut.field, { ...cut, path: [cut.field] }]),
+  );
   // A cut inside a row that is gone is no cut of what is shown.
   const shownCuts = (): readonly Cut[] =>
     [...cuts.values()]

@@ -1,5 +1,5 @@
 /** Sentences about the limits of a result as evidence. They contain nothing that third parties wrote. */
-import { isList, isObject, type Json, type JsonObject } from './untrusted.ts';
+import { isList, isObject, type Json, type JsonObject, visibleText } from './untrusted.ts';
 
 const objectsIn = (value: Json | undefined): readonly JsonObject[] =>
   value !== undefined && isList(value) ? value.filter(isObject) : [];
@@ -18,7 +18,7 @@ function gapsOf(coverage: Json | undefined): string {
 
 /** Returns the ids of lists that are marked as stale. */
 const staleIn = (lists: Json | undefined): readonly string[] =>
-  objectsIn(lists).flatMap(({ list, stale }) => (stale === true && typeof list === 'string' ? [list] : []));
+  objectsIn(lists).flatMap(({ list, stale }) => (stale === true && typeof list === 'string' ? [visibleText(list)] : []));
 
 /** Returns the sentences for `data` of any operation. */
 export function notesOf(data: JsonObject): readonly string[] {

@@ -1,6 +1,6 @@
 /** Turns the response of an operation into the result of a tool: at most 8 KB, with notes, and with a cursor for what is left out. */
 
-import { type Cut, shortenToFit, valueAt } from './fit.ts';
+import { type Cut, shortenToFit, valueAt, withReadRows } from './fit.ts';
 import { TEXT_HEAD } from './instructions.ts';
 import { MCP_LIMITS } from './limits.ts';
 import { notesOf } from './notes.ts';
@@ -186,7 +186,7 @@ export function resultOf(
   const second = more === null ? null : dataOf(more.response, undefined);
   if (more !== null && second === null) return faultResult(faultOf(more.response));
   const added = more === null ? {} : { [more.field]: second?.[more.field] ?? null };
-  const data = visible({ ...first, ...added }) as JsonObject;
+  const data = { ...first, ...added };
   const selection = selectionOf(tool, data, cursor);
   if (selection === null) return faultResult(BAD_CURSOR);
   const { ignored: _ignored, ...selected } = selection.data;
@@ -218,11 +218,13 @@ export function resultOf(
   }
 
   const bytesMax = MCP_LIMITS.toolResultBytesMax - MCP_LIMITS.toolResultFrameBytes;
+  const read = withReadRows(selected);
   const fitted = shortenToFit(
-    selected,
+    visible(read.data) as JsonObject,
     (less, cuts) => bytesOf(structured(less, cuts)),
     bytesMax,
     new Set(tool.essential),
+    read.cuts,
   );
   const content = structured(fitted.data, fitted.cuts);
   return { content: [{ type: 'text', text: textOf(content) }], structuredContent: content };

@@ -13,8 +13,14 @@ export type Mode = (typeof VERSIONS)[number][1];
 
 export const PROGRAM = join(projectRoot, 'dist', 'src', 'main.js');
 
+/** A program takes a minute to start on a machine that is busy enough. */
+const TIMEOUT_MS = 150_000;
+
 const newClient = (mode: Mode): Client =>
-  new Client({ name: 'assay-test', version: '1.0.0' }, { versionNegotiation: { mode } });
+  new Client(
+    { name: 'assay-test', version: '1.0.0' },
+    { versionNegotiation: { mode, probe: { timeoutMs: TIMEOUT_MS } } },
+  );
 
 export async function overHttp(
   url: string,
@@ -43,7 +49,7 @@ export async function overStdio(url: string, key: string, mode: Mode): Promise<C
     env: environment({ ASSAY_BASE_URL: url, ASSAY_API_KEY: key }),
     stderr: 'inherit',
   });
-  await client.connect(transport);
+  await client.connect(transport, { timeout: TIMEOUT_MS });
   return client;
 }
 
