@@ -21,6 +21,7 @@ const BENCHMARKS: Readonly<Record<string, string>> = {
   'graph-remote': 'graph-remote.js',
   cluster: 'cluster.js',
   monitoring: 'monitoring.js',
+  mcp: 'mcp.js',
   adapters: 'adapters.js',
   scale: 'scale.js',
   'exposure-index': 'exposure-index.js',

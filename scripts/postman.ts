@@ -19,7 +19,7 @@ interface Shape {
 }
 
 /** Returns the example of a parameter, empty if only the caller knows a value, such as an id. */
-function valueOf(name: string, schema: Shape): string {
+function exampleValue(name: string, schema: Shape): string {
   const known = schema.examples?.[0] ?? schema.default ?? schema.enum?.[0] ?? VALUES[name];
   return known === undefined ? '' : String(known);
 }
@@ -47,7 +47,7 @@ function itemOf(operation: PlacedOperation, base: string): object {
   const shown = `${isVersioned ? base : ''}${path}`.replace(/\{(\w+)\}/g, ':$1');
   const parts = parameters.map((parameter) => ({
     ...parameter,
-    value: valueOf(parameter.name, parameter.schema as Shape),
+    value: exampleValue(parameter.name, parameter.schema as Shape),
   }));
   const query = parts
     .filter((one) => one.in === 'query')

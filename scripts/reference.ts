@@ -107,7 +107,12 @@ function exitCodesTable(): string {
 }
 
 function cliPage(): string {
-  const modules = commandModules({ apiKey: () => null, place: notAvailable, examine: notAvailable });
+  const modules = commandModules({
+    apiKey: () => null,
+    place: notAvailable,
+    mcp: { baseUrl: notAvailable, operations: notAvailable, version: '' },
+    examine: notAvailable,
+  });
   const program = createProgram(modules, silentTerminal(), notAvailable, '');
   return [
     '# Command line',

@@ -17,6 +17,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['exposure'],
   ['jobs', 'accounts', 'monitoring'],
   ['pool'],
+  ['mcp'],
   ['http', 'cli', 'dashboard'],
   ['app'],
 ];

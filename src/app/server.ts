@@ -241,7 +241,8 @@ export class Server {
 
   #createHttp(serving: Serving): HttpApp {
     const { clock, random, log, accounts, labels, version } = this.#deps;
-    const { httpBackend, httpKeepAliveSeconds, host, port, tls, publicHost, trustedProxies } = this.#config;
+    const { httpBackend, httpKeepAliveSeconds, host, port, tls, publicHost, mcpOrigins, trustedProxies } =
+      this.#config;
     const status: ServerStatus = {
       config: this.#config,
       roles: this.#roles,
@@ -266,6 +267,7 @@ export class Server {
         port,
         tls,
         publicHost,
+        mcpOrigins,
         trustedProxies,
         version,
         operations,

@@ -20,6 +20,10 @@ import { SETTINGS } from './settings.ts';
 export interface Config {
   /** API key with which `assay bulk --remote` calls a server. */
   readonly apiKey: string | null;
+  /** URL of the server of `assay mcp`. */
+  readonly baseUrl: string | null;
+  /** Origins of pages that may send MCP requests, beside the server's own. */
+  readonly mcpOrigins: readonly string[];
   readonly registration: 'open' | 'closed';
   /** Mail server and sender; null: no email is sent. */
   readonly mail: { readonly url: string; readonly from: string } | null;
@@ -223,6 +227,8 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
   const redisPlace = value(SETTINGS.redisUrl);
   return Object.freeze({
     apiKey: value(SETTINGS.apiKey),
+    baseUrl: value(SETTINGS.baseUrl),
+    mcpOrigins: value(SETTINGS.mcpOrigins),
     registration: value(SETTINGS.registration),
     mail: smtpUrl === null ? null : { url: smtpUrl, from: value(SETTINGS.mailFrom) },
     webhookTrustedHosts: value(SETTINGS.webhookTrustedHosts),

@@ -5,6 +5,7 @@ import { createViewer } from './docs-api.ts';
 import { DOCS_HEADERS, docsPage } from './docs-page.ts';
 import { openGuide } from './guide.ts';
 import { HTTP_LIMITS } from './limits.ts';
+import { createMcpEndpoint } from './mcp/endpoint.ts';
 import { openApiDocument } from './openapi.ts';
 import type { Operation, Page, Services } from './operation.ts';
 import { OPERATIONS } from './operations/index.ts';
@@ -77,6 +78,15 @@ export function createHttpApp(
       docs: documentPage('text/html; charset=utf-8', docsPage(version, operations), DOCS_HEADERS),
       viewer: createViewer(version),
     },
+    mcp: createMcpEndpoint(
+      {
+        version,
+        operations,
+        hosts: [options.host, ...(options.publicHost === null ? [] : [options.publicHost])],
+        origins: options.mcpOrigins ?? [],
+      },
+      { log: deps.log, match: (method, path, params) => router.match(method, path, params) },
+    ),
   };
   const router = createRouter<Handler>(
     operations.flatMap((operation, position) => {

@@ -10,6 +10,7 @@ import type { Awaitable } from '../base/awaitable.ts';
 import { AssayError } from '../base/errors.ts';
 import type { Viewer } from './docs-api.ts';
 import type { Guide } from './guide.ts';
+import type { McpEndpoint } from './mcp/endpoint.ts';
 import { headerReader, isRequired, pathReader, queryReader, shapeOf } from './parameters.ts';
 import type { Call } from './pipeline/call.ts';
 import { type BodyOutline, compileBody, jsonBytes } from './pipeline/json-body.ts';
@@ -45,6 +46,7 @@ export interface Services extends HttpDeps {
     /** The page of /docs/api, and its files by their names. */
     readonly viewer: Viewer;
   };
+  readonly mcp: McpEndpoint;
 }
 
 /** A validated request. */
@@ -76,6 +78,7 @@ type RouteColumns = Pick<Route, 'id' | 'tag' | 'method' | 'path' | 'summary' | '
       | 'charges'
       | 'responseHeaders'
       | 'isListed'
+      | 'takesApiKeyHeader'
     >
   >;
 
@@ -98,6 +101,8 @@ interface Behaviour<Body, In> {
   readonly isCurrent?: (services: Services, ifNoneMatch: string) => boolean;
   /** Returns a whole response without an envelope. */
   readonly page?: (input: In) => Awaitable<Page>;
+  /** Takes the bytes of a JSON body, and returns a whole response without an envelope, also for a body that is not valid. */
+  readonly message?: (input: Omit<In, 'body'>, body: Uint8Array) => Promise<Page>;
   /** Responds for as long as the client stays connected. `open` starts the stream. */
   readonly follow?: (input: In, open: () => EventStream) => void;
   /** Receives a body of any size while it arrives. */
@@ -161,6 +166,7 @@ const DEFAULTS = {
   charges: null,
   responseHeaders: [],
   isListed: true,
+  takesApiKeyHeader: false,
 } as const satisfies Partial<Route>;
 
 const parametersIn = (place: Parameter['in'], properties: TProperties): readonly Parameter[] =>
@@ -193,6 +199,7 @@ export function operation<
     write,
     isCurrent,
     page,
+    message,
     follow,
     upload,
     file,
@@ -206,7 +213,7 @@ export function operation<
   type Call0 = Input<Static<Body>, ValueOf<Path>, ValueOf<Query>, ValueOf<Header>>;
   const row = { ...DEFAULTS, ...columns };
   const place = `${row.method} ${row.path}`;
-  const kinds = { run, purchase, write, page, follow, upload, file, bytes };
+  const kinds = { run, purchase, write, page, message, follow, upload, file, bytes };
   const [kind, another] = Object.entries(kinds).filter(([, value]) => value !== undefined);
   if (kind === undefined || another !== undefined)
     throw new Error(`${place} needs exactly one kind of work.`);
@@ -214,7 +221,7 @@ export function operation<
     throw new Error(`${place} costs credits, so it needs a body and \`run\` or \`purchase\`.`);
 
   function wrapped(): TSchema | string {
-    if (typeof response === 'string' || bare || page !== undefined) return response;
+    if (typeof response === 'string' || bare || page !== undefined || message !== undefined) return response;
     if (row.credits > 0) return chargedEnvelope(response);
     return body === null ? envelope(response) : bodyEnvelope(response);
   }
@@ -278,6 +285,21 @@ export function operation<
         };
       throw new Error(`${place} has a body, so its work must be \`run\`, \`write\` or \`bytes\`.`);
     }
+    if (message !== undefined)
+      return {
+        kind: 'message',
+        answer: async (call, raw) =>
+          message(
+            {
+              services,
+              call,
+              path: readPath(call.exchange),
+              query: readQuery(call.exchange),
+              header: readHeader(call.exchange),
+            },
+            raw,
+          ),
+      };
     const none = read(null);
     if (write !== undefined)
       return {
@@ -303,6 +325,7 @@ export function operation<
     purchase: 'purchase',
     write: body === null ? 'lookup' : 'body',
     page: 'page',
+    message: 'message',
     follow: 'stream',
     upload: 'upload',
     file: 'file',

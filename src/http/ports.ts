@@ -184,6 +184,8 @@ export interface HttpOptions {
   readonly tls: { readonly keyFile: string; readonly certFile: string } | null;
   /** Host that requests to `www.…` are redirected to; if null, they are answered with 404. */
   readonly publicHost: string | null;
+  /** Origins of pages that may send MCP requests, beside the server's own. Default: none. */
+  readonly mcpOrigins?: readonly string[];
   /** Addresses and CIDR ranges whose X-Forwarded-* headers are trusted. */
   readonly trustedProxies: readonly string[];
   /** Version of the program, for the OpenAPI document. */

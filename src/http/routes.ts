@@ -92,9 +92,12 @@ export interface Route {
   readonly responseHeaders: readonly string[];
   readonly examples: readonly OperationExample[];
   /**
-   * Whether the OpenAPI document, /docs and the SDKs have the operation: all except pages for browsers, and the files of those pages.
+   * Whether the OpenAPI document, /docs and the SDKs have the operation: all except pages for browsers, the files of those pages, and MCP,
+   * which describes its tools itself.
    */
   readonly isListed: boolean;
+  /** Whether the key may also be in the header X-API-Key, as MCP clients send it. */
+  readonly takesApiKeyHeader: boolean;
   readonly summary: string;
   readonly description: string;
 }

@@ -135,7 +135,16 @@ describe('the OpenAPI document', () => {
     const listed = OPERATIONS.filter(({ isListed }) => isListed).map(({ id }) => id);
     expect(described.sort()).toEqual(listed.sort());
     const unlisted = OPERATIONS.filter(({ isListed }) => !isListed);
-    expect(unlisted.map(({ id }) => id)).toEqual(['docsApi', 'docsAsset', 'guide', 'guidePage', 'llms']);
+    expect(unlisted.map(({ id }) => id)).toEqual([
+      'guide',
+      'guidePage',
+      'llms',
+      'docsApi',
+      'docsAsset',
+      'mcp',
+      'mcpStream',
+      'mcpEnd',
+    ]);
     const table = routesMarkdown(OPERATIONS);
     for (const route of OPERATIONS) expect(table).toContain(`${route.method} ${patternsOf(route)[0]}`);
   });

@@ -428,7 +428,9 @@ async function undocumentedStatuses(url: string, list: readonly Operation[]): Pr
     readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly responses: object }>>>>;
   };
   const counted = text.matchAll(/^assay_http_requests_total\{route="([A-Z]+) ([^"]*)",status="(\d+)"\}/gm);
+  const others = new Set(list.filter(({ isListed }) => !isListed).map(({ path }) => path));
   return [...counted].flatMap(([, method = '', path = '', status = '']) => {
+    if (others.has(path)) return [];
     // Status 0 is a client that disconnected.
     const isNamed = Object.hasOwn(paths[path]?.[method.toLowerCase()]?.responses ?? {}, status);
     return status === '0' || isNamed ? [] : [`${method} ${path} ${status}`];

@@ -21,7 +21,9 @@ export async function faultyScreenings(python: Python, world: World, count: numb
   const accountId = `faulty-${count}`;
   const key = await world.key({ accountId, plan: 'SELF_HOSTED', rateLimits: { screening: 100_000 } });
   const balance = async (): Promise<number> => {
-    const response = await fetch(`${world.url}/api/v1/usage`, { headers: { authorization: `Bearer ${key}` } });
+    const response = await fetch(`${world.url}/api/v1/usage`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
     return ((await response.json()) as { data: { balance: number } }).data.balance;
   };
   const proxy = await startFaultProxy(world.url);

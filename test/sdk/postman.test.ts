@@ -36,7 +36,8 @@ const items = folders.flatMap(({ item }) => item);
 
 /** Requests that need only a key: no session, and no id that only the caller knows. */
 const replayed = items.filter(
-  ({ request: { auth, url } }) => auth === undefined && (url.variable ?? []).every(({ value }) => value !== ''),
+  ({ request: { auth, url } }) =>
+    auth === undefined && (url.variable ?? []).every(({ value }) => value !== ''),
 );
 
 describe('the Postman collection', () => {
@@ -66,29 +67,33 @@ describe('the Postman collection', () => {
     expect(replayed.length).toBeGreaterThan(20);
   });
 
-  it.each(replayed.map((item) => [item.name, item] as const))('"%s" is accepted', async (_name, { request }) => {
-    const fill = (text: string): string =>
-      text.replaceAll('{{baseUrl}}', world.url).replaceAll('{{$guid}}', crypto.randomUUID());
-    const path = (request.url.variable ?? []).reduce(
-      (url, variable) => url.replace(`:${variable.key}`, encodeURIComponent(variable.value)),
-      fill(request.url.raw),
-    );
-    const sent = request.header.filter(({ disabled }) => disabled !== true);
-    const abort = new AbortController();
-    const response = await fetch(path, {
-      method: request.method,
-      headers: {
-        authorization: `Bearer ${key}`,
-        ...Object.fromEntries(sent.map((one) => [one.key, fill(one.value)])),
-      },
-      signal: abort.signal,
-      ...(request.body === undefined ? {} : { body: request.body.raw }),
-    });
-    const isStream = response.headers.get('content-type') === 'text/event-stream';
-    const text = isStream ? '' : await response.text();
-    abort.abort();
-    // The example of a cleared match names an entity that no list has.
-    const isUnknownMatch = response.status === 404 && text.includes('is not among the matches of this name');
-    expect(isUnknownMatch ? 200 : response.status, text).toBe(200);
-  });
+  it.each(replayed.map((item) => [item.name, item] as const))(
+    '"%s" is accepted',
+    async (_name, { request }) => {
+      const fill = (text: string): string =>
+        text.replaceAll('{{baseUrl}}', world.url).replaceAll('{{$guid}}', crypto.randomUUID());
+      const path = (request.url.variable ?? []).reduce(
+        (url, variable) => url.replace(`:${variable.key}`, encodeURIComponent(variable.value)),
+        fill(request.url.raw),
+      );
+      const sent = request.header.filter(({ disabled }) => disabled !== true);
+      const abort = new AbortController();
+      const response = await fetch(path, {
+        method: request.method,
+        headers: {
+          authorization: `Bearer ${key}`,
+          ...Object.fromEntries(sent.map((one) => [one.key, fill(one.value)])),
+        },
+        signal: abort.signal,
+        ...(request.body === undefined ? {} : { body: request.body.raw }),
+      });
+      const isStream = response.headers.get('content-type') === 'text/event-stream';
+      const text = isStream ? '' : await response.text();
+      abort.abort();
+      // The example of a cleared match names an entity that no list has.
+      const isUnknownMatch =
+        response.status === 404 && text.includes('is not among the matches of this name');
+      expect(isUnknownMatch ? 200 : response.status, text).toBe(200);
+    },
+  );
 });

@@ -2,13 +2,19 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { apiDocument, operationsOf, pythonModule, pythonNames, pythonPath } from '../../scripts/sdk-python.ts';
+import {
+  apiDocument,
+  operationsOf,
+  pythonModule,
+  pythonNames,
+  pythonPath,
+} from '../../scripts/sdk-python.ts';
 import { walletBilling } from '../../src/app/wallet-billing.ts';
 import { projectRoot } from '../../src/base/paths.ts';
 import type { Monitoring } from '../../src/monitoring/open.ts';
 import type { MonitoredWallet } from '../../src/monitoring/records.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
-import { newWorld, type RunningServer, type World as ProgramWorld } from '../e2e/program.ts';
+import { newWorld, type World as ProgramWorld, type RunningServer } from '../e2e/program.ts';
 import { openWorld, type World } from '../http/world.ts';
 import { openedMonitoring } from '../monitoring/opened.ts';
 import { cuttingProxy } from '../setup/cutting-proxy.ts';

@@ -29,6 +29,9 @@ import { listWallets } from './list-wallets.ts';
 import { llms } from './llms.ts';
 import { login } from './login.ts';
 import { logout } from './logout.ts';
+import { mcp } from './mcp.ts';
+import { mcpEnd } from './mcp-end.ts';
+import { mcpStream } from './mcp-stream.ts';
 import { metrics } from './metrics.ts';
 import { moveAlert } from './move-alert.ts';
 import { names } from './names.ts';
@@ -120,4 +123,7 @@ export const OPERATIONS: readonly Operation[] = [
   oneJob,
   jobResult,
   cancelJob,
+  mcp,
+  mcpStream,
+  mcpEnd,
 ];

@@ -75,6 +75,8 @@ export interface PurchaseWork<Body> extends Pick<ChargedWork<Body>, 'subjects'> 
 /** The work of an operation, by the input that it needs. `Body` is the type of its validated request body. */
 export type Work<Body = unknown> =
   | { readonly kind: 'page'; readonly answer: (call: Call) => Page | Promise<Page> }
+  /** Answered with a response of its own form, from the bytes of a JSON body. Path, query and headers stay readable. */
+  | { readonly kind: 'message'; readonly answer: (call: Call, body: Uint8Array) => Promise<Page> }
   /** Answered synchronously, from the path and the query. */
   | {
       readonly kind: 'lookup';
