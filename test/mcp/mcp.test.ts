@@ -181,7 +181,7 @@ describe.each(['uws', 'node'] as const)('POST /mcp on %s', (backend) => {
       const client = await overHttp(world.url, bearer(key), mode);
       expect(client.getNegotiatedProtocolVersion()).toBe(version);
       expect(client.getInstructions()).toMatch(
-        /Not known is not clean[^]*cluster is a heuristic[^]*Name the source/,
+        /Not known is not clean.*cluster is a heuristic.*Name the source/s,
       );
       const { tools } = await client.listTools();
       expect(tools.map(({ name }) => name)).toEqual(TOOL_NAMES);
