@@ -27,6 +27,7 @@ COPY workers ./workers
 # The guide: pages and the search, compiled from Markdown.
 COPY scripts/guide ./scripts/guide
 COPY docs ./docs
+COPY sdk ./sdk
 RUN npm run build
 
 # --- the image: Node itself without npm, headers and compilers ---

@@ -64,7 +64,7 @@ describe.runIf(chromiumProgram !== null)('/docs/api in a browser', () => {
     await client.getByRole('button', { name: /^Send/ }).first().click();
     await sent;
     await client.getByText('200 OK').first().waitFor();
-    const text = await client.textContent();
+    const text = (await client.textContent()) ?? '';
     await page.keyboard.press('Escape');
     await client.waitFor({ state: 'hidden' });
     return text;

@@ -47,14 +47,14 @@ export function createOwnPages(hosts: readonly string[], origins: readonly strin
       if (!isOwnHost(host))
         throw new AssayError(
           'FORBIDDEN',
-          'Host: must be localhost, an IP address, or a name in ASSAY_PUBLIC_HOST or ASSAY_MCP_ORIGINS.',
+          'Host: must be localhost, an IP address, or a name of this service that its operator has set.',
           { field: 'Host' },
         );
       if (origin === '' || allowedOrigins.has(origin.toLowerCase())) return;
       if (URL.canParse(origin) && new URL(origin).host === host.toLowerCase()) return;
       throw new AssayError(
         'FORBIDDEN',
-        'Origin: must be this service, or one of ASSAY_MCP_ORIGINS, because pages of other sites may not use it.',
+        'Origin: must be this service, or a site that its operator allows, because pages of other sites may not call tools.',
         { field: 'Origin' },
       );
     },
