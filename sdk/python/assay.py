@@ -3068,48 +3068,48 @@ class ScreeningResult(Model):
     as_of: Optional[str]
     risk_score: int
     risk_level: RiskLevel
-    score_breakdown: List[ScoreFactor]
     policy_version: str
     assessed: bool
     reasons: List[Reason]
-    #: Native units.
-    balance: Optional[float]
-    #: USD; null if nothing has a price.
-    balance_usd: Optional[float]
-    total_transactions: Optional[int]
-    sanctions_check: SanctionsDetail
     sanctioned: bool
-    entity: Optional[EntitySummary]
-    entity_labels: List[Label]
-    #: Labels that contradict the first one, and how that was decided. Empty if none do.
-    label_conflicts: List[LabelConflict]
-    flagged_transactions: List[FlaggedTransaction]
-    #: Newest first; with labelled or look-alike counterparties.
-    spoofable_transfers: List[SpoofableTransfer]
-    top_counterparties: List[TopCounterparty]
-    #: Category → percentage of the value; adds up to 100 if value moved.
-    exposure_sending: Dict[str, float]
-    #: Category → percentage of the value; adds up to 100 if value moved.
-    exposure_receiving: Dict[str, float]
-    exposures: List[Exposure]
-    taint: Taint
-    #: Addresses at which funds could not be followed further.
-    stopped_at: List[StoppedFlow]
-    cluster_analysis: ScreeningResultClusterAnalysis
-    transaction_flow: ScreeningResultTransactionFlow
-    geographic_risk: GeographicRisk
-    fund_flow_jurisdictions: List[ScreeningResultFundFlowJurisdiction]
-    historical_services: List[ScreeningResultHistoricalService]
-    cross_chain_balances: Dict[str, ScreeningResultCrossChainBalancesItem]
-    bridge_activity: ScreeningResultBridgeActivity
-    darknet_exposure: ScreeningResultDarknetExposure
-    address_validation: ScreeningResultAddressValidation
-    legal_interpretation: LegalInterpretation
     #: Completeness of the data behind the response. NONE: not read.
     coverage: Coverage
     #: Version of the label snapshot of this response.
     data_version: str
     screened_at: str
+    score_breakdown: Optional[List[ScoreFactor]] = None
+    #: Native units.
+    balance: Optional[float] = None
+    #: USD; null if nothing has a price.
+    balance_usd: Optional[float] = None
+    total_transactions: Optional[int] = None
+    sanctions_check: Optional[SanctionsDetail] = None
+    entity: Optional[EntitySummary] = None
+    entity_labels: Optional[List[Label]] = None
+    #: Labels that contradict the first one, and how that was decided. Empty if none do.
+    label_conflicts: Optional[List[LabelConflict]] = None
+    flagged_transactions: Optional[List[FlaggedTransaction]] = None
+    #: Newest first; with labelled or look-alike counterparties.
+    spoofable_transfers: Optional[List[SpoofableTransfer]] = None
+    top_counterparties: Optional[List[TopCounterparty]] = None
+    #: Category → percentage of the value; adds up to 100 if value moved.
+    exposure_sending: Optional[Dict[str, float]] = None
+    #: Category → percentage of the value; adds up to 100 if value moved.
+    exposure_receiving: Optional[Dict[str, float]] = None
+    exposures: Optional[List[Exposure]] = None
+    taint: Optional[Taint] = None
+    #: Addresses at which funds could not be followed further.
+    stopped_at: Optional[List[StoppedFlow]] = None
+    cluster_analysis: Optional[ScreeningResultClusterAnalysis] = None
+    transaction_flow: Optional[ScreeningResultTransactionFlow] = None
+    geographic_risk: Optional[GeographicRisk] = None
+    fund_flow_jurisdictions: Optional[List[ScreeningResultFundFlowJurisdiction]] = None
+    historical_services: Optional[List[ScreeningResultHistoricalService]] = None
+    cross_chain_balances: Optional[Dict[str, ScreeningResultCrossChainBalancesItem]] = None
+    bridge_activity: Optional[ScreeningResultBridgeActivity] = None
+    darknet_exposure: Optional[ScreeningResultDarknetExposure] = None
+    address_validation: Optional[ScreeningResultAddressValidation] = None
+    legal_interpretation: Optional[LegalInterpretation] = None
     extra: Dict[str, Any] = field(default_factory=dict, repr=False)
     _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
         ("walletAddress", "wallet_address", None, True),
@@ -3118,36 +3118,36 @@ class ScreeningResult(Model):
         ("asOf", "as_of", None, True),
         ("riskScore", "risk_score", None, True),
         ("riskLevel", "risk_level", None, True),
-        ("scoreBreakdown", "score_breakdown", ["ScoreFactor"], True),
+        ("scoreBreakdown", "score_breakdown", ["ScoreFactor"], False),
         ("policyVersion", "policy_version", None, True),
         ("assessed", "assessed", None, True),
         ("reasons", "reasons", ["Reason"], True),
-        ("balance", "balance", None, True),
-        ("balanceUsd", "balance_usd", None, True),
-        ("totalTransactions", "total_transactions", None, True),
-        ("sanctionsCheck", "sanctions_check", "SanctionsDetail", True),
+        ("balance", "balance", None, False),
+        ("balanceUsd", "balance_usd", None, False),
+        ("totalTransactions", "total_transactions", None, False),
+        ("sanctionsCheck", "sanctions_check", "SanctionsDetail", False),
         ("sanctioned", "sanctioned", None, True),
-        ("entity", "entity", "EntitySummary", True),
-        ("entityLabels", "entity_labels", ["Label"], True),
-        ("labelConflicts", "label_conflicts", ["LabelConflict"], True),
-        ("flaggedTransactions", "flagged_transactions", ["FlaggedTransaction"], True),
-        ("spoofableTransfers", "spoofable_transfers", ["SpoofableTransfer"], True),
-        ("topCounterparties", "top_counterparties", ["TopCounterparty"], True),
-        ("exposureSending", "exposure_sending", None, True),
-        ("exposureReceiving", "exposure_receiving", None, True),
-        ("exposures", "exposures", ["Exposure"], True),
-        ("taint", "taint", "Taint", True),
-        ("stoppedAt", "stopped_at", ["StoppedFlow"], True),
-        ("clusterAnalysis", "cluster_analysis", "ScreeningResultClusterAnalysis", True),
-        ("transactionFlow", "transaction_flow", "ScreeningResultTransactionFlow", True),
-        ("geographicRisk", "geographic_risk", "GeographicRisk", True),
-        ("fundFlowJurisdictions", "fund_flow_jurisdictions", ["ScreeningResultFundFlowJurisdiction"], True),
-        ("historicalServices", "historical_services", ["ScreeningResultHistoricalService"], True),
-        ("crossChainBalances", "cross_chain_balances", {"": "ScreeningResultCrossChainBalancesItem"}, True),
-        ("bridgeActivity", "bridge_activity", "ScreeningResultBridgeActivity", True),
-        ("darknetExposure", "darknet_exposure", "ScreeningResultDarknetExposure", True),
-        ("addressValidation", "address_validation", "ScreeningResultAddressValidation", True),
-        ("legalInterpretation", "legal_interpretation", "LegalInterpretation", True),
+        ("entity", "entity", "EntitySummary", False),
+        ("entityLabels", "entity_labels", ["Label"], False),
+        ("labelConflicts", "label_conflicts", ["LabelConflict"], False),
+        ("flaggedTransactions", "flagged_transactions", ["FlaggedTransaction"], False),
+        ("spoofableTransfers", "spoofable_transfers", ["SpoofableTransfer"], False),
+        ("topCounterparties", "top_counterparties", ["TopCounterparty"], False),
+        ("exposureSending", "exposure_sending", None, False),
+        ("exposureReceiving", "exposure_receiving", None, False),
+        ("exposures", "exposures", ["Exposure"], False),
+        ("taint", "taint", "Taint", False),
+        ("stoppedAt", "stopped_at", ["StoppedFlow"], False),
+        ("clusterAnalysis", "cluster_analysis", "ScreeningResultClusterAnalysis", False),
+        ("transactionFlow", "transaction_flow", "ScreeningResultTransactionFlow", False),
+        ("geographicRisk", "geographic_risk", "GeographicRisk", False),
+        ("fundFlowJurisdictions", "fund_flow_jurisdictions", ["ScreeningResultFundFlowJurisdiction"], False),
+        ("historicalServices", "historical_services", ["ScreeningResultHistoricalService"], False),
+        ("crossChainBalances", "cross_chain_balances", {"": "ScreeningResultCrossChainBalancesItem"}, False),
+        ("bridgeActivity", "bridge_activity", "ScreeningResultBridgeActivity", False),
+        ("darknetExposure", "darknet_exposure", "ScreeningResultDarknetExposure", False),
+        ("addressValidation", "address_validation", "ScreeningResultAddressValidation", False),
+        ("legalInterpretation", "legal_interpretation", "LegalInterpretation", False),
         ("coverage", "coverage", "Coverage", True),
         ("dataVersion", "data_version", None, True),
         ("screenedAt", "screened_at", None, True),

@@ -63,7 +63,7 @@ describe('the Postman collection', () => {
   });
 
   it('has every operation, and most of them need only a key', () => {
-    expect(items).toHaveLength(OPERATIONS.length);
+    expect(items).toHaveLength(OPERATIONS.filter(({ isListed }) => isListed).length);
     expect(replayed.length).toBeGreaterThan(20);
   });
 
