@@ -18,7 +18,9 @@ function gapsOf(coverage: Json | undefined): string {
 
 /** Returns the ids of lists that are marked as stale. */
 const staleIn = (lists: Json | undefined): readonly string[] =>
-  objectsIn(lists).flatMap(({ list, stale }) => (stale === true && typeof list === 'string' ? [visibleText(list)] : []));
+  objectsIn(lists).flatMap(({ list, stale }) =>
+    stale === true && typeof list === 'string' ? [visibleText(list)] : [],
+  );
 
 /** Returns the sentences for `data` of any operation. */
 export function notesOf(data: JsonObject): readonly string[] {

@@ -104,7 +104,10 @@ function selectionOf(tool: Tool, data: JsonObject, cursor: ToolCursor | null): S
   return { data: { [field]: rows }, omitted: [], part: { field, offset, total: value.length } };
 }
 
-function shownOf({ shown, hidesOthers }: Tool, data: JsonObject): { shown: JsonObject; omitted: readonly string[] } {
+function shownOf(
+  { shown, hidesOthers }: Tool,
+  data: JsonObject,
+): { shown: JsonObject; omitted: readonly string[] } {
   if (shown === null) return { shown: data, omitted: [] };
   const kept = Object.fromEntries(
     shown.flatMap((field) => (Object.hasOwn(data, field) ? [[field, data[field] ?? null]] : [])),

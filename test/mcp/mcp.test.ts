@@ -181,7 +181,7 @@ describe.each(['uws', 'node'] as const)('POST /mcp on %s', (backend) => {
       const client = await overHttp(world.url, bearer(key), mode);
       expect(client.getNegotiatedProtocolVersion()).toBe(version);
       expect(client.getInstructions()).toMatch(
-        /Not known is not clean[^]*cluster is a heuristic[^]*Name the source/,
+        /Not known is not clean[\s\S]*cluster is a heuristic[\s\S]*Name the source/,
       );
       const { tools } = await client.listTools();
       expect(tools.map(({ name }) => name)).toEqual(TOOL_NAMES);
@@ -328,7 +328,11 @@ describe.each(['uws', 'node'] as const)('POST /mcp on %s', (backend) => {
     expect([...codes]).toEqual(['none', 'CREDITS_EXHAUSTED']);
     await free.close();
 
-    const spent = await overHttp(world.url, bearer(await world.key({ accountId: `spent-${backend}` })), 'legacy');
+    const spent = await overHttp(
+      world.url,
+      bearer(await world.key({ accountId: `spent-${backend}` })),
+      'legacy',
+    );
     await world.access.quota.take(`spent-${backend}`, 'intel', 1_000);
     const exhausted = await callTool(spent, 'check_sanctions', { address: EXCHANGE, chain: 'ETH' });
     expect(exhausted.structured.error).toMatchObject({ code: 'QUOTA_EXHAUSTED' });

@@ -24,7 +24,10 @@ const CASES: readonly ToolOperation[] = (['oneCase', 'caseEvents', 'addCaseEvent
   quota: null,
   permissions: ['monitoring'],
 }));
-const bound = boundTools([...toolOperations(OPERATIONS), ...CASES.filter((one) => !OPERATIONS.some((had) => had.id === one.id))]);
+const bound = boundTools([
+  ...toolOperations(OPERATIONS),
+  ...CASES.filter((one) => !OPERATIONS.some((had) => had.id === one.id)),
+]);
 const toolOf = (name: string) => bound.find(({ tool }) => tool.name === name)!;
 
 /** Answers every request with the same data. */
@@ -55,7 +58,9 @@ describe('the list of tools', () => {
   it('has twelve tools, each with its cost', () => {
     expect(bound.map(({ tool }) => tool.name)).toEqual(TOOLS.map(({ name }) => name));
     expect(TOOLS).toHaveLength(12);
-    const costs = bound.map(({ tool, operation }) => /Cost: (\S+ \S+)/.exec(descriptionOf(tool, operation))?.[1]);
+    const costs = bound.map(
+      ({ tool, operation }) => /Cost: (\S+ \S+)/.exec(descriptionOf(tool, operation))?.[1],
+    );
     expect(costs.slice(0, 5)).toEqual(['1 credit.', 'one unit', 'one unit', '1 credit.', '5 credits;']);
   });
 
@@ -131,7 +136,10 @@ describe('a result', () => {
 
   it('has the data of a service that is not ready, without what is for operators', async () => {
     const degraded = [{ path: '/var/lib/assay', reason: 'full' }];
-    const body = { error: 'Not ready', data: { ready: false, reasons: ['No snapshot.'], lists: [], degraded } };
+    const body = {
+      error: 'Not ready',
+      data: { ready: false, reasons: ['No snapshot.'], lists: [], degraded },
+    };
     const tool = toolOf('data_coverage');
     const result = await callTool(tool, {}, answering(body, [], 503));
     expect(result.isError).toBeUndefined();
@@ -143,7 +151,9 @@ describe('a result', () => {
   it('is an error before anything is charged if its cursor is not valid', async () => {
     const requests: OperationRequest[] = [];
     for (const cursor of ['nothing', '__proto__', 'constructor:1', ':', 'alerts:1'])
-      expect((await callTool(toolOf('screen_address'), { cursor }, answering({}, requests))).isError).toBe(true);
+      expect((await callTool(toolOf('screen_address'), { cursor }, answering({}, requests))).isError).toBe(
+        true,
+      );
     expect(requests).toEqual([]);
   });
 

@@ -130,7 +130,10 @@ console.log(await (await handler.fetch(request)).text(), typeof serveStdio);
 it('leaves an MCP library that works, at a fifth of its size', async () => {
   const modules = join(root, 'mcp', 'node_modules');
   for (const name of ['zod', '@modelcontextprotocol/core', '@modelcontextprotocol/server'])
-    cpSync(join(projectRoot, 'node_modules', name), join(modules, name), { recursive: true, dereference: true });
+    cpSync(join(projectRoot, 'node_modules', name), join(modules, name), {
+      recursive: true,
+      dereference: true,
+    });
   const url = pathToFileURL(join(projectRoot, 'scripts', 'supply', 'prune.mjs')).href;
   const { sizeOf } = (await import(url)) as { readonly sizeOf: (path: string) => number };
   const before = sizeOf(modules);
