@@ -21,6 +21,7 @@ const packages = rowsOf(join(projectRoot, 'package-lock.json'));
 const setups = join(projectRoot, 'test', 'setup');
 const lockfiles = [
   join(projectRoot, 'package-lock.json'),
+  join(projectRoot, 'sdk', 'typescript', 'tools', 'package-lock.json'),
   ...readdirSync(setups)
     .map((name) => join(setups, name, 'package-lock.json'))
     .filter((path) => existsSync(path)),
