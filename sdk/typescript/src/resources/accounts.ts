@@ -31,7 +31,7 @@ export class Keys extends Resource {
     return this.connection.json({ method: 'POST', path: '/keys', body, options, auth: 'session' });
   }
 
-  /** Disables or enables a key. */
+  /** Grants a permission to a key, or takes it away. */
   toggle(id: string, body: Body<'toggleKey'>, options?: CallOptions): ApiPromise<Data<'toggleKey'>> {
     const path = `/keys/${segment(id)}`;
     return this.connection.json({ method: 'PATCH', path, body, options, auth: 'session' });
