@@ -55,10 +55,10 @@ export async function openSdkWorld() {
     jobs,
     hooks,
     hookUrl: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`,
-    /** Creates an account with credits without end, and returns it with a key that may do everything. */
+    /** Creates an account with a billion credits, and returns it with a key that may do everything. */
     async account() {
       const accountId = `sdk-${++accounts}`;
-      const options = { permissions: PERMISSIONS, rateLimits: GENEROUS, plan: 'ENTERPRISE' } as const;
+      const options = { permissions: PERMISSIONS, rateLimits: GENEROUS, plan: 'SELF_HOSTED' } as const;
       return { accountId, apiKey: await world.key({ ...options, accountId }) };
     },
     /** Returns the token of the newest email to an address, as soon as there are `count` to it. */
