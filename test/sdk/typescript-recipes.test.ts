@@ -99,7 +99,7 @@ describe('the recipes of the TypeScript client', () => {
     expect(recipes.map(({ number }) => Number(number))).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
   });
 
-  it.each(recipes)('$number. $title', ({ number }) => {
-    expect(outputs.get(number) ?? failure).toMatch(OUTPUTS[number] ?? /^$/);
+  it.each(recipes)('recipe $number runs: $title', ({ number }) => {
+    expect(outputs.get(number) || failure).toMatch(OUTPUTS[number] ?? /^$/);
   });
 });

@@ -624,6 +624,32 @@ describe('a client', () => {
       expect((await assay.jobs.list()).jobs).toEqual([]);
     });
 
+    it('ends at once although its source is silent', async () => {
+      const { apiKey: own } = await world.account();
+      async function* silent() {
+        yield* lines(20);
+        await new Promise(() => {});
+      }
+      const options = { chain: 'ETH', linesPerJob: 10 };
+      let results = 0;
+      for await (const _ of client({ apiKey: own }).bulk.screen(silent(), options)) if (++results === 20) break;
+      expect(results).toBe(20);
+      const controller = new AbortController();
+      const stopped = client({ apiKey: own }).bulk.screen(silent(), { ...options, signal: controller.signal });
+      for (let n = 0; n < 20; n++) await stopped.next();
+      const waiting = stopped.next();
+      controller.abort();
+      await expect(waiting).rejects.toBeInstanceOf(AbortError);
+    });
+
+    it('throws the error of its source', async () => {
+      const failing = (function* () {
+        yield addressOf(1);
+        throw new Error('the file ended');
+      })();
+      await expect(client().bulk.screen(failing, { chain: 'ETH' }).next()).rejects.toThrow('the file ended');
+    });
+
     it('resumes results over connections that are cut', async () => {
       const { apiKey: own } = await world.account();
       const proxy = await cuttingProxy(world.port);

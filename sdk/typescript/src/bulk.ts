@@ -3,7 +3,7 @@
  * which a few are under way at once, so memory is bounded. Broken connections are resumed.
  */
 import { type Connection, delayAfter, failureOf, isPassing, pause } from './core/connection.ts';
-import { AssayError, ConnectionError } from './core/errors.ts';
+import { AbortError, AssayError, ConnectionError } from './core/errors.ts';
 import type { TransportResponse } from './core/transport.ts';
 import type {
   BulkError,
@@ -220,6 +220,13 @@ export class Bulk {
     { signal, ...options }: BulkOptions<Kind>,
   ): AsyncGenerator<BulkLineResult<Kind>[], void, undefined> {
     const stop = new AbortController();
+    /** Ends a wait for lines that never come. */
+    const aborted = new Promise<never>((_, reject) => {
+      stop.signal.addEventListener('abort', () =>
+        reject(new AbortError('The call was aborted.', { cause: signal?.reason })),
+      );
+    });
+    aborted.catch(() => {});
     const abort = (): void => stop.abort(signal?.reason);
     if (signal?.aborted) abort();
     else signal?.addEventListener('abort', abort, { once: true });
@@ -227,6 +234,8 @@ export class Bulk {
     const open = new Set<string>();
     /** Jobs in the order of the input; null is the end of the input. */
     const started: Promise<{ job: Job; lines: number } | null>[] = [];
+    /** Jobs that are sent or followed now. Their reader waits for lines, which may never come; these end when they are aborted. */
+    const running = new Set<Promise<Job>>();
 
     /** Reads the lines of the next job and runs it. The one after it is read meanwhile, if there is room. */
     let number = 0;
@@ -243,7 +252,9 @@ export class Bulk {
           if (done === true) return null;
           isReading = false;
           fill();
-          return { job: await this.#execute(value, at, own, open), lines: value.lines };
+          const job = this.#execute(value, at, own, open);
+          running.add(job);
+          return { job: await job.finally(() => running.delete(job)), lines: value.lines };
         }),
       );
       // Its reader handles the error.
@@ -252,7 +263,7 @@ export class Bulk {
     try {
       fill();
       for (let first = 0; ; ) {
-        const next = await started.shift();
+        const next = await Promise.race([started.shift(), aborted]);
         if (next === null || next === undefined) return;
         for await (const batch of this.#batches<BulkLineResult<Kind>>(next.job, own)) {
           for (const result of first === 0 ? [] : batch)
@@ -265,12 +276,10 @@ export class Bulk {
         room++;
         fill();
       }
-    } catch (error) {
-      throw failureOf(error, signal);
     } finally {
       stop.abort();
       signal?.removeEventListener('abort', abort);
-      await Promise.allSettled(started);
+      await Promise.allSettled(running);
       if (options.idempotencyKey === undefined) await Promise.all([...open].map((id) => this.#remove(id)));
       // The source may be blocked in a read, which nothing can end.
       void chunks.return().catch(() => {});
