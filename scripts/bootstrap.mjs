@@ -70,7 +70,7 @@ function newestChange(folder) {
 /** Compiles to dist/ if a source file is newer than the last build. */
 async function build() {
   const mark = join(root, 'dist', '.built');
-  const sources = ['src', 'workers', 'bench', 'scripts', 'test'].map(newestChange);
+  const sources = ['src', 'workers', 'bench', 'scripts', 'test', 'sdk/typescript/src'].map(newestChange);
   const settings = ['tsconfig.json', 'package-lock.json'].map((name) => statSync(join(root, name)).mtimeMs);
   if (existsSync(mark) && statSync(mark).mtimeMs > Math.max(...sources, ...settings)) return;
   note('building');
