@@ -137,7 +137,7 @@ interface ErrorFields {
 
 /** Reads an error response. */
 export async function errorOf(response: TransportResponse): Promise<ApiError> {
-  const text = response.status === 304 ? '' : await response.text();
+  const text = await response.text();
   let body: ErrorFields = {};
   try {
     body = Object(JSON.parse(text));

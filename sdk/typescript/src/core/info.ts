@@ -37,33 +37,53 @@ interface Envelope {
 
 const numberOf = (text: string | null): number | null => (text === null ? null : Number(text));
 
-/** Describes a response. The headers are read only if they are asked for, because most callers want the data alone. */
-export const infoOf = (response: TransportResponse, body: unknown): ResponseInfo => ({
-  status: response.status,
-  header: (name) => response.header(name.toLowerCase()),
-  get requestId() {
-    return response.header('x-request-id');
-  },
-  get rateLimit() {
-    const limit = numberOf(response.header('x-ratelimit-limit'));
+/** Reads headers only if they are asked for, because most callers want the data alone. */
+class Info implements ResponseInfo {
+  readonly status: number;
+  readonly #response: TransportResponse;
+  readonly #body: Envelope | null;
+
+  constructor(response: TransportResponse, body: unknown) {
+    this.status = response.status;
+    this.#response = response;
+    this.#body = body as Envelope | null;
+  }
+
+  header(name: string): string | null {
+    return this.#response.header(name.toLowerCase());
+  }
+
+  get requestId(): string | null {
+    return this.header('x-request-id');
+  }
+
+  get rateLimit(): RateLimit | null {
+    const limit = numberOf(this.header('x-ratelimit-limit'));
     if (limit === null) return null;
     return {
       limit,
-      remaining: Number(response.header('x-ratelimit-remaining')),
-      resetAt: new Date(Number(response.header('x-ratelimit-reset')) * 1_000),
+      remaining: Number(this.header('x-ratelimit-remaining')),
+      resetAt: new Date(Number(this.header('x-ratelimit-reset')) * 1_000),
     };
-  },
-  get quotaRemaining() {
-    const text = response.header('x-quota-remaining');
+  }
+
+  get quotaRemaining(): number | null {
+    const text = this.header('x-quota-remaining');
     return text === 'unlimited' ? Number.POSITIVE_INFINITY : numberOf(text);
-  },
-  get credits() {
-    return (body as Envelope | null)?.credits?.remaining ?? null;
-  },
-  get isReplayed() {
-    return response.header('idempotency-replayed') === 'true';
-  },
-  get ignored() {
-    return (body as Envelope | null)?.ignored ?? [];
-  },
-});
+  }
+
+  get credits(): number | null {
+    return this.#body?.credits?.remaining ?? null;
+  }
+
+  get isReplayed(): boolean {
+    return this.header('idempotency-replayed') === 'true';
+  }
+
+  get ignored(): readonly string[] {
+    return this.#body?.ignored ?? [];
+  }
+}
+
+/** Describes a response. */
+export const infoOf = (response: TransportResponse, body: unknown): ResponseInfo => new Info(response, body);

@@ -1,5 +1,5 @@
 /** Usage, API keys, registration and sessions. */
-import type { ApiPromise, PagePromise } from '../core/api-promise.ts';
+import { ApiPromise, type PagePromise } from '../core/api-promise.ts';
 import type { CallOptions } from '../core/connection.ts';
 import { Resource, segment } from '../core/resource.ts';
 import type { Body, Data, QueryOf } from '../types.ts';
@@ -101,7 +101,7 @@ export class Auth extends Resource {
   /** Takes the session from the response, if a script may see it. */
   #remember<T>(call: ApiPromise<T>): ApiPromise<T> {
     const { connection } = this;
-    return new (call.constructor as typeof ApiPromise)(
+    return new ApiPromise(
       call.withResponse().then((result) => {
         const text = SESSION_COOKIE.exec(result.response.header('set-cookie') ?? '')?.[1];
         if (text !== undefined) connection.session = text === '' ? undefined : text;
