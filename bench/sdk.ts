@@ -13,8 +13,8 @@ import { fileURLToPath } from 'node:url';
 import { Agent, request } from 'undici';
 import { Assay } from '../sdk/typescript/src/index.ts';
 import { undiciTransport } from '../sdk/typescript/src/undici.ts';
-import { openKeyStore } from '../src/accounts/keys-lmdb.ts';
 import { LOCAL_ACCOUNT } from '../src/accounts/keys.ts';
+import { openKeyStore } from '../src/accounts/keys-lmdb.ts';
 import { RATE_CLASSES } from '../src/accounts/plans.ts';
 import { isoTime, systemClock } from '../src/base/clock.ts';
 import { silentLogger } from '../src/base/log.ts';
@@ -42,7 +42,10 @@ interface Server {
 async function startServer(folder: string): Promise<Server> {
   const dataDir = join(folder, 'store');
   const environment = { PATH: process.env.PATH, ASSAY_DATA_DIR: dataDir, ASSAY_PORT: '0', ASSAY_SYNC: 'off' };
-  const child = spawn(process.execPath, [PROGRAM, 'serve'], { env: environment, stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [PROGRAM, 'serve'], {
+    env: environment,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const ended = new Promise<void>((resolve) => child.on('close', () => resolve()));
   let out = '';
   const url = await new Promise<string>((resolve, reject) => {
@@ -87,7 +90,11 @@ async function oracleRows({ url, key }: Server, calls: number, rounds: number) {
   const target = `${url}/api/v1/oracle/address/ETH/${ADDRESS}`;
   const headers = { authorization: `Bearer ${key}` };
   const query = { chain: 'ETH', address: ADDRESS };
-  const overUndici = new Assay({ baseUrl: url, apiKey: key, transport: undiciTransport(request, { dispatcher }) });
+  const overUndici = new Assay({
+    baseUrl: url,
+    apiKey: key,
+    transport: undiciTransport(request, { dispatcher }),
+  });
   const overFetch = new Assay({ baseUrl: url, apiKey: key });
   const ways = {
     undici: async () => (await request(target, { headers, dispatcher })).body.json(),
@@ -112,9 +119,21 @@ async function oracleRows({ url, key }: Server, calls: number, rounds: number) {
   await dispatcher.close();
   const of = (name: Way, what: 'wall' | 'cpu'): number => median(figures[name][what]);
   return [
-    row('oracle call, client over undici (control: bare undici)', of('sdkUndici', 'wall'), 'µs', { of: 'ratio', atMost: 1.15 }, of('undici', 'wall')),
+    row(
+      'oracle call, client over undici (control: bare undici)',
+      of('sdkUndici', 'wall'),
+      'µs',
+      { of: 'ratio', atMost: 1.15 },
+      of('undici', 'wall'),
+    ),
     row('  processor time of the client', of('sdkUndici', 'cpu'), 'µs', null, of('undici', 'cpu')),
-    row('oracle call, client over fetch (control: bare fetch)', of('sdkFetch', 'wall'), 'µs', null, of('fetch', 'wall')),
+    row(
+      'oracle call, client over fetch (control: bare fetch)',
+      of('sdkFetch', 'wall'),
+      'µs',
+      null,
+      of('fetch', 'wall'),
+    ),
     row('  processor time of the client', of('sdkFetch', 'cpu'), 'µs', null, of('fetch', 'cpu')),
   ];
 }
@@ -151,7 +170,13 @@ async function bulkRows({ url, key }: Server, folder: string, lines: number, rou
   }
   const goal = { of: 'ratio', atLeast: 0.8 } as const;
   return [
-    row('bulk, client with parsed results (control: assay bulk --remote)', median(rates.sdk), 'lines/s', goal, median(rates.remote)),
+    row(
+      'bulk, client with parsed results (control: assay bulk --remote)',
+      median(rates.sdk),
+      'lines/s',
+      goal,
+      median(rates.remote),
+    ),
   ];
 }
 
@@ -160,7 +185,8 @@ async function bulkChild(url: string, input: string, lines: number): Promise<voi
   const assay = new Assay({ baseUrl: url });
   const source = createInterface({ input: createReadStream(input, { highWaterMark: 256 * 1024 }) });
   let results = 0;
-  for await (const result of assay.bulk.screen(source, { chain: 'ETH' })) if (result.error === undefined) results++;
+  for await (const result of assay.bulk.screen(source, { chain: 'ETH' }))
+    if (result.error === undefined) results++;
   if (results !== lines) throw new Error(`${results} results of ${lines} lines`);
 }
 

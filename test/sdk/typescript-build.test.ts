@@ -18,7 +18,10 @@ let program: TempFolder;
 
 /** Runs Node in the folder of the program; returns its output. */
 function node(args: readonly string[]): { readonly code: number | null; readonly text: string } {
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: program.path, encoding: 'utf8' });
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, {
+    cwd: program.path,
+    encoding: 'utf8',
+  });
   return { code: status, text: stdout + stderr };
 }
 

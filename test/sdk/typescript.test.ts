@@ -632,10 +632,14 @@ describe('a client', () => {
       }
       const options = { chain: 'ETH', linesPerJob: 10 };
       let results = 0;
-      for await (const _ of client({ apiKey: own }).bulk.screen(silent(), options)) if (++results === 20) break;
+      for await (const _ of client({ apiKey: own }).bulk.screen(silent(), options))
+        if (++results === 20) break;
       expect(results).toBe(20);
       const controller = new AbortController();
-      const stopped = client({ apiKey: own }).bulk.screen(silent(), { ...options, signal: controller.signal });
+      const stopped = client({ apiKey: own }).bulk.screen(silent(), {
+        ...options,
+        signal: controller.signal,
+      });
       for (let n = 0; n < 20; n++) await stopped.next();
       const waiting = stopped.next();
       controller.abort();
