@@ -164,7 +164,7 @@ describe('every operation of the document', () => {
       },
       changePassword: async ({ person }) => {
         await person.auth.changePassword({ currentPassword: PASSWORD, newPassword: `${PASSWORD} 2` });
-        // The session goes on.
+        // All sessions have ended, and the client uses the new one.
         expect((await person.auth.session()).account.email).toBe('ann@example.org');
       },
       forgotPassword: ({ person }) => person.auth.forgotPassword({ email: 'ann@example.org' }),

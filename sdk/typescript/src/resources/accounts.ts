@@ -78,7 +78,7 @@ export class Auth extends Resource {
     return this.connection.json({ method: 'GET', path: '/auth/session', options, auth: 'session' });
   }
 
-  /** Changes the password, which ends all other sessions. */
+  /** Changes the password, which ends all sessions and begins a new one. */
   changePassword(body: Body<'changePassword'>, options?: CallOptions): ApiPromise<Data<'changePassword'>> {
     const path = '/auth/password';
     return this.#remember(this.connection.json({ method: 'POST', path, body, options, auth: 'session' }));
