@@ -26,6 +26,7 @@ const BENCHMARKS: Readonly<Record<string, string>> = {
   scale: 'scale.js',
   'exposure-index': 'exposure-index.js',
   'oracle-exposure': 'oracle-exposure.js',
+  sdk: 'sdk.js',
 };
 
 const [name, ...options] = process.argv.slice(2);

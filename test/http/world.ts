@@ -7,6 +7,7 @@ import type { PlanName, RateOverrides } from '../../src/accounts/plans.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { AssayError } from '../../src/base/errors.ts';
 import { type Logger, silentLogger } from '../../src/base/log.ts';
+import type { Mailer } from '../../src/base/mail.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { parseChainId } from '../../src/chains/registry.ts';
 import { createHttpApp } from '../../src/http/http-app.ts';
@@ -461,6 +462,8 @@ export interface WorldOptions extends Partial<HttpOptions> {
   readonly useCases?: Partial<UseCases>;
   readonly readiness?: Readiness;
   readonly log?: Logger;
+  /** Default: registration is closed, and no email can be sent. */
+  readonly people?: { readonly registration: 'open'; readonly mailer: Mailer };
   /** The gate answers in a later turn, like a gate behind a network. */
   readonly isGateLate?: boolean;
 }
@@ -478,7 +481,11 @@ export async function openWorld(options: WorldOptions): Promise<World> {
   const folder: TempFolder = tempFolder();
   const log = options.log ?? silentLogger;
   const parts = { clock: systemClock, random: systemRandom, log };
-  const embedded = createAccess({ folder: folder.path }, parts);
+  const { people } = options;
+  const embedded = createAccess(
+    { folder: folder.path, ...(people === undefined ? {} : { registration: people.registration }) },
+    { ...parts, mailer: people?.mailer ?? null },
+  );
   const access = options.isGateLate === true ? { ...embedded, gate: late(embedded.gate) } : embedded;
   const app = createHttpApp(
     {
