@@ -1,6 +1,8 @@
 /** The server: starts the services of one node in named steps, and stops them. */
+
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
+import { AssayError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { endEach } from '../base/opened-once.ts';
 import { projectRoot } from '../base/paths.ts';
@@ -235,6 +237,9 @@ export class Server {
       ...graph,
       names: { screen: (requests) => pool.run('names', requests), cleared: accounts.cleared },
       monitoring: () => this.#openMonitoring(serving).service,
+      cases: () => {
+        throw new AssayError('NOT_READY', 'Cases are not available yet.');
+      },
       jobs: () => this.#openJobs(serving),
     };
   }

@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
+import { createIds } from '../base/ids.ts';
 import { type PageRequest, sequenceOfCursor } from '../base/paging.ts';
 import type { Random } from '../base/random.ts';
 import { CHAIN_LIMITS } from '../chains/limits.ts';
@@ -24,7 +25,6 @@ import { ChangeLog } from './change-log.ts';
 import { type ChannelStore, openChannels } from './channels.ts';
 import { type LmdbOutbox, openOutbox } from './delivery/outbox-lmdb.ts';
 import type { ReceiverQueue } from './delivery/receiver-queues.ts';
-import { createIds } from './ids.ts';
 import { openPendingWallets } from './pending-wallets.ts';
 import type {
   Alert,

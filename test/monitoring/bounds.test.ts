@@ -24,7 +24,7 @@ import {
   retryWaitMs,
 } from '../../src/monitoring/delivery/schedule.ts';
 import type { Outcome } from '../../src/monitoring/delivery/senders.ts';
-import { createIds, ID_SHAPE } from '../../src/monitoring/ids.ts';
+import { createIds, ID_SHAPE } from '../../src/base/ids.ts';
 import { MONITORING_LIMITS } from '../../src/monitoring/limits.ts';
 import { createListener, type Duty, type ListenerDeps, takeEvent } from '../../src/monitoring/listener.ts';
 import { loadMonitoringPolicy } from '../../src/monitoring/policy.ts';

@@ -19,7 +19,7 @@ import {
   retryWaitMs,
 } from '../../src/monitoring/delivery/schedule.ts';
 import { createSenders } from '../../src/monitoring/delivery/senders.ts';
-import { createIds } from '../../src/monitoring/ids.ts';
+import { createIds } from '../../src/base/ids.ts';
 import type { Alert, MonitoredWallet } from '../../src/monitoring/records.ts';
 import { createEncryption } from '../../src/state/encryption.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';

@@ -11,7 +11,7 @@ import { openChannels } from '../../src/monitoring/channels.ts';
 import { createDispatcher } from '../../src/monitoring/delivery/dispatcher.ts';
 import { openOutbox } from '../../src/monitoring/delivery/outbox-lmdb.ts';
 import { createSenders } from '../../src/monitoring/delivery/senders.ts';
-import { createIds } from '../../src/monitoring/ids.ts';
+import { createIds } from '../../src/base/ids.ts';
 import type { Alert, MonitoredWallet } from '../../src/monitoring/records.ts';
 import { createEncryption } from '../../src/state/encryption.ts';
 import { openLiveStore } from '../../src/state/live-store.ts';
