@@ -41,7 +41,7 @@ export function caseAnswer(record: CaseRecord) {
 }
 
 /** Returns a file as the API shows it, without its content. */
-export const fileAnswer = ({ addedAtMs, addedBy, ...file }: CaseFile) => ({
+export const fileAnswer = ({ addedAtMs, addedBy, crc32: _, ...file }: CaseFile) => ({
   ...file,
   addedAt: isoTime(addedAtMs),
   addedBy,

@@ -42,13 +42,14 @@ export const CASE_LIMITS = {
   searchCharsMax: 4_000_000,
   /** Text of a search. */
   searchTextCharsMax: 100,
-  /** Bytes of an export: the files of a case may have 400 MB, which no response holds in memory. Larger exports leave files out and name them. */
-  exportBytesMax: 64 * 1024 * 1024,
   /** A repeated request with the same Idempotency-Key gets the first response for this long, as for charged operations. */
   repeatMs: 24 * 3_600_000,
   /** Outdated responses that one write deletes: more than it adds. */
   repeatsSwept: 4,
-  /** Interval of deleting cases whose retention has ended, and cases of one look: each deletes up to 128 records per megabyte of files. */
+  /** Interval at which cases whose retention has ended are deleted. */
   retentionLookMs: 3_600_000,
-  retentionLookMax: 20,
+  /** Cases that one transaction deletes: each may have 8,000 records, and a transaction writes at most 32 MB. */
+  deletedAtOnceMax: 5,
+  /** The last events of a case are reserved for its status and its decision, so that a case with very many events can still be closed. */
+  eventsReserved: 20,
 } as const;

@@ -73,6 +73,8 @@ export interface CaseFile {
   readonly contentType: string;
   readonly bytes: number;
   readonly sha256: string;
+  /** Of the content, for archives. */
+  readonly crc32: number;
   readonly addedAtMs: number;
   readonly addedBy: string;
 }

@@ -1,5 +1,5 @@
-/** The operations of cases: validates requests, and turns them into changes of the store. */
-import type { PageEnd, PageRequest } from '../base/paging.ts';
+/** The operations of cases: the port that requests use. cases.ts implements it. */
+import type { PageEnd } from '../base/paging.ts';
 import type {
   CaseActor,
   CaseEvent,
@@ -9,7 +9,9 @@ import type {
   CaseStatus,
   LinkType,
 } from './records.ts';
+import type { CasePage, RepeatKey, Written } from './store.ts';
 import type { DecisionAction, Disposition } from './workflow.ts';
+import type { ZipArchive } from './zip.ts';
 
 /** A link as a client sends it: types are validated, values are not. */
 export interface LinkDraft {
@@ -71,25 +73,6 @@ export interface CaseQuery {
   readonly q?: string;
 }
 
-/** The Idempotency-Key of a request, in a form that contains neither the key nor the body. */
-export interface RepeatKey {
-  /** Hash of account, operation and key, hex. */
-  readonly slot: string;
-  /** Hash of the body, hex. */
-  readonly bodyHash: string;
-}
-
-/** A durable change. */
-export interface Written {
-  /** JSON text of `data` of the response. */
-  readonly answer: string;
-  /** True if an earlier request with the same Idempotency-Key made the change. */
-  readonly isRepeated: boolean;
-  /** What was changed, for the audit log: the id of the case, and a few words. */
-  readonly caseId: string;
-  readonly detail: string;
-}
-
 /** A client that changes cases of an account. */
 export interface CaseClient extends CaseActor {
   readonly accountId: string;
@@ -109,7 +92,7 @@ export interface FileUpload {
 export interface CaseExport {
   /** Name of the file. */
   readonly name: string;
-  readonly bytes: Uint8Array;
+  readonly archive: ZipArchive;
 }
 
 export interface CaseService {
@@ -123,7 +106,7 @@ export interface CaseService {
   list(
     accountId: string,
     query: CaseQuery,
-    page: Omit<PageRequest, 'offset'>,
+    page: CasePage,
   ): { readonly cases: readonly CaseRecord[] } & PageEnd;
   /**
    * Returns a case.
@@ -141,7 +124,7 @@ export interface CaseService {
   events(
     accountId: string,
     caseId: string,
-    page: Omit<PageRequest, 'offset'>,
+    page: CasePage,
     withAnswers: boolean,
   ): { readonly events: readonly { readonly event: CaseEvent; readonly answer: string | null }[] } & PageEnd;
   addEvent(
@@ -160,11 +143,7 @@ export interface CaseService {
     caseId: string,
     file: { readonly name: string; readonly contentType: string },
   ): FileUpload;
-  files(
-    accountId: string,
-    caseId: string,
-    page: Omit<PageRequest, 'offset'>,
-  ): { readonly files: readonly CaseFile[] } & PageEnd;
+  files(accountId: string, caseId: string, page: CasePage): { readonly files: readonly CaseFile[] } & PageEnd;
   /**
    * Returns a file and its content.
    *

@@ -26,7 +26,7 @@ export { REPLAYED } from './pipeline/charging.ts';
 export { errorBody, errorCodeLine } from './pipeline/errors.ts';
 export { jsonBytes } from './pipeline/json-body.ts';
 export { sessionCookie } from './pipeline/principal.ts';
-export { bytesSource } from './server/bytes-source.ts';
+export { partsSource } from './server/bytes-source.ts';
 export { openFileParts } from './server/file-parts.ts';
 export { mayAnswerRange, rangeOf } from './server/ranges.ts';
 export type { Call, Page };

@@ -28,7 +28,7 @@ import type { ReceiverQueue } from './delivery/receiver-queues.ts';
 import { openPendingWallets } from './pending-wallets.ts';
 import type {
   Alert,
-  AlertStatus,
+  AlertChange,
   FollowReport,
   MonitoredTransaction,
   MonitoredWallet,
@@ -559,11 +559,11 @@ class LmdbMonitoringStore implements MonitoringStore {
     return this.#alertIndex.byId(accountId, alertId);
   }
 
-  moveAlert(accountId: string, alertId: string, status: AlertStatus, by: string): Promise<Alert> {
+  changeAlert(accountId: string, alertId: string, change: AlertChange, by: string): Promise<Alert> {
     return this.#commit(() => {
       const alert = this.#alertIndex.byId(accountId, alertId);
       if (alert === null) throw notFound('alert', alertId);
-      return alert.status === status ? alert : this.#alerts.change(alert, { status }, 'STATUS', by);
+      return this.#alerts.changeByUser(alert, change, by);
     });
   }
 

@@ -1,5 +1,5 @@
 /** `GET /cases/{id}/files/{fileId}`. */
-import { accountOf, bytesSource, operation, principalOf } from '../operation.ts';
+import { accountOf, operation, partsSource, principalOf } from '../operation.ts';
 import { ErrorBody, idText } from '../schemas/common.ts';
 import { attachmentLines, CASES, casePath } from './support/cases.ts';
 
@@ -27,6 +27,10 @@ export const caseFile = operation({
       .cases()
       .file(accountOf(principalOf(call)), path.id, path.fileId);
     call.lines += attachmentLines(file.name);
-    return { status: 200, contentType: 'application/octet-stream', source: bytesSource(bytes) };
+    return {
+      status: 200,
+      contentType: 'application/octet-stream',
+      source: partsSource(bytes.length, [bytes]),
+    };
   },
 });

@@ -1,5 +1,5 @@
 /** `GET /cases/{id}/export`. */
-import { accountOf, bytesSource, operation, principalOf } from '../operation.ts';
+import { accountOf, operation, partsSource, principalOf } from '../operation.ts';
 import { attachmentLines, CASES, casePath, NO_CASE } from './support/cases.ts';
 
 const ZIP_TYPE = 'application/zip';
@@ -24,11 +24,11 @@ export const exportCase = operation({
   async file({ services, call, path }) {
     const principal = principalOf(call);
     const accountId = accountOf(principal);
-    const { name, bytes } = services.useCases.cases().export(accountId, path.id);
+    const { name, archive } = services.useCases.cases().export(accountId, path.id);
     await services.access
       .audit()
       .write({ ...principal.actor, action: 'case.export', accountId, subject: path.id, detail: name });
     call.lines += attachmentLines(name);
-    return { status: 200, contentType: ZIP_TYPE, source: bytesSource(bytes) };
+    return { status: 200, contentType: ZIP_TYPE, source: partsSource(archive.bytes, archive.parts()) };
   },
 });

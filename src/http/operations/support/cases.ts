@@ -1,7 +1,8 @@
 /** Parts of the operations of cases. Every id is looked up together with the account of the client. */
 import { Type } from 'typebox';
 import { answerSlot, hashBody } from '../../../accounts/idempotency.ts';
-import type { CaseClient, RepeatKey, Written } from '../../../cases/service.ts';
+import type { CaseClient } from '../../../cases/service.ts';
+import type { RepeatKey, Written } from '../../../cases/store.ts';
 import { accountOf, type Call, principalOf, REPLAYED, type Services } from '../../operation.ts';
 import { ErrorBody, idText } from '../../schemas/common.ts';
 
@@ -79,7 +80,7 @@ export async function loggedAnswer(
     log
       .newest(LOOKED_THROUGH)
       .some((entry) => entry.action === action && entry.subject === subject && entry.detail === detail);
-  if (!isLogged)
+  if (detail !== null && !isLogged)
     await log.write({ ...principal.actor, action, accountId: accountOf(principal), subject, detail });
   if (isRepeated) call.lines += REPLAYED;
   return Buffer.from(written.answer);
