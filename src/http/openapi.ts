@@ -35,7 +35,6 @@ const HEADERS: Readonly<Record<string, JsonObject>> = {
   'Accept-Ranges': words('`bytes`.'),
   'Content-Disposition': words('File name of the result.'),
   'Content-Security-Policy': words('`sandbox`, and no source: nothing in the file runs or loads.'),
-  'X-Content-Type-Options': words('`nosniff`.'),
   'X-Result-Complete': words('`true` if the job has ended; `false` if more lines will follow.'),
   'Set-Cookie': words('The session cookie.'),
   Location: words('The same path and query on the configured host.'),

@@ -116,6 +116,7 @@ const STORES = [
   'accounts/payments.mdb',
   'accounts/people.mdb',
   'accounts/quotas.mdb',
+  'cases.mdb',
   'jobs.mdb',
   'monitoring/monitoring.lmdb',
 ];

@@ -10,12 +10,7 @@ export const caseFile = operation({
   path: '/cases/{id}/files/{fileId}',
   pathParameters: { ...casePath, fileId: idText('Id of a file of the case.') },
   response: 'application/octet-stream',
-  responseHeaders: [
-    'Content-Disposition',
-    'Cache-Control',
-    'Content-Security-Policy',
-    'X-Content-Type-Options',
-  ],
+  responseHeaders: ['Content-Disposition', 'Cache-Control', 'Content-Security-Policy'],
   statuses: {
     404: { description: 'The account has no such case, or the case no such file.', schema: ErrorBody },
   },

@@ -11,12 +11,7 @@ export const exportCase = operation({
   path: '/cases/{id}/export',
   pathParameters: casePath,
   response: ZIP_TYPE,
-  responseHeaders: [
-    'Content-Disposition',
-    'Cache-Control',
-    'Content-Security-Policy',
-    'X-Content-Type-Options',
-  ],
+  responseHeaders: ['Content-Disposition', 'Cache-Control', 'Content-Security-Policy'],
   statuses: NO_CASE,
   summary: 'Export a case',
   description:

@@ -23,15 +23,13 @@ export const moveAlert = operation({
     const { actor } = principal;
     const accountId = accountOf(principal);
     const alert = await services.useCases.monitoring().changeAlert(accountId, path.id, body, actor.who);
-    await services.access
-      .audit()
-      .write({
-        ...actor,
-        action: 'alert.change',
-        accountId,
-        subject: alert.id,
-        detail: Object.keys(body).join(','),
-      });
+    await services.access.audit().write({
+      ...actor,
+      action: 'alert.change',
+      accountId,
+      subject: alert.id,
+      detail: Object.keys(body).join(','),
+    });
     return { alert: alertAnswer(alert) };
   },
 });

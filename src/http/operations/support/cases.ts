@@ -87,7 +87,7 @@ export async function loggedAnswer(
 }
 
 /**
- * Returns the header lines of a download: nothing in it is shown, guessed to be another type, or run, and no cache stores it.
+ * Returns the header lines of a download, beside `nosniff` of all responses: nothing in it is shown or run, and no cache stores it.
  *
  * @param name - name of the file, without control characters
  */
@@ -97,5 +97,5 @@ export function attachmentLines(name: string): string {
     /['()*]/g,
     (char) => `%${char.charCodeAt(0).toString(16)}`,
   );
-  return `\r\nContent-Disposition: attachment; filename="${plain}"; filename*=UTF-8''${encoded}\r\nX-Content-Type-Options: nosniff\r\nContent-Security-Policy: default-src 'none'; sandbox\r\nCache-Control: private, no-store, no-transform`;
+  return `\r\nContent-Disposition: attachment; filename="${plain}"; filename*=UTF-8''${encoded}\r\nContent-Security-Policy: default-src 'none'; sandbox\r\nCache-Control: private, no-store, no-transform`;
 }
