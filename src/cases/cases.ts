@@ -228,7 +228,7 @@ class Cases implements CaseService {
     if (assignee !== null) requireLine('assignee', assignee);
     requireNote(note);
     if (draft.fourEyes === false && this.#options.fourEyes)
-      throw refuse('fourEyes', 'must be true: the operator requires it (ASSAY_CASE_FOUR_EYES).');
+      throw refuse('fourEyes', 'must be true: the four-eyes rule applies to all cases of this service.');
     const dueAtMs = draft.dueAt === undefined ? null : timeOf('dueAt', draft.dueAt);
     const links = (draft.links ?? []).map((link, at) =>
       prepareLink(accountId, link, `links[${at}]`, this.#deps.records),

@@ -18,7 +18,7 @@ export const CASE_LIMITS = {
   /** Links that one request to create a case may have: a selection in an inbox. */
   linksAtOnceMax: 20,
   /** Text of a screening, a trace or another answer that a link keeps. The largest screenings have 300 KB; a body has at most 1 MB. */
-  answerBytesMax: 512 * 1024,
+  linkedAnswerBytesMax: 512 * 1024,
   /** Answers in one page of events, in bytes: a quarter of the largest response. The page then ends early. */
   answersPageBytesMax: 4 * 1024 * 1024,
   /** Events of a case: the work of people, not of a script. A search reads all of them. */

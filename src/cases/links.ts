@@ -45,8 +45,8 @@ const DATA_VERSION_CHARS_MAX = 200;
 function linkedAnswer(answer: object, origin: LinkedAnswer['origin'], field: string) {
   const text = JSON.stringify(answer);
   const bytes = Buffer.byteLength(text);
-  if (bytes > CASE_LIMITS.answerBytesMax)
-    throw refuse(`${field}.answer`, `has ${bytes} bytes; the maximum is ${CASE_LIMITS.answerBytesMax}.`);
+  if (bytes > CASE_LIMITS.linkedAnswerBytesMax)
+    throw refuse(`${field}.answer`, `has ${bytes} bytes; the maximum is ${CASE_LIMITS.linkedAnswerBytesMax}.`);
   const { dataVersion } = answer as { readonly dataVersion?: unknown };
   const isVersion = typeof dataVersion === 'string' && dataVersion.length <= DATA_VERSION_CHARS_MAX;
   const stored: LinkedAnswer = {

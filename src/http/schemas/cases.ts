@@ -79,7 +79,7 @@ export const CaseLinkBody = Type.Object(
     ),
     answer: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), {
-        description: `\`data\` of the response that the link refers to, kept as it is: at most ${CASE_LIMITS.answerBytesMax} bytes. Required for SCREENING. ALERT and WALLET take none: the service stores the record itself.`,
+        description: `\`data\` of the response that the link refers to, kept as it is: at most ${CASE_LIMITS.linkedAnswerBytesMax} bytes. Required for SCREENING. ALERT and WALLET take none: the service stores the record itself.`,
       }),
     ),
   },
@@ -95,7 +95,7 @@ export const CaseBody = Type.Object(
     fourEyes: Type.Optional(
       Type.Boolean({
         description:
-          'Whether a decision needs the approval of another person. Default: the setting ASSAY_CASE_FOUR_EYES. It cannot be switched off.',
+          'Whether a decision needs the approval of another person. Default: as the operator of the service has set it. It cannot be switched off.',
       }),
     ),
     note: Type.Optional(NoteText),
