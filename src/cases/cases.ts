@@ -374,7 +374,8 @@ class Cases implements CaseService {
   ): FileUpload {
     requireFileName(name);
     const type = fileTypeOf(contentType);
-    requireRoom(this.one(client.accountId, caseId));
+    // Whether the case has room is checked when the file is stored: a repeated request must get its first response.
+    this.one(client.accountId, caseId);
     if (this.#uploads >= CASE_LIMITS.uploadsMax)
       throw new AssayError('OVERLOADED', 'Too many files are being received; retry in some seconds.', {
         retryAfterSeconds: 5,
