@@ -18,7 +18,7 @@ const PNG = Buffer.from('\x89PNG\r\n\x1a\nrest', 'latin1');
 const client = (who: string, accountId = 'a'): CaseClient => ({ accountId, who, identity: who });
 const ANN = client('key_ann');
 const BOB = client('key_bob');
-const answerOf = ({ answer }: Written) => JSON.parse(answer) as Record<string, never>;
+const answerOf = <Answer>({ answer }: Written) => JSON.parse(answer) as Answer;
 const screening = (dataVersion = 'v1') => ({ address: ADDRESS, chain: 'ETH', riskScore: 90, dataVersion });
 const repeat = (slot: string, body: string) => ({ slot, bodyHash: body });
 
@@ -55,7 +55,8 @@ overLiveStates((makeState) => {
   });
 
   async function made(title = 'A case', more: object = {}, of = ANN): Promise<string> {
-    return (answerOf(await cases.create(of, { title, ...more }, null)) as { case: { id: string } }).case.id;
+    const created = await cases.create(of, { title, ...more }, null);
+    return answerOf<{ case: { id: string } }>(created).case.id;
   }
   const note = (id: string, text: string, of = ANN) =>
     cases.addEvent(of, id, { type: 'NOTE', note: text }, null);
@@ -71,7 +72,7 @@ overLiveStates((makeState) => {
   async function addFile(id: string, fileName: string, contentType: string, content: Buffer, of = ANN) {
     const upload = cases.receiveFile(of, id, { name: fileName, contentType });
     for (let at = 0; at < content.length; at += 100_000) upload.write(content.subarray(at, at + 100_000));
-    return answerOf(await upload.end(() => null)) as unknown as { file: { id: string; event: number } };
+    return answerOf<{ file: { id: string; event: number } }>(await upload.end(() => null));
   }
   const titles = (query: object, page = { limit: 100 }) =>
     cases.list('a', query, page).cases.map(({ title }) => title);
