@@ -46,7 +46,10 @@ function linkedAnswer(answer: object, origin: LinkedAnswer['origin'], field: str
   const text = JSON.stringify(answer);
   const bytes = Buffer.byteLength(text);
   if (bytes > CASE_LIMITS.linkedAnswerBytesMax)
-    throw refuse(`${field}.answer`, `has ${bytes} bytes; the maximum is ${CASE_LIMITS.linkedAnswerBytesMax}.`);
+    throw refuse(
+      `${field}.answer`,
+      `has ${bytes} bytes; the maximum is ${CASE_LIMITS.linkedAnswerBytesMax}.`,
+    );
   const { dataVersion } = answer as { readonly dataVersion?: unknown };
   const isVersion = typeof dataVersion === 'string' && dataVersion.length <= DATA_VERSION_CHARS_MAX;
   const stored: LinkedAnswer = {
