@@ -64,6 +64,10 @@ export interface Config {
   readonly syncEnabled: boolean;
   readonly syncIntervalHours: number;
   readonly walletRefreshHours: number;
+  /** Whether decisions on cases need the approval of another person. */
+  readonly caseFourEyes: boolean;
+  /** Days after closing for which a case is kept; null: without end. */
+  readonly caseRetentionDays: number | null;
   /** Base URL of a mirror that replaces every publisher's address; null: the publishers themselves. */
   readonly syncFrom: string | null;
   /** Age in days since the last successful check after which a sanctions list is stale. */
@@ -258,6 +262,8 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     syncEnabled: value(SETTINGS.syncEnabled),
     syncIntervalHours: value(SETTINGS.syncIntervalHours),
     walletRefreshHours: value(SETTINGS.walletRefreshHours),
+    caseFourEyes: value(SETTINGS.caseFourEyes),
+    caseRetentionDays: value(SETTINGS.caseRetentionDays),
     syncFrom: value(SETTINGS.syncFrom),
     listMaxAgeDays: value(SETTINGS.listMaxAgeDays),
     entityParties: value(SETTINGS.entityParties),

@@ -35,6 +35,7 @@ const HEADERS: Readonly<Record<string, JsonObject>> = {
   'Content-Range': words('The bytes of the response, and the length of the whole.'),
   'Accept-Ranges': words('`bytes`.'),
   'Content-Disposition': words('File name of the result.'),
+  'Content-Security-Policy': words('`sandbox`, and no source: nothing in the file runs or loads.'),
   'X-Result-Complete': words('`true` if the job has ended; `false` if more lines will follow.'),
   'Set-Cookie': words('The session cookie.'),
   Location: words('The same path and query on the configured host.'),
@@ -56,7 +57,10 @@ const parametersOf = (route: Route): readonly Parameter[] =>
 function keyWords(route: Route): string {
   const { permission, principal } = route;
   if (principal === 'session') return 'Needs a session.';
-  if (principal === 'session or key') return 'Needs a session or an API key.';
+  if (principal === 'session or key')
+    return permission === null
+      ? 'Needs a session or an API key.'
+      : `Needs a session, or a key with the permission \`${permissionsOf(route).join('` or `')}\`.`;
   if (principal === 'signature') return 'Signed with the secret of the webhook.';
   if (permission === null) return 'No key.';
   return permission === 'any' ? 'Any key.' : `Permission \`${permissionsOf(route).join('` or `')}\`.`;

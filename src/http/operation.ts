@@ -30,6 +30,7 @@ export { errorBody, errorCodeLine } from './pipeline/errors.ts';
 export { jsonBytes } from './pipeline/json-body.ts';
 export { codingFor } from './pipeline/negotiation.ts';
 export { sessionCookie } from './pipeline/principal.ts';
+export { partsSource } from './server/bytes-source.ts';
 export { EMPTY, openFileParts } from './server/file-parts.ts';
 export { mayAnswerRange, namesTag, rangeOf } from './server/ranges.ts';
 export type { Call, Page };

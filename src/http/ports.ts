@@ -7,6 +7,7 @@ import type { Access } from '../accounts/access.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
+import type { CaseService } from '../cases/service.ts';
 import type { BulkJobs } from '../jobs/bulk-jobs.ts';
 import type { ListCheckMethod } from '../labels/freshness.ts';
 import type { MonitoringService } from '../monitoring/service.ts';
@@ -62,6 +63,7 @@ export interface UseCases {
   readonly names: NameUseCases;
   /** Opened on first use: an installation that watches no wallet allocates nothing for it. */
   monitoring(): MonitoringService;
+  cases(): CaseService;
   /** Opened on first use. */
   jobs(): BulkJobs;
 }

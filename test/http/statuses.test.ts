@@ -27,7 +27,8 @@ const pathOf = (operation: Operation): string =>
   (patternsOf(operation)[0] ?? '')
     .replace('{chain}', 'ETH')
     .replace('{address}', EXCHANGE)
-    .replace('{id}', 'x1');
+    .replace('{id}', 'x1')
+    .replace('{fileId}', 'x2');
 
 const queryOf = ({ parameters }: Operation): string => {
   const values: Readonly<Record<string, string>> = {
@@ -72,6 +73,7 @@ describe.each([
       publicHost,
       useCases: {
         monitoring: failing,
+        cases: failing,
         jobs: failing,
         trace: async () => failing(),
         bulk: async () => failing(),

@@ -336,6 +336,9 @@ export function worldUseCases(): UseCases {
     monitoring: () => {
       throw new Error('This world watches nothing.');
     },
+    cases: () => {
+      throw new Error('This world has no cases.');
+    },
     jobs: () => {
       throw new Error('This world has no jobs.');
     },

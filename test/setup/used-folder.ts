@@ -184,6 +184,10 @@ export async function useFolder(world: World): Promise<UsedFolder> {
     source: 'people:people:adverse_media',
     entityId: 'z-1',
   });
+  await post('/cases', {
+    title: 'A case',
+    links: [{ type: 'ADDRESS', address: address(5), chain: 'ETH' }],
+  });
   await post('/screening', { address: address(5), chain: 'ETH' });
   const lines = Array.from({ length: 500 }, (_, n) => `{"address":"${address(n)}"}`).join('\n');
   const { job } = await post<{ job: { id: string } }>('/jobs?kind=labels&chain=ETH', lines);

@@ -51,6 +51,12 @@ const lacksPermission = (route: Route): AssayError =>
     field: 'permission',
   });
 
+/** Whether a key has a permission that the operation accepts. */
+function isPermitted(route: Route, { permissions }: KeyRecord): boolean {
+  const accepted = permissionsOf(route);
+  return accepted.length === 0 || accepted.some((one) => permissions.includes(one));
+}
+
 /** Adds the rate limit headers to every response of the call. */
 function setRateLimitHeaders(call: Call, rate: RateDecision): void {
   call.head += `\r\nX-RateLimit-Limit: ${rate.limit}\r\nX-RateLimit-Remaining: ${rate.remaining}\r\nX-RateLimit-Reset: ${rate.resetEpochSeconds}`;
@@ -127,14 +133,14 @@ export class Admitter {
         call.subject =
           principal.key?.id ?? principal.accountId ?? `address ${clientUnit(principal.actor.from)}`;
       this.#principals.requireOwnOrigin(exchange, route.principal, principal);
+      if (principal.key !== null) call.isPermitted = isPermitted(route, principal.key);
       return;
     }
     if (route.permission === null) return;
     const caller = this.#verifyKey(call, route);
     call.caller = caller;
     if (isCounted) call.subject = caller.id;
-    const accepted = permissionsOf(route);
-    call.isPermitted = accepted.length === 0 || accepted.some((one) => caller.permissions.includes(one));
+    call.isPermitted = isPermitted(route, caller);
   }
 
   /**
