@@ -448,6 +448,10 @@ AccountViewPlan = Literal[
     "FREE", "STARTER", "GROWTH", "BUSINESS", "ENTERPRISE", "SELF_HOSTED",
 ]
 
+AlertHistoryKind = Literal[
+    "CREATED", "STATUS", "ASSIGNEE", "NOTE", "FINAL", "REORGED",
+]
+
 AlertListNotFollowedChain = Literal[
     "ETH", "BSC", "POLYGON", "ARBITRUM", "OPTIMISM", "BASE", "AVALANCHE", "FANTOM", "CRONOS", "GNOSIS",
 ]
@@ -462,6 +466,44 @@ AlertRuleId = Literal[
 
 AlertWalletChain = Literal[
     "ETH", "BSC", "POLYGON", "ARBITRUM", "OPTIMISM", "BASE", "AVALANCHE", "FANTOM", "CRONOS", "GNOSIS",
+]
+
+CaseDecisionBodyDisposition = Literal[
+    "NO_ACTION", "FALSE_POSITIVE", "RESTRICTED", "REPORTED", "EXITED",
+]
+
+CaseDisposition = Literal[
+    "NO_ACTION", "FALSE_POSITIVE", "RESTRICTED", "REPORTED", "EXITED",
+]
+
+CaseEventChangeField = Literal[
+    "status", "assignee", "title", "priority", "dueAt", "fourEyes",
+]
+
+CaseEventDecisionDisposition = Literal[
+    "NO_ACTION", "FALSE_POSITIVE", "RESTRICTED", "REPORTED", "EXITED",
+]
+
+CaseEventType = Literal[
+    "CREATED", "NOTE", "STATUS", "ASSIGNEE", "CHANGE", "LINK", "FILE", "DECISION",
+]
+
+CaseFileContentType = Literal[
+    "application/pdf", "image/png", "image/jpeg", "image/webp", "text/plain", "text/csv", "application/json",
+    "application/zip", "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+]
+
+CaseLinkBodyType = Literal[
+    "ADDRESS", "TRANSACTION", "WALLET", "ALERT", "SCREENING", "TRACE", "NAME", "RECEIPT",
+]
+
+CaseLinkType = Literal[
+    "ADDRESS", "TRANSACTION", "WALLET", "ALERT", "SCREENING", "TRACE", "NAME", "RECEIPT",
+]
+
+CaseProposalDisposition = Literal[
+    "NO_ACTION", "FALSE_POSITIVE", "RESTRICTED", "REPORTED", "EXITED",
 ]
 
 #: Category of the entity.
@@ -656,6 +698,7 @@ class Alert(Model):
     created_at: str
     updated_at: str
     resolved_at: Optional[str]
+    assignee: Optional[str]
     history: List[AlertHistory]
     extra: Dict[str, Any] = field(default_factory=dict, repr=False)
     _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
@@ -677,6 +720,7 @@ class Alert(Model):
         ("createdAt", "created_at", None, True),
         ("updatedAt", "updated_at", None, True),
         ("resolvedAt", "resolved_at", None, True),
+        ("assignee", "assignee", None, True),
         ("history", "history", ["AlertHistory"], True),
     )
 
@@ -686,16 +730,21 @@ class AlertHistory(Model):
     """AlertHistory of the API."""
 
     at: str
-    kind: Literal["CREATED", "STATUS", "FINAL", "REORGED"]
+    kind: AlertHistoryKind
     status: Literal["NEW", "INVESTIGATING", "RESOLVED", "DISMISSED"]
-    #: Id of the key that changed the status.
+    #: Id of the key that made the change.
     by: Optional[str]
+    note: Optional[str]
+    #: The new assignee; only of ASSIGNEE.
+    assignee: Optional[str] = None
     extra: Dict[str, Any] = field(default_factory=dict, repr=False)
     _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
         ("at", "at", None, True),
         ("kind", "kind", None, True),
         ("status", "status", None, True),
         ("by", "by", None, True),
+        ("note", "note", None, True),
+        ("assignee", "assignee", None, False),
     )
 
 
@@ -1025,6 +1074,341 @@ class BulkResult(Model):
         ("coverage", "coverage", "Coverage", True),
         ("reasons", "reasons", ["Reason"], True),
         ("dataVersion", "data_version", None, True),
+    )
+
+
+@dataclass
+class Case(Model):
+    """An investigation of an account."""
+
+    id: str
+    #: Number of the case in the account, from 1.
+    number: int
+    #: Grows by one with every change, events included.
+    version: int
+    title: str
+    status: Literal["OPEN", "IN_REVIEW", "ESCALATED", "CLOSED"]
+    priority: Literal["LOW", "MEDIUM", "HIGH", "URGENT"]
+    assignee: Optional[str]
+    due_at: Optional[str]
+    #: Whether a decision needs the approval of another person.
+    four_eyes: bool
+    #: The decision that waits for approval.
+    proposal: Optional[CaseProposal]
+    #: Null while the case is not closed.
+    disposition: Optional[CaseDisposition]
+    reason_code: Optional[str]
+    decided_by: Optional[str]
+    #: Null without the four-eyes rule.
+    approved_by: Optional[str]
+    #: Oldest first.
+    links: List[CaseLink]
+    event_count: int
+    file_count: int
+    created_at: str
+    #: Id of the key, or of the account of a session.
+    created_by: str
+    updated_at: str
+    closed_at: Optional[str]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("id", "id", None, True),
+        ("number", "number", None, True),
+        ("version", "version", None, True),
+        ("title", "title", None, True),
+        ("status", "status", None, True),
+        ("priority", "priority", None, True),
+        ("assignee", "assignee", None, True),
+        ("dueAt", "due_at", None, True),
+        ("fourEyes", "four_eyes", None, True),
+        ("proposal", "proposal", "CaseProposal", True),
+        ("disposition", "disposition", None, True),
+        ("reasonCode", "reason_code", None, True),
+        ("decidedBy", "decided_by", None, True),
+        ("approvedBy", "approved_by", None, True),
+        ("links", "links", ["CaseLink"], True),
+        ("eventCount", "event_count", None, True),
+        ("fileCount", "file_count", None, True),
+        ("createdAt", "created_at", None, True),
+        ("createdBy", "created_by", None, True),
+        ("updatedAt", "updated_at", None, True),
+        ("closedAt", "closed_at", None, True),
+    )
+
+
+@dataclass
+class CaseDecisionBody(Model):
+    """CaseDecisionBody of the API."""
+
+    #: PROPOSE closes the case at once, unless the four-eyes rule applies: then another person has to APPROVE. REJECT
+    #: discards the proposal.
+    action: Literal["PROPOSE", "APPROVE", "REJECT"]
+    #: Required for PROPOSE.
+    disposition: Optional[CaseDecisionBodyDisposition] = None
+    #: a code of your organisation's list, in upper case, such as SOURCE_OF_FUNDS_UNCLEAR
+    reason_code: Optional[str] = None
+    #: `proposal.event` of the case. Required for APPROVE and REJECT.
+    proposal: Optional[int] = None
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("action", "action", None, True),
+        ("disposition", "disposition", None, False),
+        ("reasonCode", "reason_code", None, False),
+        ("proposal", "proposal", None, False),
+    )
+
+
+@dataclass
+class CaseEvent(Model):
+    """One entry of the history of a case. Events are never changed."""
+
+    #: From 1, without gaps.
+    sequence: int
+    type: CaseEventType
+    at: str
+    #: Id of the key, or of the account of a session.
+    by: str
+    note: Optional[str]
+    #: The changed field.
+    change: Optional[CaseEventChange]
+    link: Optional[CaseLink]
+    file: Optional[CaseFile]
+    decision: Optional[CaseEventDecision]
+    #: The stored answer of a link. Only with `answers=true`.
+    answer: Optional[Dict[str, Any]] = None
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("sequence", "sequence", None, True),
+        ("type", "type", None, True),
+        ("at", "at", None, True),
+        ("by", "by", None, True),
+        ("note", "note", None, True),
+        ("change", "change", "CaseEventChange", True),
+        ("link", "link", "CaseLink", True),
+        ("file", "file", "CaseFile", True),
+        ("decision", "decision", "CaseEventDecision", True),
+        ("answer", "answer", None, False),
+    )
+
+
+@dataclass
+class CaseEventChange(Model):
+    """CaseEventChange of the API."""
+
+    field: CaseEventChangeField
+    from_: Optional[str]
+    to: Optional[str]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("field", "field", None, True),
+        ("from", "from_", None, True),
+        ("to", "to", None, True),
+    )
+
+
+@dataclass
+class CaseEventDecision(Model):
+    """CaseEventDecision of the API."""
+
+    action: Literal["PROPOSE", "APPROVE", "REJECT"]
+    disposition: CaseEventDecisionDisposition
+    reason_code: str
+    #: Sequence number of the event that proposed the decision.
+    proposal: int
+    #: Whether the step closed the case.
+    is_final: bool
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("action", "action", None, True),
+        ("disposition", "disposition", None, True),
+        ("reasonCode", "reason_code", None, True),
+        ("proposal", "proposal", None, True),
+        ("isFinal", "is_final", None, True),
+    )
+
+
+@dataclass
+class CaseEventList(Model):
+    """CaseEventList of the API."""
+
+    #: Newest first.
+    events: List[CaseEvent]
+    #: Rows of a page, as requested.
+    limit: int
+    #: Whether a next page exists. A page may be short although it does.
+    has_more: bool
+    #: Pass it as `cursor` for the next page; null at the end.
+    next_cursor: Optional[Cursor]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("events", "events", ["CaseEvent"], True),
+        ("limit", "limit", None, True),
+        ("hasMore", "has_more", None, True),
+        ("nextCursor", "next_cursor", None, True),
+    )
+
+
+@dataclass
+class CaseFile(Model):
+    """CaseFile of the API."""
+
+    id: str
+    #: Sequence number of the event that added it.
+    event: int
+    name: str
+    content_type: CaseFileContentType
+    bytes: int
+    #: Of the content, hexadecimal.
+    sha256: str
+    added_at: str
+    added_by: str
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("id", "id", None, True),
+        ("event", "event", None, True),
+        ("name", "name", None, True),
+        ("contentType", "content_type", None, True),
+        ("bytes", "bytes", None, True),
+        ("sha256", "sha256", None, True),
+        ("addedAt", "added_at", None, True),
+        ("addedBy", "added_by", None, True),
+    )
+
+
+@dataclass
+class CaseFileList(Model):
+    """CaseFileList of the API."""
+
+    #: Newest first.
+    files: List[CaseFile]
+    #: Rows of a page, as requested.
+    limit: int
+    #: Whether a next page exists. A page may be short although it does.
+    has_more: bool
+    #: Pass it as `cursor` for the next page; null at the end.
+    next_cursor: Optional[Cursor]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("files", "files", ["CaseFile"], True),
+        ("limit", "limit", None, True),
+        ("hasMore", "has_more", None, True),
+        ("nextCursor", "next_cursor", None, True),
+    )
+
+
+@dataclass
+class CaseLink(Model):
+    """CaseLink of the API."""
+
+    #: Sequence number of the event that added it.
+    event: int
+    type: CaseLinkType
+    id: Optional[str]
+    address: Optional[str]
+    chain: Optional[ChainId]
+    name: Optional[str]
+    label: Optional[str]
+    #: The answer as it was when the link was added; null if none was stored.
+    answer: Optional[CaseLinkAnswer]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("event", "event", None, True),
+        ("type", "type", None, True),
+        ("id", "id", None, True),
+        ("address", "address", None, True),
+        ("chain", "chain", None, True),
+        ("name", "name", None, True),
+        ("label", "label", None, True),
+        ("answer", "answer", "CaseLinkAnswer", True),
+    )
+
+
+@dataclass
+class CaseLinkAnswer(Model):
+    """CaseLinkAnswer of the API."""
+
+    #: SERVICE: read by the service. CLIENT: sent by the client, and not verified.
+    origin: Literal["SERVICE", "CLIENT"]
+    #: Of the stored JSON text, hexadecimal.
+    sha256: str
+    bytes: int
+    #: Version of the data of the answer; null if it has none.
+    data_version: Optional[str]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("origin", "origin", None, True),
+        ("sha256", "sha256", None, True),
+        ("bytes", "bytes", None, True),
+        ("dataVersion", "data_version", None, True),
+    )
+
+
+@dataclass
+class CaseLinkBody(Model):
+    """A reference from a case to another record."""
+
+    type: CaseLinkBodyType
+    #: Id of the record, or hash of the transaction. Required for ALERT, WALLET, TRANSACTION and RECEIPT.
+    id: Optional[str] = None
+    #: Required for ADDRESS and TRACE; needs `chain`. SCREENING: default from `answer`.
+    address: Optional[str] = None
+    #: Chain identifier, in any letter case.
+    chain: Optional[str] = None
+    #: The screened name. Required for NAME.
+    name: Optional[str] = None
+    #: One line.
+    label: Optional[str] = None
+    #: `data` of the response that the link refers to, kept as it is: at most 524288 bytes. Required for SCREENING.
+    #: ALERT and WALLET take none: the service stores the record itself.
+    answer: Optional[Dict[str, Any]] = None
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("type", "type", None, True),
+        ("id", "id", None, False),
+        ("address", "address", None, False),
+        ("chain", "chain", None, False),
+        ("name", "name", None, False),
+        ("label", "label", None, False),
+        ("answer", "answer", None, False),
+    )
+
+
+@dataclass
+class CaseList(Model):
+    """CaseList of the API."""
+
+    #: Newest first.
+    cases: List[Case]
+    #: Rows of a page, as requested.
+    limit: int
+    #: Whether a next page exists. A page may be short although it does.
+    has_more: bool
+    #: Pass it as `cursor` for the next page; null at the end.
+    next_cursor: Optional[Cursor]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("cases", "cases", ["Case"], True),
+        ("limit", "limit", None, True),
+        ("hasMore", "has_more", None, True),
+        ("nextCursor", "next_cursor", None, True),
+    )
+
+
+@dataclass
+class CaseProposal(Model):
+    """CaseProposal of the API."""
+
+    #: Sequence number of the event, which an approval or rejection names.
+    event: int
+    disposition: CaseProposalDisposition
+    reason_code: str
+    by: str
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("event", "event", None, True),
+        ("disposition", "disposition", None, True),
+        ("reasonCode", "reason_code", None, True),
+        ("by", "by", None, True),
     )
 
 
@@ -2508,6 +2892,44 @@ class OneAlert(Model):
     extra: Dict[str, Any] = field(default_factory=dict, repr=False)
     _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
         ("alert", "alert", "Alert", True),
+    )
+
+
+@dataclass
+class OneCase(Model):
+    """OneCase of the API."""
+
+    #: An investigation of an account.
+    case: Case
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("case", "case", "Case", True),
+    )
+
+
+@dataclass
+class OneCaseEvent(Model):
+    """The event, and the case after it."""
+
+    #: One entry of the history of a case. Events are never changed.
+    event: CaseEvent
+    #: An investigation of an account.
+    case: Case
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("event", "event", "CaseEvent", True),
+        ("case", "case", "Case", True),
+    )
+
+
+@dataclass
+class OneCaseFile(Model):
+    """OneCaseFile of the API."""
+
+    file: CaseFile
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("file", "file", "CaseFile", True),
     )
 
 
@@ -4663,7 +5085,7 @@ _LIST_ALERTS = _Operation(
     result="AlertList",
     items="alerts",
 )
-_MOVE_ALERT = _Operation("moveAlert", "PATCH", "/monitoring/alerts/{id}", True, "key", True, result="OneAlert")
+_MOVE_ALERT = _Operation("moveAlert", "PATCH", "/monitoring/alerts/{id}", True, "either", True, result="OneAlert")
 _CHANNELS = _Operation("channels", "GET", "/monitoring/channels", True, "key", True, result="ChannelsAnswer")
 _SET_CHANNELS = _Operation("setChannels", "PUT", "/monitoring/channels", True, "key", True, result="ChannelsAnswer")
 _WEBHOOK_SECRET = _Operation(
@@ -4695,6 +5117,34 @@ _REPLAY_DELIVERY = _Operation(
     result="OneDelivery",
 )
 _ALERT_STREAM = _Operation("alertStream", "GET", "/monitoring/stream", True, "key", True)
+_CREATE_CASE = _Operation("createCase", "POST", "/cases", True, "either", True, result="OneCase")
+_LIST_CASES = _Operation("listCases", "GET", "/cases", True, "either", True, result="CaseList", items="cases")
+_ONE_CASE = _Operation("oneCase", "GET", "/cases/{id}", True, "either", True, result="OneCase")
+_CHANGE_CASE = _Operation("changeCase", "PATCH", "/cases/{id}", True, "either", True, result="OneCase")
+_CASE_EVENTS = _Operation(
+    "caseEvents",
+    "GET",
+    "/cases/{id}/events",
+    True,
+    "either",
+    True,
+    result="CaseEventList",
+    items="events",
+)
+_ADD_CASE_EVENT = _Operation("addCaseEvent", "POST", "/cases/{id}/events", True, "either", True, result="OneCaseEvent")
+_CASE_FILES = _Operation(
+    "caseFiles",
+    "GET",
+    "/cases/{id}/files",
+    True,
+    "either",
+    True,
+    result="CaseFileList",
+    items="files",
+)
+_ADD_CASE_FILE = _Operation("addCaseFile", "POST", "/cases/{id}/files", True, "either", True, result="OneCaseFile")
+_CASE_FILE = _Operation("caseFile", "GET", "/cases/{id}/files/{fileId}", True, "either", True, result="bytes")
+_EXPORT_CASE = _Operation("exportCase", "GET", "/cases/{id}/export", True, "either", True, result="bytes")
 _SEND_JOB = _Operation("sendJob", "POST", "/jobs", True, "key", True, result="OneJob")
 _LIST_JOBS = _Operation("listJobs", "GET", "/jobs", True, "key", True, result="JobList", items="jobs")
 _ONE_JOB = _Operation("oneJob", "GET", "/jobs/{id}", True, "key", True, result="OneJob")
@@ -5672,22 +6122,30 @@ class AlertsResource(_Resource):
         self,
         id: str,
         *,
-        status: Literal["NEW", "INVESTIGATING", "RESOLVED", "DISMISSED"],
+        status: Optional[Literal["NEW", "INVESTIGATING", "RESOLVED", "DISMISSED"]] = None,
+        assignee: Union[Optional[str], _NotGiven] = NOT_GIVEN,
+        note: Optional[str] = None,
         timeout: Optional[float] = None,
         max_retries: Optional[int] = None,
     ) -> OneAlert:
-        """Set the status of an alert.
+        """Change an alert.
 
-        Between any two of the four states; the history of the alert has every change. Permission `monitoring`. An
-        error is never charged.
+        Its status (between any two of the four states), its assignee, and a note. The history of the alert has every
+        change. Needs a session, or a key with the permission `monitoring`. An error is never charged.
 
         :param id: Id of an alert of the account.
+        :param assignee: Null removes it.
+        :param note: Added to the history. An alert has at most 50 notes.
         """
         return self._client._call(
             _MOVE_ALERT,
             _Options(timeout, max_retries),
             path={"id": id},
-            body={"status": status},
+            body={
+                "status": NOT_GIVEN if status is None else status,
+                "assignee": assignee,
+                "note": NOT_GIVEN if note is None else note,
+            },
         )
 
     def stream(
@@ -5811,6 +6269,294 @@ class DeliveriesResource(_Resource):
         :param id: Id of a delivery of the account.
         """
         return self._client._call(_REPLAY_DELIVERY, _Options(timeout, max_retries), path={"id": id})
+
+
+class CasesResource(_Resource):
+    """Operations of `client.cases`."""
+
+    def create(
+        self,
+        *,
+        title: str,
+        priority: Optional[Literal["LOW", "MEDIUM", "HIGH", "URGENT"]] = None,
+        assignee: Optional[str] = None,
+        due_at: Optional[str] = None,
+        four_eyes: Optional[bool] = None,
+        note: Optional[str] = None,
+        links: Optional[Sequence[CaseLinkBody]] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+        idempotency_key: Optional[str] = None,
+    ) -> OneCase:
+        """Open a case.
+
+        With its first note and links, if they are given. Needs a session, or a key with the permission `monitoring`.
+        An error is never charged.
+
+        :param title: One line.
+        :param priority: Default MEDIUM.
+        :param assignee: Id of a key or account, an email address or a name.
+        :param due_at: ISO 8601 date or time, such as 2026-12-31 (its first instant in UTC) or 2026-12-31T17:00:00Z.
+        :param four_eyes: Whether a decision needs the approval of another person. Default: as the operator of the
+        service has set it. It cannot be switched off.
+        """
+        return self._client._call(
+            _CREATE_CASE,
+            _Options(timeout, max_retries, idempotency_key),
+            body={
+                "title": title,
+                "priority": NOT_GIVEN if priority is None else priority,
+                "assignee": NOT_GIVEN if assignee is None else assignee,
+                "dueAt": NOT_GIVEN if due_at is None else due_at,
+                "fourEyes": NOT_GIVEN if four_eyes is None else four_eyes,
+                "note": NOT_GIVEN if note is None else note,
+                "links": NOT_GIVEN if links is None else links,
+            },
+        )
+
+    def list(
+        self,
+        *,
+        status: Optional[Sequence[Literal["OPEN", "IN_REVIEW", "ESCALATED", "CLOSED"]]] = None,
+        assignee: Optional[str] = None,
+        priority: Optional[Literal["LOW", "MEDIUM", "HIGH", "URGENT"]] = None,
+        due_before: Optional[str] = None,
+        address: Optional[str] = None,
+        chain: Optional[str] = None,
+        q: Optional[str] = None,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> Page[CaseList, Case]:
+        """List cases.
+
+        Newest first. A page of a filter may be short although more cases follow: continue while nextCursor is set.
+        Needs a session, or a key with the permission `monitoring`. An error is never charged.
+
+        :param status: Only cases in these states, separated by commas.
+        :param assignee: Id of a key or account, an email address or a name.
+        :param due_before: Only cases that are due before this ISO 8601 date or time.
+        :param address: Only cases with a link to this address; needs `chain`.
+        :param chain: Chain of `address`.
+        :param q: Only cases with this text in the title, the assignee, a note, a link or the name of a file, in any
+        letter case.
+        :param limit: Rows of a page. Default 50.
+        :param cursor: The `nextCursor` of the previous page.
+        """
+        return self._client._call(
+            _LIST_CASES,
+            _Options(timeout, max_retries),
+            query={
+                "status": status,
+                "assignee": assignee,
+                "priority": priority,
+                "dueBefore": due_before,
+                "address": address,
+                "chain": chain,
+                "q": q,
+                "limit": limit,
+                "cursor": cursor,
+            },
+        )
+
+    def get(self, id: str, *, timeout: Optional[float] = None, max_retries: Optional[int] = None) -> OneCase:
+        """Get a case.
+
+        With all of its links. Needs a session, or a key with the permission `monitoring`. An error is never charged.
+
+        :param id: Id of a case of the account.
+        """
+        return self._client._call(_ONE_CASE, _Options(timeout, max_retries), path={"id": id})
+
+    def update(
+        self,
+        id: str,
+        *,
+        version: Optional[int] = None,
+        title: Optional[str] = None,
+        status: Optional[Literal["OPEN", "IN_REVIEW", "ESCALATED", "CLOSED"]] = None,
+        priority: Optional[Literal["LOW", "MEDIUM", "HIGH", "URGENT"]] = None,
+        assignee: Union[Optional[str], _NotGiven] = NOT_GIVEN,
+        due_at: Union[Optional[str], _NotGiven] = NOT_GIVEN,
+        four_eyes: Optional[bool] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> OneCase:
+        """Change a case.
+
+        Each changed field is an event of the history. With `version`, the change is made only if nothing else was
+        changed meanwhile. Needs a session, or a key with the permission `monitoring`. An error is never charged.
+
+        :param id: Id of a case of the account.
+        :param version: The version that the change is based on. If the case has another version, the request is
+        rejected. Without it, the last writer wins.
+        :param title: One line.
+        :param status: CLOSED is reached by a decision. A closed case is reopened by OPEN.
+        :param four_eyes: The rule cannot be switched off.
+        """
+        return self._client._call(
+            _CHANGE_CASE,
+            _Options(timeout, max_retries),
+            path={"id": id},
+            body={
+                "version": NOT_GIVEN if version is None else version,
+                "title": NOT_GIVEN if title is None else title,
+                "status": NOT_GIVEN if status is None else status,
+                "priority": NOT_GIVEN if priority is None else priority,
+                "assignee": assignee,
+                "dueAt": due_at,
+                "fourEyes": NOT_GIVEN if four_eyes is None else four_eyes,
+            },
+        )
+
+    def events(
+        self,
+        id: str,
+        *,
+        answers: Optional[bool] = None,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> Page[CaseEventList, CaseEvent]:
+        """History of a case.
+
+        Newest first. Needs a session, or a key with the permission `monitoring`. An error is never charged.
+
+        :param id: Id of a case of the account.
+        :param answers: Adds the stored answers of links. A page then ends after 4194304 bytes of them. Default: false.
+        :param limit: Rows of a page. Default 50.
+        :param cursor: The `nextCursor` of the previous page.
+        """
+        return self._client._call(
+            _CASE_EVENTS,
+            _Options(timeout, max_retries),
+            path={"id": id},
+            query={"answers": answers, "limit": limit, "cursor": cursor},
+        )
+
+    def add_event(
+        self,
+        id: str,
+        *,
+        type: Literal["NOTE", "STATUS", "ASSIGNEE", "LINK", "DECISION"],
+        version: Optional[int] = None,
+        note: Optional[str] = None,
+        status: Optional[Literal["OPEN", "IN_REVIEW", "ESCALATED", "CLOSED"]] = None,
+        assignee: Union[Optional[str], _NotGiven] = NOT_GIVEN,
+        link: Optional[CaseLinkBody] = None,
+        decision: Optional[CaseDecisionBody] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+        idempotency_key: Optional[str] = None,
+    ) -> OneCaseEvent:
+        """Add an event to a case.
+
+        A note, a status, an assignee, a link or a step of a decision. Events are never changed or removed. With the
+        four-eyes rule, the person who proposes a decision cannot approve it (403). Needs a session, or a key with the
+        permission `monitoring`. An error is never charged.
+
+        :param id: Id of a case of the account.
+        :param type: Each needs the field of its name. Files are added by POST /cases/{id}/files.
+        :param version: The version that the change is based on. If the case has another version, the request is
+        rejected. Without it, the last writer wins.
+        """
+        return self._client._call(
+            _ADD_CASE_EVENT,
+            _Options(timeout, max_retries, idempotency_key),
+            path={"id": id},
+            body={
+                "type": type,
+                "version": NOT_GIVEN if version is None else version,
+                "note": NOT_GIVEN if note is None else note,
+                "status": NOT_GIVEN if status is None else status,
+                "assignee": assignee,
+                "link": NOT_GIVEN if link is None else link,
+                "decision": NOT_GIVEN if decision is None else decision,
+            },
+        )
+
+    def files(
+        self,
+        id: str,
+        *,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> Page[CaseFileList, CaseFile]:
+        """Files of a case.
+
+        Newest first, without their content. Needs a session, or a key with the permission `monitoring`. An error is
+        never charged.
+
+        :param id: Id of a case of the account.
+        :param limit: Rows of a page. Default 50.
+        :param cursor: The `nextCursor` of the previous page.
+        """
+        return self._client._call(
+            _CASE_FILES,
+            _Options(timeout, max_retries),
+            path={"id": id},
+            query={"limit": limit, "cursor": cursor},
+        )
+
+    def add_file(
+        self,
+        id: str,
+        *,
+        name: str,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+        idempotency_key: Optional[str] = None,
+    ) -> OneCaseFile:
+        """Add a file to a case.
+
+        The body is the file, at most 8388608 bytes; its content must be of the type that Content-Type declares. A case
+        has at most 50 files, an account at most 268435456 bytes of files. Files are stored as they are: archives are
+        not unpacked, and nothing is rendered. Needs a session, or a key with the permission `monitoring`. An error is
+        never charged.
+
+        :param id: Id of a case of the account.
+        :param name: Name of the file, without a path.
+        """
+        return self._client._call(
+            _ADD_CASE_FILE,
+            _Options(timeout, max_retries, idempotency_key),
+            path={"id": id},
+            query={"name": name},
+            body={},
+        )
+
+    def file(
+        self,
+        id: str,
+        file_id: str,
+        *,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> bytes:
+        """Content of a file of a case.
+
+        As a download, with the media type application/octet-stream: browsers neither show nor run it. The record of
+        the file has its type. Needs a session, or a key with the permission `monitoring`. An error is never charged.
+
+        :param id: Id of a case of the account.
+        :param file_id: Id of a file of the case.
+        """
+        return self._client._call(_CASE_FILE, _Options(timeout, max_retries), path={"id": id, "fileId": file_id})
+
+    def export(self, id: str, *, timeout: Optional[float] = None, max_retries: Optional[int] = None) -> bytes:
+        """Export a case.
+
+        A ZIP archive with the case, its events and links as JSON and CSV, a printable page, the stored answers, the
+        files, and a manifest with the SHA-256 of each. The same version of a case gives the same bytes. Needs a
+        session, or a key with the permission `monitoring`. An error is never charged.
+
+        :param id: Id of a case of the account.
+        """
+        return self._client._call(_EXPORT_CASE, _Options(timeout, max_retries), path={"id": id})
 
 
 class JobsResource(_Resource):
@@ -5971,6 +6717,7 @@ class Assay:
         self.channels = ChannelsResource(self)
         self.webhooks = WebhooksResource(self)
         self.deliveries = DeliveriesResource(self)
+        self.cases = CasesResource(self)
         self.jobs = JobsResource(self)
 
     def close(self) -> None:
