@@ -116,8 +116,12 @@ export interface ToolServerOptions {
   readonly onFault?: (error: unknown) => void;
 }
 
-/** Creates the server of one request or connection, which calls operations by `call`. */
-export type CreateToolServer = (call: CallOperation) => McpServer;
+/**
+ * Creates the server of one request or connection, which calls operations by `call`.
+ *
+ * @param only - the tool of a request that calls one: the others are not registered, which takes most of the time. Default: all
+ */
+export type CreateToolServer = (call: CallOperation, only?: string) => McpServer;
 
 /** Loads the library, and prepares the tools once for all servers. */
 export async function loadToolServer({
@@ -157,12 +161,13 @@ export async function loadToolServer({
     };
     return { bound, config };
   });
-  return (call) => {
+  return (call, only) => {
     const server = new Server(
       { name: 'assay', title: 'Assay', version },
       { instructions: INSTRUCTIONS, capabilities: { tools: { listChanged: false } } },
     );
-    for (const { bound, config } of tools)
+    const needed = only === undefined ? tools : tools.filter(({ bound }) => bound.tool.name === only);
+    for (const { bound, config } of needed)
       server.registerTool(bound.tool.name, config, async (args) => {
         const { content, structuredContent, isError } = await callTool(bound, args, call, onFault);
         return {

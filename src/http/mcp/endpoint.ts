@@ -84,6 +84,16 @@ function refusalOf(message: unknown): Page | null {
   return null;
 }
 
+/** Returns the name of the tool that a message calls; undefined if it calls none. */
+function calledTool(message: unknown): string | undefined {
+  if (!isRecord(message) || message.method !== 'tools/call' || !isRecord(message.params)) return undefined;
+  const { name } = message.params;
+  return typeof name === 'string' ? name : undefined;
+}
+
+/** Creates the handler of one request. */
+type CreateHandler = (outer: OuterRequest, only: string | undefined) => McpHttpHandler;
+
 /** Creates the endpoint. The library is loaded by the first message. */
 export function createMcpEndpoint(
   { version, operations, hosts, origins }: McpEndpointOptions,
@@ -92,23 +102,23 @@ export function createMcpEndpoint(
   const pages = createOwnPages(hosts, origins);
   const onFault = (error: unknown): void =>
     log.error({ reason: messageOf(error), err: error }, 'MCP tool call failed');
-  let loading: Promise<(outer: OuterRequest) => McpHttpHandler> | null = null;
+  let loading: Promise<CreateHandler> | null = null;
 
-  async function load(): Promise<(outer: OuterRequest) => McpHttpHandler> {
+  async function load(): Promise<CreateHandler> {
     const [{ createMcpHandler }, createToolServer] = await Promise.all([
       import('@modelcontextprotocol/server'),
       loadToolServer({ version, operations: toolOperations(operations), onFault }),
     ]);
-    return (outer) => {
+    return (outer, only) => {
       const call: CallOperation = (request) => callInside(match, request, outer);
-      return createMcpHandler(() => createToolServer(call), {
+      return createMcpHandler(() => createToolServer(call, only), {
         keepAliveMs: 0,
         onerror: (error) => log.debug({ reason: error.message }, 'MCP message refused'),
       });
     };
   }
 
-  function loaded(): Promise<(outer: OuterRequest) => McpHttpHandler> {
+  function loaded(): Promise<CreateHandler> {
     loading ??= load().catch((error: unknown) => {
       // The next message tries again.
       loading = null;
@@ -145,7 +155,7 @@ export function createMcpEndpoint(
       }
       const refusal = refusalOf(message);
       if (refusal !== null) return refusal;
-      const handler = (await loaded())(outer);
+      const handler = (await loaded())(outer, calledTool(message));
       // The library reads the message from `parsedBody`; the URL is not used.
       const request = new Request('http://localhost/mcp', { method: 'POST', headers, body: '{}' });
       const response = await handler.fetch(request, { parsedBody: message });
