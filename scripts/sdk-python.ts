@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { projectRoot } from '../src/base/paths.ts';
 import { openApiDocument } from '../src/http/openapi.ts';
 import { OPERATIONS } from '../src/http/operations/index.ts';
-import { SDK_NAMES, snakeCase, WITHOUT_SDK } from '../src/http/sdk-names.ts';
+import { pythonMethod, pythonName, SDK_NAMES, WITHOUT_SDK } from '../src/http/sdk-names.ts';
 
 export const pythonPath = join(projectRoot, 'sdk', 'python', 'assay.py');
 
@@ -16,21 +16,6 @@ const LINE_CHARS_MAX = 119;
 
 /** Longer lists of words get a name, which keeps signatures readable. */
 const INLINE_WORDS_CHARS_MAX = 60;
-
-/** Python keywords that are names of fields; as a name they get an underscore. */
-const KEYWORDS = new Set([
-  'class',
-  'def',
-  'del',
-  'for',
-  'from',
-  'global',
-  'import',
-  'in',
-  'is',
-  'not',
-  'pass',
-]);
 
 /** POST operations without an Idempotency-Key that can be sent twice: they only read, or end in the same state. */
 const REPEATABLE = new Set(['screen', 'screenBulk', 'clear', 'login', 'logout']);
@@ -111,14 +96,6 @@ export const operationsOf = ({ paths }: ApiDocument): readonly PlacedOperation[]
         isVersioned: !('servers' in item),
       })),
   );
-
-/** Returns the name of a field as a Python attribute. */
-export function attributeOf(name: string): string {
-  const plain = name.replace(/[^A-Za-z0-9]+/g, '_');
-  const snake = /^[A-Z_]+$/.test(plain) ? plain.toLowerCase() : snakeCase(plain).replace(/^_/, '');
-  const single = snake.replaceAll('__', '_');
-  return KEYWORDS.has(single) ? `${single}_` : single;
-}
 
 const text = (value: string): string => JSON.stringify(value);
 const nameOf = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1);
@@ -285,7 +262,7 @@ class Models {
     const required = new Set(schema.required ?? []);
     const fields = Object.entries(schema.properties ?? {}).map(([field, value]) => ({
       field,
-      attribute: attributeOf(field),
+      attribute: pythonName(field),
       isRequired: required.has(field),
       description:
         value.description ?? (value.$ref === undefined ? '' : this.resolve(value).description) ?? '',
@@ -379,7 +356,7 @@ class Methods {
       .filter(({ name, in: place }) => place !== 'header' || !OWN_HEADERS.has(name))
       .map(({ name, in: place, required, description, schema }) => ({
         name,
-        attribute: attributeOf(name),
+        attribute: pythonName(name),
         place,
         hint: this.#models.typeOf(schema, pascal(`${id} ${name}`)).hint.replace(/^List\[/, 'Sequence['),
         isRequired: required,
@@ -394,7 +371,7 @@ class Methods {
       const given = spec === 'None' ? hint : hint.replace(/(\w*Body\w+)/g, 'Union[$1, Mapping[str, Any]]');
       return {
         name,
-        attribute: attributeOf(name),
+        attribute: pythonName(name),
         place: 'body' as const,
         hint: given.replace(/^List\[/, 'Sequence['),
         isRequired: required.includes(name),
@@ -428,7 +405,7 @@ class Methods {
     if (name === undefined || list === undefined)
       throw new Error(`${operation.operationId}: a page without a list.`);
     const item = this.#models.typeOf(list, `${hint}${pascal(name)}`).hint.replace(/^List\[(.*)\]$/, '$1');
-    return { hint: `Page[${hint}, ${item}]`, fields: [...fields, `items=${text(attributeOf(name))}`] };
+    return { hint: `Page[${hint}, ${item}]`, fields: [...fields, `items=${text(pythonName(name))}`] };
   }
 
   #operationText(operation: PlacedOperation, fields: readonly string[]): string {
@@ -438,7 +415,7 @@ class Methods {
     const values = [id, method, path].map(text);
     const flags = [isVersioned ? 'True' : 'False', text(authOf(operation)), isRepeatable ? 'True' : 'False'];
     return broken(
-      `_${attributeOf(id).toUpperCase()} = _Operation(`,
+      `_${pythonName(id).toUpperCase()} = _Operation(`,
       [...values, ...flags, ...fields],
       ')',
       '',
@@ -492,7 +469,7 @@ class Methods {
     ];
     const timeout = id in STREAM_ARGUMENTS ? 'None' : 'timeout';
     const options = `_Options(${timeout}, max_retries${hasKey ? ', idempotency_key' : ''})`;
-    const constant = `_${attributeOf(id).toUpperCase()}`;
+    const constant = `_${pythonName(id).toUpperCase()}`;
     const call =
       stream === undefined
         ? this.#callOf(operation, constant, options, all, isUpload ? types : null)
@@ -574,7 +551,7 @@ const HAND_WRITTEN: Readonly<Record<string, string>> = {
 export function pythonNames(operations: readonly PlacedOperation[]): ReadonlyMap<string, string> {
   const named = operations.flatMap(({ operationId: id, responses }) => {
     const name = SDK_NAMES[id];
-    if (name !== undefined) return [[id, name.split('.').map(snakeCase).join('.')] as const];
+    if (name !== undefined) return [[id, pythonMethod(name)] as const];
     // Pages for people, and operations that are called by other services, are left out.
     if (WITHOUT_SDK.has(id) || responses[200]?.content?.['text/html'] !== undefined) return [];
     throw new Error(`${id}: has no name in src/http/sdk-names.ts.`);

@@ -125,6 +125,10 @@ class APITimeoutError(APIConnectionError):
     """The server sent nothing for `timeout` seconds."""
 
 
+class APIResponseError(APIConnectionError):
+    """A response is not one of this API, or only a part of one: a proxy may have answered. The outcome is unknown."""
+
+
 class WebhookVerificationError(AssayError):
     """A delivery does not have a valid signature, or is too old."""
 
@@ -4585,6 +4589,11 @@ class _Exchange:
         self._connection.close()
 
 
+def _unread(exchange: _Exchange) -> _Exchange:
+    """Leaves a response to the caller, who reads it while it arrives."""
+    return exchange
+
+
 @contextlib.contextmanager
 def _connection_errors() -> Iterator[None]:
     """Turns errors of an open connection into those of this client."""
@@ -4693,6 +4702,21 @@ def _failure(error: Exception, is_connected: bool) -> APIConnectionError:
     return APIConnectionError(f"The connection failed: {reason}")
 
 
+def _parsed(raw: Union[bytes, str]) -> Any:
+    try:
+        return json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        # The error of the parser says nothing more to a caller.
+        raise APIResponseError(f"The response is not JSON, so it is not a whole one of this API: {error}") from None
+
+
+def _parsed_object(raw: Union[bytes, str]) -> Dict[str, Any]:
+    value = _parsed(raw)
+    if not isinstance(value, dict):
+        raise APIResponseError("The response is not one of this API: an object was expected.")
+    return value
+
+
 def backoff_seconds(attempt: int, chance: Callable[[], float] = random.random) -> float:
     """Returns the wait before a retry: 0.5·2ⁿ seconds, at most 8, of which 25 to 50 % are taken off at random."""
     whole = min(BACKOFF_SECONDS_MAX, BACKOFF_SECONDS_MIN * 2.0**attempt)
@@ -4702,8 +4726,8 @@ def backoff_seconds(attempt: int, chance: Callable[[], float] = random.random) -
 def _error_of(status: int, headers: Dict[str, str], raw: bytes) -> APIError:
     text = raw.decode("utf-8", "replace")
     try:
-        body: Any = json.loads(text)
-    except ValueError:
+        body: Any = _parsed(text)
+    except APIResponseError:
         body = text
     said = body if isinstance(body, dict) else {}
     code = headers.get("x-error-code") or said.get("code") or ""
@@ -4826,10 +4850,10 @@ def _stream_events(lines: Iterable[bytes]) -> Iterator[StreamEvent]:
     """Parses server-sent events. An event that the connection cuts off is dropped, as the standard requires."""
     event_id, name, data = "", "message", []
     for line in lines:
-        text = line.decode().rstrip("\r\n")
+        text = line.decode("utf-8", "replace").rstrip("\r\n")
         if text == "":
             if data:
-                yield StreamEvent(event_id, name, json.loads("\n".join(data)))
+                yield StreamEvent(event_id, name, _parsed_object("\n".join(data)))
             event_id, name, data = "", "message", []
             continue
         key, _, value = text.partition(":")
@@ -4848,9 +4872,9 @@ def _parsed_lines(chunks: Iterable[bytes]) -> Iterator[Dict[str, Any]]:
         *lines, rest = (rest + chunk).split(b"\n")
         for line in lines:
             if line:
-                yield json.loads(line)
+                yield _parsed_object(line)
     if rest:
-        yield json.loads(rest)
+        yield _parsed_object(rest)
 
 
 BulkLine = Union[str, Mapping[str, Any], Model]
@@ -6668,6 +6692,7 @@ class Assay:
 
     :param api_key: `assay_live_…`; default: the environment variable ASSAY_API_KEY. Some operations need none
     :param base_url: URL of the service, with or without `/api/v1`; default: ASSAY_BASE_URL, else http://127.0.0.1:8080
+    :param session: session of a person, for the operations of accounts and keys: `session` after `auth.login()`
     :param timeout: seconds without a byte from the server before a call fails
     :param max_retries: tries after the first one
     :param webhook_secret: default secret of `webhooks.unwrap`; default: ASSAY_WEBHOOK_SECRET
@@ -6679,6 +6704,7 @@ class Assay:
         api_key: Optional[str] = None,
         *,
         base_url: Optional[str] = None,
+        session: Optional[str] = None,
         timeout: float = DEFAULT_TIMEOUT,
         max_retries: int = DEFAULT_MAX_RETRIES,
         webhook_secret: Optional[str] = None,
@@ -6692,9 +6718,11 @@ class Assay:
         self.webhook_secret = webhook_secret or environment.get("ASSAY_WEBHOOK_SECRET") or None
         if self.api_key is not None and not (self.api_key.isascii() and self.api_key.isprintable()):
             raise AssayError("api_key: must be printable ASCII.")
+        if session is not None and not (session.isascii() and session.isprintable() and ";" not in session):
+            raise AssayError("session: must be the text of `session` of a client that has logged in.")
         self._target = _target_of(self.base_url)
         self._pool = _Pool(self._target, ssl_context)
-        self._session: Optional[str] = None
+        self._session: Optional[str] = session or None
         self._session_lock = threading.Lock()
         #: Replaced by tests.
         self._sleep: Callable[[float], None] = time.sleep
@@ -6720,6 +6748,12 @@ class Assay:
         self.cases = CasesResource(self)
         self.jobs = JobsResource(self)
 
+    @property
+    def session(self) -> Optional[str]:
+        """Session after `auth.login()`, which another client can take; None after `auth.logout()`."""
+        with self._session_lock:
+            return self._session
+
     def close(self) -> None:
         """Closes the idle connections. The client can be used again."""
         self._pool.close()
@@ -6743,8 +6777,11 @@ class Assay:
         upload: Optional[Tuple[UploadBody, str]] = None,
     ) -> Any:
         """Sends a request, and returns its result in the form of the operation."""
-        exchange, raw = self._send(operation, options, path, query, headers, body, upload)
-        result = self._result(operation, exchange.status, exchange.headers, raw)
+
+        def read(exchange: _Exchange) -> Any:
+            return self._result(operation, exchange)
+
+        result = self._send(operation, options, read, path, query, headers, body, upload)
         if operation.items is None:
             return result
 
@@ -6754,26 +6791,33 @@ class Assay:
 
         return Page(result, getattr(result, operation.items) or [], fetch)
 
-    def _result(self, operation: _Operation, status: int, headers: Dict[str, str], raw: bytes) -> Any:
-        if operation.result == "text":
-            return raw.decode()
+    def _result(self, operation: _Operation, exchange: _Exchange) -> Any:
+        """Reads a successful response to its end.
+
+        :raises APIResponseError: if it is not one of this API
+        """
+        raw = exchange.read()
         if operation.result == "bytes":
             return raw
-        try:
-            value = json.loads(raw)
-        except ValueError as error:
-            raise APIConnectionError("The response is not JSON, so it is not from this API.") from error
+        if operation.result == "text":
+            try:
+                return raw.decode()
+            except UnicodeDecodeError:
+                raise APIResponseError("The response is not text in UTF-8.") from None
+        value = _parsed(raw)
         if operation.result is None:
             return value
         if not isinstance(value, dict) or (operation.has_envelope and "data" not in value):
-            raise APIConnectionError("The response is not one of this API.")
+            raise APIResponseError("The response is not one of this API.")
         result = _read(operation.result, value["data"] if operation.has_envelope else value)
+        if isinstance(operation.result, str) and not isinstance(result, Model):
+            raise APIResponseError("data: the response has not the fields of this API.")
         if isinstance(result, Model):
             credits = value.get("credits")
             ignored = value.get("ignored")
             result.__dict__["_response"] = ResponseInfo(
-                status,
-                headers,
+                exchange.status,
+                exchange.headers,
                 credits_remaining=credits.get("remaining") if isinstance(credits, dict) else None,
                 ignored=ignored if isinstance(ignored, list) else [],
             )
@@ -6816,17 +6860,18 @@ class Assay:
         self,
         operation: _Operation,
         options: _Options,
+        read: Callable[[_Exchange], _T],
         path: Mapping[str, Any] = {},
         query: Mapping[str, Any] = {},
         headers: Mapping[str, Any] = {},
         body: Optional[Dict[str, Any]] = None,
         upload: Optional[Tuple[UploadBody, str]] = None,
-        is_stream: bool = False,
-    ) -> Tuple[_Exchange, bytes]:
-        """Sends a request until it succeeds, and returns the response and its body, which of a stream is still unread.
+    ) -> _T:
+        """Sends a request until it succeeds, and returns what `read` makes of the response.
 
+        :param read: reads a successful response; an APIConnectionError of it fails the try
         :raises APIError: if the server refuses it
-        :raises APIConnectionError: if no response arrived
+        :raises APIConnectionError: if no whole response arrived
         """
         sent = {
             "Accept": "application/json, application/problem+json, */*;q=0.5",
@@ -6854,9 +6899,10 @@ class Assay:
             failure: AssayError
             try:
                 exchange = self._attempt(operation, url, sent, content, timeout)
-                is_success = exchange.status < 300
-                if is_success and is_stream:
-                    return exchange, b""
+                if exchange.status < 300:
+                    result = read(exchange)
+                    self._take_session(exchange.headers)
+                    return result
                 raw = exchange.read()
             except APIConnectionError as error:
                 failure = error
@@ -6864,9 +6910,6 @@ class Assay:
                 is_final = isinstance(error.__cause__, ssl.SSLCertVerificationError)
                 wait = backoff_seconds(attempt)
             else:
-                if is_success:
-                    self._take_session(exchange.headers)
-                    return exchange, raw
                 if exchange.status == 304:
                     raise NotModified("The version that if_none_match names is current.")
                 failure = _error_of(exchange.status, exchange.headers, raw[:ERROR_BYTES_MAX])
@@ -6921,7 +6964,7 @@ class Assay:
         while True:
             before = held
             span = {"Range": f"bytes={held}-"} if held else {}
-            exchange, _ = self._send(operation, options, path, headers=span, is_stream=True)
+            exchange = self._send(operation, options, _unread, path, headers=span)
             content_range = exchange.headers.get("content-range", "")
             if held and not content_range.startswith(f"bytes {held}-"):
                 exchange.close()
@@ -6947,7 +6990,7 @@ class Assay:
         while True:
             headers = {"Last-Event-ID": last_event_id, "Accept": "text/event-stream"}
             try:
-                exchange, _ = self._send(operation, patient, headers=headers, is_stream=True)
+                exchange = self._send(operation, patient, _unread, headers=headers)
                 is_established = True
                 try:
                     for event in _stream_events(exchange.lines()):

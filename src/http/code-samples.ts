@@ -1,7 +1,7 @@
 /** Code that calls an operation: a curl command, and calls of the SDKs in TypeScript and Python, with the examples of the schemas. */
 import { type Route, shownPath } from './routes.ts';
 import { exampleOf } from './schema-example.ts';
-import { SDK_NAMES, snakeCase } from './sdk-names.ts';
+import { pythonMethod, pythonName, SDK_NAMES } from './sdk-names.ts';
 
 /** The server of all samples. /docs/api replaces it by its own host. */
 export const SAMPLE_HOST = 'http://127.0.0.1:8080';
@@ -187,7 +187,7 @@ function pythonOf(route: Route, name: string): string {
   ];
   const option = route.principal === 'session' ? 'session="<session>"' : 'api_key="<API key>"';
   const call = (before: string): string =>
-    listed(`${before}assay.${snakeCase(name)}`, '(', args, ')', PYTHON_INDENT);
+    listed(`${before}assay.${pythonMethod(name)}`, '(', args, ')', PYTHON_INDENT);
   const use =
     resultOf(route) === 'data' ? call('result = ') : `${call('for row in ')}:\n${PYTHON_INDENT}print(row)`;
   return [
@@ -199,9 +199,6 @@ function pythonOf(route: Route, name: string): string {
     use,
   ].join('\n');
 }
-
-/** Python does not accept its keywords as names of arguments. */
-const pythonName = (field: string): string => (field === 'from' ? 'from_' : snakeCase(field));
 
 /** Returns the samples of an operation: curl if a client can call it, and each SDK that has it. */
 export function codeSamplesOf(route: Route): readonly CodeSample[] {

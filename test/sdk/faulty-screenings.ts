@@ -2,11 +2,24 @@
 import { join } from 'node:path';
 import { projectRoot } from '../../src/base/paths.ts';
 import type { World } from '../http/world.ts';
-import { type Fault, startFaultProxy } from '../setup/fault-proxy.ts';
 import { type Python, runPython } from '../setup/python.ts';
+import { type NetworkFault, startFaultyProxy } from './faulty-proxy.ts';
 
-/** `cut` and `half` lose the response of a request that was charged; the others lose the request. */
-const FAULTS: readonly Fault[] = ['none', 'cut', 'none', 'error-500', 'cut', 'none', 'half', 'hang', 'none'];
+/** Half of the requests go wrong. Those of `half`, `page`, `lose` and `hang` are charged before their response is lost. */
+const FAULTS: readonly NetworkFault[] = [
+  'none',
+  'half',
+  'none',
+  'bad-gateway',
+  'page',
+  'none',
+  'lose',
+  'none',
+  'refuse',
+  'hang',
+  'none',
+  'none',
+];
 
 export interface FaultyOutcome {
   readonly balanceBefore: number;
@@ -26,10 +39,7 @@ export async function faultyScreenings(python: Python, world: World, count: numb
     });
     return ((await response.json()) as { data: { balance: number } }).data.balance;
   };
-  const proxy = await startFaultProxy(world.url);
-  let next = 0;
-  // Each request takes the next fault of the row.
-  Object.defineProperty(proxy, 'fault', { get: () => FAULTS[next++ % FAULTS.length] });
+  const proxy = await startFaultyProxy(world.url, (number) => FAULTS[number % FAULTS.length] ?? 'none');
   try {
     const balanceBefore = await balance();
     const out = await runPython(

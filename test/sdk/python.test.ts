@@ -9,8 +9,12 @@ import {
   pythonNames,
   pythonPath,
 } from '../../scripts/sdk-python.ts';
+import { Assay } from '../../sdk/typescript/src/index.ts';
 import { walletBilling } from '../../src/app/wallet-billing.ts';
 import { projectRoot } from '../../src/base/paths.ts';
+import { codeSamplesOf } from '../../src/http/code-samples.ts';
+import { OPERATIONS } from '../../src/http/operations/index.ts';
+import { pythonName } from '../../src/http/sdk-names.ts';
 import type { Monitoring } from '../../src/monitoring/open.ts';
 import type { MonitoredWallet } from '../../src/monitoring/records.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
@@ -36,7 +40,7 @@ const RECIPES: Readonly<Record<string, RegExp>> = {
   'Watch a wallet, and follow its changes': /^1 wallet\.created MonitoredWallet\(/,
   'Verify a webhook': /^400$/m,
   'Handle errors': /^address address: .+ \S+$/m,
-  'Log in': /^\S.*\.$/m,
+  'Log in': /^key_\S+ desk$/m,
 };
 
 /** Returns the recipes by their titles. */
@@ -77,6 +81,27 @@ describe.skipIf(found === null)('the Python client', () => {
     await runPython(python, ['-m', 'unittest', 'discover', '-s', join(FOLDER, 'tests')]);
   });
 
+  it('takes the calls of the samples in the document', async () => {
+    const folder = tempFolder();
+    try {
+      const samples = OPERATIONS.flatMap((route) =>
+        codeSamplesOf(route)
+          .filter(({ lang }) => lang === 'python')
+          .map(({ source }) => [route.id, source]),
+      );
+      expect(samples).not.toEqual([]);
+      const file = join(folder.path, 'samples.json');
+      writeFileSync(file, JSON.stringify(Object.fromEntries(samples)));
+      const out = await runPython(python, [script('samples.py'), file]);
+      const { wrong, keywords } = JSON.parse(out) as { wrong: object; keywords: string[] };
+      expect(wrong).toEqual({});
+      expect(keywords).toContain('from');
+      expect(keywords.filter((word) => keywords.includes(pythonName(word)))).toEqual([]);
+    } finally {
+      folder.remove();
+    }
+  });
+
   describe('beside the program', () => {
     let world: ProgramWorld;
     let server: RunningServer;
@@ -94,6 +119,13 @@ describe.skipIf(found === null)('the Python client', () => {
         ASSAY_MAIL_FROM: 'assay@example.org',
         ASSAY_WEBHOOK_TRUSTED_HOSTS: '127.0.0.1',
       });
+      // The person of the recipe that logs in, with the first email.
+      const person = { email: 'ann@example.org', password: 'correct horse battery' };
+      const ann = new Assay({ baseUrl: server.url });
+      await ann.auth.register(person);
+      await ann.auth.verify({ token: await mail.token(0) });
+      await ann.auth.login(person);
+      await ann.keys.create({ name: 'desk', permissions: ['oracle'] });
     });
     afterAll(async () => {
       await world.end();
@@ -104,7 +136,7 @@ describe.skipIf(found === null)('the Python client', () => {
     it('calls every operation', async () => {
       const mails = join(world.folder, 'mails');
       mkdirSync(mails);
-      const tokens = [0, 1].map(async (n) => writeFileSync(join(mails, String(n)), await mail.token(n)));
+      const tokens = [1, 2].map(async (n) => writeFileSync(join(mails, String(n)), await mail.token(n)));
       const out = await runPython(python, [script('operations.py')], {
         ...environment(),
         ASSAY_TEST_MAILS: mails,

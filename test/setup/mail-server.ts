@@ -1,7 +1,7 @@
 /** An SMTP server that keeps the emails that it receives. */
 import type { AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';
-import { expect } from 'vitest';
+import { until } from '../support/wait.ts';
 
 /** Starts the server. `token` returns the token of the email at that position, as soon as it has arrived. */
 export async function startMailServer() {
@@ -24,7 +24,7 @@ export async function startMailServer() {
     url: `smtp://127.0.0.1:${port}`,
     letters,
     async token(position: number): Promise<string> {
-      await expect.poll(() => letters.length).toBeGreaterThan(position);
+      await until(() => letters.length > position, `email ${position}`);
       return /^[\w-]{43}$/m.exec((letters[position] as string).replaceAll('\r', ''))?.[0] ?? '';
     },
     close: () => new Promise<void>((resolve) => server.close(() => resolve())),

@@ -211,11 +211,13 @@ def check_account(url):
     client = recorded(Assay(base_url=url + "/api/v1/"))
     client.api_key = None
     refused(assay.AssayError, client.keys.list)
-    who = {"email": "ann@example.org", "password": PASSWORD}
+    who = {"email": "bob@example.org", "password": PASSWORD}
     assert client.auth.register(**who).done
-    assert client.auth.verify(token=token(0)).done
-    assert client.auth.login(**who).account.email == "ann@example.org"
+    assert client.auth.verify(token=token(1)).done
+    assert client.auth.login(**who).account.email == who["email"]
     assert client.auth.session().account.email_verified is True
+    other = Assay(base_url=url, session=client.session)
+    assert other.auth.session().account.email == who["email"]
     made = client.keys.create(name="desk", permissions=["entity", "oracle"])
     assert [key.id for key in client.keys.list(limit=1)] == [made.key.id]
     by_key = Assay(made.api_key, base_url=url)
@@ -225,9 +227,10 @@ def check_account(url):
     assert client.keys.revoke(made.key.id, descendants=True).key.status == "REVOKED"
     client.auth.change_password(current_password=PASSWORD, new_password="another horse battery")
     client.auth.logout()
+    assert client.session is None
     refused(assay.AssayError, client.auth.session)
     client.auth.forgot_password(email=who["email"])
-    client.auth.reset_password(token=token(1), password=PASSWORD)
+    client.auth.reset_password(token=token(2), password=PASSWORD)
     assert client.auth.login(**who)
 
 

@@ -21,7 +21,8 @@ import assay  # noqa: E402
 
 
 class Server:
-    """A server with prepared responses. Each is (status, headers, body), or None to close the connection."""
+    """A server with prepared responses. Each is (status, headers, body), the bytes after which the connection is closed, or
+    None to close it at once."""
 
     def __init__(self, *responses):
         self.responses = list(responses)
@@ -38,7 +39,8 @@ class Server:
                 outer.requests.append((self.command, self.path, dict(self.headers.items()), body))
                 outer.connections.add(self.client_address)
                 response = outer.responses.pop(0)
-                if response is None:
+                if response is None or isinstance(response, bytes):
+                    self.wfile.write(response or b"")
                     self.close_connection = True
                     return
                 status, headers, text = response
@@ -163,6 +165,66 @@ class Retries(unittest.TestCase):
             client.usage.get()
 
 
+#: Responses whose connection was closed before their end.
+CUT = {
+    "a length": b'HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{"success":true,"da',
+    "whole JSON": b'HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{"success":true,"data":{"riskScore":1}}',
+    "no body": b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n",
+    "a chunk": b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n32\r\n{"success":true,"da',
+    "between chunks": b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{"suc\r\n',
+    "an error": b'HTTP/1.1 400 Bad Request\r\nContent-Length: 50\r\n\r\n{"error":"na',
+}
+#: Whole responses that are not from the API.
+FOREIGN = {
+    "half of one": (200, {}, b'{"success":true,"da'),
+    "half of one without a length": b'HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{"success":true,"da',
+    "nothing after half of a header": b"HTTP/1.1 200 OK\r\nContent-Le",
+    "nothing": (200, {}, b""),
+    "a page": (200, {}, b"<html>maintenance</html>"),
+    "another encoding": (200, {}, b'{"data":"\xff"}'),
+    "nested without end": (200, {}, b"[" * 200_000),
+    "an array": (200, {}, b"[1]"),
+    "no data": (200, {}, b'{"success":true}'),
+    "data of another type": (200, {}, b'{"success":true,"data":7}'),
+}
+
+
+class Incomplete(unittest.TestCase):
+    def test_the_request_is_sent_again_under_the_same_key(self):
+        for name, response in {**CUT, **FOREIGN}.items():
+            with self.subTest(name), Server(response, ok({"riskScore": 7})) as server:
+                self.assertEqual(server.client().screening.create(address="a", chain="ETH").risk_score, 7)
+                self.assertEqual(len(server.requests), 2)
+                self.assertEqual(len({headers["Idempotency-Key"] for _, _, headers, _ in server.requests}), 1)
+                self.assertEqual(len(server.waits), 1)
+
+    def test_the_last_try_raises_an_error_of_the_client(self):
+        for name, response in {**CUT, **FOREIGN}.items():
+            with self.subTest(name), Server(response) as server:
+                with self.assertRaises(assay.APIConnectionError) as caught:
+                    server.client(max_retries=0).usage.get()
+                self.assertEqual(isinstance(caught.exception, assay.APIResponseError), name in FOREIGN)
+                self.assertNotIsInstance(caught.exception.__cause__, ValueError)
+
+    def test_an_operation_that_could_take_effect_twice_is_not_sent_again(self):
+        for name, response in {**CUT, **FOREIGN}.items():
+            with self.subTest(name), Server(response) as server:
+                with self.assertRaises(assay.APIConnectionError):
+                    server.client().webhooks.rotate_secret()
+                self.assertEqual(len(server.requests), 1)
+
+    def test_texts_lines_and_events_that_cannot_be_read_are_errors_of_the_client(self):
+        with Server((200, {}, b"\xff")) as server:
+            with self.assertRaises(assay.APIResponseError):
+                server.client(max_retries=0).service.metrics()
+        for chunks in ([b'{"a":1}\n{"a"\n'], [b'{"a":1}\n{"a"'], [b"<html>"], [b'"\xff"\n'], [b"1\n"]):
+            with self.subTest(chunks), self.assertRaises(assay.APIResponseError):
+                list(assay._parsed_lines(chunks))
+        for text in (b"data: {\n\n", b"data: 1\n\n", b"data: \xff\n\n"):
+            with self.subTest(text), self.assertRaises(assay.APIResponseError):
+                list(assay._stream_events(io.BytesIO(text)))
+
+
 class Errors(unittest.TestCase):
     def test_every_code_has_its_class(self):
         expected = {
@@ -211,6 +273,8 @@ class Errors(unittest.TestCase):
                 assay.Assay().usage.get()
             with self.assertRaisesRegex(assay.AssayError, "session"):
                 assay.Assay().keys.list()
+            with self.assertRaisesRegex(assay.AssayError, "session"):
+                assay.Assay(session="a; other=b")
             for url in ("ftp://host", "host", "http://user@host", "http://host/?x=1"):
                 with self.assertRaisesRegex(assay.AssayError, "base_url"):
                     assay.Assay(base_url=url)
