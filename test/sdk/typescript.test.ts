@@ -235,8 +235,10 @@ describe('every operation of the document', () => {
         expect(all).toEqual([alertId]);
       },
       moveAlert: async ({ assay, alertId }) => {
-        const { alert } = await assay.alerts.setStatus(alertId, { status: 'RESOLVED' });
-        expect(alert.status).toBe('RESOLVED');
+        const body = { status: 'RESOLVED', assignee: 'bob', note: 'Asked the client.' } as const;
+        const { alert } = await assay.alerts.setStatus(alertId, body);
+        expect([alert.status, alert.assignee]).toEqual(['RESOLVED', 'bob']);
+        expect(alert.history.map((entry) => entry.note)).toContain('Asked the client.');
       },
       alertStream: async ({ assay, alertId }) => {
         for await (const event of assay.alerts.stream({ lastEventId: '0' }))
