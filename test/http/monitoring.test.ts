@@ -363,12 +363,10 @@ describe.each(FRONT_ENDS)('monitoring on %s, behind a gate that answers %s', (ba
       ).toHaveLength(3);
       const noted = await who.ask('PATCH', `/alerts/${id}`, { assignee: 'bob', note: 'Asked the client.' });
       expect(noted.body.data.alert).toMatchObject({ status: 'NEW', assignee: 'bob' });
-      expect(noted.body.data.alert.history.slice(3)).toEqual(
-        expect.arrayContaining([
-          expect.objectContaining({ kind: 'ASSIGNEE', assignee: 'bob' }),
-          expect.objectContaining({ kind: 'NOTE', note: 'Asked the client.' }),
-        ]),
-      );
+      const asked = { kind: 'ASSIGNEE', assignee: 'bob', note: 'Asked the client.' };
+      expect(noted.body.data.alert.history.slice(3)).toEqual([expect.objectContaining(asked)]);
+      const alone = await who.ask('PATCH', `/alerts/${id}`, { note: 'No reply.' });
+      expect(alone.body.data.alert.history.at(-1)).toMatchObject({ kind: 'NOTE', note: 'No reply.' });
       const freed = await who.ask('PATCH', `/alerts/${id}`, { assignee: null });
       expect(freed.body.data.alert.assignee).toBeNull();
       for (const body of [{ assignee: '' }, { assignee: 'a\nb' }, { note: '' }])
