@@ -362,7 +362,9 @@ class Methods {
         isRequired: required,
         description,
       }));
-    const schema = operation.requestBody?.content['application/json']?.schema;
+    const schema = isUploadOf(operation)
+      ? undefined
+      : operation.requestBody?.content['application/json']?.schema;
     if (schema === undefined) return parameters;
     const { properties = {}, required = [] } = this.#models.resolve(schema);
     const fields = Object.entries(properties).map(([name, value]) => {
@@ -434,8 +436,8 @@ class Methods {
     const { operationId: id, summary, description, requestBody } = operation;
     const stream = STREAMS[id];
     const all = this.#arguments(operation);
-    const types = Object.keys(requestBody?.content ?? {}).filter((type) => type !== 'application/json');
-    const isUpload = requestBody !== undefined && requestBody.content['application/json'] === undefined;
+    const types = Object.keys(requestBody?.content ?? {});
+    const isUpload = isUploadOf(operation);
     const hasKey = operation.parameters.some(({ name }) => name === 'Idempotency-Key');
     const { hint, fields } = stream === undefined ? this.#result(operation) : { hint: '', fields: [] };
     const result =
@@ -461,8 +463,8 @@ class Methods {
     ];
     const signature = [
       'self',
-      ...(isUpload ? ['body: UploadBody'] : []),
       ...positional,
+      ...(isUpload ? ['body: UploadBody'] : []),
       '*',
       ...keywords,
       ...extra,
@@ -506,7 +508,7 @@ class Methods {
         ? [broken(`${argument}={`, table(place as Argument['place']), '}', '            ').trimStart()]
         : [],
     );
-    if (operation.requestBody?.content['application/json'] !== undefined) {
+    if (types === null && operation.requestBody !== undefined) {
       const fields = all.filter(({ place }) => place === 'body');
       // Of optional fields that cannot be null, None means that they are left out.
       const values = fields.map(({ name, attribute, isRequired, hint }) =>
@@ -517,14 +519,19 @@ class Methods {
       parts.push(broken('body={', values, '}', '            ').trimStart());
     }
     if (types !== null) {
-      const format = all.some(({ attribute }) => attribute === 'format') ? 'format' : 'None';
-      parts.push(
-        `upload=(body, content_type or _upload_type(body, [${types.map(text).join(', ')}], ${format}))`,
-      );
+      const accepted = broken('[', types.map(text), ']', '                ').trimStart();
+      const type = all.some(({ attribute }) => attribute === 'format')
+        ? `_upload_type(body, ${accepted}, format)`
+        : `_file_type(name, ${accepted})`;
+      parts.push(`upload=(body, content_type or ${type})`);
     }
     return broken('return self._client._call(', [constant, options, ...parts], ')', '        ');
   }
 }
+
+/** Whether the body is bytes of a declared type. JSON may be one of several types of files. */
+const isUploadOf = ({ requestBody }: PlacedOperation): boolean =>
+  requestBody !== undefined && Object.keys(requestBody.content).some((type) => type !== 'application/json');
 
 /** Methods of resources that no operation has. */
 const HAND_WRITTEN: Readonly<Record<string, string>> = {

@@ -4644,6 +4644,28 @@ def _upload_type(body: UploadBody, types: Sequence[str], upload_format: Optional
     return next((one for one in types if word and one.endswith(word)), types[0])
 
 
+#: Media types that do not end with the extension of their files.
+_TYPES_OF_EXTENSIONS = {
+    "jpg": "image/jpeg",
+    "txt": "text/plain",
+    "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+}
+
+
+def _file_type(name: str, types: Sequence[str]) -> str:
+    """Returns the media type of a file by the extension of its name.
+
+    :raises AssayError: if no accepted type has this extension
+    """
+    extension = name.rpartition(".")[2].lower()
+    wanted = _TYPES_OF_EXTENSIONS.get(extension)
+    for one in types:
+        if one == wanted or one.endswith("/" + extension):
+            return one
+    raise AssayError(f"content_type: is not clear from the name {name!r}; pass one of {', '.join(types)}.")
+
+
 class _Body:
     """A request body that can be sent once, or as often as needed."""
 
@@ -6529,8 +6551,10 @@ class CasesResource(_Resource):
     def add_file(
         self,
         id: str,
+        body: UploadBody,
         *,
         name: str,
+        content_type: Optional[str] = None,
         timeout: Optional[float] = None,
         max_retries: Optional[int] = None,
         idempotency_key: Optional[str] = None,
@@ -6550,7 +6574,18 @@ class CasesResource(_Resource):
             _Options(timeout, max_retries, idempotency_key),
             path={"id": id},
             query={"name": name},
-            body={},
+            upload=(body, content_type or _file_type(name, [
+                    "application/pdf",
+                    "image/png",
+                    "image/jpeg",
+                    "image/webp",
+                    "text/plain",
+                    "text/csv",
+                    "application/json",
+                    "application/zip",
+                    "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+                    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+                ])),
         )
 
     def file(

@@ -5,15 +5,18 @@ import { createServer, type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Writable } from 'node:stream';
 import fc from 'fast-check';
-import { Type } from 'typebox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
+import { systemRandom } from '../../src/base/random.ts';
+import { createCases } from '../../src/cases/cases.ts';
+import type { CaseStore } from '../../src/cases/store.ts';
+import { openCaseStore } from '../../src/cases/store-lmdb.ts';
 import { addMcpCommand } from '../../src/cli/mcp.ts';
 import { runProgram } from '../../src/cli/program.ts';
 import { toolOperations } from '../../src/http/mcp/facts.ts';
-import { operation } from '../../src/http/operation.ts';
 import { OPERATIONS } from '../../src/http/operations/index.ts';
 import { MCP_LIMITS } from '../../src/mcp/limits.ts';
+import { tempFolder } from '../accounts/temp-folder.ts';
 import { EXCHANGE, openWorld, SANCTIONED, UNKNOWN, type World } from '../http/world.ts';
 import { callTool, environment, overHttp, overStdio, PROGRAM, VERSIONS } from './support.ts';
 
@@ -53,55 +56,6 @@ const hostileLabels = (address: string): object => ({
   dataVersion: 'v1',
 });
 
-/** The operations of cases, as tools see them. */
-const notes: string[] = [];
-const CASE = { tag: 'Monitoring', permission: 'monitoring', rateClass: 'monitoring' } as const;
-const casePath = { id: Type.String({ minLength: 1, maxLength: 64, description: 'Id of a case.' }) };
-const caseRecord = Type.Object({ id: Type.String(), title: Type.String() });
-const CASE_OPERATIONS = [
-  operation({
-    ...CASE,
-    id: 'oneCase',
-    method: 'GET',
-    path: '/cases/{id}',
-    pathParameters: casePath,
-    response: Type.Object({ case: caseRecord }),
-    summary: 'Get a case',
-    description: 'One case.',
-    run: ({ path }) => ({ case: { id: path.id, title: HOSTILE } }),
-  }),
-  operation({
-    ...CASE,
-    id: 'caseEvents',
-    method: 'GET',
-    path: '/cases/{id}/events',
-    pathParameters: casePath,
-    query: { limit: Type.Integer({ minimum: 1, maximum: 100, default: 50, description: 'Rows.' }) },
-    response: Type.Object({ events: Type.Array(Type.Object({ note: Type.String() })) }),
-    summary: 'History of a case',
-    description: 'Newest first.',
-    run: () => ({ events: notes.map((note) => ({ note })) }),
-  }),
-  operation({
-    ...CASE,
-    id: 'addCaseEvent',
-    method: 'POST',
-    path: '/cases/{id}/events',
-    pathParameters: casePath,
-    header: { 'Idempotency-Key': Type.String({ default: '', description: 'Key of the request.' }) },
-    body: Type.Object({
-      type: Type.Enum(['NOTE', 'STATUS']),
-      note: Type.Optional(Type.String({ minLength: 1, maxLength: 1_000 })),
-    }),
-    response: Type.Object({ event: Type.Object({ note: Type.String(), key: Type.String() }) }),
-    summary: 'Add an event to a case',
-    description: 'A note.',
-    run({ body, header }) {
-      notes.push(body.note ?? '');
-      return { event: { note: body.note ?? '', key: header['Idempotency-Key'] } };
-    },
-  }),
-];
 const TOOL_NAMES = [
   'screen_address',
   'check_sanctions',
@@ -127,20 +81,25 @@ const written = (value: object, out: Buffer, offset: number): number => {
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
 
 describe.each(['uws', 'node'] as const)('POST /mcp on %s', (backend) => {
+  const folder = tempFolder();
+  let store: CaseStore;
   let world: World;
   let key: string;
   let hostile: World;
   let hostileKey: string;
   let screenings = 0;
   beforeAll(async () => {
-    const list = [...OPERATIONS, ...CASE_OPERATIONS];
+    store = openCaseStore({ path: `${folder.path}/cases.mdb` }, { clock: systemClock });
+    const records = { alert: () => null, wallet: () => null };
+    const parts = { store, records, clock: systemClock, random: systemRandom };
+    const cases = createCases({ fourEyes: false }, parts);
     world = await openWorld({
       backend,
-      list,
+      useCases: { cases: () => cases },
       mcpOrigins: ['https://desk.example'],
       publicHost: 'assay.example:8443',
     });
-    key = await world.key({ plan: 'SELF_HOSTED', rateLimits: { trace: 1_000 } });
+    key = await world.key({ plan: 'SELF_HOSTED', rateLimits: { trace: 1_000, monitoring: 10_000 } });
     hostile = await openWorld({
       backend,
       useCases: {
@@ -156,6 +115,8 @@ describe.each(['uws', 'node'] as const)('POST /mcp on %s', (backend) => {
   afterAll(async () => {
     await world.close();
     await hostile.close();
+    await store.close();
+    folder.remove();
   });
 
   /** Sends a body as it is. */
@@ -231,14 +192,37 @@ describe.each(['uws', 'node'] as const)('POST /mcp on %s', (backend) => {
 
     it('reads a case with its notes, and adds one', async () => {
       const client = await overHttp(world.url, bearer(key), mode);
-      notes.length = 0;
-      const note = { id: 'case/1', note: 'Seen on OFAC_SDN, 2019-09-13.', idempotencyKey: 'note-1' };
+      const send = async (path: string, body: object) =>
+        (
+          await fetch(`${world.url}/api/v1/cases${path}`, {
+            method: 'POST',
+            headers: { ...bearer(key), 'content-type': 'application/json' },
+            body: JSON.stringify(body),
+          })
+        ).json() as Promise<{ data: { case: { id: string } } }>;
+      const { id } = (await send('', { title: `Case ${HOSTILE.replaceAll(/[\p{Cc}\p{Cf}]/gu, '')}` })).data
+        .case;
+      for (let n = 0; n < 60; n++)
+        await send(`/${id}/events`, { type: 'NOTE', note: `${n} ${'x'.repeat(500)}` });
+      const note = { id, note: 'Seen on OFAC_SDN, 2019-09-13.', idempotencyKey: `note-${id}` };
       const added = await callTool(client, 'add_case_note', note);
-      expect(added.structured.data).toEqual({ event: { note: note.note, key: 'note-1' } });
-      const read = await callTool(client, 'get_case', { id: 'case/1' });
-      expect(read.structured.data).toMatchObject({ case: { id: 'case/1' }, events: [{ note: note.note }] });
+      expect(added.structured.data).toMatchObject({ event: { type: 'NOTE', note: note.note } });
+      const again = await callTool(client, 'add_case_note', note);
+      expect(again.structured.data).toEqual(added.structured.data);
+      const read = await callTool(client, 'get_case', { id });
+      expect(read.structured.data).toMatchObject({ case: { id } });
+      const events = read.structured.data?.events as readonly { note: string | null }[];
+      expect(events.filter((event) => event.note === note.note)).toHaveLength(1);
+      expect(read.bytes).toBeLessThanOrEqual(8_192);
       expect(read.text).not.toMatch(UNSEEN);
       await client.close();
+
+      const stranger = await overHttp(world.url, bearer(await world.key({ accountId: 'stranger' })), mode);
+      for (const name of ['get_case', 'add_case_note']) {
+        const refused = await callTool(stranger, name, name === 'get_case' ? { id } : note);
+        expect(refused).toMatchObject({ isError: true, structured: { error: { code: 'NOT_FOUND' } } });
+      }
+      await stranger.close();
     });
 
     it('returns the error of the API, and nothing of the inside', async () => {
@@ -493,9 +477,7 @@ describe('assay mcp', () => {
     const client = await overStdio(world.url, key, mode);
     expect(client.getNegotiatedProtocolVersion()).toBe(version);
     const { tools } = await client.listTools();
-    expect(tools.map(({ name }) => name)).toEqual(
-      TOOL_NAMES.filter((name) => name !== 'get_case' && name !== 'add_case_note'),
-    );
+    expect(tools.map(({ name }) => name)).toEqual(TOOL_NAMES);
     const http = await overHttp(world.url, bearer(key), mode);
     expect(tools).toEqual((await http.listTools()).tools);
     const args = { address: SANCTIONED, chain: 'ETH' };

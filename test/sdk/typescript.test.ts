@@ -100,6 +100,16 @@ describe('every operation of the document', () => {
   const job = async ({ assay }: Context): Promise<string> =>
     (await assay.jobs.create(`"${EXCHANGE}"\n`, { kind: 'labels', chain: 'ETH' })).job.id;
 
+  const opened = async ({ assay }: Context): Promise<string> =>
+    (await assay.cases.create({ title: 'Large deposit', note: 'first note' })).case.id;
+  /** A case with a file. */
+  const filed = async (given: Context) => {
+    const id = await opened(given);
+    const content = new TextEncoder().encode('evidence');
+    const upload = { name: 'evidence.txt', type: 'text/plain', content };
+    return { id, file: (await given.assay.cases.addFile(id, upload)).file };
+  };
+
   const query = { chain: 'ETH', address: EXCHANGE };
   const name = { name: 'Ann Listed', source: 'EU', entityId: '1' };
   const CALLS: Readonly<Record<Exclude<OperationId, 'stripeEvent'>, (context: Context) => Promise<unknown>>> =
@@ -225,8 +235,10 @@ describe('every operation of the document', () => {
         expect(all).toEqual([alertId]);
       },
       moveAlert: async ({ assay, alertId }) => {
-        const { alert } = await assay.alerts.setStatus(alertId, { status: 'RESOLVED' });
-        expect(alert.status).toBe('RESOLVED');
+        const body = { status: 'RESOLVED', assignee: 'bob', note: 'Asked the client.' } as const;
+        const { alert } = await assay.alerts.setStatus(alertId, body);
+        expect([alert.status, alert.assignee]).toEqual(['RESOLVED', 'bob']);
+        expect(alert.history.map((entry) => entry.note)).toContain('Asked the client.');
       },
       alertStream: async ({ assay, alertId }) => {
         for await (const event of assay.alerts.stream({ lastEventId: '0' }))
@@ -258,6 +270,56 @@ describe('every operation of the document', () => {
         expect([result.status, await result.text()]).toEqual([200, expect.stringContaining(EXCHANGE)]);
       },
       cancelJob: async (given) => given.assay.jobs.cancel(await job(given)),
+      createCase: async (given) => expect(await opened(given)).toMatch(/./),
+      listCases: async (given) => {
+        const ids = [await opened(given), await opened(given)].toReversed();
+        const all: string[] = [];
+        for await (const one of given.assay.cases.list({ status: ['OPEN', 'CLOSED'], limit: 1 }))
+          all.push(one.id);
+        expect(all.slice(0, 2)).toEqual(ids);
+      },
+      oneCase: async (given) => {
+        const id = await opened(given);
+        expect((await given.assay.cases.get(id)).case.id).toBe(id);
+      },
+      changeCase: async (given) => {
+        const { case: changed } = await given.assay.cases.update(await opened(given), { priority: 'HIGH' });
+        expect(changed.priority).toBe('HIGH');
+      },
+      caseEvents: async (given) => {
+        const { events } = await given.assay.cases.events(await opened(given));
+        expect(events.map((event) => event.note)).toContain('first note');
+      },
+      addCaseEvent: async (given) => {
+        const id = await opened(given);
+        const note = { type: 'NOTE', note: 'second note' } as const;
+        const once = { idempotencyKey: 'note' };
+        const first = await given.assay.cases.addEvent(id, note, once);
+        const again = await given.assay.cases.addEvent(id, note, once).withResponse();
+        expect([again.response.isReplayed, again.data]).toEqual([true, first]);
+      },
+      caseFiles: async (given) => {
+        const { id, file } = await filed(given);
+        expect((await given.assay.cases.files(id)).files).toEqual([file]);
+      },
+      addCaseFile: async (given) => {
+        const { id } = await filed(given);
+        async function* content() {
+          yield new TextEncoder().encode('a,b\n');
+          yield new TextEncoder().encode('1,2\n');
+        }
+        const upload = { name: 'table.csv', type: 'text/csv', content: content() };
+        const { file } = await given.assay.cases.addFile(id, upload);
+        expect([file.name, file.bytes]).toEqual(['table.csv', 8]);
+      },
+      caseFile: async (given) => {
+        const { id, file } = await filed(given);
+        expect(await (await given.assay.cases.file(id, file.id)).text()).toBe('evidence');
+      },
+      exportCase: async (given) => {
+        const { id } = await filed(given);
+        expect(await (await given.assay.cases.export(id)).text()).toMatch(/^PK/);
+      },
     };
 
   it('has a call in this test', () => {

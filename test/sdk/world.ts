@@ -4,7 +4,11 @@ import type { AddressInfo } from 'node:net';
 import { PERMISSIONS } from '../../src/accounts/keys.ts';
 import { RATE_CLASSES } from '../../src/accounts/plans.ts';
 import { walletBilling } from '../../src/app/wallet-billing.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import type { Email } from '../../src/base/mail.ts';
+import { systemRandom } from '../../src/base/random.ts';
+import { createCases } from '../../src/cases/cases.ts';
+import { openCaseStore } from '../../src/cases/store-lmdb.ts';
 import type { MonitoredWallet } from '../../src/monitoring/records.ts';
 import { tempFolder } from '../accounts/temp-folder.ts';
 import { openWorld } from '../http/world.ts';
@@ -42,10 +46,14 @@ export async function openSdkWorld() {
     dutyOf: () => new Map(),
   });
   monitoring.start();
+  const caseStore = openCaseStore({ path: `${folder.path}/cases.mdb` }, { clock: systemClock });
+  const records = { alert: () => null, wallet: () => null };
+  const parts = { store: caseStore, records, clock: systemClock, random: systemRandom };
+  const cases = createCases({ fourEyes: false }, parts);
   const world = await openWorld({
     backend: 'uws',
     people: { registration: 'open', mailer: { send: async (letter) => void letters.push(letter) } },
-    useCases: { monitoring: () => monitoring.service, jobs: () => jobs },
+    useCases: { monitoring: () => monitoring.service, jobs: () => jobs, cases: () => cases },
   });
   let accounts = 0;
   return {
@@ -91,6 +99,7 @@ export async function openSdkWorld() {
     async close() {
       await world.close();
       await monitoring.close();
+      await caseStore.close();
       await new Promise((resolve) => receiver.close(resolve));
       folder.remove();
     },

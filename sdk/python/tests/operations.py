@@ -207,6 +207,33 @@ def check_jobs(client):
     assert [row["sanctioned"] for row in client.jobs.result(other.id)] == [False, True]
 
 
+def check_cases(client):
+    case = client.cases.create(title="Large deposit", note="first note").case
+    other = client.cases.create(title="Another").case
+    assert [one.id for one in client.cases.list(status=["OPEN", "CLOSED"], limit=1)] == [other.id, case.id]
+    assert client.cases.get(case.id).case.title == "Large deposit"
+    assert client.cases.update(case.id, priority="HIGH", assignee="ann").case.priority == "HIGH"
+    note = {"type": "NOTE", "note": "second note", "idempotency_key": "note-1"}
+    event = client.cases.add_event(case.id, **note).event
+    assert client.cases.add_event(case.id, **note).event.sequence == event.sequence
+    notes = [one.note for one in client.cases.events(case.id, limit=2)]
+    assert notes.count("first note") == notes.count("second note") == 1, notes
+
+    content = b"a,b\n1,2\n"
+    file = client.cases.add_file(case.id, content, name="table.csv").file
+    assert (file.content_type, file.bytes) == ("text/csv", len(content)), file
+    data = client.cases.add_file(case.id, io.BytesIO(b'{"a": 1}'), name="data.json").file
+    assert data.content_type == "application/json"
+    text = client.cases.add_file(case.id, (part for part in (b"one", b" two")), name="notes.TXT").file
+    assert text.content_type == "text/plain"
+    assert client.cases.file(case.id, text.id) == b"one two"
+    assert client.cases.file(case.id, file.id) == content
+    refused(assay.AssayError, client.cases.add_file, case.id, content, name="table")
+    assert client.cases.add_file(case.id, content, name="table", content_type="text/plain").file.name == "table"
+    assert len(list(client.cases.files(case.id, limit=3))) == 4
+    assert client.cases.export(case.id)[:4] == b"PK\x03\x04"
+
+
 def check_account(url):
     client = recorded(Assay(base_url=url + "/api/v1/"))
     client.api_key = None
@@ -243,6 +270,7 @@ def main():
         check_names(client)
         check_monitoring(client)
         check_jobs(client)
+        check_cases(client)
     check_account(url)
     print(json.dumps({"called": sorted(called), "succeeded": sorted(succeeded)}))
 

@@ -3,6 +3,7 @@ import { Bulk } from './bulk.ts';
 import type { ApiPromise } from './core/api-promise.ts';
 import { type Call, type ClientOptions, Connection } from './core/connection.ts';
 import { Auth, Keys, Usage } from './resources/accounts.ts';
+import { Cases } from './resources/cases.ts';
 import { Jobs } from './resources/jobs.ts';
 import { Entity, Exchanges, Labels, Oracle, Sanctions } from './resources/labels.ts';
 import { Alerts, Channels, Deliveries, Wallets, Webhooks } from './resources/monitoring.ts';
@@ -36,6 +37,7 @@ export class Assay {
   readonly channels: Channels;
   readonly webhooks: Webhooks;
   readonly deliveries: Deliveries;
+  readonly cases: Cases;
   readonly jobs: Jobs;
   readonly service: Service;
   readonly bulk: Bulk;
@@ -64,6 +66,7 @@ export class Assay {
     this.channels = new Channels(connection);
     this.webhooks = new Webhooks(connection);
     this.deliveries = new Deliveries(connection);
+    this.cases = new Cases(connection);
     this.jobs = new Jobs(connection);
     this.service = new Service(connection);
     this.bulk = new Bulk(connection);

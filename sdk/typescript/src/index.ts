@@ -38,6 +38,7 @@ export {
   type TransportResponse,
 } from './core/transport.ts';
 export type * from './generated/api.ts';
+export type { CaseFileUpload } from './resources/cases.ts';
 export type { JobResultOptions } from './resources/jobs.ts';
 export type { Body, Data, OperationId, PathOf, QueryOf } from './types.ts';
 export { type UnwrapOptions, unwrap, type WebhookEvent, type WebhookHeaders } from './webhooks.ts';
