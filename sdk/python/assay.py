@@ -6382,6 +6382,7 @@ class CasesResource(_Resource):
 
         :param status: Only cases in these states, separated by commas.
         :param assignee: Id of a key or account, an email address or a name.
+        :param priority: Only cases of this priority.
         :param due_before: Only cases that are due before this ISO 8601 date or time.
         :param address: Only cases with a link to this address; needs `chain`.
         :param chain: Chain of `address`.

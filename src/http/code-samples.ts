@@ -23,11 +23,14 @@ interface Call {
   readonly body: unknown;
 }
 
+/** Only the caller knows an id. */
+const isId = (name: string): boolean => name === 'id' || name.endsWith('Id');
+
 function callOf(route: Route): Call {
   const valuesIn = (place: 'path' | 'query') =>
     route.parameters
       .filter((parameter) => parameter.in === place && parameter.required)
-      .map(({ name, schema }) => [name, name === 'id' ? '<id>' : String(exampleOf(schema))] as const);
+      .map(({ name, schema }) => [name, isId(name) ? `<${name}>` : String(exampleOf(schema))] as const);
   return {
     path: valuesIn('path'),
     query: valuesIn('query'),
@@ -71,7 +74,10 @@ export function curlOf(route: Route, separator = ' '): string | null {
     ...(body === null ? [] : ["-H 'Content-Type: application/json'", `-d ${quoted(JSON.stringify(body))}`]),
     ...(route.upload === null
       ? []
-      : [`-H 'Content-Type: ${route.upload.at(-1)}'`, '--data-binary @addresses.csv']),
+      : [
+          `-H 'Content-Type: ${route.upload.includes('text/csv') ? 'text/csv' : route.upload.at(-1)}'`,
+          '--data-binary @addresses.csv',
+        ]),
   ];
   return [start, ...options].join(separator);
 }
@@ -131,13 +137,13 @@ function argumentsOf(route: Route): {
   readonly named: Readonly<Record<string, unknown>>;
 } {
   const { path, query, body } = callOf(route);
-  const others = path.filter(([name]) => name !== 'id');
+  const others = path.filter(([name]) => !isId(name));
   const named = {
     ...Object.fromEntries([...others, ...query]),
-    ...(route.upload === null ? {} : { format: 'csv' }),
+    ...(!route.parameters.some(({ name }) => name === 'format') ? {} : { format: 'csv' }),
     ...(isObject(body) ? body : {}),
   };
-  return { ids: path.filter(([name]) => name === 'id').map(([, id]) => id), named };
+  return { ids: path.filter(([name]) => isId(name)).map(([, id]) => id), named };
 }
 
 /** Writes a list between brackets, on one line if it fits behind the text before it. */

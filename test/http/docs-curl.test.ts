@@ -189,6 +189,16 @@ describe.runIf(hasCurl)('the curl commands of /docs', () => {
     expect((await tryOut('alertStream')).status).toBe(200);
   });
 
+  it('of cases are accepted', async () => {
+    const { id } = (await dataOf('createCase')).case as { id: string };
+    await dataOf('listCases');
+    for (const operation of ['oneCase', 'changeCase', 'caseEvents', 'addCaseEvent', 'caseFiles'])
+      await dataOf(operation, { id });
+    const file = (await dataOf('addCaseFile', { id })).file as { id: string };
+    expect((await tryOut('caseFile', { id, fileId: file.id })).status).toBe(200);
+    expect((await tryOut('exportCase', { id })).status).toBe(200);
+  });
+
   it('of bulk jobs are accepted', async () => {
     const { id } = (await dataOf('sendJob')).job as { id: string };
     await dataOf('listJobs');

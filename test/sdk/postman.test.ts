@@ -2,7 +2,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { projectRoot } from '../../src/base/paths.ts';
+import { systemRandom } from '../../src/base/random.ts';
+import { createCases } from '../../src/cases/cases.ts';
+import type { CaseStore } from '../../src/cases/store.ts';
+import { openCaseStore } from '../../src/cases/store-lmdb.ts';
 import { OPERATIONS } from '../../src/http/operations/index.ts';
 import type { Monitoring } from '../../src/monitoring/open.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
@@ -44,21 +49,33 @@ describe('the Postman collection', () => {
   let folder: TempFolder;
   let monitoring: Monitoring;
   let world: World;
+  let caseStore: CaseStore;
   let key: string;
   beforeAll(async () => {
     folder = tempFolder();
     monitoring = openedMonitoring(folder.path, { dutyOf: () => new Map() });
     monitoring.start();
     const jobs = folderJobs(join(folder.path, 'bulk'));
+    caseStore = openCaseStore({ path: join(folder.path, 'cases.mdb') }, { clock: systemClock });
+    const cases = createCases(
+      { fourEyes: false },
+      {
+        store: caseStore,
+        records: { alert: () => null, wallet: () => null },
+        clock: systemClock,
+        random: systemRandom,
+      },
+    );
     world = await openWorld({
       backend: 'uws',
-      useCases: { monitoring: () => monitoring.service, jobs: () => jobs },
+      useCases: { monitoring: () => monitoring.service, jobs: () => jobs, cases: () => cases },
     });
     key = await world.key({ plan: 'SELF_HOSTED' });
   });
   afterAll(async () => {
     await world.close();
     await monitoring.close();
+    await caseStore.close();
     folder.remove();
   });
 

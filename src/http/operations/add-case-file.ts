@@ -25,6 +25,7 @@ export const addCaseFile = operation({
       minLength: 1,
       maxLength: CASE_LIMITS.fileNameCharsMax,
       description: 'Name of the file, without a path.',
+      examples: ['addresses.csv'],
     }),
   },
   header: repeatHeader,

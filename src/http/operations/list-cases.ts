@@ -2,10 +2,11 @@
 import { Type } from 'typebox';
 import { caseAnswer } from '../../cases/answers.ts';
 import { CASE_LIMITS } from '../../cases/limits.ts';
+import { CASE_PRIORITIES } from '../../cases/records.ts';
 import { CASE_STATUSES } from '../../cases/workflow.ts';
 import { accountOf, operation, principalOf } from '../operation.ts';
-import { AssigneeText, CaseList, CasePrioritySchema, CaseStatusSchema } from '../schemas/cases.ts';
-import { addressText, chainText, pageQuery } from '../schemas/common.ts';
+import { AssigneeText, CaseList, CaseStatusSchema } from '../schemas/cases.ts';
+import { addressText, chainText, oneOf, pageQuery } from '../schemas/common.ts';
 import { CASES } from './support/cases.ts';
 import { pageEnd } from './support/paging.ts';
 
@@ -22,7 +23,7 @@ export const listCases = operation({
       }),
     ),
     assignee: Type.Optional(AssigneeText),
-    priority: Type.Optional(CasePrioritySchema),
+    priority: Type.Optional(oneOf(CASE_PRIORITIES, 'Only cases of this priority.')),
     dueBefore: Type.Optional(
       Type.String({
         minLength: 1,

@@ -116,7 +116,7 @@ export const CasePatch = Type.Object(
     dueAt: Type.Optional(nullable(DueText)),
     fourEyes: Type.Optional(Type.Literal(true, { description: 'The rule cannot be switched off.' })),
   },
-  { title: 'CasePatch', minProperties: 1 },
+  { title: 'CasePatch', minProperties: 1, examples: [{ priority: 'HIGH' }] },
 );
 
 const LinkedAnswerSchema = nullable(
@@ -217,7 +217,7 @@ export const CaseEventBody = Type.Object(
       ),
     ),
   },
-  { title: 'CaseEventBody' },
+  { title: 'CaseEventBody', examples: [{ type: 'NOTE', note: 'The customer sent the documents.' }] },
 );
 
 export const CaseFileSchema = Type.Object(

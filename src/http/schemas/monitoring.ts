@@ -212,7 +212,11 @@ export const AlertPatch = Type.Object(
       }),
     ),
   },
-  { title: 'AlertPatch', minProperties: 1 },
+  {
+    title: 'AlertPatch',
+    minProperties: 1,
+    examples: [{ status: 'INVESTIGATING', note: 'The sender is a customer; documents requested.' }],
+  },
 );
 export const OneAlert = Type.Object({ alert: AlertSchema }, { title: 'OneAlert' });
 export const AlertList = Type.Object(
