@@ -136,6 +136,9 @@ async function serve(settings: BenchServerSettings): Promise<void> {
         monitoring: () => {
           throw new Error('Monitoring is not part of this benchmark.');
         },
+        cases: () => {
+          throw new Error('Cases are not part of this benchmark.');
+        },
         jobs: () => {
           throw new Error('Bulk jobs are not part of this benchmark.');
         },

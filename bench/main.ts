@@ -21,10 +21,12 @@ const BENCHMARKS: Readonly<Record<string, string>> = {
   'graph-remote': 'graph-remote.js',
   cluster: 'cluster.js',
   monitoring: 'monitoring.js',
+  mcp: 'mcp.js',
   adapters: 'adapters.js',
   scale: 'scale.js',
   'exposure-index': 'exposure-index.js',
   'oracle-exposure': 'oracle-exposure.js',
+  sdk: 'sdk.js',
 };
 
 const [name, ...options] = process.argv.slice(2);

@@ -58,10 +58,14 @@ async function install() {
   });
 }
 
+/** Suffixes of files that become a part of dist/. */
+const BUILT_FROM = ['.ts', '.md', '.css'];
+
 function newestChange(folder) {
+  if (!existsSync(join(root, folder))) return 0;
   let newest = 0;
   for (const entry of readdirSync(join(root, folder), { withFileTypes: true, recursive: true })) {
-    if (!entry.isFile() || !entry.name.endsWith('.ts')) continue;
+    if (!entry.isFile() || !BUILT_FROM.some((suffix) => entry.name.endsWith(suffix))) continue;
     newest = Math.max(newest, statSync(join(entry.parentPath ?? entry.path, entry.name)).mtimeMs);
   }
   return newest;
@@ -70,13 +74,14 @@ function newestChange(folder) {
 /** Compiles to dist/ if a source file is newer than the last build. */
 async function build() {
   const mark = join(root, 'dist', '.built');
-  const sources = ['src', 'workers', 'bench', 'scripts', 'test'].map(newestChange);
+  const sources = ['src', 'workers', 'bench', 'scripts', 'test', 'docs', 'sdk'].map(newestChange);
   const settings = ['tsconfig.json', 'package-lock.json'].map((name) => statSync(join(root, name)).mtimeMs);
   if (existsSync(mark) && statSync(mark).mtimeMs > Math.max(...sources, ...settings)) return;
   note('building');
   // Deletes old output first: the output of a deleted source must not stay.
   rmSync(join(root, 'dist'), { recursive: true, force: true });
   await run(process.execPath, [tool('typescript/bin/tsc'), '-p', 'tsconfig.json']);
+  await run(process.execPath, ['dist/scripts/guide/main.js']);
   mkdirSync(join(root, 'dist'), { recursive: true });
   writeFileSync(mark, '');
 }

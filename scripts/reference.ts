@@ -1,4 +1,7 @@
-/** Writes the pages of `docs/reference/` from the code that defines them: `npm run reference`. A test fails if a page is outdated. */
+/**
+ * Writes the pages of `docs/reference/` and `.env.example` from the code that defines them: `npm run reference`. Tests fail if one of them is
+ * outdated.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
@@ -15,7 +18,9 @@ import { SETTING_SUBJECTS, type SettingSubject } from '../src/config/settings.ts
 import { OPERATIONS } from '../src/http/operations/index.ts';
 import { routesMarkdown } from '../src/http/routes.ts';
 import { sourcesMarkdown } from '../src/sources/table.ts';
+import { envExample, envExamplePath } from './env-example.ts';
 import { errorsPage } from './errors-page.ts';
+import { postmanCollection } from './postman.ts';
 
 /** Settings whose default depends on the machine. Their descriptions contain it in words. */
 const DESCRIBED_DEFAULTS = new Set(['ASSAY_DATA_DIR', 'ASSAY_WORKERS']);
@@ -45,7 +50,7 @@ const apiPage = (): string =>
   [
     '# API',
     GENERATED,
-    'A running server has the complete reference: `GET /docs` for people, `GET /openapi.json` (OpenAPI 3.1) for programs. Every operation of the version is below `/api/v1`. Errors are described in [errors](errors.md).',
+    'A running server has the complete reference: `GET /docs/api` to try operations in a browser, with code in curl, TypeScript and Python; `GET /docs` without scripts; `GET /openapi.json` (OpenAPI 3.1) for programs. Every operation of the version is below `/api/v1`. Errors are described in [errors](errors.md).',
     routesMarkdown(OPERATIONS),
     `## Lists
 
@@ -102,7 +107,12 @@ function exitCodesTable(): string {
 }
 
 function cliPage(): string {
-  const modules = commandModules({ apiKey: () => null, place: notAvailable, examine: notAvailable });
+  const modules = commandModules({
+    apiKey: () => null,
+    place: notAvailable,
+    mcp: { baseUrl: notAvailable, operations: notAvailable, version: '' },
+    examine: notAvailable,
+  });
   const program = createProgram(modules, silentTerminal(), notAvailable, '');
   return [
     '# Command line',
@@ -123,6 +133,7 @@ export const referencePages = (): ReadonlyMap<string, string> =>
       'endpoint-layouts.md': endpointLayoutsMarkdown(),
       'errors.md': errorsPage(),
       'sources.md': sourcesPage(),
+      'assay.postman_collection.json': postmanCollection(),
     }).map(([name, text]) => [name, `${text.trimEnd()}\n`]),
   );
 
@@ -151,4 +162,5 @@ export const referencePath = (name: string): string => join(projectRoot, 'docs',
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   for (const [name, text] of referencePages()) writeFileSync(referencePath(name), text);
+  writeFileSync(envExamplePath, envExample());
 }

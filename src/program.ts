@@ -14,6 +14,8 @@ import { EXIT } from './cli/exit-codes.ts';
 import type { InstallationPlace } from './cli/installation.ts';
 import { runProgram } from './cli/program.ts';
 import { loadConfig } from './config/config.ts';
+import { toolOperations } from './http/mcp/facts.ts';
+import { OPERATIONS } from './http/operations/index.ts';
 
 /** An interrupted command ends by itself at its next safe point; a command with no safe point within this time is terminated. */
 const INTERRUPT_MS_MAX = 1_500;
@@ -112,6 +114,11 @@ const code = await runProgram(
   commandModules({
     apiKey: () => loadConfig().apiKey,
     place: installationPlace,
+    mcp: {
+      baseUrl: () => loadConfig().baseUrl,
+      operations: () => toolOperations(OPERATIONS),
+      version,
+    },
     examine: (signal) => examine(loadConfig, signal),
   }),
   process.argv.slice(2),

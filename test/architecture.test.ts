@@ -15,8 +15,9 @@ const FLOORS: readonly (readonly string[])[] = [
   ['risk', 'replication'],
   ['screening', 'backup'],
   ['exposure'],
-  ['jobs', 'accounts', 'monitoring'],
+  ['jobs', 'accounts', 'monitoring', 'cases'],
   ['pool'],
+  ['mcp'],
   ['http', 'cli', 'dashboard'],
   ['app'],
 ];

@@ -10,6 +10,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   graph: ['src/graph'],
   screening: ['src/screening'],
   monitoring: ['src/monitoring'],
+  cases: ['src/cases'],
   http: ['src/http'],
   names: ['src/names'],
   chains: ['src/chains/address'],

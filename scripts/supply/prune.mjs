@@ -39,6 +39,14 @@ const PACKAGES = [
  * `exports`, or `main` without it, leads an import stays.
  */
 const UNUSED = {
+  // Agent Skills, other validators and other runtimes: Assay serves tools from Node.
+  '@modelcontextprotocol/core': ['dist/ext'],
+  '@modelcontextprotocol/server': [
+    'dist/ext',
+    'dist/validators',
+    'dist/shimsBrowser.mjs',
+    'dist/shimsWorkerd.mjs',
+  ],
   '@solana/web3.js': [
     'lib/index.browser.cjs.js',
     'lib/index.browser.esm.js',
@@ -68,8 +76,14 @@ const UNUSED = {
   undici: ['types', 'scripts'],
   'utf-8-validate': ['deps', 'src'],
   validator: ['es', 'validator.js', 'validator.min.js'],
+  valibot: ['dist/index.cjs', 'dist/index.min.cjs', 'dist/index.min.mjs'],
   yaml: ['browser'],
+  // Only `zod/v4` is imported. Its locales stay: it imports all of them.
+  zod: ['src', 'v3', 'mini', 'v4-mini', 'v4/mini', 'locales'],
 };
+
+/** Packages with a CommonJS twin of every module, which are only imported as ES modules. */
+const WITHOUT_COMMONJS = new Set(['@modelcontextprotocol/core', '@modelcontextprotocol/server', 'zod']);
 
 const isMusl = (() => {
   if (process.platform !== 'linux') return false;
@@ -176,8 +190,9 @@ function prunePackage(folder) {
   for (const path of UNUSED[manifest.name] ?? []) remove(join(folder, path));
   eachFile(folder, (path, name) => {
     if (LICENCE.test(name)) return;
+    const isTwin = WITHOUT_COMMONJS.has(manifest.name) && name.endsWith('.cjs');
     const isOfUws = isUws(folder) && !name.endsWith('.node') && name !== 'package.json';
-    if (UNLOADED.test(name) || isOfUws) remove(path);
+    if (UNLOADED.test(name) || isTwin || isOfUws) remove(path);
   });
 }
 

@@ -30,7 +30,14 @@ export type AuditAction =
   | 'key.revoke'
   | 'plan.set'
   | 'credits.book'
-  | 'lists.attest';
+  | 'lists.attest'
+  | 'alert.change'
+  | 'case.create'
+  | 'case.change'
+  | 'case.event'
+  | 'case.file'
+  | 'case.export'
+  | 'case.delete';
 
 /** The actor of an event, and its origin. */
 export interface Actor {

@@ -12,6 +12,8 @@ import type { OpenedOnce } from '../base/opened-once.ts';
 import type { Random } from '../base/random.ts';
 import { sleep } from '../base/retry.ts';
 import { type ScryptRequest, scryptOnLibuv } from '../base/scrypt.ts';
+import type { CaseStore } from '../cases/store.ts';
+import { openCaseStore } from '../cases/store-lmdb.ts';
 import type { FillReport, FillRequest, RestoreReport } from '../cli/services.ts';
 import type { Config } from '../config/config.ts';
 import { type ClearedStore, openClearedStore } from '../names/cleared.ts';
@@ -44,6 +46,7 @@ export class AccountServices {
   readonly access: () => Access;
   /** Matches of names that accounts have cleared. */
   readonly cleared: () => ClearedStore;
+  readonly caseStore: () => CaseStore;
   /** Derives passwords: on the worker pool if there is one. Tasks that wait behind a login there are never oracle requests. */
   derive: (request: ScryptRequest) => Promise<Uint8Array> = scryptOnLibuv;
 
@@ -73,6 +76,11 @@ export class AccountServices {
           { path: join(accountsFolderOf(dataDir), 'cleared-names.lmdb') },
           { clock, openStore: this.shared().openStore },
         ),
+      (service) => service.close(),
+    );
+    this.caseStore = once<CaseStore>(
+      () =>
+        openCaseStore({ path: join(dataDir, 'cases.mdb') }, { clock, openStore: this.shared().openStore }),
       (service) => service.close(),
     );
   }
@@ -144,6 +152,7 @@ export class AccountServices {
     accounts.people();
     accounts.payments();
     this.cleared();
+    this.caseStore();
   }
 
   /** Returns the dependencies of commands that run on an empty Redis. */

@@ -17,6 +17,7 @@ import { AssayError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { luaScript } from '../base/paths.ts';
 import type { Random } from '../base/random.ts';
+import { FORMAT_VERSION as CASES_FORMAT } from '../cases/store-lmdb.ts';
 import type { FillReport, FillRequest } from '../cli/services.ts';
 import { FORMAT_VERSION as JOBS_FORMAT } from '../jobs/bulk/job-store.ts';
 import { FORMAT_VERSION as MONITORING_FORMAT } from '../monitoring/store-lmdb.ts';
@@ -49,6 +50,7 @@ export const SHARED_STORES: readonly SharedStore[] = [
   { name: 'payments', formatVersion: PAYMENTS_FORMAT, file: 'accounts/payments.mdb' },
   { name: 'cleared', formatVersion: CLEARED_FORMAT, file: 'accounts/cleared-names.lmdb' },
   { name: 'monitoring', formatVersion: MONITORING_FORMAT, file: 'monitoring/monitoring.lmdb' },
+  { name: 'cases', formatVersion: CASES_FORMAT, file: 'cases.mdb' },
   { name: 'jobs', formatVersion: JOBS_FORMAT, file: 'jobs.mdb' },
   { name: 'keys', formatVersion: KEYS_FORMAT, file: 'accounts/keys.mdb' },
 ];

@@ -1,10 +1,13 @@
 /** The server: starts the services of one node in named steps, and stops them. */
+
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { endEach } from '../base/opened-once.ts';
 import { projectRoot } from '../base/paths.ts';
 import type { Random } from '../base/random.ts';
+import type { Retention } from '../cases/retention.ts';
+import type { CaseService } from '../cases/service.ts';
 import { CHAINS } from '../chains/registry.ts';
 import type { Served } from '../cli/services.ts';
 import type { Config } from '../config/config.ts';
@@ -31,6 +34,7 @@ import { createSanctionsCheckWriter } from '../screening/sanctions-check.ts';
 import { requireSound } from '../state/sound-file.ts';
 import { type StorageWatch, watchStorage } from '../state/storage-watch.ts';
 import type { AccountServices } from './account-services.ts';
+import { casesOf, retentionOf } from './case-services.ts';
 import type { ChainServices } from './chain-services.ts';
 import { jobBilling } from './job-billing.ts';
 import type { LabelServices } from './label-services.ts';
@@ -90,6 +94,8 @@ export class Server {
   #snapshotCheck: NodeJS.Timeout | null = null;
   #monitoring: Monitoring | null = null;
   #jobs: OpenBulkJobs | null = null;
+  #cases: CaseService | null = null;
+  #retention: Retention | null = null;
   #exposures: ExposureKeeping | null = null;
   #refreshing: Refreshing | null = null;
 
@@ -148,6 +154,7 @@ export class Server {
     this.#openBackgroundServices(serving);
     this.#startExposureKeeping();
     this.#startRefreshing();
+    if (this.#answers) this.#retention = retentionOf(this.#config, this.#deps);
     this.#logServing(url, backend);
     return { url, backend, firstKey, localPlan, stop: () => this.#stop() };
   }
@@ -235,13 +242,15 @@ export class Server {
       ...graph,
       names: { screen: (requests) => pool.run('names', requests), cleared: accounts.cleared },
       monitoring: () => this.#openMonitoring(serving).service,
+      cases: () => this.#openCases(serving),
       jobs: () => this.#openJobs(serving),
     };
   }
 
   #createHttp(serving: Serving): HttpApp {
     const { clock, random, log, accounts, labels, version } = this.#deps;
-    const { httpBackend, httpKeepAliveSeconds, host, port, tls, publicHost, trustedProxies } = this.#config;
+    const { httpBackend, httpKeepAliveSeconds, host, port, tls, publicHost, mcpOrigins, trustedProxies } =
+      this.#config;
     const status: ServerStatus = {
       config: this.#config,
       roles: this.#roles,
@@ -266,6 +275,7 @@ export class Server {
         port,
         tls,
         publicHost,
+        mcpOrigins,
         trustedProxies,
         version,
         operations,
@@ -334,6 +344,14 @@ export class Server {
     });
     this.#monitoring = opened;
     return opened;
+  }
+
+  #openCases(serving: Serving): CaseService {
+    this.#cases ??= casesOf(this.#config, {
+      ...this.#deps,
+      monitoring: () => this.#openMonitoring(serving).service,
+    });
+    return this.#cases;
   }
 
   /** Opened by the first operation on jobs, or at startup if there are jobs; its threads start with the first chunk. */
@@ -416,6 +434,7 @@ export class Server {
         Promise.all([
           this.#storage?.stop(),
           this.#refreshing?.stop(),
+          this.#retention?.stop(),
           this.#exposures?.stop(),
           this.#replication?.close(),
           this.#app?.close(),

@@ -19,6 +19,9 @@ export const projectRoot: string = findProjectRoot();
 /** Returns the path of a file that ships in `data/`. */
 export const shippedData = (...parts: string[]): string => join(projectRoot, 'data', ...parts);
 
+/** Folder of the built guide: scripts/guide writes it, and the server sends its files. */
+export const builtGuide: string = join(projectRoot, 'dist', 'guide');
+
 /** Returns the URL of a built worker entry. Workers always run built JavaScript, even if the caller runs from source. */
 export const workerUrl = (name: string): URL =>
   new URL(`file://${join(projectRoot, 'dist', 'workers', `${name}.js`)}`);

@@ -17,6 +17,7 @@ import { addKeysCommand } from './keys.ts';
 import { addLedgerCommand } from './ledger.ts';
 import { addListsCommand } from './lists.ts';
 import { addLookupCommand, addScreenCommand } from './lookup.ts';
+import { addMcpCommand, type McpSettings } from './mcp.ts';
 import { addMonitorCommand } from './monitor.ts';
 import { addNamesCommand } from './names.ts';
 import { addPricesCommand } from './prices.ts';
@@ -31,9 +32,10 @@ import { addWatchCommand } from './watch.ts';
 
 /** Settings of commands that open no services. */
 export interface CommandSettings {
-  /** API key for the server of `assay bulk --remote`. */
+  /** API key for the server of `assay bulk --remote` and `assay mcp`. */
   readonly apiKey: () => string | null;
   readonly place: () => InstallationPlace;
+  readonly mcp: Omit<McpSettings, 'apiKey'>;
   /** The checks of `assay doctor`. */
   readonly examine: Examine;
 }
@@ -43,7 +45,12 @@ export interface CommandSettings {
  *
  * @param settings - read when a command runs, never before.
  */
-export const commandModules = ({ apiKey, place, examine }: CommandSettings): readonly CommandModule[] => [
+export const commandModules = ({
+  apiKey,
+  place,
+  mcp,
+  examine,
+}: CommandSettings): readonly CommandModule[] => [
   addServeCommand,
   addSyncCommand,
   addImportCommand,
@@ -59,6 +66,7 @@ export const commandModules = ({ apiKey, place, examine }: CommandSettings): rea
   addKytCommand,
   addTraceCommand,
   (program, terminal, services) => addBulkCommand(program, terminal, services, apiKey),
+  (program, terminal) => addMcpCommand(program, terminal, { ...mcp, apiKey }),
   addIngestCommand,
   addGraphCommand,
   addWatchCommand,

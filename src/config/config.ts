@@ -20,6 +20,10 @@ import { SETTINGS } from './settings.ts';
 export interface Config {
   /** API key with which `assay bulk --remote` calls a server. */
   readonly apiKey: string | null;
+  /** URL of the server of `assay mcp`. */
+  readonly baseUrl: string | null;
+  /** Origins of pages that may send MCP requests, beside the server's own. */
+  readonly mcpOrigins: readonly string[];
   readonly registration: 'open' | 'closed';
   /** Mail server and sender; null: no email is sent. */
   readonly mail: { readonly url: string; readonly from: string } | null;
@@ -60,6 +64,10 @@ export interface Config {
   readonly syncEnabled: boolean;
   readonly syncIntervalHours: number;
   readonly walletRefreshHours: number;
+  /** Whether decisions on cases need the approval of another person. */
+  readonly caseFourEyes: boolean;
+  /** Days after closing for which a case is kept; null: without end. */
+  readonly caseRetentionDays: number | null;
   /** Base URL of a mirror that replaces every publisher's address; null: the publishers themselves. */
   readonly syncFrom: string | null;
   /** Age in days since the last successful check after which a sanctions list is stale. */
@@ -223,6 +231,8 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
   const redisPlace = value(SETTINGS.redisUrl);
   return Object.freeze({
     apiKey: value(SETTINGS.apiKey),
+    baseUrl: value(SETTINGS.baseUrl),
+    mcpOrigins: value(SETTINGS.mcpOrigins),
     registration: value(SETTINGS.registration),
     mail: smtpUrl === null ? null : { url: smtpUrl, from: value(SETTINGS.mailFrom) },
     webhookTrustedHosts: value(SETTINGS.webhookTrustedHosts),
@@ -252,6 +262,8 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     syncEnabled: value(SETTINGS.syncEnabled),
     syncIntervalHours: value(SETTINGS.syncIntervalHours),
     walletRefreshHours: value(SETTINGS.walletRefreshHours),
+    caseFourEyes: value(SETTINGS.caseFourEyes),
+    caseRetentionDays: value(SETTINGS.caseRetentionDays),
     syncFrom: value(SETTINGS.syncFrom),
     listMaxAgeDays: value(SETTINGS.listMaxAgeDays),
     entityParties: value(SETTINGS.entityParties),

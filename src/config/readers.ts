@@ -63,6 +63,18 @@ export const optionalUrl = (text: string, variable: string): string | null => {
   return text;
 };
 
+/** Origins of web pages: `https://host` or `http://host:port`. */
+export const origins = (text: string, variable: string): readonly string[] =>
+  text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+    .map((part) => {
+      if (!URL.canParse(part) || !/^https?:/.test(part) || new URL(part).origin !== part.toLowerCase())
+        throw wrong(variable, text, 'a comma-separated list of origins such as https://app.example.com');
+      return part.toLowerCase();
+    });
+
 /** Returns true for an IP address or a CIDR range. */
 function isRange(text: string): boolean {
   const [address = '', prefix, more] = text.split('/');

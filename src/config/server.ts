@@ -12,6 +12,8 @@ import {
   optionalFolder,
   optionalHost,
   optionalKey,
+  optionalUrl,
+  origins,
   ranges,
 } from './readers.ts';
 import { setting } from './setting.ts';
@@ -80,5 +82,17 @@ export const serverSettings = {
     optionalFolder,
     'Folder of the files of bulk jobs, shared by nodes that share a Redis. Default: `jobs` in `ASSAY_DATA_DIR`.',
   ),
-  apiKey: setting('ASSAY_API_KEY', '', optionalKey, 'API key that `assay bulk --remote` sends to a server.'),
+  mcpOrigins: setting(
+    'ASSAY_MCP_ORIGINS',
+    '',
+    origins,
+    'Origins, separated by commas, of web pages that may send requests to `POST /mcp`, and whose hosts may be its Host.',
+  ),
+  apiKey: setting(
+    'ASSAY_API_KEY',
+    '',
+    optionalKey,
+    'API key that `assay bulk --remote` and `assay mcp` send to a server.',
+  ),
+  baseUrl: setting('ASSAY_BASE_URL', '', optionalUrl, 'URL of the server to which `assay mcp` connects.'),
 } as const;

@@ -1,5 +1,6 @@
 /** All settings by subject. The reference and the validation of variable names are derived from them. */
 import { accountsSettings } from './accounts.ts';
+import { casesSettings } from './cases.ts';
 import { chainsSettings } from './chains.ts';
 import { listsSettings } from './lists.ts';
 import { monitoringSettings } from './monitoring.ts';
@@ -39,6 +40,7 @@ export const SETTING_SUBJECTS: readonly SettingSubject[] = [
     description: 'Watched wallets and the receivers of alerts.',
     settings: monitoringSettings,
   },
+  { title: 'Cases', description: 'Decisions and retention of cases.', settings: casesSettings },
   {
     title: 'Many nodes',
     description: 'Roles of a node and the Redis that nodes share.',
@@ -59,6 +61,7 @@ export const SETTINGS = {
   ...pricesSettings,
   ...accountsSettings,
   ...monitoringSettings,
+  ...casesSettings,
   ...nodesSettings,
   ...replicationSettings,
 } as const;

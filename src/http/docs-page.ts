@@ -1,6 +1,6 @@
 /** `/docs`: the list of operations as one HTML page without external resources. */
+import { curlOf } from './code-samples.ts';
 import { admissionOf, type Route, shownPath } from './routes.ts';
-import { exampleOf } from './schema-example.ts';
 
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 const escapeHtml = (text: string): string => text.replace(/[&<>"]/g, (sign) => ESCAPES[sign] ?? sign);
@@ -19,42 +19,6 @@ td, th { text-align: left; padding: .25rem .75rem .25rem 0; border-bottom: 1px s
 /** Forbids scripts, images and fonts from any origin. */
 export const DOCS_HEADERS =
   "\r\nContent-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'\r\nX-Content-Type-Options: nosniff";
-
-/** Returns a value as it is written in a shell between single quotes. */
-const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
-
-/** Returns a curl command that the operation accepts, with the examples of its schemas. */
-function curlOf(route: Route): string {
-  const example = (name: string): string => {
-    const parameter = route.parameters.find((one) => one.name === name);
-    return encodeURIComponent(parameter === undefined ? name : String(exampleOf(parameter.schema)));
-  };
-  const query = route.parameters
-    .filter((parameter) => parameter.in === 'query' && parameter.required)
-    .map(({ name }) => `${name}=${example(name)}`)
-    .join('&');
-  const path = shownPath(route).replace(/\{(\w+)\}/g, (_whole, name: string) => example(name));
-  const url = `http://127.0.0.1:8080${path}${query === '' ? '' : `?${query}`}`;
-  const needsKey = route.permission !== null || route.principal === 'session or key';
-  const parts = [
-    'curl -s',
-    ...(route.method === 'GET' || (route.method === 'POST' && route.body !== null)
-      ? []
-      : [`-X ${route.method}`]),
-    quoted(url),
-    ...(needsKey ? ["-H 'Authorization: Bearer <API key>'"] : []),
-    ...(route.principal === 'session'
-      ? ["-H 'Cookie: assay_session=<session>'", "-H 'Origin: http://127.0.0.1:8080'"]
-      : []),
-    ...(route.body === null
-      ? []
-      : [`-d ${quoted(JSON.stringify(route.examples[0]?.body ?? exampleOf(route.body)))}`]),
-    ...(route.upload === null
-      ? []
-      : [`-H 'Content-Type: ${route.upload.at(-1)}'`, '--data-binary @addresses.csv']),
-  ];
-  return parts.join(' ');
-}
 
 function sectionOf(route: Route): string {
   const facts: readonly (readonly [string, string])[] = [
@@ -76,20 +40,22 @@ function sectionOf(route: Route): string {
   const rows = facts
     .map(([name, value]) => `<tr><th>${escapeHtml(name)}</th><td>${escapeHtml(value)}</td></tr>`)
     .join('');
+  const curl = curlOf(route);
   const schema = (title: string, value: unknown): string =>
     `<details><summary>${title}</summary><pre>${escapeHtml(JSON.stringify(value, null, 2))}</pre></details>`;
   return [
     `<h2 id="${route.id}"><span class="method">${route.method}</span> <code>${escapeHtml(shownPath(route))}</code></h2>`,
     `<p>${escapeHtml(route.summary)}. ${escapeHtml(route.description)}</p>`,
     `<table>${rows}</table>`,
-    `<pre>${escapeHtml(curlOf(route))}</pre>`,
+    curl === null ? '' : `<pre>${escapeHtml(curl)}</pre>`,
     route.body === null ? '' : schema('Schema of the body', route.body),
     typeof route.response === 'string' ? '' : schema('Schema of the response', route.response),
   ].join('\n');
 }
 
 /** Returns the HTML of `/docs`. */
-export function docsPage(version: string, operations: readonly Route[]): string {
+export function docsPage(version: string, all: readonly Route[]): string {
+  const operations = all.filter(({ isListed }) => isListed);
   const links = operations
     .map(
       (route) =>
@@ -101,7 +67,8 @@ export function docsPage(version: string, operations: readonly Route[]): string 
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Assay ${escapeHtml(version)}</title><style>${STYLE}</style></head>
 <body>
 <h1>Assay ${escapeHtml(version)}</h1>
-<p>Send <code>Authorization: Bearer &lt;API key&gt;</code>. A success is <code>{"success":true,"data":…}</code>, an error <code>{"error":"…"}</code>. The same as an OpenAPI document: <a href="/openapi.json">/openapi.json</a>.</p>
+<p>Send <code>Authorization: Bearer &lt;API key&gt;</code>. A success is <code>{"success":true,"data":…}</code>, an error <code>{"error":"…"}</code>. The same as an OpenAPI document: <a href="/openapi.json">/openapi.json</a>. To try the operations in the browser, with scripts: <a href="/docs/api">/docs/api</a>. Replace <code>&lt;…&gt;</code> in the commands by your own values.</p>
+<p>How to use and operate Assay: <a href="/docs/guide">/docs/guide</a>, with search.</p>
 <ul>
 ${links}
 </ul>

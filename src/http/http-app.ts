@@ -1,6 +1,11 @@
 /** Assembles the front end: the list of operations, the pipeline and the chosen server. */
+import { builtGuide } from '../base/paths.ts';
+import { codeSamplesOf } from './code-samples.ts';
+import { createViewer } from './docs-api.ts';
 import { DOCS_HEADERS, docsPage } from './docs-page.ts';
+import { openGuide } from './guide.ts';
 import { HTTP_LIMITS } from './limits.ts';
+import { createMcpEndpoint } from './mcp/endpoint.ts';
 import { openApiDocument } from './openapi.ts';
 import type { Operation, Page, Services } from './operation.ts';
 import { OPERATIONS } from './operations/index.ts';
@@ -63,11 +68,25 @@ export function createHttpApp(
   const { version } = options;
   const services: Services = {
     ...deps,
+    guide: openGuide(options.guideFolder ?? builtGuide, deps.log),
     metrics,
     documents: {
-      openApi: documentPage('application/json', JSON.stringify(openApiDocument(version, operations))),
+      openApi: documentPage(
+        'application/json',
+        JSON.stringify(openApiDocument(version, operations, codeSamplesOf)),
+      ),
       docs: documentPage('text/html; charset=utf-8', docsPage(version, operations), DOCS_HEADERS),
+      viewer: createViewer(version),
     },
+    mcp: createMcpEndpoint(
+      {
+        version,
+        operations,
+        hosts: [options.host, ...(options.publicHost === null ? [] : [options.publicHost])],
+        origins: options.mcpOrigins ?? [],
+      },
+      { log: deps.log, match: (method, path, params) => router.match(method, path, params) },
+    ),
   };
   const router = createRouter<Handler>(
     operations.flatMap((operation, position) => {

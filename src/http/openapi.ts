@@ -1,6 +1,7 @@
 /** The OpenAPI 3.1 document, generated from the list of operations and the schemas that validate requests. */
 import type { TSchema } from 'typebox';
 import { CLIENT_ERROR_CODES } from '../base/errors.ts';
+import type { CodeSample } from './code-samples.ts';
 import { HTTP_LIMITS } from './limits.ts';
 import { API_BASE, type Parameter, permissionsOf, type Route, TAGS } from './routes.ts';
 import { exampleOf } from './schema-example.ts';
@@ -34,6 +35,7 @@ const HEADERS: Readonly<Record<string, JsonObject>> = {
   'Content-Range': words('The bytes of the response, and the length of the whole.'),
   'Accept-Ranges': words('`bytes`.'),
   'Content-Disposition': words('File name of the result.'),
+  'Content-Security-Policy': words('`sandbox`, and no source: nothing in the file runs or loads.'),
   'X-Result-Complete': words('`true` if the job has ended; `false` if more lines will follow.'),
   'Set-Cookie': words('The session cookie.'),
   Location: words('The same path and query on the configured host.'),
@@ -55,7 +57,10 @@ const parametersOf = (route: Route): readonly Parameter[] =>
 function keyWords(route: Route): string {
   const { permission, principal } = route;
   if (principal === 'session') return 'Needs a session.';
-  if (principal === 'session or key') return 'Needs a session or an API key.';
+  if (principal === 'session or key')
+    return permission === null
+      ? 'Needs a session or an API key.'
+      : `Needs a session, or a key with the permission \`${permissionsOf(route).join('` or `')}\`.`;
   if (principal === 'signature') return 'Signed with the secret of the webhook.';
   if (permission === null) return 'No key.';
   return permission === 'any' ? 'Any key.' : `Permission \`${permissionsOf(route).join('` or `')}\`.`;
@@ -121,12 +126,20 @@ class Components {
 const headersOf = (names: readonly string[]): JsonObject =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
+/** Servers of operations at the root, without the prefix of the version. */
+const ROOT_SERVERS = [{ url: '/' }];
+
+/** Returns the code samples of an operation. */
+type SamplesOf = (route: Route) => readonly CodeSample[];
+
 /** Writes the operations of one document. */
 class OperationWriter {
   readonly #components: Components;
+  readonly #samplesOf: SamplesOf;
 
-  constructor(components: Components) {
+  constructor(components: Components, samplesOf: SamplesOf) {
     this.#components = components;
+    this.#samplesOf = samplesOf;
   }
 
   #content(schema: TSchema, examples: readonly (readonly [summary: string, value: unknown])[]): JsonObject {
@@ -223,26 +236,39 @@ class OperationWriter {
   }
 
   operation(route: Route): JsonObject {
+    const samples = this.#samplesOf(route);
     return {
       operationId: route.id,
       tags: [route.tag],
       summary: route.summary,
       description: descriptionOf(route),
       ...securityOf(route),
+      // Also on the path; some viewers read only one of the two.
+      ...(route.mount === 'root' ? { servers: ROOT_SERVERS } : {}),
       parameters: parametersOf(route).map((parameter) => this.#parameter(parameter)),
       ...this.#body(route),
       responses: this.#responses(route),
+      ...(samples.length === 0 ? {} : { 'x-codeSamples': samples }),
     };
   }
 }
 
-/** Returns the whole document as a value that can be serialised to JSON. */
-export function openApiDocument(version: string, operations: readonly Route[]): JsonObject {
+/**
+ * Returns the whole document as a value that can be serialised to JSON.
+ *
+ * @param samplesOf - returns the `x-codeSamples` of an operation. Default: the document has none
+ */
+export function openApiDocument(
+  version: string,
+  all: readonly Route[],
+  samplesOf: SamplesOf = () => [],
+): JsonObject {
   const components = new Components();
-  const writer = new OperationWriter(components);
+  const writer = new OperationWriter(components, samplesOf);
+  const operations = all.filter(({ isListed }) => isListed);
   const paths: { [path: string]: JsonObject } = {};
   for (const route of operations) {
-    const item = paths[route.path] ?? (route.mount === 'root' ? { servers: [{ url: '/' }] } : {});
+    const item = paths[route.path] ?? (route.mount === 'root' ? { servers: ROOT_SERVERS } : {});
     paths[route.path] = { ...item, [route.method.toLowerCase()]: writer.operation(route) };
   }
   const used = new Set(operations.map(({ tag }) => tag));

@@ -8,6 +8,9 @@ import type { IdempotentAnswer } from '../accounts/idempotency.ts';
 import type { KeyRecord } from '../accounts/keys.ts';
 import type { Awaitable } from '../base/awaitable.ts';
 import { AssayError } from '../base/errors.ts';
+import type { Viewer } from './docs-api.ts';
+import type { Guide } from './guide.ts';
+import type { McpEndpoint } from './mcp/endpoint.ts';
 import { headerReader, isRequired, pathReader, queryReader, shapeOf } from './parameters.ts';
 import type { Call } from './pipeline/call.ts';
 import { type BodyOutline, compileBody, jsonBytes } from './pipeline/json-body.ts';
@@ -25,16 +28,26 @@ export { callerOf } from './pipeline/call.ts';
 export { REPLAYED } from './pipeline/charging.ts';
 export { errorBody, errorCodeLine } from './pipeline/errors.ts';
 export { jsonBytes } from './pipeline/json-body.ts';
+export { codingFor } from './pipeline/negotiation.ts';
 export { sessionCookie } from './pipeline/principal.ts';
-export { openFileParts } from './server/file-parts.ts';
-export { mayAnswerRange, rangeOf } from './server/ranges.ts';
+export { partsSource } from './server/bytes-source.ts';
+export { EMPTY, openFileParts } from './server/file-parts.ts';
+export { mayAnswerRange, namesTag, rangeOf } from './server/ranges.ts';
 export type { Call, Page };
 
 /** The services that operations use. */
 export interface Services extends HttpDeps {
+  /** The files of the built guide. */
+  readonly guide: Guide;
   readonly metrics: Pick<HttpMetrics, 'contentType' | 'scrape'>;
   /** Documents that do not change during the life of the process. */
-  readonly documents: { readonly openApi: Page; readonly docs: Page };
+  readonly documents: {
+    readonly openApi: Page;
+    readonly docs: Page;
+    /** The page of /docs/api, and its files by their names. */
+    readonly viewer: Viewer;
+  };
+  readonly mcp: McpEndpoint;
 }
 
 /** A validated request. */
@@ -65,6 +78,8 @@ type RouteColumns = Pick<Route, 'id' | 'tag' | 'method' | 'path' | 'summary' | '
       | 'chargeType'
       | 'charges'
       | 'responseHeaders'
+      | 'isListed'
+      | 'takesApiKeyHeader'
     >
   >;
 
@@ -87,6 +102,8 @@ interface Behaviour<Body, In> {
   readonly isCurrent?: (services: Services, ifNoneMatch: string) => boolean;
   /** Returns a whole response without an envelope. */
   readonly page?: (input: In) => Awaitable<Page>;
+  /** Takes the bytes of a JSON body, and returns a whole response without an envelope, also for a body that is not valid. */
+  readonly message?: (input: Omit<In, 'body'>, body: Uint8Array) => Promise<Page>;
   /** Responds for as long as the client stays connected. `open` starts the stream. */
   readonly follow?: (input: In, open: () => EventStream) => void;
   /** Receives a body of any size while it arrives. */
@@ -149,6 +166,8 @@ const DEFAULTS = {
   chargeType: 'DEDUCTION',
   charges: null,
   responseHeaders: [],
+  isListed: true,
+  takesApiKeyHeader: false,
 } as const satisfies Partial<Route>;
 
 const parametersIn = (place: Parameter['in'], properties: TProperties): readonly Parameter[] =>
@@ -181,6 +200,7 @@ export function operation<
     write,
     isCurrent,
     page,
+    message,
     follow,
     upload,
     file,
@@ -194,7 +214,7 @@ export function operation<
   type Call0 = Input<Static<Body>, ValueOf<Path>, ValueOf<Query>, ValueOf<Header>>;
   const row = { ...DEFAULTS, ...columns };
   const place = `${row.method} ${row.path}`;
-  const kinds = { run, purchase, write, page, follow, upload, file, bytes };
+  const kinds = { run, purchase, write, page, message, follow, upload, file, bytes };
   const [kind, another] = Object.entries(kinds).filter(([, value]) => value !== undefined);
   if (kind === undefined || another !== undefined)
     throw new Error(`${place} needs exactly one kind of work.`);
@@ -202,7 +222,7 @@ export function operation<
     throw new Error(`${place} costs credits, so it needs a body and \`run\` or \`purchase\`.`);
 
   function wrapped(): TSchema | string {
-    if (typeof response === 'string' || bare || page !== undefined) return response;
+    if (typeof response === 'string' || bare || page !== undefined || message !== undefined) return response;
     if (row.credits > 0) return chargedEnvelope(response);
     return body === null ? envelope(response) : bodyEnvelope(response);
   }
@@ -266,6 +286,21 @@ export function operation<
         };
       throw new Error(`${place} has a body, so its work must be \`run\`, \`write\` or \`bytes\`.`);
     }
+    if (message !== undefined)
+      return {
+        kind: 'message',
+        answer: async (call, raw) =>
+          message(
+            {
+              services,
+              call,
+              path: readPath(call.exchange),
+              query: readQuery(call.exchange),
+              header: readHeader(call.exchange),
+            },
+            raw,
+          ),
+      };
     const none = read(null);
     if (write !== undefined)
       return {
@@ -291,6 +326,7 @@ export function operation<
     purchase: 'purchase',
     write: body === null ? 'lookup' : 'body',
     page: 'page',
+    message: 'message',
     follow: 'stream',
     upload: 'upload',
     file: 'file',

@@ -7,6 +7,7 @@ import type { Access } from '../accounts/access.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
+import type { CaseService } from '../cases/service.ts';
 import type { BulkJobs } from '../jobs/bulk-jobs.ts';
 import type { ListCheckMethod } from '../labels/freshness.ts';
 import type { MonitoringService } from '../monitoring/service.ts';
@@ -62,6 +63,7 @@ export interface UseCases {
   readonly names: NameUseCases;
   /** Opened on first use: an installation that watches no wallet allocates nothing for it. */
   monitoring(): MonitoringService;
+  cases(): CaseService;
   /** Opened on first use. */
   jobs(): BulkJobs;
 }
@@ -184,6 +186,8 @@ export interface HttpOptions {
   readonly tls: { readonly keyFile: string; readonly certFile: string } | null;
   /** Host that requests to `www.…` are redirected to; if null, they are answered with 404. */
   readonly publicHost: string | null;
+  /** Origins of pages that may send MCP requests, beside the server's own. Default: none. */
+  readonly mcpOrigins?: readonly string[];
   /** Addresses and CIDR ranges whose X-Forwarded-* headers are trusted. */
   readonly trustedProxies: readonly string[];
   /** Version of the program, for the OpenAPI document. */
@@ -192,6 +196,8 @@ export interface HttpOptions {
   readonly operations?: 'all' | 'health';
   /** Seconds for which the node:http server keeps an idle connection open. Default: LIMITS.keepAliveSeconds. */
   readonly keepAliveSeconds?: number;
+  /** Folder of the built guide. Default: that of the program. */
+  readonly guideFolder?: string;
   /** Minimum pace of uploaded bodies. Default: that of HTTP_LIMITS. */
   readonly uploads?: UploadPace;
 }

@@ -15,6 +15,7 @@ export const TAGS = {
   Screening: 'Risk of addresses and transfers, and traces of funds.',
   Names: 'Screening of names against sanctions lists, politically exposed persons and adverse media.',
   Monitoring: 'Watched wallets, their alerts, and the delivery of messages.',
+  Cases: 'Investigations: their history, links, files and decisions.',
   Jobs: 'Bulk jobs over files of addresses.',
   Account: 'Registration, sessions, API keys, usage and payments.',
   Service: 'Probes, metrics and documentation of the service.',
@@ -30,7 +31,10 @@ export interface Parameter {
   readonly description: string;
 }
 
-/** Authentication of an operation that does not need a permission: a session, a session or an API key, none, or a signed body. */
+/**
+ * Authentication other than by an API key alone: a session, a session or an API key, none, or a signed body. A permission beside
+ * `session or key` is required of the key.
+ */
 export type PrincipalKind = 'session' | 'session or key' | 'anyone' | 'signature';
 
 /** A response that does not follow from the other columns. */
@@ -91,6 +95,13 @@ export interface Route {
   /** Headers of a successful response beside those that follow from the other columns. */
   readonly responseHeaders: readonly string[];
   readonly examples: readonly OperationExample[];
+  /**
+   * Whether the OpenAPI document, /docs and the SDKs have the operation: all except pages for browsers, the files of those pages, and MCP,
+   * which describes its tools itself.
+   */
+  readonly isListed: boolean;
+  /** Whether the key may also be in the header X-API-Key, as MCP clients send it. */
+  readonly takesApiKeyHeader: boolean;
   readonly summary: string;
   readonly description: string;
 }
@@ -114,6 +125,8 @@ export const permissionsOf = ({ permission }: Pick<Route, 'permission'>): readon
 /** Describes the required authentication in a few words. */
 export function admissionOf(route: Route): string {
   const { permission, principal } = route;
+  if (principal === 'session or key' && permission !== null)
+    return `session, or ${permissionsOf(route).join(' or ')}`;
   if (principal !== null) return principal === 'anyone' ? 'no key' : principal;
   if (permission === null) return 'no key';
   return permission === 'any' ? 'any key' : permissionsOf(route).join(' or ');

@@ -29,11 +29,15 @@ function refusalsOf(route: Route): readonly Refusal[] {
     // The host: pipeline.ts.
     [true, 404, 'The host begins with `www.`, and the service has no such host.'],
     // Authentication, origin and permission: principal.ts and admit.ts.
-    [permission !== null, 401, 'Missing, invalid or revoked API key.'],
+    [permission !== null && principal === null, 401, 'Missing, invalid or revoked API key.'],
     [isAccount, 401, 'No session, an invalid signature, or an invalid API key.'],
     [principal === 'anyone', 401, 'Wrong email, password or token.'],
     [principal !== null && method !== 'GET', 403, 'The Origin is another host.'],
-    [principal === 'session or key', 403, 'The key lacks a permission that it would grant.'],
+    [
+      principal === 'session or key' && permission === null,
+      403,
+      'The key lacks a permission that it would grant.',
+    ],
     [principal === 'anyone', 403, 'Registration is closed.'],
     [permissions.length > 0, 403, `The key lacks the permission ${permissions.join(' or ')}.`],
     // Parameters and body: parameters.ts and json-body.ts.

@@ -3,9 +3,9 @@
  * per alert, in chunks of one page. Counting and paging 100,000 alerts reads one megabyte, and no alert that is not shown.
  */
 import { AssayError } from '../base/errors.ts';
+import { ID_SHAPE } from '../base/ids.ts';
 import { type PageEnd, type PageRequest, sequenceOfCursor } from '../base/paging.ts';
 import type { LiveDatabase, LiveRoot } from '../state/live-store.ts';
-import { ID_SHAPE } from './ids.ts';
 import { ALERT_STATUSES, type Alert, type AlertStatus, SEVERITIES, type Severity } from './records.ts';
 
 export interface AlertFilter {

@@ -1,10 +1,18 @@
 /** Raises and changes alerts, each with its message in the outbox and its row in the log of changes. */
 import type { Clock } from '../base/clock.ts';
+import { AssayError } from '../base/errors.ts';
 import type { AlertIndex } from './alert-index.ts';
 import type { ChangeLog } from './change-log.ts';
 import { MONITORING_LIMITS } from './limits.ts';
 import type { Outbox } from './outbox.ts';
-import type { Alert, AlertStatus, MonitoredWallet, MonitoringChain } from './records.ts';
+import type {
+  Alert,
+  AlertChange,
+  AlertEvent,
+  AlertStatus,
+  MonitoredWallet,
+  MonitoringChain,
+} from './records.ts';
 import type { RefreshQueue } from './refresh-queue.ts';
 import type { AlertDraft } from './store.ts';
 import { findWallet, type MonitoringTables } from './tables.ts';
@@ -105,12 +113,39 @@ export class AlertWriter {
     }
   }
 
+  /**
+   * Makes the changes of a user, each with its own row in the history. The note is in the first of them.
+   *
+   * @throws INVALID_REQUEST if the alert has too many notes
+   */
+  changeByUser(alert: Alert, { status, assignee, note }: AlertChange, by: string): Alert {
+    const notes = alert.history.filter((event) => event.note !== undefined).length;
+    if (note !== undefined && notes >= MONITORING_LIMITS.alertNotesMax)
+      throw new AssayError(
+        'INVALID_REQUEST',
+        `note: the alert has ${notes} notes, the maximum; open a case that links to it.`,
+        { field: 'note' },
+      );
+    let rest = note === undefined ? {} : { note };
+    let changed = alert;
+    if (status !== undefined && status !== alert.status) {
+      changed = this.change(changed, { status }, 'STATUS', by, rest);
+      rest = {};
+    }
+    if (assignee !== undefined && assignee !== (alert.assignee ?? null)) {
+      changed = this.change(changed, { assignee }, 'ASSIGNEE', by, { ...rest, assignee });
+      rest = {};
+    }
+    return 'note' in rest ? this.change(changed, {}, 'NOTE', by, rest) : changed;
+  }
+
   /** Changes an alert and records the change. */
   change(
     alert: Alert,
     change: Partial<Alert>,
-    kind: Alert['history'][number]['kind'],
+    kind: AlertEvent['kind'],
     by: string | null,
+    words: Pick<AlertEvent, 'note' | 'assignee'> = {},
   ): Alert {
     const now = this.#deps.clock.now();
     const status = change.status ?? alert.status;
@@ -119,7 +154,9 @@ export class AlertWriter {
       ...change,
       updatedAtMs: now,
       resolvedAtMs: isResolved(status) ? (alert.resolvedAtMs ?? now) : null,
-      history: [...alert.history, { atMs: now, kind, status, by }].slice(-MONITORING_LIMITS.alertHistoryKept),
+      history: [...alert.history, { atMs: now, kind, status, by, ...words }].slice(
+        -MONITORING_LIMITS.alertHistoryKept,
+      ),
     };
     this.#deps.alertIndex.put(changed);
     this.#deps.changes.record({ kind: 'alert.updated', alert: changed });

@@ -99,7 +99,11 @@ export function alertAnswer(alert: Alert) {
     createdAt: isoTime(alert.createdAtMs),
     updatedAt: isoTime(alert.updatedAtMs),
     resolvedAt: time(alert.resolvedAtMs),
-    history: alert.history.map(({ atMs, kind, status, by }) => ({ at: isoTime(atMs), kind, status, by })),
+    assignee: alert.assignee ?? null,
+    history: alert.history.map(({ atMs, kind, status, by, note = null, assignee = null }) => ({
+      ...{ at: isoTime(atMs), kind, status, by, note },
+      ...(kind === 'ASSIGNEE' ? { assignee } : {}),
+    })),
   };
 }
 export type AlertAnswer = ReturnType<typeof alertAnswer>;

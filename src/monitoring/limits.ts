@@ -4,6 +4,11 @@ export const MONITORING_LIMITS = {
   webhookSecretOverlapMs: 24 * 3_600_000,
   /** Changes stored for one alert: the work of a person on it, not of a script. */
   alertHistoryKept: 200,
+  /** Notes of one alert, and their length: a page of 100 alerts stays below 8 MB. A case has room for more. */
+  alertNotesMax: 50,
+  alertNoteCharsMax: 500,
+  /** An id, an email address or a name. */
+  alertAssigneeCharsMax: 128,
   /** Alerts or transactions in one response, as the specification says. */
   monitoringPageMax: 100,
   /** Unpaid wallets that are completed in one look: those that one crash leaves are as many as requests were running. */

@@ -129,11 +129,23 @@ export interface AlertTransaction {
 
 export interface AlertEvent {
   readonly atMs: number;
-  /** Kind of change: a status change by a user, or finality or a reorg of the chain. */
-  readonly kind: 'CREATED' | 'STATUS' | 'FINAL' | 'REORGED';
+  /** Kind of change: a change by a user (`STATUS`, `ASSIGNEE`, `NOTE`), or finality or a reorg of the chain. */
+  readonly kind: 'CREATED' | 'STATUS' | 'ASSIGNEE' | 'NOTE' | 'FINAL' | 'REORGED';
   readonly status: AlertStatus;
-  /** Key that changed the status; null if the chain did. */
+  /** Key that made the change; null if the chain did. */
   readonly by: string | null;
+  /** Of the user who made the change. Absent without one. */
+  readonly note?: string;
+  /** The new assignee, of an `ASSIGNEE` change only. */
+  readonly assignee?: string | null;
+}
+
+/** A change of an alert by a user. At least one field is given. */
+export interface AlertChange {
+  readonly status?: AlertStatus;
+  /** Null removes the assignee. */
+  readonly assignee?: string | null;
+  readonly note?: string;
 }
 
 export interface Alert {
@@ -165,6 +177,8 @@ export interface Alert {
   readonly updatedAtMs: number;
   readonly resolvedAtMs: number | null;
   readonly history: readonly AlertEvent[];
+  /** Absent in records of earlier versions. */
+  readonly assignee?: string | null;
 }
 
 export interface MonitoredTransaction {

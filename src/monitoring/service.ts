@@ -17,8 +17,8 @@ import { isSameRequest } from './pending-wallets.ts';
 import {
   type AccountChannels,
   type Alert,
+  type AlertChange,
   type AlertFrequency,
-  type AlertStatus,
   type AlertThreshold,
   type ChainFollowing,
   MONITORING_CHAINS,
@@ -116,7 +116,7 @@ export interface MonitoringService {
     only?: MonitoringChain,
   ): readonly ({ readonly chain: MonitoringChain } & Omit<ChainFollowing, 'following'>)[];
   alerts(accountId: string, query: AlertQuery, page: PageRequest): ReturnType<MonitoringStore['alerts']>;
-  moveAlert(accountId: string, alertId: string, status: AlertStatus, by: string): Promise<Alert>;
+  changeAlert(accountId: string, alertId: string, change: AlertChange, by: string): Promise<Alert>;
   /**
    * Checks every URL and stores the channels.
    *
@@ -349,7 +349,7 @@ export function createMonitoring(deps: MonitoringServiceDeps): MonitoringService
         { ...page, ...(upTo === undefined ? {} : { upTo }) },
       );
     },
-    moveAlert: (accountId, alertId, status, by) => store.moveAlert(accountId, alertId, status, by),
+    changeAlert: (accountId, alertId, change, by) => store.changeAlert(accountId, alertId, change, by),
     async setChannels(accountId, { email, slackWebhookUrl, telegram }) {
       const channels = {
         email,

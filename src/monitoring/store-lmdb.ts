@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
+import { createIds } from '../base/ids.ts';
 import { type PageRequest, sequenceOfCursor } from '../base/paging.ts';
 import type { Random } from '../base/random.ts';
 import { CHAIN_LIMITS } from '../chains/limits.ts';
@@ -24,11 +25,10 @@ import { ChangeLog } from './change-log.ts';
 import { type ChannelStore, openChannels } from './channels.ts';
 import { type LmdbOutbox, openOutbox } from './delivery/outbox-lmdb.ts';
 import type { ReceiverQueue } from './delivery/receiver-queues.ts';
-import { createIds } from './ids.ts';
 import { openPendingWallets } from './pending-wallets.ts';
 import type {
   Alert,
-  AlertStatus,
+  AlertChange,
   FollowReport,
   MonitoredTransaction,
   MonitoredWallet,
@@ -559,11 +559,11 @@ class LmdbMonitoringStore implements MonitoringStore {
     return this.#alertIndex.byId(accountId, alertId);
   }
 
-  moveAlert(accountId: string, alertId: string, status: AlertStatus, by: string): Promise<Alert> {
+  changeAlert(accountId: string, alertId: string, change: AlertChange, by: string): Promise<Alert> {
     return this.#commit(() => {
       const alert = this.#alertIndex.byId(accountId, alertId);
       if (alert === null) throw notFound('alert', alertId);
-      return alert.status === status ? alert : this.#alerts.change(alert, { status }, 'STATUS', by);
+      return this.#alerts.changeByUser(alert, change, by);
     });
   }
 

@@ -9,7 +9,7 @@ import type { ChannelStore } from './channels.ts';
 import type { LmdbOutbox } from './delivery/outbox-lmdb.ts';
 import type {
   Alert,
-  AlertStatus,
+  AlertChange,
   FollowReport,
   MonitoredTransaction,
   MonitoredWallet,
@@ -261,11 +261,11 @@ export interface MonitoringStore {
   ): { readonly alerts: readonly Alert[]; readonly total: number; readonly newest: number } & PageEnd;
   alert(accountId: string, alertId: string): Alert | null;
   /**
-   * Changes the status of an alert.
+   * Changes the status or assignee of an alert, or adds a note. Without a difference, nothing is stored.
    *
-   * @throws NOT_FOUND
+   * @throws NOT_FOUND; INVALID_REQUEST if the alert has too many notes
    */
-  moveAlert(accountId: string, alertId: string, status: AlertStatus, by: string): Promise<Alert>;
+  changeAlert(accountId: string, alertId: string, change: AlertChange, by: string): Promise<Alert>;
   /** Newest first. */
   transactions(
     accountId: string,

@@ -1,6 +1,7 @@
 /** The LMDB databases of monitoring, except those of its indexes, its queue of refreshes, its channels and its outbox. */
+
+import { ID_SHAPE } from '../base/ids.ts';
 import type { LiveDatabase, LiveRoot } from '../state/live-store.ts';
-import { ID_SHAPE } from './ids.ts';
 import type {
   FollowReport,
   MonitoredTransaction,

@@ -3,8 +3,8 @@
  * would take longer than everything else. A change of a wallet replaces only its record.
  */
 
+import { ID_SHAPE } from '../base/ids.ts';
 import { invalidCursor, type PageEnd, type PageRequest } from '../base/paging.ts';
-import { ID_SHAPE } from './ids.ts';
 import { MONITORING_LIMITS } from './limits.ts';
 import type { MonitoredWallet, WalletFilter, WatchChange } from './records.ts';
 

@@ -46,14 +46,18 @@ export interface Party {
   readonly valueUsd: number | null;
   /** Weight in the basis of the direction: USD by amount, or smallest units of its only asset. */
   readonly value: number;
-  /** Percentage of all that moved in its direction, 0 to 100. */
-  readonly percentage: number;
   readonly firstSeenMs: number;
   readonly lastSeenMs: number;
   /** True if the whole edge is dust. This party may be only a part of the edge. */
   readonly isDust: boolean;
   /** Set if the party is the part of an edge that moved before or since its designation. */
   readonly part: { readonly fromMs: number; readonly isBefore: boolean } | null;
+}
+
+/** A whole counterparty, as a list of the greatest shows it. */
+interface TopParty extends Party {
+  /** Percentage of all that moved in its direction, 0 to 100. */
+  readonly percentage: number;
 }
 
 /** Dealings of a labelled counterparty in an asset without a price. */
@@ -78,7 +82,7 @@ export interface Side {
   /** Designated parties to which uncertain labels attribute counterparties, with more than dust since their designation. */
   readonly suspected: readonly SuspectedOwner[];
   /** The counterparties with the greatest value, at most `screeningListMax`. */
-  readonly top: readonly Party[];
+  readonly top: readonly TopParty[];
   /** Number of counterparties that were read. */
   readonly read: number;
   /** Number of all counterparties, according to the graph. */
@@ -162,14 +166,13 @@ export function isDealtSince(
 }
 
 /** Splits the dealings with a party that was designated between the first and the last of them. */
-function splitParty(party: Party, since: EdgeSince, total: number): readonly Party[] {
+function splitParty(party: Party, since: EdgeSince): readonly Party[] {
   const { attribution, value, valueUsd, transfers, unpricedTransfers } = party;
   const fromMs = attribution.until?.fromMs as number;
   const sharedOut = (part: number, count: number, isBefore: boolean): Party => ({
     ...party,
     attribution: isBefore ? (attribution.until?.before ?? UNATTRIBUTED) : attribution,
     value: part,
-    percentage: percent(part, total),
     valueUsd: valueUsd === null ? null : twoDecimals(value > 0 ? (valueUsd * part) / value : 0),
     transfers: count,
     unpricedTransfers: Math.round((unpricedTransfers * count) / transfers),
@@ -208,7 +211,6 @@ export function createSideReader(workspace: KernelWorkspace): (options: SideOpti
         unpricedTransfers,
         valueUsd: usd === 0 && unpricedTransfers > 0 ? null : twoDecimals(usd),
         value,
-        percentage: percent(value, basis.total),
         firstSeenMs: firstSeenMs[at] as number,
         lastSeenMs: lastSeenMs[at] as number,
         isDust: value < basis.dust,
@@ -220,7 +222,7 @@ export function createSideReader(workspace: KernelWorkspace): (options: SideOpti
       const party = partyAt(at);
       const until = party.attribution.until;
       if (until === undefined || party.firstSeenMs >= until.fromMs) return [party];
-      return splitParty(party, rows.since(node, party.node, direction, basis, until.fromMs), basis.total);
+      return splitParty(party, rows.since(node, party.node, direction, basis, until.fromMs));
     };
     const attributed: Party[] = [];
     const suspected: SuspectedOwner[] = [];
@@ -235,9 +237,10 @@ export function createSideReader(workspace: KernelWorkspace): (options: SideOpti
       for (const party of partsAt(at)) if (party.attribution !== UNATTRIBUTED) attributed.push(party);
     }
     // In the order of the row, which is by value.
-    const top = Array.from({ length: Math.min(read, SCREENING_LIMITS.screeningListMax) }, (_, at) =>
-      partyAt(at),
-    );
+    const top = Array.from({ length: Math.min(read, SCREENING_LIMITS.screeningListMax) }, (_, at) => {
+      const party = partyAt(at);
+      return { ...party, percentage: percent(party.value, basis.total) };
+    });
     return {
       direction,
       flow,
@@ -443,7 +446,7 @@ export const attributedOf = (sides: readonly Side[]): readonly Party[] =>
   sides.flatMap((side) => side.attributed);
 
 /** Returns the parties of all sides, with comparable values. */
-function comparable(sides: readonly Side[], partiesOf: (side: Side) => readonly Party[]): Party[] {
+function comparable<P extends Party>(sides: readonly Side[], partiesOf: (side: Side) => readonly P[]): P[] {
   const scale = scaleOf(sides.map(({ basis }) => basis));
   return sides.flatMap((side) => {
     const factor = scale(side.basis);

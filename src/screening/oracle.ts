@@ -274,10 +274,6 @@ export function createOracle(deps: OracleDeps): OracleQuery {
  */
 const MISSED_SLOTS = 1024;
 
-interface RenderedEntity extends Pick<Label, 'category' | 'threatLevel'> {
-  readonly bytes: Buffer;
-}
-
 /**
  * The fields that a bulk request adds to the labels of an address: the oracle's answer, with the codes of its reasons instead of
  * their texts.
@@ -330,8 +326,8 @@ interface Judgements {
    * every label of a template, and millions of addresses share a template. An entry is freed when the snapshot frees the entity.
    */
   readonly ofTemplate: WeakMap<Entity, { readonly label: Label; readonly judgement: Buffer }>;
-  /** Rendered entities of quiet labels that were requested twice. */
-  readonly ofEntity: WeakMap<Entity, RenderedEntity>;
+  /** Rendered entities of quiet labels that were requested twice, with the category and threat level of their template. */
+  readonly ofEntity: WeakMap<Entity, Buffer>;
   /** Entities of quiet labels that were requested once, by a hash of the id. */
   readonly missed: (Entity | undefined)[];
 }
@@ -386,14 +382,13 @@ function judgementOf(
  * Writes the entity of a lone label. An entity that is requested twice is cached, because most answers are about few entities.
  */
 function writeEntity(label: Label, { ofEntity, missed }: Judgements, out: Buffer, offset: number): number {
-  const { entity, category, threatLevel } = label;
+  const { entity } = label;
   const cached = ofEntity.get(entity);
-  if (cached?.category === category && cached.threatLevel === threatLevel)
-    return copyInto(cached.bytes, out, offset);
+  if (cached !== undefined) return copyInto(cached, out, offset);
   const text = `,"entity":${JSON.stringify(summaryOf(label))}`;
   const { id } = entity;
   const slot = (id.length * 31 + id.charCodeAt(0) * 7 + id.charCodeAt(id.length - 1)) & (MISSED_SLOTS - 1);
-  if (missed[slot] === entity) ofEntity.set(entity, { category, threatLevel, bytes: fragment(text) });
+  if (missed[slot] === entity) ofEntity.set(entity, fragment(text));
   else missed[slot] = entity;
   return textInto(text, out, offset);
 }

@@ -40,6 +40,7 @@ const KINDS: readonly StoreKind[] = [
   { path: /^accounts\/payments\.mdb$/, kind: 'payments', ...shared },
   { path: /^accounts\/cleared-names\.lmdb$/, kind: 'cleared names', ...shared },
   { path: /^monitoring\/monitoring\.lmdb$/, kind: 'monitoring', ...shared },
+  { path: /^cases\.mdb$/, kind: 'cases', ...shared },
   { path: /^jobs\.mdb$/, kind: 'bulk jobs', ...shared },
   { path: /^transfers\/[a-z0-9]+\.mdb$/, kind: 'transfers', ...ofNode },
   { path: /^outputs\/[a-z0-9]+-outputs\.mdb$/, kind: 'outputs', ...ofNode },

@@ -277,6 +277,21 @@ describe('the key store', () => {
     await expect(keys.addAccount('a', 'GOLD' as never)).rejects.toThrow('plan must be');
   });
 
+  it('has one generation as long as no key and no account changes, however many turns pass', async () => {
+    const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+    const { apiKey } = await keys.create({ name: 'k', accountId: 'a' });
+    await nextTurn();
+    const before = keys.generation();
+    for (let turn = 0; turn < 3; turn++) {
+      await nextTurn();
+      expect(keys.verify(apiKey)).not.toBeNull();
+      expect(keys.generation()).toBe(before);
+    }
+    await keys.setPlan('a', 'GROWTH');
+    await nextTurn();
+    expect(keys.generation()).not.toBe(before);
+  });
+
   it('keeps the plan of an account that is added again, and rejects a key with another plan', async () => {
     await keys.addAccount('a', 'GROWTH');
     await keys.addAccount('a', 'FREE');
@@ -738,10 +753,10 @@ describe('a response in parts', () => {
 describe('cached rejections of rate windows in Redis', () => {
   const counted = (allowed: 0 | 1, used: number, freed: number, second: number) =>
     [allowed, used, freed, second] as never;
-  const windowsOf = () => {
+  const windowsOf = (run: () => Promise<never[]> = async () => []) => {
     const world = { generation: 0 };
     const windows = createRateWindows({
-      steps: { time: undefined, run: async () => [] } as never,
+      steps: { time: undefined, run } as never,
       clock: { now: () => 0, monotonic: () => 0 },
       limitOf: () => 5,
       generation: () => world.generation,
@@ -776,6 +791,20 @@ describe('cached rejections of rate windows in Redis', () => {
     windows.decide(asked, counted(0, 5, 2, 0), 500);
     world.generation = 1;
     expect(windows.refuses('key', 'kyt', 101)).toBeNull();
+  });
+
+  it('are followed by a request only after Redis has undone the count', async () => {
+    let answer: (reply: never[]) => void = () => {};
+    const { windows } = windowsOf(() => new Promise((resolve) => (answer = resolve)));
+    const events: string[] = [];
+    const undone = windows.uncount('key', 'kyt', 0).then(() => events.push('resolved'));
+    await new Promise(setImmediate);
+    events.push('replied');
+    answer([]);
+    await undone;
+    expect(events).toEqual(['replied', 'resolved']);
+    const { windows: unavailable } = windowsOf(() => Promise.reject(new Error('connection lost')));
+    await expect(unavailable.uncount('key', 'kyt', 0)).resolves.toBeUndefined();
   });
 
   it('end if a count is undone, and the oldest is evicted if there are too many', async () => {

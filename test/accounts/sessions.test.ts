@@ -276,9 +276,9 @@ describe.each(['uws', 'node'] as const)('users over HTTP on %s', (backend) => {
     expect(again.status).toBe(400);
   });
 
-  // Monitoring and jobs are tested on stores of their own, in test/http/monitoring.test.ts and jobs.test.ts.
+  // Monitoring, cases and jobs are tested on stores of their own, in test/http/monitoring.test.ts, cases.test.ts and jobs.test.ts.
   const withId = OPERATIONS.filter(
-    ({ path }) => path.includes('{id}') && !/^\/(monitoring|jobs)\//.test(path),
+    ({ path }) => path.includes('{id}') && !/^\/(monitoring|cases|jobs)\//.test(path),
   );
 
   it.each(withId.map((route) => [`${route.method} ${route.path}`, route] as const))(

@@ -13,6 +13,8 @@ import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { projectRoot } from '../../src/base/paths.ts';
 import { systemRandom } from '../../src/base/random.ts';
+import { createCases } from '../../src/cases/cases.ts';
+import { openCaseStore } from '../../src/cases/store-lmdb.ts';
 import type { FillReport } from '../../src/cli/services.ts';
 import { openJobStore } from '../../src/jobs/bulk/job-store.ts';
 import { openMonitoringStore } from '../../src/monitoring/store-lmdb.ts';
@@ -112,6 +114,14 @@ async function makeLone(folder: string): Promise<Lone> {
     ...{ name: 'A', list: 'OFAC_SDN', entityId: '1', entityName: 'A', entityVersion: 'v', note: null },
   });
   await cleared.close();
+  const cases = openCaseStore({ path: join(folder, 'cases.mdb') }, deps);
+  const records = { alert: () => null, wallet: () => null };
+  await createCases({ fourEyes: false }, { ...deps, store: cases, records }).create(
+    { accountId: 'acc0', who: 'key_1', identity: 'key_1' },
+    { title: 'A case' },
+    null,
+  );
+  await cases.close();
   const monitoring = openMonitoringStore(
     { path: join(folder, 'monitoring', 'monitoring.lmdb') },
     { ...deps, encryption: ENCRYPTION },
@@ -216,7 +226,8 @@ describe.runIf(hasRedis)('a Redis that is filled', () => {
       },
     });
     expect(report.stores.map(({ name }) => name)).toEqual(SHARED_STORES.map(({ name }) => name));
-    expect(report.stores.find(({ name }) => name === 'cleared')?.records).toBeGreaterThan(0);
+    for (const store of ['cleared', 'cases'])
+      expect(report.stores.find(({ name }) => name === store)?.records, store).toBeGreaterThan(0);
     await withNode(redis, async (access) => {
       expect(await askAll(access)).toEqual(lone.asked);
       expect(access.verify(lone.apiKey)?.accountId).toBe('acc0');

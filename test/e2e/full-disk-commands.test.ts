@@ -60,6 +60,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'accounts notify': 'sends mail, and writes nothing',
   doctor: 'reports the full disk with exit code 1, and writes nothing',
   'graph push': 'writes to another server',
+  mcp: 'passes calls on to a server, and writes nothing',
   'redis fill': 'full-disk-redis.test.ts',
   'redis found': 'full-disk-redis.test.ts',
   'redis restore': 'full-disk-redis.test.ts',
@@ -76,7 +77,8 @@ function leaves(): string[] {
   const never = (): never => {
     throw new Error('no command runs here');
   };
-  for (const add of commandModules({ apiKey: never, place: never, examine: never }))
+  const mcp = { baseUrl: never, operations: never, version: '' };
+  for (const add of commandModules({ apiKey: never, place: never, mcp, examine: never }))
     add(program, {} as Terminal, never);
   const below = (command: Command, path: string): string[] =>
     command.commands.flatMap((child) => {

@@ -82,6 +82,7 @@ const READS: readonly (readonly [method: string, path: string, body?: unknown])[
   ['GET', '/api/v1/monitoring/channels'],
   ['GET', '/api/v1/jobs'],
   ['GET', '/api/v1/namescreen/cleared'],
+  ['GET', '/api/v1/cases'],
 ];
 
 /** Operations that store something, each with bodies that never repeat. */
@@ -93,6 +94,7 @@ const WRITES: readonly (readonly [method: string, path: string, body: (n: number
   ],
   ['POST', '/api/v1/screening', () => ({ address: ADDRESS, chain: 'ETH' })],
   ['POST', '/api/v1/keys', (n) => ({ name: `key ${n}`.padEnd(60, 'x') })],
+  ['POST', '/api/v1/cases', (n) => ({ title: `case ${n}`, note: 'x'.repeat(4_000) })],
   ['POST', '/api/v1/monitoring/webhook-secret', () => undefined],
   [
     'POST',
@@ -116,6 +118,7 @@ const STORES = [
   'accounts/payments.mdb',
   'accounts/people.mdb',
   'accounts/quotas.mdb',
+  'cases.mdb',
   'jobs.mdb',
   'monitoring/monitoring.lmdb',
 ];

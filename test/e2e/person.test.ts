@@ -4,9 +4,8 @@
  */
 import { createHmac } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
-import { SMTPServer } from 'smtp-server';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startMailServer } from '../setup/mail-server.ts';
 import { newWorld, type RunningServer, type World } from './program.ts';
 
 const SECRET = 'whsec_0123456789abcdef';
@@ -19,35 +18,6 @@ interface Answer {
   readonly status: number;
   readonly cookie: string;
   readonly body: Readonly<Record<string, unknown>>;
-}
-
-/** A mail server that keeps the emails that it receives. */
-async function startMailServer() {
-  const letters: string[] = [];
-  const server = new SMTPServer({
-    disabledCommands: ['STARTTLS'],
-    authOptional: true,
-    onData(stream, _session, done) {
-      let text = '';
-      stream.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
-      stream.on('end', () => {
-        letters.push(text);
-        done();
-      });
-    },
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.server.address() as AddressInfo;
-  return {
-    url: `smtp://127.0.0.1:${port}`,
-    letters,
-    /** Returns the token of the email at that position, as soon as it has arrived. */
-    async token(position: number): Promise<string> {
-      await expect.poll(() => letters.length).toBeGreaterThan(position);
-      return /^[\w-]{43}$/m.exec((letters[position] as string).replaceAll('\r', ''))?.[0] ?? '';
-    },
-    close: () => new Promise<void>((resolve) => server.close(() => resolve())),
-  };
 }
 
 describe('a user', () => {

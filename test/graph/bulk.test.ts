@@ -199,6 +199,25 @@ describe('a bulk load', () => {
     expect(everything(mixed)).toEqual(before);
   });
 
+  it('counts transfers of nothing alike beside amounts of less and of more than 96 bits', async () => {
+    const [one] = randomTransfers(1, 4) as [Transfer];
+    const amounts = [0n, 2n ** 96n, 0n, 5n, 2n ** 96n - 1n, 0n];
+    const transfers = amounts.map((amount, index) => ({
+      ...one,
+      ...{ txHash: hash(index + 1), from: address(5), to: address(6 + (index % 2)) },
+      ...{ asset: token(1000), amount, decimals: null, valueUsd: null, initiation: null },
+    }));
+    const slow = storeAt('slow');
+    await slow.ingest(transfers);
+    const fast = storeAt('fast');
+    await load(fast, fileOf('zero.csv', csvOf(transfers)));
+    expect(fast.totals('ETH', parseAddress('ETH', address(5)).key)?.out).toMatchObject({
+      ...{ transfers: 6, unpricedTransfers: 3 },
+      byAsset: [{ amount: 2n ** 97n + 4n }],
+    });
+    expect(everything(fast)).toEqual(everything(slow));
+  });
+
   it('reports invalid rows like the reader of small files', async () => {
     const [one] = randomTransfers(1, 3) as [Transfer];
     const good = csvOf([{ ...one, initiation: null }]).split('\n')[1] as string;

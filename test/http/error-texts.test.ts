@@ -16,6 +16,7 @@ const SRC = fileURLToPath(new URL('../../src/', import.meta.url));
 /** Rooms whose errors reach clients. Files of these rooms that only commands use are read too: they cost nothing to keep clean. */
 const ROOMS = [
   'accounts',
+  'cases',
   'chains/address',
   'chains/families/evm',
   'exposure',

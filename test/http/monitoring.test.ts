@@ -361,6 +361,16 @@ describe.each(FRONT_ENDS)('monitoring on %s, behind a gate that answers %s', (ba
       expect(
         (await who.ask('PATCH', `/alerts/${id}`, { status: 'NEW' })).body.data.alert.history,
       ).toHaveLength(3);
+      const noted = await who.ask('PATCH', `/alerts/${id}`, { assignee: 'bob', note: 'Asked the client.' });
+      expect(noted.body.data.alert).toMatchObject({ status: 'NEW', assignee: 'bob' });
+      const asked = { kind: 'ASSIGNEE', assignee: 'bob', note: 'Asked the client.' };
+      expect(noted.body.data.alert.history.slice(3)).toEqual([expect.objectContaining(asked)]);
+      const alone = await who.ask('PATCH', `/alerts/${id}`, { note: 'No reply.' });
+      expect(alone.body.data.alert.history.at(-1)).toMatchObject({ kind: 'NOTE', note: 'No reply.' });
+      const freed = await who.ask('PATCH', `/alerts/${id}`, { assignee: null });
+      expect(freed.body.data.alert.assignee).toBeNull();
+      for (const body of [{ assignee: '' }, { assignee: 'a\nb' }, { note: '' }])
+        expect((await who.ask('PATCH', `/alerts/${id}`, body)).status).toBe(400);
       expect((await who.ask('PATCH', `/alerts/${id}`, { status: 'DONE' })).status).toBe(400);
       expect((await who.ask('PATCH', `/alerts/${id}`, {})).status).toBe(400);
       for (const query of [

@@ -132,7 +132,19 @@ describe('the OpenAPI document', () => {
     const described = Object.values(document.paths).flatMap((item) =>
       Object.values(item).flatMap((operation) => operation.operationId ?? []),
     );
-    expect(described.sort()).toEqual(OPERATIONS.map(({ id }) => id).sort());
+    const listed = OPERATIONS.filter(({ isListed }) => isListed).map(({ id }) => id);
+    expect(described.sort()).toEqual(listed.sort());
+    const unlisted = OPERATIONS.filter(({ isListed }) => !isListed);
+    expect(unlisted.map(({ id }) => id)).toEqual([
+      'guide',
+      'guidePage',
+      'llms',
+      'docsApi',
+      'docsAsset',
+      'mcp',
+      'mcpStream',
+      'mcpEnd',
+    ]);
     const table = routesMarkdown(OPERATIONS);
     for (const route of OPERATIONS) expect(table).toContain(`${route.method} ${patternsOf(route)[0]}`);
   });

@@ -22,6 +22,9 @@ const LISTS = {
   walletAlerts: 'alerts',
   walletTransactions: 'transactions',
   deliveries: 'deliveries',
+  listCases: 'cases',
+  caseEvents: 'events',
+  caseFiles: 'files',
   listJobs: 'jobs',
 } as const;
 

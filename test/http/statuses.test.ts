@@ -27,7 +27,8 @@ const pathOf = (operation: Operation): string =>
   (patternsOf(operation)[0] ?? '')
     .replace('{chain}', 'ETH')
     .replace('{address}', EXCHANGE)
-    .replace('{id}', 'x1');
+    .replace('{id}', 'x1')
+    .replace('{fileId}', 'x2');
 
 const queryOf = ({ parameters }: Operation): string => {
   const values: Readonly<Record<string, string>> = {
@@ -72,6 +73,7 @@ describe.each([
       publicHost,
       useCases: {
         monitoring: failing,
+        cases: failing,
         jobs: failing,
         trace: async () => failing(),
         bulk: async () => failing(),
@@ -112,7 +114,7 @@ describe.each([
     );
 
   it.each(
-    OPERATIONS.filter(({ kind }) => kind !== 'stream').map(
+    OPERATIONS.filter(({ kind, isListed }) => kind !== 'stream' && isListed).map(
       (one) => [`${one.method} ${one.path}`, one] as const,
     ),
   )('%s answers only with statuses of the document, and with their headers', async (name, operation) => {

@@ -7,6 +7,7 @@ import type { PlanName, RateOverrides } from '../../src/accounts/plans.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { AssayError } from '../../src/base/errors.ts';
 import { type Logger, silentLogger } from '../../src/base/log.ts';
+import type { Mailer } from '../../src/base/mail.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { parseChainId } from '../../src/chains/registry.ts';
 import { createHttpApp } from '../../src/http/http-app.ts';
@@ -330,10 +331,13 @@ const exchangeStatus = (name: string): ExchangeStatus => ({
 
 const readBulk = compileBody(BulkBody);
 
-function worldUseCases(): UseCases {
+export function worldUseCases(): UseCases {
   return {
     monitoring: () => {
       throw new Error('This world watches nothing.');
+    },
+    cases: () => {
+      throw new Error('This world has no cases.');
     },
     jobs: () => {
       throw new Error('This world has no jobs.');
@@ -422,11 +426,15 @@ async function undocumentedStatuses(url: string, list: readonly Operation[]): Pr
   // A world with a certificate of its own cannot be read by fetch; its front end is the same.
   if (!url.startsWith('http:')) return [];
   const text = await (await fetch(`${url}/metrics`)).text();
-  const { paths } = openApiDocument('0', list) as {
+  // The document leaves out pages for browsers, but their descriptors name their statuses too.
+  const all = list.map((operation) => ({ ...operation, isListed: true }));
+  const { paths } = openApiDocument('0', all) as {
     readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly responses: object }>>>>;
   };
   const counted = text.matchAll(/^assay_http_requests_total\{route="([A-Z]+) ([^"]*)",status="(\d+)"\}/gm);
+  const others = new Set(list.filter(({ isListed }) => !isListed).map(({ path }) => path));
   return [...counted].flatMap(([, method = '', path = '', status = '']) => {
+    if (others.has(path)) return [];
     // Status 0 is a client that disconnected.
     const isNamed = Object.hasOwn(paths[path]?.[method.toLowerCase()]?.responses ?? {}, status);
     return status === '0' || isNamed ? [] : [`${method} ${path} ${status}`];
@@ -457,6 +465,8 @@ export interface WorldOptions extends Partial<HttpOptions> {
   readonly useCases?: Partial<UseCases>;
   readonly readiness?: Readiness;
   readonly log?: Logger;
+  /** Default: registration is closed, and no email can be sent. */
+  readonly people?: { readonly registration: 'open'; readonly mailer: Mailer };
   /** The gate answers in a later turn, like a gate behind a network. */
   readonly isGateLate?: boolean;
 }
@@ -474,7 +484,11 @@ export async function openWorld(options: WorldOptions): Promise<World> {
   const folder: TempFolder = tempFolder();
   const log = options.log ?? silentLogger;
   const parts = { clock: systemClock, random: systemRandom, log };
-  const embedded = createAccess({ folder: folder.path }, parts);
+  const { people } = options;
+  const embedded = createAccess(
+    { folder: folder.path, ...(people === undefined ? {} : { registration: people.registration }) },
+    { ...parts, mailer: people?.mailer ?? null },
+  );
   const access = options.isGateLate === true ? { ...embedded, gate: late(embedded.gate) } : embedded;
   const app = createHttpApp(
     {

@@ -1,6 +1,7 @@
 /** The bounds of labels: at exactly a limit and one beyond it, and each half of a condition. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentLogger } from '../../src/base/log.ts';
 import { parseCheckDate, parseList, requireAfterPublication } from '../../src/labels/attest.ts';
@@ -34,6 +35,7 @@ import { SLOT_WORDS, writeSlot } from '../../src/labels/index/slot.ts';
 import type { Label } from '../../src/labels/label.ts';
 import { labelToJson } from '../../src/labels/label-json.ts';
 import { LABEL_LIMITS } from '../../src/labels/limits.ts';
+import { isPlainCsv } from '../../src/labels/own-import.ts';
 import { decisionOf, primaryOrder } from '../../src/labels/primary.ts';
 import { createRejectsWriter } from '../../src/labels/rejects.ts';
 import { countsAsSanction, OWNER_CONFIDENCE_MIN } from '../../src/labels/sanction-hit.ts';
@@ -303,6 +305,22 @@ describe('the primary label', () => {
 
 describe('rejected rows', () => {
   const provenance = { file: 'f', line: 1 } as never;
+  it('are quoted by the first three, with their place and reason', () => {
+    const writer = createRejectsWriter(join(folder.path, 'partial'));
+    for (let line = 1; line <= 4; line++)
+      writer.add(`why ${line}`, `row ${line}`, { file: 'f', line } as never);
+    expect(writer.first).toEqual(
+      [1, 2, 3].map((line) => ({
+        type: 'reject',
+        reason: `why ${line}`,
+        text: `row ${line}`,
+        provenance: { file: 'f', line },
+      })),
+    );
+    expect(writer.count).toBe(4);
+    writer.abort();
+  });
+
   it('are written with 500 characters of their text, and an earlier file is removed if there are none', () => {
     const path = join(folder.path, 'below', 'rejects.jsonl');
     const writer = createRejectsWriter(join(folder.path, 'partial'));
@@ -445,6 +463,16 @@ describe('an address slot', () => {
     return Buffer.from(words.buffer).toString('hex');
   };
 
+  it('has six words, and changes no word before or behind them', () => {
+    for (const length of [22, 24, 34, 200]) {
+      const words = new Int32Array(SLOT_WORDS + 2).fill(-1);
+      // Longer than the address, as a key in a shared buffer.
+      writeSlot(Buffer.alloc(length + 8, 7), 0, length, words, 1);
+      expect([words[0], words[SLOT_WORDS + 1]], `${length}`).toEqual([-1, -1]);
+      expect(words.subarray(1, SLOT_WORDS + 1).includes(-1), `${length}`).toBe(false);
+    }
+  });
+
   it('holds 20 and 22 bytes directly, and a digest of any other length or of 22 bytes that end in zeros', () => {
     expect(slot(22)).toBe(`${'07'.repeat(22)}0000`);
     expect(slot(24)).toBe('07'.repeat(24));
@@ -454,6 +482,36 @@ describe('an address slot', () => {
     const lengths = [21, 23, 34, 57, 58, 66, 130].map((length) => slot(length));
     expect(new Set(lengths).size).toBe(lengths.length);
     for (const hex of lengths) expect(hex.startsWith('0707')).toBe(true);
+  });
+});
+
+describe('a plain file of own labels', () => {
+  const isPlain = (content: string | Uint8Array) => {
+    const path = join(folder.path, 'own.csv');
+    writeFileSync(path, content);
+    return isPlainCsv(path);
+  };
+
+  it('is text of one byte per character with a header of plain names', async () => {
+    expect(await isPlain('address,name\n')).toBe(true);
+    expect(await isPlain('address')).toBe(true);
+    expect(await isPlain('\ufeffaddress,name\n')).toBe(true);
+    for (const header of ['', '\n', ' \r\naddress\n', '"address",name\n', ' {"address":"a"}\n'])
+      expect(await isPlain(header), JSON.stringify(header)).toBe(false);
+  });
+
+  it('is neither compressed nor UTF-16 in either order of bytes, with or without a mark', async () => {
+    const wide = Buffer.from('address,name\n', 'utf16le');
+    const turned = Buffer.from(wide).swap16();
+    for (const content of [
+      wide,
+      turned,
+      Buffer.concat([Buffer.from([0xff, 0xfe]), wide]),
+      Buffer.concat([Buffer.from([0xfe, 0xff]), turned]),
+      gzipSync('address,name\n'),
+      Buffer.from('PK\u0003\u0004address,name\n'),
+    ])
+      expect(await isPlain(content), content.toString('hex', 0, 4)).toBe(false);
   });
 });
 

@@ -17,6 +17,7 @@ import { ofacReader } from '../../src/sources/ofac/read.ts';
 import type { DesignatedParty, SourceReader } from '../../src/sources/records.ts';
 import { ukReader } from '../../src/sources/uk/read.ts';
 import { describeWithSharedData, sharedData } from '../setup/shared-data.ts';
+import { sanction } from './index/world.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'assay-links-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -75,10 +76,20 @@ describe('links between entities and listed parties', () => {
     [{ sourceUrl: 'javascript:alert(1)' }, 'links[0].sourceUrl: must be a URL that begins with http.'],
     [{ assetFreeze: 'yes' }, 'links[0].assetFreeze: must be true or false.'],
     [{ measures: 'Asset freeze' }, 'links[0].measures: must be at most 20 texts.'],
+    [{ measures: Array(21).fill('Asset freeze') }, 'links[0].measures: must be at most 20 texts.'],
+    [{ measures: ['x'.repeat(501)] }, 'links[0].measures: must be at most 20 texts.'],
+    [{ measures: [''] }, 'links[0].measures: must be at most 20 texts.'],
+    [{ measures: [5] }, 'links[0].measures: must be at most 20 texts.'],
     [{ lists: 'UK' }, 'links[0].lists: is not a field of a link; remove it.'],
   ])('reject %j and name the field', (change, message) => {
     expect(() => own({ ...ROW, ...change })).toThrow(expect.objectContaining({ code: 'INVALID_FILE' }));
     expect(() => own({ ...ROW, ...change })).toThrow(message);
+  });
+
+  it('have up to 20 measures of up to 500 characters', () => {
+    const measures = Array(20).fill('x'.repeat(500));
+    expect(own({ ...ROW, measures }).ofParty('UK', 'RUS0001')?.measures).toEqual(measures);
+    expect(own(ROW).ofParty('UK', 'RUS0001')?.measures).toEqual([]);
   });
 
   it('reject files of another format, and a party that two entities claim', () => {
@@ -140,6 +151,20 @@ describe('list entries that a build adds to the labels of a designated entity', 
     const sourceUrl = 'https://cryptoscamdb.org/scams';
     expect(loadSourceTable().groupOf('graphsense', sourceUrl)).toBe('crowd');
     expect(added({ source: 'graphsense', sourceUrl })).toEqual([['OWNER', 'RUS3619', 0.7]]);
+  });
+
+  it('are added beside other entries, but not beside the same entry of the same list', () => {
+    const entry = (list: 'UK' | 'EU', entityId: string) => ({
+      ...sanction,
+      list,
+      entityId,
+      matchType: 'DIRECT' as const,
+    });
+    const direct = (entityId: string) => ['DIRECT', entityId, undefined];
+    const owner = ['OWNER', 'RUS3619', 0.95];
+    expect(added({ sanctions: [entry('UK', 'RUS3619')] })).toEqual([direct('RUS3619')]);
+    expect(added({ sanctions: [entry('UK', 'RUS1')] })).toEqual([direct('RUS1'), owner]);
+    expect(added({ sanctions: [entry('EU', 'RUS3619')] })).toEqual([direct('RUS3619'), owner]);
   });
 
   it('are CLUSTER of derived labels, and are not added to synthetic labels and other entities', () => {

@@ -64,6 +64,23 @@ describe('the source table', () => {
       rmSync(folder, { recursive: true, force: true });
     }
   });
+
+  it('accepts a maximum confidence above 0 and up to 1', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'assay-sources-'));
+    try {
+      const path = join(folder, 'sources.json');
+      const file = JSON.parse(readFileSync(shippedData('sources.json'), 'utf8')) as object;
+      const load = (confidenceMax: unknown) => {
+        writeFileSync(path, JSON.stringify({ ...file, independenceGroups: { crowd: { confidenceMax } } }));
+        return loadSourceTable(path).groupConfidenceMax('crowd');
+      };
+      expect([0.01, 1].map(load)).toEqual([0.01, 1]);
+      for (const wrong of [0, -0.1, 1.01, '', null, undefined])
+        expect(() => load(wrong), `${wrong}`).toThrow('confidenceMax of crowd must be above 0, at most 1.');
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
 });
 
 describe('the class of a label', () => {

@@ -1,6 +1,7 @@
 /** The bounds of monitoring: at exactly a limit and one beyond it, and each half of a condition. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AssayError } from '../../src/base/errors.ts';
+import { createIds, ID_SHAPE } from '../../src/base/ids.ts';
 import type { Logger } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { type AlertIndex, openAlertIndex } from '../../src/monitoring/alert-index.ts';
@@ -24,7 +25,6 @@ import {
   retryWaitMs,
 } from '../../src/monitoring/delivery/schedule.ts';
 import type { Outcome } from '../../src/monitoring/delivery/senders.ts';
-import { createIds, ID_SHAPE } from '../../src/monitoring/ids.ts';
 import { MONITORING_LIMITS } from '../../src/monitoring/limits.ts';
 import { createListener, type Duty, type ListenerDeps, takeEvent } from '../../src/monitoring/listener.ts';
 import { loadMonitoringPolicy } from '../../src/monitoring/policy.ts';

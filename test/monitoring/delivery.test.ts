@@ -4,6 +4,7 @@ import { SMTPServer } from 'smtp-server';
 import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isoTime, systemClock } from '../../src/base/clock.ts';
+import { createIds } from '../../src/base/ids.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { createMailer } from '../../src/base/mail.ts';
 import { createOutboundAgent, type OutboundPolicy } from '../../src/base/outbound.ts';
@@ -19,7 +20,6 @@ import {
   retryWaitMs,
 } from '../../src/monitoring/delivery/schedule.ts';
 import { createSenders } from '../../src/monitoring/delivery/senders.ts';
-import { createIds } from '../../src/monitoring/ids.ts';
 import type { Alert, MonitoredWallet } from '../../src/monitoring/records.ts';
 import { createEncryption } from '../../src/state/encryption.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';

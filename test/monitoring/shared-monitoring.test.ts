@@ -118,7 +118,7 @@ describe.skipIf(!hasRedis)('two nodes that watch', () => {
     await expect.poll(() => tellings(far)).toEqual(wanted);
     expect(tellings(near)).toEqual(wanted);
     const alert = far.store.alerts('a', {}, { limit: 1, offset: 0 }).alerts[0];
-    await far.store.moveAlert('a', alert?.id ?? '', 'RESOLVED', 'key_1');
+    await far.store.changeAlert('a', alert?.id ?? '', { status: 'RESOLVED' }, 'key_1');
     await expect.poll(() => tellings(near).at(-1)).toEqual(['alert.updated', 5]);
     expect(tellings(far).filter(([, number]) => number === 5)).toHaveLength(1);
   });

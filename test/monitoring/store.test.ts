@@ -294,7 +294,8 @@ overLiveStates((makeState) => {
       const all: Alert[] = [];
       for (let offset = 0; offset < 1_300; offset += 100)
         all.push(...store.alerts('a', {}, { limit: 100, offset }).alerts);
-      for (const { id } of all.slice(0, 40)) await store.moveAlert('a', id, 'INVESTIGATING', 'key');
+      for (const { id } of all.slice(0, 40))
+        await store.changeAlert('a', id, { status: 'INVESTIGATING' }, 'key');
       expect(all.map(({ sequence }) => sequence)).toEqual(Array.from({ length: 1_300 }, (_, i) => 1_300 - i));
       const moved = new Set(all.slice(0, 40).map(({ id }) => id));
       const walletIds = [wallets[0]?.id ?? '', wallets[2]?.id ?? ''];
@@ -336,14 +337,14 @@ overLiveStates((makeState) => {
       const wallet = await store.addWallet(draft(1), 10);
       await store.write((writer) => void writer.raise(wallet, finding, 'cause', null));
       const id = alertsOf()[0]?.id ?? '';
-      expect((await store.moveAlert('a', id, 'RESOLVED', 'key-1')).resolvedAtMs).not.toBeNull();
-      expect((await store.moveAlert('a', id, 'NEW', 'key-2')).resolvedAtMs).toBeNull();
-      expect((await store.moveAlert('a', id, 'NEW', 'key-2')).history).toMatchObject([
+      expect((await store.changeAlert('a', id, { status: 'RESOLVED' }, 'key-1')).resolvedAtMs).not.toBeNull();
+      expect((await store.changeAlert('a', id, { status: 'NEW' }, 'key-2')).resolvedAtMs).toBeNull();
+      expect((await store.changeAlert('a', id, { status: 'NEW' }, 'key-2')).history).toMatchObject([
         { kind: 'CREATED', by: null },
         { kind: 'STATUS', status: 'RESOLVED', by: 'key-1' },
         { kind: 'STATUS', status: 'NEW', by: 'key-2' },
       ]);
-      await expect(store.moveAlert('b', id, 'NEW', 'key')).rejects.toThrow(/there is no alert/);
+      await expect(store.changeAlert('b', id, { status: 'NEW' }, 'key')).rejects.toThrow(/there is no alert/);
     });
 
     it('reach listeners once they are durable, like wallets', async () => {

@@ -565,6 +565,20 @@ describe('transfers with counterparties', () => {
     );
   });
 
+  it('before a designation on one day are reported by the first of them', () => {
+    const day = 86_400_000;
+    const designated = (source: string) => ({
+      ...{ entityId: 'a', entity: 'Exchange', entityName: 'Listed', list: 'EU', listedAt: '2025-01-01' },
+      source,
+    });
+    const by = (source: string, lastSeenMs: number) => party('a', lastSeenMs, 'EXCHANGE', designated(source));
+    const sourceOf = (...parties: ReturnType<typeof by>[]) =>
+      earlierDealings([{ attributed: parties }] as never).map(({ party: { source } }) => source);
+    expect(sourceOf(by('first', day), by('second', 2 * day - 1))).toEqual(['first']);
+    expect(sourceOf(by('second', 2 * day - 1), by('first', day))).toEqual(['second']);
+    expect(sourceOf(by('first', day), by('second', 2 * day))).toEqual(['second']);
+  });
+
   const known = { isKnown: (_: string, asset: string) => asset !== 'SPAM' } as never;
   const real = '0x1234000000000000000000000000000000005678';
   const fake = '0x1234000000000000000000000000000000015678';

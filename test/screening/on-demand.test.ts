@@ -142,6 +142,22 @@ describe('on-demand reading', () => {
     expect(chain.pages).toBe(pages);
   });
 
+  it('is fresh for less than its maximum age, in both directions of the clock', async () => {
+    const maxAgeMs = 600_000;
+    const isReadAgain = async (laterMs: number): Promise<boolean> => {
+      now += 10 * maxAgeMs;
+      await source.historyOf('ETH', ADDRESS);
+      const { pages } = chain;
+      now += laterMs;
+      await source.historyOf('ETH', ADDRESS);
+      return chain.pages > pages;
+    };
+    expect(await isReadAgain(maxAgeMs - 1)).toBe(false);
+    expect(await isReadAgain(maxAgeMs)).toBe(true);
+    expect(await isReadAgain(1 - maxAgeMs)).toBe(false);
+    expect(await isReadAgain(-maxAgeMs)).toBe(true);
+  });
+
   it('reads only new transfers once it is stale', async () => {
     await source.historyOf('ETH', ADDRESS);
     chain.transfers.push(transfer(35), transfer(36));

@@ -3,7 +3,7 @@ import type { UtxoBlock } from '../../src/graph/utxo/outputs-store.ts';
 import { createAssessor } from '../../src/screening/assess.ts';
 import { roundedShares } from '../../src/screening/exposures.ts';
 import { createScreening, type ScreeningQuery, type ScreeningRequest } from '../../src/screening/screen.ts';
-import { allFresh, BTC_WALLET, createWorld, someStale, WALLETS, type World } from './world.ts';
+import { allFresh, BTC_WALLET, createWorld, sent, someStale, WALLETS, type World } from './world.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -217,6 +217,41 @@ describe('screening', () => {
       { method: 'poison', received: { UNKNOWN: 100 } },
     ]);
     expect(screen(WALLETS.seeded, { taint: 'poison' }).taint.methods).toEqual([]);
+  });
+
+  it('names no source of value if nothing of value was received from it', async () => {
+    const [receiver, stranger, other] = ['1', '2', '3'].map((end) => `0x${end.padStart(40, 'b')}`) as [
+      string,
+      string,
+      string,
+    ];
+    const unpriced = (asset: string) => ({ asset, amount: 5n, decimals: null, valueUsd: null });
+    const [usdt, link] = [
+      '0xdAC17F958D2ee523a2206206994597C13D831ec7',
+      '0x514910771AF9Ca656af840dff83E8264EcF986CA',
+    ] as const;
+    const apart = `0x${'4'.padStart(40, 'b')}`;
+    const own = await createWorld([
+      sent(40, WALLETS.mixer, receiver, { valueUsd: 900 }),
+      sent(41, stranger, receiver, { amount: 0n, valueUsd: null }),
+      sent(42, other, receiver, unpriced(`0x${'70'.repeat(20)}`)),
+      // Two assets without a price cannot be weighed against each other.
+      sent(43, stranger, apart, unpriced(usdt)),
+      sent(44, other, apart, unpriced(link)),
+    ]);
+    try {
+      const ask = createScreening(own.deps, createAssessor(own.deps));
+      const received = (address: string) =>
+        ask({ chain: 'ETH', address, taint: 'all' }).taint.methods.map((one) => [one.method, one.received]);
+      const mixer = { MIXER: 100 };
+      expect(received(receiver)).toEqual([
+        ['poison', mixer],
+        ['haircut', mixer],
+      ]);
+      expect(received(apart)).toContainEqual(['poison', {}]);
+    } finally {
+      await own.close();
+    }
   });
 
   it('follows outputs on UTXO chains, under the requested rule or all five', () => {

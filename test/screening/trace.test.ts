@@ -15,6 +15,9 @@ const RETURNED = '0x000000000000000000000000000000000000100a';
 const LONE = '0x000000000000000000000000000000000000100b';
 /** The portal of Base on Ethereum (data/bridges.json); no label names it. */
 const PORTAL = '0x49048044d57e1c92a77f79988d21fa8faf74e97e';
+const SOL_WALLET = '9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM';
+/** A bridge of Solana that leads to EVM chains (data/bridges.json). */
+const WORMHOLE = 'worm2ZoG2kUd4vFXhvjh93UUH596ayRfgQ2MgjNMTth';
 const TOKEN = '0xdAC17F958D2ee523a2206206994597C13D831ec7';
 
 /** payer → hop → far, payer → far; far → payer closes a circle; a self-transfer; a token beside the coin. */
@@ -33,6 +36,13 @@ const MORE: readonly Transfer[] = [
   sent(31, PORTAL, LONE, { valueUsd: 30 }),
   sent(32, LONE, PORTAL, { valueUsd: 20 }),
   sent(33, WALLETS.contract, LONE, { valueUsd: 10 }),
+  sent(34, SOL_WALLET, WORMHOLE, {
+    chain: 'SOL',
+    asset: 'SOL',
+    decimals: 9,
+    amount: 10n ** 9n,
+    valueUsd: 90,
+  }),
 ];
 
 let world: World;
@@ -264,6 +274,22 @@ describe('cross-chain tracing', () => {
       ['in', null, 'ETH', null, null],
       ['in', 'BASE', 'ETH', null, null],
       ['out', 'ETH', 'BASE', null, null],
+    ]);
+  });
+
+  it('says whether the address is not known, or cannot exist, on the other chains', () => {
+    const [toBase] = traced(LONE, { direction: 'out', crossChain: true }).crossChain ?? [];
+    expect(toBase?.explanation).toMatch(/ leads to BASE; no transfer of the same address is known there\.$/);
+    const { crossChain = [] } = trace({
+      ...{ chain: 'SOL', address: SOL_WALLET, direction: 'out', crossChain: true },
+    }).answer;
+    expect(crossChain).toMatchObject([
+      {
+        ...{ bridgeAddress: WORMHOLE, fromChain: 'SOL', matchedBy: null, graph: null },
+        explanation: expect.stringMatching(
+          /ETH.*; an address of SOL does not exist on other chains, so nothing could be matched\.$/,
+        ),
+      },
     ]);
   });
 

@@ -5,9 +5,11 @@ import { fileURLToPath } from 'node:url';
 export default function setup(): void {
   if (process.env.ASSAY_TEST_PREBUILT === '1') return;
   const root = fileURLToPath(new URL('../..', import.meta.url));
-  const built = spawnSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.json'], {
-    cwd: root,
-    encoding: 'utf8',
-  });
-  if (built.status !== 0) throw new Error(`tsc failed:\n${built.stdout}${built.stderr}`);
+  for (const step of [
+    ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.json'],
+    ['dist/scripts/guide/main.js'],
+  ]) {
+    const built = spawnSync(process.execPath, step, { cwd: root, encoding: 'utf8' });
+    if (built.status !== 0) throw new Error(`${step[0]} failed:\n${built.stdout}${built.stderr}`);
+  }
 }

@@ -52,6 +52,17 @@ function unpack(name: string, folder: string): void {
   }
 }
 
+/** Private libraries, such as those of PulseAudio, are in a folder of their own below that of the machine. */
+const LIBRARY_DEPTH = 2;
+
+const foldersBelow = (folder: string, depth: number): string[] =>
+  depth === 0
+    ? []
+    : readdirSync(folder, { withFileTypes: true })
+        .filter((entry) => entry.isDirectory())
+        .map((entry) => join(folder, entry.name))
+        .flatMap((path) => [path, ...foldersBelow(path, depth - 1)]);
+
 /**
  * Finds a program of a package by its path below /usr, such as `bin/monerod`. Returns null, with the reason on the console, if it is not
  * available.
@@ -66,15 +77,8 @@ export function debianProgram(name: string, program: string): DebianProgram | nu
     const path = join(root, program);
     if (!existsSync(path)) throw new Error(`The package ${name} does not contain ${program}.`);
     const libraries = join(root, 'lib');
-    const searched = existsSync(libraries)
-      ? readdirSync(libraries, { withFileTypes: true }).filter((entry) => entry.isDirectory())
-      : [];
-    return {
-      path,
-      env: {
-        LD_LIBRARY_PATH: [libraries, ...searched.map((entry) => join(libraries, entry.name))].join(':'),
-      },
-    };
+    const searched = existsSync(libraries) ? foldersBelow(libraries, LIBRARY_DEPTH) : [];
+    return { path, env: { LD_LIBRARY_PATH: [libraries, ...searched].join(':') } };
   } catch (error) {
     const reason = error instanceof Error ? error.message.split('\n')[0] : String(error);
     console.warn(`Tests of ${name} are left out: ${reason} (apt-get install ${name} helps)`);

@@ -5,11 +5,16 @@ import { join } from 'node:path';
 import { projectRoot } from '../../src/base/paths.ts';
 
 /**
- * Returns the folder with the packages of test/setup/<name>, installed once and without running their scripts. Returns null, with the
- * reason on the console, if they are not available.
+ * Returns the folder with the packages of a lockfile, installed once and without running their scripts. Returns null, with the reason on
+ * the console, if they are not available.
+ *
+ * @param name name of the folder in the cache
+ * @param source folder of `package.json` and `package-lock.json`; default: test/setup/<name>
  */
-export function installedPackages(name: string): string | null {
-  const source = join(projectRoot, 'test', 'setup', name);
+export function installedPackages(
+  name: string,
+  source = join(projectRoot, 'test', 'setup', name),
+): string | null {
   const folder = join(projectRoot, 'node_modules', '.cache', name);
   if (existsSync(folder)) return folder;
   const making = `${folder}.${process.pid}`;

@@ -36,6 +36,7 @@ export async function runHere(dataDir: string, args: readonly string[]): Promise
     commandModules({
       apiKey: () => null,
       place: () => ({ dataDir, jobsDir: null, isShared: false }),
+      mcp: { baseUrl: () => null, operations: () => [], version: '0.0.0' },
       examine: async () => [],
     }),
     args,
@@ -182,6 +183,10 @@ export async function useFolder(world: World): Promise<UsedFolder> {
     name: 'Zebulon Quaternion',
     source: 'people:people:adverse_media',
     entityId: 'z-1',
+  });
+  await post('/cases', {
+    title: 'A case',
+    links: [{ type: 'ADDRESS', address: address(5), chain: 'ETH' }],
   });
   await post('/screening', { address: address(5), chain: 'ETH' });
   const lines = Array.from({ length: 500 }, (_, n) => `{"address":"${address(n)}"}`).join('\n');

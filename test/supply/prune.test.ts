@@ -1,6 +1,6 @@
 /** What `scripts/supply/prune.mjs` deletes from installed packages, and what it keeps. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -34,6 +34,10 @@ const kept = [
   'plain/test/code.js',
   'plain/node_modules/inner/index.js',
   'ethers/lib.esm/index.js',
+  'plain/twin.cjs',
+  'zod/v4/index.js',
+  'zod/v4/classic/index.js',
+  'zod/v4/locales/en.js',
 ];
 const deletedInProduction = [
   'uWebSockets.js/uws.js',
@@ -46,6 +50,10 @@ const deletedInProduction = [
   'plain/node_modules/inner/tests/big.js',
   'ethers/dist/ethers.js',
   'typescript/lib/tsc.js',
+  'zod/src/index.ts',
+  'zod/v3/index.js',
+  'zod/v4/index.cjs',
+  'zod/v4/mini/index.js',
 ];
 
 function install(name: string): string {
@@ -64,6 +72,7 @@ function install(name: string): string {
     plain: { exports: { '.': './index.js', './test': './test/code.js' } },
     'plain/node_modules/inner': {},
     ethers: { name: 'ethers' },
+    zod: { name: 'zod' },
     typescript: {},
   };
   const write = (path: string, text: string): void => {
@@ -100,4 +109,39 @@ it('keeps of a production installation only what Node loads', () => {
   prune(modules, true);
   expect(present(modules, [...Object.values(own), ...kept])).toEqual([...Object.values(own), ...kept]);
   expect(present(modules, [...Object.values(foreign), ...otherAbi, ...deletedInProduction])).toEqual([]);
+});
+
+/** Serves a tool by both entries of the MCP library, in an installation that has nothing else. */
+const SERVE = `
+import { createMcpHandler, fromJsonSchema, McpServer } from '@modelcontextprotocol/server';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
+const handler = createMcpHandler(() => {
+  const server = new McpServer({ name: 'a', version: '1' }, { capabilities: { tools: {} } });
+  const inputSchema = fromJsonSchema({ type: 'object', required: ['n'] });
+  server.registerTool('t', { inputSchema }, async () => ({ content: [{ type: 'text', text: 'served' }] }));
+  return server;
+});
+const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 't', arguments: { n: 1 } } };
+const request = new Request('http://localhost/', { method: 'POST', headers, body: JSON.stringify(message) });
+console.log(await (await handler.fetch(request)).text(), typeof serveStdio);
+`;
+
+it('leaves an MCP library that works, at a fifth of its size', async () => {
+  const modules = join(root, 'mcp', 'node_modules');
+  for (const name of ['zod', '@modelcontextprotocol/core', '@modelcontextprotocol/server'])
+    cpSync(join(projectRoot, 'node_modules', name), join(modules, name), {
+      recursive: true,
+      dereference: true,
+    });
+  const url = pathToFileURL(join(projectRoot, 'scripts', 'supply', 'prune.mjs')).href;
+  const { sizeOf } = (await import(url)) as { readonly sizeOf: (path: string) => number };
+  const before = sizeOf(modules);
+  prune(modules, true);
+  expect(sizeOf(modules)).toBeLessThan(before / 5);
+  writeFileSync(join(root, 'mcp', 'serve.mjs'), SERVE);
+  const run = spawnSync(process.execPath, [join(root, 'mcp', 'serve.mjs')], { encoding: 'utf8' });
+  expect(run.stderr).toBe('');
+  expect(run.stdout).toContain('"text":"served"');
+  expect(run.stdout).toContain('function');
 });

@@ -86,10 +86,8 @@ export function recordsOf(store: ChainStore): ChainRecords {
       const next = first.readUInt32LE(NEXT_AT);
       if (next === 0 || id < next) return first;
       const start = chunkKey(node, direction, id);
-      for (const { key: found, value } of edges.getRange({ start, reverse: true, limit: 1 })) {
-        const name = Buffer.from(found);
-        if (name.readUInt32BE(0) === node && name[4] === direction) return value;
-      }
+      // At the latest the first chunk, which sorts before all others of the address and direction.
+      for (const { value } of edges.getRange({ start, reverse: true, limit: 1 })) return value;
       throw lostRecord(chain, `neighbours of address ${node}`);
     },
     logChunk: (chunk) => log.getBinaryFast(chunk),

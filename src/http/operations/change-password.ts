@@ -17,6 +17,12 @@ export const changePassword = operation({
   ),
   response: SessionData,
   responseHeaders: ['Set-Cookie', 'Cache-Control'],
+  examples: [
+    {
+      summary: 'From the old password to a new one',
+      body: { currentPassword: '<password>', newPassword: '<new password>' },
+    },
+  ],
   summary: 'Change the password',
   description: 'Ends all sessions of the account and begins a new one.',
   async run({ services: { access }, call, body }) {

@@ -16,6 +16,16 @@ export const clear = operation({
   body: ClearBody,
   response: ClearedAnswer,
   statuses: { 404: { description: 'The entity is not among the matches of the name.', schema: ErrorBody } },
+  examples: [
+    {
+      summary: 'A match of an earlier screening',
+      body: {
+        name: 'Владимир Путин',
+        source: '<source of the match>',
+        entityId: '<entityId of the match>',
+      },
+    },
+  ],
   summary: 'Clear a match of a name',
   description:
     'Later responses have the match with `cleared: true`, until the entity changes. Only a current match of the name can be cleared.',

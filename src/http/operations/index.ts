@@ -1,32 +1,50 @@
 /** The list of all operations, in the order of the documentation. */
 import type { Operation } from '../operation.ts';
+import { addCaseEvent } from './add-case-event.ts';
+import { addCaseFile } from './add-case-file.ts';
 import { addWallet } from './add-wallet.ts';
 import { alertStream } from './alert-stream.ts';
 import { cancelJob } from './cancel-job.ts';
+import { caseEvents } from './case-events.ts';
+import { caseFile } from './case-file.ts';
+import { caseFiles } from './case-files.ts';
+import { changeCase } from './change-case.ts';
 import { changePassword } from './change-password.ts';
 import { changeWallet } from './change-wallet.ts';
 import { channels } from './channels.ts';
 import { clear } from './clear.ts';
 import { clearedList } from './cleared-list.ts';
+import { createCase } from './create-case.ts';
 import { createKey } from './create-key.ts';
 import { deliveries } from './deliveries.ts';
 import { docs } from './docs.ts';
+import { docsApi } from './docs-api.ts';
+import { docsAsset } from './docs-asset.ts';
 import { entity } from './entity.ts';
 import { exchangeStatus } from './exchange-status.ts';
+import { exportCase } from './export-case.ts';
 import { forgotPassword } from './forgot-password.ts';
+import { guide } from './guide.ts';
+import { guidePage } from './guide-page.ts';
 import { health } from './health.ts';
 import { jobResult } from './job-result.ts';
 import { kyt } from './kyt.ts';
 import { labels } from './labels.ts';
 import { listAlerts } from './list-alerts.ts';
+import { listCases } from './list-cases.ts';
 import { listJobs } from './list-jobs.ts';
 import { listKeys } from './list-keys.ts';
 import { listWallets } from './list-wallets.ts';
+import { llms } from './llms.ts';
 import { login } from './login.ts';
 import { logout } from './logout.ts';
+import { mcp } from './mcp.ts';
+import { mcpEnd } from './mcp-end.ts';
+import { mcpStream } from './mcp-stream.ts';
 import { metrics } from './metrics.ts';
 import { moveAlert } from './move-alert.ts';
 import { names } from './names.ts';
+import { oneCase } from './one-case.ts';
 import { oneJob } from './one-job.ts';
 import { oneWallet } from './one-wallet.ts';
 import { openapi } from './openapi.ts';
@@ -59,8 +77,13 @@ export const OPERATIONS: readonly Operation[] = [
   health,
   ready,
   metrics,
+  guide,
+  guidePage,
+  llms,
   openapi,
   docs,
+  docsApi,
+  docsAsset,
   entity,
   exchangeStatus,
   labels,
@@ -105,9 +128,22 @@ export const OPERATIONS: readonly Operation[] = [
   deliveries,
   replayDelivery,
   alertStream,
+  createCase,
+  listCases,
+  oneCase,
+  changeCase,
+  caseEvents,
+  addCaseEvent,
+  caseFiles,
+  addCaseFile,
+  caseFile,
+  exportCase,
   sendJob,
   listJobs,
   oneJob,
   jobResult,
   cancelJob,
+  mcp,
+  mcpStream,
+  mcpEnd,
 ];

@@ -1,18 +1,10 @@
 /** `GET /address/{chain}/{address}/labels`. */
 import { Type } from 'typebox';
-import { operation, type Services } from '../operation.ts';
+import { namesTag, operation, type Services } from '../operation.ts';
 import { addressText, chainText, EntityLabelSet } from '../schemas/common.ts';
 
 /** Seconds for which a client may use its cached copy of a label set (specification decisions). */
 const MAX_AGE_SECONDS = 300;
-
-/** Whether an If-None-Match header contains the tag, by weak comparison (RFC 9110, section 13.1.2). */
-function namesTag(header: string, tag: string): boolean {
-  return header.split(',').some((one) => {
-    const trimmed = one.trim();
-    return trimmed === '*' || trimmed === tag || trimmed === tag.slice(2);
-  });
-}
 
 const tagOf = ({ useCases }: Services): string => `W/"${useCases.labelSetVersion()}"`;
 

@@ -14,6 +14,12 @@ export const login = operation({
   body: Type.Object({ email: Email, password: CurrentPassword }, { title: 'LoginBody' }),
   response: SessionData,
   responseHeaders: ['Set-Cookie', 'Cache-Control'],
+  examples: [
+    {
+      summary: 'With an email address and a password',
+      body: { email: 'compliance@example.org', password: '<password>' },
+    },
+  ],
   summary: 'Log in',
   description:
     'Begins a session of 12 hours, with a cookie that no script can read. Attempts are limited per account and per address.',

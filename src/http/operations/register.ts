@@ -13,6 +13,7 @@ export const register = operation({
   rateClass: 'keys',
   body: Type.Object({ email: Email, password: NewPassword }, { title: 'RegisterBody' }),
   response: Done,
+  examples: [{ summary: 'A new account', body: { email: 'compliance@example.org', password: '<password>' } }],
   summary: 'Register',
   description:
     'Closed unless the installation opens it. Sends an email with a token; the response is the same whether or not the address has an account.',

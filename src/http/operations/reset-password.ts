@@ -13,6 +13,12 @@ export const resetPassword = operation({
   rateClass: 'keys',
   body: Type.Object({ token: EmailToken, password: NewPassword }, { title: 'ResetPasswordBody' }),
   response: Done,
+  examples: [
+    {
+      summary: 'The token of the email, and a new password',
+      body: { token: '<token>', password: '<new password>' },
+    },
+  ],
   summary: 'Set a new password',
   description: 'With the token of the email, once and within an hour. Ends all sessions of the account.',
   async run({ services: { access }, call, body }) {

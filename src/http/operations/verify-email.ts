@@ -13,6 +13,7 @@ export const verifyEmail = operation({
   rateClass: 'keys',
   body: Type.Object({ token: EmailToken }, { title: 'VerifyEmailBody' }),
   response: Done,
+  examples: [{ summary: 'The token of the email', body: { token: '<token>' } }],
   summary: 'Verify an email address',
   description: 'With the token of the email. A verified address gets free credits.',
   async run({ services: { access }, call, body }) {

@@ -37,6 +37,8 @@ const UNLIMITED: Admission = {
   reservation: null,
   refused: null,
 };
+/** Header with the API key in requests of MCP clients. */
+export const API_KEY_HEADER = 'x-api-key';
 const NO_CHARGE: ChargeNeeds = { slot: null, credits: null };
 
 function tokenOf(authorization: string): string {
@@ -48,6 +50,12 @@ const lacksPermission = (route: Route): AssayError =>
   new AssayError('FORBIDDEN', `This API key lacks the permission '${permissionsOf(route).join("' or '")}'.`, {
     field: 'permission',
   });
+
+/** Whether a key has a permission that the operation accepts. */
+function isPermitted(route: Route, { permissions }: KeyRecord): boolean {
+  const accepted = permissionsOf(route);
+  return accepted.length === 0 || accepted.some((one) => permissions.includes(one));
+}
 
 /** Adds the rate limit headers to every response of the call. */
 function setRateLimitHeaders(call: Call, rate: RateDecision): void {
@@ -117,20 +125,22 @@ export class Admitter {
     const isCounted = route.rateClass !== null;
     if (route.principal !== null) {
       const { exchange } = call;
-      const principal = this.#principals.authenticate(exchange, route.principal, () => this.#verifyKey(call));
+      const principal = this.#principals.authenticate(exchange, route.principal, () =>
+        this.#verifyKey(call, route),
+      );
       call.principal = principal;
       if (isCounted)
         call.subject =
           principal.key?.id ?? principal.accountId ?? `address ${clientUnit(principal.actor.from)}`;
       this.#principals.requireOwnOrigin(exchange, route.principal, principal);
+      if (principal.key !== null) call.isPermitted = isPermitted(route, principal.key);
       return;
     }
     if (route.permission === null) return;
-    const caller = this.#verifyKey(call);
+    const caller = this.#verifyKey(call, route);
     call.caller = caller;
     if (isCounted) call.subject = caller.id;
-    const accepted = permissionsOf(route);
-    call.isPermitted = accepted.length === 0 || accepted.some((one) => caller.permissions.includes(one));
+    call.isPermitted = isPermitted(route, caller);
   }
 
   /**
@@ -241,14 +251,16 @@ export class Admitter {
    *
    * @throws UNAUTHENTICATED
    */
-  #verifyKey(call: Call): KeyRecord {
-    const authorization = call.exchange.header('authorization');
-    const token = tokenOf(authorization);
+  #verifyKey({ exchange }: Call, { takesApiKeyHeader }: Route): KeyRecord {
+    const authorization = exchange.header('authorization');
+    // MCP clients that cannot set a bearer token set a header of their own choice.
+    const isInOwnHeader = takesApiKeyHeader && authorization === '';
+    const token = isInOwnHeader ? exchange.header(API_KEY_HEADER) : tokenOf(authorization);
     const caller = token === '' ? null : this.#access.verify(token);
     if (caller === null) {
       throw new AssayError(
         'UNAUTHENTICATED',
-        authorization === ''
+        authorization === '' && token === ''
           ? 'The Authorization header is missing. It must be: Bearer <API key>.'
           : 'The API key is invalid or was revoked.',
       );

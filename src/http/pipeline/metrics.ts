@@ -14,7 +14,24 @@ const BUCKETS_MS = BUCKETS_SECONDS.map((seconds) => seconds * 1000);
 export const CLIENT_GONE = 0;
 
 /** Statuses with their own count: all that this program sends. Any other status is counted as the last one. */
-const STATUSES = [CLIENT_GONE, 200, 206, 301, 304, 400, 401, 402, 403, 404, 429, 503, 500] as const;
+const STATUSES = [
+  CLIENT_GONE,
+  200,
+  202,
+  206,
+  301,
+  304,
+  400,
+  401,
+  402,
+  403,
+  404,
+  405,
+  406,
+  429,
+  503,
+  500,
+] as const;
 const statusSlot = new Map<number, number>(STATUSES.map((status, slot) => [status, slot]));
 
 export interface HttpMetrics {

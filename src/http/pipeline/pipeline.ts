@@ -54,6 +54,11 @@ const UNREAD: BodyReceiver = { write: () => {}, end: () => {} };
 /** Characters of the method and path that an error quotes. */
 const SHOWN_PATH_MAX = 128;
 
+const bodyTooLarge = (): AssayError =>
+  new AssayError('BODY_TOO_LARGE', `The request body is larger than ${HTTP_LIMITS.bodyBytesMax} bytes.`, {
+    field: 'body',
+  });
+
 const isWww = (host: string): boolean => host.length > 4 && /^www\./i.test(host);
 
 /** Copies the headers that choose the form of the response, for a response that is sent later. */
@@ -125,6 +130,8 @@ export class Pipeline {
     switch (work.kind) {
       case 'page':
         return this.#pageHandler(endpoint, work);
+      case 'message':
+        return this.#messageHandler(endpoint, work);
       case 'lookup':
         return this.#lookupHandler(endpoint, work);
       case 'body':
@@ -237,6 +244,32 @@ export class Pipeline {
     });
   }
 
+  /** Reads a body whose work parses it, and answers with a whole response. */
+  #messageHandler(endpoint: RouteEndpoint, { answer }: WorkOf<'message'>): Handler {
+    const { route } = endpoint;
+    const fail = (call: Call, error: unknown): void => this.#admitter.failCounted(call, endpoint, error);
+    const respond = (call: Call, body: Uint8Array): void => {
+      answer(call, body)
+        .then((page) => this.#responder.sendPage(call, endpoint, page))
+        .catch((error: unknown) => this.#responder.fail(call, endpoint, error));
+    };
+    const run = (call: Call): void => {
+      readNegotiation(call);
+      this.#admitter.authenticateBeforeBody(call, route);
+      requireJson(call.exchange.header('content-type'));
+      call.exchange.keep();
+      call.exchange.readBody(HTTP_LIMITS.bodyBytesMax, (body) => {
+        try {
+          if (body === null) throw bodyTooLarge();
+          this.#admitter.whenAdmitted(call, endpoint, 1, false, respond, body);
+        } catch (error) {
+          fail(call, error);
+        }
+      });
+    };
+    return this.#handler(endpoint, run, fail);
+  }
+
   #lookupHandler(endpoint: RouteEndpoint, { write, isCurrent }: WorkOf<'lookup'>): Handler {
     const { route } = endpoint;
     const noteUnknown = unknownQuery(route);
@@ -304,12 +337,7 @@ export class Pipeline {
 
     const onBody = (call: Call, body: Uint8Array | null): void => {
       try {
-        if (body === null)
-          throw new AssayError(
-            'BODY_TOO_LARGE',
-            `The request body is larger than ${HTTP_LIMITS.bodyBytesMax} bytes.`,
-            { field: 'body' },
-          );
+        if (body === null) throw bodyTooLarge();
         respond(call, body, outlineBody(body));
       } catch (error) {
         fail(call, error);

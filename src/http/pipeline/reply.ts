@@ -169,6 +169,10 @@ export class Responder {
   /** Sends a response without an envelope. */
   sendPage(call: Call, endpoint: Endpoint, page: Page): void {
     const headers = `${call.head}${page.lines ?? ''}${endpoint.lines}\r\nContent-Type: ${page.contentType}`;
+    if (page.isEncoded) {
+      this.reply(call, endpoint, page.status, headers, page.body);
+      return;
+    }
     const { ignored } = call;
     const body = ignored === null ? page.body : withIgnored(Buffer.from(page.body), ignored);
     this.#replyCompressed(call, endpoint, page.status, headers, body);

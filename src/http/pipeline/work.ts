@@ -18,11 +18,14 @@ export interface Page {
   /** Additional header lines, each preceded by its line break. */
   readonly lines?: string;
   readonly body: string | Uint8Array;
+  /** The body is sent as it is: it already has the coding that `lines` name, or the client accepts none. */
+  readonly isEncoded?: true;
 }
 
 /** A response of any size, read at the pace of the client. */
 export interface LargeResponse {
-  readonly status: 200 | 206;
+  /** 304 with an empty source. */
+  readonly status: 200 | 206 | 304;
   readonly contentType: string;
   readonly source: ByteSource;
 }
@@ -72,6 +75,8 @@ export interface PurchaseWork<Body> extends Pick<ChargedWork<Body>, 'subjects'> 
 /** The work of an operation, by the input that it needs. `Body` is the type of its validated request body. */
 export type Work<Body = unknown> =
   | { readonly kind: 'page'; readonly answer: (call: Call) => Page | Promise<Page> }
+  /** Answered with a response of its own form, from the bytes of a JSON body. Path, query and headers stay readable. */
+  | { readonly kind: 'message'; readonly answer: (call: Call, body: Uint8Array) => Promise<Page> }
   /** Answered synchronously, from the path and the query. */
   | {
       readonly kind: 'lookup';

@@ -174,16 +174,49 @@ export const AlertSchema = Type.Object(
     createdAt: text(),
     updatedAt: text(),
     resolvedAt: nullable(Type.String()),
+    assignee: nullable(Type.String()),
     history: listOf(
       Type.Object({
         at: text(),
-        kind: oneOf(['CREATED', 'STATUS', 'FINAL', 'REORGED']),
+        kind: oneOf(['CREATED', 'STATUS', 'ASSIGNEE', 'NOTE', 'FINAL', 'REORGED']),
         status: AlertStatusSchema,
-        by: nullable(Type.String(), 'Id of the key that changed the status.'),
+        by: nullable(Type.String(), 'Id of the key that made the change.'),
+        note: nullable(Type.String()),
+        assignee: Type.Optional(nullable(Type.String(), 'The new assignee; only of ASSIGNEE.')),
       }),
     ),
   },
   { title: 'Alert', description: 'A finding of a rule.' },
+);
+/** A text of one line, without control characters. */
+const LINE = '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]+$';
+export const AlertPatch = Type.Object(
+  {
+    status: Type.Optional(AlertStatusSchema),
+    assignee: Type.Optional(
+      nullable(
+        Type.String({
+          minLength: 1,
+          maxLength: MONITORING_LIMITS.alertAssigneeCharsMax,
+          pattern: LINE,
+          description: 'one line: an id, an email address or a name',
+        }),
+        'Null removes it.',
+      ),
+    ),
+    note: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: MONITORING_LIMITS.alertNoteCharsMax,
+        description: `Added to the history. An alert has at most ${MONITORING_LIMITS.alertNotesMax} notes.`,
+      }),
+    ),
+  },
+  {
+    title: 'AlertPatch',
+    minProperties: 1,
+    examples: [{ status: 'INVESTIGATING', note: 'The sender is a customer; documents requested.' }],
+  },
 );
 export const OneAlert = Type.Object({ alert: AlertSchema }, { title: 'OneAlert' });
 export const AlertList = Type.Object(

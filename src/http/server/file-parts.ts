@@ -82,3 +82,10 @@ export async function openFileParts(
   await source.openNext();
   return source;
 }
+
+/** A source without bytes, for responses without a body. */
+export const EMPTY: ByteSource = {
+  length: 0,
+  next: () => Promise.reject(new AssayError('INTERNAL', 'An empty source was read.')),
+  close: async () => {},
+};

@@ -175,6 +175,7 @@ export type CreateServer = (options: ServerOptions, deps: ServerDeps) => HttpSer
 export const REASONS: Readonly<Record<number, string>> = {
   101: 'Switching Protocols',
   200: 'OK',
+  202: 'Accepted',
   206: 'Partial Content',
   301: 'Moved Permanently',
   304: 'Not Modified',
@@ -183,6 +184,8 @@ export const REASONS: Readonly<Record<number, string>> = {
   402: 'Payment Required',
   403: 'Forbidden',
   404: 'Not Found',
+  405: 'Method Not Allowed',
+  406: 'Not Acceptable',
   429: 'Too Many Requests',
   500: 'Internal Server Error',
   503: 'Service Unavailable',

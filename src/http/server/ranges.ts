@@ -1,4 +1,4 @@
-/** Byte ranges of a response (RFC 9110, section 14). */
+/** Byte ranges and conditions of a response (RFC 9110, sections 13 and 14). */
 
 /** Bytes from `start` (inclusive) to `end` (exclusive). */
 export interface ByteRange {
@@ -34,3 +34,12 @@ export function rangeOf(header: string, length: number): ByteRange | 'whole' | '
  */
 export const mayAnswerRange = (ifRange: string, etag: string): boolean =>
   ifRange === '' || ifRange.trim() === etag;
+
+/** Whether an If-None-Match header contains the tag, by weak comparison (RFC 9110, section 13.1.2). */
+export function namesTag(header: string, tag: string): boolean {
+  const opaque = (text: string): string => text.replace(/^W\//, '');
+  return header.split(',').some((one) => {
+    const trimmed = one.trim();
+    return trimmed === '*' || opaque(trimmed) === opaque(tag);
+  });
+}

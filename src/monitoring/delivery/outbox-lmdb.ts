@@ -5,12 +5,12 @@
 import { createHash } from 'node:crypto';
 import { type Clock, isoTime } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
+import { ID_SHAPE } from '../../base/ids.ts';
 import { invalidCursor } from '../../base/paging.ts';
 import type { Random } from '../../base/random.ts';
 import type { Fence, LiveDatabase, LiveRoot } from '../../state/live-store.ts';
 import { alertAnswer } from '../answers.ts';
 import { type ChannelStore, maskedUrl } from '../channels.ts';
-import { ID_SHAPE } from '../ids.ts';
 import type { Outbox } from '../outbox.ts';
 import {
   type ALERT_THRESHOLDS,

@@ -3,6 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { ACCOUNT_LIMITS } from '../../../src/accounts/limits.ts';
 import { OUTCOME } from '../../../src/accounts/redis/account-lua.ts';
 import type { AccountSteps, Reply } from '../../../src/accounts/redis/account-steps.ts';
+import { createRedisAccounting } from '../../../src/accounts/redis/accounting.ts';
 import { createRedisAttempts } from '../../../src/accounts/redis/attempts.ts';
 import { createRedisGate } from '../../../src/accounts/redis/gate.ts';
 import type { RedisLedger } from '../../../src/accounts/redis/ledger.ts';
@@ -10,6 +11,7 @@ import { type PendingStep, PendingSteps } from '../../../src/accounts/redis/pend
 import { createRateWindows } from '../../../src/accounts/redis/rate-limit.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { silentLogger } from '../../../src/base/log.ts';
+import { systemRandom } from '../../../src/base/random.ts';
 import type { RedisStore } from '../../../src/state/redis.ts';
 
 const stepsThat = (run: AccountSteps['run']): AccountSteps => ({
@@ -65,6 +67,53 @@ describe('charges to undo', () => {
       { account: 'a', nonce: String(ACCOUNT_LIMITS.pendingStepsMax) },
       'ledger: undo queue full, charge not undone',
     );
+  });
+});
+
+describe('charges to undo at the end', () => {
+  const step = (accountId: string): PendingStep => ({
+    operation: 'undo',
+    accountId,
+    nonce: accountId,
+    amount: 1,
+    since: 0,
+  });
+
+  it('are not tried again after a failure, and each is logged', async () => {
+    const error = vi.fn();
+    const run = vi.fn(async (): Promise<Reply> => {
+      throw new Error('connection lost');
+    });
+    const log = { ...silentLogger, error };
+    const pending = new PendingSteps({ steps: stepsThat(run), log, freeCredits: () => 0 });
+    pending.stopRetrying();
+    pending.add(step('a'));
+    pending.add(step('b'));
+    await pending.close();
+    expect(run).toHaveBeenCalledOnce();
+    expect(error.mock.calls.map(([{ account }]) => account)).toEqual(['a', 'b']);
+  });
+});
+
+describe('accounting in Redis', () => {
+  it('closes only after its units have been returned', async () => {
+    const replies: ((reply: Reply) => void)[] = [];
+    const redis = {
+      key: (...names: string[]) => names.join(':'),
+      script: () => () => new Promise<Reply>((resolve) => replies.push(resolve)),
+    } as unknown as RedisStore;
+    const accounting = createRedisAccounting({
+      ...{ redis, clock: systemClock, random: systemRandom, log: silentLogger, accountOf: () => 'a' },
+      ...{ rateOf: () => 1, quotaOf: () => null, freeCredits: () => 0, generation: () => 0 },
+    });
+    accounting.quota.give('a', 'intel', 1);
+    const events: string[] = [];
+    const closed = accounting.close().then(() => events.push('closed'));
+    await new Promise(setImmediate);
+    events.push('replied');
+    for (const reply of replies) reply([]);
+    await closed;
+    expect(events).toEqual(['replied', 'closed']);
   });
 });
 

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { parseAddress } from '../../../src/chains/address/parse.ts';
 import type { UtxoTransaction } from '../../../src/chains/utxo-transaction.ts';
+import { CLUSTER_LIMITS } from '../../../src/graph/cluster/limits.ts';
 import { type BuildClustersOptions, buildClusters, openClusters } from '../../../src/graph/cluster/store.ts';
 import { bech32Address as a } from './addresses.ts';
 import { pays, transaction } from './transactions.ts';
@@ -68,6 +69,22 @@ describe('clusters on disk', () => {
     expect(reader.clusterOf(keyOf(a(2)))).toMatchObject({ size: 4, isSuper: true, confidence: 0.2 });
     expect(reader.clusterOf(keyOf(a(7)))).toMatchObject({ isSuper: false, confidence: 0.9 });
     await reader.close();
+  });
+
+  it('are counted as super-clusters above the size limit, and not at it', async () => {
+    const limits = CLUSTER_LIMITS as { superClusterSize: number };
+    const { superClusterSize } = limits;
+    limits.superClusterSize = 3;
+    try {
+      const report = await build([joins(1, 2, 3), joins(4, 5, 6, 7), joins(8, 9)]);
+      expect(report).toMatchObject({ clusters: 3, largest: 4, superClusters: 1 });
+      const reader = openClusters({ folder });
+      const isSuper = (member: number) => reader.clusterOf(keyOf(a(member)))?.isSuper;
+      expect([1, 4, 8].map(isSuper)).toEqual([false, true, false]);
+      await reader.close();
+    } finally {
+      limits.superClusterSize = superClusterSize;
+    }
   });
 
   it('are replaced as a whole, which a reader sees at its next check', async () => {

@@ -3,12 +3,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
 import { createNeighbourColumns } from '../../../src/graph/graph.ts';
 import { traverse } from '../../../src/graph/kernels/traverse.ts';
 import { createKernelWorkspace } from '../../../src/graph/kernels/workspace.ts';
+import { BucketWriter } from '../../../src/graph/remote/bucket-writer.ts';
 import { REMOTE_LIMITS } from '../../../src/graph/remote/limits.ts';
 import { openTransferStore, type TransferStore } from '../../../src/graph/store.ts';
 import type { TransferReader } from '../../../src/graph/transfers.ts';
+import { openRedis, parseRedisUrl } from '../../../src/state/redis.ts';
 import {
   hasRedis,
   type RedisCluster,
@@ -17,7 +20,7 @@ import {
   startRedisCluster,
 } from '../../setup/redis.ts';
 import { sleep } from '../../support/wait.ts';
-import { addressAt, blockOf, expectSame, keyAt, openRemote, push, transferSource } from './world.ts';
+import { addressAt, blockOf, expectSame, keyAt, log, openRemote, push, transferSource } from './world.ts';
 
 /** Longer than a thread caches the newest version. */
 const nextVersion = (): Promise<void> => sleep(REMOTE_LIMITS.remoteHeadMs + 50);
@@ -222,6 +225,28 @@ describe.skipIf(!hasRedis)('a graph on one server', () => {
       },
     });
     await expect(overtaken).rejects.toMatchObject({ code: 'STORE_BUSY' });
+  });
+
+  it('lets a writer claim the buckets unless a newer one has any of them', async () => {
+    const redis = openRedis(parseRedisUrl(url('claims')), { log });
+    const patience = { clock: systemClock, signal: undefined };
+    const writerOf = (token: number, buckets = 3) =>
+      new BucketWriter({ chain: 'ETH', generation: 1, buckets, token, recordsAtOnce: 10, patience }, redis);
+    try {
+      const first = writerOf(2, 2);
+      await first.claim();
+      first.put(1, 'name', 'value');
+      await first.flush();
+      await expect(writerOf(1).claim()).rejects.toMatchObject({ code: 'STORE_BUSY' });
+      for (const token of [2, 3]) {
+        const next = writerOf(token);
+        await next.claim();
+        expect(next.steps, `${token}`).toEqual([0, 1, 0]);
+      }
+      await expect(first.claim()).rejects.toMatchObject({ code: 'STORE_BUSY' });
+    } finally {
+      await redis.close();
+    }
   });
 
   it('repeats writes that a server acknowledged and lost', async () => {

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { systemRandom } from '../../../src/base/random.ts';
 import {
   Fingerprinter,
   packTransaction,
@@ -92,6 +93,23 @@ describe('a key table', () => {
       }),
       { numRuns: 30 },
     );
+  });
+
+  it('gives two keys of one hash and different lengths a number each', () => {
+    const bytes = vi.spyOn(systemRandom, 'bytes').mockReturnValue(new Uint8Array(4));
+    try {
+      const table = new KeyTable();
+      // One step of the hash, with the seed 0: the last word of the long key leads to the same state as the short key.
+      const mixed = Math.imul(8 ^ 0x64636261, 0x2c1b3c6d);
+      const long = Buffer.from('abcd0000');
+      long.writeInt32LE(mixed ^ (mixed >>> 15) ^ 4 ^ 0x64636261, 4);
+      const short = long.subarray(0, 4);
+      expect(table.numberOf(long, 0, 8)).toBe(1);
+      expect(table.numberOf(short, 0, 4)).toBe(2);
+      expect([table.numberOf(long, 0, 8), table.numberOf(short, 0, 4)]).toEqual([1, 2]);
+    } finally {
+      bytes.mockRestore();
+    }
   });
 
   it('keeps its numbers while it grows', () => {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -252,6 +253,14 @@ describeWithSharedData('a raw chain of a regtest node', () => {
     expect(taint(['taint-split-tx-1'], 'haircut')).toBe(99_985_999n);
   });
 
+  it('reads a block that occurs twice from its first place', async () => {
+    const damaged = Buffer.from(records[120] as Buffer);
+    damaged[8 + 80 + 10] = (damaged[8 + 80 + 10] as number) ^ 0x40;
+    const again = file('blk00001.dat', damaged);
+    expect(await ingest('bitcoin-blk', blk, again)).toMatchObject({ blocks: 202, transactions: 356 });
+    await expect(ingest('bitcoin-blk', again, blk)).rejects.toThrow(/blk00001\.dat, byte 8: .*Merkle root/);
+  });
+
   /** Returns the same block with another nonce that meets regtest's target, as every second nonce does. */
   function otherTip(record: Buffer): Buffer {
     const copy = Buffer.from(record);
@@ -318,6 +327,38 @@ describeWithSharedData('a raw chain of a regtest node', () => {
       }),
       { numRuns: 2_000 },
     );
+  });
+
+  it.each([
+    ['one byte', 0xfc],
+    ['two bytes', 0xfd],
+    ['two bytes', 0xffff],
+    ['four bytes', 0x10000],
+    ['eight bytes', 0x10001],
+  ])('reads a script whose length is written in %s: %i', (width, length) => {
+    const sizes = {
+      'one byte': () => Buffer.from([length]),
+      'two bytes': () => Buffer.from([0xfd, length & 0xff, length >> 8]),
+      'four bytes': () => Buffer.from([0xfe, ...words(length)]),
+      'eight bytes': () => Buffer.from([0xff, ...words(length), 0, 0, 0, 0]),
+    };
+    const words = (value: number) => [0, 8, 16, 24].map((bits) => (value >>> bits) & 0xff);
+    const one = Buffer.from([1]);
+    const transaction = Buffer.concat([
+      ...[Buffer.alloc(4), one, Buffer.alloc(32), Buffer.alloc(4, 0xff), Buffer.from([0]), Buffer.alloc(4)],
+      ...[one, Buffer.alloc(8), sizes[width as keyof typeof sizes](), Buffer.alloc(length, 0x6a)],
+      Buffer.alloc(4),
+    ]);
+    const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest();
+    const header = Buffer.from((records[1] as Buffer).subarray(8, 88));
+    header.writeInt32LE(1, 0);
+    // The Merkle root of a single transaction is its id.
+    sha256(sha256(transaction)).copy(header, 36);
+    for (let nonce = 0; !hasProofOfWork(readHeader(header)); nonce++) header.writeUInt32LE(nonce, 76);
+    const block = readBlock(Buffer.concat([header, one, transaction]), 'BTC', new ScriptReader('BTC'));
+    expect(block.transactions(1)).toMatchObject([
+      { isCoinbase: true, outputs: [{ n: 0, value: 0n, script: 'op_return' }] },
+    ]);
   });
 
   it('rejects files of another kind, another network and a chain of another format', async () => {

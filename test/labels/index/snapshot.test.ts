@@ -6,7 +6,7 @@ import { currentSnapshot } from '../../../src/labels/index/folder.ts';
 import { type LabelReader, NOT_LABELLED } from '../../../src/labels/index/reader.ts';
 import { openSnapshot } from '../../../src/labels/index/snapshot.ts';
 import { readIndexStats } from '../../../src/labels/index/stats.ts';
-import { verifySnapshot } from '../../../src/labels/index/verify.ts';
+import { assertSound, verifySnapshot } from '../../../src/labels/index/verify.ts';
 import { labelToJson } from '../../../src/labels/label-json.ts';
 import { build, key, type Row, sanction, template, temporaryFolder, writeSegment } from './world.ts';
 
@@ -223,6 +223,7 @@ describe('a snapshot', () => {
     );
     const path = currentSnapshot(join(folder.path, 'snapshots')) as string;
     expect((await verifySnapshot(path)).faults).toEqual([]);
+    expect(await assertSound(path)).toEqual(await verifySnapshot(path));
     const file = join(path, 'labels.mdb');
     const bytes = readFileSync(file);
     const at = bytes.indexOf('E 3');
@@ -230,6 +231,10 @@ describe('a snapshot', () => {
     // Written in place: the environment is still mapped, as on a damaged disk.
     writeFileSync(file, bytes, { flag: 'r+' });
     expect((await verifySnapshot(path)).faults.join(' ')).toMatch(/checksum/);
+    await expect(assertSound(path)).rejects.toMatchObject({
+      code: 'STORE_CORRUPT',
+      message: expect.stringMatching(/checksum.*assay index build --force/),
+    });
   });
 
   it.each([0, 4096, 8192])(

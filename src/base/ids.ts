@@ -1,6 +1,6 @@
 /** Ids that sort by time: ULIDs (https://github.com/ulid/spec) in lower case, which also increase within a millisecond. */
-import type { Clock } from '../base/clock.ts';
-import type { Random } from '../base/random.ts';
+import type { Clock } from './clock.ts';
+import type { Random } from './random.ts';
 
 /** Crockford's base 32, in ASCII order. */
 const DIGITS = '0123456789abcdefghjkmnpqrstvwxyz';

@@ -1,0 +1,127 @@
+/** Builds the guide: every file that the server sends below `/docs/guide`, and `/llms.txt`. The same sources give the same bytes. */
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { buildSync } from 'esbuild';
+import type { GuideManifest } from '../../src/http/guide.ts';
+import { pageDocument, type Section, type Site, startDocument } from './layout.ts';
+import { llmsText } from './llms.ts';
+import { Links, pageHtml, parsePage, twinOf } from './markdown.ts';
+import { GUIDE, guideSections } from './pages.ts';
+import { searchIndex } from './search-index.ts';
+
+/** One file of the guide. */
+export interface BuiltFile {
+  /** Path at which the server sends it. */
+  readonly path: string;
+  readonly contentType: string;
+  /** The path contains a hash of the content. */
+  readonly isImmutable: boolean;
+  readonly content: string;
+}
+
+const HTML = 'text/html; charset=utf-8';
+const MARKDOWN = 'text/markdown; charset=utf-8';
+
+/** Sources for the browser, relative to the project: esbuild compiles and minifies them. */
+const BROWSER = 'scripts/guide/browser';
+
+function bundled(root: string, name: string): string {
+  const { outputFiles } = buildSync({
+    absWorkingDir: root,
+    entryPoints: [`${BROWSER}/${name}`],
+    bundle: true,
+    minify: true,
+    write: false,
+    charset: 'utf8',
+    format: 'iife',
+    legalComments: 'none',
+    target: 'es2020',
+    // Not the project's own: it compiles for Node.
+    tsconfigRaw: '{}',
+  });
+  return outputFiles[0]?.text ?? '';
+}
+
+const hashOf = (content: string): string =>
+  createHash('sha256').update(content).digest('base64url').slice(0, 16);
+
+/** A file whose name has a hash of its content, so that caches may keep it forever. */
+const hashed = (name: string, extension: string, contentType: string, content: string): BuiltFile => ({
+  path: `${GUIDE}/${name}-${hashOf(content)}.${extension}`,
+  contentType,
+  isImmutable: true,
+  content,
+});
+
+const page = (path: string, contentType: string, content: string): BuiltFile => ({
+  path,
+  contentType,
+  isImmutable: false,
+  content,
+});
+
+/**
+ * Renders the guide.
+ *
+ * @param root - folder of the project
+ * @throws if a page has no title or links to a heading that is missing
+ */
+export function buildGuide(root: string): readonly BuiltFile[] {
+  const sections: readonly Section[] = guideSections(root).map(({ title, pages }) => ({
+    title,
+    pages: pages.map((source) => parsePage(source, readFileSync(join(root, source.file), 'utf8'))),
+  }));
+  const pages = sections.flatMap((section) => section.pages);
+  const links = new Links(pages);
+  const css = hashed('guide', 'css', 'text/css; charset=utf-8', bundled(root, 'guide.css'));
+  const script = hashed('search', 'js', 'text/javascript; charset=utf-8', bundled(root, 'search.ts'));
+  const index = hashed('search', 'json', 'application/json', searchIndex(pages));
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+  const site: Site = { sections, css: css.path, script: script.path, index: index.path, version };
+  return [
+    page(GUIDE, HTML, startDocument(site)),
+    page('/llms.txt', 'text/plain; charset=utf-8', llmsText(sections)),
+    css,
+    script,
+    index,
+    ...pages.flatMap((one) => [
+      page(`${GUIDE}/${one.slug}`, HTML, pageDocument(site, one, pageHtml(one, links))),
+      page(`${GUIDE}/${one.slug}.md`, MARKDOWN, twinOf(one, links)),
+    ]),
+  ];
+}
+
+/** Name of a file in the output folder. */
+const nameOf = ({ path, contentType }: BuiltFile): string => {
+  const name = path === GUIDE ? 'index' : path.slice(path.lastIndexOf('/') + 1);
+  return contentType === HTML ? `${name}.html` : name;
+};
+
+/**
+ * Writes the files, compressed in both codings of the server, and `manifest.json` with their paths and types.
+ *
+ * @param folder - is deleted first
+ */
+export function writeGuide(files: readonly BuiltFile[], folder: string): void {
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  for (const file of files) {
+    const bytes = Buffer.from(file.content);
+    const params = {
+      [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
+      [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
+    };
+    writeFileSync(join(folder, `${nameOf(file)}.br`), brotliCompressSync(bytes, { params }));
+    writeFileSync(join(folder, `${nameOf(file)}.gz`), gzipSync(bytes, { level: 9 }));
+  }
+  const manifest: GuideManifest = files.map((file) => ({
+    path: file.path,
+    file: nameOf(file),
+    contentType: file.contentType,
+    hash: hashOf(file.content),
+    isImmutable: file.isImmutable,
+  }));
+  writeFileSync(join(folder, 'manifest.json'), `${JSON.stringify(manifest, null, 1)}\n`);
+}

@@ -1,0 +1,77 @@
+/** Labels, sanctions checks and verdicts of single addresses. These cost a unit of the monthly quota of the key, and no credits. */
+import type { ApiPromise } from '../core/api-promise.ts';
+import type { CallOptions } from '../core/connection.ts';
+import { Resource, segment } from '../core/resource.ts';
+import type { Body, Data, PathOf, QueryOf } from '../types.ts';
+
+export class Oracle extends Resource {
+  /**
+   * Returns a verdict before a transaction: `safe`, `warning` or `danger`, with score and reasons.
+   *
+   * @param address - the chain and the address
+   * @throws InvalidRequestError, PaymentRequiredError if the quota of the month is used up
+   * @example
+   * const { verdict, assessed } = await assay.oracle.check({ chain: 'ETH', address });
+   */
+  check({ chain, address }: PathOf<'oracle'>, options?: CallOptions): ApiPromise<Data<'oracle'>> {
+    const path = `/oracle/address/${segment(chain)}/${segment(address)}`;
+    return this.connection.json({ method: 'GET', path, options });
+  }
+}
+
+export class Entity extends Resource {
+  /**
+   * Returns the entity that owns an address.
+   *
+   * @param params - the address, and the chain if the address is valid on several
+   * @throws NotFoundError if nothing is known about the address
+   */
+  get(
+    { address, ...query }: PathOf<'entity'> & QueryOf<'entity'>,
+    options?: CallOptions,
+  ): ApiPromise<Data<'entity'>> {
+    return this.connection.json({ method: 'GET', path: `/entity/${segment(address)}`, query, options });
+  }
+}
+
+export class Labels extends Resource {
+  /** Returns all labels of an address. With `headers: { 'if-none-match': etag }`, an unchanged response throws an ApiError of status 304. */
+  list({ chain, address }: PathOf<'labels'>, options?: CallOptions): ApiPromise<Data<'labels'>> {
+    const path = `/address/${segment(chain)}/${segment(address)}/labels`;
+    return this.connection.json({ method: 'GET', path, options });
+  }
+
+  /** Returns all labels of an address, given in the body. */
+  screen(body: Body<'screen'>, options?: CallOptions): ApiPromise<Data<'screen'>> {
+    return this.connection.json({ method: 'POST', path: '/screen', body, options, retry: 'safe' });
+  }
+
+  /**
+   * Returns the labels of many addresses in the order of the request. For more than one request takes, see `assay.bulk.screen`.
+   *
+   * @example
+   * const { results } = await assay.labels.screenBulk({ chain: 'ETH', addresses, verdict: true });
+   */
+  screenBulk(body: Body<'screenBulk'>, options?: CallOptions): ApiPromise<Data<'screenBulk'>> {
+    return this.connection.json({ method: 'POST', path: '/screen/bulk', body, options, retry: 'safe' });
+  }
+}
+
+export class Sanctions extends Resource {
+  /** Checks an address against the sanctions lists; direct matches only. */
+  check(query: QueryOf<'sanctionsCheck'>, options?: CallOptions): ApiPromise<Data<'sanctionsCheck'>> {
+    return this.connection.json({ method: 'GET', path: '/sanctions/check', query, options });
+  }
+}
+
+export class Exchanges extends Resource {
+  /**
+   * Returns the registrations of an exchange.
+   *
+   * @param query - a name, alias, domain or LEI, and optionally a jurisdiction
+   * @throws NotFoundError if no exchange has the name
+   */
+  status(query: QueryOf<'exchangeStatus'>, options?: CallOptions): ApiPromise<Data<'exchangeStatus'>> {
+    return this.connection.json({ method: 'GET', path: '/exchange-status', query, options });
+  }
+}

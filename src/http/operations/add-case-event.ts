@@ -1,0 +1,34 @@
+/** `POST /cases/{id}/events`. */
+import { operation } from '../operation.ts';
+import { CaseEventBody, OneCaseEvent } from '../schemas/cases.ts';
+import {
+  CASES,
+  casePath,
+  clientOf,
+  loggedAnswer,
+  NO_CASE,
+  repeatHeader,
+  repeatKeyOf,
+} from './support/cases.ts';
+
+export const addCaseEvent = operation({
+  ...CASES,
+  id: 'addCaseEvent',
+  method: 'POST',
+  path: '/cases/{id}/events',
+  pathParameters: casePath,
+  header: repeatHeader,
+  body: CaseEventBody,
+  response: OneCaseEvent,
+  responseHeaders: ['Idempotency-Replayed'],
+  statuses: NO_CASE,
+  summary: 'Add an event to a case',
+  description:
+    'A note, a status, an assignee, a link or a step of a decision. Events are never changed or removed. With the four-eyes rule, the person who proposes a decision cannot approve it (403).',
+  async run({ services, call, path, body, header }) {
+    const repeatKey = repeatKeyOf(call, header['Idempotency-Key'], body);
+    const client = clientOf(services, call);
+    const written = await services.useCases.cases().addEvent(client, path.id, body, repeatKey);
+    return loggedAnswer(services, call, 'case.event', written);
+  },
+});

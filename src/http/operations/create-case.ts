@@ -1,0 +1,24 @@
+/** `POST /cases`. */
+import { operation } from '../operation.ts';
+import { CaseBody, OneCase } from '../schemas/cases.ts';
+import { ErrorBody } from '../schemas/common.ts';
+import { CASES, clientOf, loggedAnswer, repeatHeader, repeatKeyOf } from './support/cases.ts';
+
+export const createCase = operation({
+  ...CASES,
+  id: 'createCase',
+  method: 'POST',
+  path: '/cases',
+  header: repeatHeader,
+  body: CaseBody,
+  response: OneCase,
+  responseHeaders: ['Idempotency-Replayed'],
+  statuses: { 404: { description: 'A linked alert or wallet does not exist.', schema: ErrorBody } },
+  summary: 'Open a case',
+  description: 'With its first note and links, if they are given.',
+  async run({ services, call, body, header }) {
+    const repeatKey = repeatKeyOf(call, header['Idempotency-Key'], body);
+    const written = await services.useCases.cases().create(clientOf(services, call), body, repeatKey);
+    return loggedAnswer(services, call, 'case.create', written);
+  },
+});

@@ -1,0 +1,101 @@
+/** Parts of the operations of cases. Every id is looked up together with the account of the client. */
+import { Type } from 'typebox';
+import { answerSlot, hashBody } from '../../../accounts/idempotency.ts';
+import type { CaseClient } from '../../../cases/service.ts';
+import type { RepeatKey, Written } from '../../../cases/store.ts';
+import { accountOf, type Call, principalOf, REPLAYED, type Services } from '../../operation.ts';
+import { ErrorBody, idText } from '../../schemas/common.ts';
+
+/** Columns of all operations of cases. */
+export const CASES = {
+  tag: 'Cases',
+  permission: 'monitoring',
+  principal: 'session or key',
+  rateClass: 'monitoring',
+} as const;
+
+export const NO_CASE = {
+  404: { description: 'The account has no case of this id.', schema: ErrorBody },
+} as const;
+
+export const casePath = { id: idText('Id of a case of the account.') };
+
+/** The header of requests that may be repeated. */
+export const repeatHeader = {
+  'Idempotency-Key': Type.String({
+    default: '',
+    description:
+      'Printable ASCII, at most 255 characters. For 24 hours, a request with the same key and body gets the same response, with `Idempotency-Replayed: true`, and changes nothing; another body is rejected with 400.',
+  }),
+};
+
+/**
+ * Returns the client of a request. Keys that a person with a session created are that person, and keys that a key created are the same
+ * person as that key: otherwise one person could approve an own decision with a second key.
+ */
+export function clientOf({ access }: Services, call: Call): CaseClient {
+  const principal = principalOf(call);
+  const accountId = accountOf(principal);
+  let origin = principal.key;
+  for (let creator = origin; creator !== null; creator = access.keys.get(creator.createdBy ?? ''))
+    origin = creator;
+  const isPerson = origin === null || origin.createdBy === 'session';
+  return {
+    accountId,
+    who: principal.actor.who,
+    identity: isPerson ? `account ${accountId}` : `key ${origin?.id}`,
+  };
+}
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
+
+/** Returns the Idempotency-Key of a request in its stored form; null without one. */
+export function repeatKeyOf(call: Call, key: string, body: unknown): RepeatKey | null {
+  if (key === '') return null;
+  const { method, path } = call.exchange;
+  return {
+    slot: hex(answerSlot(accountOf(principalOf(call)), method, path, key)),
+    bodyHash: hex(hashBody(body)),
+  };
+}
+
+/** Audit entries that are searched for the entry of a repeated request. */
+const LOOKED_THROUGH = 100;
+
+/**
+ * Logs a durable change in the audit log, and returns its response. If the log could not be written after the first of two equal
+ * requests, the second one writes it.
+ */
+export async function loggedAnswer(
+  { access }: Services,
+  call: Call,
+  action: 'case.create' | 'case.change' | 'case.event' | 'case.file',
+  written: Written,
+): Promise<Uint8Array> {
+  const principal = principalOf(call);
+  const { caseId: subject, detail, isRepeated } = written;
+  const log = access.audit();
+  const isLogged =
+    isRepeated &&
+    log
+      .newest(LOOKED_THROUGH)
+      .some((entry) => entry.action === action && entry.subject === subject && entry.detail === detail);
+  if (detail !== null && !isLogged)
+    await log.write({ ...principal.actor, action, accountId: accountOf(principal), subject, detail });
+  if (isRepeated) call.lines += REPLAYED;
+  return Buffer.from(written.answer);
+}
+
+/**
+ * Returns the header lines of a download, beside `nosniff` of all responses: nothing in it is shown or run, and no cache stores it.
+ *
+ * @param name - name of the file, without control characters
+ */
+export function attachmentLines(name: string): string {
+  const plain = name.replace(/[^A-Za-z0-9._ -]/g, '_');
+  const encoded = encodeURIComponent(name).replace(
+    /['()*]/g,
+    (char) => `%${char.charCodeAt(0).toString(16)}`,
+  );
+  return `\r\nContent-Disposition: attachment; filename="${plain}"; filename*=UTF-8''${encoded}\r\nContent-Security-Policy: default-src 'none'; sandbox\r\nCache-Control: private, no-store, no-transform`;
+}

@@ -1,0 +1,441 @@
+/** Cases over both kinds of live state: changes, decisions, repeated requests, lists, files, retention, and what a restart keeps. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { silentLogger } from '../../src/base/log.ts';
+import { systemRandom } from '../../src/base/random.ts';
+import { createCases } from '../../src/cases/cases.ts';
+import { CASE_LIMITS } from '../../src/cases/limits.ts';
+import { startRetention } from '../../src/cases/retention.ts';
+import type { CaseClient, CaseService } from '../../src/cases/service.ts';
+import type { CaseStore, Written } from '../../src/cases/store.ts';
+import { openCaseStore } from '../../src/cases/store-lmdb.ts';
+import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
+import { type LiveState, overLiveStates } from '../setup/live-state.ts';
+
+const ADDRESS = '0x28C6c06298d514Db089934071355E5743bf21d60';
+const OTHER = `0x${'1'.padStart(40, '0')}`;
+const PNG = Buffer.from('\x89PNG\r\n\x1a\nrest', 'latin1');
+
+const client = (who: string, accountId = 'a'): CaseClient => ({ accountId, who, identity: who });
+const ANN = client('key_ann');
+const BOB = client('key_bob');
+const answerOf = <Answer>({ answer }: Written) => JSON.parse(answer) as Answer;
+const screening = (dataVersion = 'v1') => ({ address: ADDRESS, chain: 'ETH', riskScore: 90, dataVersion });
+const repeat = (slot: string, body: string) => ({ slot, bodyHash: body });
+
+overLiveStates((makeState) => {
+  let folder: TempFolder;
+  let state: LiveState;
+  let store: CaseStore;
+  let cases: CaseService;
+  let nowMs = Date.parse('2026-11-01T00:00:00Z');
+  const clock = { now: () => nowMs, monotonic: () => performance.now() };
+
+  async function open(fourEyes = false): Promise<void> {
+    store = openCaseStore({ path: `${folder.path}/cases.mdb` }, { clock, openStore: state.openStore });
+    await state.ready();
+    const records = {
+      alert: (accountId: string, id: string) =>
+        accountId === 'a' && id === 'alert1'
+          ? { answer: { id, status: 'NEW' }, address: ADDRESS, chain: 'ETH' }
+          : null,
+      wallet: () => null,
+    };
+    cases = createCases({ fourEyes }, { store, records, clock, random: systemRandom });
+  }
+  beforeEach(async () => {
+    nowMs = Date.parse('2026-11-01T00:00:00Z');
+    folder = tempFolder();
+    state = makeState();
+    await open();
+  });
+  afterEach(async () => {
+    await store.close();
+    await state.close();
+    folder.remove();
+  });
+
+  async function made(title = 'A case', more: object = {}, of = ANN): Promise<string> {
+    const created = await cases.create(of, { title, ...more }, null);
+    return answerOf<{ case: { id: string } }>(created).case.id;
+  }
+  const note = (id: string, text: string, of = ANN) =>
+    cases.addEvent(of, id, { type: 'NOTE', note: text }, null);
+  const propose = (id: string, of = ANN) =>
+    cases.addEvent(
+      of,
+      id,
+      { type: 'DECISION', decision: { action: 'PROPOSE', disposition: 'REPORTED', reasonCode: 'SAR_FILED' } },
+      null,
+    );
+  const decide = (id: string, action: 'APPROVE' | 'REJECT', proposal: number, of = BOB) =>
+    cases.addEvent(of, id, { type: 'DECISION', decision: { action, proposal } }, null);
+  async function addFile(id: string, fileName: string, contentType: string, content: Buffer, of = ANN) {
+    const upload = cases.receiveFile(of, id, { name: fileName, contentType });
+    for (let at = 0; at < content.length; at += 100_000) upload.write(content.subarray(at, at + 100_000));
+    return answerOf<{ file: { id: string; event: number } }>(await upload.end(() => null));
+  }
+  const titles = (query: object, page = { limit: 100 }) =>
+    cases.list('a', query, page).cases.map(({ title }) => title);
+
+  it('keeps a case with its history through a restart, for its account only', async () => {
+    const id = await made('First', { note: 'why', links: [{ type: 'SCREENING', answer: screening() }] });
+    await note(id, 'two');
+    await store.close();
+    await open();
+    const record = cases.one('a', id);
+    expect(record).toMatchObject({ number: 1, version: 3, events: 3, status: 'OPEN', createdBy: 'key_ann' });
+    expect(record.links).toMatchObject([
+      { event: 2, type: 'SCREENING', address: expect.stringMatching(/^0x28c6c/i), chain: 'ETH' },
+    ]);
+    const page = cases.events('a', id, { limit: 10 }, true);
+    expect(page.events.map(({ event }) => [event.sequence, event.type, event.note])).toEqual([
+      [3, 'NOTE', 'two'],
+      [2, 'LINK', null],
+      [1, 'CREATED', 'why'],
+    ]);
+    expect(JSON.parse(page.events[1]?.answer ?? '')).toEqual(screening());
+    expect(record.links[0]?.answer).toMatchObject({ origin: 'CLIENT', dataVersion: 'v1' });
+    for (const attempt of [
+      () => cases.one('b', id),
+      () => cases.events('b', id, { limit: 1 }, false),
+      () => cases.files('b', id, { limit: 1 }),
+      () => cases.export('b', id),
+      () => cases.receiveFile(client('key_eve', 'b'), id, { name: 'a.txt', contentType: 'text/plain' }),
+      () => cases.one('a', 'no id'),
+    ])
+      expect(attempt).toThrow(/there is no case/);
+    const eve = client('key_eve', 'b');
+    await expect(cases.change(eve, id, { title: 'mine' })).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await expect(note(id, 'mine', eve)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    expect(cases.list('b', {}, { limit: 10 }).cases).toEqual([]);
+    expect(cases.one('a', id)).toEqual(record);
+  });
+
+  it('numbers the cases of an account without gaps under concurrent requests', async () => {
+    await Promise.all(Array.from({ length: 20 }, (_, n) => made(`case ${n}`)));
+    await expect(cases.create(ANN, { title: 'a\u0000b' }, null)).rejects.toMatchObject({ field: 'title' });
+    const { cases: listed } = cases.list('a', {}, { limit: 100 });
+    expect(listed.map(({ number }) => number)).toEqual(Array.from({ length: 20 }, (_, n) => 20 - n));
+  });
+
+  describe('changes', () => {
+    it('make one event of each field that differs', async () => {
+      const id = await made();
+      await cases.change(ANN, id, {
+        ...{ title: 'New', priority: 'HIGH', assignee: 'bob', dueAt: '2026-12-01', status: 'ESCALATED' },
+      });
+      const changes = cases.events('a', id, { limit: 10 }, false).events.map(({ event }) => event.change);
+      expect(changes.slice(0, -1).reverse()).toEqual([
+        { field: 'status', from: 'OPEN', to: 'ESCALATED' },
+        { field: 'assignee', from: null, to: 'bob' },
+        { field: 'title', from: 'A case', to: 'New' },
+        { field: 'priority', from: 'MEDIUM', to: 'HIGH' },
+        { field: 'dueAt', from: null, to: '2026-12-01T00:00:00.000Z' },
+      ]);
+      const again = await cases.change(ANN, id, { title: 'New', status: 'ESCALATED' });
+      expect([again.detail, cases.one('a', id).version]).toEqual([null, 6]);
+    });
+
+    it('based on another version are rejected, and one of two equal ones wins', async () => {
+      const id = await made();
+      const [first, second] = await Promise.allSettled([
+        cases.change(ANN, id, { version: 1, title: 'Ann' }),
+        cases.change(BOB, id, { version: 1, title: 'Bob' }),
+      ]);
+      expect([first.status, second.status].sort()).toEqual(['fulfilled', 'rejected']);
+      await expect(cases.addEvent(ANN, id, { type: 'NOTE', note: 'x', version: 1 }, null)).rejects.toThrow(
+        /version: the case has the version 2, not 1/,
+      );
+      expect(cases.one('a', id).version).toBe(2);
+    });
+
+    it('of concurrent clients are all kept', async () => {
+      const id = await made();
+      await Promise.all(Array.from({ length: 30 }, (_, n) => note(id, `note ${n}`, n % 2 === 0 ? ANN : BOB)));
+      const { events } = cases.events('a', id, { limit: 100 }, false);
+      expect(events.map(({ event }) => event.sequence)).toEqual(Array.from({ length: 31 }, (_, n) => 31 - n));
+      expect(new Set(events.map(({ event }) => event.note)).size).toBe(31);
+    });
+
+    it('with invalid values are rejected, and store nothing', async () => {
+      const id = await made();
+      for (const [change, field] of [
+        [{ title: ' ' }, 'title'],
+        [{ title: 'a\nb' }, 'title'],
+        [{ title: '\ud800' }, 'title'],
+        [{ assignee: '\u0007' }, 'assignee'],
+        [{ dueAt: '2026-02-30' }, 'dueAt'],
+        [{ dueAt: 'tomorrow' }, 'dueAt'],
+        [{ dueAt: '2026-12-01T25:00:00Z' }, 'dueAt'],
+        [{ status: 'CLOSED' as const }, 'status'],
+      ] as const)
+        await expect(cases.change(ANN, id, change)).rejects.toMatchObject({ code: 'INVALID_REQUEST', field });
+      expect(cases.one('a', id).version).toBe(1);
+    });
+
+    it('need the field of the type of an event, and no other', async () => {
+      const id = await made();
+      await expect(cases.addEvent(ANN, id, { type: 'LINK', note: 'x' }, null)).rejects.toThrow(
+        /^link: is required/,
+      );
+      await expect(
+        cases.addEvent(ANN, id, { type: 'NOTE', note: 'x', assignee: 'bob' }, null),
+      ).rejects.toThrow(/^assignee: must not/);
+      await expect(cases.addEvent(ANN, id, { type: 'STATUS', status: 'OPEN' }, null)).rejects.toThrow(
+        /already/,
+      );
+    });
+  });
+
+  describe('decisions', () => {
+    it('without the four-eyes rule close the case at once', async () => {
+      const id = await made();
+      await propose(id);
+      expect(cases.one('a', id)).toMatchObject({
+        ...{ status: 'CLOSED', proposal: null },
+        outcome: { disposition: 'REPORTED', reasonCode: 'SAR_FILED', decidedBy: 'key_ann', approvedBy: null },
+      });
+      await expect(cases.change(ANN, id, { title: 'x' })).rejects.toThrow(/closed/);
+      await expect(addFile(id, 'a.txt', 'text/plain', Buffer.from('a'))).rejects.toThrow(/closed/);
+      await note(id, 'a late remark');
+      await cases.change(ANN, id, { status: 'OPEN', title: 'Again' });
+      expect(cases.one('a', id)).toMatchObject({ status: 'OPEN', outcome: null, title: 'Again' });
+    });
+
+    it('with the four-eyes rule take effect when another person approves the same proposal', async () => {
+      await store.close();
+      await open(true);
+      const id = await made();
+      expect(() => cases.one('a', id)).not.toThrow();
+      await expect(cases.create(ANN, { title: 'x', fourEyes: false }, null)).rejects.toThrow(/must be true/);
+      await propose(id);
+      const proposal = cases.one('a', id).proposal?.event ?? 0;
+      expect(cases.one('a', id)).toMatchObject({ status: 'IN_REVIEW', outcome: null });
+      await expect(decide(id, 'APPROVE', proposal, ANN)).rejects.toMatchObject({ code: 'FORBIDDEN' });
+      // A second key of the same person.
+      await expect(
+        decide(id, 'APPROVE', proposal, { accountId: 'a', who: 'key_ann2', identity: 'key_ann' }),
+      ).rejects.toMatchObject({ code: 'FORBIDDEN' });
+      await expect(decide(id, 'APPROVE', proposal + 1)).rejects.toThrow(/decision\.proposal/);
+      await expect(cases.change(BOB, id, { status: 'OPEN' })).rejects.toThrow(/waits for approval/);
+      await expect(propose(id, BOB)).rejects.toThrow(/waits for approval/);
+      await decide(id, 'REJECT', proposal);
+      await propose(id);
+      await expect(decide(id, 'APPROVE', proposal)).rejects.toThrow(/decision\.proposal/);
+      await decide(id, 'APPROVE', cases.one('a', id).proposal?.event ?? 0);
+      expect(cases.one('a', id)).toMatchObject({
+        status: 'CLOSED',
+        outcome: { decidedBy: 'key_ann', approvedBy: 'key_bob' },
+      });
+      await expect(decide(id, 'APPROVE', 1)).rejects.toThrow(/closed/);
+    });
+  });
+
+  describe('links', () => {
+    it('keep the answer with its hash, and read alerts themselves', async () => {
+      const id = await made();
+      await cases.addEvent(ANN, id, { type: 'LINK', link: { type: 'ALERT', id: 'alert1' } }, null);
+      expect(cases.one('a', id).links).toMatchObject([
+        { type: 'ALERT', id: 'alert1', chain: 'ETH', answer: { origin: 'SERVICE', dataVersion: null } },
+      ]);
+      expect(store.answer(cases.one('a', id), 2)).toBe('{"id":"alert1","status":"NEW"}');
+    });
+
+    it('that are incomplete, unknown or too large are rejected, and store nothing', async () => {
+      const id = await made();
+      for (const [link, message] of [
+        [{ type: 'ALERT', id: 'other' }, /link\.id: there is no alert/],
+        [{ type: 'ALERT', id: 'alert1', answer: {} }, /link\.answer: must not be given/],
+        [{ type: 'ALERT' }, /link\.id: is required/],
+        [{ type: 'ADDRESS', address: ADDRESS }, /link\.chain: is required/],
+        [{ type: 'ADDRESS', address: '0x1', chain: 'ETH' }, /link\.address/],
+        [{ type: 'ADDRESS', address: ADDRESS, chain: 'NOPE' }, /link\.chain/],
+        [{ type: 'SCREENING', answer: { address: ADDRESS, chain: 'ETH' } }, /link\.answer\.dataVersion/],
+        [
+          { type: 'SCREENING', answer: { ...screening(), pad: 'x'.repeat(600_000) } },
+          /link\.answer: has \d+ bytes/,
+        ],
+        [{ type: 'TRANSACTION', id: '0xabc' }, /link\.chain: is required/],
+        [{ type: 'NAME', name: 'a\u0000b' }, /link\.name/],
+      ] as const)
+        await expect(cases.addEvent(ANN, id, { type: 'LINK', link }, null)).rejects.toThrow(message);
+      expect(cases.one('a', id)).toMatchObject({ version: 1, links: [] });
+    });
+
+    it('end a page of events with answers before it is too large', async () => {
+      const id = await made();
+      const answer = { ...screening(), pad: 'x'.repeat(500_000) };
+      for (let n = 0; n < 10; n++)
+        await cases.addEvent(ANN, id, { type: 'LINK', link: { type: 'SCREENING', answer } }, null);
+      const first = cases.events('a', id, { limit: 100 }, true);
+      expect(first.events.length).toBeLessThan(11);
+      const second = cases.events('a', id, { limit: 100, cursor: first.nextCursor ?? '' }, true);
+      expect([...first.events, ...second.events].map(({ event }) => event.sequence)).toEqual(
+        Array.from({ length: 11 }, (_, n) => 11 - n),
+      );
+    });
+  });
+
+  describe('repeated requests', () => {
+    it('get the first response once for a day, and another body is rejected', async () => {
+      const first = await cases.create(ANN, { title: 'Once' }, repeat('s1', 'b1'));
+      const id = cases.list('a', {}, { limit: 1 }).cases[0]?.id ?? '';
+      await note(id, 'meanwhile');
+      const again = await cases.create(ANN, { title: 'Once' }, repeat('s1', 'b1'));
+      expect(again).toEqual({ ...first, isRepeated: true });
+      await expect(cases.create(ANN, { title: 'Once' }, repeat('s1', 'b2'))).rejects.toMatchObject({
+        field: 'Idempotency-Key',
+      });
+      const events = await Promise.all(
+        [1, 2, 3].map(() => cases.addEvent(ANN, id, { type: 'NOTE', note: 'x' }, repeat('s2', 'b'))),
+      );
+      expect(events.filter(({ isRepeated }) => isRepeated)).toHaveLength(2);
+      expect([cases.list('a', {}, { limit: 10 }).cases.length, cases.one('a', id).events]).toEqual([1, 3]);
+      nowMs += CASE_LIMITS.repeatMs + 1;
+      expect((await cases.create(ANN, { title: 'Once' }, repeat('s1', 'b2'))).isRepeated).toBe(false);
+    });
+
+    it('of a failed change store nothing', async () => {
+      await expect(
+        cases.addEvent(ANN, await made(), { type: 'STATUS', status: 'CLOSED' }, repeat('s3', 'b')),
+      ).rejects.toThrow();
+      const id = await made();
+      expect((await cases.addEvent(ANN, id, { type: 'NOTE', note: 'x' }, repeat('s3', 'c'))).isRepeated).toBe(
+        false,
+      );
+    });
+  });
+
+  describe('lists', () => {
+    it('filter by state, assignee, priority, due date, linked address and text', async () => {
+      await made('one', { assignee: 'ann', priority: 'HIGH', dueAt: '2026-12-01' });
+      const two = await made('two', {
+        assignee: 'ann',
+        links: [{ type: 'ADDRESS', address: ADDRESS, chain: 'ETH' }],
+      });
+      const three = await made('Ｔhree', { dueAt: '2026-12-31T12:00:00+02:00' });
+      await propose(three);
+      await note(two, 'Straße');
+      expect(titles({})).toEqual(['Ｔhree', 'two', 'one']);
+      expect(titles({ assignee: 'ann' })).toEqual(['two', 'one']);
+      expect(titles({ assignee: 'an' })).toEqual([]);
+      expect(titles({ status: ['CLOSED'] })).toEqual(['Ｔhree']);
+      expect(titles({ status: ['OPEN', 'CLOSED'] })).toEqual(['Ｔhree', 'two', 'one']);
+      expect(titles({ status: ['OPEN'], priority: 'HIGH' })).toEqual(['one']);
+      expect(titles({ dueBefore: '2026-12-31' })).toEqual(['one']);
+      expect(titles({ dueBefore: '2026-12-31T10:00:01Z' })).toEqual(['Ｔhree', 'one']);
+      expect(titles({ address: ADDRESS.toLowerCase(), chain: 'eth' })).toEqual(['two']);
+      expect(titles({ address: ADDRESS, chain: 'BSC' })).toEqual([]);
+      expect(titles({ address: OTHER, chain: 'ETH' })).toEqual([]);
+      expect(titles({ q: 'three' })).toEqual(['Ｔhree']);
+      expect(titles({ q: 'STRASSE' })).toEqual([]);
+      expect(titles({ q: 'straße' })).toEqual(['two']);
+      expect(titles({ q: '0x28c6' })).toEqual(['two']);
+      await cases.change(ANN, two, { assignee: null });
+      expect(titles({ assignee: 'ann' })).toEqual(['one']);
+      expect(() => cases.list('a', { address: ADDRESS }, { limit: 1 })).toThrow(/together/);
+      expect(() => cases.list('a', {}, { limit: 1, cursor: 'x' })).toThrow(/cursor/);
+    });
+
+    it('show each case once while others are added', async () => {
+      for (let n = 0; n < 7; n++) await made(`case ${n}`, { assignee: 'ann' });
+      const seen: number[] = [];
+      let cursor: string | null = null;
+      do {
+        const page: ReturnType<CaseService['list']> = cases.list(
+          'a',
+          { assignee: 'ann' },
+          { limit: 2, ...(cursor === null ? {} : { cursor }) },
+        );
+        seen.push(...page.cases.map(({ number }) => number));
+        cursor = page.nextCursor;
+        await made('new', { assignee: 'ann' });
+      } while (cursor !== null);
+      expect(seen).toEqual([7, 6, 5, 4, 3, 2, 1]);
+    });
+  });
+
+  describe('files', () => {
+    it('are kept byte for byte, and listed newest first', async () => {
+      const id = await made();
+      const large = Buffer.alloc(CASE_LIMITS.filePieceBytes * 3 + 17, 'ab\n');
+      const { file } = await addFile(id, 'large.txt', 'text/plain; charset=utf-8', large);
+      await addFile(id, 'a.png', 'image/png', PNG);
+      await store.close();
+      await open();
+      expect(cases.file('a', id, file.id).bytes.equals(large)).toBe(true);
+      expect(cases.files('a', id, { limit: 10 }).files.map((one) => [one.name, one.bytes])).toEqual([
+        ['a.png', PNG.length],
+        ['large.txt', large.length],
+      ]);
+      const page = cases.files('a', id, { limit: 1 });
+      expect(cases.files('a', id, { limit: 1, cursor: page.nextCursor ?? '' })).toMatchObject({
+        ...{ files: [{ name: 'large.txt' }], nextCursor: null },
+      });
+      expect(() => cases.file('a', id, 'other')).toThrow(/no file/);
+      expect(() => cases.file('b', id, file.id)).toThrow(/no case/);
+    });
+
+    it('with hostile names, or content of another type, are rejected', async () => {
+      const id = await made();
+      for (const [fileName, type, content, message] of [
+        ['a.png', 'image/png', Buffer.from('<script>alert(1)</script>'), /content is not image\/png/],
+        ['a.txt', 'text/plain', PNG, /content is not text\/plain/],
+        ['a.txt', 'text/plain', Buffer.alloc(0), /empty/],
+        ['a.svg', 'image/svg+xml', Buffer.from('<svg/>'), /Content-Type: must be one of/],
+        ['a.html', 'text/html', Buffer.from('<p>'), /Content-Type: must be one of/],
+        ['../a.txt', 'text/plain', Buffer.from('a'), /^name/],
+        ['a\u202egnp.txt', 'text/plain', Buffer.from('a'), /^name/],
+        ['a\r\nSet-Cookie: x', 'text/plain', Buffer.from('a'), /^name/],
+        ['.hidden', 'text/plain', Buffer.from('a'), /^name/],
+      ] as const)
+        await expect(addFile(id, fileName, type, content)).rejects.toThrow(message);
+      expect(cases.one('a', id)).toMatchObject({ version: 1, files: [] });
+    });
+
+    it('of the account are bounded, and places of uploads are freed', async () => {
+      const id = await made();
+      const open = Array.from({ length: CASE_LIMITS.uploadsMax }, (_, n) =>
+        cases.receiveFile(ANN, id, { name: `${n}.txt`, contentType: 'text/plain' }),
+      );
+      expect(() => cases.receiveFile(ANN, id, { name: 'a.txt', contentType: 'text/plain' })).toThrow(
+        expect.objectContaining({ code: 'OVERLOADED' }),
+      );
+      for (const upload of open) upload.abort();
+      for (let n = 0; n < CASE_LIMITS.filesMax; n++)
+        await addFile(id, `${n}.txt`, 'text/plain', Buffer.from(`${n}`));
+      await expect(addFile(id, 'more.txt', 'text/plain', Buffer.from('x'))).rejects.toThrow(/50 files/);
+    });
+  });
+
+  it('deletes closed cases when their retention has ended, and nothing before', async () => {
+    const closed = await made('closed', { links: [{ type: 'SCREENING', answer: screening() }] });
+    await addFile(closed, 'a.png', 'image/png', PNG);
+    await propose(closed);
+    const reopened = await made('reopened');
+    await propose(reopened);
+    await cases.change(ANN, reopened, { status: 'OPEN' });
+    await made('open');
+    const deleted: string[] = [];
+    const retention = startRetention(
+      { days: 10 },
+      { store, clock, log: silentLogger, onDeleted: async ({ title }) => void deleted.push(title) },
+    );
+    const record = cases.one('a', closed);
+    nowMs += 10 * 86_400_000 - 1;
+    expect(await retention.look()).toBe(0);
+    nowMs += 2;
+    expect(await retention.look()).toBe(1);
+    await retention.stop();
+    expect(deleted).toEqual(['closed']);
+    expect(titles({})).toEqual(['open', 'reopened']);
+    expect(() => cases.one('a', closed)).toThrow(/no case/);
+    expect([
+      [...store.events(record, 100)],
+      store.answer(record, 2),
+      store.content(record, 3).length,
+    ]).toEqual([...[[], null, 0]]);
+    await made('next');
+    expect(cases.list('a', {}, { limit: 1 }).cases[0]?.number).toBe(4);
+  });
+});

@@ -1,0 +1,159 @@
+/** The export of a case: the same bytes for the same version, hashes that are right, and hostile text that is inert in every format. */
+import { createHash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import { parse } from 'csv-parse/sync';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fromBufferPromise } from 'yauzl';
+import { systemClock } from '../../src/base/clock.ts';
+import { systemRandom } from '../../src/base/random.ts';
+import { createCases } from '../../src/cases/cases.ts';
+import { csvCell } from '../../src/cases/export.ts';
+import { escapeHtml } from '../../src/cases/export-html.ts';
+import type { CaseService } from '../../src/cases/service.ts';
+import type { CaseStore } from '../../src/cases/store.ts';
+import { openCaseStore } from '../../src/cases/store-lmdb.ts';
+import { zipOf } from '../../src/cases/zip.ts';
+import { tempFolder } from '../accounts/temp-folder.ts';
+
+const HOSTILE = [
+  '<script>alert(1)</script>',
+  '"><img src=x onerror=alert(1)>',
+  "javascript:alert('1')`{1}`",
+  '=HYPERLINK("http://evil.example","x")',
+  '＝1+1',
+  ' \t@SUM(1)',
+  '-2+3|cmd',
+  'abc\u202eexe.fdp',
+  'ع'.repeat(50),
+  'x'.repeat(10_000).slice(0, 8_000),
+];
+
+const archiveOf = (service: CaseService, id: string): Buffer => {
+  const { archive } = service.export('a', id);
+  const bytes = Buffer.concat([...archive.parts()]);
+  expect(bytes.length).toBe(archive.bytes);
+  return bytes;
+};
+
+async function entriesOf(bytes: Buffer): Promise<ReadonlyMap<string, Buffer>> {
+  const zip = await fromBufferPromise(bytes, { lazyEntries: true, validateEntrySizes: true });
+  const found = new Map<string, Buffer>();
+  for await (const entry of zip.eachEntry()) {
+    const parts: Buffer[] = [];
+    for await (const part of await zip.openReadStreamPromise(entry)) parts.push(part as Buffer);
+    const content = Buffer.concat(parts);
+    expect(entry.crc32).toBe(crc32(content));
+    found.set(entry.fileName, content);
+  }
+  return found;
+}
+
+describe('the export of a case', () => {
+  const folder = tempFolder();
+  let store: CaseStore;
+  let cases: CaseService;
+  let id: string;
+  /** 42.zip in miniature: an archive in an archive. It must be stored as it is. */
+  const bomb = Buffer.concat([
+    ...zipOf([{ name: 'a', bytes: 3, crc32: crc32('abc'), read: () => Buffer.from('abc') }]).parts(),
+  ]);
+
+  beforeAll(async () => {
+    store = openCaseStore({ path: `${folder.path}/cases.mdb` }, { clock: systemClock });
+    const records = { alert: () => null, wallet: () => null };
+    cases = createCases({ fourEyes: false }, { store, records, clock: systemClock, random: systemRandom });
+    const ann = { accountId: 'a', who: 'key_ann', identity: 'ann' };
+    const answer = {
+      address: `0x${'1'.padStart(40, '0')}`,
+      chain: 'ETH',
+      dataVersion: 'v1',
+      name: HOSTILE[0],
+    };
+    const created = await cases.create(
+      ann,
+      {
+        title: HOSTILE[0] ?? '',
+        assignee: HOSTILE[1] ?? '',
+        links: [{ type: 'SCREENING', answer, label: '=1+1' }],
+      },
+      null,
+    );
+    id = (JSON.parse(created.answer) as { case: { id: string } }).case.id;
+    for (const note of HOSTILE) await cases.addEvent(ann, id, { type: 'NOTE', note }, null);
+    const upload = cases.receiveFile(ann, id, { name: "evil'%&;.zip", contentType: 'application/zip' });
+    upload.write(bomb);
+    await upload.end(() => null);
+  });
+  afterAll(async () => {
+    await store.close();
+    folder.remove();
+  });
+
+  it('has the same bytes for the same version, and others after a change', async () => {
+    const first = archiveOf(cases, id);
+    expect(archiveOf(cases, id).equals(first)).toBe(true);
+  });
+
+  it('has a manifest with the size and SHA-256 of every other entry', async () => {
+    const entries = await entriesOf(archiveOf(cases, id));
+    const manifest = JSON.parse(entries.get('manifest.json')?.toString() ?? '') as {
+      files: { name: string; bytes: number; sha256: string }[];
+    };
+    expect([...entries.keys()].filter((name) => name !== 'manifest.json')).toEqual(
+      manifest.files.map(({ name }) => name),
+    );
+    for (const { name, bytes, sha256 } of manifest.files) {
+      const content = entries.get(name) ?? Buffer.alloc(0);
+      expect([name, content.length, createHash('sha256').update(content).digest('hex')]).toEqual([
+        name,
+        bytes,
+        sha256,
+      ]);
+    }
+    expect(entries.get(`files/13-evil'%&;.zip`)?.equals(bomb)).toBe(true);
+    expect(JSON.parse(entries.get('answers/2.json')?.toString() ?? '')).toMatchObject({ dataVersion: 'v1' });
+  });
+
+  it('keeps hostile text inert in the page, the tables and the JSON', async () => {
+    const entries = await entriesOf(archiveOf(cases, id));
+    const html = entries.get('case.html')?.toString() ?? '';
+    expect(html).not.toMatch(/<script|<img|\u202e/i);
+    expect(html).toContain('&lt;script&gt;');
+    expect(html).toMatch(
+      /http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-[^']+'"/,
+    );
+    expect(
+      [...html.matchAll(/<(\w+)/g)]
+        .map(([, tag]) => tag)
+        .filter((tag) => /script|img|a|iframe|link/.test(`^${tag}$`)),
+    ).not.toContain('script');
+    const rows = parse(entries.get('events.csv') ?? '', { columns: true }) as { note: string }[];
+    const notes = rows.filter(({ note }) => note !== '').map(({ note }) => note);
+    expect(notes).toHaveLength(HOSTILE.length);
+    for (const note of notes) expect(note).not.toMatch(/^\s*[=+\-@＝]/);
+    const links = parse(entries.get('links.csv') ?? '', { columns: true }) as { label: string }[];
+    expect(links[0]?.label).toBe("'=1+1");
+    const json = JSON.parse(entries.get('case.json')?.toString() ?? '') as {
+      events: { note: string | null }[];
+    };
+    expect(json.events.flatMap(({ note }) => note ?? [])).toEqual(HOSTILE);
+  });
+});
+
+it('a cell keeps harmless text, and quotes what would end it', () => {
+  expect(csvCell('plain')).toBe('"plain"');
+  expect(csvCell('say "hi",\n')).toBe('"say ""hi"",\n"');
+  expect(csvCell('+41')).toBe('"\'+41"');
+  expect(csvCell('\u00a0=1')).toBe('"\'\u00a0=1"');
+  expect(csvCell(null)).toBe('');
+  expect(csvCell(7)).toBe('7');
+});
+
+it('HTML shows direction controls by their code', () => {
+  expect(escapeHtml(`a\u202eb<'"&\``)).toBe('a[U+202E]b&lt;&#39;&quot;&amp;&#96;');
+});
+
+it('an archive whose entry changed its length meanwhile is not completed', () => {
+  const archive = zipOf([{ name: 'a', bytes: 4, crc32: 0, read: () => Buffer.from('abc') }]);
+  expect(() => [...archive.parts()]).toThrow(/3 bytes, not 4/);
+});

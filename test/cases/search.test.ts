@@ -1,0 +1,39 @@
+/** The search of one page of cases: its work is bounded. */
+import { expect, it } from 'vitest';
+import { CASE_LIMITS } from '../../src/cases/limits.ts';
+import type { CaseEvent, CaseRecord } from '../../src/cases/records.ts';
+import { createSearch } from '../../src/cases/search.ts';
+
+const record = {
+  number: 1,
+  title: 'A',
+  assignee: null,
+  links: [],
+  files: [],
+  status: 'OPEN',
+} as unknown as CaseRecord;
+const event = (note: string | null): CaseEvent => ({ note }) as CaseEvent;
+
+it('stops after the bytes of many notes, and after many records', () => {
+  const notes = Array.from({ length: CASE_LIMITS.searchCharsMax / CASE_LIMITS.noteCharsMax }, () =>
+    event('x'.repeat(CASE_LIMITS.noteCharsMax)),
+  );
+  const long = createSearch({ text: 'needle' }, () => notes);
+  expect([long.isExhausted(), long.matches(record), long.isExhausted()]).toEqual([false, false, true]);
+  const many = createSearch({ status: ['CLOSED'] }, () => []);
+  let read = 0;
+  for (; !many.isExhausted(); read++) many.matches(record);
+  expect(read).toBe(CASE_LIMITS.searchRecordsMax);
+});
+
+it('finds a text in the notes of events only if it searches one', () => {
+  let reads = 0;
+  const events = () => {
+    reads++;
+    return [event(null), event('the NEEDLE')];
+  };
+  expect(createSearch({ text: 'needle' }, events).matches(record)).toBe(true);
+  expect(createSearch({ text: '#1' }, events).matches(record)).toBe(true);
+  expect(createSearch({}, events).matches(record)).toBe(true);
+  expect(reads).toBe(1);
+});

@@ -1,0 +1,213 @@
+/** Runs every curl command of /docs against the built program, with its placeholders replaced, as a reader would. */
+import { execFile, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SMTPServer } from 'smtp-server';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { OPERATIONS } from '../../src/http/operations/index.ts';
+import { newWorld, type RunningServer, type World } from '../e2e/program.ts';
+
+/** The host that the page shows. */
+const SHOWN_HOST = 'http://127.0.0.1:8080';
+const EMAIL = 'compliance@example.org';
+
+interface Outcome {
+  readonly status: number;
+  readonly body: string;
+}
+
+const hasCurl = spawnSync('curl', ['--version']).status === 0;
+const commands = new Map<string, string>();
+
+const unescaped = (html: string): string =>
+  html.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&amp;', '&');
+
+describe.runIf(hasCurl)('the curl commands of /docs', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'assay-curl-'));
+  let world: World;
+  let server: RunningServer;
+  let mailServer: SMTPServer;
+  const emails: string[] = [];
+  const secrets = { session: '', password: 'correct horse battery', 'new password': 'another horse battery' };
+
+  /** Runs a command in a shell. A stream has no end: curl closes it after a second. */
+  const run = (command: string): Promise<Outcome> =>
+    new Promise((resolve, reject) => {
+      const shown = command.replace(/^curl /, "curl --max-time 20 -w '\\n%{http_code}' ");
+      const line = command.includes('/stream') ? shown.replace('--max-time 20', '--max-time 1') : shown;
+      execFile('sh', ['-c', line], { cwd: folder, encoding: 'utf8' }, (error, out) => {
+        // 28: the time of --max-time is over.
+        if (error !== null && error.code !== 28) return reject(error);
+        const end = out.lastIndexOf('\n');
+        resolve({ status: Number(out.slice(end + 1)), body: out.slice(0, end) });
+      });
+    });
+
+  /** Runs the command of an operation with its placeholders replaced. */
+  async function tryOut(id: string, values: Readonly<Record<string, string>> = {}): Promise<Outcome> {
+    const command = commands.get(id);
+    if (command === undefined) throw new Error(`/docs has no command of ${id}`);
+    const all: Record<string, string> = { 'API key': server.firstKey, ...secrets, ...values };
+    const filled = command
+      .replaceAll(SHOWN_HOST, server.url)
+      .replace(/<([A-Za-z ]+)>/g, (placeholder, name: string) => all[name] ?? placeholder);
+    expect(filled, 'a placeholder that this test does not know').not.toMatch(/<[A-Za-z ]+>/);
+    commands.delete(id);
+    const outcome = await run(filled);
+    return outcome;
+  }
+
+  /** Runs the command of an operation, which must succeed, and returns `data`. */
+  // biome-ignore lint/suspicious/noExplicitAny: JSON of the program, read without a schema.
+  async function dataOf(id: string, values?: Readonly<Record<string, string>>): Promise<any> {
+    const { status, body } = await tryOut(id, values);
+    expect(status, `${id}: ${body}`).toBe(200);
+    return (JSON.parse(body) as { data: unknown }).data;
+  }
+
+  const token = async (position: number): Promise<string> => {
+    await expect.poll(() => emails.length).toBeGreaterThan(position);
+    return /^[\w-]{43}$/m.exec((emails[position] as string).replaceAll('\r', ''))?.[0] ?? '';
+  };
+
+  beforeAll(async () => {
+    mailServer = new SMTPServer({
+      disabledCommands: ['STARTTLS'],
+      authOptional: true,
+      onData(stream, _session, done) {
+        let text = '';
+        stream.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+        stream.on('end', () => {
+          emails.push(text);
+          done();
+        });
+      },
+    });
+    await new Promise<void>((resolve) => mailServer.listen(0, '127.0.0.1', resolve));
+    world = newWorld();
+    server = await world.serve({
+      ASSAY_REGISTRATION: 'open',
+      ASSAY_SMTP_URL: `smtp://127.0.0.1:${(mailServer.server.address() as AddressInfo).port}`,
+      ASSAY_MAIL_FROM: 'assay@example.org',
+    });
+    writeFileSync(join(folder, 'addresses.csv'), '0x28c6c06298d514db089934071355e5743bf21d60\n');
+    const page = await (await fetch(`${server.url}/docs`)).text();
+    for (const [, id = '', command = ''] of page.matchAll(
+      /<h2 id="(\w+)">(?:(?!<h2)[\s\S])*?<pre>(curl [^<]*)<\/pre>/g,
+    ))
+      commands.set(id, unescaped(command));
+  });
+  afterAll(async () => {
+    await world.end();
+    await new Promise<void>((resolve) => mailServer.close(() => resolve()));
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('exist for every operation that a client calls', () => {
+    const called = OPERATIONS.filter(({ principal, isListed }) => isListed && principal !== 'signature').map(
+      ({ id }) => id,
+    );
+    expect([...commands.keys()].sort()).toEqual(called.sort());
+  });
+
+  it('of accounts are accepted, in the order of a new user', async () => {
+    await dataOf('register');
+    await dataOf('verifyEmail', { token: await token(0) });
+    const { body } = await tryOut('login');
+    expect(body).toContain(EMAIL);
+    const login = await fetch(`${server.url}/api/v1/auth/login`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email: EMAIL, password: secrets.password }),
+    });
+    secrets.session = /assay_session=([^;]+)/.exec(login.headers.get('set-cookie') ?? '')?.[1] ?? '';
+    expect((await dataOf('session')).account.email).toBe(EMAIL);
+    await dataOf('changePassword');
+    await dataOf('forgotPassword');
+    // An email about the changed password may come before the one with the token.
+    await expect.poll(() => emails.filter((text) => /^[\w-]{43}\r?$/m.test(text)).length).toBe(2);
+    const reset = emails.findLastIndex((text) => /^[\w-]{43}\r?$/m.test(text));
+    await dataOf('resetPassword', { token: await token(reset) });
+    const again = await fetch(`${server.url}/api/v1/auth/login`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email: EMAIL, password: secrets['new password'] }),
+    });
+    secrets.session = /assay_session=([^;]+)/.exec(again.headers.get('set-cookie') ?? '')?.[1] ?? '';
+    await dataOf('createKey');
+    const made = await fetch(`${server.url}/api/v1/keys`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        cookie: `assay_session=${secrets.session}`,
+        origin: server.url,
+      },
+      body: JSON.stringify({ name: 'of the session', permissions: ['entity'] }),
+    });
+    const { key, apiKey } = ((await made.json()) as { data: { key: { id: string }; apiKey: string } }).data;
+    expect((await dataOf('listKeys')).keys[0].id).toBe(key.id);
+    await dataOf('toggleKey', { id: key.id, 'API key': apiKey });
+    await dataOf('revokeKey', { id: key.id });
+    await dataOf('logout');
+  });
+
+  it('of names are accepted', async () => {
+    const screened = await tryOut('names');
+    const { results } = JSON.parse(screened.body);
+    expect(results[0].topMatches.length).toBeGreaterThan(0);
+    const { source, entityId } = results[0].topMatches[0] as { source: string; entityId: string };
+    const { cleared } = await dataOf('clear', {
+      'source of the match': source,
+      'entityId of the match': entityId,
+    });
+    await dataOf('clearedList');
+    await dataOf('unclear', { id: cleared.id });
+  });
+
+  it('of monitoring are accepted', async () => {
+    const { id } = (await dataOf('addWallet')).wallet as { id: string };
+    for (const operation of ['listWallets', 'listAlerts', 'webhookSecret', 'setChannels', 'channels'])
+      await dataOf(operation);
+    for (const operation of ['oneWallet', 'changeWallet', 'walletAlerts', 'walletTransactions'])
+      await dataOf(operation, { id });
+    const sent = (await dataOf('testWallet', { id })).deliveries as { id: string }[];
+    const isSent = async (): Promise<boolean> => {
+      const headers = { authorization: `Bearer ${server.firstKey}` };
+      return (await (await fetch(`${server.url}/api/v1/monitoring/deliveries`, { headers })).text()).includes(
+        '"status":"DELIVERED"',
+      );
+    };
+    await expect.poll(isSent, { timeout: 20_000 }).toBe(true);
+    await dataOf('deliveries');
+    await dataOf('replayDelivery', { id: sent[0]?.id ?? '' });
+    await dataOf('removeWallet', { id });
+    // Nothing moves money here, so there is no alert: the command is complete if only its record is missing.
+    const { status, body } = await tryOut('moveAlert', { id: 'alert_1' });
+    expect([status, body]).toEqual([404, expect.stringContaining('no alert')]);
+    expect((await tryOut('alertStream')).status).toBe(200);
+  });
+
+  it('of cases are accepted', async () => {
+    const { id } = (await dataOf('createCase')).case as { id: string };
+    await dataOf('listCases');
+    for (const operation of ['oneCase', 'changeCase', 'caseEvents', 'addCaseEvent', 'caseFiles'])
+      await dataOf(operation, { id });
+    const file = (await dataOf('addCaseFile', { id })).file as { id: string };
+    expect((await tryOut('caseFile', { id, fileId: file.id })).status).toBe(200);
+    expect((await tryOut('exportCase', { id })).status).toBe(200);
+  });
+
+  it('of bulk jobs are accepted', async () => {
+    const { id } = (await dataOf('sendJob')).job as { id: string };
+    await dataOf('listJobs');
+    await dataOf('oneJob', { id });
+    expect((await tryOut('jobResult', { id })).status).toBe(200);
+    await dataOf('cancelJob', { id });
+  });
+
+  it('of all other operations are accepted', async () => {
+    for (const id of [...commands.keys()]) expect([id, (await tryOut(id)).status]).toEqual([id, 200]);
+  });
+});

@@ -1,0 +1,110 @@
+/** A server with real accounts and monitoring, jobs in a folder and a mailbox: every operation succeeds on it. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { PERMISSIONS } from '../../src/accounts/keys.ts';
+import { RATE_CLASSES } from '../../src/accounts/plans.ts';
+import { walletBilling } from '../../src/app/wallet-billing.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import type { Email } from '../../src/base/mail.ts';
+import { systemRandom } from '../../src/base/random.ts';
+import { createCases } from '../../src/cases/cases.ts';
+import { openCaseStore } from '../../src/cases/store-lmdb.ts';
+import type { MonitoredWallet } from '../../src/monitoring/records.ts';
+import { tempFolder } from '../accounts/temp-folder.ts';
+import { openWorld } from '../http/world.ts';
+import { folderJobs } from '../http/world-jobs.ts';
+import { openedMonitoring } from '../monitoring/opened.ts';
+import { until } from '../support/wait.ts';
+
+/** Rate limits that no test reaches. */
+const GENEROUS = Object.fromEntries(RATE_CLASSES.map((name) => [name, 1_000_000]));
+
+/** A webhook as it arrived. */
+export interface ReceivedHook {
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: string;
+}
+
+export type SdkWorld = Awaited<ReturnType<typeof openSdkWorld>>;
+
+export async function openSdkWorld() {
+  const folder = tempFolder();
+  const letters: Email[] = [];
+  const hooks: ReceivedHook[] = [];
+  const receiver = createServer((request, response) => {
+    const parts: Buffer[] = [];
+    request.on('data', (part: Buffer) => parts.push(part));
+    request.on('end', () => {
+      hooks.push({ headers: request.headers, body: Buffer.concat(parts).toString() });
+      response.writeHead(204).end();
+    });
+  });
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+  const jobs = folderJobs(folder.path);
+  const monitoring = openedMonitoring(folder.path, {
+    billing: walletBilling(() => world.access.ledger()),
+    dutyOf: () => new Map(),
+  });
+  monitoring.start();
+  const caseStore = openCaseStore({ path: `${folder.path}/cases.mdb` }, { clock: systemClock });
+  const records = { alert: () => null, wallet: () => null };
+  const parts = { store: caseStore, records, clock: systemClock, random: systemRandom };
+  const cases = createCases({ fourEyes: false }, parts);
+  const world = await openWorld({
+    backend: 'uws',
+    people: { registration: 'open', mailer: { send: async (letter) => void letters.push(letter) } },
+    useCases: { monitoring: () => monitoring.service, jobs: () => jobs, cases: () => cases },
+  });
+  let accounts = 0;
+  return {
+    url: world.url,
+    port: world.port,
+    access: world.access,
+    jobs,
+    hooks,
+    hookUrl: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`,
+    /** Creates an account with a billion credits, and returns it with a key that may do everything. */
+    async account() {
+      const accountId = `sdk-${++accounts}`;
+      const options = { permissions: PERMISSIONS, rateLimits: GENEROUS, plan: 'SELF_HOSTED' } as const;
+      return { accountId, apiKey: await world.key({ ...options, accountId }) };
+    },
+    /** Returns the token of the newest email to an address, as soon as there are `count` to it. */
+    async mailedToken(to: string, count = 1): Promise<string> {
+      const own = () => letters.filter((letter) => letter.to === to);
+      await until(() => own().length >= count, `email ${count} to ${to}`);
+      return /^[\w-]{43}$/m.exec(own().at(-1)?.text ?? '')?.[0] ?? '';
+    },
+    /** Raises an alert of a wallet. */
+    async raise(accountId: string, walletId: string, cause: string): Promise<void> {
+      await monitoring.service.store.write((writer) => {
+        writer.raise(
+          writer.wallet(accountId, walletId) as MonitoredWallet,
+          {
+            ruleId: 'MIXING-001',
+            ruleName: 'Mixing',
+            severity: 'HIGH',
+            title: cause,
+            message: 'm',
+            category: 'MIXER',
+            riskType: 'COUNTERPARTY',
+            transaction: null,
+            final: true,
+          },
+          cause,
+          null,
+        );
+      });
+    },
+    async close() {
+      await world.close();
+      await monitoring.close();
+      await caseStore.close();
+      await new Promise((resolve) => receiver.close(resolve));
+      folder.remove();
+    },
+  };
+}
+
+/** Address number `n`. */
+export const addressOf = (n: number): string => `0x${n.toString(16).padStart(40, '0')}`;

@@ -1,0 +1,32 @@
+/** An SMTP server that keeps the emails that it receives. */
+import type { AddressInfo } from 'node:net';
+import { SMTPServer } from 'smtp-server';
+import { until } from '../support/wait.ts';
+
+/** Starts the server. `token` returns the token of the email at that position, as soon as it has arrived. */
+export async function startMailServer() {
+  const letters: string[] = [];
+  const server = new SMTPServer({
+    disabledCommands: ['STARTTLS'],
+    authOptional: true,
+    onData(stream, _session, done) {
+      let text = '';
+      stream.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+      stream.on('end', () => {
+        letters.push(text);
+        done();
+      });
+    },
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.server.address() as AddressInfo;
+  return {
+    url: `smtp://127.0.0.1:${port}`,
+    letters,
+    async token(position: number): Promise<string> {
+      await until(() => letters.length > position, `email ${position}`);
+      return /^[\w-]{43}$/m.exec((letters[position] as string).replaceAll('\r', ''))?.[0] ?? '';
+    },
+    close: () => new Promise<void>((resolve) => server.close(() => resolve())),
+  };
+}
