@@ -187,7 +187,7 @@ describe('a backup of every kind of store', () => {
     expect([...counts.values()]).toContain(0);
     const tops = new Set(stores().map(({ path }) => path.replace(/[/.].*/, '')));
     expect(tops).toEqual(
-      new Set(['accounts', 'clusters', 'fetched', 'jobs', 'monitoring', 'outputs', 'transfers']),
+      new Set(['accounts', 'cases', 'clusters', 'fetched', 'jobs', 'monitoring', 'outputs', 'transfers']),
     );
   });
 
