@@ -14,6 +14,7 @@ export default defineConfig({
     retry: 1,
     reporters: ['default', './test/setup/second-tries.ts'],
     pool: 'forks',
-    maxWorkers: 2,
+    // More than the two cores of the smallest machine, because many tests wait for servers, leases and nodes.
+    maxWorkers: 3,
   },
 });
