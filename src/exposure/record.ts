@@ -265,7 +265,10 @@ export function readRecord(bytes: Buffer, at: number, parties: readonly EarlierP
   };
 }
 
-/** Cache of rows that many entries share, by a number of their bytes; cleared when full: 65,536 rows with their rendered reasons are about 40 MB. */
+/**
+ * Cache of rows that many entries share, by a number of their bytes; cleared when full. 65,536 rows with their rendered reasons are about
+ * 40 MB.
+ */
 const SHARED_ROWS_MAX = 65_536;
 let sharedRows = new Map<number, ScoreFactor>();
 

@@ -1,13 +1,12 @@
 /** Runs every curl command of /docs against the built program, with its placeholders replaced, as a reader would. */
 import { execFile, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SMTPServer } from 'smtp-server';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OPERATIONS } from '../../src/http/operations/index.ts';
 import { newWorld, type RunningServer, type World } from '../e2e/program.ts';
+import { startMailServer } from '../setup/mail-server.ts';
 
 /** The host that the page shows. */
 const SHOWN_HOST = 'http://127.0.0.1:8080';
@@ -28,8 +27,7 @@ describe.runIf(hasCurl)('the curl commands of /docs', () => {
   const folder = mkdtempSync(join(tmpdir(), 'assay-curl-'));
   let world: World;
   let server: RunningServer;
-  let mailServer: SMTPServer;
-  const emails: string[] = [];
+  let mail: Awaited<ReturnType<typeof startMailServer>>;
   const secrets = { session: '', password: 'correct horse battery', 'new password': 'another horse battery' };
 
   /** Runs a command in a shell. A stream has no end: curl closes it after a second. */
@@ -67,29 +65,12 @@ describe.runIf(hasCurl)('the curl commands of /docs', () => {
     return (JSON.parse(body) as { data: unknown }).data;
   }
 
-  const token = async (position: number): Promise<string> => {
-    await expect.poll(() => emails.length).toBeGreaterThan(position);
-    return /^[\w-]{43}$/m.exec((emails[position] as string).replaceAll('\r', ''))?.[0] ?? '';
-  };
-
   beforeAll(async () => {
-    mailServer = new SMTPServer({
-      disabledCommands: ['STARTTLS'],
-      authOptional: true,
-      onData(stream, _session, done) {
-        let text = '';
-        stream.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
-        stream.on('end', () => {
-          emails.push(text);
-          done();
-        });
-      },
-    });
-    await new Promise<void>((resolve) => mailServer.listen(0, '127.0.0.1', resolve));
+    mail = await startMailServer();
     world = newWorld();
     server = await world.serve({
       ASSAY_REGISTRATION: 'open',
-      ASSAY_SMTP_URL: `smtp://127.0.0.1:${(mailServer.server.address() as AddressInfo).port}`,
+      ASSAY_SMTP_URL: mail.url,
       ASSAY_MAIL_FROM: 'assay@example.org',
     });
     writeFileSync(join(folder, 'addresses.csv'), '0x28c6c06298d514db089934071355e5743bf21d60\n');
@@ -101,7 +82,7 @@ describe.runIf(hasCurl)('the curl commands of /docs', () => {
   });
   afterAll(async () => {
     await world.end();
-    await new Promise<void>((resolve) => mailServer.close(() => resolve()));
+    await mail.close();
     rmSync(folder, { recursive: true, force: true });
   });
 
@@ -114,7 +95,7 @@ describe.runIf(hasCurl)('the curl commands of /docs', () => {
 
   it('of accounts are accepted, in the order of a new user', async () => {
     await dataOf('register');
-    await dataOf('verifyEmail', { token: await token(0) });
+    await dataOf('verifyEmail', { token: await mail.token(0) });
     const { body } = await tryOut('login');
     expect(body).toContain(EMAIL);
     const login = await fetch(`${server.url}/api/v1/auth/login`, {
@@ -127,9 +108,9 @@ describe.runIf(hasCurl)('the curl commands of /docs', () => {
     await dataOf('changePassword');
     await dataOf('forgotPassword');
     // An email about the changed password may come before the one with the token.
-    await expect.poll(() => emails.filter((text) => /^[\w-]{43}\r?$/m.test(text)).length).toBe(2);
-    const reset = emails.findLastIndex((text) => /^[\w-]{43}\r?$/m.test(text));
-    await dataOf('resetPassword', { token: await token(reset) });
+    await expect.poll(() => mail.letters.filter((text) => /^[\w-]{43}\r?$/m.test(text)).length).toBe(2);
+    const reset = mail.letters.findLastIndex((text) => /^[\w-]{43}\r?$/m.test(text));
+    await dataOf('resetPassword', { token: await mail.token(reset) });
     const again = await fetch(`${server.url}/api/v1/auth/login`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
