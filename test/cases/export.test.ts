@@ -1,19 +1,17 @@
 /** The export of a case: the same bytes for the same version, hashes that are right, and hostile text that is inert in every format. */
+
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fromBufferPromise } from 'yauzl';
-import { systemClock } from '../../src/base/clock.ts';
-import { systemRandom } from '../../src/base/random.ts';
-import { createCases } from '../../src/cases/cases.ts';
 import { csvCell } from '../../src/cases/export.ts';
 import { escapeHtml } from '../../src/cases/export-html.ts';
 import type { CaseService } from '../../src/cases/service.ts';
 import type { CaseStore } from '../../src/cases/store.ts';
-import { openCaseStore } from '../../src/cases/store-lmdb.ts';
 import { zipOf } from '../../src/cases/zip.ts';
 import { tempFolder } from '../accounts/temp-folder.ts';
+import { openedCases } from './opened.ts';
 
 const HOSTILE = [
   '<script>alert(1)</script>',
@@ -59,9 +57,7 @@ describe('the export of a case', () => {
   ]);
 
   beforeAll(async () => {
-    store = openCaseStore({ path: `${folder.path}/cases.mdb` }, { clock: systemClock });
-    const records = { alert: () => null, wallet: () => null };
-    cases = createCases({ fourEyes: false }, { store, records, clock: systemClock, random: systemRandom });
+    ({ store, cases } = openedCases(folder.path));
     const ann = { accountId: 'a', who: 'key_ann', identity: 'ann' };
     const answer = {
       address: `0x${'1'.padStart(40, '0')}`,

@@ -1,13 +1,11 @@
 /** The HTTP contract of cases, on both servers, over a real store. */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
-import { systemRandom } from '../../src/base/random.ts';
-import { createCases } from '../../src/cases/cases.ts';
 import { CASE_LIMITS } from '../../src/cases/limits.ts';
 import type { CaseService } from '../../src/cases/service.ts';
 import type { CaseStore } from '../../src/cases/store.ts';
-import { openCaseStore } from '../../src/cases/store-lmdb.ts';
 import { tempFolder } from '../accounts/temp-folder.ts';
+import { openedCases } from '../cases/opened.ts';
 import { openWorld, type World } from './world.ts';
 
 const ADDRESS = '0x28c6c06298d514db089934071355e5743bf21d60';
@@ -35,9 +33,7 @@ describe.each(['uws', 'node'] as const)('cases on %s', (backend) => {
   let eve: string;
 
   beforeAll(async () => {
-    store = openCaseStore({ path: `${folder.path}/cases.mdb` }, { clock: systemClock });
-    const records = { alert: () => null, wallet: () => null };
-    cases = createCases({ fourEyes: false }, { store, records, clock: systemClock, random: systemRandom });
+    ({ store, cases } = openedCases(folder.path));
     world = await openWorld({ backend, useCases: { cases: () => cases } });
     ann = await world.key({ accountId: 'acc', rateLimits });
     bob = await world.key({ accountId: 'acc', rateLimits });

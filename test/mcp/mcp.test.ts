@@ -1,4 +1,5 @@
 /** The MCP server over both transports, both versions of the protocol and both HTTP servers, with the official client. */
+
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request } from 'node:http';
@@ -7,16 +8,14 @@ import { Writable } from 'node:stream';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { systemRandom } from '../../src/base/random.ts';
-import { createCases } from '../../src/cases/cases.ts';
 import type { CaseStore } from '../../src/cases/store.ts';
-import { openCaseStore } from '../../src/cases/store-lmdb.ts';
 import { addMcpCommand } from '../../src/cli/mcp.ts';
 import { runProgram } from '../../src/cli/program.ts';
 import { toolOperations } from '../../src/http/mcp/facts.ts';
 import { OPERATIONS } from '../../src/http/operations/index.ts';
 import { MCP_LIMITS } from '../../src/mcp/limits.ts';
 import { tempFolder } from '../accounts/temp-folder.ts';
+import { openedCases } from '../cases/opened.ts';
 import { EXCHANGE, openWorld, SANCTIONED, UNKNOWN, type World } from '../http/world.ts';
 import { callTool, environment, overHttp, overStdio, PROGRAM, VERSIONS } from './support.ts';
 
@@ -89,13 +88,11 @@ describe.each(['uws', 'node'] as const)('POST /mcp on %s', (backend) => {
   let hostileKey: string;
   let screenings = 0;
   beforeAll(async () => {
-    store = openCaseStore({ path: `${folder.path}/cases.mdb` }, { clock: systemClock });
-    const records = { alert: () => null, wallet: () => null };
-    const parts = { store, records, clock: systemClock, random: systemRandom };
-    const cases = createCases({ fourEyes: false }, parts);
+    const opened = openedCases(folder.path);
+    store = opened.store;
     world = await openWorld({
       backend,
-      useCases: { cases: () => cases },
+      useCases: { cases: () => opened.cases },
       mcpOrigins: ['https://desk.example'],
       publicHost: 'assay.example:8443',
     });

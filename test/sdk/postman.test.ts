@@ -1,16 +1,14 @@
 /** The Postman collection: its requests are accepted as they are by a server, if they need no more than a key. */
+
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
 import { projectRoot } from '../../src/base/paths.ts';
-import { systemRandom } from '../../src/base/random.ts';
-import { createCases } from '../../src/cases/cases.ts';
 import type { CaseStore } from '../../src/cases/store.ts';
-import { openCaseStore } from '../../src/cases/store-lmdb.ts';
 import { OPERATIONS } from '../../src/http/operations/index.ts';
 import type { Monitoring } from '../../src/monitoring/open.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
+import { openedCases } from '../cases/opened.ts';
 import { openWorld, type World } from '../http/world.ts';
 import { folderJobs } from '../http/world-jobs.ts';
 import { openedMonitoring } from '../monitoring/opened.ts';
@@ -56,19 +54,11 @@ describe('the Postman collection', () => {
     monitoring = openedMonitoring(folder.path, { dutyOf: () => new Map() });
     monitoring.start();
     const jobs = folderJobs(join(folder.path, 'bulk'));
-    caseStore = openCaseStore({ path: join(folder.path, 'cases.mdb') }, { clock: systemClock });
-    const cases = createCases(
-      { fourEyes: false },
-      {
-        store: caseStore,
-        records: { alert: () => null, wallet: () => null },
-        clock: systemClock,
-        random: systemRandom,
-      },
-    );
+    const opened = openedCases(folder.path);
+    caseStore = opened.store;
     world = await openWorld({
       backend: 'uws',
-      useCases: { monitoring: () => monitoring.service, jobs: () => jobs, cases: () => cases },
+      useCases: { monitoring: () => monitoring.service, jobs: () => jobs, cases: () => opened.cases },
     });
     key = await world.key({ plan: 'SELF_HOSTED' });
   });

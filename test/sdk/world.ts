@@ -1,16 +1,14 @@
 /** A server with real accounts and monitoring, jobs in a folder and a mailbox: every operation succeeds on it. */
+
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { PERMISSIONS } from '../../src/accounts/keys.ts';
 import { RATE_CLASSES } from '../../src/accounts/plans.ts';
 import { walletBilling } from '../../src/app/wallet-billing.ts';
-import { systemClock } from '../../src/base/clock.ts';
 import type { Email } from '../../src/base/mail.ts';
-import { systemRandom } from '../../src/base/random.ts';
-import { createCases } from '../../src/cases/cases.ts';
-import { openCaseStore } from '../../src/cases/store-lmdb.ts';
 import type { MonitoredWallet } from '../../src/monitoring/records.ts';
 import { tempFolder } from '../accounts/temp-folder.ts';
+import { openedCases } from '../cases/opened.ts';
 import { openWorld } from '../http/world.ts';
 import { folderJobs } from '../http/world-jobs.ts';
 import { openedMonitoring } from '../monitoring/opened.ts';
@@ -46,10 +44,7 @@ export async function openSdkWorld() {
     dutyOf: () => new Map(),
   });
   monitoring.start();
-  const caseStore = openCaseStore({ path: `${folder.path}/cases.mdb` }, { clock: systemClock });
-  const records = { alert: () => null, wallet: () => null };
-  const parts = { store: caseStore, records, clock: systemClock, random: systemRandom };
-  const cases = createCases({ fourEyes: false }, parts);
+  const { store: caseStore, cases } = openedCases(folder.path);
   const world = await openWorld({
     backend: 'uws',
     people: { registration: 'open', mailer: { send: async (letter) => void letters.push(letter) } },
