@@ -30,6 +30,12 @@ COPY workers ./workers
 COPY scripts/guide ./scripts/guide
 COPY docs ./docs
 COPY sdk ./sdk
+# The dashboard has packages of its own, which end up in its built files.
+COPY scripts/dashboard.mjs ./scripts/dashboard.mjs
+COPY scripts/installed.mjs ./scripts/installed.mjs
+COPY dashboard ./dashboard
+COPY data/categories.json ./data/categories.json
+COPY data/jurisdictions.json ./data/jurisdictions.json
 RUN npm run build
 
 # --- the image: Node itself without npm, headers and compilers ---

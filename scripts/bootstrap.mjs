@@ -4,9 +4,11 @@
  * installed.
  */
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { buildDashboard } from './dashboard.mjs';
+import { isInstalled } from './installed.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const tool = (name) => join(root, 'node_modules', name);
@@ -35,23 +37,9 @@ function note(text) {
   process.stderr.write(`assay: ${text}\n`);
 }
 
-/** Returns true if node_modules contains exactly the packages of the lockfile, according to npm's own record. */
-function isInstalled() {
-  const record = join(root, 'node_modules', '.package-lock.json');
-  if (!existsSync(record)) return false;
-  const installed = JSON.parse(readFileSync(record, 'utf8')).packages;
-  const locked = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
-  return Object.entries(locked).every(([path, { version, optional }]) => {
-    if (path === '') return true;
-    // npm does not install binaries of other platforms.
-    if (installed[path] === undefined) return optional === true;
-    return installed[path].version === version;
-  });
-}
-
 /** Installs the locked packages if they are not installed already. If they are, it works without a network. */
 async function install() {
-  if (isInstalled()) return;
+  if (isInstalled(root)) return;
   note('installing packages');
   await run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
     shell: process.platform === 'win32',
@@ -78,17 +66,31 @@ async function build() {
   const settings = ['tsconfig.json', 'package-lock.json'].map((name) => statSync(join(root, name)).mtimeMs);
   if (existsSync(mark) && statSync(mark).mtimeMs > Math.max(...sources, ...settings)) return;
   note('building');
-  // Deletes old output first: the output of a deleted source must not stay.
-  rmSync(join(root, 'dist'), { recursive: true, force: true });
+  // Deletes old output first: the output of a deleted source must not stay. The dashboard has a build of its own.
+  const dist = join(root, 'dist');
+  for (const name of existsSync(dist) ? readdirSync(dist) : [])
+    if (name !== 'dashboard') rmSync(join(dist, name), { recursive: true, force: true });
   await run(process.execPath, [tool('typescript/bin/tsc'), '-p', 'tsconfig.json']);
   await run(process.execPath, ['dist/scripts/guide/main.js']);
   mkdirSync(join(root, 'dist'), { recursive: true });
   writeFileSync(mark, '');
 }
 
+/**
+ * Builds the dashboard.
+ *
+ * @param isRequired - false: the API starts without it, for example if the registry of packages cannot be reached
+ */
+function dashboard(isRequired) {
+  if (buildDashboard(note, isRequired)) return;
+  note('the dashboard could not be built');
+  if (isRequired) process.exit(1);
+}
+
 async function runTests(args) {
   await install();
   await build();
+  dashboard(true);
   const environment = { ...process.env, ASSAY_TEST_PREBUILT: '1' };
   await run(process.execPath, [tool('vitest/vitest.mjs'), 'run', ...args], { env: environment });
 }
@@ -107,6 +109,7 @@ const commands = {
   start: async (args) => {
     await install();
     await build();
+    dashboard(false);
     await run(process.execPath, ['dist/src/main.js', 'serve', ...args], {
       env: { ...ALLOCATOR, ...process.env },
     });
@@ -117,6 +120,8 @@ const commands = {
     await install();
     await run(process.execPath, [tool('@biomejs/biome/bin/biome'), 'check', '.', ...args]);
     await run(process.execPath, ['scripts/supply/licences.mjs']);
+    // What the dashboard needs is a part of its files.
+    await run(process.execPath, ['scripts/supply/licences.mjs', '--lockfile', 'dashboard/package-lock.json']);
     await run(process.execPath, ['scripts/supply/signatures.mjs']);
   },
   bench: async (args) => {

@@ -20,6 +20,7 @@ const packages = rowsOf(join(projectRoot, 'package-lock.json'));
 
 const lockfiles = [
   join(projectRoot, 'package-lock.json'),
+  join(projectRoot, 'dashboard', 'package-lock.json'),
   join(projectRoot, 'sdk', 'typescript', 'tools', 'package-lock.json'),
   ...[join(projectRoot, 'test', 'setup'), join(projectRoot, 'examples')].flatMap((folder) =>
     readdirSync(folder)

@@ -72,6 +72,7 @@ const UNUSED = {
   luxon: ['build/amd', 'build/cjs-browser', 'build/es6', 'build/global', 'src'],
   msgpackr: ['dist/index.js', 'dist/index.min.js', 'dist/test.js'],
   nodemailer: ['dist/cjs'],
+  stripe: ['cjs', 'esm/stripe.esm.worker.js', 'esm/stripe.esm.extensibility.js'],
   tronweb: ['dist', 'lib/commonjs', 'src'],
   undici: ['types', 'scripts'],
   'utf-8-validate': ['deps', 'src'],

@@ -22,6 +22,9 @@ export const shippedData = (...parts: string[]): string => join(projectRoot, 'da
 /** Folder of the built guide: scripts/guide writes it, and the server sends its files. */
 export const builtGuide: string = join(projectRoot, 'dist', 'guide');
 
+/** Folder of the built dashboard: dashboard/build.mjs writes it, and the server sends its files. */
+export const builtDashboard: string = join(projectRoot, 'dist', 'dashboard');
+
 /** Returns the URL of a built worker entry. Workers always run built JavaScript, even if the caller runs from source. */
 export const workerUrl = (name: string): URL =>
   new URL(`file://${join(projectRoot, 'dist', 'workers', `${name}.js`)}`);

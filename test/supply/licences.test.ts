@@ -32,6 +32,15 @@ describe('npm run licences', () => {
     expect(stdout).toMatch(/^ *\d+ {2}MIT$/m);
   });
 
+  it('accepts the packages whose code is a part of the dashboard', () => {
+    const { status, stdout, stderr } = check(
+      '--lockfile',
+      join(projectRoot, 'dashboard', 'package-lock.json'),
+    );
+    expect([status, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(/^ *\d+ {2}MIT$/m);
+  });
+
   it.each([
     [{ license: 'LGPL-3.0-only' }, 'thing@1.0.0 is licensed LGPL-3.0-only, which is not permissive'],
     [{ license: 'MIT AND GPL-2.0-only' }, 'thing@1.0.0 is licensed MIT AND GPL-2.0-only'],
