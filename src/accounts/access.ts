@@ -5,23 +5,31 @@ import type { Logger } from '../base/log.ts';
 import type { Mailer } from '../base/mail.ts';
 import type { Random } from '../base/random.ts';
 import { scryptOnLibuv } from '../base/scrypt.ts';
+import { type Encryption, openEncryption } from '../state/encryption.ts';
 import type { OpenStore } from '../state/live-store.ts';
 import type { RedisStore } from '../state/redis.ts';
 import { type Allowances, openAccounting } from './accounting.ts';
-import { EMAIL_REQUESTS } from './attempts.ts';
-import { type AuditLog, auditBookings, openAuditLog } from './audit.ts';
-import { readPackages } from './credits.ts';
+import { CODE_ATTEMPTS, EMAIL_REQUESTS } from './attempts.ts';
+import { type AuditLog, openAuditLog } from './audit.ts';
+import type { PublicUrl } from './emails.ts';
 import type { Gate } from './gate.ts';
 import type { KeyRecord, KeyStore } from './keys.ts';
 import { openKeyStore } from './keys-lmdb.ts';
 import type { Ledger } from './ledger.ts';
 import type { DeriveKey } from './password.ts';
-import { openPayments, type Payments } from './payments.ts';
 import { createPeople, isPersonal, type People, type PeopleOptions } from './people.ts';
 import { openPeopleStore, type PeopleStore } from './people-store.ts';
-import { type PlanName, type Plans, type RateOverrides, readPlans } from './plans.ts';
+import {
+  type Plan,
+  type PlanName,
+  type Plans,
+  type RateOverrides,
+  readPlans,
+  sessionLimit,
+} from './plans.ts';
+import { accountOfBalance } from './pools.ts';
 import type { QuotaMeter } from './quota.ts';
-import type { RateLimiter } from './rate-limit.ts';
+import { accountOfSession, type RateLimiter } from './rate-limit.ts';
 import { createRedisAccounting } from './redis/accounting.ts';
 import { createRedisAttempts } from './redis/attempts.ts';
 
@@ -31,13 +39,13 @@ export interface Access {
   readonly gate: Gate;
   readonly limiter: RateLimiter;
   readonly quota: QuotaMeter;
+  /** Returns the plan of an account: its quotas and limits. */
+  planOf(accountId: string): Plan;
   /** The ledger of credits, opened at the first call. Throws the error of opening; a later call tries again. */
   ledger(): Ledger;
   /** User accounts, opened at the first call, like the next two. */
   people(): People;
   audit(): AuditLog;
-  /** Payments by webhook; null if no secret is configured. */
-  payments(): Payments | null;
   /** Returns the record of the active key with this text, or null (status 401). */
   verify(token: string): KeyRecord | null;
   close(): Promise<void>;
@@ -59,14 +67,16 @@ export interface AccessDeps {
   readonly derive?: DeriveKey;
   /** Default: no email can be sent. */
   readonly mailer?: Mailer | null;
+  /** URL of the links in emails. Default: not known. */
+  readonly publicUrl?: PublicUrl;
+  /** Encrypts the secrets of people. Default: with a key file in the folder. */
+  readonly encryption?: () => Encryption;
 }
 
 export interface AccessOptions extends Partial<PeopleOptions> {
   readonly folder: string;
   /** Plan of the account `local`, set when it is created. Default: FREE. */
   readonly localPlan?: PlanName;
-  /** The secret with which Stripe signs its events. */
-  readonly stripeSecret?: string | null;
 }
 
 /**
@@ -84,7 +94,6 @@ export function createAccess(options: AccessOptions, deps: AccessDeps): Access {
     deps,
   );
   const generation = (): number => keys.generation();
-  const packages = readPackages();
   const planOf = (accountId: string) => plans[keys.planOf(accountId) ?? 'FREE'];
   const freeCredits =
     deps.freeCredits ??
@@ -94,9 +103,12 @@ export function createAccess(options: AccessOptions, deps: AccessDeps): Access {
         : planOf(accountId).creditsPerMonth);
   const allowances: Allowances = {
     generation,
-    freeCredits,
+    // Each balance of an account gets them.
+    freeCredits: (balance) => freeCredits(accountOfBalance(balance)),
     quotaOf: (accountId, meter) => planOf(accountId).quotas[meter],
     rateOf: (subject, rateClass) => {
+      const ofSession = accountOfSession(subject);
+      if (ofSession !== null) return sessionLimit(planOf(ofSession), rateClass);
       const key = keys.get(subject);
       const own: RateOverrides = key?.rateLimits ?? {};
       return own[rateClass] ?? plans[key?.plan ?? 'FREE'].rateLimits[rateClass];
@@ -110,16 +122,22 @@ export function createAccess(options: AccessOptions, deps: AccessDeps): Access {
           ...deps,
           ...allowances,
           redis,
-          accountOf: (subject) => keys.get(subject)?.accountId ?? null,
+          accountOf: (subject) => accountOfSession(subject) ?? keys.get(subject)?.accountId ?? null,
         });
   let auditLog: AuditLog | null = null;
   let peopleStore: PeopleStore | null = null;
   let openedPeople: People | null = null;
-  let openedPayments: Payments | null = null;
+  let openedEncryption: Encryption | null = null;
 
   function audit(): AuditLog {
     auditLog ??= openAuditLog({ path: join(options.folder, 'audit.mdb') }, deps);
     return auditLog;
+  }
+
+  function encryption(): Encryption {
+    openedEncryption ??=
+      deps.encryption?.() ?? openEncryption({ path: join(options.folder, 'secrets.key') }, deps);
+    return openedEncryption;
   }
 
   function people(): People {
@@ -134,10 +152,13 @@ export function createAccess(options: AccessOptions, deps: AccessDeps): Access {
         ...(redis === null
           ? {}
           : {
+              isShared: true,
               attempts: createRedisAttempts({ redis }),
+              codeAttempts: createRedisAttempts({ redis }, CODE_ATTEMPTS),
               emailRequests: createRedisAttempts({ redis }, EMAIL_REQUESTS),
             }),
         derive: deps.derive ?? scryptOnLibuv,
+        encryption,
         mailer: deps.mailer ?? null,
       },
     );
@@ -149,27 +170,12 @@ export function createAccess(options: AccessOptions, deps: AccessDeps): Access {
     gate: accounting.gate,
     limiter: accounting.limiter,
     quota: accounting.quota,
+    planOf,
     ledger: accounting.ledger,
     people,
     audit,
-    payments() {
-      const secret = options.stripeSecret ?? null;
-      if (secret === null) return null;
-      openedPayments ??= openPayments(
-        { path: join(options.folder, 'payments.mdb'), secret },
-        {
-          ...deps,
-          packages,
-          ledger: () =>
-            auditBookings(access.ledger(), audit, { who: 'stripe', from: 'webhook' }, { log: deps.log }),
-          accountExists: (accountId) => keys.planOf(accountId) !== null,
-        },
-      );
-      return openedPayments;
-    },
     verify: (token) => keys.verify(token),
     async close() {
-      await openedPayments?.close();
       await accounting.close();
       await openedPeople?.settled();
       await peopleStore?.close();

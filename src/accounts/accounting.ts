@@ -29,8 +29,8 @@ export interface Allowances {
   readonly rateOf: (subject: string, rateClass: RateClass) => number;
   /** Units per month; null for unlimited. */
   readonly quotaOf: (accountId: string, meter: QuotaMeterName) => number | null;
-  /** Free credits per month. */
-  readonly freeCredits: (accountId: string) => number;
+  /** Free credits per month of a balance, by its id in the ledger. */
+  readonly freeCredits: (balance: string) => number;
   /** Changes when a result of `rateOf` or `quotaOf` may have changed. */
   readonly generation: () => number;
 }

@@ -1,6 +1,6 @@
 /**
- * Counts attempts per account and per client address, in memory: failed passwords, and requested emails. After too many, further attempts
- * are rejected for a while.
+ * Counts attempts per account and per client address, in memory: failed passwords and codes, and requested emails. After too many, further
+ * attempts are rejected for a while.
  */
 import type { Awaitable } from '../base/awaitable.ts';
 import type { Clock } from '../base/clock.ts';
@@ -8,19 +8,27 @@ import { AssayError } from '../base/errors.ts';
 import { ACCOUNT_LIMITS } from './limits.ts';
 
 export interface Attempts {
-  /** Counts an attempt for each subject before it is made. Throws RATE_LIMITED if a subject has had too many; none is counted then. */
-  begin(account: string, address: string): Awaitable<void>;
-  /** Records success: the account's count is deleted, and the address gets its attempt back. */
+  /**
+   * Counts an attempt for each subject before it is made.
+   *
+   * @returns the attempts that the account has left
+   * @throws RATE_LIMITED if a subject has had too many; none is counted then
+   */
+  begin(account: string, address: string): Awaitable<number>;
+  /** Records success: the account's count is deleted, or gets its attempt back like that of the address, as the limits say. */
   succeeded(account: string, address: string): Awaitable<void>;
 }
 
 /** The limits of one kind of attempt. */
 export interface AttemptLimits {
   /** Separates the counts of the kinds in a shared store; empty for passwords. */
-  readonly kind: '' | 'email ';
+  readonly kind: '' | 'email ' | 'code ';
   readonly windowMs: number;
   readonly perAccountMax: number;
-  readonly perAddressMax: number;
+  /** Null if addresses are not counted. */
+  readonly perAddressMax: number | null;
+  /** What becomes of the account's count after a success: all failures are forgotten, or only the success is not counted. */
+  readonly afterSuccess: 'forget' | 'give back';
   /** First half of the error. */
   readonly refusal: string;
 }
@@ -30,6 +38,7 @@ export const PASSWORD_ATTEMPTS: AttemptLimits = {
   windowMs: ACCOUNT_LIMITS.attemptWindowMs,
   perAccountMax: ACCOUNT_LIMITS.attemptsPerAccountMax,
   perAddressMax: ACCOUNT_LIMITS.attemptsPerAddressMax,
+  afterSuccess: 'forget',
   refusal: 'Too many failed attempts',
 };
 
@@ -39,7 +48,21 @@ export const EMAIL_REQUESTS: AttemptLimits = {
   windowMs: ACCOUNT_LIMITS.emailWindowMs,
   perAccountMax: ACCOUNT_LIMITS.emailsPerAddressMax,
   perAddressMax: ACCOUNT_LIMITS.emailsPerClientMax,
+  afterSuccess: 'forget',
   refusal: 'Too many emails were requested for this email address or from this client',
+};
+
+/**
+ * Wrong codes of authenticator apps, in addition to PASSWORD_ATTEMPTS. A code of the owner forgets none of them: the owner logs in every day,
+ * and an attacker would begin again each time.
+ */
+export const CODE_ATTEMPTS: AttemptLimits = {
+  kind: 'code ',
+  windowMs: ACCOUNT_LIMITS.codeWindowMs,
+  perAccountMax: ACCOUNT_LIMITS.codesPerAccountMax,
+  perAddressMax: null,
+  afterSuccess: 'give back',
+  refusal: 'Too many wrong codes of the authenticator app; a recovery code is accepted',
 };
 
 interface Window {
@@ -101,10 +124,16 @@ export function createAttempts(
     return window;
   }
 
+  const { perAccountMax, perAddressMax, afterSuccess } = limits;
   const subjects = (account: string, address: string): readonly (readonly [string, number])[] => [
-    [`account ${account}`, limits.perAccountMax],
-    [`address ${clientUnit(address)}`, limits.perAddressMax],
+    [`account ${account}`, perAccountMax],
+    ...(perAddressMax === null ? [] : [[`address ${clientUnit(address)}`, perAddressMax] as const]),
   ];
+
+  function giveBack(subject: string): void {
+    const window = windows.get(subject);
+    if (window !== undefined && window.count > 0) window.count--;
+  }
 
   return {
     get tracked() {
@@ -119,11 +148,11 @@ export function createAttempts(
       const full = rows.find(({ window, max }) => window.count >= max);
       if (full !== undefined) throw tooMany(full.window.endsMs - now, limits);
       for (const { window } of rows) window.count++;
+      return perAccountMax - (rows[0]?.window.count ?? 0);
     },
     succeeded(account, address) {
-      windows.delete(`account ${account}`);
-      const window = windows.get(`address ${clientUnit(address)}`);
-      if (window !== undefined && window.count > 0) window.count--;
+      for (const [subject] of subjects(account, address)) giveBack(subject);
+      if (afterSuccess === 'forget') windows.delete(`account ${account}`);
     },
   };
 }

@@ -9,9 +9,10 @@ import { AssayError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { sleep } from '../base/retry.ts';
 import { type LiveDatabase, type OpenStore, openLiveStore } from '../state/live-store.ts';
-import type { KeyStore } from './keys.ts';
+import { type KeyStore, LOCAL_ACCOUNT } from './keys.ts';
 import type { Ledger } from './ledger.ts';
 import { ACCOUNT_LIMITS } from './limits.ts';
+import { accountOfBalance, poolOf } from './pools.ts';
 
 export const FORMAT_VERSION = 1;
 
@@ -20,9 +21,23 @@ export type AuditAction =
   | 'account.disable'
   | 'account.enable'
   | 'account.verify'
+  | 'operator.grant'
+  | 'operator.revoke'
   | 'session.create'
   | 'session.refuse'
   | 'session.end'
+  | 'person.invite'
+  | 'person.withdraw'
+  | 'person.join'
+  | 'person.create'
+  | 'person.role'
+  | 'person.remove'
+  | 'totp.enable'
+  | 'totp.disable'
+  | 'totp.renew'
+  | 'totp.recovery'
+  | 'totp.refuse'
+  | 'totp.lock'
   | 'password.change'
   | 'password.reset'
   | 'key.create'
@@ -37,11 +52,17 @@ export type AuditAction =
   | 'case.event'
   | 'case.file'
   | 'case.export'
-  | 'case.delete';
+  | 'case.delete'
+  | 'screening.delete'
+  | 'billing.checkout'
+  | 'billing.agree'
+  | 'key.receipts'
+  | 'receipt.erase'
+  | 'receipt.rotate-key';
 
 /** The actor of an event, and its origin. */
 export interface Actor {
-  /** An account, a key (`key_…`), `operator` or `stripe`. */
+  /** A person (the first of an account has its id), a key (`key_…`), `operator` or `stripe`. */
   readonly who: string;
   /** The client's address, or `command line`. */
   readonly from: string;
@@ -54,7 +75,7 @@ export interface AuditEvent extends Actor {
   readonly action: AuditAction;
   /** The affected account. */
   readonly accountId: string;
-  /** The changed object: id of a key or of a ledger entry; null if it is the account itself. */
+  /** The changed object: id of a key, a person, an invitation or a ledger entry; null if it is the account itself. */
   readonly subject: string | null;
   /** A few words of detail; never a secret. */
   readonly detail: string | null;
@@ -70,6 +91,12 @@ export interface AuditEntry extends AuditEvent {
   readonly hash: string;
 }
 
+/** An entry with its number among those of its account. `sequence` counts all accounts, so an account must not see it. */
+export interface AccountEntry extends Omit<AuditEntry, 'sequence' | 'before' | 'hash'> {
+  /** From 1. */
+  readonly number: number;
+}
+
 export interface AuditReport {
   readonly entries: number;
   /** Hash of the last entry. A copy of it kept elsewhere can later prove whether the whole log was rewritten. */
@@ -83,6 +110,17 @@ export interface AuditLog {
   write(event: AuditEvent): Promise<AuditEntry>;
   /** Returns the latest entries, newest first. */
   newest(limit: number): readonly AuditEntry[];
+  /**
+   * Returns entries about an account, newest first.
+   *
+   * @param before - only entries with a lower number; null for the newest
+   * @returns the entries, and the number to continue before; null if no entry follows
+   */
+  page(
+    accountId: string,
+    limit: number,
+    before: number | null,
+  ): { readonly entries: readonly AccountEntry[]; readonly next: number | null };
   /** Reads every entry and checks the chain. Safe while servers are running. */
   verify(): Promise<AuditReport>;
   close(): Promise<void>;
@@ -101,6 +139,11 @@ function hashOf(entry: Omit<AuditEntry, 'hash'>): string {
     .digest('hex');
 }
 
+/** Entries that one transaction numbers: about 300 KB of a write set, and milliseconds of the event loop. */
+const NUMBERED_AT_ONCE = 5_000;
+/** Pause after a failed step, which a full disk or a short outage of Redis explains. */
+const NUMBERING_RETRY_MS = 1_000;
+
 const cut = (text: string): string => text.slice(0, ACCOUNT_LIMITS.auditTextMax);
 
 /**
@@ -117,8 +160,53 @@ export function openAuditLog(
   },
 ): AuditLog {
   const { openStore = openLiveStore } = deps;
-  const { root, meta } = openStore(options.path, FORMAT_VERSION, { name: 'audit' });
+  const { root, meta, upgrade } = openStore(options.path, FORMAT_VERSION, { name: 'audit' });
   const entries: LiveDatabase<AuditEntry, number> = root.openDB({ name: 'entries', encoding: 'json' });
+  /** Sequences of the entries of each account, by their numbers. */
+  const byAccount: LiveDatabase<number, [accountId: string, number: number]> = root.openDB({
+    name: 'byAccount',
+    encoding: 'json',
+  });
+
+  const lastNumber = (accountId: string): number => {
+    const range = {
+      start: [accountId, Number.MAX_SAFE_INTEGER] as [string, number],
+      reverse: true,
+      limit: 1,
+    };
+    const [key] = [...byAccount.getKeys({ ...range, end: [accountId, 0] })];
+    return key?.[1] ?? 0;
+  };
+
+  /** Numbers the entries of each account. Earlier versions wrote entries without numbers, also while this version runs on another node. */
+  function numberEntries(): void {
+    const numbered = meta.get('numbered') ?? 0;
+    const end = Math.min(meta.get('entries') ?? 0, numbered + NUMBERED_AT_ONCE);
+    if (end === numbered) return;
+    const last = new Map<string, number>();
+    for (let sequence = numbered + 1; sequence <= end; sequence++) {
+      const accountId = entries.get(sequence)?.accountId;
+      if (accountId === undefined) continue;
+      const number = (last.get(accountId) ?? lastNumber(accountId)) + 1;
+      last.set(accountId, number);
+      byAccount.putSync([accountId, number], sequence);
+    }
+    meta.putSync('numbered', end);
+  }
+  const unnumbered = (): number => (meta.get('entries') ?? 0) - (meta.get('numbered') ?? 0);
+  upgrade(numberEntries);
+  const closed = new AbortController();
+  /** Numbers the rest of a long log of an earlier version, in steps: one transaction of all would be too large to replicate. */
+  async function numberRest(): Promise<void> {
+    for (let isLeft = true; isLeft && !closed.signal.aborted; )
+      try {
+        isLeft = unnumbered() > 0;
+        if (isLeft) await root.transaction(numberEntries);
+      } catch {
+        await sleep(NUMBERING_RETRY_MS, closed.signal, { unref: true });
+      }
+  }
+  const numbering = numberRest();
 
   return {
     write: (event) =>
@@ -137,12 +225,31 @@ export function openAuditLog(
         const entry: AuditEntry = { ...unhashed, hash: hashOf(unhashed) };
         entries.putSync(entry.sequence, entry);
         meta.putSync('entries', entry.sequence);
+        numberEntries();
         return entry;
       }),
 
     newest(limit) {
       root.resetReadTxn();
       return [...entries.getRange({ reverse: true, limit })].map(({ value }) => value);
+    },
+
+    page(accountId, limit, before) {
+      root.resetReadTxn();
+      if (unnumbered() > NUMBERED_AT_ONCE)
+        throw new AssayError('NOT_READY', 'The audit log is being upgraded.', { retryAfterSeconds: 5 });
+      const found: AccountEntry[] = [];
+      const start: [string, number] = [accountId, (before ?? Number.MAX_SAFE_INTEGER) - 1];
+      const rows = byAccount.getRange({ start, end: [accountId, 0], reverse: true, limit });
+      let last = 1;
+      for (const { key, value } of rows) {
+        last = key[1];
+        const entry = entries.get(value);
+        if (entry?.accountId !== accountId) continue;
+        const { sequence: _, before: _before, hash: _hash, ...shown } = entry;
+        found.push({ ...shown, number: last });
+      }
+      return { entries: found, next: last > 1 ? last : null };
     },
 
     async verify() {
@@ -169,14 +276,19 @@ export function openAuditLog(
     },
 
     async close() {
+      closed.abort();
+      await numbering;
       await root.close();
     },
   };
 }
 
-/** Returns the `createdBy` of keys that an actor creates. */
-const creatorOf = ({ who }: Actor): string =>
-  who === OPERATOR.who || who.startsWith('key_') ? who : 'session';
+/**
+ * Returns the `createdBy` of keys that an actor creates. The first person of an account, who has its id, is `session`, as in releases with
+ * one person for each account.
+ */
+export const creatorOf = ({ who }: Pick<Actor, 'who'>, accountId: string): string =>
+  who === accountId ? 'session' : who;
 
 /** Wraps the store of keys so that every change is logged, and each new key records its creator. */
 export function auditKeys(keys: KeyStore, log: () => AuditLog, actor: Actor): KeyStore {
@@ -187,10 +299,14 @@ export function auditKeys(keys: KeyStore, log: () => AuditLog, actor: Actor): Ke
     list: (accountId) => keys.list(accountId),
     planOf: (accountId) => keys.planOf(accountId),
     isDisabled: (accountId) => keys.isDisabled(accountId),
+    isOperator: (accountId) => keys.isOperator(accountId),
     addAccount: (accountId, plan) => keys.addAccount(accountId, plan),
     close: () => keys.close(),
     async create(key) {
-      const created = await keys.create({ createdBy: creatorOf(actor), ...key });
+      const created = await keys.create({
+        createdBy: creatorOf(actor, key.accountId ?? LOCAL_ACCOUNT),
+        ...key,
+      });
       const { id, accountId, permissions } = created.record;
       const detail = permissions.join(',');
       await log().write({ ...actor, action: 'key.create', accountId, subject: id, detail });
@@ -218,6 +334,12 @@ export function auditKeys(keys: KeyStore, log: () => AuditLog, actor: Actor): Ke
       await log().write({ ...actor, action: 'key.permission', accountId, subject: id, detail });
       return record;
     },
+    async setReceipts(id, receipts) {
+      const record = await keys.setReceipts(id, receipts);
+      const { accountId } = record;
+      await log().write({ ...actor, action: 'key.receipts', accountId, subject: id, detail: receipts });
+      return record;
+    },
     async setPlan(accountId, plan) {
       await keys.setPlan(accountId, plan);
       await log().write({ ...actor, action: 'plan.set', accountId, subject: null, detail: plan });
@@ -226,6 +348,14 @@ export function auditKeys(keys: KeyStore, log: () => AuditLog, actor: Actor): Ke
       await keys.setDisabled(accountId, disabled);
       const action = disabled ? 'account.disable' : 'account.enable';
       await log().write({ ...actor, action, accountId, subject: null, detail: null });
+    },
+    async setOperator(accountId, operator) {
+      const event = { ...actor, accountId, subject: null, detail: null };
+      // Logged first: a right that is granted but not in the log would be worse than a logged one that was not granted.
+      if (operator && keys.planOf(accountId) !== null)
+        await log().write({ ...event, action: 'operator.grant' });
+      await keys.setOperator(accountId, operator);
+      if (!operator) await log().write({ ...event, action: 'operator.revoke' });
     },
   };
 }
@@ -277,8 +407,16 @@ export function auditBookings(
     async book(booking) {
       const booked = await ledger.book(booking);
       if (booked.repeated) return booked;
-      const { accountId, type, amount, reference } = booking;
-      const detail = `${type} ${amount}${reference === null ? '' : ` ${reference}`}`;
+      const { type, amount, reference } = booking;
+      const accountId = accountOfBalance(booking.accountId);
+      const pool = poolOf(booking.accountId);
+      const parts = [
+        type,
+        amount,
+        ...(pool === 'api' ? [] : [pool]),
+        ...(reference === null ? [] : [reference]),
+      ];
+      const detail = parts.join(' ');
       const { id } = booked.entry;
       const event: AuditEvent = { ...actor, action: 'credits.book', accountId, subject: id, detail };
       try {

@@ -7,6 +7,7 @@ import { AssayError } from '../base/errors.ts';
 import type { Admission, Gate, GateRequest } from './gate.ts';
 import type { AnswerSlot, Reservation, StoredAnswer } from './ledger.ts';
 import type { QuotaMeterName, RateClass } from './plans.ts';
+import { balanceId } from './pools.ts';
 import { type QuotaDecision, quotaExhausted } from './quota.ts';
 import { type RateDecision, rateLimited } from './rate-limit.ts';
 
@@ -33,7 +34,7 @@ type Steps = { -readonly [Step in keyof Admission]: Admission[Step] };
 /** Creates a gate over the accounts of this machine. */
 export function createEmbeddedGate({ limiter, quota, ledger }: EmbeddedGateDeps): Gate {
   /** Takes quota and credits from the account, after the request was counted. */
-  function take({ accountId, slot, quota: wanted, credits }: GateRequest, steps: Steps): void {
+  function take({ accountId, pool = 'api', slot, quota: wanted, credits }: GateRequest, steps: Steps): void {
     if (accountId === null) return;
     steps.storedAnswer = slot === null ? null : ledger().storedAnswer(accountId, slot);
     if (steps.storedAnswer !== null) return;
@@ -47,7 +48,7 @@ export function createEmbeddedGate({ limiter, quota, ledger }: EmbeddedGateDeps)
     }
     if (credits === null) return;
     try {
-      steps.reservation = ledger().reserve(accountId, credits);
+      steps.reservation = ledger().reserve(balanceId(accountId, pool), credits);
     } catch (error) {
       if (!(error instanceof AssayError) || error.code !== 'CREDITS_EXHAUSTED') throw error;
       steps.refused = error;

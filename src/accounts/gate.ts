@@ -6,6 +6,7 @@ import type { Awaitable } from '../base/awaitable.ts';
 import type { AssayError } from '../base/errors.ts';
 import type { AnswerSlot, Reservation, StoredAnswer } from './ledger.ts';
 import type { QuotaMeterName, RateClass } from './plans.ts';
+import type { Pool } from './pools.ts';
 import type { QuotaDecision } from './quota.ts';
 import type { RateDecision } from './rate-limit.ts';
 
@@ -15,6 +16,8 @@ export interface GateRequest {
   readonly rate: { readonly subject: string; readonly rateClass: RateClass } | null;
   /** Null if no account pays: the three fields below are then null. */
   readonly accountId: string | null;
+  /** The balance of the account that pays credits. Default: `api`. */
+  readonly pool?: Pool;
   /** Slot of a stored response; if it holds one, neither quota nor credits are taken. */
   readonly slot: AnswerSlot | null;
   readonly quota: { readonly meter: QuotaMeterName; readonly units: number } | null;

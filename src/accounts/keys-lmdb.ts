@@ -26,6 +26,7 @@ import {
 import {
   type CreatedKey,
   descendantsOf,
+  type KeyReceipts,
   type KeyRecord,
   type KeyStore,
   LOCAL_ACCOUNT,
@@ -43,9 +44,10 @@ export const FORMAT_VERSION = 1;
 const LAST_USED_FLUSH_MS = 60_000;
 
 /** The stored row of a key: the record without the fields that are stored elsewhere. */
-interface KeyRow extends Omit<KeyRecord, 'lastUsedAt' | 'plan' | 'createdBy'> {
-  /** Absent in stores of an earlier version. */
+interface KeyRow extends Omit<KeyRecord, 'lastUsedAt' | 'plan' | 'createdBy' | 'receipts'> {
+  /** Absent in stores of an earlier version, as is `receipts`. */
   readonly createdBy?: string | null;
+  readonly receipts?: KeyReceipts;
   /** SHA-256 of the key, hex. */
   readonly hash: string;
 }
@@ -54,6 +56,7 @@ interface AccountRow {
   readonly plan: PlanName;
   readonly createdAt: string;
   readonly disabled?: boolean;
+  readonly operator?: boolean;
 }
 
 /** The keys of an account are adjacent. */
@@ -225,6 +228,11 @@ class LmdbKeyStore implements KeyStore {
     return this.#isDisabled(accountId);
   }
 
+  isOperator(accountId: string): boolean {
+    if (!this.#isFresh) this.#refresh();
+    return this.#accounts.get(accountId)?.operator ?? false;
+  }
+
   async addAccount(accountId: string, plan: PlanName): Promise<void> {
     checkAccountId(accountId);
     checkPlan(plan);
@@ -235,13 +243,12 @@ class LmdbKeyStore implements KeyStore {
     });
   }
 
-  async setDisabled(accountId: string, disabled: boolean): Promise<void> {
-    await this.#change(() => {
-      const account = this.#accounts.get(accountId);
-      if (account === undefined) return unknownAccount(accountId);
-      this.#accounts.putSync(accountId, { ...account, disabled });
-      return account;
-    });
+  setDisabled(accountId: string, disabled: boolean): Promise<void> {
+    return this.#changeAccount(accountId, { disabled });
+  }
+
+  setOperator(accountId: string, operator: boolean): Promise<void> {
+    return this.#changeAccount(accountId, { operator });
   }
 
   async create(key: NewKey): Promise<CreatedKey> {
@@ -264,6 +271,7 @@ class LmdbKeyStore implements KeyStore {
       createdBy: key.createdBy ?? null,
       accountId,
       rateLimits,
+      receipts: key.receipts ?? 'none',
       hash: hash.toString('hex'),
     };
     await this.#change(() => {
@@ -321,15 +329,26 @@ class LmdbKeyStore implements KeyStore {
 
   async setPermission(id: string, permission: Permission, enabled: boolean): Promise<KeyRecord> {
     checkPermissions([permission]);
+    return this.#changeKey(id, ({ permissions }) => {
+      const wanted = enabled
+        ? [...permissions, permission]
+        : permissions.filter((each) => each !== permission);
+      return { permissions: checkPermissions(wanted) };
+    });
+  }
+
+  setReceipts(id: string, receipts: KeyReceipts): Promise<KeyRecord> {
+    return this.#changeKey(id, () => ({ receipts }));
+  }
+
+  /** Changes fields of an active key. */
+  async #changeKey(id: string, fields: (stored: KeyRow) => Partial<KeyRow>): Promise<KeyRecord> {
     const row = await this.#change(() => {
       const stored = this.#rows.get(id);
       if (stored === undefined) return unknownKey();
       if (stored.status === 'REVOKED')
         return new AssayError('INVALID_REQUEST', 'The key is revoked and cannot be changed.');
-      const wanted = enabled
-        ? [...stored.permissions, permission]
-        : stored.permissions.filter((each) => each !== permission);
-      const changed: KeyRow = { ...stored, permissions: checkPermissions(wanted) };
+      const changed: KeyRow = { ...stored, ...fields(stored) };
       this.#rows.putSync(id, changed);
       return changed;
     });
@@ -338,12 +357,7 @@ class LmdbKeyStore implements KeyStore {
 
   async setPlan(accountId: string, plan: PlanName): Promise<void> {
     checkPlan(plan);
-    await this.#change(() => {
-      const account = this.#accounts.get(accountId);
-      if (account === undefined) return unknownAccount(accountId);
-      this.#accounts.putSync(accountId, { ...account, plan });
-      return account;
-    });
+    await this.#changeAccount(accountId, { plan });
   }
 
   async close(): Promise<void> {
@@ -410,6 +424,7 @@ class LmdbKeyStore implements KeyStore {
     return {
       ...fields,
       createdBy: row.createdBy ?? null,
+      receipts: row.receipts ?? 'none',
       lastUsedAt: usedMs === undefined ? null : isoTime(usedMs),
       plan: this.#planOf(row.accountId) ?? 'FREE',
     };
@@ -454,6 +469,15 @@ class LmdbKeyStore implements KeyStore {
     if (this.#meta.get('byAccount') !== undefined) return;
     for (const { value } of this.#rows.getRange()) this.#byAccount.putSync([value.accountId, value.id], true);
     this.#meta.putSync('byAccount', 1);
+  }
+
+  async #changeAccount(accountId: string, changes: Partial<Omit<AccountRow, 'createdAt'>>): Promise<void> {
+    await this.#change(() => {
+      const account = this.#accounts.get(accountId);
+      if (account === undefined) return unknownAccount(accountId);
+      this.#accounts.putSync(accountId, { ...account, ...changes });
+      return account;
+    });
   }
 
   #planOf(accountId: string): PlanName | null {

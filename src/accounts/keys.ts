@@ -18,14 +18,22 @@ export interface KeyRecord {
   /** Written in batches: up to a minute old, and up to a minute is lost in a crash. */
   readonly lastUsedAt: string | null;
   readonly revokedAt: string | null;
-  /** Id of the key that created this key; `session` or `operator` if a person did; null for a key of an earlier release. */
+  /**
+   * Id of the key or the person that created this key; `session` for the first person of the account; `operator` for the command line; null
+   * for a key of an earlier release.
+   */
   readonly createdBy: string | null;
   readonly accountId: string;
   /** The plan of the account. */
   readonly plan: PlanName;
   /** Limits per minute of this key, which replace those of its plan. */
   readonly rateLimits: RateOverrides;
+  /** Form of the receipts in its responses, if a request names none. */
+  readonly receipts: KeyReceipts;
 }
+
+export const KEY_RECEIPTS = ['none', 'jws'] as const;
+export type KeyReceipts = (typeof KEY_RECEIPTS)[number];
 
 /** The account of the operator: keys that were created without an account belong to it. */
 export const LOCAL_ACCOUNT = 'local';
@@ -39,6 +47,8 @@ export interface NewKey {
   /** Default: all six. */
   readonly permissions?: readonly Permission[];
   readonly rateLimits?: RateOverrides;
+  /** Default: none. */
+  readonly receipts?: KeyReceipts;
   /** As in the record. If it is a key, that key must be active. Default: null. */
   readonly createdBy?: string;
   /** Creates the key only if the store has no key at all; otherwise it is rejected, with the field `isFirst`. */
@@ -85,10 +95,14 @@ export interface KeyStore {
   planOf(accountId: string): PlanName | null;
   /** Returns true if an account is disabled: its keys are then not accepted. */
   isDisabled(accountId: string): boolean;
+  /** Returns true if the people of an account operate the installation: owners and analysts may read its state. */
+  isOperator(accountId: string): boolean;
   /** Creates an account without a key; an existing account is not changed. */
   addAccount(accountId: string, plan: PlanName): Promise<void>;
   /** Throws NOT_FOUND if the account does not exist. */
   setDisabled(accountId: string, disabled: boolean): Promise<void>;
+  /** Throws NOT_FOUND if the account does not exist. */
+  setOperator(accountId: string, operator: boolean): Promise<void>;
   /** Creates a key. Durable when it resolves, like all changes. Throws INVALID_REQUEST naming the field. */
   create(key: NewKey): Promise<CreatedKey>;
   /** Revokes a key permanently. Revoking it again is a no-op. Throws NOT_FOUND. */
@@ -102,6 +116,8 @@ export interface KeyStore {
   revokeWithDescendants(id: string): Promise<readonly [KeyRecord, ...KeyRecord[]]>;
   /** Throws NOT_FOUND; INVALID_REQUEST for a revoked key. */
   setPermission(id: string, permission: Permission, enabled: boolean): Promise<KeyRecord>;
+  /** Throws NOT_FOUND; INVALID_REQUEST for a revoked key. */
+  setReceipts(id: string, receipts: KeyReceipts): Promise<KeyRecord>;
   /** Throws NOT_FOUND if the account does not exist. */
   setPlan(accountId: string, plan: PlanName): Promise<void>;
   /** Writes pending times of last use, and closes the store. */

@@ -30,6 +30,7 @@ import { belowZero } from './ledger-checks.ts';
 import { EMPTY_HEAD, entryId, follow, type StoredEntry, sequenceOf, shownEntry } from './ledger-entry.ts';
 import type { LedgerStore } from './ledger-store.ts';
 import { ACCOUNT_LIMITS } from './limits.ts';
+import { accountOfBalance } from './pools.ts';
 
 /** A stored response and its time. */
 interface AnswerRow {
@@ -299,6 +300,6 @@ export class LedgerChanges {
     if (old !== null) endings.removeSync(endingKey(old.storedAt, slot));
     answers.putSync(Buffer.from(slot), encodeAnswer(now, bodyHash, body));
     // The value is the account, because the slot does not contain it, and a transfer of the ledger needs it.
-    endings.putSync(endingKey(now, slot), Buffer.from(accountId));
+    endings.putSync(endingKey(now, slot), Buffer.from(accountOfBalance(accountId)));
   }
 }

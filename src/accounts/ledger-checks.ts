@@ -2,6 +2,7 @@
 import { AssayError } from '../base/errors.ts';
 import type { Booking, Settlement } from './ledger.ts';
 import { ACCOUNT_LIMITS } from './limits.ts';
+import { accountOfBalance } from './pools.ts';
 
 const ACCOUNT_ID = /^[0-9A-Za-z_-]{1,64}$/;
 
@@ -15,7 +16,7 @@ export const invalid = (field: string, expected: string): AssayError =>
  * @throws INVALID_REQUEST naming the field
  */
 export function checkBooking({ accountId, type, amount }: Booking): void {
-  if (!ACCOUNT_ID.test(accountId))
+  if (!ACCOUNT_ID.test(accountOfBalance(accountId)))
     throw invalid('accountId', '1 to 64 letters, digits, hyphens or underscores');
   const fits =
     Number.isInteger(amount) &&

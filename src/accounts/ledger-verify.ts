@@ -2,6 +2,7 @@
 import { LEDGER_TYPES } from './credits.ts';
 import type { LedgerReport } from './ledger.ts';
 import { EMPTY_HEAD, entryId, type Head, type StoredEntry } from './ledger-entry.ts';
+import { accountOfBalance } from './pools.ts';
 
 /** The data that the check reads. The ledger only grows, so entries may be read in several transactions while others write. */
 export interface LedgerUnderCheck {
@@ -20,6 +21,10 @@ export interface LedgerUnderCheck {
 export const FAULTS_MAX = 100;
 /** Entries read before other work of the process gets a turn. */
 const STRIDE = 5_000;
+
+/** Returns the number of accounts that have these balances: each account has up to two. */
+export const accountsOf = (balances: Iterable<string>): number =>
+  new Set([...balances].map(accountOfBalance)).size;
 
 /** Returns the fault of an entry that follows `head` in its account; null if it has none. */
 export function faultOf(entry: StoredEntry, head: Head): string | null {
@@ -89,5 +94,5 @@ export async function checkLedger(
       report(`The index has no entry of account '${accountId}'.`);
   let balance = 0;
   for (const head of heads.values()) balance += head.balance;
-  return { entries: total, accounts: heads.size, balance, faults };
+  return { entries: total, accounts: accountsOf(heads.keys()), balance, faults };
 }

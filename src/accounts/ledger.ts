@@ -1,7 +1,7 @@
 /**
  * The interface of the ledger of credits: append-only entries, each with the balance after it. Credits for a charge are reserved, then
  * committed (one durable entry) or released (no charge). If a request fails after its charge was committed, a refund entry is written. A
- * reservation ends with its process, so a crash leaves none behind.
+ * reservation ends with its process, so a crash leaves none behind. Every `accountId` of the ledger is the id of a balance (pools.ts).
  */
 import type { Awaitable } from '../base/awaitable.ts';
 import type { ChargeType, LedgerType } from './credits.ts';

@@ -51,6 +51,13 @@ export const ACCOUNT_LIMITS = {
   attemptsPerAccountMax: 10,
   /** Failed attempts from one client address in the time window: an office behind one address needs fewer. */
   attemptsPerAddressMax: 50,
+  /** The longer window of wrong codes of authenticator apps: ten in 15 minutes would be 960 guesses a day. */
+  codeWindowMs: 24 * 3_600_000,
+  /**
+   * Wrong codes of one account in the longer window. Three of the million codes are valid at a time, so 50 guesses a day find one with a
+   * probability of 0.015 %, or 5 % in a year; a person with a wrong clock tries a few times.
+   */
+  codesPerAccountMax: 50,
   /** Accounts and addresses with counted attempts of one kind at once: about 150 bytes each, 15 MB. */
   attemptWindowsMax: 100_000,
   /** Decisions: a session expires after this time. */
@@ -59,6 +66,22 @@ export const ACCOUNT_LIMITS = {
   verifyTokenMs: 24 * 3_600_000,
   /** Lifetime of the token in a password-reset email: it should be used at once. */
   resetTokenMs: 3_600_000,
+  /** Lifetime of an invitation: a colleague may be away for some days. */
+  inviteTokenMs: 7 * 24 * 3_600_000,
+  /** People of an account and invitations to it: a compliance department has fewer, and one list holds them all. */
+  peoplePerAccountMax: 100,
+  /** How exactly the last use of a session is known: a write of each session in five minutes is nothing beside its requests. */
+  sessionUseMs: 5 * 60_000,
+  /** Sessions whose last write of a use is remembered in memory: about 100 bytes each, 1 MB. */
+  sessionUsesMax: 10_000,
+  /** Sessions of one person that have not ended: one list holds them all. A further one ends the oldest. */
+  sessionsPerPersonMax: 100,
+  /** Characters of a User-Agent header that are stored: those of browsers have about 120. */
+  userAgentMax: 200,
+  /** Recovery codes of a second factor: enough for years, and they fit on a card. */
+  recoveryCodes: 10,
+  /** Bytes of a recovery code: 80 bits cannot be guessed from its hash, and are 16 characters without padding. */
+  recoveryCodeBytes: 10,
   /** RFC 5321: the longest path of an email address. */
   emailCharsMax: 254,
   /** The time window in which requested emails are counted: the lifetime of a reset token, so that each may be requested again. */
@@ -76,9 +99,28 @@ export const ACCOUNT_LIMITS = {
   emailsInFlightMax: 32,
   /** Actor, origin and details of one entry of the audit log: texts that people read. */
   auditTextMax: 200,
-  /** Stripe's own tolerance: a signature that is older, or further in the future, is rejected. */
-  webhookToleranceMs: 300_000,
   /** Bytes of ledger entries that are read ahead, to group them by account, and accounts that are written concurrently. */
   fillReadAheadBytes: 8 * 1024 * 1024,
   fillAtOnce: 16,
+} as const;
+
+/**
+ * Requests in any 60 seconds of one session, for the classes in which a person who works in the dashboard needs more than a key has. The
+ * other classes have the limit of the plan, which never lowers these. A stolen cookie gains little: data about addresses costs credits or
+ * counts towards a monthly quota, and the rest is what the account stores itself.
+ */
+export const SESSION_RATE_LIMITS = {
+  /** A person opens a row of a list every two seconds at most, and some of them twice. */
+  screening: 40,
+  /** One for each address that is expanded in the picture: a press every two seconds. */
+  trace: 30,
+  /** A name is corrected and screened again every two seconds. */
+  names: 40,
+  /**
+   * Wallets, alerts, cases and jobs: an alert is handled by keyboard in a second, with one request to change it and one to show the next.
+   * All that an account may store, 10,000 wallets, still takes many minutes to page through, and the audit log shows the session.
+   */
+  monitoring: 120,
+  /** Pages of keys, usage, people and the audit log ask for up to four of them at once: thirty pages a minute. Passwords have limits of their own. */
+  keys: 120,
 } as const;

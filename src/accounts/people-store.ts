@@ -1,69 +1,41 @@
 /**
- * The store of user accounts on LMDB: users by account id, sessions and one-time tokens by the SHA-256 of their text. It is read at each
- * request without a cache, so when one process ends a session, every other process rejects it at the next request.
+ * The store of people on LMDB: persons by id, sessions and one-time tokens by the SHA-256 of their text, invitations by account. It is read
+ * at each request without a cache, so when one process ends a session, every other process rejects it at the next request.
  */
-import { createHash } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
-import { type LiveDatabase, type OpenStore, openLiveStore } from '../state/live-store.ts';
+import {
+  type LiveDatabase,
+  type LiveRoot,
+  type LiveStore,
+  type OpenStore,
+  openLiveStore,
+} from '../state/live-store.ts';
 import { ACCOUNT_LIMITS } from './limits.ts';
+import {
+  accountOfPerson,
+  activeFactorOf,
+  hashOf,
+  type Invitation,
+  isCurrent,
+  type Person,
+  resetEpochOf,
+  roleOf,
+  type SessionClient,
+  type SessionRow,
+  type StoredSession,
+  sessionIdOfHash,
+  TOKEN_SHAPE,
+  type TokenPurpose,
+  type TokenRow,
+  withoutResets,
+} from './people-records.ts';
+import type { Role } from './roles.ts';
 
 export const FORMAT_VERSION = 1;
 
-/** The owner of an account. */
-export interface Person {
-  /** Id of the account. */
-  readonly id: string;
-  /** Lower case. */
-  readonly email: string;
-  readonly emailVerified: boolean;
-  /** In the format of password.ts. */
-  readonly password: string;
-  /** ISO 8601 UTC with milliseconds. */
-  readonly createdAt: string;
-  /** Incremented to end all sessions at once. */
-  readonly sessionEpoch: number;
-  /** Incremented to end all reset tokens at once. Absent, which means 0, in stores of an earlier version. */
-  readonly resetEpoch?: number;
-}
-
-export interface SessionRow {
-  readonly accountId: string;
-  /** Milliseconds since the epoch, both. */
-  readonly createdMs: number;
-  readonly endsMs: number;
-  /** The user's `sessionEpoch` when the session began. */
-  readonly epoch: number;
-}
-
-export type TokenPurpose = 'verify' | 'reset';
-
-interface TokenRow {
-  readonly accountId: string;
-  readonly purpose: TokenPurpose;
-  readonly endsMs: number;
-  /** Absent in stores of an earlier version. */
-  readonly createdMs?: number;
-  /** The user's `resetEpoch` when a reset token was issued. Absent, which means 0, in stores of an earlier version. */
-  readonly resetEpoch?: number;
-}
-
-const resetEpochOf = (of: { readonly resetEpoch?: number } | undefined): number => of?.resetEpoch ?? 0;
-
-/** Returns the person with all reset tokens ended. */
-export const withoutResets = (person: Person): Person => ({
-  ...person,
-  resetEpoch: resetEpochOf(person) + 1,
-});
-
-/**
- * Returns true if a session or token has not expired. If its creation lies further in the future than its lifetime, because the clock was
- * set back, it counts as expired: none lives longer than twice its lifetime.
- */
-function isCurrent(of: { readonly createdMs?: number; readonly endsMs: number }, nowMs: number): boolean {
-  const { createdMs = Number.NEGATIVE_INFINITY, endsMs } = of;
-  return nowMs < endsMs && createdMs - nowMs < endsMs - createdMs;
-}
+/** People and their sessions, tokens, invitations and key trial; replaced registrations; and three indexes, five databases of their own. */
+const DATABASES = 13;
 
 /** Keys of expiring rows: the expiry, the kind, and the hash. */
 type EndKey = [endsMs: number, kind: 'session' | 'token', hash: string];
@@ -71,181 +43,581 @@ type EndKey = [endsMs: number, kind: 'session' | 'token', hash: string];
 /** Expired sessions and tokens that are removed with each new one: faster than they are created. */
 const PURGE_MAX = 8;
 const SECRET_BYTES = 32;
+/** After the last character of an id or hash. */
+const PAST = '\u007f';
 
+/** Key of the only row of its database. */
+const KEY_TRIAL = 'installation';
+
+const NO_CLIENT: SessionClient = { from: '', userAgent: '' };
+
+/** Why a change of a member was not made. `unconfirmed`: it concerns an owner, and was not confirmed by a password. */
+export type MemberRefusal = 'unknown' | 'last owner' | 'unconfirmed';
+
+/** The outcome of adding a member: the email address may belong to a person, or the account may be full. */
+export type Addition = 'added' | 'taken' | 'full';
+
+/** The outcome of accepting an invitation. */
+export type Acceptance =
+  | {
+      readonly person: Person;
+      readonly invitation: Invitation;
+      /** The person of an unconfirmed registration of the address, which was removed; null if there was none. */
+      readonly replaced: Person | null;
+    }
+  /** The token is used, expired or unknown; or the email address got an account meanwhile. */
+  | 'unknown'
+  | 'taken';
+
+/** The store of people. Its tests run over one machine and over replicas. */
 export interface PeopleStore {
-  get(accountId: string): Person | null;
+  get(id: string): Person | null;
   byEmail(email: string): Person | null;
+  /**
+   * Returns the person of an email address if an invitation replaces them: they registered the address and are alone in their account, but
+   * never confirmed that the address is theirs.
+   */
+  unconfirmed(email: string): Person | null;
   /** Oldest first. */
   list(): readonly Person[];
-  /** Returns false if the email address already belongs to a user; nothing is changed then. */
+  /** Returns the people of an account, oldest first. */
+  members(accountId: string): readonly Person[];
+  /** Returns false if the email address already belongs to a person; nothing is changed then. */
   add(person: Person): Promise<boolean>;
-  /** Changes a user inside a transaction; returns null if the user does not exist. */
-  change(accountId: string, change: (person: Person) => Person): Promise<Person | null>;
-  /** Starts a session; returns its text, which only its owner knows. */
-  begin(person: Person, lifeMs: number): Promise<{ readonly token: string; readonly session: SessionRow }>;
+  /** Adds a person to an account that has people, unless it has `peopleMax` people and invitations. */
+  addMember(accountId: string, person: Person, peopleMax: number): Promise<Addition>;
+  /** Changes a person inside a transaction, but not their account or email address; returns null if the person does not exist. */
+  change(id: string, change: (person: Person) => Person): Promise<Person | null>;
+  /**
+   * Changes the role of a member of an account, which always keeps an owner.
+   *
+   * @param isConfirmed - whether owners may be changed; otherwise nobody becomes an owner or ceases to be one
+   */
+  setRole(accountId: string, id: string, role: Role, isConfirmed: boolean): Promise<Person | MemberRefusal>;
+  /** Removes a member of an account with all their sessions; the last owner stays, and all owners unless `isConfirmed`. */
+  remove(accountId: string, id: string, isConfirmed: boolean): Promise<Person | MemberRefusal>;
+  /** Starts a session; returns its text, which only its owner knows. A person who has too many loses the oldest. */
+  begin(
+    person: Person,
+    lifeMs: number,
+    client?: SessionClient,
+  ): Promise<{ readonly token: string; readonly session: SessionRow }>;
   /** Returns the session with this text, unless it has ended. */
   session(token: string): SessionRow | null;
   end(token: string): Promise<void>;
-  /** Creates a one-time token; returns its text. A reset token ends all earlier reset tokens of the account. */
-  issue(accountId: string, purpose: TokenPurpose, lifeMs: number): Promise<string>;
+  /** Returns the sessions of a person that have not ended, newest first. */
+  sessionsOf(id: string): readonly StoredSession[];
+  /** Ends a session of a person by its id; returns false if the person has none of this id. */
+  endSession(id: string, sessionId: string): Promise<boolean>;
+  /** Ends all sessions of a person except one; returns how many. */
+  endSessions(id: string, exceptId: string | null): Promise<number>;
+  /** Writes the time of the last use of a session, if the session has not ended. */
+  noteUse(token: string): Promise<void>;
+  /** Creates a one-time token; returns its text. A reset token ends all earlier reset tokens of the person. */
+  issue(id: string, purpose: TokenPurpose, lifeMs: number): Promise<string>;
   /**
-   * Consumes a token; returns the account for which it was issued, or null. A reset token is not accepted after a newer one was issued, one
+   * Consumes a token; returns the person for whom it was issued, or null. A reset token is not accepted after a newer one was issued, one
    * was redeemed, or the password was changed.
    */
   redeem(token: string, purpose: TokenPurpose): Promise<string | null>;
+  /** Stores an invitation in place of one for the same address; returns its token. Returns null if the account has too many people. */
+  invite(invitation: Invitation, peopleMax: number): Promise<string | null>;
+  /** Returns the invitations of an account that have not expired, oldest first. */
+  invitations(accountId: string): readonly Invitation[];
+  /** Returns the invitation of a token without consuming it; null if it is used, expired or unknown. */
+  invitation(token: string): Invitation | null;
+  /** Changes the role of an invitation; returns null if there is none of this id. */
+  setInvitedRole(accountId: string, id: string, role: Role): Promise<Invitation | null>;
+  /** Ends an invitation; returns null if there is none of this id. */
+  withdraw(accountId: string, id: string): Promise<Invitation | null>;
+  /** Consumes the token of an invitation and adds the person that `make` returns, in place of an unconfirmed one of the address. */
+  accept(token: string, make: (invitation: Invitation) => Person): Promise<Acceptance>;
+  /** Whether the person of an account was replaced by an invitation before they confirmed their email address, so that nobody is in it. */
+  isReplaced(accountId: string): boolean;
+  /** Returns the text on which each node tests its encryption key; null if no node has stored one. */
+  keyTrial(): string | null;
+  /**
+   * Stores the text that `choose` returns in place of the present one.
+   *
+   * @param choose - gets the present text, and all people with an active second factor; returns null to change nothing
+   */
+  setKeyTrial(choose: (present: string | null, people: readonly Person[]) => string | null): Promise<void>;
   close(): Promise<void>;
 }
-
-const TOKEN_SHAPE = /^[0-9A-Za-z_-]{43}$/;
-
-/** Secrets are looked up by their hash, so the time of a lookup does not reveal how much of a guess is right. */
-const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex');
 
 /**
  * Opens (or creates) the store file at `path`.
  *
  * @throws STORE_VERSION, STORE_CORRUPT
  */
-export function openPeopleStore(
-  options: { path: string },
-  deps: {
-    readonly clock: Clock;
-    readonly random: Random;
-    /** Default: a store on this machine. */
-    readonly openStore?: OpenStore;
-  },
-): PeopleStore {
-  const { clock, random, openStore = openLiveStore } = deps;
-  const store = openStore(options.path, FORMAT_VERSION, { name: 'people' });
-  const { root } = store;
-  const people: LiveDatabase<Person, string> = root.openDB({ name: 'people', encoding: 'json' });
-  const idByEmail: LiveDatabase<string, string> = root.openDB({ name: 'idByEmail', encoding: 'json' });
-  const sessions: LiveDatabase<SessionRow, string> = root.openDB({ name: 'sessions', encoding: 'json' });
-  const tokens: LiveDatabase<TokenRow, string> = root.openDB({ name: 'tokens', encoding: 'json' });
-  const ends: LiveDatabase<true, EndKey> = root.openDB({ name: 'ends', encoding: 'json' });
+export function openPeopleStore(options: { path: string }, deps: PeopleStoreDeps): PeopleStore {
+  return new LmdbPeopleStore(options.path, deps);
+}
 
-  /** Called before each read, to see the writes of other processes and nodes. Throws NOT_READY if the store is not current. */
-  function look(): void {
-    store.requireCurrent();
-    root.resetReadTxn();
+export interface PeopleStoreDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Default: a store on this machine. */
+  readonly openStore?: OpenStore;
+}
+
+const byAge = (a: Person, b: Person): number => (a.createdAt + a.id < b.createdAt + b.id ? -1 : 1);
+
+class LmdbPeopleStore implements PeopleStore {
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #store: LiveStore;
+  readonly #root: LiveRoot;
+  readonly #people: LiveDatabase<Person, string>;
+  readonly #idByEmail: LiveDatabase<string, string>;
+  /** Account and person, for people who do not have the id of their account. */
+  readonly #members: LiveDatabase<true, [accountId: string, id: string]>;
+  readonly #sessions: LiveDatabase<SessionRow, string>;
+  readonly #sessionsOf: LiveDatabase<true, [personId: string, hash: string]>;
+  readonly #tokens: LiveDatabase<TokenRow, string>;
+  readonly #ends: LiveDatabase<true, EndKey>;
+  readonly #invitations: LiveDatabase<Invitation, [accountId: string, id: string]>;
+  /** Accounts whose only person was replaced. */
+  readonly #replaced: LiveDatabase<true, string>;
+  /** One row. */
+  readonly #keyTrials: LiveDatabase<string, string>;
+
+  constructor(path: string, { clock, random, openStore = openLiveStore }: PeopleStoreDeps) {
+    const store = openStore(path, FORMAT_VERSION, { name: 'people', maxDbs: DATABASES });
+    const { root } = store;
+    this.#clock = clock;
+    this.#random = random;
+    this.#store = store;
+    this.#root = root;
+    this.#people = root.openDB({ name: 'people', encoding: 'json' });
+    this.#idByEmail = root.openDB({ name: 'idByEmail', encoding: 'json' });
+    this.#members = root.openDB({ name: 'members', encoding: 'json' });
+    this.#sessions = root.openDB({ name: 'sessions', encoding: 'json' });
+    this.#sessionsOf = root.openDB({ name: 'sessionsOf', encoding: 'json' });
+    this.#tokens = root.openDB({ name: 'tokens', encoding: 'json' });
+    this.#ends = root.openDB({ name: 'ends', encoding: 'json' });
+    this.#invitations = root.openDB({ name: 'invitations', encoding: 'json' });
+    this.#replaced = root.openDB({ name: 'replaced', encoding: 'json' });
+    this.#keyTrials = root.openDB({ name: 'keyTrial', encoding: 'string' });
+    store.upgrade(() => this.#indexSessions());
   }
 
-  const newSecret = (): string => Buffer.from(random.bytes(SECRET_BYTES)).toString('base64url');
+  get(id: string): Person | null {
+    this.#look();
+    return this.#people.get(id) ?? null;
+  }
 
-  /** Must run inside a transaction. */
-  function purge(): void {
-    const ended = [...ends.getKeys({ end: [clock.now(), 'session', ''], limit: PURGE_MAX })];
-    for (const key of ended) {
+  byEmail(email: string): Person | null {
+    this.#look();
+    const id = this.#idByEmail.get(email);
+    return id === undefined ? null : (this.#people.get(id) ?? null);
+  }
+
+  unconfirmed(email: string): Person | null {
+    this.#look();
+    return this.#unconfirmed(email);
+  }
+
+  list(): readonly Person[] {
+    this.#look();
+    return [...this.#people.getRange()].map(({ value }) => value).sort(byAge);
+  }
+
+  members(accountId: string): readonly Person[] {
+    this.#look();
+    return this.#membersOf(accountId);
+  }
+
+  add(person: Person): Promise<boolean> {
+    return this.#root.transaction(() => this.#put(person));
+  }
+
+  addMember(accountId: string, person: Person, peopleMax: number): Promise<Addition> {
+    return this.#root.transaction((): Addition => {
+      const present = this.#membersOf(accountId).length + this.#invitationsOf(accountId).length;
+      if (present >= peopleMax) return 'full';
+      return this.#put(person) ? 'added' : 'taken';
+    });
+  }
+
+  change(id: string, change: (person: Person) => Person): Promise<Person | null> {
+    return this.#root.transaction(() => {
+      const person = this.#people.get(id);
+      if (person === undefined) return null;
+      const changed = change(person);
+      this.#people.putSync(id, changed);
+      return changed;
+    });
+  }
+
+  setRole(accountId: string, id: string, role: Role, isConfirmed: boolean): Promise<Person | MemberRefusal> {
+    return this.#root.transaction(() => {
+      const person = this.#member(accountId, id);
+      if (person === null) return 'unknown';
+      if (!isConfirmed && (role === 'owner' || roleOf(person) === 'owner')) return 'unconfirmed';
+      if (role !== 'owner' && this.#isLastOwner(person)) return 'last owner';
+      // Only owners invite: the invitations of a former one end with the role.
+      if (role !== 'owner') this.#dropInvitations(accountId, ({ invitedBy }) => invitedBy === id);
+      const changed: Person = { ...person, role };
+      this.#people.putSync(id, changed);
+      return changed;
+    });
+  }
+
+  remove(accountId: string, id: string, isConfirmed: boolean): Promise<Person | MemberRefusal> {
+    return this.#root.transaction(() => {
+      const person = this.#member(accountId, id);
+      if (person === null) return 'unknown';
+      if (!isConfirmed && roleOf(person) === 'owner') return 'unconfirmed';
+      if (this.#isLastOwner(person)) return 'last owner';
+      this.#drop(person);
+      return person;
+    });
+  }
+
+  async begin(
+    person: Person,
+    lifeMs: number,
+    { from, userAgent }: SessionClient = NO_CLIENT,
+  ): Promise<{ readonly token: string; readonly session: SessionRow }> {
+    const token = this.#newSecret();
+    const createdMs = this.#clock.now();
+    const session: SessionRow = {
+      accountId: person.id,
+      createdMs,
+      endsMs: createdMs + lifeMs,
+      epoch: person.sessionEpoch,
+      ...(from === '' ? {} : { from }),
+      ...(userAgent === '' ? {} : { userAgent: userAgent.slice(0, ACCOUNT_LIMITS.userAgentMax) }),
+    };
+    const hash = hashOf(token);
+    await this.#root.transaction(() => {
+      this.#purge();
+      this.#makeRoom(person.id);
+      this.#sessions.putSync(hash, session);
+      this.#sessionsOf.putSync([person.id, hash], true);
+      this.#ends.putSync([session.endsMs, 'session', hash], true);
+    });
+    return { token, session };
+  }
+
+  session(token: string): SessionRow | null {
+    if (!TOKEN_SHAPE.test(token)) return null;
+    this.#look();
+    return this.#live(hashOf(token));
+  }
+
+  async end(token: string): Promise<void> {
+    const hash = hashOf(token);
+    await this.#root.transaction(() => {
+      const session = this.#sessions.get(hash);
+      if (session !== undefined) this.#removeSession(hash, session.accountId);
+    });
+  }
+
+  sessionsOf(id: string): readonly StoredSession[] {
+    this.#look();
+    return this.#hashesOf(id)
+      .flatMap((hash) => {
+        const session = this.#live(hash);
+        return session === null ? [] : [{ ...session, id: sessionIdOfHash(hash) }];
+      })
+      .sort((a, b) => b.createdMs - a.createdMs || (a.id < b.id ? -1 : 1));
+  }
+
+  endSession(id: string, sessionId: string): Promise<boolean> {
+    return this.#root.transaction(() => {
+      const hash = this.#hashesOf(id).find((one) => sessionIdOfHash(one) === sessionId);
+      if (hash === undefined || this.#live(hash) === null) return false;
+      this.#removeSession(hash, id);
+      return true;
+    });
+  }
+
+  endSessions(id: string, exceptId: string | null): Promise<number> {
+    return this.#root.transaction(() => {
+      let ended = 0;
+      for (const hash of this.#hashesOf(id)) {
+        if (sessionIdOfHash(hash) === exceptId) continue;
+        if (this.#live(hash) !== null) ended++;
+        this.#removeSession(hash, id);
+      }
+      return ended;
+    });
+  }
+
+  async noteUse(token: string): Promise<void> {
+    const hash = hashOf(token);
+    const usedMs = this.#clock.now();
+    await this.#root.transaction(() => {
+      const session = this.#sessions.get(hash);
+      if (session !== undefined) this.#sessions.putSync(hash, { ...session, usedMs });
+    });
+  }
+
+  async issue(id: string, purpose: TokenPurpose, lifeMs: number): Promise<string> {
+    const token = this.#newSecret();
+    const hash = hashOf(token);
+    const createdMs = this.#clock.now();
+    const endsMs = createdMs + lifeMs;
+    await this.#root.transaction(() => {
+      this.#purge();
+      const resetEpoch = purpose === 'reset' ? this.#endResets(id) : 0;
+      this.#tokens.putSync(hash, { accountId: id, purpose, createdMs, endsMs, resetEpoch });
+      this.#ends.putSync([endsMs, 'token', hash], true);
+    });
+    return token;
+  }
+
+  async redeem(token: string, purpose: TokenPurpose): Promise<string | null> {
+    if (!TOKEN_SHAPE.test(token)) return null;
+    const hash = hashOf(token);
+    return this.#root.transaction(() => {
+      const row = this.#tokens.get(hash);
+      if (row === undefined || row.purpose !== purpose || !isCurrent(row, this.#clock.now())) return null;
+      this.#tokens.removeSync(hash);
+      if (purpose === 'reset') {
+        if (resetEpochOf(row) !== resetEpochOf(this.#people.get(row.accountId))) return null;
+        this.#endResets(row.accountId);
+      }
+      return row.accountId;
+    });
+  }
+
+  async invite(invitation: Invitation, peopleMax: number): Promise<string | null> {
+    const { accountId, id, email, createdMs, endsMs } = invitation;
+    const token = this.#newSecret();
+    const hash = hashOf(token);
+    return this.#root.transaction(() => {
+      this.#purge();
+      const others = this.#invitationsOf(accountId).filter((one) => one.email !== email);
+      if (this.#membersOf(accountId).length + others.length >= peopleMax) return null;
+      this.#dropInvitations(accountId, (one) => one.email === email);
+      this.#invitations.putSync([accountId, id], invitation);
+      this.#tokens.putSync(hash, { accountId, purpose: 'invite', createdMs, endsMs, invitation: id });
+      this.#ends.putSync([endsMs, 'token', hash], true);
+      return token;
+    });
+  }
+
+  invitations(accountId: string): readonly Invitation[] {
+    this.#look();
+    return this.#invitationsOf(accountId);
+  }
+
+  invitation(token: string): Invitation | null {
+    if (!TOKEN_SHAPE.test(token)) return null;
+    this.#look();
+    return this.#invitationOf(hashOf(token));
+  }
+
+  setInvitedRole(accountId: string, id: string, role: Role): Promise<Invitation | null> {
+    return this.#root.transaction(() => {
+      const invitation = this.#invitationsOf(accountId).find((one) => one.id === id);
+      if (invitation === undefined) return null;
+      const changed: Invitation = { ...invitation, role };
+      this.#invitations.putSync([accountId, id], changed);
+      return changed;
+    });
+  }
+
+  withdraw(accountId: string, id: string): Promise<Invitation | null> {
+    return this.#root.transaction(() => {
+      const invitation = this.#invitations.get([accountId, id]);
+      if (invitation === undefined) return null;
+      this.#invitations.removeSync([accountId, id]);
+      return isCurrent(invitation, this.#clock.now()) ? invitation : null;
+    });
+  }
+
+  async accept(token: string, make: (invitation: Invitation) => Person): Promise<Acceptance> {
+    if (!TOKEN_SHAPE.test(token)) return 'unknown';
+    const hash = hashOf(token);
+    return this.#root.transaction((): Acceptance => {
+      const invitation = this.#invitationOf(hash);
+      if (invitation === null) return 'unknown';
+      const person = make(invitation);
+      const replaced = this.#unconfirmed(invitation.email);
+      if (replaced !== null) {
+        this.#drop(replaced);
+        this.#replaced.putSync(accountOfPerson(replaced), true);
+      }
+      if (!this.#put(person)) return 'taken';
+      this.#tokens.removeSync(hash);
+      this.#invitations.removeSync([invitation.accountId, invitation.id]);
+      return { person, invitation, replaced };
+    });
+  }
+
+  isReplaced(accountId: string): boolean {
+    this.#look();
+    return this.#replaced.get(accountId) ?? false;
+  }
+
+  keyTrial(): string | null {
+    this.#look();
+    return this.#keyTrials.get(KEY_TRIAL) ?? null;
+  }
+
+  async setKeyTrial(
+    choose: (present: string | null, people: readonly Person[]) => string | null,
+  ): Promise<void> {
+    await this.#root.transaction(() => {
+      const people = [...this.#people.getRange()].map(({ value }) => value);
+      const present = this.#keyTrials.get(KEY_TRIAL) ?? null;
+      const text = choose(
+        present,
+        people.filter((person) => activeFactorOf(person) !== null),
+      );
+      if (text !== null) this.#keyTrials.putSync(KEY_TRIAL, text);
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#root.close();
+  }
+
+  /** Called before each read, to see the writes of other processes and nodes. Throws NOT_READY if the store is not current. */
+  #look(): void {
+    this.#store.requireCurrent();
+    this.#root.resetReadTxn();
+  }
+
+  #newSecret(): string {
+    return Buffer.from(this.#random.bytes(SECRET_BYTES)).toString('base64url');
+  }
+
+  #membersOf(accountId: string): Person[] {
+    const range = { start: [accountId, ''], end: [accountId, PAST] } as {
+      start: [string, string];
+      end: [string, string];
+    };
+    const ids = [accountId, ...[...this.#members.getKeys(range)].map(([, id]) => id)];
+    return ids.flatMap((id) => this.#people.get(id) ?? []).sort(byAge);
+  }
+
+  #member(accountId: string, id: string): Person | null {
+    const person = this.#people.get(id);
+    return person !== undefined && accountOfPerson(person) === accountId ? person : null;
+  }
+
+  #isLastOwner(person: Person): boolean {
+    if (roleOf(person) !== 'owner') return false;
+    return this.#membersOf(accountOfPerson(person)).filter((one) => roleOf(one) === 'owner').length === 1;
+  }
+
+  /** Adds a person, unless the email address belongs to another one. Must run inside a transaction, like all methods below that write. */
+  #put(person: Person): boolean {
+    if (this.#idByEmail.get(person.email) !== undefined) return false;
+    this.#people.putSync(person.id, person);
+    this.#idByEmail.putSync(person.email, person.id);
+    if (person.accountId !== undefined) this.#members.putSync([person.accountId, person.id], true);
+    return true;
+  }
+
+  /** Removes a person with their sessions, and the invitations that they sent. */
+  #drop(person: Person): void {
+    const { id, email } = person;
+    const accountId = accountOfPerson(person);
+    this.#dropInvitations(accountId, ({ invitedBy }) => invitedBy === id);
+    for (const hash of this.#hashesOf(id)) this.#removeSession(hash, id);
+    this.#people.removeSync(id);
+    this.#members.removeSync([accountId, id]);
+    this.#idByEmail.removeSync(email);
+  }
+
+  #unconfirmed(email: string): Person | null {
+    const id = this.#idByEmail.get(email);
+    const person = id === undefined ? undefined : this.#people.get(id);
+    // People with an account of somebody else were added by its owner or by the operator.
+    if (person === undefined || person.emailVerified || person.accountId !== undefined) return null;
+    return this.#membersOf(person.id).length === 1 ? person : null;
+  }
+
+  #hashesOf(id: string): string[] {
+    return [
+      ...this.#sessionsOf.getKeys({
+        start: [id, ''] as [string, string],
+        end: [id, PAST] as [string, string],
+      }),
+    ].map(([, hash]) => hash);
+  }
+
+  /** Returns a session, unless it has ended. */
+  #live(hash: string): SessionRow | null {
+    const session = this.#sessions.get(hash);
+    if (session === undefined || !isCurrent(session, this.#clock.now())) return null;
+    return this.#people.get(session.accountId)?.sessionEpoch === session.epoch ? session : null;
+  }
+
+  #removeSession(hash: string, id: string): void {
+    this.#sessions.removeSync(hash);
+    this.#sessionsOf.removeSync([id, hash]);
+  }
+
+  #purge(): void {
+    const end: EndKey = [this.#clock.now(), 'session', ''];
+    for (const key of [...this.#ends.getKeys({ end, limit: PURGE_MAX })]) {
       const [, kind, hash] = key;
-      if (kind === 'session') sessions.removeSync(hash);
-      else tokens.removeSync(hash);
-      ends.removeSync(key);
+      if (kind === 'session') this.#removeSession(hash, this.#sessions.get(hash)?.accountId ?? '');
+      else this.#tokens.removeSync(hash);
+      this.#ends.removeSync(key);
     }
   }
 
-  /** Ends all reset tokens of a user; returns the epoch of the next one. Must run inside a transaction. */
-  function endResets(accountId: string): number {
-    const person = people.get(accountId);
+  /** Ends the oldest sessions of a person who has too many. */
+  #makeRoom(id: string): void {
+    const hashes = this.#hashesOf(id);
+    if (hashes.length < ACCOUNT_LIMITS.sessionsPerPersonMax) return;
+    const age = (hash: string): number => this.#sessions.get(hash)?.createdMs ?? 0;
+    const oldest = hashes.sort((a, b) => age(a) - age(b));
+    for (const hash of oldest.slice(0, hashes.length - ACCOUNT_LIMITS.sessionsPerPersonMax + 1))
+      this.#removeSession(hash, id);
+  }
+
+  /** Ends all reset tokens of a person; returns the epoch of the next one. */
+  #endResets(id: string): number {
+    const person = this.#people.get(id);
     if (person === undefined) return 0;
     const changed = withoutResets(person);
-    people.putSync(accountId, changed);
+    this.#people.putSync(id, changed);
     return resetEpochOf(changed);
   }
 
-  return {
-    get(accountId) {
-      look();
-      return people.get(accountId) ?? null;
-    },
-    byEmail(email) {
-      look();
-      const id = idByEmail.get(email);
-      return id === undefined ? null : (people.get(id) ?? null);
-    },
-    list() {
-      look();
-      const all = [...people.getRange()].map(({ value }) => value);
-      return all.sort((a, b) => (a.createdAt + a.id < b.createdAt + b.id ? -1 : 1));
-    },
-    add: (person) =>
-      root.transaction(() => {
-        if (idByEmail.get(person.email) !== undefined) return false;
-        people.putSync(person.id, person);
-        idByEmail.putSync(person.email, person.id);
-        return true;
-      }),
-    change: (accountId, change) =>
-      root.transaction(() => {
-        const person = people.get(accountId);
-        if (person === undefined) return null;
-        const changed = change(person);
-        people.putSync(accountId, changed);
-        return changed;
-      }),
-    async begin(person, lifeMs) {
-      const token = newSecret();
-      const createdMs = clock.now();
-      const session: SessionRow = {
-        accountId: person.id,
-        createdMs,
-        endsMs: createdMs + lifeMs,
-        epoch: person.sessionEpoch,
-      };
-      const hash = hashOf(token);
-      await root.transaction(() => {
-        purge();
-        sessions.putSync(hash, session);
-        ends.putSync([session.endsMs, 'session', hash], true);
-      });
-      return { token, session };
-    },
-    session(token) {
-      if (!TOKEN_SHAPE.test(token)) return null;
-      look();
-      const session = sessions.get(hashOf(token));
-      if (session === undefined || !isCurrent(session, clock.now())) return null;
-      const person = people.get(session.accountId);
-      return person?.sessionEpoch === session.epoch ? session : null;
-    },
-    async end(token) {
-      await sessions.remove(hashOf(token));
-    },
-    async issue(accountId, purpose, lifeMs) {
-      const token = newSecret();
-      const hash = hashOf(token);
-      const createdMs = clock.now();
-      const endsMs = createdMs + lifeMs;
-      await root.transaction(() => {
-        purge();
-        const resetEpoch = purpose === 'reset' ? endResets(accountId) : 0;
-        tokens.putSync(hash, { accountId, purpose, createdMs, endsMs, resetEpoch });
-        ends.putSync([endsMs, 'token', hash], true);
-      });
-      return token;
-    },
-    async redeem(token, purpose) {
-      if (!TOKEN_SHAPE.test(token)) return null;
-      const hash = hashOf(token);
-      return root.transaction(() => {
-        const row = tokens.get(hash);
-        if (row === undefined || row.purpose !== purpose || !isCurrent(row, clock.now())) return null;
-        tokens.removeSync(hash);
-        if (purpose === 'reset') {
-          if (resetEpochOf(row) !== resetEpochOf(people.get(row.accountId))) return null;
-          endResets(row.accountId);
-        }
-        return row.accountId;
-      });
-    },
-    async close() {
-      await root.close();
-    },
-  };
-}
+  #invitationOf(hash: string): Invitation | null {
+    const row = this.#tokens.get(hash);
+    if (row?.purpose !== 'invite' || row.invitation === undefined) return null;
+    const invitation = this.#invitations.get([row.accountId, row.invitation]);
+    return invitation !== undefined && isCurrent(invitation, this.#clock.now()) ? invitation : null;
+  }
 
-/** Normalises an email address to lower case without surrounding spaces; returns null if the text is not an email address. */
-export function emailOf(text: string): string | null {
-  const email = text.trim().toLowerCase();
-  if (email.length > ACCOUNT_LIMITS.emailCharsMax) return null;
-  return /^[^\s@<>"',;:\\()[\]\p{Cc}]+@[0-9a-z](?:[0-9a-z.-]*[0-9a-z])?$/u.test(email) ? email : null;
+  #allInvitationsOf(accountId: string): Invitation[] {
+    const [start, end] = [
+      [accountId, ''],
+      [accountId, PAST],
+    ] as [[string, string], [string, string]];
+    return [...this.#invitations.getRange({ start, end })].map(({ value }) => value);
+  }
+
+  #invitationsOf(accountId: string): Invitation[] {
+    return this.#allInvitationsOf(accountId)
+      .filter((one) => isCurrent(one, this.#clock.now()))
+      .sort((a, b) => a.createdMs - b.createdMs || (a.id < b.id ? -1 : 1));
+  }
+
+  /** Removes expired invitations of an account, and those that `isDropped` selects. Their tokens end with them. */
+  #dropInvitations(accountId: string, isDropped: (invitation: Invitation) => boolean): void {
+    const now = this.#clock.now();
+    for (const one of this.#allInvitationsOf(accountId))
+      if (isDropped(one) || !isCurrent(one, now)) this.#invitations.removeSync([accountId, one.id]);
+  }
+
+  /** Adds the sessions of an earlier version, which had no index by person. */
+  #indexSessions(): void {
+    const { meta } = this.#store;
+    if (meta.get('sessionsOf') !== undefined) return;
+    for (const { key, value } of this.#sessions.getRange())
+      this.#sessionsOf.putSync([value.accountId, key], true);
+    meta.putSync('sessionsOf', 1);
+  }
 }

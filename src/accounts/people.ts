@@ -1,20 +1,39 @@
 /**
  * User accounts: registration, email verification, login and logout, password change and reset. Responses, and the work before them, are
  * the same whether or not an email address has an account, so that only its owner can find out. Work that depends on it begins after the
- * response.
+ * response. members.ts has the people of an account, second-factor.ts the codes at login.
  */
 import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import type { Email, Mailer } from '../base/mail.ts';
+import type { Mailer } from '../base/mail.ts';
 import type { Random } from '../base/random.ts';
-import { type Attempts, createAttempts, EMAIL_REQUESTS } from './attempts.ts';
+import type { Encryption } from '../state/encryption.ts';
+import { type Attempts, CODE_ATTEMPTS, createAttempts, EMAIL_REQUESTS } from './attempts.ts';
 import type { Actor, AuditAction, AuditLog } from './audit.ts';
+import { type Credentials, invalid, requirePassword } from './credentials.ts';
+import { EMAILS, type PublicUrl } from './emails.ts';
 import type { KeyStore } from './keys.ts';
 import { ACCOUNT_LIMITS } from './limits.ts';
-import { checkPassword, createPasswords, type DeriveKey, type Passwords } from './password.ts';
-import { emailOf, type PeopleStore, type Person, withoutResets } from './people-store.ts';
+import { createMembers, type Members } from './members.ts';
+import { checkPassword, createPasswords, type DeriveKey } from './password.ts';
+import {
+  accountOfPerson,
+  activeFactorOf,
+  emailOf,
+  type Person,
+  roleOf,
+  type SessionClient,
+  sessionIdOf,
+  withoutResets,
+} from './people-records.ts';
+import type { PeopleStore } from './people-store.ts';
+import { PeopleTasks } from './people-tasks.ts';
 import type { PlanName } from './plans.ts';
+import { includesRole, type Role } from './roles.ts';
+import { createSecondFactor, type SecondFactor } from './second-factor.ts';
+import { type KeyProblem, SecondFactorKey } from './second-factor-key.ts';
+import { type OwnSession, SessionUses, sessionsView } from './session-list.ts';
 
 /** Prefix of the accounts of users; other accounts belong to the operator. */
 const ACCOUNT_PREFIX = 'acc_';
@@ -22,17 +41,30 @@ const ACCOUNT_PREFIX = 'acc_';
 /** Returns true if an account belongs to a user and not to the operator. */
 export const isPersonal = (accountId: string): boolean => accountId.startsWith(ACCOUNT_PREFIX);
 
-/** The data of an account that its owner may see. */
+/** The data of an account that its people may see. */
 export interface AccountView {
   readonly id: string;
+  /** Email address of the person. */
   readonly email: string;
   readonly emailVerified: boolean;
   readonly plan: PlanName;
   readonly createdAt: string;
 }
 
+/** The person of a session. */
+export interface SessionPerson {
+  readonly id: string;
+  readonly role: Role;
+  /** Whether a login asks for a code. */
+  readonly secondFactor: boolean;
+}
+
 export interface Session {
+  readonly id: string;
   readonly account: AccountView;
+  readonly person: SessionPerson;
+  /** Whether the person may read the state of the whole installation: an owner or analyst of an operator account. */
+  readonly operator: boolean;
   /** ISO 8601 UTC. */
   readonly expiresAt: string;
 }
@@ -44,6 +76,14 @@ export interface NewSession extends Session {
 
 export interface ListedAccount extends AccountView {
   readonly disabled: boolean;
+  readonly person: SessionPerson;
+}
+
+/** What a login gives beside the password. */
+export interface LoginExtras {
+  /** Code of the second factor. */
+  readonly code?: string | undefined;
+  readonly userAgent?: string;
 }
 
 export interface People {
@@ -52,25 +92,53 @@ export interface People {
    * RATE_LIMITED, OVERLOADED.
    */
   register(email: string, password: string, from: string): Promise<void>;
+  /** Sends the confirmation email again if the address has an unconfirmed account, after this resolves. Rejects like `forgot`. */
+  resendConfirmation(email: string, from: string): Promise<void>;
   /** Rejects with INVALID_REQUEST if the token is used, expired or unknown. */
   verifyEmail(token: string, from: string): Promise<void>;
-  /** Rejects with UNAUTHENTICATED, RATE_LIMITED. */
-  login(email: string, password: string, from: string): Promise<NewSession>;
-  /** Returns the session with this cookie text, or null. Synchronous, without a write. */
+  /** Rejects with UNAUTHENTICATED, SECOND_FACTOR_REQUIRED, RATE_LIMITED. */
+  login(email: string, password: string, from: string, extras?: LoginExtras): Promise<NewSession>;
+  /** Accepts an invitation, and begins a session. Rejects with INVALID_REQUEST. */
+  acceptInvitation(token: string, password: string, client: SessionClient): Promise<NewSession>;
+  /** Returns the session with this cookie text, or null. Synchronous; the time of its use is written later. */
   session(token: string): Session | null;
   logout(token: string, from: string): Promise<void>;
-  /** Ends every session of the account and starts a new one. */
-  changePassword(accountId: string, current: string, wanted: string, from: string): Promise<NewSession>;
+  /** Returns the sessions of a person, newest first. */
+  sessions(personId: string, currentId: string): readonly OwnSession[];
+  /** Ends a session of a person. Rejects with NOT_FOUND. */
+  endSession(personId: string, sessionId: string, from: string): Promise<void>;
+  /** Ends all sessions of a person except one; returns how many. */
+  endOtherSessions(personId: string, currentId: string, from: string): Promise<number>;
+  /** Ends every session of the person and starts a new one. */
+  changePassword(
+    personId: string,
+    current: string,
+    wanted: string,
+    from: string,
+    userAgent?: string,
+  ): Promise<NewSession>;
   /** Sends a reset token by email if the address has an account, after this resolves. Rejects with RATE_LIMITED, OVERLOADED. */
   forgot(email: string, from: string): Promise<void>;
   /** Rejects with INVALID_REQUEST. */
   resetPassword(token: string, password: string, from: string): Promise<void>;
-  /** Returns true if an account may have the monthly free credits; false while its email address is not verified. */
+  /**
+   * Returns true if an account may have the monthly free credits; false while its email address is not verified, and after an invitation
+   * to the address replaced its registration.
+   */
   mayHaveFreeCredits(accountId: string): boolean;
   /** Creates an account on behalf of the operator; its email address counts as verified. */
   create(email: string, password: string, plan: PlanName): Promise<AccountView>;
   list(): readonly ListedAccount[];
-  /** Sends an email to every enabled account; returns the number of accepted emails, and the addresses that failed. */
+  /** Returns the person with an email address; null if there is none. */
+  byEmail(email: string): Person | null;
+  /** The people of an account. */
+  readonly members: Members;
+  readonly secondFactor: SecondFactor;
+  /** Whether this node has the encryption key of second factors: `check` when the process starts. */
+  readonly secondFactorKey: { check(): Promise<void>; problem(): KeyProblem | null };
+  /** True if anybody may register. */
+  readonly isOpen: boolean;
+  /** Sends an email to every person of an enabled account; returns the number of accepted emails, and the addresses that failed. */
   notify(
     subject: string,
     text: string,
@@ -93,35 +161,19 @@ export interface PeopleDeps {
   readonly derive: DeriveKey;
   /** Null if no email can be sent. */
   readonly mailer: Mailer | null;
+  /** Encrypts the secrets of second factors. */
+  readonly encryption: () => Encryption;
+  /** URL of the links in emails. Default: not known. */
+  readonly publicUrl?: PublicUrl;
   /** Counter of failed attempts. Default: within this process, like the next one. */
   readonly attempts?: Attempts;
+  /** Counter of wrong codes of authenticator apps in the longer window. */
+  readonly codeAttempts?: Attempts;
   /** Counter of requested emails. */
   readonly emailRequests?: Attempts;
+  /** True if other nodes use the same store. Default: false. */
+  readonly isShared?: boolean;
 }
-
-/** Lines have fewer than 76 characters: longer lines are encoded, and a token would be split in the source of the email. */
-const EMAILS = {
-  known: `A registration was requested with this email address, which already has
-an account. If it was you and you forgot your password, request a
-password reset. Otherwise you can ignore this email.
-`,
-  confirm: (token: string) => `Your account was created. To receive free credits, confirm your email
-address: send this token to POST /api/v1/auth/verify within 24 hours.
-
-${token}
-`,
-  reset: (token: string) => `A password reset was requested for this account. If it was you, send
-this token with the new password to POST /api/v1/auth/password/reset
-within an hour. Otherwise you can ignore this email.
-
-${token}
-`,
-  changed: `The password of your account was changed, and all sessions were ended.
-`,
-} as const;
-
-const invalid = (field: string, expected: string): AssayError =>
-  new AssayError('INVALID_REQUEST', `${field}: ${expected}.`, { field });
 
 function checkEmail(text: string): string {
   const email = emailOf(text);
@@ -131,6 +183,9 @@ function checkEmail(text: string): string {
 
 const badToken = (): AssayError => invalid('token', 'is used, expired or unknown; request a new email');
 
+/** Returns the subject of an entry of the audit log: the person, unless the account has the same id. */
+const subjectOf = ({ id, accountId }: Person): string | null => (accountId === undefined ? null : id);
+
 /** Creates the service of user accounts over their store. */
 export function createPeople(options: PeopleOptions, deps: PeopleDeps): People {
   return new PeopleService(options, deps);
@@ -138,38 +193,63 @@ export function createPeople(options: PeopleOptions, deps: PeopleDeps): People {
 
 /** User accounts over their store. */
 class PeopleService implements People {
-  readonly #registration: PeopleOptions['registration'];
+  readonly isOpen: boolean;
+  readonly members: Members;
+  readonly secondFactor: SecondFactor;
+  readonly secondFactorKey: SecondFactorKey;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #log: Logger;
   readonly #store: PeopleStore;
   readonly #keys: KeyStore;
-  readonly #audit: () => AuditLog;
   readonly #mailer: Mailer | null;
-  readonly #passwords: Passwords;
-  readonly #attempts: Attempts;
+  readonly #publicUrl: PublicUrl;
+  readonly #credentials: Credentials;
   readonly #emailRequests: Attempts;
-  /** Work of requests that have their response. */
-  readonly #afterAnswer = new Set<Promise<void>>();
-  /** Emails in progress; if there are too many, further ones are dropped, with a line in the log. */
-  #sending = 0;
+  readonly #tasks: PeopleTasks;
+  readonly #uses: SessionUses;
 
   constructor({ registration }: PeopleOptions, deps: PeopleDeps) {
-    this.#registration = registration;
-    this.#clock = deps.clock;
-    this.#random = deps.random;
+    const { clock, random, store } = deps;
+    this.isOpen = registration === 'open';
+    this.#clock = clock;
+    this.#random = random;
     this.#log = deps.log;
-    this.#store = deps.store;
+    this.#store = store;
     this.#keys = deps.keys;
-    this.#audit = deps.audit;
     this.#mailer = deps.mailer;
-    this.#passwords = createPasswords(deps);
-    this.#attempts = deps.attempts ?? createAttempts(deps);
+    this.#publicUrl = deps.publicUrl ?? (() => null);
+    const passwords = createPasswords(deps);
+    this.#credentials = {
+      passwords,
+      attempts: deps.attempts ?? createAttempts(deps),
+      codeAttempts: deps.codeAttempts ?? createAttempts(deps, CODE_ATTEMPTS),
+    };
     this.#emailRequests = deps.emailRequests ?? createAttempts(deps, EMAIL_REQUESTS);
+    this.#tasks = new PeopleTasks(deps);
+    this.#uses = new SessionUses(deps);
+    const shared = { clock, random, store, tasks: this.#tasks };
+    const { encryption, isShared = false } = deps;
+    this.secondFactorKey = new SecondFactorKey({ ...shared, log: deps.log, encryption, isShared });
+    this.secondFactor = createSecondFactor({
+      ...shared,
+      credentials: this.#credentials,
+      encryption,
+      key: this.secondFactorKey,
+    });
+    this.members = createMembers({
+      ...shared,
+      credentials: this.#credentials,
+      keys: deps.keys,
+      emailRequests: this.#emailRequests,
+      publicUrl: this.#publicUrl,
+      isOpen: this.isOpen,
+      secondFactor: this.secondFactor,
+    });
   }
 
   async register(emailText: string, password: string, from: string): Promise<void> {
-    if (this.#registration === 'closed')
+    if (!this.isOpen)
       throw new AssayError(
         'FORBIDDEN',
         'Registration is closed. Ask the operator of this service for an account.',
@@ -177,115 +257,165 @@ class PeopleService implements People {
     const email = checkEmail(emailText);
     checkPassword(password, 'password');
     await this.#emailRequests.begin(`register ${email}`, from);
-    const hash = await this.#passwords.hash(password, 'password');
-    this.#runAfterAnswer('registration', async () => {
+    const hash = await this.#credentials.passwords.hash(password, 'password');
+    this.#tasks.runAfterAnswer('registration', async () => {
       const person = await this.#addPerson(email, hash, 'FREE', false);
       if (person === null) {
-        this.#send({ to: email, subject: 'You already have an account', text: EMAILS.known });
+        this.#tasks.send(email, EMAILS.known);
         return;
       }
-      await this.#writeAudit({ who: person.id, from }, 'account.create', person.id);
-      const token = await this.#store.issue(person.id, 'verify', ACCOUNT_LIMITS.verifyTokenMs);
-      this.#send({ to: email, subject: 'Confirm your email address', text: EMAILS.confirm(token) });
+      await this.#audit({ who: person.id, from }, 'account.create', person);
+      await this.#sendConfirmation(person);
+    });
+  }
+
+  async resendConfirmation(emailText: string, from: string): Promise<void> {
+    const email = checkEmail(emailText);
+    await this.#emailRequests.begin(`confirm ${email}`, from);
+    this.#tasks.runAfterAnswer('confirmation', async () => {
+      const person = this.#store.byEmail(email);
+      if (person === null || person.emailVerified || this.#isDisabled(person)) return;
+      await this.#sendConfirmation(person);
     });
   }
 
   async verifyEmail(token: string, from: string): Promise<void> {
-    const accountId = await this.#store.redeem(token, 'verify');
-    if (accountId === null) throw badToken();
-    await this.#store.change(accountId, (person) => ({ ...person, emailVerified: true }));
-    await this.#writeAudit({ who: accountId, from }, 'account.verify', accountId);
+    const id = await this.#store.redeem(token, 'verify');
+    const person =
+      id === null ? null : await this.#store.change(id, (one) => ({ ...one, emailVerified: true }));
+    if (person === null) throw badToken();
+    await this.#audit({ who: person.id, from }, 'account.verify', person);
   }
 
-  async login(emailText: string, password: string, from: string): Promise<NewSession> {
+  async login(
+    emailText: string,
+    password: string,
+    from: string,
+    { code, userAgent = '' }: LoginExtras = {},
+  ): Promise<NewSession> {
     const email = emailOf(emailText) ?? '';
-    await this.#attempts.begin(email, from);
+    const { attempts, passwords } = this.#credentials;
+    await attempts.begin(email, from);
     // The client may log in as soon as its registration was accepted.
-    await this.settled();
+    await this.#tasks.settled();
     const person = email === '' ? null : this.#store.byEmail(email);
-    const matches = await this.#passwords.matches(password, person?.password ?? null);
-    if (person === null || !matches || this.#keys.isDisabled(person.id)) {
-      this.#runAfterAnswer('login', async () => {
-        if (person !== null) await this.#writeAudit({ who: 'unknown', from }, 'session.refuse', person.id);
+    const matches = await passwords.matches(password, person?.password ?? null);
+    if (person === null || !matches || this.#isDisabled(person)) {
+      this.#tasks.runAfterAnswer('login', async () => {
+        if (person !== null) await this.#audit({ who: 'unknown', from }, 'session.refuse', person);
       });
       throw new AssayError('UNAUTHENTICATED', 'The email address or the password is wrong.');
     }
-    await this.#attempts.succeeded(email, from);
-    const session = await this.#beginSession(person);
-    await this.#writeAudit({ who: person.id, from }, 'session.create', person.id);
+    await attempts.succeeded(email, from);
+    await this.#requireCode(person, code, from);
+    const session = await this.#beginSession(person, { from, userAgent });
+    await this.#audit({ who: person.id, from }, 'session.create', person);
     return session;
+  }
+
+  async acceptInvitation(token: string, password: string, client: SessionClient): Promise<NewSession> {
+    const person = await this.members.accept(token, password, client.from);
+    return this.#beginSession(person, client);
   }
 
   session(token: string): Session | null {
     const session = this.#store.session(token);
-    if (session === null || this.#keys.isDisabled(session.accountId)) return null;
-    const person = this.#store.get(session.accountId);
-    return person === null ? null : { account: this.#viewOf(person), expiresAt: isoTime(session.endsMs) };
+    const person = session === null ? null : this.#store.get(session.accountId);
+    if (session === null || person === null || this.#isDisabled(person)) return null;
+    this.#uses.note(token, session);
+    return this.#sessionOf(token, person, session.endsMs);
   }
 
   async logout(token: string, from: string): Promise<void> {
     const session = this.#store.session(token);
-    if (session === null) return;
+    const person = session === null ? null : this.#store.get(session.accountId);
+    if (person === null) return;
     await this.#store.end(token);
-    await this.#writeAudit({ who: session.accountId, from }, 'session.end', session.accountId);
+    await this.#audit({ who: person.id, from }, 'session.end', person);
+  }
+
+  sessions(personId: string, currentId: string): readonly OwnSession[] {
+    return sessionsView(this.#store.sessionsOf(personId), currentId);
+  }
+
+  async endSession(personId: string, sessionId: string, from: string): Promise<void> {
+    const person = this.#store.get(personId);
+    if (person === null || !(await this.#store.endSession(personId, sessionId)))
+      throw new AssayError('NOT_FOUND', 'id: you have no session of this id.', { field: 'id' });
+    await this.#audit({ who: personId, from }, 'session.end', person, sessionId);
+  }
+
+  async endOtherSessions(personId: string, currentId: string, from: string): Promise<number> {
+    const person = this.#store.get(personId);
+    const ended = await this.#store.endSessions(personId, currentId);
+    if (person !== null) await this.#audit({ who: personId, from }, 'session.end', person, `${ended} others`);
+    return ended;
   }
 
   async changePassword(
-    accountId: string,
+    personId: string,
     current: string,
     wanted: string,
     from: string,
+    userAgent = '',
   ): Promise<NewSession> {
     checkPassword(wanted, 'newPassword');
-    const person = this.#store.get(accountId);
-    await this.#attempts.begin(person?.email ?? '', from);
-    if (person === null || !(await this.#passwords.matches(current, person.password)))
-      throw invalid('currentPassword', 'is wrong');
-    await this.#attempts.succeeded(person.email, from);
-    const changed = await this.#setPassword(accountId, wanted, false);
-    await this.#writeAudit({ who: accountId, from }, 'password.change', accountId);
-    return this.#beginSession(changed);
+    await requirePassword(this.#credentials, this.#store.get(personId), current, 'currentPassword', from);
+    const changed = await this.#setPassword(personId, wanted, false);
+    await this.#audit({ who: personId, from }, 'password.change', changed);
+    return this.#beginSession(changed, { from, userAgent });
   }
 
   async forgot(emailText: string, from: string): Promise<void> {
     const email = checkEmail(emailText);
     await this.#emailRequests.begin(`reset ${email}`, from);
-    this.#runAfterAnswer('password reset', async () => {
+    this.#tasks.runAfterAnswer('password reset', async () => {
       const person = this.#store.byEmail(email);
-      if (person === null || this.#keys.isDisabled(person.id)) return;
+      if (person === null || this.#isDisabled(person)) return;
       const token = await this.#store.issue(person.id, 'reset', ACCOUNT_LIMITS.resetTokenMs);
-      this.#send({ to: email, subject: 'Reset your password', text: EMAILS.reset(token) });
+      this.#tasks.send(email, EMAILS.reset(this.#publicUrl(), token));
     });
   }
 
   async resetPassword(token: string, password: string, from: string): Promise<void> {
     checkPassword(password, 'password');
-    const accountId = await this.#store.redeem(token, 'reset');
-    if (accountId === null) throw badToken();
+    const id = await this.#store.redeem(token, 'reset');
+    if (id === null) throw badToken();
     // The token came by email, so its user owns the email address.
-    const person = await this.#setPassword(accountId, password, true);
-    await this.#writeAudit({ who: accountId, from }, 'password.reset', accountId);
-    this.#send({ to: person.email, subject: 'Your password was changed', text: EMAILS.changed });
+    const person = await this.#setPassword(id, password, true);
+    await this.#audit({ who: id, from }, 'password.reset', person);
+    this.#tasks.send(person.email, EMAILS.changed);
   }
 
   mayHaveFreeCredits(accountId: string): boolean {
     if (!isPersonal(accountId)) return true;
-    return this.#store.get(accountId)?.emailVerified ?? true;
+    const first = this.#store.get(accountId);
+    // Accounts of keys that the operator creates have no people, and the first person of others has left. If a registration that was
+    // never confirmed was replaced, its account and its keys stay.
+    return first === null ? !this.#store.isReplaced(accountId) : first.emailVerified;
   }
 
   async create(emailText: string, password: string, plan: PlanName): Promise<AccountView> {
     const email = checkEmail(emailText);
-    const hash = await this.#passwords.hash(password, 'password');
+    const hash = await this.#credentials.passwords.hash(password, 'password');
     const person = await this.#addPerson(email, hash, plan, true);
     if (person === null) throw invalid('email', 'already has an account');
-    await this.#writeAudit({ who: 'operator', from: 'command line' }, 'account.create', person.id, plan);
+    const operator: Actor = { who: 'operator', from: 'command line' };
+    await this.#audit(operator, 'account.create', person, plan);
     return this.#viewOf(person);
   }
 
   list(): readonly ListedAccount[] {
-    return this.#store
-      .list()
-      .map((person) => ({ ...this.#viewOf(person), disabled: this.#keys.isDisabled(person.id) }));
+    return this.#store.list().map((person) => ({
+      ...this.#viewOf(person),
+      disabled: this.#isDisabled(person),
+      person: this.#personOf(person),
+    }));
+  }
+
+  byEmail(emailText: string): Person | null {
+    const email = emailOf(emailText);
+    return email === null ? null : this.#store.byEmail(email);
   }
 
   async notify(
@@ -300,7 +430,7 @@ class PeopleService implements People {
     const failed: string[] = [];
     let sent = 0;
     for (const person of this.#store.list()) {
-      if (this.#keys.isDisabled(person.id)) continue;
+      if (this.#isDisabled(person)) continue;
       try {
         await mailer.send({ to: person.email, subject, text });
         sent++;
@@ -313,58 +443,56 @@ class PeopleService implements People {
   }
 
   async settled(): Promise<void> {
-    await Promise.all(this.#afterAnswer);
+    await Promise.all([this.#tasks.settled(), this.#uses.settled()]);
   }
 
-  /**
-   * Runs work whose duration depends on whether an address has an account, after the response of the current request. A failure is logged:
-   * the client asks again if no email arrives.
-   *
-   * @throws OVERLOADED if too much such work is in progress
-   */
-  #runAfterAnswer(request: string, work: () => Promise<void>): void {
-    if (this.#afterAnswer.size >= ACCOUNT_LIMITS.requestsAfterAnswerMax)
-      throw new AssayError('OVERLOADED', 'Too many requests for emails are being processed.', {
-        retryAfterSeconds: 2,
-      });
-    const running = new Promise<void>((resolve) => setImmediate(resolve))
-      .then(work)
-      .catch((error: unknown) => this.#log.error({ request, reason: messageOf(error) }, 'request failed'))
-      .finally(() => this.#afterAnswer.delete(running));
-    this.#afterAnswer.add(running);
+  /** Requires a code of the second factor, if the person has one. */
+  async #requireCode(person: Person, code: string | undefined, from: string): Promise<void> {
+    if (activeFactorOf(person) === null) return;
+    if (code === undefined)
+      throw new AssayError(
+        'SECOND_FACTOR_REQUIRED',
+        'code: is required, because the account has a second factor: a code of the authenticator app, or a recovery code.',
+        { field: 'code' },
+      );
+    if (await this.secondFactor.consume(person, code, from)) return;
+    await this.#audit({ who: 'unknown', from }, 'session.refuse', person, 'second factor');
+    throw new AssayError('UNAUTHENTICATED', 'code: is wrong, was used before, or is not valid any more.', {
+      field: 'code',
+    });
   }
 
-  #writeAudit(
-    actor: Actor,
-    action: AuditAction,
-    accountId: string,
-    detail: string | null = null,
-  ): Promise<unknown> {
-    return this.#audit().write({ ...actor, action, accountId, subject: null, detail });
+  #audit(actor: Actor, action: AuditAction, person: Person, detail: string | null = null): Promise<unknown> {
+    return this.#tasks.writeAudit(actor, action, accountOfPerson(person), subjectOf(person), detail);
   }
 
-  #viewOf({ id, email, emailVerified, createdAt }: Person): AccountView {
+  #isDisabled(person: Person): boolean {
+    return this.#keys.isDisabled(accountOfPerson(person));
+  }
+
+  #viewOf(person: Person): AccountView {
+    const { email, emailVerified, createdAt } = person;
+    const id = accountOfPerson(person);
     return { id, email, emailVerified, plan: this.#keys.planOf(id) ?? 'FREE', createdAt };
   }
 
-  /** Sends without waiting: the time of sending would reveal whether an email was sent. */
-  #send(email: Email): void {
-    const mailer = this.#mailer;
-    if (mailer === null) {
-      this.#log.warn({ reason: 'ASSAY_SMTP_URL is not set' }, 'email not sent');
-      return;
-    }
-    if (this.#sending >= ACCOUNT_LIMITS.emailsInFlightMax) {
-      this.#log.warn({ reason: 'too many emails are being sent' }, 'email not sent');
-      return;
-    }
-    this.#sending++;
-    mailer
-      .send(email)
-      .catch((error: unknown) => this.#log.error({ reason: messageOf(error) }, 'email not sent'))
-      .finally(() => {
-        this.#sending--;
-      });
+  #personOf(person: Person): SessionPerson {
+    return { id: person.id, role: roleOf(person), secondFactor: activeFactorOf(person) !== null };
+  }
+
+  #sessionOf(token: string, person: Person, endsMs: number): Session {
+    return {
+      id: sessionIdOf(token),
+      account: this.#viewOf(person),
+      person: this.#personOf(person),
+      operator: this.#keys.isOperator(accountOfPerson(person)) && includesRole(roleOf(person), 'analyst'),
+      expiresAt: isoTime(endsMs),
+    };
+  }
+
+  async #sendConfirmation(person: Person): Promise<void> {
+    const token = await this.#store.issue(person.id, 'verify', ACCOUNT_LIMITS.verifyTokenMs);
+    this.#tasks.send(person.email, EMAILS.confirm(this.#publicUrl(), token));
   }
 
   async #addPerson(
@@ -386,14 +514,14 @@ class PeopleService implements People {
     return person;
   }
 
-  async #beginSession(person: Person): Promise<NewSession> {
-    const { token, session } = await this.#store.begin(person, ACCOUNT_LIMITS.sessionMs);
-    return { token, account: this.#viewOf(person), expiresAt: isoTime(session.endsMs) };
+  async #beginSession(person: Person, client: SessionClient): Promise<NewSession> {
+    const { token, session } = await this.#store.begin(person, ACCOUNT_LIMITS.sessionMs, client);
+    return { token, ...this.#sessionOf(token, person, session.endsMs) };
   }
 
-  async #setPassword(accountId: string, password: string, emailVerified: boolean): Promise<Person> {
-    const hash = await this.#passwords.hash(password, 'password');
-    const changed = await this.#store.change(accountId, (person) => ({
+  async #setPassword(personId: string, password: string, emailVerified: boolean): Promise<Person> {
+    const hash = await this.#credentials.passwords.hash(password, 'password');
+    const changed = await this.#store.change(personId, (person) => ({
       ...withoutResets(person),
       password: hash,
       emailVerified: person.emailVerified || emailVerified,

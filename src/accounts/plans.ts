@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { AssayError } from '../base/errors.ts';
 import { shippedData } from '../base/paths.ts';
-import { ACCOUNT_LIMITS } from './limits.ts';
+import { ACCOUNT_LIMITS, SESSION_RATE_LIMITS } from './limits.ts';
 
 /** SELF_HOSTED is the plan of the operator's own account; the others are for customers. */
 export const PLAN_NAMES = ['FREE', 'STARTER', 'GROWTH', 'BUSINESS', 'ENTERPRISE', 'SELF_HOSTED'] as const;
@@ -43,6 +43,12 @@ export interface Plan {
 }
 
 export type Plans = Readonly<Record<PlanName, Plan>>;
+
+/** Returns the requests that one session may send in any 60 seconds. */
+export function sessionLimit({ rateLimits }: Plan, rateClass: RateClass): number {
+  const own: RateOverrides = SESSION_RATE_LIMITS;
+  return Math.max(own[rateClass] ?? 0, rateLimits[rateClass]);
+}
 
 type Complaint = (field: string, expected: string) => AssayError;
 

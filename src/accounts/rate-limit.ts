@@ -29,6 +29,16 @@ export interface RateLimiter {
   refuses(keyId: string, rateClass: RateClass, monotonicMs?: number): RateDecision | null;
 }
 
+const SESSION = 'session ';
+
+/** Returns the subject whose requests a session counts as. Ids contain no spaces, so it is neither a key nor an address. */
+export const sessionSubject = (accountId: string, sessionId: string): string =>
+  `${SESSION}${accountId} ${sessionId}`;
+
+/** Returns the account of a session's subject; null if the subject is not that of a session. */
+export const accountOfSession = (subject: string): string | null =>
+  subject.startsWith(SESSION) ? (subject.split(' ', 2)[1] ?? null) : null;
+
 /** Returns the 429 error of a rejected `check`: the limit, and when the next request is allowed. */
 export const rateLimited = (rate: RateDecision): AssayError =>
   new AssayError(

@@ -4,7 +4,7 @@ import { type Access, createAccess } from '../accounts/access.ts';
 import { auditKeys, OPERATOR } from '../accounts/audit.ts';
 import { LOCAL_ACCOUNT } from '../accounts/keys.ts';
 import { type Plan, readPlans } from '../accounts/plans.ts';
-import type { Clock } from '../base/clock.ts';
+import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { createMailer } from '../base/mail.ts';
@@ -12,14 +12,25 @@ import type { OpenedOnce } from '../base/opened-once.ts';
 import type { Random } from '../base/random.ts';
 import { sleep } from '../base/retry.ts';
 import { type ScryptRequest, scryptOnLibuv } from '../base/scrypt.ts';
+import type { Billing } from '../billing/service.ts';
 import type { CaseStore } from '../cases/store.ts';
 import { openCaseStore } from '../cases/store-lmdb.ts';
 import type { FillReport, FillRequest, RestoreReport } from '../cli/services.ts';
 import type { Config } from '../config/config.ts';
+import type { Degradation } from '../http/ports.ts';
 import { type ClearedStore, openClearedStore } from '../names/cleared.ts';
+import type { LogStore } from '../receipts/log/store.ts';
+import { openLogStore } from '../receipts/log/store-lmdb.ts';
+import type { ReceiptStore } from '../receipts/store.ts';
+import { openReceiptStore } from '../receipts/store-lmdb.ts';
+import type { SavedStore } from '../saved-screenings/store.ts';
+import { openSavedStore } from '../saved-screenings/store-lmdb.ts';
+import { type Encryption, installationKeyPath, openEncryption } from '../state/encryption.ts';
 import { openRedis, type RedisStore } from '../state/redis.ts';
 import type { Installation } from '../state/redis-installation.ts';
 import { REPLICA_LIMITS } from '../state/replica/limits.ts';
+import { billingOf } from './billing-services.ts';
+import { type EmailLinks, emailLinksOf } from './email-links.ts';
 import { openShared, type Shared } from './node-services.ts';
 
 /** Interval at which startup retries to read the keys until the key store is ready. */
@@ -47,14 +58,25 @@ export class AccountServices {
   /** Matches of names that accounts have cleared. */
   readonly cleared: () => ClearedStore;
   readonly caseStore: () => CaseStore;
+  readonly savedStore: () => SavedStore;
+  readonly billing: () => Billing;
+  /** The transparency log of receipts. */
+  readonly logStore: () => LogStore;
+  readonly receiptStore: () => ReceiptStore;
   /** Derives passwords: on the worker pool if there is one. Tasks that wait behind a login there are never oracle requests. */
   derive: (request: ScryptRequest) => Promise<Uint8Array> = scryptOnLibuv;
+  #links: EmailLinks;
+  /** Set by `openStores`. */
+  #opened: Access | null = null;
+  /** When the problem of the links was found; null if there is none. */
+  #linksSince: string | null = null;
 
   constructor(config: Config, deps: AccountServicesDeps) {
     this.#config = config;
     this.#deps = deps;
     const { once, clock, random, log } = deps;
     const { dataDir, redis } = config;
+    this.#links = emailLinksOf(config, null);
     this.redis =
       redis === null
         ? null
@@ -83,6 +105,42 @@ export class AccountServices {
         openCaseStore({ path: join(dataDir, 'cases.mdb') }, { clock, openStore: this.shared().openStore }),
       (service) => service.close(),
     );
+    this.savedStore = once<SavedStore>(
+      () =>
+        openSavedStore(
+          { path: join(dataDir, 'screenings.mdb') },
+          { clock, openStore: this.shared().openStore },
+        ),
+      (service) => service.close(),
+    );
+    this.billing = once<Billing>(
+      () =>
+        billingOf(config, {
+          ...{ clock, random, log, access: this.access() },
+          openStore: this.shared().openStore,
+          publicUrl: () => this.publicUrl,
+        }),
+      (service) => service.close(),
+    );
+    this.logStore = once<LogStore>(
+      () => openLogStore({ path: join(dataDir, 'log.mdb') }, { openStore: this.shared().openStore }),
+      (service) => service.close(),
+    );
+    this.receiptStore = once<ReceiptStore>(
+      () =>
+        openReceiptStore(
+          { path: join(dataDir, 'receipts.mdb') },
+          {
+            clock,
+            encryption: once(
+              () => this.openEncryption(),
+              () => {},
+            ),
+            openStore: this.shared().openStore,
+          },
+        ),
+      (service) => service.close(),
+    );
   }
 
   #sharedRedis(): { readonly redis: RedisStore; readonly installation: Installation } | null {
@@ -94,9 +152,9 @@ export class AccountServices {
 
   #createAccess(): Access {
     const { clock, random, log } = this.#deps;
-    const { dataDir, registration, stripeSecret, mail } = this.#config;
+    const { dataDir, registration, mail } = this.#config;
     return createAccess(
-      { folder: accountsFolderOf(dataDir), registration, stripeSecret, localPlan: 'SELF_HOSTED' },
+      { folder: accountsFolderOf(dataDir), registration, localPlan: 'SELF_HOSTED' },
       {
         clock,
         random,
@@ -105,8 +163,51 @@ export class AccountServices {
         openStore: this.shared().openStore,
         derive: (request) => this.derive(request),
         mailer: mail === null ? null : createMailer(mail),
+        publicUrl: () => this.publicUrl,
+        encryption: () => this.openEncryption(),
       },
     );
+  }
+
+  /** URL of this service in links, such as those of emails. Null if no host is known. */
+  get publicUrl(): string | null {
+    return this.#links.url;
+  }
+
+  /** Notes the URL at which this process serves people, for the links of emails. If nobody else can open it, that is logged. */
+  servesAt(url: string): void {
+    this.#links = emailLinksOf(this.#config, url);
+    const { problem } = this.#links;
+    if (problem === null) return;
+    this.#linksSince = isoTime(this.#deps.clock.now());
+    this.#deps.log.warn({ reason: problem }, 'links of emails do not work');
+  }
+
+  /** Returns what people of this node cannot use, although the node is ready. Opens nothing. */
+  degradations(): readonly Degradation[] {
+    const key = this.#opened?.people().secondFactorKey.problem() ?? null;
+    return [
+      ...(key === null ? [] : [{ kind: 'SECOND_FACTOR', path: null, ...key } as const]),
+      ...(this.#links.problem === null || this.#linksSince === null
+        ? []
+        : [
+            {
+              kind: 'EMAIL_LINKS',
+              path: null,
+              reason: this.#links.problem,
+              since: this.#linksSince,
+            } as const,
+          ]),
+    ];
+  }
+
+  /** Opens the key that encrypts secrets at rest; nodes that share their state derive it from their common secret. */
+  openEncryption(): Encryption {
+    const { dataDir, snapshots } = this.#config;
+    const clusterSecret = this.redis === null ? null : snapshots.secret;
+    const { scope } = this.shared();
+    const { random } = this.#deps;
+    return openEncryption({ path: installationKeyPath(dataDir), clusterSecret, scope }, { random });
   }
 
   /**
@@ -148,11 +249,15 @@ export class AccountServices {
   /** Opens the stores of accounts now: if the disk is full later, their first use could not write. */
   openStores(): void {
     const accounts = this.access();
+    this.#opened = accounts;
     accounts.audit();
     accounts.people();
-    accounts.payments();
+    this.billing().open();
     this.cleared();
     this.caseStore();
+    this.savedStore();
+    this.logStore();
+    this.receiptStore();
   }
 
   /** Returns the dependencies of commands that run on an empty Redis. */

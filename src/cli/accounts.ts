@@ -1,7 +1,8 @@
 /** `assay accounts`, `assay plan` and `assay audit`: administration of accounts, with or without a running server. */
 import type { Command } from 'commander';
-import { expectSound } from '../accounts/audit.ts';
+import { expectSound, OPERATOR } from '../accounts/audit.ts';
 import { PLAN_NAMES, type PlanName } from '../accounts/plans.ts';
+import { ROLES, type Role } from '../accounts/roles.ts';
 import { AssayError } from '../base/errors.ts';
 import { answer, type Terminal, table, wholeNumber } from './context.ts';
 import type { Services } from './services.ts';
@@ -14,6 +15,12 @@ function planFrom(text: string): PlanName {
   const plan = PLAN_NAMES.find((known) => known === text.toUpperCase());
   if (plan) return plan;
   throw new AssayError('INVALID_REQUEST', `plan: must be one of ${PLAN_NAMES.join(', ')} (got '${text}').`);
+}
+
+function roleFrom(text: string): Role {
+  const role = ROLES.find((known) => known === text.toLowerCase());
+  if (role) return role;
+  throw new AssayError('INVALID_REQUEST', `role: must be one of ${ROLES.join(', ')} (got '${text}').`);
 }
 
 /** Reads the first line of the input. A password on the command line would be visible in the list of processes. */
@@ -48,24 +55,28 @@ export function addAccountsCommand(program: Command, terminal: Terminal, service
 
   accounts
     .command('list')
-    .description('list all accounts of people, oldest first')
+    .description('list all people and their accounts, oldest first')
     .option('--json', 'answer as JSON')
     .action((options: JsonOption) => {
       const listed = services().people().list();
       answer(terminal, options.json ?? false, listed, () =>
         table([
-          ['ID', 'STATUS', 'PLAN', 'CREATED', 'CONFIRMED', 'EMAIL'],
+          ['ID', 'STATUS', 'PLAN', 'CREATED', 'CONFIRMED', 'ROLE', '2FA', 'EMAIL'],
           ...listed.map((account) => [
             account.id,
             account.disabled ? 'DISABLED' : 'ACTIVE',
             account.plan,
             account.createdAt,
             account.emailVerified ? 'yes' : 'no',
+            account.person.role,
+            account.person.secondFactor ? 'yes' : 'no',
             account.email,
           ]),
         ]),
       );
     });
+
+  addPersonCommands(accounts, terminal, services);
 
   for (const disabled of [true, false]) {
     const name = disabled ? 'disable' : 'enable';
@@ -85,6 +96,26 @@ export function addAccountsCommand(program: Command, terminal: Terminal, service
   }
 
   accounts
+    .command('operator')
+    .description(
+      'let the owners and analysts of an account read the state of the whole installation, or end that',
+    )
+    .argument('<account>', "id of the account (the installation's own is 'local')")
+    .option('--on', 'let them')
+    .option('--off', 'end it, from the next request on')
+    .option('--json', 'answer as JSON')
+    .action(async (accountId: string, { on, off, json }: JsonOption & { on?: true; off?: true }) => {
+      if (on === off) throw new AssayError('INVALID_REQUEST', 'Exactly one of --on and --off is required.');
+      const operator = on === true;
+      await services().keys().setOperator(accountId, operator);
+      answer(terminal, json ?? false, { accountId, operator }, () => [
+        operator
+          ? `Owners and analysts of ${accountId} may read the state of this installation.`
+          : `${accountId} is no operator account.`,
+      ]);
+    });
+
+  accounts
     .command('notify')
     .description('send an email to every account that is not disabled; its text is standard input')
     .requiredOption('--subject <text>', 'subject of the email')
@@ -101,6 +132,48 @@ export function addAccountsCommand(program: Command, terminal: Terminal, service
       answer(terminal, options.json ?? false, report, () => [
         `Emails accepted by the mail server: ${report.sent}.`,
         ...report.failed.map((email) => `not taken: ${email}`),
+      ]);
+    });
+}
+
+/** Adds the commands on single people: `assay accounts add-person` and `disable-totp`. */
+function addPersonCommands(accounts: Command, terminal: Terminal, services: () => Services): void {
+  accounts
+    .command('add-person')
+    .description('add a person to an account; the password is the first line of standard input')
+    .argument('<account>', "id of the account (the installation's own is 'local')")
+    .requiredOption('--email <address>', 'email address')
+    .option('--role <role>', `one of ${ROLES.join(', ')}`, 'owner')
+    .option('--json', 'answer as JSON')
+    .action(async (accountId: string, options: JsonOption & { email: string; role: string }) => {
+      const role = roleFrom(options.role);
+      if (services().keys().planOf(accountId) === null)
+        throw new AssayError('NOT_FOUND', `account: there is no account '${accountId}'.`, {
+          field: 'account',
+        });
+      const password = await lineFrom(process.stdin);
+      const { members } = services().people();
+      const added = await members.add(OPERATOR, accountId, options.email, role, password);
+      answer(terminal, options.json ?? false, { accountId, ...added }, () => [
+        `${added.email} is ${role} of ${accountId}.`,
+      ]);
+    });
+
+  accounts
+    .command('disable-totp')
+    .description('disable the second factor of a person who has lost it; the person gets an email')
+    .requiredOption('--email <address>', 'email address of the person')
+    .option('--json', 'answer as JSON')
+    .action(async (options: JsonOption & { email: string }) => {
+      const people = services().people();
+      const person = people.byEmail(options.email);
+      if (person === null)
+        throw new AssayError('NOT_FOUND', `email: nobody has the address '${options.email}'.`, {
+          field: 'email',
+        });
+      await people.secondFactor.discard(person, OPERATOR);
+      answer(terminal, options.json ?? false, { id: person.id, email: person.email }, () => [
+        `${person.email} logs in without a second factor.`,
       ]);
     });
 }

@@ -1,6 +1,13 @@
 /** `assay keys create|list|revoke`: API keys, with or without a running server. */
 import type { Command } from 'commander';
-import { descendantsOf, type KeyRecord, PERMISSIONS, type Permission } from '../accounts/keys.ts';
+import {
+  descendantsOf,
+  KEY_RECEIPTS,
+  type KeyReceipts,
+  type KeyRecord,
+  PERMISSIONS,
+  type Permission,
+} from '../accounts/keys.ts';
 import { PLAN_NAMES, type PlanName } from '../accounts/plans.ts';
 import { AssayError } from '../base/errors.ts';
 import { answer, type Terminal, table } from './context.ts';
@@ -21,6 +28,15 @@ function planFrom(text: string): PlanName {
   const plan = PLAN_NAMES.find((known) => known === text.toUpperCase());
   if (plan) return plan;
   throw new AssayError('INVALID_REQUEST', `--plan: must be one of ${PLAN_NAMES.join(', ')} (got '${text}').`);
+}
+
+function receiptsFrom(text: string): KeyReceipts {
+  const receipts = KEY_RECEIPTS.find((known) => known === text);
+  if (receipts) return receipts;
+  throw new AssayError(
+    'INVALID_REQUEST',
+    `--receipts: must be one of ${KEY_RECEIPTS.join(', ')} (got '${text}').`,
+  );
 }
 
 const row = (key: KeyRecord): readonly string[] => [
@@ -50,10 +66,12 @@ export function addKeysCommand(program: Command, terminal: Terminal, services: (
       '--plan <plan>',
       `plan of a new account: ${PLAN_NAMES.join(', ')} (default: FREE; of the installation's own: SELF_HOSTED)`,
     )
+    .option('--receipts <form>', `receipts of its responses: ${KEY_RECEIPTS.join(' or ')} (default: none)`)
     .option('--json', 'answer as JSON')
     .action(
       async (options: {
         name: string;
+        receipts?: string;
         permissions?: string;
         account?: string;
         plan?: string;
@@ -68,6 +86,7 @@ export function addKeysCommand(program: Command, terminal: Terminal, services: (
               : { permissions: permissionsFrom(options.permissions) }),
             ...(options.account === undefined ? {} : { accountId: options.account }),
             ...(options.plan === undefined ? {} : { plan: planFrom(options.plan) }),
+            ...(options.receipts === undefined ? {} : { receipts: receiptsFrom(options.receipts) }),
           });
         const data = { ...created.record, apiKey: created.apiKey };
         answer(terminal, options.json ?? false, data, () => [

@@ -1,5 +1,5 @@
-/** Settings: people, emails and payments. */
-import { mailAddress, oneOf, optionalSecret, optionalSmtpUrl } from './readers.ts';
+/** Settings: people and emails. */
+import { mailAddress, oneOf, optionalSmtpUrl } from './readers.ts';
 import { setting } from './setting.ts';
 
 export const accountsSettings = {
@@ -16,10 +16,4 @@ export const accountsSettings = {
     'Mail server: smtp://user:password@host:port or smtps://…. Without it, no email is sent.',
   ),
   mailFrom: setting('ASSAY_MAIL_FROM', 'assay@localhost', mailAddress, 'Sender of emails.'),
-  stripeSecret: setting(
-    'ASSAY_STRIPE_SECRET',
-    '',
-    optionalSecret,
-    'Signing secret of the Stripe webhook (whsec_…). Without it, POST /payments/stripe returns 404.',
-  ),
 } as const;

@@ -133,6 +133,53 @@ overLiveStates((makeState) => {
     expect((await log.verify()).faults).toEqual([fault]);
   });
 
+  describe('the pages of an account', () => {
+    const writeFor = (accountId: string, detail: string) =>
+      log.write({ who: 'x', from: 'y', action: 'key.create', accountId, subject: null, detail });
+    const pageOf = (accountId: string, limit = 100, before: number | null = null) => {
+      const { entries, next } = log.page(accountId, limit, before);
+      return { rows: entries.map(({ number, detail }) => `${number} ${detail}`), next };
+    };
+
+    it('number its own entries, and say nothing of those of others', async () => {
+      for (let n = 1; n <= 3; n++) {
+        await writeFor('quiet', `quiet ${n}`);
+        for (let m = 1; m <= 20; m++) await writeFor('busy', `busy ${m}`);
+      }
+      expect(pageOf('quiet')).toEqual({ rows: ['3 quiet 3', '2 quiet 2', '1 quiet 1'], next: null });
+      expect(pageOf('quiet', 2)).toEqual({ rows: ['3 quiet 3', '2 quiet 2'], next: 2 });
+      expect(pageOf('quiet', 2, 2)).toEqual({ rows: ['1 quiet 1'], next: null });
+      expect(pageOf('busy').rows).toHaveLength(60);
+      expect(pageOf('qui')).toEqual({ rows: [], next: null });
+      expect(JSON.stringify(log.page('quiet', 100, null))).not.toMatch(/sequence|hash|before/);
+    });
+
+    it('have the entries of an earlier version, also if it wrote some meanwhile', async () => {
+      for (const n of [1, 2, 3]) await writeFor(n === 2 ? 'other' : 'own', `entry ${n}`);
+      await log.close();
+      const { root, meta } = state.openStore(path, 1, { name: 'audit' });
+      await state.ready();
+      const numbers: LiveDatabase<number, [string, number]> = root.openDB({
+        name: 'byAccount',
+        encoding: 'json',
+      });
+      await root.transaction(() => {
+        for (const key of [...numbers.getKeys()]) numbers.removeSync(key);
+        meta.removeSync('numbered');
+      });
+      await root.close();
+      log = openAuditLog({ path }, { clock: systemClock, openStore: state.openStore });
+      await state.ready();
+      expect(pageOf('own').rows).toEqual(['2 entry 3', '1 entry 1']);
+      await tamper((entries, meta) => {
+        entries.putSync(4, { ...(entries.get(3) as AuditEntry), sequence: 4, detail: 'entry 4' });
+        meta.putSync('entries', 4);
+      });
+      await writeFor('own', 'entry 5');
+      expect(pageOf('own').rows).toEqual(['4 entry 5', '3 entry 4', '2 entry 3', '1 entry 1']);
+    });
+  });
+
   it('detects an entry replaced by one with a valid hash, a missing entry and a truncated end', async () => {
     for (let index = 1; index <= 5; index++) await write(`entry ${index}`);
     await tamper((entries) => {
@@ -155,6 +202,11 @@ overLiveStates((makeState) => {
     await audited.revoke(record.id);
     await audited.setPlan('local', 'GROWTH');
     await audited.setDisabled('local', true);
+    await audited.setOperator('local', true);
+    expect([audited.isOperator('local'), audited.isOperator('nobody')]).toEqual([true, false]);
+    await audited.setOperator('local', false);
+    expect(audited.isOperator('local')).toBe(false);
+    await expect(audited.setOperator('nobody', true)).rejects.toMatchObject({ code: 'NOT_FOUND' });
     await expect(audited.revoke('nobody')).rejects.toMatchObject({ code: 'NOT_FOUND' });
     const entries = log.newest(10).toReversed();
     expect(entries.map(({ action, subject, detail }) => [action, subject, detail])).toEqual([
@@ -163,6 +215,8 @@ overLiveStates((makeState) => {
       ['key.revoke', record.id, null],
       ['plan.set', null, 'GROWTH'],
       ['account.disable', null, null],
+      ['operator.grant', null, null],
+      ['operator.revoke', null, null],
     ]);
     expect(JSON.stringify(entries)).not.toContain(apiKey);
     await keys.close();

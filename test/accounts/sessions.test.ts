@@ -7,7 +7,8 @@ import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { OPERATIONS } from '../../src/http/operations/index.ts';
-import { API_BASE } from '../../src/http/routes.ts';
+import { API_BASE, acceptsKey, acceptsSession } from '../../src/http/routes.ts';
+import { openedBilling } from '../billing/opened.ts';
 import { EXCHANGE, openWorld, type World } from '../http/world.ts';
 import { tempFolder } from './temp-folder.ts';
 
@@ -92,11 +93,17 @@ describe.each(['uws', 'node'] as const)('users over HTTP on %s', (backend) => {
       origin: world.url.replace('http:', 'https:'),
       headers: { 'x-forwarded-proto': 'https' },
     });
-    expect(secure.headers.get('set-cookie')).toMatch(/; Secure$/);
+    expect(secure.headers.get('set-cookie')).toMatch(/^__Host-assay_session=[\w-]{43}; Path=\/; .*; Secure$/);
     expect((await ask('GET', '/auth/session', { cookie: plain.cookie })).body.data.account.id).toBe(ann().id);
     await ask('POST', '/auth/logout', { cookie: plain.cookie });
     expect((await ask('GET', '/auth/session', { cookie: plain.cookie })).status).toBe(401);
-    expect((await ask('GET', '/auth/session', { cookie: secure.cookie })).status).toBe(200);
+    const behindTls = {
+      origin: world.url.replace('http:', 'https:'),
+      headers: { 'x-forwarded-proto': 'https' },
+    };
+    expect((await ask('GET', '/auth/session', { cookie: secure.cookie, ...behindTls })).status).toBe(200);
+    const plainName = secure.cookie.slice('__Host-'.length);
+    expect((await ask('GET', '/auth/session', { cookie: plainName, ...behindTls })).status).toBe(401);
   });
 
   it('rejects a wrong password and a closed registration without a cookie', async () => {
@@ -108,7 +115,7 @@ describe.each(['uws', 'node'] as const)('users over HTTP on %s', (backend) => {
     expect([closed.status, closed.cookie]).toEqual([403, '']);
   });
 
-  it('accepts a change only from a page of this host', async () => {
+  it('accepts a session only from a page of this host', async () => {
     const { cookie } = ann();
     const port = new URL(world.url).port;
     for (const origin of [
@@ -123,7 +130,8 @@ describe.each(['uws', 'node'] as const)('users over HTTP on %s', (backend) => {
       );
     const login = { body: { email: 'ann@example.org', password: PASSWORD }, origin: 'https://evil.example' };
     expect((await ask('POST', '/auth/login', login)).status).toBe(403);
-    expect((await ask('GET', '/keys', { cookie, origin: 'https://evil.example' })).status).toBe(200);
+    expect((await ask('GET', '/keys', { cookie, origin: 'https://evil.example' })).status).toBe(403);
+    expect((await ask('GET', '/keys', { cookie, origin: null })).status).toBe(200);
     expect(world.access.keys.list(ann().id)).toHaveLength(1);
   });
 
@@ -141,6 +149,7 @@ describe.each(['uws', 'node'] as const)('users over HTTP on %s', (backend) => {
       'name',
       'permissions',
       'prefix',
+      'receipts',
       'revokedAt',
       'status',
     ]);
@@ -276,24 +285,29 @@ describe.each(['uws', 'node'] as const)('users over HTTP on %s', (backend) => {
     expect(again.status).toBe(400);
   });
 
-  // Monitoring, cases and jobs are tested on stores of their own, in test/http/monitoring.test.ts, cases.test.ts and jobs.test.ts.
+  // Monitoring, cases, saved screenings, jobs and receipts are tested on stores of their own, in tests of their name in test/http and test/e2e.
   const withId = OPERATIONS.filter(
-    ({ path }) => path.includes('{id}') && !/^\/(monitoring|cases|jobs)\//.test(path),
+    ({ path }) => path.includes('{id}') && !/^\/(monitoring|cases|screenings|jobs|receipts)\//.test(path),
   );
 
   it.each(withId.map((route) => [`${route.method} ${route.path}`, route] as const))(
     '%s with an id of another account returns 404 and changes nothing',
     async (_name, route) => {
       const path = route.path.replace('{id}', bob().keyId).replace(/\{\w+\}/g, 'x');
+      const { token } = await world.access.people().login('ann@example.org', PASSWORD, '127.0.0.1');
       const before = JSON.stringify([world.access.keys.list(bob().id), world.access.audit().newest(1)]);
       const body =
         route.body === null
           ? {}
-          : { body: { permission: 'entity', enabled: false, status: 'RESOLVED', name: 'x' } };
-      const byKey = route.principal === null || route.principal === 'session or key';
+          : {
+              body: {
+                ...{ permission: 'entity', enabled: false, status: 'RESOLVED', name: 'x', role: 'owner' },
+                currentPassword: PASSWORD,
+              },
+            };
       const ways: Asked[] = [
-        ...(byKey ? [{ key: ann().apiKey }] : []),
-        ...(route.principal === null ? [] : [{ cookie: ann().cookie }]),
+        ...(acceptsKey(route) ? [{ key: ann().apiKey }] : []),
+        ...(acceptsSession(route) ? [{ cookie: `assay_session=${token}` }] : []),
       ];
       for (const way of ways) {
         const answer = await ask(route.method, path, { ...way, ...body });
@@ -324,11 +338,11 @@ describe.each(['uws', 'node'] as const)('users over HTTP on %s', (backend) => {
     expect((await ask('POST', '/payments/stripe', { body: { id: 'evt_1' } })).status).toBe(404);
   });
 
-  it('limits an account to twenty requests a minute, with rate limit headers', async () => {
+  it('limits a session to what a person needs, with rate limit headers', async () => {
     const { cookie } = await login('bob@example.org');
     let last = await ask('GET', '/auth/session', { cookie });
-    expect(last.headers.get('x-ratelimit-limit')).toBe('20');
-    for (let asked = 0; asked < 20 && last.status === 200; asked++)
+    expect(last.headers.get('x-ratelimit-limit')).toBe('120');
+    for (let asked = 0; asked < 120 && last.status === 200; asked++)
       last = await ask('GET', '/auth/session', { cookie });
     expect(last.status).toBe(429);
     expect(Number(last.headers.get('retry-after'))).toBeGreaterThan(0);
@@ -341,7 +355,8 @@ describe('the webhook over HTTP', () => {
     const { createHttpApp } = await import('../../src/http/http-app.ts');
     const folder = tempFolder();
     const parts = { clock: systemClock, random: systemRandom, log: silentLogger };
-    const access = createAccess({ folder: folder.path, stripeSecret: 'whsec_0123456789' }, parts);
+    const access = createAccess({ folder: `${folder.path}/accounts` }, parts);
+    const billing = openedBilling(folder.path, access, { stripeSecret: 'whsec_0123456789' });
     const app = createHttpApp(
       {
         backend: 'node',
@@ -352,7 +367,14 @@ describe('the webhook over HTTP', () => {
         trustedProxies: [],
         version: '0',
       },
-      { ...parts, access, useCases: {} as never, readiness: () => ({}) as never, gauges: [] },
+      {
+        ...parts,
+        access,
+        useCases: { billing: () => billing } as never,
+        readiness: () => ({}) as never,
+        operator: {} as never,
+        gauges: [],
+      },
     );
     const { url } = await app.listen();
     await access.keys.addAccount('acc_1', 'FREE');
@@ -387,6 +409,7 @@ describe('the webhook over HTTP', () => {
       { who: 'stripe', action: 'credits.book', accountId: 'acc_1' },
     ]);
     await app.close();
+    await billing.close();
     await access.close();
     folder.remove();
   });

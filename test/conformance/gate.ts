@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Gate, GateRequest } from '../../src/accounts/gate.ts';
 import type { Ledger } from '../../src/accounts/ledger.ts';
+import { balanceId } from '../../src/accounts/pools.ts';
 import type { QuotaMeter } from '../../src/accounts/quota.ts';
 import { chargeOf } from './ledger.ts';
 
@@ -129,6 +130,34 @@ export function gateConformance(name: string, makeWorld: () => Promise<GateWorld
       expect(Buffer.from(second.storedAnswer?.bodyHash ?? [])).toEqual(Buffer.from(bodyHash));
       expect(await world.ledger.balance('a')).toMatchObject({ balance: 6, held: 0 });
       expect(await world.quota.used('a', 'intel')).toBe(2);
+    });
+    it('takes the credits of a session from a balance of its own, and its quota from the account', async () => {
+      const dashboard = balanceId('a', 'dashboard');
+      const both = [await admit({ credits: 10 }), await admit({ pool: 'dashboard', credits: 10 })];
+      expect(both.map(({ reservation }) => reservation)).toEqual([
+        { accountId: 'a', amount: 10 },
+        { accountId: dashboard, amount: 10 },
+      ]);
+      expect(await world.ledger.balance('a')).toMatchObject({ balance: 10, held: 10 });
+      expect(await world.ledger.balance(dashboard)).toMatchObject({ balance: 10, held: 10 });
+      expect(await world.quota.used('a', 'intel')).toBe(4);
+      const more = await admit({ pool: 'dashboard', quota: null, credits: 1 });
+      expect(more.refused).toMatchObject({ code: 'CREDITS_EXHAUSTED' });
+      for (const { reservation } of both) if (reservation !== null) world.ledger.release(reservation);
+    });
+    it('finds the stored response of a session under the same slot, whichever balance paid', async () => {
+      const slot = new Uint8Array(32).fill(8);
+      const { reservation } = await admit({ pool: 'dashboard', quota: null, slot });
+      if (reservation === null) throw new Error('not admitted');
+      const bodyHash = new Uint8Array(32).fill(1);
+      await world.ledger.commit(reservation, chargeOf(4, { keep: { slot, bodyHash } }));
+      for (const pool of ['api', 'dashboard'] as const)
+        expect(await admit({ pool, quota: null, slot })).toMatchObject({
+          storedAnswer: { bodyHash: Buffer.from(bodyHash) },
+          reservation: null,
+        });
+      expect((await world.ledger.balance(balanceId('a', 'dashboard'))).balance).toBe(6);
+      expect((await world.ledger.balance('a')).balance).toBe(10);
     });
     it('admits exactly as many concurrent requests as there are credits', async () => {
       const admissions = await Promise.all(

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Charge, Ledger, Reservation } from '../../src/accounts/ledger.ts';
+import { balanceId } from '../../src/accounts/pools.ts';
 
 export interface LedgerWorld {
   /** Opens the ledger over the same data. */
@@ -104,6 +105,29 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
       expect((await ledger.balance('a')).held).toBe(0);
       expect(await charge(ledger, 'a', 10)).toBe(0);
       expect(await types(ledger, 'a')).toEqual(['SCREENING -10 0', 'GRANT 10 10']);
+    });
+
+    it('keep two balances of an account, each with its own free credits and entries', async () => {
+      const dashboard = balanceId('a', 'dashboard');
+      await grant(ledger, 'a', 5);
+      await ledger.book({ accountId: dashboard, type: 'PURCHASE', amount: 100, reference: null, once: 'p' });
+      expect(await charge(ledger, dashboard, 12)).toBe(98);
+      expect(await charge(ledger, 'a', 1)).toBe(14);
+      expect(await types(ledger, 'a')).toEqual(['SCREENING -1 14', 'GRANT 5 15', 'GRANT 10 10']);
+      expect(await types(ledger, dashboard)).toEqual(['SCREENING -12 98', 'PURCHASE 100 110', 'GRANT 10 10']);
+      world.now = DECEMBER;
+      expect(await types(ledger, 'a')).toContain('EXPIRY -9 5');
+      expect((await ledger.balance(dashboard)).balance).toBe(108);
+      const [entry] = (await ledger.usage('a', { limit: 1 })).history;
+      await expect(ledger.usage(dashboard, { limit: 1, cursor: `${entry?.id}` })).rejects.toMatchObject({
+        code: 'INVALID_REQUEST',
+      });
+      await ledger.usage(dashboard, { limit: 1 });
+      const report = await ledger.verify();
+      expect(report).toMatchObject({ accounts: 1, faults: [] });
+      expect(report.balance).toBe(
+        (await ledger.balance('a')).balance + (await ledger.balance(dashboard)).balance,
+      );
     });
 
     it('reject a commit of an ended reservation, or of more than it holds', async () => {

@@ -3,6 +3,14 @@ import type { AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';
 import { until } from '../support/wait.ts';
 
+/** Returns an email as its reader sees it: without the encoding of lines that are longer than 76 characters, such as links (RFC 2045, 6.7). */
+const decoded = (source: string): string =>
+  /^Content-Transfer-Encoding: quoted-printable\r?$/im.test(source)
+    ? source
+        .replace(/=\r?\n/g, '')
+        .replace(/=([0-9A-F]{2})/g, (_whole, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+    : source;
+
 /** Starts the server. `token` returns the token of the email at that position, as soon as it has arrived. */
 export async function startMailServer() {
   const letters: string[] = [];
@@ -13,7 +21,7 @@ export async function startMailServer() {
       let text = '';
       stream.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
       stream.on('end', () => {
-        letters.push(text);
+        letters.push(decoded(text));
         done();
       });
     },

@@ -1,5 +1,5 @@
 /**
- * The Lua script with every atomic step on an account in Redis. All keys of an account are in one slot: its log of entries (a stream
+ * The Lua script with every atomic step on a balance of an account in Redis. All keys of an account are in one slot: its log of entries (a stream
  * of the entries of ledger-entry.ts), its state (reserved credits, units taken this month), its holds by expiry, its events, and
  * expiring keys: windows of rate limits, stored responses, marks. Numbers are doubles: integers are exact up to 2^53, and are written
  * without an exponent.

@@ -5,6 +5,7 @@ import type { Random } from '../../base/random.ts';
 import type { RedisStore } from '../../state/redis.ts';
 import type { LedgerEntry } from '../ledger.ts';
 import { decodeEntry, type StoredEntry, shownEntry } from '../ledger-entry.ts';
+import { accountOfBalance, poolOf } from '../pools.ts';
 import { type AccountOperation, accountScript } from './account-lua.ts';
 
 /** The reply of a step: numbers, texts as bytes, and lists of them. */
@@ -12,7 +13,23 @@ export type Reply = readonly (number | Buffer | Reply)[];
 
 type Argument = string | number | Uint8Array | null;
 
-/** Names of the keys of a step, in addition to the account's log, state, holds and events. */
+/** Names of the keys of each balance. */
+export const BALANCE_KEYS = ['log', 'holds', 'events', 'held'] as const;
+export type BalanceKey = (typeof BALANCE_KEYS)[number];
+
+/**
+ * Returns the key of a balance. Both balances of an account are in its slot, so that one step can count a request and charge either. The sum
+ * of the holds of `api` is in the state of the account, as in releases with one balance.
+ *
+ * @param balance - id of the balance in the ledger
+ */
+export function balanceKey(redis: Pick<RedisStore, 'key'>, balance: string, name: BalanceKey): string {
+  const slot = accountOfBalance(balance);
+  if (poolOf(balance) === 'api') return redis.key(slot, name === 'held' ? 'state' : name);
+  return redis.key(slot, `${poolOf(balance)}:${name}`);
+}
+
+/** Names of the keys of a step, in addition to those of the balance and the account's state. */
 export interface StepKeys {
   /** Slot of a stored response, 32 bytes. */
   readonly slot?: Uint8Array;
@@ -31,12 +48,12 @@ export interface AccountStepsDeps {
 
 export interface AccountSteps {
   /**
-   * Runs a step in one round trip. Rejects with NOT_READY if it is unknown whether the step was executed, LEDGER_UNAVAILABLE if the server
+   * Runs a step on a balance in one round trip. Rejects with NOT_READY if it is unknown whether the step was executed, LEDGER_UNAVAILABLE if the server
    * rejected it, for example because it has no memory left.
    */
   run(
     operation: AccountOperation,
-    accountId: string,
+    balance: string,
     args: readonly Argument[],
     keys?: StepKeys,
   ): Promise<Reply>;
@@ -46,8 +63,8 @@ export interface AccountSteps {
   nonce(): string;
   readonly time: Clock | undefined;
   readonly redis: RedisStore;
-  /** Returns the key of an account's log. */
-  logOf(accountId: string): string;
+  /** Returns the key of a balance's log. */
+  logOf(balance: string): string;
 }
 
 const refused = (cause: unknown): AssayError =>
@@ -64,21 +81,24 @@ export function createAccountSteps({ redis, random, time }: AccountStepsDeps): A
 
   const runBy =
     (script: typeof plain): AccountSteps['run'] =>
-    async (operation, accountId, args, { slot, mark, rate } = {}) => {
+    async (operation, balance, args, { slot, mark, rate } = {}) => {
+      const accountId = accountOfBalance(balance);
       const key = (name: string): string => redis.key(accountId, name);
-      const log = key('log');
+      const of = (name: BalanceKey): string => balanceKey(redis, balance, name);
+      const log = of('log');
       const keys = [
-        ...[log, key('state'), key('holds'), key('events')],
+        ...[log, key('state'), of('holds'), of('events')],
         slot === undefined ? log : key(`kept:${Buffer.from(slot).toString('hex')}`),
         mark === undefined ? log : key(`mark:${mark}`),
         rate === undefined ? log : key(`rate:${rate}`),
+        of('held'),
       ];
       const texts = args.map((each) =>
         each === null ? '' : typeof each === 'object' ? Buffer.from(each) : String(each),
       );
       const by = time === undefined ? '' : String(time.now());
       try {
-        return (await script(keys, [operation, by, accountId, ...texts])) as Reply;
+        return (await script(keys, [operation, by, balance, ...texts])) as Reply;
       } catch (error) {
         throw error instanceof AssayError ? error : refused(error);
       }
@@ -93,7 +113,7 @@ export function createAccountSteps({ redis, random, time }: AccountStepsDeps): A
     },
     time,
     redis,
-    logOf: (accountId) => redis.key(accountId, 'log'),
+    logOf: (balance) => balanceKey(redis, balance, 'log'),
   };
 }
 

@@ -20,18 +20,22 @@ export function createRedisAttempts(
   /** Hashed, so that the keys in Redis do not reveal email addresses. */
   const keyOf = (subject: string): string =>
     redis.key(SLOT, createHash('sha256').update(subject).digest('hex').slice(0, NAME_CHARS));
+  const { kind, windowMs, perAccountMax, perAddressMax, afterSuccess } = limits;
   const keysOf = (account: string, address: string): readonly string[] => [
-    keyOf(`${limits.kind}account ${account}`),
-    keyOf(`${limits.kind}address ${clientUnit(address)}`),
+    keyOf(`${kind}account ${account}`),
+    ...(perAddressMax === null ? [] : [keyOf(`${kind}address ${clientUnit(address)}`)]),
   ];
+  const maxima = perAddressMax === null ? [perAccountMax] : [perAccountMax, perAddressMax];
   return {
     async begin(account, address) {
-      const { perAccountMax, perAddressMax, windowMs } = limits;
-      const leftMs = await begin(keysOf(account, address), [perAccountMax, perAddressMax, windowMs]);
-      if (Number(leftMs) > 0) throw tooMany(Number(leftMs), limits);
+      const reply = await begin(keysOf(account, address), [windowMs, ...maxima]);
+      const [waitMs, left] = (reply as readonly unknown[]).map(Number);
+      if (waitMs === undefined || left === undefined) throw new Error('A step of attempts replied nothing.');
+      if (waitMs > 0) throw tooMany(waitMs, limits);
+      return left;
     },
     async succeeded(account, address) {
-      await succeeded(keysOf(account, address), []);
+      await succeeded(keysOf(account, address), [afterSuccess === 'forget' ? 1 : 0]);
     },
   };
 }

@@ -11,8 +11,12 @@ import { STATE_LIMITS } from '../../state/limits.ts';
 import type { RedisStore } from '../../state/redis.ts';
 import { decodeEntry, entryId, sequenceOf } from '../ledger-entry.ts';
 import type { AccountSum, AccountsFile } from '../ledger-file.ts';
+import { accountsOf } from '../ledger-verify.ts';
 import { ACCOUNT_LIMITS } from '../limits.ts';
 import { QUOTA_METERS } from '../plans.ts';
+import { accountOfBalance } from '../pools.ts';
+import { type BalanceKey, balanceKey } from './account-steps.ts';
+import { balancesIn } from './ledger-verify.ts';
 
 export interface AccountsFilled {
   readonly accounts: number;
@@ -125,18 +129,20 @@ class AccountsFilling {
     const events = this.#eventsByAccount();
     const states = this.#statesByAccount();
     await this.#writeEntries();
-    await eachAtOnce(events, ([accountId, own]) => this.#putHash(accountId, 'events', [...own]));
-    await eachAtOnce(states, ([accountId, pairs]) => this.#putHash(accountId, 'state', pairs));
+    await eachAtOnce(events, ([balance, own]) => this.#putHash(this.#keyOf(balance, 'events'), [...own]));
+    await eachAtOnce(states, ([accountId, pairs]) => this.#putHash(this.#stateOf(accountId), pairs));
     const quotaEvents = await this.#writeQuotaEvents();
     const answers = await this.#writeAnswers();
 
     const balance = await this.#checkEntries();
-    await eachAtOnce(events, ([accountId, own]) => this.#checkHash(accountId, 'events', [...own], true));
-    await eachAtOnce(states, ([accountId, pairs]) => this.#checkHash(accountId, 'state', pairs, false));
+    await eachAtOnce(events, ([balance, own]) =>
+      this.#checkHash(this.#keyOf(balance, 'events'), [...own], true),
+    );
+    await eachAtOnce(states, ([accountId, pairs]) => this.#checkHash(this.#stateOf(accountId), pairs, false));
     await this.#checkNoOthers();
 
     return {
-      accounts: sums.size,
+      accounts: accountsOf(sums.keys()),
       entries: file.last,
       balance,
       events: [...events.values()].reduce((sum, own) => sum + own.size, 0),
@@ -146,25 +152,25 @@ class AccountsFilling {
     };
   }
 
+  #keyOf(balance: string, name: BalanceKey): string {
+    return balanceKey(this.#redis, balance, name);
+  }
+
+  #stateOf(accountId: string): string {
+    return this.#redis.key(accountId, 'state');
+  }
+
   async #putLog(accountId: string, entries: readonly (readonly [number, Buffer])[]): Promise<void> {
     for (const slice of slices(entries, ([, bytes]) => bytes.length)) {
       this.#options.signal.throwIfAborted();
-      await this.#fillLog([this.#redis.key(accountId, 'log')], slice.flat());
+      await this.#fillLog([this.#keyOf(accountId, 'log')], slice.flat());
     }
   }
 
-  async #putHash(
-    accountId: string,
-    name: string,
-    pairs: readonly Pair[],
-    livesMs: number | null = null,
-  ): Promise<void> {
+  async #putHash(key: string, pairs: readonly Pair[], livesMs: number | null = null): Promise<void> {
     for (const slice of slices(pairs, ([field, value]) => field.length + value.length)) {
       this.#options.signal.throwIfAborted();
-      await this.#fillHash(
-        [this.#redis.key(accountId, name)],
-        [livesMs === null ? '' : livesMs, ...slice.flat()],
-      );
+      await this.#fillHash([key], [livesMs === null ? '' : livesMs, ...slice.flat()]);
     }
   }
 
@@ -227,7 +233,8 @@ class AccountsFilling {
         ['month', String(month)],
         ['units', String(units)],
       ];
-      await this.#putHash(accountId, `mark:units:${name}`, pairs, ACCOUNT_LIMITS.quotaEventMs);
+      const key = this.#redis.key(accountId, `mark:units:${name}`);
+      await this.#putHash(key, pairs, ACCOUNT_LIMITS.quotaEventMs);
     });
     return written;
   }
@@ -252,7 +259,8 @@ class AccountsFilling {
         ['s', '0'],
         ['r', '0'],
       ];
-      await this.#putHash(accountId, `kept:${slot.toString('hex')}`, pairs, livesMs);
+      const key = this.#redis.key(accountOfBalance(accountId), `kept:${slot.toString('hex')}`);
+      await this.#putHash(key, pairs, livesMs);
     });
     return count;
   }
@@ -273,8 +281,7 @@ class AccountsFilling {
 
   /** Checks that Redis has no account that the ledger does not have. */
   async #checkNoOthers(): Promise<void> {
-    const accounts = new Set<string>();
-    for await (const accountId of this.#redis.slotsWith('log')) accounts.add(accountId);
+    const accounts = await balancesIn(this.#redis, 'log');
     const other = [...accounts].find((accountId) => !this.#options.sums.has(accountId));
     if (other !== undefined) throw corrupt(`account '${other}' is not in the ledger`);
   }
@@ -290,7 +297,7 @@ class AccountsFilling {
       this.#options.signal.throwIfAborted();
       const rows = (await this.#redis.guard(
         this.#redis.connection.xrangeBuffer(
-          this.#redis.key(accountId, 'log'),
+          this.#keyOf(accountId, 'log'),
           from,
           '+',
           'COUNT',
@@ -317,22 +324,15 @@ class AccountsFilling {
       );
   }
 
-  async #checkHash(
-    accountId: string,
-    name: string,
-    expected: readonly Pair[],
-    isAll: boolean,
-  ): Promise<void> {
-    const key = this.#redis.key(accountId, name);
+  async #checkHash(key: string, expected: readonly Pair[], isAll: boolean): Promise<void> {
     if (isAll && (await this.#redis.guard(this.#redis.connection.hlen(key))) !== expected.length)
-      throw corrupt(`the number of ${name} of '${accountId}' differs`);
+      throw corrupt(`the number of fields of ${key} differs`);
     for (const slice of slices(expected, ([field, value]) => field.length + value.length)) {
       const found = await this.#redis.guard(
         this.#redis.connection.hmgetBuffer(key, ...slice.map(([field]) => Buffer.from(field))),
       );
       for (const [at, [field, value]] of slice.entries())
-        if (found[at]?.equals(Buffer.from(value)) !== true)
-          throw corrupt(`${field} of the ${name} of '${accountId}' differs`);
+        if (found[at]?.equals(Buffer.from(value)) !== true) throw corrupt(`${field} of ${key} differs`);
     }
   }
 }

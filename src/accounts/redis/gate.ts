@@ -6,6 +6,7 @@ import { STATE_LIMITS } from '../../state/limits.ts';
 import type { Admission, Gate, GateRequest } from '../gate.ts';
 import { ACCOUNT_LIMITS } from '../limits.ts';
 import type { QuotaMeterName } from '../plans.ts';
+import { balanceId } from '../pools.ts';
 import { quotaExhausted } from '../quota.ts';
 import { rateLimited } from '../rate-limit.ts';
 import { OUTCOME } from './account-lua.ts';
@@ -42,7 +43,7 @@ export function createRedisGate(deps: RedisGateDeps): Gate {
     reply: Reply,
     monotonicMs: number,
   ): Step {
-    const { rate, accountId, quota, credits } = request;
+    const { rate, accountId, pool = 'api', quota, credits } = request;
     const [outcome, serverMs] = [numberAt(reply, 0), numberAt(reply, 1)];
     const step: Step = { ...NOTHING };
     if (rate !== null) step.rate = windows.decide({ ...rate, monotonicMs }, listAt(reply, 2), serverMs);
@@ -57,9 +58,10 @@ export function createRedisGate(deps: RedisGateDeps): Gate {
     }
     if (credits === null || step.refused !== null) return step;
     const [balance, holding] = [numberAt(reply, 5), numberAt(reply, 6)];
+    const payer = balanceId(accountId, pool);
     if (outcome === OUTCOME.creditsExhausted)
-      step.refused = ledger().shortage(accountId, credits, balance, holding, serverMs);
-    else step.reservation = ledger().addHold(accountId, credits, nonce, serverMs);
+      step.refused = ledger().shortage(payer, credits, balance, holding, serverMs);
+    else step.reservation = ledger().addHold(payer, credits, nonce, serverMs);
     return step;
   }
 
@@ -85,10 +87,11 @@ export function createRedisGate(deps: RedisGateDeps): Gate {
     uncount: (subject, rateClass, second) => windows.uncount(subject, rateClass, second),
     refuses: (subject, rateClass, monotonicMs) => windows.refuses(subject, rateClass, monotonicMs),
     async admit(request, monotonicMs) {
-      const { rate, accountId, slot, quota, credits } = request;
+      const { rate, accountId, pool = 'api', slot, quota, credits } = request;
       const place = accountId ?? (rate === null ? null : windows.slotOf(rate.subject));
       const isNeeded = rate !== null || slot !== null || quota !== null || credits !== null;
       if (place === null || !isNeeded) return NOTHING;
+      const payer = balanceId(place, pool);
       const limit = quota === null ? null : quotaOf(place, quota.meter);
       const nonce = steps.nonce();
       const args = [
@@ -97,7 +100,7 @@ export function createRedisGate(deps: RedisGateDeps): Gate {
         ...(quota === null ? [null, null, null] : [quota.meter, quota.units, limit]),
         ...(credits === null
           ? [null, null, null, null]
-          : [credits, nonce, ACCOUNT_LIMITS.ledgerHoldMs, freeCredits(place)]),
+          : [credits, nonce, ACCOUNT_LIMITS.ledgerHoldMs, freeCredits(payer)]),
       ];
       const keys = {
         ...(slot === null ? {} : { slot }),
@@ -106,13 +109,13 @@ export function createRedisGate(deps: RedisGateDeps): Gate {
       };
       let reply: Reply;
       try {
-        reply = await inTime((deadlineMs) => steps.run('admit', place, [...args, deadlineMs], keys));
+        reply = await inTime((deadlineMs) => steps.run('admit', payer, [...args, deadlineMs], keys));
         // The node that stored the response may not know whether enough replicas have it.
         if (numberAt(reply, 0) === OUTCOME.kept && steps.redis.replicas > 0)
-          await steps.runSafely('confirm', place, []);
+          await steps.runSafely('confirm', payer, []);
       } catch (error) {
         const isUnknown = error instanceof AssayError && error.code === 'NOT_READY';
-        if (credits !== null && isUnknown) ledger().releaseUncertain(place, credits, nonce);
+        if (credits !== null && isUnknown) ledger().releaseUncertain(payer, credits, nonce);
         throw error;
       }
       return admission(request, limit, nonce, reply, monotonicMs);

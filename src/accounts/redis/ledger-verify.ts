@@ -2,14 +2,28 @@
 import type { RedisStore } from '../../state/redis.ts';
 import type { LedgerReport } from '../ledger.ts';
 import { decodeEntry, EMPTY_HEAD, entryId, type Head } from '../ledger-entry.ts';
-import { FAULTS_MAX, faultOf } from '../ledger-verify.ts';
+import { accountsOf, FAULTS_MAX, faultOf } from '../ledger-verify.ts';
+import { balanceId, POOLS } from '../pools.ts';
+import { balanceKey } from './account-steps.ts';
 
 /** Entries of one read. */
 const STRIDE = 1_000;
 
 type Row = readonly [id: Buffer, fields: readonly Buffer[]];
 
-/** Checks every account. While servers are running, an account may get entries after it was read; the next check reads them. */
+/** Returns the ids of all balances that have a key of this name, each once. */
+export async function balancesIn(
+  redis: Pick<RedisStore, 'slotsWith'>,
+  name: 'log' | 'events',
+): Promise<ReadonlySet<string>> {
+  const balances = new Set<string>();
+  for (const pool of POOLS)
+    for await (const slot of redis.slotsWith(pool === 'api' ? name : `${pool}:${name}`))
+      balances.add(balanceId(slot, pool));
+  return balances;
+}
+
+/** Checks every balance of every account. While servers are running, an account may get entries after it was read; the next check reads them. */
 export async function checkAccounts(
   redis: RedisStore,
   onProgress: (checked: number, total: number) => void,
@@ -18,20 +32,17 @@ export async function checkAccounts(
   const report = (fault: string): void => {
     if (faults.length < FAULTS_MAX) faults.push(fault);
   };
-  const accounts = new Set<string>();
+  const accounts = await balancesIn(redis, 'log');
   let total = 0;
-  for await (const accountId of redis.slotsWith('log')) {
-    if (accounts.has(accountId)) continue;
-    accounts.add(accountId);
-    total += await redis.guard(redis.connection.xlen(redis.key(accountId, 'log')));
-  }
+  for (const accountId of accounts)
+    total += await redis.guard(redis.connection.xlen(balanceKey(redis, accountId, 'log')));
 
   /** Reads all entries of an account; returns the last one. */
   async function checkEntries(accountId: string): Promise<Head> {
     let head: Head = EMPTY_HEAD;
     let from = '-';
     for (;;) {
-      const log = redis.key(accountId, 'log');
+      const log = balanceKey(redis, accountId, 'log');
       const rows = (await redis.guard(
         redis.connection.xrangeBuffer(log, from, '+', 'COUNT', STRIDE),
       )) as unknown as Row[];
@@ -58,8 +69,8 @@ export async function checkAccounts(
   async function checkHolds(accountId: string): Promise<void> {
     const look = redis.connection
       .multi()
-      .hget(redis.key(accountId, 'state'), 'held')
-      .zrange(redis.key(accountId, 'holds'), '0', '-1')
+      .hget(balanceKey(redis, accountId, 'held'), 'held')
+      .zrange(balanceKey(redis, accountId, 'holds'), '0', '-1')
       .exec();
     const [[, held], [, members]] = (await redis.guard(look)) as [[null, string | null], [null, string[]]];
     const sum = members.reduce((before, member) => before + Number(member.split(':')[1]), 0);
@@ -74,5 +85,5 @@ export async function checkAccounts(
     await checkHolds(accountId);
     onProgress(Math.min(entries, total), total);
   }
-  return { entries, accounts: accounts.size, balance, faults };
+  return { entries, accounts: accountsOf(accounts), balance, faults };
 }

@@ -1,6 +1,6 @@
 /** `POST /auth/password`. */
 import { Type } from 'typebox';
-import { accountOf, operation, principalOf } from '../operation.ts';
+import { operation, personOf, principalOf } from '../operation.ts';
 import { CurrentPassword, NewPassword, SessionData } from '../schemas/auth.ts';
 import { sessionResponse } from './support/sessions.ts';
 
@@ -10,6 +10,7 @@ export const changePassword = operation({
   method: 'POST',
   path: '/auth/password',
   principal: 'session',
+  role: 'auditor',
   rateClass: 'keys',
   body: Type.Object(
     { currentPassword: CurrentPassword, newPassword: NewPassword },
@@ -24,7 +25,7 @@ export const changePassword = operation({
     },
   ],
   summary: 'Change the password',
-  description: 'Ends all sessions of the account and begins a new one.',
+  description: 'Ends all sessions of the person and begins a new one.',
   async run({ services: { access }, call, body }) {
     const principal = principalOf(call);
     const { currentPassword, newPassword } = body;
@@ -32,7 +33,13 @@ export const changePassword = operation({
       call,
       await access
         .people()
-        .changePassword(accountOf(principal), currentPassword, newPassword, principal.actor.from),
+        .changePassword(
+          personOf(principal),
+          currentPassword,
+          newPassword,
+          principal.actor.from,
+          principal.userAgent,
+        ),
     );
   },
 });

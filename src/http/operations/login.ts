@@ -2,6 +2,7 @@
 import { Type } from 'typebox';
 import { operation, principalOf } from '../operation.ts';
 import { CurrentPassword, Email, SessionData } from '../schemas/auth.ts';
+import { CodeOrRecovery } from '../schemas/people.ts';
 import { sessionResponse } from './support/sessions.ts';
 
 export const login = operation({
@@ -11,7 +12,10 @@ export const login = operation({
   path: '/auth/login',
   principal: 'anyone',
   rateClass: 'keys',
-  body: Type.Object({ email: Email, password: CurrentPassword }, { title: 'LoginBody' }),
+  body: Type.Object(
+    { email: Email, password: CurrentPassword, code: Type.Optional(CodeOrRecovery) },
+    { title: 'LoginBody' },
+  ),
   response: SessionData,
   responseHeaders: ['Set-Cookie', 'Cache-Control'],
   examples: [
@@ -19,13 +23,17 @@ export const login = operation({
       summary: 'With an email address and a password',
       body: { email: 'compliance@example.org', password: '<password>' },
     },
+    {
+      summary: 'With a second factor',
+      body: { email: 'compliance@example.org', password: '<password>', code: '<code>' },
+    },
   ],
   summary: 'Log in',
   description:
-    'Begins a session of 12 hours, with a cookie that no script can read. Attempts are limited per account and per address.',
-  run: async ({ services: { access }, call, body }) =>
-    sessionResponse(
-      call,
-      await access.people().login(body.email, body.password, principalOf(call).actor.from),
-    ),
+    'Begins a session of 12 hours, with a cookie that no script can read. If the person has a second factor and the body has no `code`, the response is 401 with the error code SECOND_FACTOR_REQUIRED: send the same body with `code`. Attempts are limited per account and per address.',
+  async run({ services: { access }, call, body: { email, password, code } }) {
+    const { actor, userAgent } = principalOf(call);
+    const people = access.people();
+    return sessionResponse(call, await people.login(email, password, actor.from, { code, userAgent }));
+  },
 });

@@ -9,6 +9,7 @@ export const logout = operation({
   method: 'POST',
   path: '/auth/logout',
   principal: 'session',
+  role: 'auditor',
   rateClass: 'keys',
   response: Done,
   responseHeaders: ['Set-Cookie', 'Cache-Control'],

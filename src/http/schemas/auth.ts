@@ -2,6 +2,7 @@
 import { Type } from 'typebox';
 import { ACCOUNT_LIMITS } from '../../accounts/limits.ts';
 import { PLAN_NAMES } from '../../accounts/plans.ts';
+import { ROLES } from '../../accounts/roles.ts';
 import { flag, oneOf, text, time } from './common.ts';
 
 export const Email = Type.String({
@@ -32,8 +33,27 @@ export const AccountView = Type.Object(
   { title: 'AccountView', description: 'The account of a person.' },
 );
 
+export const RoleSchema = oneOf(
+  ROLES,
+  'owner: everything, also keys, people and billing. analyst: everything that a key can do. auditor: reads only, and spends no credits.',
+  { title: 'Role' },
+);
+
 export const SessionData = Type.Object(
-  { account: AccountView, expiresAt: time('Time at which the session ends, ISO 8601 UTC.') },
+  {
+    id: text('Id of the session. It is not the token.'),
+    account: AccountView,
+    person: Type.Object(
+      {
+        id: text(),
+        role: RoleSchema,
+        secondFactor: flag('Whether a login asks for a code.'),
+      },
+      { title: 'SessionPerson', description: 'The person who logged in.' },
+    ),
+    operator: flag('Whether the person may read the state of the whole installation.'),
+    expiresAt: time('Time at which the session ends, ISO 8601 UTC.'),
+  },
   { title: 'SessionData', description: 'A session. Its token is only in the cookie.' },
 );
 

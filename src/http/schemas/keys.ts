@@ -1,10 +1,14 @@
 /** Schemas of the management of API keys. */
 import { Type } from 'typebox';
-import { PERMISSIONS } from '../../accounts/keys.ts';
+import { KEY_RECEIPTS, PERMISSIONS } from '../../accounts/keys.ts';
 import { ACCOUNT_LIMITS } from '../../accounts/limits.ts';
 import { count, listOf, nullable, oneOf, pageFields, text, time } from './common.ts';
 
 export const PermissionSchema = oneOf(PERMISSIONS);
+export const KeyReceiptsSchema = oneOf(
+  KEY_RECEIPTS,
+  'Receipts in the responses to this key, if a request does not name a form.',
+);
 
 export const KeyView = Type.Object(
   {
@@ -14,12 +18,13 @@ export const KeyView = Type.Object(
     last4: text('Last four characters of the key.'),
     permissions: listOf(PermissionSchema),
     status: oneOf(['ACTIVE', 'REVOKED']),
+    receipts: KeyReceiptsSchema,
     createdAt: time(),
     lastUsedAt: nullable(time(), 'Up to a minute old.'),
     revokedAt: nullable(time()),
     createdBy: nullable(
       text(),
-      'Id of the API key that created this key; `session` or `operator` if a person did; null for a key of an earlier release.',
+      'Id of the API key or the person that created this key; `session` for the first person of the account; `operator` for the command line; null for a key of an earlier release.',
     ),
   },
   { title: 'KeyView', description: 'An API key without its secret.' },
@@ -39,6 +44,7 @@ export const KeyBody = Type.Object(
         description: 'Default: all permissions, or those of the API key that sends the request.',
       }),
     ),
+    receipts: Type.Optional(KeyReceiptsSchema),
   },
   { title: 'KeyBody' },
 );

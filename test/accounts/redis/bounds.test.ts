@@ -123,7 +123,7 @@ describe('an attempt that succeeded', () => {
       key: (...names: string[]) => names.join(':'),
       script: (name: string) => async () => {
         if (name === 'attempts_succeeded') throw new Error('connection lost');
-        return 0;
+        return [0, 1];
       },
     } as unknown as RedisStore;
     const attempts = createRedisAttempts({ redis });

@@ -1,11 +1,11 @@
--- Holds: each member is nonce:amount, its score is its expiry; the sum of all amounts is in the state.
+-- Holds: each member is nonce:amount, its score is its expiry; the sum of all amounts is in the field `held` of HELD.
 local function drop(member)
   if redis.call('ZREM', HOLDS, member) == 0 then return false end
-  redis.call('HINCRBY', STATE, 'held', '-' .. string.match(member, '%d+$'))
+  redis.call('HINCRBY', HELD, 'held', '-' .. string.match(member, '%d+$'))
   return true
 end
 local function held()
-  local sum = tonumber(redis.call('HGET', STATE, 'held') or '0')
+  local sum = tonumber(redis.call('HGET', HELD, 'held') or '0')
   if sum <= 0 then return 0 end
   local ended = redis.call('ZRANGEBYSCORE', HOLDS, '-inf', whole(now), 'LIMIT', 0, 1000)
   for _, member in ipairs(ended) do

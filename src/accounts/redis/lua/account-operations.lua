@@ -33,7 +33,7 @@ function operations.admit()
       if not redis.call('ZSCORE', HOLDS, member) then
         if balance - holding < credits or redis.call('EXISTS', MARK) == 1 then return {OUTCOME.creditsExhausted, now, rate, month, units, balance, holding, '', ''} end
         redis.call('ZADD', HOLDS, whole(now + numbered(12)), member)
-        redis.call('HINCRBY', STATE, 'held', ARGV[10])
+        redis.call('HINCRBY', HELD, 'held', ARGV[10])
       end
     end
   end
@@ -258,7 +258,7 @@ end
 
 -- A write without effect, so that the caller can wait for replicas.
 function operations.confirm()
-  redis.call('HINCRBY', STATE, 'held', 0)
+  redis.call('HINCRBY', HELD, 'held', 0)
   return {OUTCOME.done}
 end
 

@@ -1,9 +1,9 @@
 -- First part of the script of an account: its keys, the clock, and the calendar. The script is the parts of account-lua.ts in their
 -- order, after the table OUTCOME.
 --
--- KEYS: log, state, holds, events, stored response, mark, rate window.
--- ARGV: operation, time in ms or nothing, account, and then the arguments of the operation, from the fourth.
-local LOG, STATE, HOLDS, EVENTS, KEPT, MARK, RATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
+-- KEYS: log, state of the account, holds, events, stored response, mark, rate window, hash with the sum of the holds.
+-- ARGV: operation, time in ms or nothing, balance, and then the arguments of the operation, from the fourth.
+local LOG, STATE, HOLDS, EVENTS, KEPT, MARK, RATE, HELD = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local account = ARGV[3]
 local function whole(number) return string.format('%.0f', number) end
 local function numbered(position) return tonumber(ARGV[position]) end

@@ -1,12 +1,12 @@
 -- Counts an attempt.
 --
--- KEYS: account, address.
--- ARGV: maximum of each, window in ms.
--- Replies with the remaining ms of the window that is full, or with 0 if both were counted.
-for i = 1, 2 do
-  if tonumber(redis.call('GET', KEYS[i]) or '0') >= tonumber(ARGV[i]) then return math.max(1, redis.call('PTTL', KEYS[i])) end
+-- KEYS: account, and the address if it is counted.
+-- ARGV: window in ms, maximum of each key.
+-- Replies with the remaining ms of the window that is full, or 0 if the attempt was counted; and with the attempts that the account has left.
+for i = 1, #KEYS do
+  if tonumber(redis.call('GET', KEYS[i]) or '0') >= tonumber(ARGV[i + 1]) then return { math.max(1, redis.call('PTTL', KEYS[i])), 0 } end
 end
-for i = 1, 2 do
-  if redis.call('INCR', KEYS[i]) == 1 then redis.call('PEXPIRE', KEYS[i], ARGV[3]) end
+for i = 1, #KEYS do
+  if redis.call('INCR', KEYS[i]) == 1 then redis.call('PEXPIRE', KEYS[i], ARGV[1]) end
 end
-return 0
+return { 0, tonumber(ARGV[2]) - tonumber(redis.call('GET', KEYS[1])) }

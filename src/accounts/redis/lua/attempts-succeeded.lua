@@ -1,6 +1,8 @@
--- Removes the attempts at an account, and the last one from an address.
+-- Takes the last attempt back. If ARGV[1] is 1, forgets all attempts at the account.
 --
--- KEYS: account, address.
-redis.call('DEL', KEYS[1])
-if tonumber(redis.call('GET', KEYS[2]) or '0') > 0 then redis.call('DECR', KEYS[2]) end
+-- KEYS: account, and the address if it is counted.
+for i = 1, #KEYS do
+  if tonumber(redis.call('GET', KEYS[i]) or '0') > 0 then redis.call('DECR', KEYS[i]) end
+end
+if ARGV[1] == '1' then redis.call('DEL', KEYS[1]) end
 return 0
