@@ -1,5 +1,6 @@
 /** Bills bulk jobs. */
 import type { Access } from '../accounts/access.ts';
+import { balanceId } from '../accounts/pools.ts';
 import { quotaExhausted } from '../accounts/quota.ts';
 import { OPERATIONS } from '../http/operations/index.ts';
 import type { JobBilling } from '../jobs/bulk/billing.ts';
@@ -12,7 +13,7 @@ export function jobBilling(access: () => Access): JobBilling {
       kind === 'labels' || kind === 'sanctions'
         ? { unit: 'intel', perLine: 1 }
         : { unit: 'credits', perLine: creditsOf(`/${kind}`) },
-    async settle({ id, accountId, kind }, units) {
+    async settle({ id, accountId, kind, pool = 'api' }, units) {
       const once = `job:${id}`;
       if (kind === 'labels' || kind === 'sanctions') {
         const decision = await access().quota.settle(accountId, 'intel', once, units);
@@ -22,7 +23,13 @@ export function jobBilling(access: () => Access): JobBilling {
       const type = kind === 'screening' ? 'SCREENING' : 'DEDUCTION';
       await access()
         .ledger()
-        .settle({ accountId, type, once, total: units, reference: `jobs/${id} ${kind}` });
+        .settle({
+          accountId: balanceId(accountId, pool),
+          type,
+          once,
+          total: units,
+          reference: `jobs/${id} ${kind}`,
+        });
     },
   };
 }

@@ -26,7 +26,7 @@ export const stripeEvent = operation({
   bytes: {
     units: () => 0,
     async run({ services, header }, body) {
-      const payments = services.access.payments();
+      const payments = services.useCases.billing().payments();
       if (payments === null)
         throw new AssayError('NOT_FOUND', 'Payments by Stripe are not set up on this service.');
       return jsonBytes(await payments.receive(body, header['Stripe-Signature']));

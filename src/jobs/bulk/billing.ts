@@ -16,7 +16,13 @@ export interface JobBilling {
    * @throws QUOTA_EXHAUSTED or CREDITS_EXHAUSTED; the charge is then unchanged
    */
   settle(
-    job: { readonly id: string; readonly accountId: string; readonly kind: JobKind },
+    job: {
+      readonly id: string;
+      readonly accountId: string;
+      readonly kind: JobKind;
+      /** The balance that pays credits. Default: `api`. */
+      readonly pool?: 'api' | 'dashboard';
+    },
     units: number,
   ): Promise<void>;
 }

@@ -1,0 +1,118 @@
+/** The list of purchases, with their receipts. */
+import { type ReactNode, useMemo } from 'react';
+import { useI18n } from '../../i18n/index.tsx';
+import { type Column, DataTable } from '../../ui/DataTable.tsx';
+import { More } from '../../ui/More.tsx';
+import { Section } from '../../ui/Page.tsx';
+import { usePages } from '../../ui/pages.ts';
+import { Empty, Failure, Loading } from '../../ui/states.tsx';
+import { Time } from '../../ui/values.tsx';
+import { INVOICES_KEY, type Invoice, inUnits, readInvoices, receiptPath } from './invoices.ts';
+
+/** The section with all purchases. */
+export function Invoices(): ReactNode {
+  const { t } = useI18n();
+  const pages = usePages(INVOICES_KEY, readInvoices);
+  const rows = useMemo(() => pages.data?.pages.flatMap(({ invoices }) => invoices) ?? [], [pages.data]);
+  return (
+    <Section title={t('billing.invoices')} note={t('billing.invoicesNote')}>
+      {pages.isPending ? <Loading lines={5} /> : null}
+      {pages.error === null ? null : <Failure error={pages.error} onRetry={() => void pages.refetch()} />}
+      {pages.data === undefined ? null : <InvoiceTable rows={rows} />}
+      <More pages={pages} />
+    </Section>
+  );
+}
+
+/** What happened after the payment: refunds and disputes. */
+function Since({ invoice }: { readonly invoice: Invoice }): ReactNode {
+  const { t, word, usd } = useI18n();
+  const { refunded, dispute, reason } = invoice;
+  return (
+    <>
+      {refunded.amount === 0 ? null : <div>{t('billing.refunded', { amount: usd(inUnits(refunded)) })}</div>}
+      {dispute === null ? null : <div>{word('dispute', dispute)}</div>}
+      {reason === null ? null : <div lang="en">{reason}</div>}
+    </>
+  );
+}
+
+function InvoiceTable({ rows }: { readonly rows: readonly Invoice[] }): ReactNode {
+  const { t, word, number, usd } = useI18n();
+  const columns = useMemo(
+    (): readonly Column<Invoice>[] => [
+      {
+        id: 'at',
+        header: t('billing.at'),
+        value: ({ createdAt }) => createdAt,
+        cell: ({ createdAt }) => <Time iso={createdAt} />,
+      },
+      {
+        id: 'package',
+        header: t('billing.package'),
+        value: (invoice) => invoice.package,
+        cell: (invoice) =>
+          invoice.quantity === 1 ? invoice.package : `${number(invoice.quantity)} × ${invoice.package}`,
+        hasFilter: true,
+      },
+      {
+        id: 'state',
+        header: t('billing.state'),
+        value: ({ state }) => word('invoiceState', state),
+        cell: ({ state }) => <span className="tag">{word('invoiceState', state)}</span>,
+        hasFilter: true,
+      },
+      {
+        id: 'pool',
+        header: t('billing.pool'),
+        value: ({ pool }) => t(pool === 'api' ? 'usage.api' : 'usage.dashboard'),
+        hasFilter: true,
+      },
+      {
+        id: 'credits',
+        header: t('billing.credits'),
+        value: ({ credits }) => credits,
+        cell: ({ credits }) => number(credits),
+        isNumber: true,
+      },
+      {
+        id: 'price',
+        header: t('billing.price'),
+        value: ({ price }) => inUnits(price),
+        cell: ({ price }) => usd(inUnits(price)),
+        isNumber: true,
+      },
+      {
+        id: 'since',
+        header: t('billing.since'),
+        value: ({ dispute, reason }) => dispute ?? reason,
+        cell: (invoice) => <Since invoice={invoice} />,
+      },
+      {
+        id: 'receipt',
+        header: t('billing.receipt'),
+        value: ({ receiptNumber }) => receiptNumber,
+        cell: (invoice) =>
+          invoice.receiptNumber === null ? (
+            ''
+          ) : (
+            <a href={receiptPath(invoice)} target="_blank" rel="noopener">
+              {invoice.receiptNumber}
+            </a>
+          ),
+      },
+      { id: 'id', header: t('billing.id'), value: ({ id }) => id, isHidden: true },
+    ],
+    [t, word, number, usd],
+  );
+  return (
+    <DataTable
+      id="invoices"
+      caption={t('billing.invoices')}
+      columns={columns}
+      rows={rows}
+      rowKey={({ id }) => id}
+      empty={<Empty title={t('billing.none')}>{t('billing.noneHelp')}</Empty>}
+    />
+  );
+}

@@ -1,0 +1,25 @@
+/** Invoices: how they are read, and when one will not change any more. */
+import { call, type Schemas } from '../../api/client.ts';
+
+export type Invoice = Schemas['Invoice'];
+export type Pool = Invoice['pool'];
+
+const MINOR_UNITS = 100;
+
+/** Returns an amount of minor units in units of its currency. */
+export const inUnits = ({ amount }: Invoice['price']): number => amount / MINOR_UNITS;
+
+/** Rows of one request: a screen or two. */
+const ROWS = 50;
+
+export const INVOICES_KEY = ['billing', 'invoices'] as const;
+
+/** Reads a page of invoices, newest first. */
+export const readInvoices = (cursor: { readonly cursor?: string }, signal: AbortSignal) =>
+  call('get', '/billing/invoices', { query: { limit: ROWS, ...cursor }, signal });
+
+/** Whether a payment may still be confirmed. */
+export const isWaiting = ({ state }: Invoice): boolean => state === 'NEW' || state === 'PROCESSING';
+
+/** Path of the receipt of an invoice, which the server sends as a page of its own. */
+export const receiptPath = ({ id }: Invoice): string => `/api/v1/billing/invoices/${id}/receipt`;

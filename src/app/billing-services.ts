@@ -1,0 +1,49 @@
+/** Creates the service of billing over the accounts of this installation. */
+import { join } from 'node:path';
+import type { Access } from '../accounts/access.ts';
+import { auditBookings } from '../accounts/audit.ts';
+import { readPackages } from '../accounts/credits.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
+import type { Random } from '../base/random.ts';
+import { createBilling } from '../billing/billing.ts';
+import type { Billing } from '../billing/service.ts';
+import { createCardCheckouts } from '../billing/stripe.ts';
+import type { Config } from '../config/config.ts';
+import type { OpenStore } from '../state/live-store.ts';
+
+export interface BillingServicesDeps {
+  readonly access: Access;
+  /** Opens stores that nodes share. */
+  readonly openStore: OpenStore;
+  /** URL of this service in a browser; null if it is not known. */
+  readonly publicUrl: () => string | null;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+/** Returns the service of billing. Bookings are in the audit log. */
+export function billingOf(
+  { dataDir, stripe, seller }: Pick<Config, 'dataDir' | 'stripe' | 'seller'>,
+  { access, openStore, publicUrl, clock, random, log }: BillingServicesDeps,
+): Billing {
+  const { keys, audit, ledger, planOf } = access;
+  return createBilling(
+    {
+      invoicesPath: join(dataDir, 'invoices.mdb'),
+      paymentsPath: join(dataDir, 'accounts', 'payments.mdb'),
+      stripeSecret: stripe.webhookSecret,
+      seller,
+    },
+    {
+      ...{ clock, random, log },
+      packages: readPackages(),
+      checkouts: stripe.api === null ? null : createCardCheckouts(stripe.api),
+      ledger: () => auditBookings(ledger(), audit, { who: 'stripe', from: 'webhook' }, { log }),
+      accountExists: (accountId) => keys.planOf(accountId) !== null,
+      freeCredits: (accountId) => planOf(accountId).creditsPerMonth,
+      ...{ publicUrl, openStore },
+    },
+  );
+}

@@ -1,0 +1,170 @@
+/** The service of billing: offers packages, creates checkouts, and reads invoices. Credits are booked only by payments.ts. */
+import type { CreditPackage } from '../accounts/credits.ts';
+import type { Ledger } from '../accounts/ledger.ts';
+import type { Clock } from '../base/clock.ts';
+import { AssayError } from '../base/errors.ts';
+import { createIds } from '../base/ids.ts';
+import type { Logger } from '../base/log.ts';
+import type { Random } from '../base/random.ts';
+import type { OpenStore } from '../state/live-store.ts';
+import { newInvoice } from './invoice.ts';
+import { BILLING_LIMITS } from './limits.ts';
+import { offeredPackages, orderOf } from './packages.ts';
+import { openPayments, type Payments } from './payments.ts';
+import { receiptHtml } from './receipt-html.ts';
+import type { Agreement, Invoice, Seller } from './records.ts';
+import type { Billing, Buyer, Offer } from './service.ts';
+import type { InvoiceFilter, InvoicePage, InvoiceStore } from './store.ts';
+import { openInvoiceStore } from './store-lmdb.ts';
+import type { CardCheckouts } from './stripe.ts';
+import { type BillingReport, verifyBilling } from './verify.ts';
+
+export interface BillingOptions {
+  /** Files of the stores. */
+  readonly invoicesPath: string;
+  readonly paymentsPath: string;
+  /** The secret with which Stripe signs its events; null: no events are accepted. */
+  readonly stripeSecret: string | null;
+  readonly seller: Seller;
+}
+
+export interface BillingDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly packages: readonly CreditPackage[];
+  /** Creates checkouts; null if no key of Stripe is configured. */
+  readonly checkouts: CardCheckouts | null;
+  /** The ledger, with bookings in the audit log. */
+  readonly ledger: () => Pick<Ledger, 'book' | 'usage'>;
+  readonly accountExists: (accountId: string) => boolean;
+  /** Credits that an account is granted each month. */
+  readonly freeCredits: (accountId: string) => number;
+  /** URL of this service in a browser; null if it is not known. */
+  readonly publicUrl: () => string | null;
+  /** Default: stores on this machine. */
+  readonly openStore?: OpenStore;
+}
+
+/** Page of the dashboard to which a customer returns. */
+const RETURN_PATH = '/billing';
+
+class CardBilling implements Billing {
+  readonly #options: BillingOptions;
+  readonly #deps: BillingDeps;
+  readonly #newId: () => string;
+  #store: InvoiceStore | null = null;
+  #payments: Payments | null = null;
+
+  constructor(options: BillingOptions, deps: BillingDeps) {
+    this.#options = options;
+    this.#deps = deps;
+    this.#newId = createIds(deps);
+  }
+
+  #invoices(): InvoiceStore {
+    this.#store ??= openInvoiceStore({ path: this.#options.invoicesPath }, this.#deps);
+    return this.#store;
+  }
+
+  offer(accountId: string): Offer {
+    const { packages, checkouts, freeCredits, publicUrl } = this.#deps;
+    const agreement = this.#invoices().agreement(accountId);
+    return {
+      checkout: checkouts === null || publicUrl() === null ? 'unavailable' : 'available',
+      packages: offeredPackages(packages, freeCredits(accountId), agreement),
+    };
+  }
+
+  async checkout({ accountId, personId }: Buyer, request: Parameters<Billing['checkout']>[1]) {
+    const { checkouts, packages, publicUrl, clock, log } = this.#deps;
+    const baseUrl = publicUrl();
+    if (checkouts === null || baseUrl === null)
+      throw new AssayError(
+        'PAYMENTS_NOT_CONFIGURED',
+        'This service sells no credits by card: its operator has not configured payments. Nothing was charged.',
+      );
+    const store = this.#invoices();
+    const order = orderOf(packages, store.agreement(accountId), request);
+    const facts = { id: this.#newId(), accountId, nowMs: clock.now(), createdBy: personId };
+    // Stored first: a customer can pay as soon as the page exists.
+    const invoice = await store.add(newInvoice(order, facts), BILLING_LIMITS.openInvoicesMax);
+    const returnUrl = (state: string) => `${baseUrl}${RETURN_PATH}/${state}?invoice=${invoice.id}`;
+    try {
+      const { session, url } = await checkouts.create({
+        ...{ invoice, successUrl: returnUrl('success'), cancelUrl: returnUrl('cancel') },
+      });
+      const stored = await store.change(accountId, invoice.id, (one) => ({
+        ...one,
+        references: [...new Set([...one.references, session])],
+      }));
+      log.info(
+        { accountId, invoice: invoice.id, package: order.package, pool: order.pool },
+        'checkout created',
+      );
+      return { url, invoice: stored };
+    } catch (error) {
+      log.warn({ err: error, accountId, invoice: invoice.id }, 'checkout failed');
+      // Also if the outcome is unknown: the address of the page was given to no customer, so it cannot be paid.
+      await store.removeUnpaid(accountId, invoice.id);
+      throw error;
+    }
+  }
+
+  invoices(accountId: string, filter: InvoiceFilter, page: InvoicePage): ReturnType<Billing['invoices']> {
+    return this.#invoices().list(accountId, filter, page);
+  }
+
+  invoice(accountId: string, id: string): Invoice {
+    const invoice = this.#invoices().get(accountId, id);
+    if (invoice !== null) return invoice;
+    throw new AssayError('NOT_FOUND', `id: there is no invoice '${id.slice(0, 64)}'.`, { field: 'id' });
+  }
+
+  receipt(accountId: string, id: string): ReturnType<Billing['receipt']> {
+    const invoice = this.invoice(accountId, id);
+    const { receipt } = invoice;
+    if (receipt === null)
+      throw new AssayError(
+        'NOT_FOUND',
+        `id: the invoice is ${invoice.state}, and a receipt is issued when it is paid.`,
+        {
+          field: 'id',
+        },
+      );
+    return receiptHtml(invoice, receipt);
+  }
+
+  payments(): Payments | null {
+    const { stripeSecret: secret, paymentsPath: path, seller } = this.#options;
+    if (secret === null) return null;
+    this.#payments ??= openPayments(
+      { path, secret, seller },
+      { ...this.#deps, invoices: () => this.#invoices() },
+    );
+    return this.#payments;
+  }
+
+  agree(accountId: string, agreement: Agreement | null): Promise<void> {
+    return this.#invoices().agree(accountId, agreement);
+  }
+
+  verify(): Promise<BillingReport> {
+    const { ledger } = this.#deps;
+    return verifyBilling({ invoices: this.#invoices(), payments: this.payments(), ledger: ledger() });
+  }
+
+  open(): void {
+    this.#invoices();
+    this.payments();
+  }
+
+  async close(): Promise<void> {
+    await this.#payments?.close();
+    await this.#store?.close();
+  }
+}
+
+/** Creates the service of billing. Its stores are opened at their first use. */
+export const createBilling = (options: BillingOptions, deps: BillingDeps): Billing =>
+  new CardBilling(options, deps);

@@ -1,0 +1,136 @@
+/** Compares invoices, purchases and the ledger of credits: every payment must be booked once, and every receipt number used once. */
+import type { Ledger, LedgerEntry } from '../accounts/ledger.ts';
+import { balanceId, type Pool } from '../accounts/pools.ts';
+import { BILLING_LIMITS } from './limits.ts';
+import type { Payments } from './payments.ts';
+import type { Invoice } from './records.ts';
+import type { InvoiceStore } from './store.ts';
+
+export interface BillingReport {
+  readonly invoices: number;
+  readonly settled: number;
+  /** Invoices that wait for a decision of the operator. */
+  readonly held: number;
+  /** Entries of the ledger that were compared. */
+  readonly entries: number;
+  /** Receipts, which are numbered from 1. */
+  readonly receipts: number;
+  /** Payments that an earlier release booked, without an invoice. */
+  readonly withoutInvoice: number;
+  /** Sentences; empty if everything agrees. */
+  readonly faults: readonly string[];
+}
+
+export interface VerifyDeps {
+  readonly invoices: Pick<InvoiceStore, 'all' | 'byReference' | 'lastReceipt'>;
+  readonly payments: Pick<Payments, 'purchases'> | null;
+  readonly ledger: Pick<Ledger, 'usage'>;
+}
+
+/** Reference of the adjustments that payments make. Purchases have none. */
+const PAYMENT_REFERENCE = /^stripe (refund|dispute|won) /;
+
+/** Reads the entries of one balance that belong to payments, by their ids. Entries of a month that begins are booked first. */
+async function paymentEntries(
+  ledger: VerifyDeps['ledger'],
+  balance: string,
+): Promise<ReadonlyMap<string, LedgerEntry>> {
+  const entries = new Map<string, LedgerEntry>();
+  let cursor: string | null = null;
+  do {
+    const page: Awaited<ReturnType<Ledger['usage']>> = await ledger.usage(balance, {
+      limit: BILLING_LIMITS.verifyEntriesPage,
+      ...(cursor === null ? {} : { cursor }),
+    });
+    for (const entry of page.history)
+      if (entry.type === 'PURCHASE' || PAYMENT_REFERENCE.test(entry.reference ?? ''))
+        entries.set(entry.id, entry);
+    cursor = page.nextCursor;
+  } while (cursor !== null);
+  return entries;
+}
+
+/** Returns the faults of the entries of one invoice. */
+function entryFaults(invoice: Invoice, entries: ReadonlyMap<string, LedgerEntry>): readonly string[] {
+  const faults: string[] = [];
+  const of = `invoice ${invoice.id} of ${invoice.accountId}`;
+  const bought = invoice.entries.filter(({ cause }) => cause === 'PURCHASE');
+  if (invoice.state === 'SETTLED' && (bought.length !== 1 || bought[0]?.credits !== invoice.credits))
+    faults.push(`${of}: is SETTLED, and its entries do not book ${invoice.credits} credits once.`);
+  if (invoice.state !== 'SETTLED' && invoice.entries.length > 0)
+    faults.push(`${of}: is ${invoice.state} and has entries.`);
+  for (const { id, credits } of invoice.entries) {
+    const amount = entries.get(id)?.amount;
+    if (amount !== credits)
+      faults.push(
+        `${of}: entry ${id} of ${credits} credits is ${amount === undefined ? 'not in the ledger' : `${amount} in the ledger`}.`,
+      );
+  }
+  return faults;
+}
+
+/** Returns the faults of the numbers of receipts. */
+function receiptFaults(numbers: readonly number[], last: number): readonly string[] {
+  const sorted = numbers.toSorted((a, b) => a - b);
+  const faults = sorted.flatMap((number, index) =>
+    number === index + 1 ? [] : [`receipt number ${index + 1}: expected, but ${number} follows.`],
+  );
+  if (sorted.length !== last)
+    faults.push(`receipts: ${sorted.length} exist, and the last number is ${last}.`);
+  return faults.slice(0, 1);
+}
+
+/** Compares everything. Safe while servers are running: a payment that is being booked at this moment may be reported. */
+export async function verifyBilling({ invoices, payments, ledger }: VerifyDeps): Promise<BillingReport> {
+  const faults: string[] = [];
+  const all = [...invoices.all()];
+  const settled = all.filter(({ state }) => state === 'SETTLED');
+  const byBalance = new Map<string, Invoice[]>();
+  for (const invoice of all) {
+    const balance = balanceId(invoice.accountId, invoice.pool);
+    byBalance.set(balance, [...(byBalance.get(balance) ?? []), invoice]);
+  }
+  let withoutInvoice = 0;
+  /** Payments without an invoice, by balance: of earlier releases, or interrupted before their invoice was settled. */
+  const unsettled = new Map<string, number>();
+  for (const { payment, purchase } of payments?.purchases() ?? []) {
+    const { accountId, pool = 'api' }: { accountId: string; pool?: Pool } = purchase;
+    const balance = balanceId(accountId, pool);
+    if (!byBalance.has(balance)) byBalance.set(balance, []);
+    const invoice = invoices.byReference(payment);
+    if (invoice !== null) continue;
+    unsettled.set(balance, (unsettled.get(balance) ?? 0) + 1);
+    if (purchase.session === undefined) withoutInvoice++;
+    else faults.push(`payment ${payment} of ${accountId}: is recorded, and no invoice is settled by it.`);
+  }
+  let compared = 0;
+  for (const [balance, own] of byBalance) {
+    const entries = await paymentEntries(ledger, balance);
+    compared += entries.size;
+    for (const invoice of own) faults.push(...entryFaults(invoice, entries));
+    const listed = new Set(own.flatMap((invoice) => invoice.entries.map(({ id }) => id)));
+    for (const { id, reference, amount } of entries.values())
+      if (
+        !listed.has(id) &&
+        reference !== null &&
+        invoices.byReference(reference.split(' ').at(-1) ?? '') !== null
+      )
+        faults.push(`ledger entry ${id} of ${balance} (${reference}, ${amount} credits): is on no invoice.`);
+    const bought = [...entries.values()].filter(({ id, type }) => type === 'PURCHASE' && !listed.has(id));
+    if (payments !== null && bought.length > (unsettled.get(balance) ?? 0))
+      faults.push(
+        `ledger of ${balance}: ${bought.length} purchases are on no invoice (${bought.map(({ id }) => id).join(', ')}), and ${unsettled.get(balance) ?? 0} payments explain them.`,
+      );
+  }
+  const numbers = all.flatMap(({ receipt }) => (receipt === null ? [] : [receipt.number]));
+  faults.push(...receiptFaults(numbers, invoices.lastReceipt()));
+  return {
+    invoices: all.length,
+    settled: settled.length,
+    held: all.filter(({ state }) => state === 'HELD').length,
+    entries: compared,
+    receipts: numbers.length,
+    withoutInvoice,
+    faults,
+  };
+}

@@ -1,0 +1,61 @@
+/** `POST /billing/checkout`. */
+import { isoTime } from '../../base/clock.ts';
+import { AssayError } from '../../base/errors.ts';
+import { accountOf, operation, principalOf } from '../operation.ts';
+import { CheckoutBody, CheckoutPage } from '../schemas/billing.ts';
+import { ErrorBody } from '../schemas/common.ts';
+
+export const createCheckout = operation({
+  id: 'createCheckout',
+  tag: 'Billing',
+  method: 'POST',
+  path: '/billing/checkout',
+  principal: 'session',
+  role: 'owner',
+  // Each request is one of this service at Stripe.
+  rateClass: 'keys',
+  body: CheckoutBody,
+  response: CheckoutPage,
+  statuses: {
+    502: {
+      description: 'The payment provider rejected the request. Nothing was charged.',
+      schema: ErrorBody,
+    },
+    503: {
+      description:
+        'Payments by card are not configured, or the payment provider did not respond. Nothing was charged.',
+      schema: ErrorBody,
+    },
+  },
+  examples: [
+    { summary: 'Credits for calls with a key', body: { package: 'Growth' } },
+    {
+      summary: 'Two packages for the dashboard',
+      body: { package: 'Starter', pool: 'dashboard', quantity: 2 },
+    },
+  ],
+  summary: 'Buy credits by card',
+  description:
+    'Creates an invoice and a page of Stripe on which it is paid. The credits are booked when Stripe reports the payment; read the invoice until it is SETTLED. The page expires after an hour. The email address of the account must be confirmed.',
+  async run({ services, call, body }) {
+    const principal = principalOf(call);
+    const accountId = accountOf(principal);
+    // An invitation replaces an unconfirmed registration, and nobody could use the credits of its account.
+    if (!services.access.people().mayHaveFreeCredits(accountId))
+      throw new AssayError('FORBIDDEN', 'email: confirm your email address before you buy.', {
+        field: 'email',
+      });
+    const { url, invoice } = await services.useCases
+      .billing()
+      .checkout({ accountId, personId: principal.actor.who }, body);
+    const { package: name, quantity, pool, id } = invoice;
+    await services.access.audit().write({
+      ...principal.actor,
+      action: 'billing.checkout',
+      accountId,
+      subject: id,
+      detail: `${quantity} ${name} for ${pool}`,
+    });
+    return { url, invoiceId: id, expiresAt: isoTime(invoice.expiresAtMs) };
+  },
+});

@@ -1,0 +1,80 @@
+/** Billing over the accounts of a folder, for tests of its callers. */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Access } from '../../src/accounts/access.ts';
+import { auditBookings } from '../../src/accounts/audit.ts';
+import { readPackages } from '../../src/accounts/credits.ts';
+import type { Ledger } from '../../src/accounts/ledger.ts';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
+import { silentLogger } from '../../src/base/log.ts';
+import { systemRandom } from '../../src/base/random.ts';
+import { createBilling } from '../../src/billing/billing.ts';
+import type { Seller } from '../../src/billing/records.ts';
+import type { Billing } from '../../src/billing/service.ts';
+import { createCardCheckouts } from '../../src/billing/stripe.ts';
+import type { OpenStore } from '../../src/state/live-store.ts';
+
+export const SELLER: Seller = {
+  name: 'Example <b>AG</b>',
+  address: ['Bahnhofstrasse 1', '8001 Zürich'],
+  vatId: 'CHE-123.456.789 MWST',
+  vatBasisPoints: 810,
+  receiptPrefix: 'R-',
+};
+
+export interface OpenedBillingOptions {
+  readonly stripeSecret?: string | null;
+  /** URL of the stand-in; null: no checkouts. */
+  readonly apiUrl?: string | null;
+  readonly publicUrl?: string | null;
+  /** Time for one request to Stripe. */
+  readonly timeoutMs?: number;
+  readonly clock?: Clock;
+  readonly openStore?: OpenStore;
+  readonly seller?: Seller;
+  /** Default: a ledger whose bookings are in the audit log. */
+  readonly ledger?: () => Pick<Ledger, 'book' | 'usage'>;
+}
+
+/** Opens billing in a data folder. The caller closes it before the accounts. */
+export function openedBilling(
+  folder: string,
+  access: Pick<Access, 'keys' | 'ledger' | 'audit'>,
+  {
+    stripeSecret = null,
+    apiUrl = null,
+    publicUrl = 'http://127.0.0.1',
+    clock = systemClock,
+    openStore,
+    seller = SELLER,
+    ledger,
+    timeoutMs,
+  }: OpenedBillingOptions = {},
+): Billing {
+  const { keys, audit } = access;
+  mkdirSync(join(folder, 'accounts'), { recursive: true });
+  const stripe = { who: 'stripe', from: 'webhook' };
+  return createBilling(
+    {
+      invoicesPath: join(folder, 'invoices.mdb'),
+      paymentsPath: join(folder, 'accounts', 'payments.mdb'),
+      stripeSecret,
+      seller,
+    },
+    {
+      ...{ clock, random: systemRandom, log: silentLogger, packages: readPackages() },
+      checkouts:
+        apiUrl === null
+          ? null
+          : createCardCheckouts({
+              ...{ secretKey: 'sk_test_0123456789', apiUrl },
+              ...(timeoutMs === undefined ? {} : { timeoutMs }),
+            }),
+      ledger: ledger ?? (() => auditBookings(access.ledger(), audit, stripe, { log: silentLogger })),
+      accountExists: (accountId) => keys.planOf(accountId) !== null,
+      freeCredits: () => 10,
+      publicUrl: () => publicUrl,
+      ...(openStore === undefined ? {} : { openStore }),
+    },
+  );
+}

@@ -1,0 +1,210 @@
+/** The operations of billing over HTTP: who may buy, what the responses are, and a purchase from the order to the receipt. */
+import { scryptSync } from 'node:crypto';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { LOCAL_ACCOUNT } from '../../src/accounts/keys.ts';
+import type { Role } from '../../src/accounts/roles.ts';
+import type { Email } from '../../src/base/mail.ts';
+import {
+  eventOf,
+  paid,
+  type StripeStandIn,
+  signatureOf,
+  startStripe,
+  WEBHOOK_SECRET,
+} from '../billing/stripe-stand-in.ts';
+import { openWorld, type World } from './world.ts';
+
+const PASSWORD = 'correct horse battery';
+
+const letters: Email[] = [];
+
+let stripe: StripeStandIn;
+let world: World;
+let accountId = '';
+const cookies: Partial<Record<Role, string>> = {};
+let key = '';
+
+beforeAll(async () => {
+  stripe = await startStripe();
+  world = await openWorld({
+    backend: 'node',
+    billing: { stripeSecret: WEBHOOK_SECRET, apiUrl: stripe.url },
+    people: { registration: 'open', mailer: { send: async (letter) => void letters.push(letter) } },
+    derive: async ({ password, salt, bytes }) => scryptSync(password, salt, bytes, { N: 2 }),
+  });
+  const people = world.access.people();
+  accountId = (await people.create('owner@example.org', PASSWORD, 'FREE')).id;
+  for (const role of ['analyst', 'auditor'] as const)
+    await people.members.add(
+      { who: accountId, from: 'test' },
+      accountId,
+      `${role}@example.org`,
+      role,
+      PASSWORD,
+    );
+  for (const role of ['owner', 'analyst', 'auditor'] as const) {
+    const { token } = await people.login(`${role}@example.org`, PASSWORD, '127.0.0.1');
+    cookies[role] = `assay_session=${token}`;
+  }
+  key = await world.key({ accountId, permissions: ['oracle'] });
+});
+afterAll(async () => {
+  await world.close();
+  await stripe.close();
+});
+
+interface Asked {
+  readonly as?: Role | 'key' | 'stranger';
+  readonly body?: unknown;
+  readonly headers?: Record<string, string>;
+}
+
+async function ask(method: string, path: string, { as = 'owner', body, headers = {} }: Asked = {}) {
+  const stranger = as === 'stranger' ? await world.key({ accountId: LOCAL_ACCOUNT }) : key;
+  const response = await fetch(`${world.url}/api/v1${path}`, {
+    method,
+    headers: {
+      origin: world.url,
+      ...(as === 'key' || as === 'stranger'
+        ? { authorization: `Bearer ${stranger}` }
+        : { cookie: cookies[as] ?? '' }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text };
+}
+
+const dataOf = ({ text }: { readonly text: string }) => JSON.parse(text).data;
+const codeOf = ({ headers }: { readonly headers: Headers }) => headers.get('x-error-code');
+
+it('only a session of an owner buys, and any key of the account reads', async () => {
+  const body = { package: 'Starter' };
+  for (const [as, status] of [
+    ['analyst', 403],
+    ['auditor', 403],
+    ['key', 401],
+  ] as const)
+    expect([as, (await ask('POST', '/billing/checkout', { as, body })).status]).toEqual([as, status]);
+  expect(stripe.requests).toHaveLength(0);
+  for (const as of ['key', 'auditor'] as const) {
+    const { checkout, packages } = dataOf(await ask('GET', '/billing/packages', { as }));
+    expect([checkout, packages.length]).toEqual(['available', 6]);
+    expect(dataOf(await ask('GET', '/billing/invoices', { as })).invoices).toEqual([]);
+  }
+});
+
+it('nobody buys before their email address is confirmed', async () => {
+  const people = world.access.people();
+  const email = 'new@example.org';
+  await people.register(email, PASSWORD, '127.0.0.1');
+  const { token } = await people.login(email, PASSWORD, '127.0.0.1');
+  const buy = () =>
+    ask('POST', '/billing/checkout', {
+      body: { package: 'Starter' },
+      headers: { cookie: `assay_session=${token}` },
+    });
+  const refused = await buy();
+  expect([refused.status, codeOf(refused), JSON.parse(refused.text).error]).toEqual([
+    ...[403, 'FORBIDDEN', 'email: confirm your email address before you buy.'],
+  ]);
+  expect(stripe.requests).toHaveLength(0);
+  await people.settled();
+  await people.verifyEmail(/^[\w-]{43}$/m.exec(letters.at(-1)?.text ?? '')?.[0] ?? '', '127.0.0.1');
+  expect((await buy()).status).toBe(200);
+});
+
+it('a purchase leads from the order over the event to the receipt, and nobody else sees it', async () => {
+  const ordered = await ask('POST', '/billing/checkout', { body: { package: 'Growth', pool: 'dashboard' } });
+  expect(ordered.status).toBe(200);
+  const { url, invoiceId } = dataOf(ordered);
+  const session = stripe.sessions.at(-1)!;
+  expect(url).toBe(session.url);
+  expect(session.success_url).toBe(`http://127.0.0.1/billing/success?invoice=${invoiceId}`);
+  const path = `/billing/invoices/${invoiceId}`;
+  expect(dataOf(await ask('GET', path, { as: 'key' })).invoice).toMatchObject({
+    ...{ state: 'NEW', pool: 'dashboard', receiptNumber: null, price: { amount: 79_900, currency: 'USD' } },
+  });
+  expect((await ask('GET', `${path}/receipt`)).status).toBe(404);
+  const event = eventOf('checkout.session.completed', paid(session));
+  const headers = { 'stripe-signature': signatureOf(event, Date.now()) };
+  expect(dataOf(await ask('POST', '/payments/stripe', { body: event, headers }))).toMatchObject({
+    outcome: 'booked',
+  });
+  const { invoice } = dataOf(await ask('GET', path));
+  expect(invoice).toMatchObject({ state: 'SETTLED', receiptNumber: 'R-000001', entries: [{ credits: 500 }] });
+  const usage = dataOf(await ask('GET', '/usage'));
+  expect(usage.dashboard.history[0]).toMatchObject({
+    id: invoice.entries[0].id,
+    amount: 500,
+    type: 'PURCHASE',
+  });
+  const receipt = await ask('GET', `${path}/receipt`, { as: 'key' });
+  expect(receipt.headers.get('content-type')).toBe('text/html; charset=utf-8');
+  expect(receipt.headers.get('content-security-policy')).toMatch(/^default-src 'none'; style-src 'sha256-/);
+  expect(receipt.headers.get('cache-control')).toBe('no-store');
+  expect(receipt.text).toContain('Receipt R-000001');
+  for (const one of [path, `${path}/receipt`])
+    expect((await ask('GET', one, { as: 'stranger' })).status).toBe(404);
+  expect(dataOf(await ask('GET', '/billing/invoices?state=SETTLED')).invoices).toHaveLength(1);
+  expect(dataOf(await ask('GET', '/billing/invoices?state=HELD')).invoices).toEqual([]);
+  expect(world.access.audit().newest(10)).toContainEqual(
+    expect.objectContaining({
+      action: 'billing.checkout',
+      subject: invoiceId,
+      detail: '1 Growth for dashboard',
+    }),
+  );
+});
+
+it('an error of the payment provider has a code and a sentence, and no detail of the operator', async () => {
+  for (const [status, code, answer] of [
+    [500, 'PAYMENT_PROVIDER_UNAVAILABLE', 503],
+    [401, 'PAYMENT_PROVIDER_ERROR', 502],
+  ] as const) {
+    stripe.faults.push({ status, error: { message: 'key sk_test_0123456789' } }, { status });
+    const refused = await ask('POST', '/billing/checkout', { body: { package: 'Starter' } });
+    expect([refused.status, codeOf(refused)]).toEqual([answer, code]);
+    expect(refused.text).toContain('Nothing was charged');
+    expect(refused.text).not.toContain('sk_test');
+    stripe.faults.splice(0);
+  }
+});
+
+it.each([
+  [{ package: 'Custom' }, 'package'],
+  [{ package: 'Starter', pool: 'web' }, 'pool'],
+  [{ package: 'Starter', quantity: 0 }, 'quantity'],
+  [{ package: 'Starter', quantity: 1.5 }, 'quantity'],
+  [{}, 'package'],
+])('refuses the order %j', async (body, field) => {
+  const refused = await ask('POST', '/billing/checkout', {
+    body,
+    headers: { accept: 'application/problem+json' },
+  });
+  expect([refused.status, JSON.parse(refused.text).field]).toEqual([400, field]);
+});
+
+it('a service without Stripe says so, and lists its packages', async () => {
+  const other = await openWorld({ backend: 'node' });
+  try {
+    await other.access.people().create('owner@example.org', PASSWORD, 'FREE');
+    const { token } = await other.access.people().login('owner@example.org', PASSWORD, '127.0.0.1');
+    const headers = {
+      cookie: `assay_session=${token}`,
+      origin: other.url,
+      'content-type': 'application/json',
+    };
+    const offer = await fetch(`${other.url}/api/v1/billing/packages`, { headers });
+    expect(((await offer.json()) as { data: { checkout: string } }).data.checkout).toBe('unavailable');
+    const refused = await fetch(`${other.url}/api/v1/billing/checkout`, {
+      ...{ method: 'POST', headers, body: '{"package":"Starter"}' },
+    });
+    expect([refused.status, refused.headers.get('x-error-code')]).toEqual([503, 'PAYMENTS_NOT_CONFIGURED']);
+    expect(((await refused.json()) as { error: string }).error).not.toMatch(/ASSAY_/);
+  } finally {
+    await other.close();
+  }
+});
