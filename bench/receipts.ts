@@ -1,0 +1,132 @@
+/**
+ * `npm run bench -- receipts`: signed oracle verdicts a second (evidence scored again, hashed, signed and stored durably), and the bytes that a
+ * receipt takes. The control signs the same bytes with Ed25519, and does nothing else.
+ */
+import { generateKeyPairSync, sign } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { isoTime, systemClock } from '../src/base/clock.ts';
+import { systemRandom } from '../src/base/random.ts';
+import { loadTaxonomy } from '../src/labels/categories.ts';
+import type { Label } from '../src/labels/label.ts';
+import { createReceipts } from '../src/receipts/receipts.ts';
+import type { AnswerToAttest } from '../src/receipts/service.ts';
+import { openReceiptStore } from '../src/receipts/store-lmdb.ts';
+import { loadPolicy } from '../src/risk/policy.ts';
+import type { OracleEvidence } from '../src/screening/evidence.ts';
+import { NO_EXPOSURE } from '../src/screening/exposure-port.ts';
+import { judge } from '../src/screening/oracle.ts';
+import { LISTS } from '../src/sources/lists.ts';
+import { createEncryption } from '../src/state/encryption.ts';
+import { argument, type BenchReport, publish, report, row } from './harness.ts';
+
+const DEFAULTS = { receipts: 20_000, atOnce: 64 };
+/** Labels of this many entities: most answers are about few of them. */
+const ENTITIES = 500;
+/** With deflate at its fastest level, evidence of a labelled address takes some 700 bytes. */
+const BYTES_MAX = 2_000;
+
+const policy = loadPolicy(loadTaxonomy().rows);
+
+const labelOf = (entity: number): Label => ({
+  entity: {
+    id: `exchange-${entity}`,
+    name: `Exchange ${entity}`,
+    category: 'EXCHANGE',
+    jurisdiction: 'CH',
+    url: null,
+  },
+  scope: 'EVM',
+  category: 'EXCHANGE',
+  threatLevel: 'LOW',
+  source: 'graphsense',
+  sourceUrl: `https://example.org/${entity}`,
+  tags: [],
+  confidence: 0.9,
+  sanctions: [],
+  verified: true,
+  synthetic: true,
+  class: 'published',
+  firstSeen: null,
+  lastSeen: '2026-10-01',
+});
+
+function answerTo(number: number): AnswerToAttest {
+  const labels = [labelOf(number % ENTITIES)];
+  const address = `0x${number.toString(16).padStart(40, '0')}`;
+  const evidence: OracleEvidence = {
+    kind: 'ORACLE',
+    labels: [labels],
+    entry: NO_EXPOSURE,
+    isSeen: true,
+    notRead: null,
+    staleReason: null,
+    graph: { height: 21_000_000, asOf: '2026-11-20T00:00:00.000Z' },
+  };
+  const judged = judge(labels, evidence, { ...evidence, verdict: NO_EXPOSURE }, policy);
+  const answer = { address, chain: 'ETH', ...judged, assessed: true, dataVersion: 'd5de0f2b2b933cb1' };
+  return { kind: 'ORACLE', request: { chain: 'ETH', address }, answer, evidence };
+}
+
+/** Signs and stores verdicts, and measures them. */
+export async function benchReceipts(options: Partial<typeof DEFAULTS> = {}): Promise<BenchReport> {
+  const { receipts: count, atOnce } = { ...DEFAULTS, ...options };
+  const startedAt = isoTime(systemClock.now());
+  const folder = mkdtempSync(join(tmpdir(), 'assay-bench-receipts-'));
+  const deps = { clock: systemClock, random: systemRandom };
+  const encryption = createEncryption(systemRandom.bytes(32), systemRandom);
+  const store = openReceiptStore(
+    { path: join(folder, 'receipts.mdb') },
+    { ...deps, encryption: () => encryption },
+  );
+  const lists = LISTS.ids.map((list) => ({
+    list,
+    publishedAt: '2026-11-20',
+    checkedAt: startedAt,
+    parties: 17_000,
+  }));
+  const service = createReceipts(
+    { softwareVersion: 'bench' },
+    { ...deps, store, policy, lists: () => lists, issuer: () => 'urn:assay:bench', log: null },
+  );
+  try {
+    const client = { accountId: 'local', issuedTo: 'key_bench' };
+    const issue = async (from: number, to: number): Promise<void> => {
+      for (let number = from; number < to; number += atOnce)
+        await Promise.all(
+          Array.from({ length: Math.min(atOnce, to - number) }, (_, at) =>
+            service.issue(client, answerTo(number + at)),
+          ),
+        );
+    };
+    await issue(0, 1_000);
+    const from = systemClock.monotonic();
+    await issue(1_000, 1_000 + count);
+    const issued = (1_000 * count) / (systemClock.monotonic() - from);
+    const control = signatures(count);
+    const { receipts, own, parts } = store.bytes();
+    const rows = [
+      row('signed verdicts', issued, '1/s', null, control),
+      row('of one receipt', own / receipts, 'bytes', { atMost: BYTES_MAX }),
+      row('parts that receipts share, for each', parts / receipts, 'bytes'),
+    ];
+    return report('receipts', startedAt, { receipts: count, atOnce, entities: ENTITIES }, rows);
+  } finally {
+    await store.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Returns the signatures a second over bytes of the size of a receipt. */
+function signatures(count: number): number {
+  const { privateKey } = generateKeyPairSync('ed25519');
+  const bytes = systemRandom.bytes(2_000);
+  const from = systemClock.monotonic();
+  for (let number = 0; number < count; number++) sign(null, bytes, privateKey);
+  return (1_000 * count) / (systemClock.monotonic() - from);
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url))
+  publish(await benchReceipts({ receipts: argument('--receipts', DEFAULTS.receipts) }));

@@ -1,0 +1,119 @@
+/** Signing keys in the store of receipts, encrypted at rest with the key of the installation: on one machine, or on many nodes. */
+import { createPrivateKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import type { Clock } from '../base/clock.ts';
+import { AssayError } from '../base/errors.ts';
+import type { Encryption } from '../state/encryption.ts';
+import { decrypts } from '../state/key-trial.ts';
+import type { LiveDatabase, LiveRoot } from '../state/live-store.ts';
+import type { ReceiptSigner } from './jws.ts';
+import { type SigningKey, type SigningKeys, thumbprintOf } from './keys.ts';
+import { RECEIPT_LIMITS } from './limits.ts';
+
+/** A stored key. Keys are ordered by their number. */
+export interface KeyRow extends SigningKey {
+  readonly number: number;
+  /** The private key as a JWK, encrypted. */
+  readonly encrypted: string;
+}
+
+/** Purpose of an encrypted key, which is authenticated with it. */
+const contextOf = (kid: string): string => `receipt key ${kid}`;
+
+const viewOf = ({ number: _, encrypted: __, ...key }: KeyRow): SigningKey => key;
+
+export interface KeyRingDeps {
+  readonly root: LiveRoot;
+  readonly rows: LiveDatabase<KeyRow, number>;
+  /** Opened at the first use. */
+  readonly encryption: () => Encryption;
+  readonly clock: Clock;
+}
+
+/** The keys of an installation. */
+export class KeyRing implements SigningKeys {
+  readonly #deps: KeyRingDeps;
+  /** Decrypted private keys by their ids: decrypting one takes longer than signing. */
+  readonly #opened = new Map<string, KeyObject>();
+
+  constructor(deps: KeyRingDeps) {
+    this.#deps = deps;
+  }
+
+  async active(): Promise<ReceiptSigner> {
+    const row = this.#activeRow() ?? (await this.#add(true));
+    const key = this.#opened.get(row.kid) ?? this.#open(row);
+    return { kid: row.kid, sign: async (bytes) => sign(null, bytes, key) };
+  }
+
+  async rotate(): Promise<SigningKey> {
+    return viewOf(await this.#add(false));
+  }
+
+  list(): readonly SigningKey[] {
+    this.#deps.root.resetReadTxn();
+    return [...this.#deps.rows.getRange()].map(({ value }) => viewOf(value));
+  }
+
+  #activeRow(): KeyRow | null {
+    this.#deps.root.resetReadTxn();
+    return this.#lastRow();
+  }
+
+  #lastRow(): KeyRow | null {
+    for (const { value } of this.#deps.rows.getRange({ reverse: true, limit: 1 })) return value;
+    return null;
+  }
+
+  #open({ kid, encrypted }: KeyRow): KeyObject {
+    const encryption = this.#deps.encryption();
+    // A damaged text cannot be told from one of another key.
+    if (!decrypts(encryption, encrypted, contextOf(kid)))
+      throw new AssayError(
+        'NOT_READY',
+        'The installation.key of this node differs from the one with which the key of receipts is encrypted. Copy it from another node or a backup, and restart.',
+      );
+    const jwk = JSON.parse(encryption.decrypt(encrypted, contextOf(kid)));
+    const key = createPrivateKey({ key: jwk, format: 'jwk' });
+    this.#opened.set(kid, key);
+    return key;
+  }
+
+  /** Adds a key, and retires the one before it. If `isFirst`, a key that another process has added meanwhile is returned instead. */
+  async #add(isFirst: boolean): Promise<KeyRow> {
+    const { root, rows, encryption, clock } = this.#deps;
+    const jwk = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' });
+    const x = String(jwk.x);
+    const kid = thumbprintOf(x);
+    const encrypted = encryption().encrypt(JSON.stringify(jwk), contextOf(kid));
+    return root.childTransaction(() => {
+      const last = this.#lastRow();
+      if (isFirst && last !== null) return last;
+      if (last !== null && last.number + 1 >= RECEIPT_LIMITS.signingKeysMax)
+        throw new AssayError(
+          'INVALID_REQUEST',
+          `The installation has ${last.number + 1} signing keys, the maximum.`,
+        );
+      const nowMs = clock.now();
+      // Another node whose clock is behind signs with this key as soon as it sees the record, and with a time before `nowMs`. A receipt of a
+      // time before `iat` is not valid, so the key is valid from as much earlier as a retired one is valid later.
+      const iat = Math.floor(nowMs / 1000) - RECEIPT_LIMITS.retireGraceSeconds;
+      if (last !== null) rows.putSync(last.number, retired(last, nowMs));
+      const row: KeyRow = {
+        number: (last?.number ?? -1) + 1,
+        kid,
+        status: 'ACTIVE',
+        createdAtMs: nowMs,
+        endsAtMs: null,
+        jwk: { kty: 'OKP', crv: 'Ed25519', x, kid, alg: 'Ed25519', use: 'sig', iat },
+        encrypted,
+      };
+      rows.putSync(row.number, row);
+      return row;
+    });
+  }
+}
+
+function retired(row: KeyRow, nowMs: number): KeyRow {
+  const exp = Math.floor(nowMs / 1000) + RECEIPT_LIMITS.retireGraceSeconds;
+  return { ...row, status: 'RETIRED', endsAtMs: exp * 1000, jwk: { ...row.jwk, exp } };
+}

@@ -1,0 +1,38 @@
+/** Limits of receipts, each with the reason for its value. */
+export const RECEIPT_LIMITS = {
+  /** Life of a receipt whose verdict a contract or a service may act on: lists and labels are refreshed in minutes to hours. */
+  verdictSeconds: 900,
+  /** A receipt as text, before it is parsed. The largest has two subjects, all lists and reasons: some 6 KB. */
+  receiptBytesMax: 64 * 1024,
+  /** A file with an answer and its receipt: the largest screenings have 300 KB, and evidence may have as much. */
+  receiptFileBytesMax: 4 * 1024 * 1024,
+  /** Evidence of one answer as JSON text: that of an address with all counterparties that a screening reads has some 500 KB. */
+  evidenceBytesMax: 2 * 1024 * 1024,
+  /** Bytes of stored evidence in one record: a copy of a store reads 500 records at a time. */
+  pieceBytes: 64 * 1024,
+  /** Nesting of a JSON value with a canonical form: a call for each level. Answers and bodies have 12 at most. */
+  canonicalDepthMax: 64,
+  /** Addresses of a receipt: the sender and the receiver of a transfer. */
+  subjectsMax: 2,
+  /** Lists of a receipt: 20 are known today. */
+  listsMax: 200,
+  /** Codes of reasons and flags: each is listed once, and fewer than 60 exist. */
+  reasonCodesMax: 100,
+  /** Narrowed fields of a receipt: two exist. */
+  narrowedMax: 8,
+  /** Chains whose graph an answer is based on. */
+  graphsMax: 64,
+  /** Length of any text of a receipt. */
+  textMax: 500,
+  /** Signing keys, retired ones included: one a month for 16 years. The JSON document of all of them has 40 KB. */
+  signingKeysMax: 200,
+  /**
+   * A node signs with a retired key for at most this long: it sees the records of other nodes after a second. The rest is for clocks that
+   * differ, which is why a new key is valid from this much before its time.
+   */
+  retireGraceSeconds: 60,
+  /** Seconds for which a client may keep the JWKS. A new key signs at once, so a verifier that lacks it fetches the document again. */
+  jwksAgeSeconds: 300,
+  /** Receipts, or shared parts, that one transaction of the retention deletes: each has a few pieces, and a transaction writes at most 32 MB. */
+  receiptsDeletedAtOnceMax: 50,
+} as const;

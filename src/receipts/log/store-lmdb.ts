@@ -1,0 +1,218 @@
+/**
+ * The records of the log over live state: LMDB on one machine, Redis with a replica on many. One transaction appends entries to the bundles
+ * and tiles, completes the tiles above, and signs a checkpoint if one is due, so a checkpoint never covers an entry that is not stored.
+ * Records of a tile hold all of its hashes so far: a partial tile is the beginning of its record.
+ */
+import { AssayError } from '../../base/errors.ts';
+import { type LiveDatabase, type LiveRoot, type OpenStore, openLiveStore } from '../../state/live-store.ts';
+import { LOG_LIMITS } from './limits.ts';
+import { HASH_BYTES, leafHash, MerkleFrontier, subtreesOf, type TreeNode } from './merkle.ts';
+import type { LogEntry, LogIdentity, LogStore, SignHead } from './store.ts';
+import { bundleOf, TILE_HEIGHT, TILE_WIDTH, type TileName } from './tiles.ts';
+
+export const FORMAT_VERSION = 1;
+
+const SIZE_BYTES = 8;
+
+type TileKey = [level: number, index: number];
+
+function openTables(root: LiveRoot) {
+  return {
+    /** Hashes of receipts, 256 in each record. */
+    entries: root.openDB<Buffer, number>({ name: 'entries', encoding: 'binary' }),
+    tiles: root.openDB<Buffer, TileKey>({ name: 'tiles', encoding: 'binary' }),
+    /** Index by the id of the receipt. */
+    ids: root.openDB<number, string>({ name: 'ids', encoding: 'json' }),
+    /** `frontier`: the size (u64) and the hashes of the subtrees on the right edge. */
+    state: root.openDB<Buffer, string>({ name: 'state', encoding: 'binary' }),
+    notes: root.openDB<string, 'checkpoint' | 'witnessed'>({ name: 'notes', encoding: 'string' }),
+    identity: root.openDB<LogIdentity, 'log'>({ name: 'identity', encoding: 'json' }),
+  };
+}
+type Tables = ReturnType<typeof openTables>;
+
+function readFrontier({ state }: Tables): MerkleFrontier {
+  const bytes = state.get('frontier');
+  if (bytes === undefined) return new MerkleFrontier();
+  const size = Number(bytes.readBigUInt64BE(0));
+  const hashes = subtreesOf(0, size).map((_, at) =>
+    bytes.subarray(SIZE_BYTES + at * HASH_BYTES, SIZE_BYTES + (at + 1) * HASH_BYTES),
+  );
+  return new MerkleFrontier(size, hashes);
+}
+
+function writeFrontier({ state }: Tables, frontier: MerkleFrontier): void {
+  const size = Buffer.alloc(SIZE_BYTES);
+  size.writeBigUInt64BE(BigInt(frontier.size));
+  state.putSync('frontier', Buffer.concat([size, ...frontier.hashes()]));
+}
+
+/** Collects hashes that are appended to records, and writes each record once. */
+class Growing<K extends number | TileKey> {
+  readonly #database: LiveDatabase<Buffer, K>;
+  readonly #records = new Map<string, { readonly key: K; readonly parts: Uint8Array[] }>();
+
+  constructor(database: LiveDatabase<Buffer, K>) {
+    this.#database = database;
+  }
+
+  push(key: K, hash: Uint8Array): void {
+    const name = String(key);
+    const known = this.#records.get(name);
+    if (known !== undefined) known.parts.push(hash);
+    else {
+      const before = this.#database.get(key);
+      this.#records.set(name, { key, parts: before === undefined ? [hash] : [before, hash] });
+    }
+  }
+
+  write(): void {
+    for (const { key, parts } of this.#records.values()) this.#database.putSync(key, Buffer.concat(parts));
+  }
+}
+
+/**
+ * Opens or creates the store in the file `path`.
+ *
+ * @throws STORE_VERSION, STORE_CORRUPT
+ */
+export function openLogStore(
+  { path }: { readonly path: string },
+  { openStore = openLiveStore }: { readonly openStore?: OpenStore } = {},
+): LogStore {
+  return new LmdbLogStore(openStore(path, FORMAT_VERSION, { name: 'log', maxDbs: 12 }).root);
+}
+
+class LmdbLogStore implements LogStore {
+  readonly #root: LiveRoot;
+  readonly #tables: Tables;
+
+  constructor(root: LiveRoot) {
+    this.#root = root;
+    this.#tables = openTables(root);
+  }
+
+  size(): number {
+    return readFrontier(this.#tables).size;
+  }
+
+  identity(): LogIdentity | null {
+    return this.#tables.identity.get('log') ?? null;
+  }
+
+  found(identity: LogIdentity, sign: SignHead): Promise<LogIdentity> {
+    const { identity: identities, notes } = this.#tables;
+    return this.#root.childTransaction(() => {
+      const known = identities.get('log');
+      if (known !== undefined) return known;
+      identities.putSync('log', identity);
+      notes.putSync('checkpoint', sign(new MerkleFrontier()));
+      return identity;
+    });
+  }
+
+  append(
+    entries: readonly LogEntry[],
+    sign: SignHead,
+    isDue: (signed: number, size: number) => boolean,
+  ): Promise<readonly (number | null)[]> {
+    return this.#root.childTransaction(() => {
+      const { ids } = this.#tables;
+      const frontier = readFrontier(this.#tables);
+      const before = frontier.size;
+      const added: Uint8Array[] = [];
+      const bundles = new Growing<number>(this.#tables.entries);
+      const tiles = new Growing<TileKey>(this.#tables.tiles);
+      const addNode = (node: TreeNode, hash: Buffer): void => {
+        if (node.level % TILE_HEIGHT !== 0) return;
+        tiles.push([node.level / TILE_HEIGHT, Math.floor(node.index / TILE_WIDTH)], hash);
+      };
+      const indexes = entries.map(({ id, hash }) => {
+        const known = ids.get(id);
+        if (known !== undefined) {
+          const there = known < before ? this.entry(known) : added[known - before];
+          return there !== undefined && there !== null && Buffer.compare(there, hash) === 0 ? known : null;
+        }
+        const index = frontier.size;
+        if (index >= LOG_LIMITS.ownEntriesMax) throw logFull();
+        ids.putSync(id, index);
+        added.push(hash);
+        bundles.push(Math.floor(index / TILE_WIDTH), hash);
+        frontier.append(leafHash(hash), addNode);
+        return index;
+      });
+      bundles.write();
+      tiles.write();
+      if (frontier.size > before) writeFrontier(this.#tables, frontier);
+      if (isDue(this.#signedSize(), frontier.size)) this.#putCheckpoint(frontier, sign);
+      return indexes;
+    });
+  }
+
+  /** Number of entries that the last checkpoint covers. */
+  #signedSize(): number {
+    const bytes = this.#tables.state.get('signed');
+    return bytes === undefined ? 0 : Number(bytes.readBigUInt64BE(0));
+  }
+
+  #putCheckpoint(frontier: MerkleFrontier, sign: SignHead): void {
+    const size = Buffer.alloc(SIZE_BYTES);
+    size.writeBigUInt64BE(BigInt(frontier.size));
+    this.#tables.state.putSync('signed', size);
+    this.#tables.notes.putSync('checkpoint', sign(frontier));
+  }
+
+  unsigned(): number {
+    return this.size() - this.#signedSize();
+  }
+
+  async sign(sign: SignHead): Promise<void> {
+    await this.#root.childTransaction(() => {
+      const frontier = readFrontier(this.#tables);
+      if (frontier.size > this.#signedSize()) this.#putCheckpoint(frontier, sign);
+    });
+  }
+
+  checkpoint(): string | null {
+    return this.#tables.notes.get('checkpoint') ?? null;
+  }
+
+  witnessed(): string | null {
+    return this.#tables.notes.get('witnessed') ?? null;
+  }
+
+  async putWitnessed(checkpoint: string): Promise<void> {
+    await this.#tables.notes.put('witnessed', checkpoint);
+  }
+
+  indexOf(id: string): number | null {
+    return this.#tables.ids.get(id) ?? null;
+  }
+
+  entry(index: number): Buffer | null {
+    const record = this.#tables.entries.get(Math.floor(index / TILE_WIDTH));
+    const at = (index % TILE_WIDTH) * HASH_BYTES;
+    return record === undefined || record.length < at + HASH_BYTES
+      ? null
+      : Buffer.from(record.subarray(at, at + HASH_BYTES));
+  }
+
+  tile({ level, index, width }: TileName): Buffer | null {
+    const { entries, tiles } = this.#tables;
+    const record = level === 'entries' ? entries.get(index) : tiles.get([level, index]);
+    if (record === undefined || record.length < width * HASH_BYTES) return null;
+    const hashes = record.subarray(0, width * HASH_BYTES);
+    return level === 'entries' ? bundleOf(hashes) : Buffer.from(hashes);
+  }
+
+  refresh(): void {
+    this.#root.resetReadTxn();
+  }
+
+  close(): Promise<void> {
+    return this.#root.close();
+  }
+}
+
+const logFull = (): AssayError =>
+  new AssayError('INTERNAL', `The log has ${LOG_LIMITS.ownEntriesMax} entries, the maximum.`);

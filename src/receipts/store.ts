@@ -1,0 +1,73 @@
+/** The port of the store of receipts. store-lmdb.ts implements it over live state: on one machine in LMDB, on many nodes in Redis. */
+import type { SigningKeys } from './keys.ts';
+import type { Receipt, ReceiptKind } from './receipt.ts';
+
+/** A part of evidence that many receipts share: the policy, the state of the lists, the labels of an address. */
+export type PartName = 'coverage' | 'policy' | 'labels';
+
+/** Shared parts of a receipt and its evidence, by their SHA-256. */
+export type PartHashes = Readonly<Partial<Record<PartName, string>>>;
+
+/** A receipt as it is stored. The text of the receipt and its evidence are stored beside it. */
+export interface StoredReceipt {
+  readonly id: string;
+  readonly accountId: string;
+  readonly kind: ReceiptKind;
+  /** Id of the key, or of the person of a session, that requested it. */
+  readonly issuedTo: string;
+  readonly issuedAtMs: number;
+  readonly expiresAtMs: number;
+  /** SHA-256 of the receipt, hexadecimal: its leaf. Kept if the content is erased. */
+  readonly sha256: string;
+  readonly kid: string;
+  /** base64url. */
+  readonly signature: string;
+  /** Null if the content exists. */
+  readonly erasedAtMs: number | null;
+  /** Compressed bytes beside the record; 0 if the content was erased. */
+  readonly storedBytes: number;
+  readonly parts: PartHashes;
+}
+
+/** The content of a receipt: what erasing it removes. */
+export interface ReceiptContent {
+  readonly receipt: Receipt;
+  /** The evidence of the answer with its shared parts; evidence.ts has its types. */
+  readonly evidence: Readonly<Record<string, unknown>>;
+  /** The scoring policy as JSON. */
+  readonly policy: object;
+}
+
+export type NewStoredReceipt = Omit<StoredReceipt, 'erasedAtMs' | 'storedBytes' | 'parts'>;
+
+export interface ReceiptStore {
+  readonly keys: SigningKeys;
+  /** Resolves when all receipts can be read. */
+  ready(): Promise<void>;
+  /**
+   * Stores a receipt with its evidence. Durable when it resolves.
+   *
+   * @throws INVALID_REQUEST if the evidence is too large
+   */
+  add(row: NewStoredReceipt, content: ReceiptContent): Promise<StoredReceipt>;
+  /** Null also for a receipt of another account. Without an account, of any: for the operator. */
+  get(id: string, accountId?: string): StoredReceipt | null;
+  /**
+   * Returns the content of a receipt; null if it was erased.
+   *
+   * @throws STORE_CORRUPT if the stored bytes do not have the hash of the receipt
+   */
+  content(row: StoredReceipt): ReceiptContent | null;
+  /** Erases the content of a receipt and keeps its hash. Erasing it again changes nothing. Null if there is no such receipt. */
+  erase(id: string): Promise<StoredReceipt | null>;
+  /**
+   * Deletes receipts that were issued before a time. When none is left, deletes the shared parts that only such receipts used. Durable when
+   * it resolves.
+   *
+   * @returns the deleted receipts, at most `limit`
+   */
+  deleteIssuedBefore(beforeMs: number, limit: number): Promise<readonly StoredReceipt[]>;
+  /** Returns the compressed bytes of the receipts and of the shared parts. Reads the whole store: for benchmarks and tests. */
+  bytes(): { readonly receipts: number; readonly own: number; readonly parts: number };
+  close(): Promise<void>;
+}

@@ -1,0 +1,118 @@
+/** Scores stored evidence again, with the functions that scored it first. It reads neither labels nor transfers of this installation. */
+import type { Label } from '../labels/label.ts';
+import { type RiskLevel, type RiskPolicy, riskLevelOf } from '../risk/policy.ts';
+import { score } from '../risk/score.ts';
+import { assessmentReasons, decisiveOf } from './assess.ts';
+import { primaryOf } from './attribution.ts';
+import type {
+  Evidence,
+  KytEvidence,
+  OracleEvidence,
+  PartyEvidence,
+  SanctionsEvidence,
+  ScreeningEvidence,
+} from './evidence.ts';
+import { labelEvidence } from './judge.ts';
+import { type JudgedParties, type JudgedParty, judgeTransfer } from './kyt.ts';
+import { judge } from './oracle.ts';
+import { sanctionsReasons } from './sanctions-check.ts';
+import { sanctionsDetail } from './sanctions-detail.ts';
+
+/** The facts of an answer that follow from its evidence and its policy. */
+export interface Judgement {
+  readonly verdict: string | null;
+  readonly score: number | null;
+  readonly riskLevel: RiskLevel | null;
+  readonly sanctioned: boolean;
+  /** Codes of the reasons, then of the flags, each once. */
+  readonly reasonCodes: readonly string[];
+}
+
+/** Returns the codes of reasons and flags, each once. */
+export const codesOf = (...lists: readonly (readonly { readonly code: string }[])[]): readonly string[] => [
+  ...new Set(lists.flat().map(({ code }) => code)),
+];
+
+/** Scores an address again. */
+function partyAgain(
+  labels: readonly Label[],
+  { readings, unfollowed, earlier, suspected }: PartyEvidence,
+  { staleReason, asOf }: Pick<ScreeningEvidence, 'staleReason' | 'asOf'>,
+  policy: RiskPolicy,
+) {
+  const ofLabels = labelEvidence(labels, policy, asOf);
+  const scored = readings.map((exposures) => {
+    const evidence = { ...ofLabels, exposures };
+    return { evidence, judged: score(evidence, policy) };
+  });
+  const decisive = decisiveOf(scored);
+  const facts = { labels, asOf, readings: scored, decisive, unfollowed, earlier, suspected, staleReason };
+  return {
+    ...decisive,
+    readings: scored,
+    primary: primaryOf(labels, asOf),
+    sanctionsCheck: sanctionsDetail(labels, null, asOf),
+    staleReason,
+    reasons: assessmentReasons(facts, policy),
+  } satisfies JudgedParty;
+}
+
+function screeningAgain(evidence: ScreeningEvidence, policy: RiskPolicy): Judgement {
+  const [party] = evidence.parties;
+  const { judged, sanctionsCheck, reasons } = partyAgain(evidence.labels[0] ?? [], party, evidence, policy);
+  return {
+    verdict: null,
+    score: judged.riskScore,
+    riskLevel: judged.riskLevel,
+    sanctioned: sanctionsCheck.isSanctioned,
+    reasonCodes: codesOf(reasons, evidence.spoofing),
+  };
+}
+
+function kytAgain(evidence: KytEvidence, policy: RiskPolicy): Judgement {
+  const { parties, labels, between, staleReason } = evidence;
+  const again = (party: PartyEvidence, at: number): JudgedParty =>
+    partyAgain(labels[at] ?? [], party, { staleReason, asOf: null }, policy);
+  const [first, second] = parties;
+  const judged: JudgedParties =
+    second === undefined ? [again(first, 0)] : [again(first, 0), again(second, 1)];
+  const { points, decision, sanctioned, reasons, flags } = judgeTransfer(judged, between, policy);
+  return {
+    verdict: decision,
+    score: points,
+    riskLevel: riskLevelOf(points, policy),
+    sanctioned,
+    reasonCodes: codesOf(reasons, flags),
+  };
+}
+
+function oracleAgain(evidence: OracleEvidence, policy: RiskPolicy): Judgement {
+  const { labels, entry, isSeen, notRead } = evidence;
+  const view = { verdict: entry, isSeen, notRead };
+  const { reasons, score: points, ...rest } = judge(labels[0] ?? [], evidence, view, policy);
+  return { ...rest, score: points, reasonCodes: codesOf(reasons) };
+}
+
+function sanctionsAgain({ labels: [labels = []], staleReason }: SanctionsEvidence): Judgement {
+  return {
+    verdict: null,
+    score: null,
+    riskLevel: null,
+    sanctioned: sanctionsDetail(labels, null).isSanctioned,
+    reasonCodes: codesOf(sanctionsReasons(labels, staleReason)),
+  };
+}
+
+/** Returns the judgement that evidence gives under a policy. */
+export function rescore(evidence: Evidence, policy: RiskPolicy): Judgement {
+  switch (evidence.kind) {
+    case 'SCREENING':
+      return screeningAgain(evidence, policy);
+    case 'KYT':
+      return kytAgain(evidence, policy);
+    case 'ORACLE':
+      return oracleAgain(evidence, policy);
+    case 'SANCTIONS':
+      return sanctionsAgain(evidence);
+  }
+}

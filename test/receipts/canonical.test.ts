@@ -1,0 +1,83 @@
+/** Vectors of RFC 8785 (sections 3.2.2, 3.2.3 and appendix B), and the texts that have no canonical form. */
+import { describe, expect, it } from 'vitest';
+import { canonicalJson, canonicalSha256 } from '../../src/receipts/canonical.ts';
+
+const double = (hex: string): number => Buffer.from(hex, 'hex').readDoubleBE();
+
+describe('canonical JSON', () => {
+  it('writes the example of section 3.2.2', () => {
+    const example = String.raw`{
+      "numbers": [333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001],
+      "string": "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/",
+      "literals": [null, true, false]
+    }`;
+    const text = canonicalJson(JSON.parse(example));
+    expect(text).toBe(
+      String.raw`{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],"string":"€$\u000f\nA'B\"\\\\\"/"}`,
+    );
+    // The bytes that section 3.2.4 lists.
+    expect(Buffer.from(text).toString('hex')).toBe(
+      '7b226c69746572616c73223a5b6e756c6c2c747275652c66616c73655d2c226e756d62657273223a5b3333333333333333332e333333333333332c31652b33302c342e352c302e3030322c31652d32375d2c22737472696e67223a22e282ac245c75303030665c6e4127425c225c5c5c5c5c222f227d',
+    );
+  });
+
+  it('sorts names by UTF-16 code units, as section 3.2.3 shows', () => {
+    const names = { '€': 1, '\r': 2, '\ufb33': 3, '1': 4, '😀': 5, '\u0080': 6, ö: 7 };
+    expect(Object.values(JSON.parse(canonicalJson(names)) as object)).toHaveLength(7);
+    const order = [...canonicalJson(names).matchAll(/:(\d)/g)].map((match) => match[1]);
+    expect(order).toEqual(['2', '4', '6', '7', '1', '5', '3']);
+  });
+
+  it.each([
+    ['0000000000000000', '0'],
+    ['8000000000000000', '0'],
+    ['0000000000000001', '5e-324'],
+    ['8000000000000001', '-5e-324'],
+    ['7fefffffffffffff', '1.7976931348623157e+308'],
+    ['ffefffffffffffff', '-1.7976931348623157e+308'],
+    ['4340000000000000', '9007199254740992'],
+    ['c340000000000000', '-9007199254740992'],
+    ['4430000000000000', '295147905179352830000'],
+    ['44b52d02c7e14af5', '9.999999999999997e+22'],
+    ['44b52d02c7e14af6', '1e+23'],
+    ['44b52d02c7e14af7', '1.0000000000000001e+23'],
+    ['444b1ae4d6e2ef4e', '999999999999999700000'],
+    ['444b1ae4d6e2ef4f', '999999999999999900000'],
+    ['444b1ae4d6e2ef50', '1e+21'],
+    ['3eb0c6f7a0b5ed8c', '9.999999999999997e-7'],
+    ['3eb0c6f7a0b5ed8d', '0.000001'],
+    ['41b3de4355555553', '333333333.3333332'],
+    ['41b3de4355555554', '333333333.33333325'],
+    ['41b3de4355555555', '333333333.3333333'],
+    ['41b3de4355555556', '333333333.3333334'],
+    ['41b3de4355555557', '333333333.33333343'],
+    ['becbf647612f3696', '-0.0000033333333333333333'],
+    ['43143ff3c1cb0959', '1424953923781206.2'],
+  ])('writes the double %s of appendix B as %s', (hex, text) => {
+    expect(canonicalJson(double(hex))).toBe(text);
+  });
+
+  it('gives the same hash for a text that was written again', () => {
+    const sent = '{"b": [1.0, 2e2],\n "a": "\\u00e9"}';
+    expect(canonicalSha256(JSON.parse(sent))).toBe(
+      canonicalSha256(JSON.parse(JSON.stringify(JSON.parse(sent), null, 4))),
+    );
+    expect(canonicalSha256({ a: 1 })).not.toBe(canonicalSha256({ a: '1' }));
+  });
+
+  it.each([
+    ['NaN', Number.NaN],
+    ['infinity', Number.POSITIVE_INFINITY],
+    ['a lone surrogate', '\ud83d'],
+    ['a lone surrogate in a name', { '\udead': 1 }],
+    ['a bigint', { amount: 1n }],
+    ['a function', [() => 1]],
+  ])('refuses %s', (_, value) => {
+    expect(() => canonicalJson(value)).toThrow('RFC 8785');
+  });
+
+  it('refuses a value that would exhaust the stack', () => {
+    const deep = JSON.parse('['.repeat(5_000) + ']'.repeat(5_000));
+    expect(() => canonicalJson(deep)).toThrow('64 levels');
+  });
+});
