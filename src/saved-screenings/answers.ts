@@ -1,0 +1,16 @@
+/** Saved screenings as the API shows them: ISO times, and no data of the account or of the store. */
+import { isoTime } from '../base/clock.ts';
+import type { SavedScreening } from './records.ts';
+
+/** Returns the facts of a saved screening as the API shows them. */
+export const savedAnswer = ({
+  accountId: _,
+  storedBytes: __,
+  savedAtMs,
+  savedBy,
+  bytes,
+  sha256,
+  ...facts
+}: SavedScreening) => ({ ...facts, savedAt: isoTime(savedAtMs), savedBy, bytes, sha256 });
+
+export type SavedAnswer = ReturnType<typeof savedAnswer>;
