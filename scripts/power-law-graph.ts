@@ -17,6 +17,8 @@ export interface PowerLawGraph {
 
 export const POWER_LAW_HEADER = 'txHash,position,blockNumber,timestamp,from,to,asset,amount,valueUsd\n';
 export const POWER_LAW_CHAIN = 'ETH';
+/** One of the two assets. The other is a token. */
+export const POWER_LAW_COIN = 'ETH';
 /** Number of the hub address, which receives one transfer in twenty, each from another address while there are any. */
 export const POWER_LAW_HUB = 0;
 
@@ -80,7 +82,7 @@ export function writePowerLawCsv(path: string, { addresses, edges, seed }: Power
         at = writeHex(out, at, mix(mix(index + seed) ^ (word * 0x9e3779b9)));
       const cents = Math.floor(2 ** ((next() / 2 ** 32) * 24));
       const isPriced = next() % UNPRICED_EVERY !== 0;
-      // A whole number of cents at 2,000 USD, so that amount and value agree.
+      // Coins are worth half a cent more than their value at 1,000 USD, tokens exactly their value at 1 USD: rates of rows differ a little.
       const amount = `${cents}${isToken ? '0000' : '5000000000000'}`;
       const usd = isPriced ? (cents / 100).toFixed(2) : '';
       const position = isToken ? `log:${index % 300}` : 'value';
@@ -89,7 +91,7 @@ export function writePowerLawCsv(path: string, { addresses, edges, seed }: Power
       at = writeAddress(out, at, from);
       out[at++] = 0x2c;
       at = writeAddress(out, at, to);
-      at += out.write(`,${isToken ? TOKEN : 'ETH'},${amount},${usd}\n`, at, 'latin1');
+      at += out.write(`,${isToken ? TOKEN : POWER_LAW_COIN},${amount},${usd}\n`, at, 'latin1');
       if (at < FLUSH_BYTES) continue;
       written += writeSync(file, out, 0, at);
       at = 0;

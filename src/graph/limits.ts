@@ -16,6 +16,13 @@ export const GRAPH_LIMITS = {
   freshTransactionsMax: 500_000,
   /** Minimum number of fresh transactions that one write moves to their final position: about 20 ms. */
   freshTransactionsStep: 4_096,
+  /**
+   * Newest transfers of the log that are searched for a transaction that an older version stored without its place: about 0.2 s a million,
+   * in a thread of the pool that also answers screenings.
+   */
+  transactionScanMax: 500_000,
+  /** Transfers listed for one transaction: distributions and mixes have hundreds, and people do not read more. */
+  transfersPerTransaction: 1_000,
   /** Transfers of one sorted run of a bulk load, 280 MB in memory; a crash makes the load read this many again. */
   bulkRunTransfers: 1_000_000,
   /** Addresses that a bulk load caches between its runs: about 40 bytes each, 0.5 GB with growth. */

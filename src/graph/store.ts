@@ -20,13 +20,15 @@ import {
   joinCoverage,
   openChainStore,
   readState,
+  reservedFrom,
   type State,
   writeState,
 } from './store/chain-store.ts';
+import { findTransaction } from './store/find-transaction.ts';
 import { type FreshLimits, FreshTransactions } from './store/fresh-transactions.ts';
 import { loggedTransfers } from './store/log.ts';
-import { type ChainReader, createChainReader } from './store/reader.ts';
-import type { TransferReader } from './transfers.ts';
+import { type ChainReader, createChainReader, transferOf } from './store/reader.ts';
+import type { TransactionTransfers, TransferReader } from './transfers.ts';
 
 export interface IngestCounts {
   /** Transfers that were new. */
@@ -248,6 +250,24 @@ function checkBlock(block: Block): void {
   }
 }
 
+/** Returns the transfers of a transaction with the text of their parties. */
+function readTransaction(
+  store: ChainStore,
+  txHashes: readonly string[],
+  limit: number,
+): TransactionTransfers {
+  const { transfers, ...counts } = findTransaction(store, txHashes, limit);
+  const records = recordsOf(store);
+  return {
+    ...counts,
+    transfers: transfers.map((logged) => ({
+      ...transferOf(records, logged),
+      from: logged.from,
+      to: logged.to,
+    })),
+  };
+}
+
 /**
  * Opens the folder of transfer stores. The environment of a chain is opened at its first use. A read-only store of a chain that was never
  * written behaves like an empty one.
@@ -353,7 +373,8 @@ export function openTransferStore(options: TransferStoreOptions): TransferStore 
       const opened = chainOf(chain);
       if (opened === null) return null;
       const { nextOrdinal, transfers } = readState(opened.store);
-      return { store: opened.name, ordinal: nextOrdinal, transfers };
+      const ordinal = Math.min(nextOrdinal, reservedFrom(opened.store));
+      return { store: opened.name, ordinal, transfers };
     },
 
     *loggedParties(chain, first, end) {
@@ -385,6 +406,11 @@ export function openTransferStore(options: TransferStoreOptions): TransferStore 
     totals: (chain, key) => readerOf(chain)?.totals(key) ?? null,
     newest: (chain, from, to, limit) => readerOf(chain)?.newest(from, to, limit) ?? [],
     recent: (chain, key, limit) => readerOf(chain)?.recent(key, limit) ?? [],
+    transaction(chain, txHashes, limit) {
+      const opened = chainOf(chain);
+      if (opened === null) return { transfers: [], total: 0, unread: 0 };
+      return readTransaction(opened.store, txHashes, limit);
+    },
     daily: (chain, key, limitDays) =>
       readerOf(chain)?.daily(key, limitDays) ?? { days: [], isComplete: true },
     graph: (chain) => readerOf(chain)?.graph() ?? null,

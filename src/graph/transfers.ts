@@ -2,7 +2,7 @@
 import type { AddressKey } from '../chains/address/address.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { AssetFlow, Direction } from './flow.ts';
-import type { TransferGraph } from './graph.ts';
+import type { NodeId, TransferGraph } from './graph.ts';
 
 export type { AssetFlow, Direction };
 
@@ -73,6 +73,23 @@ export interface AddressTransfer extends RecentTransfer {
   readonly counterparty: { readonly key: AddressKey; readonly address: string } | null;
 }
 
+/** One transfer of a transaction. */
+export interface TransactionTransfer extends RecentTransfer {
+  /** Ids in the chain's graph. `NOBODY` if there is no sender or receiver. */
+  readonly from: NodeId;
+  readonly to: NodeId;
+}
+
+/** The stored transfers of a transaction. */
+export interface TransactionTransfers {
+  /** In the order in which they were stored, at most as many as were asked for. */
+  readonly transfers: readonly TransactionTransfer[];
+  /** All that are stored, with those that are left out. */
+  readonly total: number;
+  /** Transfers that are known to be stored but were not found: docs/decisions/transactions-by-hash.md. */
+  readonly unread: number;
+}
+
 /** The sums of an address on one day (UTC). Self-transfers are left out. */
 export interface DailyFlow {
   /** YYYY-MM-DD. */
@@ -122,6 +139,13 @@ export interface TransferReader {
   newest(chain: ChainId, from: AddressKey, to: AddressKey, limit: number): readonly RecentTransfer[];
   /** The newest transfers of an address with any counterparty, newest first. At most `recentTransfersPerAddress` are kept. */
   recent(chain: ChainId, key: AddressKey, limit: number): readonly AddressTransfer[];
+  /**
+   * The stored transfers of a transaction.
+   *
+   * @param txHashes the spellings that the stored transfers may have
+   * @returns null if the chain's transactions cannot be found by their hash here: its transfers are in servers
+   */
+  transaction(chain: ChainId, txHashes: readonly string[], limit: number): TransactionTransfers | null;
   /** Sums by day, newest first, from the transfers that `recent` keeps. `isComplete` is true if they reach back far enough. */
   daily(chain: ChainId, key: AddressKey, limitDays: number): DailyFlows;
   /** The chain as kernels read it, as of the newest commit. Null if no transfer of the chain is stored. */

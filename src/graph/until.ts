@@ -363,6 +363,12 @@ export function transfersUntil(transfers: TransferReader, untilMs: number): Tran
         .recent(chain, key, GRAPH_LIMITS.recentTransfersPerAddress)
         .filter(({ timestampMs }) => timestampMs <= untilMs)
         .slice(0, limit),
+    transaction(chain, txHashes, limit) {
+      const found = transfers.transaction(chain, txHashes, limit);
+      if (found === null) return null;
+      const seen = found.transfers.filter(({ timestampMs }) => timestampMs <= untilMs);
+      return { ...found, transfers: seen, total: found.total - (found.transfers.length - seen.length) };
+    },
     daily(chain, key, limitDays) {
       const last = isoTime(untilMs).slice(0, 10);
       const all = transfers.daily(chain, key, GRAPH_LIMITS.recentTransfersPerAddress);

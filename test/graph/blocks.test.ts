@@ -65,9 +65,27 @@ const move = (from: number, to: number, amount = 5, cents: number | null = 100):
   cents,
 });
 
+/** The transactions that the blocks of these tests may have, as far as they are stored. */
+function transactionsOf(of: TransferStore): unknown[] {
+  const graph = of.graph('ETH');
+  const addressOf = (node: number): string | null => (node === 0 ? null : (graph?.addressOf(node) ?? null));
+  return ['a', 'b', 'file', 'old', 'new'].flatMap((branch) =>
+    Array.from({ length: 40 }, (_, at) => {
+      const found = of.transaction('ETH', [`${branch}-${at >> 1}-${at & 1}`], 10);
+      const transfers = (found?.transfers ?? []).map((one) => ({
+        ...one,
+        from: addressOf(one.from),
+        to: addressOf(one.to),
+      }));
+      return { ...found, transfers: transfers.sort((a, b) => (a.position < b.position ? -1 : 1)) };
+    }).filter(({ total }) => total !== 0),
+  );
+}
+
 function everything(of: TransferStore): unknown {
   return {
     coverage: of.coverage('ETH'),
+    transactions: transactionsOf(of),
     parties: Array.from({ length: PARTIES }, (_, index) => {
       const own = key(index + 1);
       return {

@@ -125,8 +125,26 @@ const load = (store: TransferStore, path: string, signal?: AbortSignal): Promise
     { store },
   );
 
-/** Reads all that a store has about the addresses of these tests. */
+/** The stored transfers of a transaction, with the addresses of both sides, in the order of their positions. */
+function transaction(store: TransferStore, txHash: string): unknown {
+  const graph = store.graph('ETH');
+  const addressOf = (node: number): string | null => (node === 0 ? null : (graph?.addressOf(node) ?? null));
+  const found = store.transaction('ETH', [txHash], 100);
+  const transfers = (found?.transfers ?? []).map((one) => ({
+    ...one,
+    from: addressOf(one.from),
+    to: addressOf(one.to),
+  }));
+  return { ...found, transfers: transfers.sort((a, b) => (a.position < b.position ? -1 : 1)) };
+}
+
+/** Reads all that a store has about the transactions and addresses of these tests. */
 function everything(store: TransferStore): unknown {
+  const transactions = Array.from({ length: 400 }, (_, index) => transaction(store, hash(index)));
+  return { transactions, addresses: everyAddress(store) };
+}
+
+function everyAddress(store: TransferStore): unknown {
   const columns = createNeighbourColumns(1000);
   const graph = store.graph('ETH');
   return Array.from({ length: ADDRESSES + 2 }, (_, index) => {

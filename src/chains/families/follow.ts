@@ -75,6 +75,7 @@ class Follower {
   /** Whether the chain was read since the start or the last fault. */
   #isRead = false;
   readonly #onFault: (fault: AssayError | null) => void;
+  readonly #onHead: (height: number) => void;
 
   constructor(
     source: FollowSource,
@@ -90,6 +91,7 @@ class Follower {
     this.#signal = AbortSignal.any([call.signal, options.closed]);
     this.#call = { signal: this.#signal, budgetMs: call.budgetMs };
     this.#onFault = from.onFault ?? (() => {});
+    this.#onHead = from.onHead ?? (() => {});
     this.#delivered = from.known.slice(-CHAIN_LIMITS.reorgBlocksMax);
     this.#nextHeight = from.fromHeight;
     const newest = this.#delivered.at(-1);
@@ -133,11 +135,15 @@ class Follower {
   async #advance(): Promise<ChainEvent | null> {
     const { pollMs } = this.#options;
     // Fetch an announced block at once; its parent hash shows whether it is the next.
-    if (this.#headHeight < this.#announcedHeight) this.#headHeight = this.#announcedHeight;
+    if (this.#headHeight < this.#announcedHeight) {
+      this.#headHeight = this.#announcedHeight;
+      this.#onHead(this.#headHeight);
+    }
     this.#announcedHeight = -1;
     if (this.#nextHeight === null || this.#headHeight < this.#nextHeight) {
       const head = await this.#source.head(this.#call);
       this.#headHeight = head.height;
+      this.#onHead(head.height);
       this.#nextHeight ??= head.height;
       if (this.#isOnOtherBranch(head)) {
         const event = await this.#revert();

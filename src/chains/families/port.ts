@@ -116,6 +116,8 @@ export interface FollowFrom {
    * end following are thrown instead.
    */
   readonly onFault?: (fault: AssayError | null) => void;
+  /** Called with the height of the chain's newest block whenever a node returns or announces it. */
+  readonly onHead?: (height: number) => void;
 }
 
 export type ChainEvent =

@@ -374,6 +374,11 @@ export class RowReader {
 
   /** Returns true for an address that no walk passes, in either direction: so many counterparties indicate a service without a label. */
   isHub(node: NodeId, degreeMax: number): boolean {
+    const received = this.#graph.degree(node, 'in');
+    const sent = this.#graph.degree(node, 'out');
+    if (received <= degreeMax && sent <= degreeMax) return false;
+    // An address with a direction too large to scan is a hub without reading the row of the other direction.
+    if (Math.max(received, sent) > Math.max(degreeMax, GRAPH_LIMITS.rowScanMax)) return true;
     return this.isHubIn(node, 'out', degreeMax) || this.isHubIn(node, 'in', degreeMax);
   }
 

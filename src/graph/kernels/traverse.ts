@@ -116,8 +116,7 @@ export function traverse(options: TraverseOptions, deps: WalkDeps): Traversal {
   };
 
   const isReadInPart = (node: NodeId): boolean =>
-    (out !== null && rows.isHubIn(node, 'out', degreeMax)) ||
-    (into !== null && rows.isHubIn(node, 'in', degreeMax));
+    direction === 'both' ? rows.isHub(node, degreeMax) : rows.isHubIn(node, direction, degreeMax);
 
   /** Returns why the node is not expanded, or not completely. Returns null if it is. */
   const visit = (number: number): StopReason | null => {

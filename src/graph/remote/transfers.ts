@@ -96,6 +96,9 @@ export function openRemoteTransfers(
     newest: (chain, from, to, limit) =>
       remote(chain)?.newest(from, to, limit) ?? local.newest(chain, from, to, limit),
     recent: (chain, key, limit) => remote(chain)?.recent(key, limit) ?? local.recent(chain, key, limit),
+    // Servers have no transactions by their hash: nothing else reads them, and they would be a tenth of the data.
+    transaction: (chain, txHashes, limit) =>
+      remote(chain) === null ? local.transaction(chain, txHashes, limit) : null,
     daily: (chain, key, limitDays) =>
       remote(chain)?.daily(key, limitDays) ?? local.daily(chain, key, limitDays),
     graph(chain) {

@@ -189,7 +189,7 @@ export class Batch {
       initiation: initiationCode(transfer),
     };
     this.#log.add(ordinal, packTransfer(record));
-    fresh.add(transaction, mark, from, to);
+    fresh.add(transaction, { mark, from, to, ordinal });
     this.stored++;
     this.#cover(blockNumber, timestampMs);
   }

@@ -39,7 +39,7 @@ import { FINGERPRINT_BYTES } from './fingerprint.ts';
 import { LOG_CHUNK_TRANSFERS, LogWriter, readTransfer } from './log.ts';
 import type { FilledRun, RunColumns } from './run-columns.ts';
 import { MARK_WORDS, openRuns, type RunReader } from './runs.ts';
-import { packPositions, readPositions } from './transactions.ts';
+import { currentMark, type KnownPosition, packPositions, readPositions } from './transactions.ts';
 
 /** Identifies a file, so that a later run can resume its load. */
 export interface LoadSource {
@@ -78,6 +78,8 @@ interface LoadState {
   readonly coverage: Coverage;
   readonly pass: Pass;
   readonly firstOrdinal: number;
+  /** Whether `firstOrdinal` is assigned. Absent in a load that an older version began: it assigned the numbers after the first pass. */
+  readonly isNumbered?: boolean;
   /** Position from which the pass continues: a fingerprint as hex, a number in the load, or node * 2 + direction. */
   readonly next: string | number;
 }
@@ -177,6 +179,7 @@ export class BulkLoad {
       signal?.throwIfAborted();
     };
     if (this.#state.pass === 'read') this.#begin('transactions', '');
+    if (this.#state.pass === 'transactions' && this.#state.isNumbered !== true) this.#number();
     const marks = this.#readMarks();
     if (this.#state.pass === 'transactions') await this.#writeTransactions(marks, step);
     if (this.#state.pass === 'log') await this.#writeLog(marks, step);
@@ -218,6 +221,16 @@ export class BulkLoad {
     this.#save({ ...this.#state, pass, next });
   }
 
+  /** Assigns the numbers of the log: the first pass stores them with the transactions. */
+  #number(): void {
+    this.#store.root.transactionSync(() => {
+      const state = readState(this.#store);
+      const firstOrdinal = Math.ceil(state.nextOrdinal / LOG_CHUNK_TRANSFERS) * LOG_CHUNK_TRANSFERS;
+      writeState(this.#store, { ...state, nextOrdinal: firstOrdinal + this.#state.transfers });
+      this.#put({ ...this.#state, firstOrdinal, isNumbered: true });
+    });
+  }
+
   get #marksPath(): string {
     return `${this.#folder}/marks.seen`;
   }
@@ -245,6 +258,7 @@ export class BulkLoad {
     step: (pass: 'transactions', done: number) => Promise<void>,
   ): Promise<void> {
     const { transactions, root } = this.#store;
+    const { firstOrdinal } = this.#state;
     const merge = new MarkMerge(openRuns(this.#paths('marks'), MARK_WORDS));
     const key = Buffer.alloc(FINGERPRINT_BYTES);
     const from = Buffer.from(String(this.#state.next), 'hex');
@@ -259,7 +273,7 @@ export class BulkLoad {
           const positions = append || isSkipped ? [] : readPositions(transactions.getBinaryFast(key));
           const before = positions.length;
           do {
-            if (!isSkipped) markPosition(merge.first, positions, marks);
+            if (!isSkipped) markPosition(merge.first, positions, marks, firstOrdinal);
             read++;
             merge.next();
           } while (merge.isOf(key));
@@ -271,12 +285,7 @@ export class BulkLoad {
         this.#writeMarks(marks);
         const following = !merge.isAtEnd ? merge.keyInto(key).toString('hex') : '';
         if (!merge.isAtEnd) this.#put({ ...this.#state, next: following });
-        else {
-          const state = readState(this.#store);
-          const firstOrdinal = Math.ceil(state.nextOrdinal / LOG_CHUNK_TRANSFERS) * LOG_CHUNK_TRANSFERS;
-          writeState(this.#store, { ...state, nextOrdinal: firstOrdinal + this.#state.transfers });
-          this.#put({ ...this.#state, pass: 'log', firstOrdinal, next: 0 });
-        }
+        else this.#put({ ...this.#state, pass: 'log', next: 0 });
         return following;
       });
       await step('transactions', next === '' ? 1 : read / Math.max(1, this.#state.transfers));
@@ -437,11 +446,13 @@ export class BulkLoad {
 /** Compares one transfer with the known positions of its transaction, sets its mark, and adds its position. */
 function markPosition(
   { words, at }: RunReader,
-  positions: { mark: number; from: number; to: number }[],
+  positions: KnownPosition[],
   marks: Uint8Array,
+  firstOrdinal: number,
 ): void {
   const index = words[at + 3] as number;
-  const mark = (words[at + 4] as number) + (words[at + 5] as number) * 2 ** 32;
+  // A run that an older version wrote has marks of its own.
+  const mark = currentMark((words[at + 4] as number) + (words[at + 5] as number) * 2 ** 32);
   const from = words[at + 6] as number;
   const to = words[at + 7] as number;
   let found = NEW_FOR_SENDER | NEW_FOR_RECEIVER;
@@ -454,7 +465,7 @@ function markPosition(
     if (known.from === to || known.to === to) found &= ~NEW_FOR_RECEIVER;
   }
   marks[index] = found;
-  positions.push({ mark, from, to });
+  positions.push({ mark, from, to, ordinal: firstOrdinal + index });
 }
 
 function writeKey({ words, at }: RunReader, key: Buffer): void {

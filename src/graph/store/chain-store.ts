@@ -10,11 +10,11 @@ import type { Direction } from '../flow.ts';
 
 /**
  * Changes when the meaning of any bytes in the databases below changes. A version is never reused. Version 1 had chunks in the order of ids
- * only, version 2 had no priced part of flows (node-record.ts).
+ * only, version 2 had no priced part of flows (node-record.ts), version 3 no numbers in the log behind positions (transactions.ts).
  */
-const FORMAT = { name: 'assay-transfers', version: 3 } as const;
-/** Also readable. The first writer upgrades it to the current version, so that an older program does not misread new data. */
-const FORMER_VERSION = 2;
+const FORMAT = { name: 'assay-transfers', version: 4 } as const;
+/** Also readable. The first writer upgrades them to the current version, so that an older program does not misread new data. */
+const FORMER_VERSIONS = [2, 3] as const;
 
 /** Greatest dense id: an id and a direction share 32 bits. */
 export const NODE_ID_MAX = 0x7fff_ffff;
@@ -96,7 +96,7 @@ export interface ChainStore {
   readonly edges: Database<Buffer, Uint8Array>;
   /** Dense id → transfers that are not merged into nodes and edges yet (delta.ts). */
   readonly deltas: Database<Buffer, number>;
-  /** Fingerprint of a transaction → its positions and their parties (transactions.ts). */
+  /** Fingerprint of a transaction → its positions, their parties and numbers in the log (transactions.ts). */
   readonly transactions: Database<Buffer, Uint8Array>;
   /** Number of a chunk → transfers in the order of arrival (log.ts). */
   readonly log: Database<Buffer, number>;
@@ -126,7 +126,7 @@ export function openChainStore(path: string, chain: ChainId, readOnly: boolean):
   const meta: Database<unknown, string> | undefined = db('meta', 'msgpack', 'ordered-binary');
   const format = meta?.get('format');
   const isFresh = format === undefined && (meta === undefined || meta.getCount() === 0);
-  const isFormer = isFormat(format, { ...FORMAT, version: FORMER_VERSION });
+  const isFormer = FORMER_VERSIONS.some((version) => isFormat(format, { ...FORMAT, version }));
   if (!isFresh && !isFormer && !isFormat(format, FORMAT)) {
     void root.close();
     throw wrongFormat(
@@ -179,6 +179,24 @@ export const writeState = (store: ChainStore, state: State): void => {
 
 /** Returns true if a bulk load is under way, here or in another process, or if an interrupted one can be resumed. */
 export const isLoading = (store: ChainStore): boolean => store.meta.get('load') !== undefined;
+
+/** The part of the state of a bulk load that other readers of its store need. */
+interface ReservedNumbers {
+  readonly pass: string;
+  readonly firstOrdinal: number;
+  readonly isNumbered?: boolean;
+}
+
+/**
+ * Returns the first number of the log that an unfinished bulk load has reserved; infinity if none is under way. The transfers with that
+ * number and the next ones are not all in the log and the edges yet, so a reader that follows the log must not step over them.
+ */
+export function reservedFrom(store: ChainStore): number {
+  const load = store.meta.get('load') as ReservedNumbers | undefined;
+  // A load that an older version began has reserved its numbers from the second pass on.
+  const isNumbered = load?.isNumbered === true || load?.pass === 'log' || load?.pass === 'addresses';
+  return load !== undefined && isNumbered ? load.firstOrdinal : Number.POSITIVE_INFINITY;
+}
 
 /** The first 5 bytes identify the address and direction. The rest orders its chunks. */
 export function chunkKey(node: number, direction: number, firstId: number): Buffer {

@@ -125,13 +125,18 @@ export function positionText(code: number): string {
   return `${POSITION_WORDS[code % 8]}:${Math.floor(code / 8) - 1}`;
 }
 
-/** A position as 48 bits: exact for the common forms, which stay below 2^47, and a fingerprint for others. */
+/** The greatest mark of a common form is below 2^35. */
+export const PLAIN_MARK_MAX = 2 ** 35;
+/** Marks from here on are fingerprints. */
+export const HASHED_MARK = 2 ** 47;
+
+/** A position as 48 bits: exact for the common forms, and a fingerprint of 46 bits behind `HASHED_MARK` for others. */
 export function positionMark(position: string, fingerprint: Fingerprinter): number {
   const code = positionCode(position);
   if (code !== null) return code;
   const bytes = Buffer.from(position, 'utf8');
   fingerprint.hash(bytes, 0, bytes.length);
-  return 2 ** 47 + (fingerprint.high & 0x7fff) * 2 ** 32 + fingerprint.low;
+  return HASHED_MARK + (fingerprint.high & 0x3fff) * 2 ** 32 + fingerprint.low;
 }
 
 export const FINGERPRINT_BYTES = 12;

@@ -11,7 +11,7 @@ import { loggedTransfers } from './log.ts';
 import { type KnownPosition, packPositions, readPositions } from './transactions.ts';
 
 /** The transfers of the log that are not in `transactions` yet. Written with every change. */
-interface FreshState {
+export interface FreshState {
   readonly from: number;
   readonly to: number;
   /** Counts changes other than appends: after such a change by another writer, the memory is not trusted. */
@@ -57,6 +57,8 @@ export class FreshTransactions {
   #heads = new Uint32Array(FIRST_CAPACITY);
   #count = 0;
   #marks = new Float64Array(FIRST_CAPACITY);
+  /** Number of each position in the log, plus one. 0 if it is not stored. */
+  #ordinals = new Float64Array(FIRST_CAPACITY);
   /** Sender, receiver, and the next position of the same transaction plus one. */
   #parties = new Uint32Array(FIRST_CAPACITY * 3);
   #positions = 0;
@@ -92,7 +94,7 @@ export class FreshTransactions {
       const key = transactionKey(logged.transaction, this.#fingerprint);
       const transaction = this.#slotOf(key);
       const mark = positionMark(logged.position, this.#fingerprint);
-      this.#push(transaction, mark, logged.from, logged.to);
+      this.#push(transaction, { ...logged, mark });
       this.#flags[transaction] = (this.#flags[transaction] as number) | CHANGED;
     }
   }
@@ -118,8 +120,8 @@ export class FreshTransactions {
     return false;
   }
 
-  add(transaction: number, mark: number, from: number, to: number): void {
-    this.#push(transaction, mark, from, to);
+  add(transaction: number, position: KnownPosition): void {
+    this.#push(transaction, position);
     this.#flags[transaction] = (this.#flags[transaction] as number) | CHANGED;
   }
 
@@ -128,7 +130,7 @@ export class FreshTransactions {
     const transaction = this.#slotOf(key);
     const left = this.#positionsOf(transaction).filter(({ mark }) => !gone.has(mark));
     this.#heads[transaction] = 0;
-    for (const { mark, from, to } of left) this.#push(transaction, mark, from, to);
+    for (const position of left) this.#push(transaction, position);
   }
 
   /** Called after positions were removed, here and in the store. */
@@ -200,20 +202,23 @@ export class FreshTransactions {
     this.#flags[transaction] = (this.#flags[transaction] as number) | READ;
     const stored = this.#store.transactions.getBinaryFast(key);
     if (!stored) return;
-    for (const { mark, from, to } of readPositions(stored))
-      if (!this.has(transaction, mark)) this.#push(transaction, mark, from, to);
+    for (const position of readPositions(stored))
+      if (!this.has(transaction, position.mark)) this.#push(transaction, position);
   }
 
   /** Oldest first. */
   #positionsOf(transaction: number): KnownPosition[] {
     const found: KnownPosition[] = [];
     const parties = this.#parties;
-    for (let at = this.#heads[transaction] as number; at !== 0; at = parties[at * 3 - 1] as number)
+    for (let at = this.#heads[transaction] as number; at !== 0; at = parties[at * 3 - 1] as number) {
+      const number = this.#ordinals[at - 1] as number;
       found.push({
         mark: this.#marks[at - 1] as number,
         from: parties[at * 3 - 3] as number,
         to: parties[at * 3 - 2] as number,
+        ordinal: number === 0 ? null : number - 1,
       });
+    }
     return found.reverse();
   }
 
@@ -233,7 +238,7 @@ export class FreshTransactions {
     for (const { key, flags, positions } of kept) {
       const transaction = this.#find(key[0] as number, key[1] as number, key[2] as number);
       this.#flags[transaction] = flags;
-      for (const { mark, from, to } of positions) this.#push(transaction, mark, from, to);
+      for (const position of positions) this.#push(transaction, position);
     }
   }
 
@@ -244,6 +249,7 @@ export class FreshTransactions {
     this.#flags = new Uint8Array(FIRST_CAPACITY);
     this.#heads = new Uint32Array(FIRST_CAPACITY);
     this.#marks = new Float64Array(FIRST_CAPACITY);
+    this.#ordinals = new Float64Array(FIRST_CAPACITY);
     this.#parties = new Uint32Array(FIRST_CAPACITY * 3);
     this.#count = 0;
     this.#positions = 0;
@@ -293,13 +299,15 @@ export class FreshTransactions {
     this.#slots = slots;
   }
 
-  #push(transaction: number, mark: number, from: number, to: number): void {
+  #push(transaction: number, { mark, from, to, ordinal }: KnownPosition): void {
     const position = this.#positions++;
     if (position === this.#marks.length) {
       this.#marks = grown(this.#marks, new Float64Array(position * 2));
+      this.#ordinals = grown(this.#ordinals, new Float64Array(position * 2));
       this.#parties = grown(this.#parties, new Uint32Array(position * 6));
     }
     this.#marks[position] = mark;
+    this.#ordinals[position] = ordinal === null ? 0 : ordinal + 1;
     this.#parties[position * 3] = from;
     this.#parties[position * 3 + 1] = to;
     this.#parties[position * 3 + 2] = this.#heads[transaction] as number;

@@ -136,13 +136,18 @@ export function recordsIn(bytes: Buffer | undefined): Buffer[] {
 
 const reader = new ByteReader();
 
+/** A transfer with its number in the log. */
+export interface NumberedTransfer extends LoggedTransfer {
+  readonly ordinal: number;
+}
+
 /** The transfers with the numbers from `first` to `end - 1`, without reverted ones. */
-export function* loggedTransfers(store: ChainStore, first: number, end: number): Generator<LoggedTransfer> {
+export function* loggedTransfers(store: ChainStore, first: number, end: number): Generator<NumberedTransfer> {
   for (let chunk = Math.floor(first / LOG_CHUNK_TRANSFERS); chunk * LOG_CHUNK_TRANSFERS < end; chunk++)
     for (const [slot, record] of recordsIn(store.log.getBinary(chunk)).entries()) {
       const ordinal = chunk * LOG_CHUNK_TRANSFERS + slot;
       if (ordinal >= first && ordinal < end && record.length > EMPTY_RECORD.length)
-        yield unpackTransfer(reader.open(record, EMPTY_RECORD.length));
+        yield Object.assign(unpackTransfer(reader.open(record, EMPTY_RECORD.length)), { ordinal });
     }
 }
 
@@ -162,10 +167,19 @@ export function eraseTransfers(store: ChainStore, first: number, count: number):
 
 /** Reads one transfer. Throws STORE_CORRUPT if no transfer has the number. */
 export function readTransfer(records: ChainRecords, ordinal: number): LoggedTransfer {
+  const found = transferAt(records, ordinal);
+  if (found === null) throw lostRecord(records.chain, `transfer ${ordinal}`);
+  return found;
+}
+
+/** Reads one transfer. Returns null if no transfer has the number. */
+export function transferAt(records: Pick<ChainRecords, 'logChunk'>, ordinal: number): LoggedTransfer | null {
   const bytes = records.logChunk(Math.floor(ordinal / LOG_CHUNK_TRANSFERS));
   let at = 0;
   for (let skip = ordinal % LOG_CHUNK_TRANSFERS; bytes && skip > 0 && at + 2 <= bytes.length; skip--)
     at += 2 + bytes.readUInt16LE(at);
-  if (!bytes || at + 2 >= bytes.length) throw lostRecord(records.chain, `transfer ${ordinal}`);
-  return unpackTransfer(reader.open(bytes, at + 2, at + 2 + bytes.readUInt16LE(at)));
+  if (!bytes || at + 2 >= bytes.length) return null;
+  const length = bytes.readUInt16LE(at);
+  if (length === 0) return null;
+  return unpackTransfer(reader.open(bytes, at + 2, at + 2 + length));
 }

@@ -83,7 +83,8 @@ function counterpartyOf(records: ChainRecords, edge: Edge, direction: Direction)
   };
 }
 
-function transferOf(records: ChainRecords, logged: LoggedTransfer): RecentTransfer {
+/** Returns a transfer as results show it. */
+export function transferOf(records: ChainRecords, logged: LoggedTransfer): RecentTransfer {
   const { asset, decimals } = records.assetOf(logged.asset);
   return {
     txHash: unpackTransaction(logged.transaction),

@@ -1,7 +1,9 @@
 /** Addresses with a valid checksum around invalid contents, and texts of exactly the maximum length. */
+import { crc32 } from 'node:zlib';
 import { blake2b } from '@noble/hashes/blake2.js';
 import { sha256, sha512_256 } from '@noble/hashes/sha2.js';
-import { base32nopad, base58, base58xrp, bech32, bech32m, createBase58check } from '@scure/base';
+import { keccak_256 } from '@noble/hashes/sha3.js';
+import { base32nopad, base58, base58xmr, base58xrp, bech32, bech32m, createBase58check } from '@scure/base';
 import { describe, expect, it } from 'vitest';
 import { AddressError } from '../../../src/chains/address/address.ts';
 import {
@@ -308,6 +310,95 @@ describe('other addresses', () => {
       dot([0], 31),
       dot([0], 33),
     ]).toEqual(['account', 'generic', 'network', 'network', 'network', 'length', 'length', 'length']);
+  });
+
+  it('of Monero have the length of their kind', () => {
+    const xmr = (tag: number, length: number) => {
+      const body = filled(length + 1, tag);
+      return read('XMR', base58xmr.encode(Uint8Array.of(...body, ...keccak_256(body).subarray(0, 4))));
+    };
+    expect([xmr(18, 64), xmr(42, 64), xmr(19, 72)]).toEqual([
+      ...['standard', 'subaddress', 'integrated 0707070707070707'],
+    ]);
+    expect(
+      [xmr(19, 64), xmr(18, 72), xmr(42, 72), xmr(18, 63), xmr(18, 65), xmr(17, 64), xmr(53, 64)].map(
+        (fault) => fault.split(':')[0],
+      ),
+    ).toEqual([...Array(5).fill('length'), 'prefix', 'network']);
+  });
+
+  describe('of Cardano before Shelley', () => {
+    type Attribute = readonly [key: number, value: Uint8Array];
+    const head = (major: number, value: number): number[] =>
+      value < 24
+        ? [(major << 5) | value]
+        : value < 256
+          ? [(major << 5) | 24, value]
+          : value < 65_536
+            ? [(major << 5) | 25, value >> 8, value & 255]
+            : [(major << 5) | 26, value >>> 24, (value >> 16) & 255, (value >> 8) & 255, value & 255];
+    const bodyOf = (attributes: readonly Attribute[], count = attributes.length, root = 28) =>
+      Uint8Array.of(
+        ...[0x83, ...head(2, root), ...filled(root), ...head(5, count)],
+        ...attributes.flatMap(([key, value]) => [...head(0, key), ...head(2, value.length), ...value]),
+        0,
+      );
+    const wrapped = (body: Uint8Array, size = head(2, body.length), sum = crc32(body)) =>
+      base58.encode(Uint8Array.of(0x82, 0xd8, 24, ...size, ...body, ...head(0, sum)));
+    const path: Attribute = [1, filled(30)];
+    const faultOf = (text: string) => read('ADA', text).split(':')[0];
+
+    it('keep their text, with and without a derivation path', () => {
+      for (const attributes of [[], [path], [path, [3, filled(24)] as const]]) {
+        const text = wrapped(bodyOf(attributes));
+        expect(parseAddress('ADA', text)).toMatchObject({ kind: 'byron', canonical: text, memo: null });
+      }
+    });
+
+    it('have a checksum, one network, and no byte too many or too few', () => {
+      const body = bodyOf([path]);
+      expect(faultOf(wrapped(body, undefined, (crc32(body) ^ 1) >>> 0))).toBe('checksum');
+      expect(faultOf(wrapped(bodyOf([path, [2, filled(5)]])))).toBe('network');
+      expect(faultOf(base58.encode(filled(60, 0x81)))).toBe('prefix');
+      const size = body.length;
+      for (const text of [
+        wrapped(bodyOf([path], 1, 27)),
+        wrapped(bodyOf([path], 1, 29)),
+        wrapped(bodyOf([path], 2)),
+        wrapped(bodyOf([path], 0)),
+        wrapped(Uint8Array.of(...body, 0)),
+        wrapped(body.subarray(0, -1)),
+        wrapped(body.map((byte, at) => (at === 0 ? 0x82 : byte))),
+        // A length that is not in its shortest form, and lengths that are one too short or too long.
+        wrapped(body, [0x59, 0, size]),
+        wrapped(body, head(2, size - 1)),
+        wrapped(body, head(2, size + 1)),
+      ])
+        expect(faultOf(text), text).toBe('form');
+      const whole = base58.decode(wrapped(body));
+      expect(faultOf(base58.encode(Uint8Array.of(...whole, 0)))).toBe('form');
+      expect(faultOf(base58.encode(whole.subarray(0, -1)))).toBe('form');
+    });
+  });
+
+  it('in bech32 may be all upper case', () => {
+    const text = (hrp: string, words: readonly number[], coder: typeof bech32 = bech32) =>
+      coder.encode(hrp, [...words], false as never).toUpperCase();
+    const bytes = (length: number, ...head: number[]) => bech32.toWords(filled(length, ...head));
+    expect([
+      read('BTC', text('bc', [0, ...bytes(20)])),
+      read('LTC', text('ltcmweb', [0, ...bytes(66)])),
+      read('ZEC', text('zs', bytes(43))),
+      read('ZEC', text('tex', bytes(20), bech32m as never)),
+      read('ATOM', text('cosmos', bytes(20))),
+      read('ADA', text('addr', bytes(29, 0x61))),
+      read('ADA', text('stake', bytes(29, 0xe1))),
+    ]).toEqual(['p2wpkh', 'mweb', 'sapling', 'tex', 'account', 'enterprise', 'reward']);
+    expect(
+      [read('ADA', text('addr_test', bytes(29, 0x60))), read('BTC', text('tb', [0, ...bytes(20)]))].map(
+        (fault) => fault.split(':')[0],
+      ),
+    ).toEqual(['network', 'network']);
   });
 
   it('of EVM chains have 40 hex digits after 0x', () => {

@@ -9,6 +9,7 @@ describe('following a chain', () => {
     const end = new AbortController();
     const faults = [false, true, true, false, true, false];
     const reports: (string | null)[] = [];
+    const heads: number[] = [];
     const head = async () => {
       const isDown = faults.shift();
       if (isDown === undefined) end.abort();
@@ -27,11 +28,14 @@ describe('following a chain', () => {
         fromHeight: 6,
         known: [{ height: 5, hash: '0x5' }],
         onFault: (fault) => reports.push(fault?.code ?? null),
+        onHead: (height) => heads.push(height),
       },
       { signal: end.signal, budgetMs: 1_000 },
       { log: silentLogger, jitter: () => 0 },
     );
     for await (const event of events) expect(event).toBeUndefined();
+    // Three reads that succeeded, and that which ends the test.
+    expect(heads).toEqual([5, 5, 5, 5]);
     expect(reports).toEqual([null, 'CHAIN_UNREACHABLE', null, 'CHAIN_UNREACHABLE', null]);
   });
 });
