@@ -2,12 +2,15 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
+import { type Retention, startRetention } from '../base/retention.ts';
 import { createCases } from '../cases/cases.ts';
-import { type Retention, startRetention } from '../cases/retention.ts';
+import { CASE_LIMITS } from '../cases/limits.ts';
+import type { LinkedRecords } from '../cases/links.ts';
 import type { CaseService } from '../cases/service.ts';
 import type { Config } from '../config/config.ts';
 import { alertAnswer, walletAnswer } from '../monitoring/answers.ts';
 import type { MonitoringService } from '../monitoring/service.ts';
+import type { SavedScreenings } from '../saved-screenings/service.ts';
 import type { AccountServices } from './account-services.ts';
 
 export interface CaseServicesDeps {
@@ -17,15 +20,40 @@ export interface CaseServicesDeps {
   readonly log: Logger;
 }
 
-/** Returns the service of cases. Links to alerts and wallets read the records of monitoring. */
+/** The services whose records cases link to. */
+export interface LinkedServices {
+  readonly monitoring: () => { readonly store: Pick<MonitoringService['store'], 'alert' | 'wallet'> };
+  readonly savedScreenings: () => Pick<SavedScreenings, 'find' | 'answer'>;
+}
+
+/** Returns the reader of the records that cases link to: those of monitoring, and saved screenings. */
+export const linkedRecords = ({ monitoring, savedScreenings }: LinkedServices): LinkedRecords => ({
+  alert(accountId, id) {
+    const alert = monitoring().store.alert(accountId, id);
+    if (alert === null) return null;
+    const { walletAddress: address, chain } = alert.wallet;
+    return { answer: JSON.stringify(alertAnswer(alert)), dataVersion: null, address, chain };
+  },
+  wallet(accountId, id) {
+    const wallet = monitoring().store.wallet(accountId, id);
+    if (wallet === null) return null;
+    const { walletAddress: address, chain } = wallet;
+    return { answer: JSON.stringify(walletAnswer(wallet)), dataVersion: null, address, chain };
+  },
+  screening(accountId, id, kinds) {
+    const saved = savedScreenings();
+    const screening = saved.find(accountId, kinds, id);
+    if (screening === null) return null;
+    const { addresses, chain, dataVersion } = screening;
+    const answer = saved.answer(screening).toString();
+    return { answer, dataVersion, address: addresses[0] ?? '', chain };
+  },
+});
+
+/** Returns the service of cases. */
 export function casesOf(
   { caseFourEyes }: Pick<Config, 'caseFourEyes'>,
-  {
-    accounts,
-    clock,
-    random,
-    monitoring,
-  }: CaseServicesDeps & { readonly monitoring: () => MonitoringService },
+  { accounts, clock, random, ...linked }: CaseServicesDeps & LinkedServices,
 ): CaseService {
   return createCases(
     { fourEyes: caseFourEyes },
@@ -33,19 +61,7 @@ export function casesOf(
       store: accounts.caseStore(),
       clock,
       random,
-      records: {
-        alert(accountId, id) {
-          const alert = monitoring().store.alert(accountId, id);
-          if (alert === null) return null;
-          const { walletAddress: address, chain } = alert.wallet;
-          return { answer: alertAnswer(alert), address, chain };
-        },
-        wallet(accountId, id) {
-          const wallet = monitoring().store.wallet(accountId, id);
-          if (wallet === null) return null;
-          return { answer: walletAnswer(wallet), address: wallet.walletAddress, chain: wallet.chain };
-        },
-      },
+      records: linkedRecords(linked),
     },
   );
 }
@@ -57,9 +73,9 @@ export function retentionOf(
 ): Retention | null {
   if (days === null) return null;
   return startRetention(
-    { days },
+    { days, what: 'cases', atOnce: CASE_LIMITS.deletedAtOnceMax },
     {
-      store: accounts.caseStore(),
+      deleteBefore: (beforeMs, limit) => accounts.caseStore().deleteClosedBefore(beforeMs, limit),
       clock,
       log,
       async onDeleted({ id, accountId, number }) {

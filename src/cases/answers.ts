@@ -1,8 +1,15 @@
 /** Cases, events and files as the API and the export show them: ISO times, and no data of the account or of the four-eyes rule. */
 import { isoTime } from '../base/clock.ts';
-import type { CaseEvent, CaseFile, CaseRecord } from './records.ts';
+import type { CaseEvent, CaseFile, CaseLink, CaseRecord } from './records.ts';
 
 const time = (ms: number | null): string | null => (ms === null ? null : isoTime(ms));
+
+/** Returns a link as the API shows it. */
+const linkAnswer = ({ answer, trace = null, ...link }: CaseLink) => {
+  if (answer === null) return { ...link, trace, answer };
+  const { crc32: _, ...shown } = answer;
+  return { ...link, trace, answer: shown };
+};
 
 /** Returns a case as the API shows it. */
 export function caseAnswer(record: CaseRecord) {
@@ -30,7 +37,7 @@ export function caseAnswer(record: CaseRecord) {
     reasonCode: outcome?.reasonCode ?? null,
     decidedBy: outcome?.decidedBy ?? null,
     approvedBy: outcome?.approvedBy ?? null,
-    links: record.links,
+    links: record.links.map(linkAnswer),
     eventCount: record.events,
     fileCount: record.files.length,
     createdAt: isoTime(record.createdAtMs),
@@ -55,7 +62,7 @@ export const eventAnswer = ({ sequence, type, atMs, by, file, ...event }: CaseEv
   by,
   note: event.note,
   change: event.change,
-  link: event.link,
+  link: event.link === null ? null : linkAnswer(event.link),
   file: file === null ? null : fileAnswer(file),
   decision: event.decision,
 });

@@ -4,13 +4,14 @@ import { crc32 } from 'node:zlib';
 import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import { createIds } from '../base/ids.ts';
+import { timeOf } from '../base/iso-times.ts';
 import { sequenceOfCursor } from '../base/paging.ts';
 import type { Random } from '../base/random.ts';
 import { parseAddress } from '../chains/address/parse.ts';
 import { parseChainId } from '../chains/registry.ts';
 import { caseAnswer, eventAnswer, fileAnswer } from './answers.ts';
 import { exportOf } from './export.ts';
-import { type FileType, fileTypeOf, requireType } from './file-types.ts';
+import { type FileType, fileTypeOf, requireExtension, requireType } from './file-types.ts';
 import { CASE_LIMITS } from './limits.ts';
 import { type LinkedRecords, type PreparedLink, prepareLink } from './links.ts';
 import type { CaseEvent, CaseFile, CaseRecord, FieldChange } from './records.ts';
@@ -25,7 +26,7 @@ import type {
   FileUpload,
 } from './service.ts';
 import type { CaseFilter, CasePage, CaseStore, CaseWrite, NewEvent, RepeatKey, Written } from './store.ts';
-import { refuse, requireFileName, requireLine, requireNote, timeOf } from './texts.ts';
+import { refuse, requireFileName, requireLine, requireNote } from './texts.ts';
 import { type CaseMove, moved, NEW_STATE, requireNotClosed } from './workflow.ts';
 
 export interface CasesOptions {
@@ -71,6 +72,12 @@ class Changes {
         'id',
         `the case has ${this.record.events} events; continue in another case that links to this one.`,
       );
+    const noteChars = (this.record.noteChars ?? 0) + (fields.note?.length ?? 0);
+    if (noteChars > CASE_LIMITS.caseNoteCharsMax && fields.note !== undefined && fields.note !== null)
+      throw refuse(
+        'note',
+        `the notes of the case would have ${noteChars} characters; the maximum is ${CASE_LIMITS.caseNoteCharsMax}. Continue in another case that links to this one.`,
+      );
     const event: CaseEvent = {
       sequence: this.next,
       type,
@@ -88,6 +95,7 @@ class Changes {
       ...this.record,
       events: event.sequence,
       version: this.record.version + 1,
+      noteChars,
       updatedAtMs: this.nowMs,
     };
   }
@@ -211,8 +219,8 @@ class Cases implements CaseService {
   readonly #deps: CasesDeps;
   readonly #store: CaseStore;
   readonly #newId: () => string;
-  /** Files that are being received. */
-  #uploads = 0;
+  /** Files that are being received, by account. */
+  readonly #uploads = new Map<string, number>();
 
   constructor(options: CasesOptions, deps: CasesDeps) {
     this.#options = options;
@@ -231,7 +239,7 @@ class Cases implements CaseService {
       throw refuse('fourEyes', 'must be true: the four-eyes rule applies to all cases of this service.');
     const dueAtMs = draft.dueAt === undefined ? null : timeOf('dueAt', draft.dueAt);
     const links = (draft.links ?? []).map((link, at) =>
-      prepareLink(accountId, link, `links[${at}]`, this.#deps.records),
+      prepareLink(client, link, `links[${at}]`, this.#deps.records),
     );
     const id = this.#newId();
     const nowMs = this.#deps.clock.now();
@@ -337,7 +345,7 @@ class Cases implements CaseService {
     const { note = null, status, assignee, version } = draft;
     if (typeof assignee === 'string') requireLine('assignee', assignee);
     const link =
-      draft.link === undefined ? null : prepareLink(accountId, draft.link, 'link', this.#deps.records);
+      draft.link === undefined ? null : prepareLink(client, draft.link, 'link', this.#deps.records);
     const decision = draft.decision === undefined ? null : moveOf(draft.decision);
     const nowMs = this.#deps.clock.now();
     return this.#store.change(
@@ -372,19 +380,16 @@ class Cases implements CaseService {
     caseId: string,
     { name, contentType }: { readonly name: string; readonly contentType: string },
   ): FileUpload {
-    requireFileName(name);
     const type = fileTypeOf(contentType);
+    requireFileName(name);
+    requireExtension(name, type);
     // Whether the case has room is checked when the file is stored: a repeated request must get its first response.
     this.one(client.accountId, caseId);
-    if (this.#uploads >= CASE_LIMITS.uploadsMax)
-      throw new AssayError('OVERLOADED', 'Too many files are being received; retry in some seconds.', {
-        retryAfterSeconds: 5,
-      });
-    this.#uploads++;
+    const release = this.#beginUpload(client);
     let isOpen = true;
     const pieces: Buffer[] = [];
     const finish = (): void => {
-      if (isOpen) this.#uploads--;
+      if (isOpen) release();
       isOpen = false;
       pieces.length = 0;
     };
@@ -399,6 +404,27 @@ class Cases implements CaseService {
         }
       },
       abort: finish,
+    };
+  }
+
+  /**
+   * Counts an upload, and returns the function that ends it.
+   *
+   * @throws OVERLOADED
+   */
+  #beginUpload({ accountId }: CaseClient): () => void {
+    const uploads = this.#uploads;
+    const own = uploads.get(accountId) ?? 0;
+    const all = [...uploads.values()].reduce((sum, count) => sum + count, 0);
+    if (all >= CASE_LIMITS.uploadsMax || own >= CASE_LIMITS.accountUploadsMax)
+      throw new AssayError('OVERLOADED', 'Too many files are being received; retry in some seconds.', {
+        retryAfterSeconds: 5,
+      });
+    uploads.set(accountId, own + 1);
+    return () => {
+      const left = (uploads.get(accountId) ?? 1) - 1;
+      if (left === 0) uploads.delete(accountId);
+      else uploads.set(accountId, left);
     };
   }
 

@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import { caseAnswer, eventAnswer } from './answers.ts';
 import type { CaseEvent, CaseRecord } from './records.ts';
+import { traceText } from './trace-view.ts';
 
 const ESCAPES: Readonly<Record<string, string>> = {
   '&': '&amp;',
@@ -27,10 +28,11 @@ export const escapeHtml = (text: string): string =>
 /** A text of a person. */
 const own = (text: string): string => `<bdi>${escapeHtml(text)}</bdi>`;
 
-const STYLE = `body{font:14px/1.45 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#111;background:#fff}
+const STYLE = `body{font:14px/1.45 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#111;background:#fff;overflow-wrap:anywhere}
 h1{font-size:1.4rem}h2{font-size:1.1rem;margin-top:2rem}
-table{border-collapse:collapse;width:100%}th,td{border:1px solid #bbb;padding:.3rem .5rem;text-align:left;vertical-align:top;overflow-wrap:anywhere}
+table{border-collapse:collapse;width:100%}th,td{border:1px solid #bbb;padding:.3rem .5rem;text-align:left;vertical-align:top}
 th{background:#f2f2f2}.note{white-space:pre-wrap}
+@media print,(min-width:40rem){thead th,td:nth-child(-n+2){overflow-wrap:normal}}
 @media print{body{margin:0;max-width:none}tr{break-inside:avoid}}`;
 
 const POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`;
@@ -46,7 +48,12 @@ const table = (header: readonly string[], rows: readonly string[]): string =>
 const orDash = (text: string | null): string => (text === null ? '–' : own(text));
 
 /** Says in one line what a link refers to. */
-const subjectOf = ({ id, chain, address, name }: CaseRecord['links'][number]): string =>
+const subjectOf = ({
+  id,
+  chain,
+  address,
+  name,
+}: Pick<CaseRecord['links'][number], 'id' | 'chain' | 'address' | 'name'>): string =>
   [name, chain, address, id].filter((part) => part !== null).join(' ');
 
 /** Returns the cell that says what an event did. */
@@ -106,9 +113,9 @@ ${table(
     row(
       String(link.event),
       link.type,
-      own(subjectOf(link)),
+      `${own(subjectOf(link))}${link.trace ? `<br>${own(traceText(link.trace))}` : ''}`,
       orDash(link.label),
-      orDash(link.answer?.dataVersion ?? null),
+      orDash(link.answer?.dataVersion ?? link.trace?.dataVersion ?? null),
       orDash(link.answer?.sha256 ?? null),
     ),
   ),

@@ -9,6 +9,7 @@ import { casePageHtml } from './export-html.ts';
 import type { CaseEvent, CaseRecord } from './records.ts';
 import type { CaseExport } from './service.ts';
 import type { CaseStore } from './store.ts';
+import { traceText } from './trace-view.ts';
 import { type ZipEntry, zipOf } from './zip.ts';
 
 export const EXPORT_FORMAT = 1;
@@ -27,7 +28,14 @@ function textEntry(name: string, text: string): HashedEntry {
 const FORMULA_START = /^[=+\-@\t\r\n|%]/;
 
 /**
- * Returns a cell of a CSV file. A text that a spreadsheet would read as a formula begins with an apostrophe.
+ * A place inside a text at which a spreadsheet may begin a cell with a formula. If the language of a person separates cells by semicolons, the
+ * quotes of this file do not count there. A separator starts a match and ends the blanks of the one before, so that the time is linear.
+ */
+const INNER_FORMULA = /([;\t\r\n](?:[^\S\t\r\n]|["'])*)(?=[=+\-@|%\uff1d\uff0b\uff0d\uff20])/g;
+
+/**
+ * Returns a cell of a CSV file. A text that a spreadsheet would read as a formula begins with an apostrophe, also inside a cell after a
+ * semicolon, a tab or a line break.
  *
  * @param value - text of a person, a number or null
  */
@@ -35,7 +43,8 @@ export function csvCell(value: string | number | boolean | null): string {
   if (value === null) return '';
   if (typeof value !== 'string') return String(value);
   const first = value.trimStart().normalize('NFKC');
-  const safe = FORMULA_START.test(first) || FORMULA_START.test(value) ? `'${value}` : value;
+  const inner = value.replace(INNER_FORMULA, "$1'");
+  const safe = FORMULA_START.test(first) || FORMULA_START.test(value) ? `'${inner}` : inner;
   return `"${safe.replaceAll('"', '""')}"`;
 }
 
@@ -64,30 +73,30 @@ function eventsCsv(events: readonly CaseEvent[]): string {
 }
 
 const LINK_COLUMNS = [
-  ...['event', 'type', 'id', 'chain', 'address', 'name', 'label'],
+  ...['event', 'type', 'id', 'chain', 'address', 'name', 'label', 'trace', 'trace_data_version'],
   ...['answer_origin', 'answer_data_version', 'answer_sha256', 'answer_file'],
 ];
 
 const answerName = (event: number): string => `answers/${event}.json`;
 
 function linksCsv({ links }: CaseRecord): string {
-  const rows = links.map(({ answer, ...link }) => [
+  const rows = links.map(({ answer, trace = null, ...link }) => [
     ...[link.event, link.type, link.id, link.chain, link.address, link.name, link.label],
+    ...[trace === null ? null : traceText(trace), trace?.dataVersion ?? null],
     ...[answer?.origin ?? null, answer?.dataVersion ?? null, answer?.sha256 ?? null],
     answer === null ? null : answerName(link.event),
   ]);
   return csvOf(LINK_COLUMNS, rows);
 }
 
-/** Answers of links. Each is read once for its checksum, and again when it is sent. */
-function answerEntries(record: CaseRecord, store: Pick<CaseStore, 'answer'>): HashedEntry[] {
-  return record.links.flatMap(({ event, answer }) => {
+/** Answers of links. Each is read when it is sent. */
+const answerEntries = (record: CaseRecord, store: Pick<CaseStore, 'answer'>): HashedEntry[] =>
+  record.links.flatMap(({ event, answer }) => {
     if (answer === null) return [];
+    const { bytes, sha256, crc32: checksum } = answer;
     const read = (): Buffer => Buffer.from(store.answer(record, event) ?? '');
-    const { bytes, sha256 } = answer;
-    return [{ name: answerName(event), bytes, sha256, crc32: crc32(read()), read }];
+    return [{ name: answerName(event), bytes, sha256, crc32: checksum, read }];
   });
-}
 
 const fileEntries = (record: CaseRecord, store: Pick<CaseStore, 'content'>): HashedEntry[] =>
   record.files.map(({ event, name, bytes, sha256, crc32: checksum }) => ({

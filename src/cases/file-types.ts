@@ -36,6 +36,20 @@ function isText(bytes: Buffer): boolean {
 /** Text that begins as an object or an array. It is not parsed: 8 MB would block all requests for a tenth of a second. */
 const isJson = (bytes: Buffer): boolean => isText(bytes) && /^\s*[[{]/.test(bytes.toString('utf8', 0, 256));
 
+/** Endings of names by type: what a computer does with a file follows from its name. */
+const EXTENSIONS: Readonly<Record<FileType, readonly string[]>> = {
+  'application/pdf': ['pdf'],
+  'image/png': ['png'],
+  'image/jpeg': ['jpg', 'jpeg'],
+  'image/webp': ['webp'],
+  'text/plain': ['txt', 'text', 'log', 'md', 'csv', 'tsv', 'json'],
+  'text/csv': ['csv', 'tsv', 'txt'],
+  'application/json': ['json', 'txt'],
+  'application/zip': ['zip'],
+  'application/vnd.openxmlformats-officedocument.wordprocessingml.document': ['docx'],
+  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': ['xlsx'],
+};
+
 /** Whether the content is of the type. */
 const HAS_TYPE: Readonly<Record<FileType, (bytes: Buffer) => boolean>> = {
   'application/pdf': startsWith('%PDF-'),
@@ -62,6 +76,23 @@ export function fileTypeOf(contentType: string): FileType {
   throw new AssayError('INVALID_REQUEST', `Content-Type: must be one of ${FILE_TYPES.join(', ')}.`, {
     field: 'Content-Type',
   });
+}
+
+/**
+ * Checks that the name of a file ends as its type does, or has no ending: a text that is named `.html` or `.js` would run on the computer of
+ * the person who opens it.
+ *
+ * @throws INVALID_REQUEST
+ */
+export function requireExtension(name: string, type: FileType): void {
+  const dot = name.lastIndexOf('.');
+  const allowed = EXTENSIONS[type];
+  if (dot < 0 || allowed.includes(name.slice(dot + 1).toLowerCase())) return;
+  throw new AssayError(
+    'INVALID_REQUEST',
+    `name: must end with .${allowed.join(' or .')}, or have no ending, because the file is ${type}.`,
+    { field: 'name' },
+  );
 }
 
 /**

@@ -13,10 +13,14 @@ export const CASE_LIMITS = {
   noteCharsMax: 8_000,
   /** Cases of one page. With `linksMax`, a page is at most 10 MB, below the largest response. */
   pageMax: 100,
+  /** Characters of all notes of a case: 250 pages. A search and an export read all of them. */
+  caseNoteCharsMax: 1_000_000,
   /** Links of a case. They are in its record, which is rewritten with each change. */
   linksMax: 100,
   /** Links that one request to create a case may have: a selection in an inbox. */
   linksAtOnceMax: 20,
+  /** Version of the data of an answer: three dates and hashes. */
+  dataVersionCharsMax: 200,
   /** Text of a screening, a trace or another answer that a link keeps. The largest screenings have 300 KB; a body has at most 1 MB. */
   linkedAnswerBytesMax: 512 * 1024,
   /** Answers in one page of events, in bytes: a quarter of the largest response. The page then ends early. */
@@ -32,6 +36,8 @@ export const CASE_LIMITS = {
   filePieceBytes: 64 * 1024,
   /** Uploads of files that one node holds in memory at the same time: at most 64 MB. Further ones are refused until one has ended. */
   uploadsMax: 8,
+  /** Of these, uploads of one account: others find room beside an account that sends slowly. */
+  accountUploadsMax: 3,
   /** Cases of an account: 15 a day for ten years are 55,000. */
   casesMax: 100_000,
   /**
@@ -46,8 +52,6 @@ export const CASE_LIMITS = {
   repeatMs: 24 * 3_600_000,
   /** Outdated responses that one write deletes: more than it adds. */
   repeatsSwept: 4,
-  /** Interval at which cases whose retention has ended are deleted. */
-  retentionLookMs: 3_600_000,
   /** Cases that one transaction deletes: each may have 8,000 records, and a transaction writes at most 32 MB. */
   deletedAtOnceMax: 5,
   /** The last events of a case are reserved for its status and its decision, so that a case with very many events can still be closed. */

@@ -1,5 +1,6 @@
 /** Records of cases: the case, its events, its links to other records, and its files. Times are in milliseconds since 1970. */
 import type { ChainId } from '../chains/registry.ts';
+import type { DIRECTION_CHOICES } from '../screening/choices.ts';
 import type { CaseState, CaseStatus, Decision, Disposition } from './workflow.ts';
 
 export const CASE_PRIORITIES = ['LOW', 'MEDIUM', 'HIGH', 'URGENT'] as const;
@@ -18,6 +19,9 @@ export const LINK_TYPES = [
 ] as const;
 export type LinkType = (typeof LINK_TYPES)[number];
 
+/** Kinds of saved answers that a link of the type SCREENING may refer to. */
+export type SavedAnswerKind = 'SCREENING' | 'KYT';
+
 export const EVENT_TYPES = [
   'CREATED',
   'NOTE',
@@ -30,9 +34,11 @@ export const EVENT_TYPES = [
 ] as const;
 export type CaseEventType = (typeof EVENT_TYPES)[number];
 
+export type TraceDirection = (typeof DIRECTION_CHOICES)[number];
+
 /** The client of a change. */
 export interface CaseActor {
-  /** A key (`key_…`), or the account of a session. Shown in events. */
+  /** A key (`key_…`), or the person of a session. Shown in events. */
   readonly who: string;
   /** Identifies the person for the four-eyes rule: keys that have the same origin count as one. */
   readonly identity: string;
@@ -45,7 +51,28 @@ export interface LinkedAnswer {
   /** Of the stored JSON text, UTF-8. */
   readonly sha256: string;
   readonly bytes: number;
+  /** Of the same bytes, for archives. */
+  readonly crc32: number;
   /** Version of the data of the answer; null if it has none. */
+  readonly dataVersion: string | null;
+}
+
+/** The request of a linked trace, and the filter of its picture: what shows the same again. */
+export interface TraceView {
+  readonly direction: TraceDirection;
+  readonly hops: number;
+  /** Canonical. The trace has the paths to this address; null without a target. */
+  readonly targetAddress: string | null;
+  /** Most hops to the target; null for the default. */
+  readonly maxDepth: number | null;
+  readonly timeRespecting: boolean;
+  readonly crossChain: boolean;
+  /** Edges below this value are not drawn; null for no bound. */
+  readonly minUsd: number | null;
+  /** Days, ISO 8601, in UTC; null for no bound. */
+  readonly since: string | null;
+  readonly until: string | null;
+  /** Version of the data of the picture; null if the client did not say it. */
   readonly dataVersion: string | null;
 }
 
@@ -62,6 +89,8 @@ export interface CaseLink {
   /** Screened name. */
   readonly name: string | null;
   readonly label: string | null;
+  /** Of TRACE. Absent in records of earlier versions. */
+  readonly trace?: TraceView | null;
   readonly answer: LinkedAnswer | null;
 }
 
@@ -96,6 +125,8 @@ export type CaseRecord = CaseState & {
   readonly files: readonly CaseFile[];
   /** Number of its events. */
   readonly events: number;
+  /** Characters of all notes of its events. Absent before the first. */
+  readonly noteChars?: number;
   readonly createdAtMs: number;
   readonly createdBy: string;
   readonly updatedAtMs: number;

@@ -27,7 +27,7 @@ function* textsOf({ number, title, assignee, links, files }: CaseRecord): Genera
  * @param eventsOf - returns the events of a case
  */
 export function createSearch(
-  { status, assignee, priority, dueBeforeMs, address, text }: CaseFilter,
+  { status, assignee, priority, dueBeforeMs, address, linkId, text }: CaseFilter,
   eventsOf: (record: CaseRecord) => Iterable<CaseEvent>,
 ): Search {
   const wanted = text === undefined ? null : fold(text);
@@ -36,8 +36,10 @@ export function createSearch(
 
   function hasText(value: string | null): boolean {
     if (value === null || wanted === null) return false;
-    chars += value.length;
-    return fold(value).includes(wanted);
+    const folded = fold(value);
+    // A character may become eighteen.
+    chars += folded.length;
+    return folded.includes(wanted);
   }
 
   function contains(record: CaseRecord): boolean {
@@ -62,6 +64,7 @@ export function createSearch(
         !record.links.some((link) => link.address === address.address && link.chain === address.chain)
       )
         return false;
+      if (linkId !== undefined && !record.links.some(({ id }) => id === linkId)) return false;
       return wanted === null || contains(record);
     },
     isExhausted: () => records >= CASE_LIMITS.searchRecordsMax || chars >= CASE_LIMITS.searchCharsMax,

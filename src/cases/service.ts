@@ -8,10 +8,26 @@ import type {
   CaseRecord,
   CaseStatus,
   LinkType,
+  SavedAnswerKind,
+  TraceDirection,
 } from './records.ts';
 import type { CasePage, RepeatKey, Written } from './store.ts';
 import type { DecisionAction, Disposition } from './workflow.ts';
 import type { ZipArchive } from './zip.ts';
+
+/** The request and the filter of a linked trace. Whatever is left out has the default of POST /trace, or no bound. */
+export interface TraceDraft {
+  readonly direction?: TraceDirection;
+  readonly hops?: number;
+  readonly targetAddress?: string;
+  readonly maxDepth?: number;
+  readonly timeRespecting?: boolean;
+  readonly crossChain?: boolean;
+  readonly minUsd?: number;
+  readonly since?: string;
+  readonly until?: string;
+  readonly dataVersion?: string;
+}
 
 /** A link as a client sends it: types are validated, values are not. */
 export interface LinkDraft {
@@ -21,6 +37,7 @@ export interface LinkDraft {
   readonly chain?: string;
   readonly name?: string;
   readonly label?: string;
+  readonly trace?: TraceDraft;
   readonly answer?: Readonly<Record<string, unknown>>;
 }
 
@@ -69,6 +86,8 @@ export interface CaseQuery {
   /** In any valid form; needs `chain`. */
   readonly address?: string;
   readonly chain?: string;
+  /** Id of a linked record, or hash of a linked transaction. */
+  readonly linkId?: string;
   /** Text that occurs in the case. */
   readonly q?: string;
 }
@@ -76,6 +95,8 @@ export interface CaseQuery {
 /** A client that changes cases of an account. */
 export interface CaseClient extends CaseActor {
   readonly accountId: string;
+  /** Kinds of saved answers that the client may read. It can link no others. */
+  readonly savedKinds: readonly SavedAnswerKind[];
 }
 
 /** A file that is being received. */

@@ -71,16 +71,19 @@ function termsOf({ status, assignee, priority, links }: CaseRecord): ReadonlySet
   const addresses = links.flatMap(({ chain, address }) =>
     chain === null || address === null ? [] : [addressTerm(chain, address)],
   );
+  const records = links.flatMap(({ id }) => (id === null ? [] : [termOf('link', id)]));
   return new Set([
     termOf('status', status),
     termOf('priority', priority),
     ...(assignee === null ? [] : [termOf('assignee', assignee)]),
     ...addresses,
+    ...records,
   ]);
 }
 
 /** Returns the term of a filter that the fewest cases are expected to have; null if no index has its cases. */
-function indexOf({ address, assignee, status, priority }: CaseFilter): string | null {
+function indexOf({ linkId, address, assignee, status, priority }: CaseFilter): string | null {
+  if (linkId !== undefined) return termOf('link', linkId);
   if (address !== undefined) return addressTerm(address.chain, address.address);
   if (assignee !== undefined) return termOf('assignee', assignee);
   if (status?.length === 1) return termOf('status', status[0] ?? '');

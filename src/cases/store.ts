@@ -46,6 +46,8 @@ export interface CaseFilter {
   readonly dueBeforeMs?: number;
   /** A linked address; canonical. */
   readonly address?: { readonly chain: ChainId; readonly address: string };
+  /** Id of a linked record, or hash of a linked transaction. */
+  readonly linkId?: string;
   /** Text that occurs in the case. */
   readonly text?: string;
 }

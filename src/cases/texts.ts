@@ -1,4 +1,4 @@
-/** Texts and times that people write into cases. They are stored as they are, so they must be valid Unicode without control characters. */
+/** Texts that people write into cases. They are stored as they are, so they must be valid Unicode without control characters. */
 import { AssayError } from '../base/errors.ts';
 
 /** Returns the error of an invalid field. */
@@ -48,31 +48,12 @@ export function requireNote(text: string | undefined): void {
  */
 export function requireFileName(text: string): void {
   requireLine('name', text);
-  if (NOT_IN_FILE_NAME.test(text))
+  // Windows programs without Unicode fold full-width forms, such as a slash.
+  if (NOT_IN_FILE_NAME.test(text) || NOT_IN_FILE_NAME.test(text.normalize('NFKC')))
     throw refuse(
       'name',
       'must contain neither / \\ : * ? " < > | nor characters that change the direction of text.',
     );
   if (text.startsWith('.') || text !== text.trim() || text.endsWith('.'))
     throw refuse('name', 'must neither begin nor end with a dot or a space.');
-}
-
-const ISO_SHAPE =
-  /^(\d{4}-\d{2}-\d{2})(T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,3})?)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d))?$/;
-
-/**
- * Returns the milliseconds of an ISO 8601 date or time.
- *
- * @throws INVALID_REQUEST
- */
-export function timeOf(field: string, text: string): number {
-  const [, day] = ISO_SHAPE.exec(text) ?? [];
-  const ms = day === undefined ? Number.NaN : Date.parse(text);
-  // Date.parse accepts the 31st of every month.
-  const isDay = day !== undefined && !Number.isNaN(ms) && new Date(day).toISOString().startsWith(day);
-  if (isDay) return ms;
-  throw refuse(
-    field,
-    'must be an ISO 8601 date or time with a time zone, such as 2026-12-31 or 2026-12-31T17:00:00Z.',
-  );
 }

@@ -1,4 +1,4 @@
-/** Settings: cases. */
+/** Settings: cases and saved screenings. */
 import { number, onOff } from './readers.ts';
 import { setting } from './setting.ts';
 
@@ -18,5 +18,11 @@ export const casesSettings = {
     '',
     (text, variable): number | null => (text === '' ? null : days(text, variable)),
     'Days after closing for which a case, its history and its files are kept; then they are deleted. Empty: nothing is deleted. Cases that are not closed are never deleted. Nodes with the role `api` need the same value.',
+  ),
+  screeningRetentionDays: setting(
+    'ASSAY_SCREENING_RETENTION_DAYS',
+    '',
+    (text, variable): number | null => (text === '' ? null : days(text, variable)),
+    'Days for which a saved screening is kept; then it is deleted. Empty: nothing is deleted. A case keeps its own copy of a linked answer. Nodes with the role `api` need the same value.',
   ),
 } as const;

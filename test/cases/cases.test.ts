@@ -2,12 +2,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentLogger } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
+import { startRetention } from '../../src/base/retention.ts';
 import { createCases } from '../../src/cases/cases.ts';
 import { CASE_LIMITS } from '../../src/cases/limits.ts';
-import { startRetention } from '../../src/cases/retention.ts';
 import type { CaseClient, CaseService } from '../../src/cases/service.ts';
 import type { CaseStore, Written } from '../../src/cases/store.ts';
 import { openCaseStore } from '../../src/cases/store-lmdb.ts';
+import { SAVED_KINDS } from '../../src/saved-screenings/records.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
 import { type LiveState, overLiveStates } from '../setup/live-state.ts';
 
@@ -15,11 +16,16 @@ const ADDRESS = '0x28C6c06298d514Db089934071355E5743bf21d60';
 const OTHER = `0x${'1'.padStart(40, '0')}`;
 const PNG = Buffer.from('\x89PNG\r\n\x1a\nrest', 'latin1');
 
-const client = (who: string, accountId = 'a'): CaseClient => ({ accountId, who, identity: who });
+const client = (who: string, accountId = 'a'): CaseClient => ({
+  ...{ accountId, who, identity: who },
+  savedKinds: SAVED_KINDS,
+});
 const ANN = client('key_ann');
 const BOB = client('key_bob');
 const answerOf = <Answer>({ answer }: Written) => JSON.parse(answer) as Answer;
 const screening = (dataVersion = 'v1') => ({ address: ADDRESS, chain: 'ETH', riskScore: 90, dataVersion });
+/** Not as JSON.stringify would write it: a saved answer keeps its bytes. */
+const SAVED = '{"riskScore":1.0, "dataVersion":"v7"}';
 const repeat = (slot: string, body: string) => ({ slot, bodyHash: body });
 
 overLiveStates((makeState) => {
@@ -36,9 +42,18 @@ overLiveStates((makeState) => {
     const records = {
       alert: (accountId: string, id: string) =>
         accountId === 'a' && id === 'alert1'
-          ? { answer: { id, status: 'NEW' }, address: ADDRESS, chain: 'ETH' }
+          ? {
+              answer: JSON.stringify({ id, status: 'NEW' }),
+              dataVersion: null,
+              address: ADDRESS,
+              chain: 'ETH',
+            }
           : null,
       wallet: () => null,
+      screening: (accountId: string, id: string) =>
+        accountId === 'a' && id === 'saved1'
+          ? { answer: SAVED, dataVersion: 'v7', address: ADDRESS, chain: 'ETH' }
+          : null,
     };
     cases = createCases({ fourEyes }, { store, records, clock, random: systemRandom });
   }
@@ -195,7 +210,11 @@ overLiveStates((makeState) => {
         ...{ status: 'CLOSED', proposal: null },
         outcome: { disposition: 'REPORTED', reasonCode: 'SAR_FILED', decidedBy: 'key_ann', approvedBy: null },
       });
-      await expect(cases.change(ANN, id, { title: 'x' })).rejects.toThrow(/closed/);
+      for (const change of [{ title: 'x' }, { priority: 'LOW' as const }, { dueAt: null }])
+        await expect(cases.change(ANN, id, change)).rejects.toMatchObject({
+          ...{ code: 'INVALID_REQUEST', field: Object.keys(change)[0] },
+          message: expect.stringMatching(/closed/),
+        });
       await expect(addFile(id, 'a.txt', 'text/plain', Buffer.from('a'))).rejects.toThrow(/closed/);
       await note(id, 'a late remark');
       await cases.change(ANN, id, { status: 'OPEN', title: 'Again' });
@@ -213,9 +232,9 @@ overLiveStates((makeState) => {
       expect(cases.one('a', id)).toMatchObject({ status: 'IN_REVIEW', outcome: null });
       await expect(decide(id, 'APPROVE', proposal, ANN)).rejects.toMatchObject({ code: 'FORBIDDEN' });
       // A second key of the same person.
-      await expect(
-        decide(id, 'APPROVE', proposal, { accountId: 'a', who: 'key_ann2', identity: 'key_ann' }),
-      ).rejects.toMatchObject({ code: 'FORBIDDEN' });
+      await expect(decide(id, 'APPROVE', proposal, { ...ANN, who: 'key_ann2' })).rejects.toMatchObject({
+        code: 'FORBIDDEN',
+      });
       await expect(decide(id, 'APPROVE', proposal + 1)).rejects.toThrow(/decision\.proposal/);
       await expect(cases.change(BOB, id, { status: 'OPEN' })).rejects.toThrow(/waits for approval/);
       await expect(propose(id, BOB)).rejects.toThrow(/waits for approval/);
@@ -262,6 +281,23 @@ overLiveStates((makeState) => {
       expect(cases.one('a', id)).toMatchObject({ version: 1, links: [] });
     });
 
+    it('keep an answer up to the largest size, and a data version up to the longest', async () => {
+      const id = await made();
+      const link = (answer: Readonly<Record<string, unknown>>) =>
+        cases.addEvent(ANN, id, { type: 'LINK', link: { type: 'SCREENING', answer } }, null);
+      const longest = 'v'.repeat(200);
+      await link(screening(longest));
+      expect(cases.one('a', id).links).toMatchObject([{ answer: { dataVersion: longest } }]);
+      await expect(link(screening(`${longest}v`))).rejects.toThrow(/link\.answer\.dataVersion/);
+      const padded = (bytes: number) => {
+        const bare = JSON.stringify({ ...screening(), pad: '' }).length;
+        return { ...screening(), pad: 'x'.repeat(bytes - bare) };
+      };
+      await link(padded(CASE_LIMITS.linkedAnswerBytesMax));
+      await expect(link(padded(CASE_LIMITS.linkedAnswerBytesMax + 1))).rejects.toThrow(/link\.answer: has/);
+      expect(cases.one('a', id).links).toHaveLength(2);
+    });
+
     it('end a page of events with answers before it is too large', async () => {
       const id = await made();
       const answer = { ...screening(), pad: 'x'.repeat(500_000) };
@@ -273,6 +309,33 @@ overLiveStates((makeState) => {
       expect([...first.events, ...second.events].map(({ event }) => event.sequence)).toEqual(
         Array.from({ length: 11 }, (_, n) => 11 - n),
       );
+    });
+  });
+
+  it('have notes of a bounded length in all', async () => {
+    const id = await made();
+    const text = 'x'.repeat(CASE_LIMITS.noteCharsMax);
+    const most = CASE_LIMITS.caseNoteCharsMax / CASE_LIMITS.noteCharsMax;
+    for (let n = 0; n < most; n++) await note(id, text);
+    await expect(note(id, 'y')).rejects.toThrow(/^note: the notes of the case would have 1000001 characters/);
+    // It can still be closed.
+    await cases.addEvent(ANN, id, { type: 'STATUS', status: 'IN_REVIEW' }, null);
+    await propose(id);
+    expect(cases.one('a', id)).toMatchObject({ status: 'CLOSED', noteChars: CASE_LIMITS.caseNoteCharsMax });
+  });
+
+  it('keep a saved screening that they link to, with its bytes', async () => {
+    const id = await made('A case', { links: [{ type: 'SCREENING', id: 'saved1' }] });
+    const [link] = cases.one('a', id).links;
+    expect(link).toMatchObject({
+      id: 'saved1',
+      chain: 'ETH',
+      answer: { origin: 'SERVICE', dataVersion: 'v7' },
+    });
+    expect(cases.events('a', id, { limit: 1 }, true).events[0]?.answer).toBe(SAVED);
+    await expect(made('A case', { links: [{ type: 'SCREENING', id: 'saved2' }] })).rejects.toMatchObject({
+      code: 'NOT_FOUND',
+      field: 'links[0].id',
     });
   });
 
@@ -324,6 +387,7 @@ overLiveStates((makeState) => {
       expect(titles({ status: ['OPEN'], priority: 'HIGH' })).toEqual(['one']);
       expect(titles({ dueBefore: '2026-12-31' })).toEqual(['one']);
       expect(titles({ dueBefore: '2026-12-31T10:00:01Z' })).toEqual(['Ｔhree', 'one']);
+      expect(titles({ dueBefore: '2026-12-31T10:00:00Z' })).toEqual(['one']);
       expect(titles({ address: ADDRESS.toLowerCase(), chain: 'eth' })).toEqual(['two']);
       expect(titles({ address: ADDRESS, chain: 'BSC' })).toEqual([]);
       expect(titles({ address: OTHER, chain: 'ETH' })).toEqual([]);
@@ -333,8 +397,29 @@ overLiveStates((makeState) => {
       expect(titles({ q: '0x28c6' })).toEqual(['two']);
       await cases.change(ANN, two, { assignee: null });
       expect(titles({ assignee: 'ann' })).toEqual(['one']);
+      const four = await made('four', { links: [{ type: 'ALERT', id: 'alert1' }] });
+      await cases.addEvent(ANN, two, { type: 'LINK', link: { type: 'ALERT', id: 'alert1' } }, null);
+      await propose(two);
+      expect(titles({ linkId: 'alert1' })).toEqual(['four', 'two']);
+      expect(titles({ linkId: 'alert1', status: ['OPEN', 'IN_REVIEW', 'ESCALATED'] })).toEqual(['four']);
+      expect([
+        titles({ linkId: 'alert' }),
+        cases.list('b', { linkId: 'alert1' }, { limit: 9 }).cases,
+      ]).toEqual([[], []]);
+      expect(cases.one('a', four).links[0]?.address).toBe(ADDRESS);
       expect(() => cases.list('a', { address: ADDRESS }, { limit: 1 })).toThrow(/together/);
       expect(() => cases.list('a', {}, { limit: 1, cursor: 'x' })).toThrow(/cursor/);
+    });
+
+    it('end a page before it has read too much, and continue behind it', async () => {
+      await made('the needle');
+      const note = 'x'.repeat(CASE_LIMITS.caseNoteCharsMax);
+      const count = CASE_LIMITS.searchCharsMax / CASE_LIMITS.caseNoteCharsMax;
+      for (let n = 0; n < count; n++) await made('long', { note });
+      const first = cases.list('a', { q: 'needle' }, { limit: 10 });
+      expect([first.cases, first.nextCursor]).toEqual([[], '2']);
+      const second = cases.list('a', { q: 'needle' }, { limit: 10, cursor: first.nextCursor ?? '' });
+      expect([second.cases.map(({ title }) => title), second.nextCursor]).toEqual([['the needle'], null]);
     });
 
     it('show each case once while others are added', async () => {
@@ -388,24 +473,81 @@ overLiveStates((makeState) => {
         ['a\u202egnp.txt', 'text/plain', Buffer.from('a'), /^name/],
         ['a\r\nSet-Cookie: x', 'text/plain', Buffer.from('a'), /^name/],
         ['.hidden', 'text/plain', Buffer.from('a'), /^name/],
+        // A full-width slash, which some programs fold.
+        ['..\uff0fa.txt', 'text/plain', Buffer.from('a'), /^name/],
+        // The computer of a reader would run these.
+        ['report.html', 'text/plain', Buffer.from('<script>'), /^name: must end with \.txt/],
+        ['a.txt.js', 'text/plain', Buffer.from('alert(1)'), /^name: must end with/],
+        ['macros.docm', 'application/zip', Buffer.from('PK\x03\x04'), /^name: must end with \.zip/],
+        ['library.jar', 'application/zip', Buffer.from('PK\x03\x04'), /^name: must end with \.zip/],
+        ['a.pdf', 'image/png', PNG, /^name: must end with \.png/],
       ] as const)
         await expect(addFile(id, fileName, type, content)).rejects.toThrow(message);
       expect(cases.one('a', id)).toMatchObject({ version: 1, files: [] });
     });
 
+    it('that are being stored keep their place among the uploads', async () => {
+      const id = await made();
+      const begin = (n: number) =>
+        cases.receiveFile(ANN, id, { name: `${n}.txt`, contentType: 'text/plain' });
+      const uploads = Array.from({ length: CASE_LIMITS.accountUploadsMax }, (_, n) => begin(n));
+      uploads[0]?.write(Buffer.from('a'));
+      const storing = uploads[0]?.end(() => null);
+      expect(() => begin(99)).toThrow(expect.objectContaining({ code: 'OVERLOADED' }));
+      await storing;
+      begin(99).abort();
+      for (const upload of uploads) upload.abort();
+    });
+
     it('of the account are bounded, and places of uploads are freed', async () => {
       const id = await made();
-      const open = Array.from({ length: CASE_LIMITS.uploadsMax }, (_, n) =>
-        cases.receiveFile(ANN, id, { name: `${n}.txt`, contentType: 'text/plain' }),
-      );
-      expect(() => cases.receiveFile(ANN, id, { name: 'a.txt', contentType: 'text/plain' })).toThrow(
-        expect.objectContaining({ code: 'OVERLOADED' }),
-      );
+      const begin = (accountId: string, caseId: string) =>
+        cases.receiveFile(client('key_1', accountId), caseId, { name: 'a.txt', contentType: 'text/plain' });
+      const full = expect.objectContaining({ code: 'OVERLOADED' });
+      const open = Array.from({ length: CASE_LIMITS.accountUploadsMax }, () => begin('a', id));
+      expect(() => begin('a', id)).toThrow(full);
+      // An account that sends slowly leaves room for others, up to the maximum of the node.
+      for (let n = 0; open.length < CASE_LIMITS.uploadsMax; n++) {
+        const accountId = `other${n}`;
+        open.push(begin(accountId, await made('A case', {}, client('key_1', accountId))));
+      }
+      const last = await made('A case', {}, client('key_1', 'last'));
+      expect(() => begin('last', last)).toThrow(full);
+      open.pop()?.abort();
+      begin('last', last).abort();
+      for (const upload of open) {
+        upload.abort();
+        // A second end of the same upload frees nothing more.
+        upload.abort();
+      }
+      open.push(...Array.from({ length: CASE_LIMITS.accountUploadsMax }, () => begin('a', id)));
+      expect(() => begin('a', id)).toThrow(full);
       for (const upload of open) upload.abort();
-      for (let n = 0; n < CASE_LIMITS.filesMax; n++)
+      await addFile(id, 'without-ending', 'text/plain', Buffer.from('a'));
+      for (let n = 1; n < CASE_LIMITS.filesMax; n++)
         await addFile(id, `${n}.txt`, 'text/plain', Buffer.from(`${n}`));
       await expect(addFile(id, 'more.txt', 'text/plain', Buffer.from('x'))).rejects.toThrow(/50 files/);
     });
+  });
+
+  it('deletes all cases whose retention has ended at once, and reports their number', async () => {
+    const count = CASE_LIMITS.deletedAtOnceMax + 1;
+    for (let n = 0; n < count; n++) await propose(await made());
+    const logged: unknown[] = [];
+    const log = { ...silentLogger, info: (fields: unknown) => void logged.push(fields) };
+    const retention = startRetention(
+      { days: 10, what: 'cases', atOnce: CASE_LIMITS.deletedAtOnceMax },
+      {
+        deleteBefore: (beforeMs, limit) => store.deleteClosedBefore(beforeMs, limit),
+        ...{ clock, log, onDeleted: async () => {} },
+      },
+    );
+    expect([await retention.look(), logged]).toEqual([0, []]);
+    nowMs += 10 * 86_400_000 + 1;
+    expect(await retention.look()).toBe(count);
+    expect([logged, titles({})]).toEqual([[{ cases: count }], []]);
+    await retention.stop();
+    expect(await retention.look()).toBe(0);
   });
 
   it('deletes closed cases when their retention has ended, and nothing before', async () => {
@@ -418,8 +560,12 @@ overLiveStates((makeState) => {
     await made('open');
     const deleted: string[] = [];
     const retention = startRetention(
-      { days: 10 },
-      { store, clock, log: silentLogger, onDeleted: async ({ title }) => void deleted.push(title) },
+      { days: 10, what: 'cases', atOnce: CASE_LIMITS.deletedAtOnceMax },
+      {
+        deleteBefore: (beforeMs, limit) => store.deleteClosedBefore(beforeMs, limit),
+        ...{ clock, log: silentLogger },
+        onDeleted: async ({ title }) => void deleted.push(title),
+      },
     );
     const record = cases.one('a', closed);
     nowMs += 10 * 86_400_000 - 1;

@@ -10,7 +10,7 @@ import { openCaseStore } from '../../src/cases/store-lmdb.ts';
 /** Opens the store in a folder. The caller closes it. */
 export function openedCases(folder: string): { readonly store: CaseStore; readonly cases: CaseService } {
   const store = openCaseStore({ path: join(folder, 'cases.mdb') }, { clock: systemClock });
-  const records = { alert: () => null, wallet: () => null };
+  const records = { alert: () => null, wallet: () => null, screening: () => null };
   return {
     store,
     cases: createCases({ fourEyes: false }, { store, records, clock: systemClock, random: systemRandom }),

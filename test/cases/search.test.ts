@@ -26,6 +26,17 @@ it('stops after the bytes of many notes, and after many records', () => {
   expect(read).toBe(CASE_LIMITS.searchRecordsMax);
 });
 
+it('stops exactly at the limit of characters', () => {
+  const exhausts = (chars: number): boolean => {
+    const search = createSearch({ text: 'needle' }, () => []);
+    const number = `#${record.number}`.length;
+    search.matches({ ...record, title: 'x'.repeat(chars - number) });
+    return search.isExhausted();
+  };
+  expect(exhausts(CASE_LIMITS.searchCharsMax - 1)).toBe(false);
+  expect(exhausts(CASE_LIMITS.searchCharsMax)).toBe(true);
+});
+
 it('finds a text in the notes of events only if it searches one', () => {
   let reads = 0;
   const events = () => {

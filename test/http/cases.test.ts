@@ -134,6 +134,50 @@ describe.each(['uws', 'node'] as const)('cases on %s', (backend) => {
     expect('answer' in (await ask('GET', `/cases/${id}/events`)).data.events[0]).toBe(false);
   });
 
+  it('keep a trace with its request and its filter, so that it can be shown again', async () => {
+    const trace = {
+      ...{ direction: 'out', hops: 2, targetAddress: `0x${'1'.repeat(40)}`, maxDepth: 4, crossChain: true },
+      ...{ timeRespecting: true, minUsd: 12.5, since: '2026-01-31', until: '2026-02-28', dataVersion: 'v7' },
+    };
+    const link = { type: 'TRACE', address: ADDRESS, chain: 'ETH', trace, answer: { nodes: [] } };
+    const id = await made({ links: [link, { type: 'TRACE', address: ADDRESS, chain: 'ETH', trace: {} }] });
+    await ask('POST', `/cases/${id}/events`, { type: 'LINK', link: { ...link, label: 'again' } });
+    const { links } = (await ask('GET', `/cases/${id}`)).data.case;
+    const rest = { maxDepth: null, minUsd: null, since: null, until: null, dataVersion: null };
+    expect(links).toMatchObject([
+      { type: 'TRACE', chain: 'ETH', trace, answer: { origin: 'CLIENT' } },
+      {
+        trace: {
+          ...{ direction: 'both', hops: 1, targetAddress: null, timeRespecting: false, crossChain: false },
+          ...rest,
+        },
+      },
+      { label: 'again', trace },
+    ]);
+    const archive = await ask('GET', `/cases/${id}/export`);
+    for (const text of ['direction out, hops 2, to 0x1111', 'since 2026-01-31, until 2026-02-28'])
+      expect(archive.text.split(text)).toHaveLength(5);
+    for (const [wrong, field] of [
+      [{ hops: 9 }, 'trace.hops'],
+      [{ direction: 'up' }, 'trace.direction'],
+      [{ targetAddress: 'x' }, 'trace.targetAddress'],
+      [{ since: '2026-02-31' }, 'trace.since'],
+      [{ since: '2026-02-03T00:00:00Z' }, 'trace.since'],
+      [{ since: '2026-02-03', until: '2026-02-02' }, 'trace.until'],
+      [{ minUsd: -1 }, 'trace.minUsd'],
+      [{ dataVersion: 'a\nb' }, 'trace.dataVersion'],
+    ] as const) {
+      const body = { type: 'LINK', link: { type: 'TRACE', address: ADDRESS, chain: 'ETH', trace: wrong } };
+      const refused = await ask('POST', `/cases/${id}/events`, body);
+      expect([refused.status, refused.error], JSON.stringify(wrong)).toEqual([
+        400,
+        expect.stringMatching(new RegExp(`^link\\.${field}`)),
+      ]);
+    }
+    const elsewhere = { type: 'LINK', link: { type: 'ADDRESS', address: ADDRESS, chain: 'ETH', trace } };
+    expect((await ask('POST', `/cases/${id}/events`, elsewhere)).error).toMatch(/^link\.trace: must not/);
+  });
+
   it('reject invalid bodies with the field', async () => {
     const id = await made();
     for (const [path, body, field] of [
@@ -286,6 +330,41 @@ describe.each(['uws', 'node'] as const)('cases on %s', (backend) => {
     const own = await ask('POST', '/cases', { title: 'Mine' }, { ...session, origin: world.url });
     expect([own.status, own.data.case.createdBy]).toEqual([200, accountId]);
     expect((await ask('GET', '/cases', undefined, session)).data.cases).toHaveLength(1);
+  });
+
+  it('with the four-eyes rule are closed by another person of the account, also with a key of that person', async () => {
+    const people = world.access.people();
+    const owner = await people.create(`zoe-${backend}@example.org`, PASSWORD, 'ENTERPRISE');
+    const actor = { who: owner.id, from: '127.0.0.1' };
+    const yan = `yan-${backend}@example.org`;
+    await people.members.add(actor, owner.id, yan, 'owner', PASSWORD, PASSWORD);
+    const sessionOf = async (email: string) => ({
+      key: '',
+      cookie: `assay_session=${(await people.login(email, PASSWORD, '127.0.0.1')).token}`,
+      origin: world.url,
+    });
+    const asZoe = await sessionOf(owner.email);
+    const asYan = await sessionOf(yan);
+    const keyOf = async (session: typeof asZoe) => {
+      const { data } = await ask('POST', '/keys', { name: 'own', permissions: ['monitoring'] }, session);
+      return { key: data.apiKey };
+    };
+    const [zoeKey, yanKey] = [await keyOf(asZoe), await keyOf(asYan)];
+    for (const [proposer, same, other] of [
+      [asZoe, zoeKey, yanKey],
+      [yanKey, asYan, asZoe],
+    ] as const) {
+      const { data } = await ask('POST', '/cases', { title: 'x', fourEyes: true }, asZoe);
+      const path = `/cases/${data.case.id}/events`;
+      const decision = { action: 'PROPOSE', disposition: 'REPORTED', reasonCode: 'SAR_FILED' };
+      const proposed = await ask('POST', path, { type: 'DECISION', decision }, proposer);
+      const approval = {
+        type: 'DECISION',
+        decision: { action: 'APPROVE', proposal: proposed.data.case.proposal.event },
+      };
+      expect((await ask('POST', path, approval, same)).status).toBe(403);
+      expect((await ask('POST', path, approval, other)).data.case.status).toBe('CLOSED');
+    }
   });
 
   it('are read to the end by cursors, each once, although others are added', async () => {

@@ -24,7 +24,7 @@ export const addCaseFile = operation({
     name: Type.String({
       minLength: 1,
       maxLength: CASE_LIMITS.fileNameCharsMax,
-      description: 'Name of the file, without a path.',
+      description: 'Name of the file, without a path. Its ending, if it has one, must be that of its type.',
       examples: ['addresses.csv'],
     }),
   },

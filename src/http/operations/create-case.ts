@@ -13,7 +13,9 @@ export const createCase = operation({
   body: CaseBody,
   response: OneCase,
   responseHeaders: ['Idempotency-Replayed'],
-  statuses: { 404: { description: 'A linked alert or wallet does not exist.', schema: ErrorBody } },
+  statuses: {
+    404: { description: 'A linked alert, wallet or saved screening does not exist.', schema: ErrorBody },
+  },
   summary: 'Open a case',
   description: 'With its first note and links, if they are given.',
   async run({ services, call, body, header }) {

@@ -33,6 +33,14 @@ export const listCases = operation({
     ),
     address: Type.Optional(addressText('Only cases with a link to this address; needs `chain`.')),
     chain: Type.Optional(chainText('Chain of `address`.')),
+    linkId: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: CASE_LIMITS.linkIdCharsMax,
+        description:
+          'Only cases with a link to the alert, wallet or saved screening of this id, or to the transaction of this hash.',
+      }),
+    ),
     q: Type.Optional(
       Type.String({
         minLength: 1,

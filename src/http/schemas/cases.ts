@@ -4,6 +4,7 @@ import { FILE_TYPES } from '../../cases/file-types.ts';
 import { CASE_LIMITS } from '../../cases/limits.ts';
 import { CASE_PRIORITIES, EVENT_TYPES, LINK_TYPES } from '../../cases/records.ts';
 import { CASE_STATUSES, DECISION_ACTIONS, DISPOSITIONS } from '../../cases/workflow.ts';
+import { DIRECTION_CHOICES, PATH_DEPTH, TRACE_HOPS } from '../../screening/choices.ts';
 import {
   addressText,
   ChainIdSchema,
@@ -52,6 +53,36 @@ const VersionNumber = Type.Integer({
     'The version that the change is based on. If the case has another version, the request is rejected. Without it, the last writer wins.',
 });
 
+const TraceDirectionSchema = oneOf(DIRECTION_CHOICES);
+const DayText = (description: string) =>
+  Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$', description, examples: ['2026-12-31'] });
+
+const TraceViewBody = Type.Object(
+  {
+    direction: Type.Optional(TraceDirectionSchema),
+    hops: Type.Optional(Type.Integer({ minimum: TRACE_HOPS.min, maximum: TRACE_HOPS.max })),
+    targetAddress: Type.Optional(addressText('The target of the paths.')),
+    maxDepth: Type.Optional(Type.Integer({ minimum: PATH_DEPTH.min, maximum: PATH_DEPTH.max })),
+    timeRespecting: Type.Optional(Type.Boolean()),
+    crossChain: Type.Optional(Type.Boolean()),
+    minUsd: Type.Optional(Type.Number({ minimum: 0, description: 'Edges of lower value are not shown.' })),
+    since: Type.Optional(DayText('Only edges with transfers on this day or later.')),
+    until: Type.Optional(DayText('Only edges with transfers on this day or earlier.')),
+    dataVersion: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: CASE_LIMITS.dataVersionCharsMax,
+        description: '`dataVersion` of the response.',
+      }),
+    ),
+  },
+  {
+    title: 'CaseTraceBody',
+    description:
+      'Only for TRACE: the request of POST /trace and the filter of its picture, so that it can be shown again. Defaults as of POST /trace.',
+  },
+);
+
 export const CaseLinkBody = Type.Object(
   {
     type: LinkTypeSchema,
@@ -60,11 +91,11 @@ export const CaseLinkBody = Type.Object(
         minLength: 1,
         maxLength: CASE_LIMITS.linkIdCharsMax,
         description:
-          'Id of the record, or hash of the transaction. Required for ALERT, WALLET, TRANSACTION and RECEIPT.',
+          'Id of the record, or hash of the transaction. Required for ALERT, WALLET, TRANSACTION and RECEIPT. SCREENING: id of a saved screening.',
       }),
     ),
     address: Type.Optional(
-      addressText('Required for ADDRESS and TRACE; needs `chain`. SCREENING: default from `answer`.'),
+      addressText('Required for ADDRESS and TRACE; needs `chain`. SCREENING: default from the answer.'),
     ),
     chain: Type.Optional(chainText()),
     name: Type.Optional(
@@ -77,9 +108,10 @@ export const CaseLinkBody = Type.Object(
     label: Type.Optional(
       Type.String({ minLength: 1, maxLength: CASE_LIMITS.linkLabelCharsMax, description: 'One line.' }),
     ),
+    trace: Type.Optional(TraceViewBody),
     answer: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), {
-        description: `\`data\` of the response that the link refers to, kept as it is: at most ${CASE_LIMITS.linkedAnswerBytesMax} bytes. Required for SCREENING. ALERT and WALLET take none: the service stores the record itself.`,
+        description: `\`data\` of the response that the link refers to, kept as it is: at most ${CASE_LIMITS.linkedAnswerBytesMax} bytes. Required for SCREENING without \`id\`. ALERT, WALLET and a saved screening take none: the service stores the record itself.`,
       }),
     ),
   },
@@ -141,6 +173,21 @@ export const CaseLinkSchema = Type.Object(
     chain: nullable(ChainIdSchema),
     name: nullable(Type.String()),
     label: nullable(Type.String()),
+    trace: nullable(
+      Type.Object({
+        direction: TraceDirectionSchema,
+        hops: count(),
+        targetAddress: nullable(Type.String()),
+        maxDepth: nullable(Type.Integer()),
+        timeRespecting: flag(),
+        crossChain: flag(),
+        minUsd: nullable(Type.Number()),
+        since: nullable(Type.String()),
+        until: nullable(Type.String()),
+        dataVersion: nullable(Type.String()),
+      }),
+      'The request and the filter of a linked trace; null for other types, and if the client did not send it.',
+    ),
     answer: LinkedAnswerSchema,
   },
   { title: 'CaseLink' },
@@ -174,7 +221,7 @@ export const CaseSchema = Type.Object(
     eventCount: count(),
     fileCount: count(),
     createdAt: text(),
-    createdBy: text('Id of the key, or of the account of a session.'),
+    createdBy: text('Id of the key, or of the person of a session.'),
     updatedAt: text(),
     closedAt: nullable(Type.String()),
   },
@@ -239,7 +286,7 @@ export const CaseEventSchema = Type.Object(
     sequence: count('From 1, without gaps.'),
     type: oneOf(EVENT_TYPES),
     at: text(),
-    by: text('Id of the key, or of the account of a session.'),
+    by: text('Id of the key, or of the person of a session.'),
     note: nullable(Type.String()),
     change: nullable(
       Type.Object({

@@ -1,10 +1,12 @@
 /** Parts of the operations of cases. Every id is looked up together with the account of the client. */
 import { Type } from 'typebox';
 import { answerSlot, hashBody } from '../../../accounts/idempotency.ts';
+import { isPersonId } from '../../../accounts/people-records.ts';
 import type { CaseClient } from '../../../cases/service.ts';
 import type { RepeatKey, Written } from '../../../cases/store.ts';
 import { accountOf, type Call, principalOf, REPLAYED, type Services } from '../../operation.ts';
 import { ErrorBody, idText } from '../../schemas/common.ts';
+import { kindsOf } from './saved-screenings.ts';
 
 /** Columns of all operations of cases. */
 export const CASES = {
@@ -32,19 +34,22 @@ export const repeatHeader = {
 /**
  * Returns the client of a request. Keys that a person with a session created are that person, and keys that a key created are the same
  * person as that key: otherwise one person could approve an own decision with a second key.
+ *
+ * The first person of an account has its id (people-store.ts), also as the creator of keys.
  */
 export function clientOf({ access }: Services, call: Call): CaseClient {
   const principal = principalOf(call);
   const accountId = accountOf(principal);
+  const { who } = principal.actor;
+  const savedKinds = kindsOf(call);
   let origin = principal.key;
   for (let creator = origin; creator !== null; creator = access.keys.get(creator.createdBy ?? ''))
     origin = creator;
-  const isPerson = origin === null || origin.createdBy === 'session';
-  return {
-    accountId,
-    who: principal.actor.who,
-    identity: isPerson ? `account ${accountId}` : `key ${origin?.id}`,
-  };
+  if (origin === null) return { accountId, savedKinds, who, identity: `account ${who}` };
+  const { id, createdBy } = origin;
+  if (createdBy === 'session') return { accountId, savedKinds, who, identity: `account ${accountId}` };
+  const identity = isPersonId(createdBy) ? `account ${createdBy}` : `key ${id}`;
+  return { accountId, savedKinds, who, identity };
 }
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');

@@ -1,0 +1,62 @@
+/** The requests of the page of a case. Every change is based on the version that the person sees. */
+import { queryOptions, useMutation, useQuery } from '@tanstack/react-query';
+import { call, type Schemas } from '../../api/client.ts';
+import { patiently } from '../../api/patience.ts';
+import { queries, sessionQuery } from '../../api/session.ts';
+
+export type Case = Schemas['Case'];
+export type CaseEvent = Schemas['CaseEvent'];
+export type CaseLink = Schemas['CaseLink'];
+export type CaseFile = Schemas['CaseFile'];
+
+export const DISPOSITIONS = ['NO_ACTION', 'FALSE_POSITIVE', 'RESTRICTED', 'REPORTED', 'EXITED'] as const;
+
+export const caseQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['case', id],
+    queryFn: async ({ signal }) =>
+      (await patiently(() => call('get', '/cases/{id}', { path: { id }, signal }), { signal })).case,
+  });
+
+/** Reads the case and its history again after a change. */
+export async function refreshCase(id: string): Promise<void> {
+  await Promise.all([
+    queries.invalidateQueries({ queryKey: ['case', id] }),
+    queries.invalidateQueries({ queryKey: ['cases'] }),
+  ]);
+}
+
+/** Stores a case that a response has, and reads its history again. */
+function shown(changed: Case): Promise<void> {
+  queries.setQueryData(caseQuery(changed.id).queryKey, changed);
+  void queries.invalidateQueries({ queryKey: ['cases'] });
+  return queries.invalidateQueries({ queryKey: ['case', changed.id, 'events'] });
+}
+
+/** Changes fields of a case. */
+export const usePatch = ({ id, version }: Case) =>
+  useMutation({
+    mutationFn: async (fields: Schemas['CasePatch']) =>
+      (await call('patch', '/cases/{id}', { path: { id }, body: { ...fields, version } })).case,
+    onSuccess: shown,
+    // Somebody else was first: the person sees what changed.
+    onError: () => refreshCase(id),
+  });
+
+/** Adds an event to a case. Notes and links do not depend on what others did meanwhile. */
+export const useEvent = ({ id, version }: Case) =>
+  useMutation({
+    mutationFn: async (event: Schemas['CaseEventBody']) => {
+      const isFree = event.type === 'NOTE' || event.type === 'LINK';
+      const body = isFree ? event : { ...event, version };
+      return (await call('post', '/cases/{id}/events', { path: { id }, body })).case;
+    },
+    onSuccess: shown,
+    onError: () => refreshCase(id),
+  });
+
+/** Returns whether an id is that of the person who is logged in. */
+export function useIsOwnId(): (id: string) => boolean {
+  const { data: session } = useQuery(sessionQuery);
+  return (id) => session?.person.id === id;
+}
