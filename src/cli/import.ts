@@ -3,7 +3,8 @@ import type { Command } from 'commander';
 import { AssayError } from '../base/errors.ts';
 import { parseCheckDate } from '../labels/attest.ts';
 import { importFiles } from '../labels/import.ts';
-import type { DatasetReport, ImportReport } from '../labels/import-report.ts';
+import type { DatasetReport, ImportReport, ImportRequest } from '../labels/import-report.ts';
+import type { RunResult } from '../labels/runs.ts';
 import { type NameImportReport, parseNameSource } from '../names/lists-import.ts';
 import { importRegisters, isRegisterSource } from '../registers/import.ts';
 import { importIds, NAME_SOURCES, parseSource, REGISTER_SOURCES, SOURCES } from '../sources/index.ts';
@@ -56,6 +57,25 @@ export function importLines(datasets: readonly DatasetReport[]): readonly string
     ),
   ];
 }
+
+interface RowCounts {
+  readonly records: number;
+  readonly rejected: number;
+}
+
+/** Returns what the log of runs records of an import. */
+function importResult(source: string, parts: readonly RowCounts[]): RunResult {
+  const total = (read: (part: RowCounts) => number): number =>
+    parts.reduce((sum, part) => sum + read(part), 0);
+  const records = total((part) => part.records);
+  const rejected = total((part) => part.rejected);
+  return { sources: [{ source, records, rejected, error: null }], dataVersion: null, error: null };
+}
+
+const countsOfNames = ({ lists, rejected }: NameImportReport): RowCounts => ({
+  records: lists.reduce((sum, { parties }) => sum + parties, 0),
+  rejected,
+});
 
 function nameImportLines(reports: readonly NameImportReport[]): readonly string[] {
   return [
@@ -174,17 +194,22 @@ export function addImportCommand(
         try {
           const attested = await attestedCheck(sourceText, options, services);
           if (isRegisterSource(sourceText)) {
-            const { registers: store, clock } = services();
-            const reports = await importRegisters(
-              {
-                source: sourceText,
-                files,
-                force: options.force ?? false,
-                whole: options.whole ?? false,
-                ...(options.published === undefined ? {} : { published: options.published }),
-                signal: terminal.signal,
-              },
-              { store, clock },
+            const { registers: store, clock, runs } = services();
+            const reports = await runs.record(
+              'IMPORT',
+              () =>
+                importRegisters(
+                  {
+                    source: sourceText,
+                    files,
+                    force: options.force ?? false,
+                    whole: options.whole ?? false,
+                    ...(options.published === undefined ? {} : { published: options.published }),
+                    signal: terminal.signal,
+                  },
+                  { store, clock },
+                ),
+              (done) => importResult(sourceText, done),
             );
             progress.end();
             answer(terminal, options.json ?? false, reports, registerLines);
@@ -192,32 +217,41 @@ export function addImportCommand(
           }
           const nameSource = parseNameSource(sourceText);
           if (nameSource !== null) {
-            const reports = await services().importNames({
-              source: nameSource,
-              files,
-              force: options.force ?? false,
-              ...(options.published === undefined ? {} : { published: options.published }),
-              ...(options.dataset === undefined ? {} : { dataset: options.dataset }),
-              onProgress: ({ file, records }) => progress.update(file, records, null, 'records'),
-              signal: terminal.signal,
-            });
+            const { importNames, runs } = services();
+            const reports = await runs.record(
+              'IMPORT',
+              () =>
+                importNames({
+                  source: nameSource,
+                  files,
+                  force: options.force ?? false,
+                  ...(options.published === undefined ? {} : { published: options.published }),
+                  ...(options.dataset === undefined ? {} : { dataset: options.dataset }),
+                  onProgress: ({ file, records }) => progress.update(file, records, null, 'records'),
+                  signal: terminal.signal,
+                }),
+              (done) => importResult(sourceText, done.map(countsOfNames)),
+            );
             progress.end();
             answer(terminal, options.json ?? false, reports, nameImportLines);
             return;
           }
-          const report: ImportReport = await importFiles(
-            {
-              source: parseSource(sourceText, OTHER_SOURCES, sources),
-              files,
-              force: options.force ?? false,
-              ...(options.published === undefined ? {} : { published: options.published }),
-              ...(options.map === undefined ? {} : { mapping: mappingFrom(options.map) }),
-              ...(options.dataset === undefined ? {} : { dataset: options.dataset }),
-              ...(attested === null ? {} : { checkedAt: attested.checkedAt, isAttested: true }),
-              onProgress: ({ file, records }) => progress.update(file, records, null, 'records'),
-              signal: terminal.signal,
-            },
-            services(),
+          const request: ImportRequest = {
+            source: parseSource(sourceText, OTHER_SOURCES, sources),
+            files,
+            force: options.force ?? false,
+            ...(options.published === undefined ? {} : { published: options.published }),
+            ...(options.map === undefined ? {} : { mapping: mappingFrom(options.map) }),
+            ...(options.dataset === undefined ? {} : { dataset: options.dataset }),
+            ...(attested === null ? {} : { checkedAt: attested.checkedAt, isAttested: true }),
+            onProgress: ({ file, records }) => progress.update(file, records, null, 'records'),
+            signal: terminal.signal,
+          };
+          const opened = services();
+          const report: ImportReport = await opened.runs.record(
+            'IMPORT',
+            () => importFiles(request, opened),
+            ({ datasets }) => importResult(request.source, datasets),
           );
           await attested?.audit(report);
           progress.end();

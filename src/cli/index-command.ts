@@ -64,20 +64,26 @@ export function addIndexCommand(program: Command, terminal: Terminal, services: 
       const progress = createProgress(terminal);
       try {
         const opened = services();
-        // As at the start of a server, so that an index contains the shipped labels even if no server was ever started.
-        await ensureShipped(opened);
-        const report = await buildLabelIndex(
-          {
-            snapshotsFolder: opened.snapshotsFolder,
-            force: options.force ?? false,
-            signal: terminal.signal,
-            onProgress: ({ phase, done, total }) => progress.update(phase, done, total, 'labels'),
+        const report = await opened.runs.record(
+          'BUILD',
+          async () => {
+            // As at the start of a server, so that an index contains the shipped labels even if no server was ever started.
+            await ensureShipped(opened);
+            const built = await buildLabelIndex(
+              {
+                snapshotsFolder: opened.snapshotsFolder,
+                force: options.force ?? false,
+                signal: terminal.signal,
+                onProgress: ({ phase, done, total }) => progress.update(phase, done, total, 'labels'),
+              },
+              opened,
+            );
+            return { ...built, names: await opened.buildNames() };
           },
-          opened,
+          ({ meta }) => ({ sources: [], dataVersion: meta?.dataVersion ?? null, error: null }),
         );
-        const names = await opened.buildNames();
         progress.end();
-        answer(terminal, options.json ?? false, { ...report, names }, ({ meta }) => [
+        answer(terminal, options.json ?? false, report, ({ meta, names }) => [
           ...(meta === null ? ['The published snapshot already has all of it.'] : metaLines(meta)),
           ...(names.meta
             ? [`names: ${names.meta.names} names of ${names.meta.entities} listed parties`]

@@ -26,6 +26,11 @@ function planLine({ name, quotas, creditsPerMonth }: Plan): string {
   return `${plan}: ${[...limits, credits].join(', ')}. The plan without quotas: assay plan set ${LOCAL_ACCOUNT} SELF_HOSTED\n`;
 }
 
+/** How a person gets the pages of the dashboard that show the state of the installation. */
+const OPERATOR_TEXT =
+  'The dashboard shows the state of this installation to its operators. To become one (the password is read from standard input):\n\n' +
+  `  assay accounts add-person ${LOCAL_ACCOUNT} --email you@example.org\n  assay accounts operator ${LOCAL_ACCOUNT} --on\n\n`;
+
 /** Text for the first key: the key itself on a terminal; otherwise the file in which it was stored, because output is kept in logs. */
 function keyText(key: string, url: string, { isTerminal, dataDir }: Shown): string {
   const curl = (header: string): string =>
@@ -55,7 +60,7 @@ interface Shown {
 function greeting({ url, backend, firstKey, localPlan }: Served, shown: Shown): string {
   const answers = `Assay answers on ${url} (${backend}).\n`;
   const plan = localPlan === null ? '' : planLine(localPlan);
-  return `${answers}${plan}${firstKey === null ? '' : keyText(firstKey, url, shown)}`;
+  return `${answers}${plan}${firstKey === null ? '' : keyText(firstKey, url, shown) + OPERATOR_TEXT}`;
 }
 
 /** Adds `assay serve`. */

@@ -5,6 +5,7 @@ import type { Ledger } from '../accounts/ledger.ts';
 import type { People } from '../accounts/people.ts';
 import type { Plan } from '../accounts/plans.ts';
 import type { AccountsFilled } from '../accounts/redis/fill.ts';
+import type { Billing } from '../billing/service.ts';
 import type { ChainAdapters } from '../chains/families/adapters.ts';
 import type { PriceSyncReport } from '../chains/prices/daily.ts';
 import type { PriceSource } from '../chains/prices/price.ts';
@@ -19,12 +20,17 @@ import type { TransferStore } from '../graph/store.ts';
 import type { OutputsStore } from '../graph/utxo/outputs-store.ts';
 import type { ImportDeps } from '../labels/import-report.ts';
 import type { SnapshotSet } from '../labels/index/reader.ts';
+import type { RunLog } from '../labels/runs.ts';
 import type { Monitoring } from '../monitoring/open.ts';
 import type { BuildNamesReport } from '../names/build-names.ts';
 import type { NameStore } from '../names/lists.ts';
 import type { NameImportReport, NameImportRequest } from '../names/lists-import.ts';
 import type { NameScreening } from '../names/screen-names.ts';
 import type { Role } from '../nodes/roles.ts';
+import type { LogStore } from '../receipts/log/store.ts';
+import type { PushReport as OraclePushReport, PushedBatch } from '../receipts/oracle/push.ts';
+import type { Receipts } from '../receipts/service.ts';
+import type { VerdictKeyStore } from '../receipts/verdict-key.ts';
 import type { RegisterStore } from '../registers/store.ts';
 import type { ReplicationDeps, ReplicationSettings } from '../replication/follow.ts';
 import type { BulkFileDeps } from '../screening/bulk-file.ts';
@@ -38,7 +44,7 @@ export interface Served {
   readonly backend: string;
   /** The key that the first start has created, to be shown once; null if keys existed. */
   readonly firstKey: string | null;
-  /** Plan of the operator's own account, `local`; null if there is none, or if this node does not answer requests. */
+  /** Plan of the operator's own account, `local`; null if missing, or if this node does not answer requests. */
   readonly localPlan: Plan | null;
   /** Finishes open requests, then closes everything. */
   stop(): Promise<void>;
@@ -88,6 +94,66 @@ export interface RestoreReport {
  */
 export type SharedState = 'accounts' | 'monitoring';
 
+/** A contract of `assay oracle`. */
+export interface OracleStatusRequest {
+  /** URL of a node. */
+  readonly rpc: string;
+  readonly contract: string;
+  /** Whether it is a SanctionsRoot; else it is a SanctionsOracle. */
+  readonly isRoot: boolean;
+  /** Default: the chain of the node. */
+  readonly chain?: ChainId;
+  readonly signal: AbortSignal;
+}
+
+/** Parameters of `assay oracle push`. */
+export interface OraclePushRequest extends OracleStatusRequest {
+  /** `0x` and hexadecimal; null only estimates. */
+  readonly privateKey: string | null;
+  readonly confirmations: number;
+  /** Wei per gas. */
+  readonly feeMax: bigint;
+  /** Addresses per transaction. */
+  readonly batch: number;
+  /** Life of the root; null pushes addresses. */
+  readonly rootSeconds: number | null;
+  readonly force: boolean;
+  readonly onBatch: (batch: PushedBatch) => void;
+}
+
+/** A contract compared with the lists. */
+export interface OracleStatus {
+  readonly chain: ChainId;
+  readonly contract: string;
+  readonly block: number;
+  readonly dataVersion: string;
+  /** Addresses of the lists, and on chain. */
+  readonly addresses: number;
+  readonly onChain: number;
+  readonly isCurrent: boolean;
+  readonly owner: string;
+  readonly pusher: string;
+  /** Of a list: addresses that are only in the lists, and only on chain. */
+  readonly missing?: number;
+  readonly surplus?: number;
+  /** Of a root: that of the contract, and that of the lists. */
+  readonly root?: string;
+  readonly presentRoot?: string;
+  readonly epoch?: number;
+  /** Seconds since 1970. */
+  readonly expiresAt?: number;
+}
+
+/** Operations of `assay oracle`. */
+export interface OracleServices {
+  /** Private key of the settings; null if it is not set. */
+  readonly pushKey: string | null;
+  /** Rejects with the errors of `pushList` and `pushRoot`, and with NOT_READY if the lists are too old. */
+  push(request: OraclePushRequest): Promise<OraclePushReport>;
+  status(request: OracleStatusRequest): Promise<OracleStatus>;
+  readonly verdictKeys: VerdictKeyStore;
+}
+
 /** Operations of `assay exposure`. */
 export interface ExposureServices {
   /** Chains with stored transfers. */
@@ -109,8 +175,12 @@ export interface Services extends ImportDeps {
   readonly bulkDeps: BulkFileDeps;
   /** The exposure indexes of this machine. */
   readonly exposures: ExposureServices;
+  /** Lists in contracts, and the key that signs verdicts for contracts. */
+  oracle(): OracleServices;
   /** Mirror that replaces the publishers; null downloads from the publishers. */
   readonly syncFrom: string | null;
+  /** The last imports, syncs and builds of this machine. */
+  readonly runs: RunLog;
   /** Regulatory registers in which exchanges are looked up. */
   readonly registers: RegisterStore;
   /** The listed parties that names are screened against. */
@@ -123,8 +193,13 @@ export interface Services extends ImportDeps {
   importNames(request: NameImportRequest): Promise<readonly NameImportReport[]>;
   keys(): KeyStore;
   ledger(): Ledger;
+  billing(): Billing;
   people(): People;
   audit(): AuditLog;
+  /** The transparency log of receipts of this installation. */
+  logStore(): LogStore;
+  /** Receipts of this installation. Erased receipts and new keys are recorded in the audit log. */
+  receipts(): Receipts;
   /**
    * Returns the published label snapshot.
    *

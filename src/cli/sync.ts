@@ -6,10 +6,12 @@ import { ensureShipped } from '../labels/build-index.ts';
 import {
   noListSentence,
   parseRefreshSource,
+  type RefreshProgress,
   type RefreshReport,
   refreshLists,
   type SourceRefresh,
 } from '../labels/refresh.ts';
+import type { RunResult, RunSource } from '../labels/runs.ts';
 import { downloadableRegisters, type RegisterRefresh, refreshRegister } from '../registers/import.ts';
 import { SOURCES, syncIds } from '../sources/index.ts';
 import type { Source } from '../sources/source.ts';
@@ -67,6 +69,42 @@ const reportLines = (report: SyncReport): readonly string[] => [
 const OTHER_SOURCES: readonly string[] = [...downloadableRegisters.map(({ id }) => id), 'prices'];
 
 const isOfLists = (one: SyncReport['sources'][number]): one is SourceRefresh => 'hosts' in one;
+
+/** The report of a sync of prices alone. */
+const NO_LISTS = { rebuilt: false, dataVersion: null, buildError: null, namesRebuilt: false } as const;
+
+/** Returns what the log of runs records of a source. */
+function runSourceOf(one: SyncReport['sources'][number]): RunSource {
+  const { source, errors } = one;
+  const error = one.ok ? null : (errors[0] ?? 'The source was not refreshed.');
+  if ('closes' in one) return { source, records: one.closes, rejected: null, error };
+  const parts = 'registers' in one ? one.registers : one.imports;
+  const total = (read: (part: (typeof parts)[number]) => number): number =>
+    parts.reduce((sum: number, part) => sum + read(part), 0);
+  return {
+    source,
+    records: parts.length === 0 ? null : total(({ records }) => records),
+    rejected: parts.length === 0 ? null : total(({ rejected }) => rejected),
+    error,
+  };
+}
+
+const syncResult = ({ sources, rebuilt, dataVersion, buildError }: SyncReport): RunResult => ({
+  sources: sources.map(runSourceOf),
+  dataVersion: rebuilt ? dataVersion : null,
+  error: buildError,
+});
+
+function showRefresh(progress: ReturnType<typeof createProgress>, step: RefreshProgress): void {
+  if (step.step === 'download') {
+    const { file, bytes, totalBytes } = step.progress;
+    progress.update(`${step.source} ${file}`, bytes, totalBytes, 'bytes');
+  } else if (step.step === 'import') {
+    progress.update(`${step.source} import`, step.progress.records, null, 'records');
+  } else {
+    progress.update(`index ${step.progress.phase}`, step.progress.done, step.progress.total, 'labels');
+  }
+}
 
 interface SyncFlags {
   readonly from?: string;
@@ -147,60 +185,51 @@ export function addSyncCommand(
           return [{ ...report, imports: [] }];
         };
         // Every node needs prices, also a node that pulls its labels.
-        if (!all && sourceTexts.every((text) => text.toLowerCase() === 'prices')) {
-          const sources = await syncedPrices();
-          conclude({ sources, rebuilt: false, dataVersion: null, buildError: null, namesRebuilt: false });
-          return;
-        }
-        opened.requireBuilder();
+        const onlyPrices = !all && sourceTexts.every((text) => text.toLowerCase() === 'prices');
+        if (!onlyPrices) opened.requireBuilder();
         const from = options.from === undefined ? (opened.syncFrom ?? undefined) : mirrorFrom(options.from);
-        // As at the start of a server: a snapshot of the lists alone would have no exchanges and no bridges.
-        await ensureShipped(opened);
         const listTexts = sourceTexts.filter((text) => !OTHER_SOURCES.includes(text.toLowerCase()));
-        const lists = await refreshLists(
-          {
-            ...(all
-              ? {}
-              : { sources: listTexts.map((text) => parseRefreshSource(text, OTHER_SOURCES, sources)) }),
-            from,
-            force: options.force ?? false,
-            snapshotsFolder: opened.snapshotsFolder,
-            signal: terminal.signal,
-            onProgress: (step) => {
-              if (step.step === 'download') {
-                const { file, bytes, totalBytes } = step.progress;
-                progress.update(`${step.source} ${file}`, bytes, totalBytes, 'bytes');
-              } else if (step.step === 'import') {
-                progress.update(`${step.source} import`, step.progress.records, null, 'records');
-              } else {
-                progress.update(
-                  `index ${step.progress.phase}`,
-                  step.progress.done,
-                  step.progress.total,
-                  'labels',
-                );
-              }
+        const wanted = listTexts.map((text) => parseRefreshSource(text, OTHER_SOURCES, sources));
+        const syncLists = async (): Promise<RefreshReport> => {
+          // As at the start of a server: a snapshot of the lists alone would have no exchanges and no bridges.
+          await ensureShipped(opened);
+          return refreshLists(
+            {
+              ...(all ? {} : { sources: wanted }),
+              from,
+              force: options.force ?? false,
+              snapshotsFolder: opened.snapshotsFolder,
+              signal: terminal.signal,
+              onProgress: (step) => showRefresh(progress, step),
             },
-          },
-          opened,
-        );
-        const registers: RegisterSync[] = [];
-        for (const source of downloadableRegisters) {
-          if (!all && !sourceTexts.some((text) => text.toLowerCase() === source.id)) continue;
-          const refreshed = await refreshRegister(
-            source,
-            { from, force: options.force ?? false, signal: terminal.signal },
-            { store: opened.registers, clock: opened.clock, log: opened.log },
+            opened,
           );
-          registers.push({ ...refreshed, imports: [] });
-        }
-        const namesRebuilt = (await opened.buildNames()).built;
-        const report: SyncReport = {
-          ...lists,
-          namesRebuilt,
-          sources: [...lists.sources, ...registers, ...(await syncedPrices())],
         };
-        conclude(report);
+        const syncedRegisters = async (): Promise<RegisterSync[]> => {
+          const registers: RegisterSync[] = [];
+          for (const source of downloadableRegisters) {
+            if (!all && !sourceTexts.some((text) => text.toLowerCase() === source.id)) continue;
+            const refreshed = await refreshRegister(
+              source,
+              { from, force: options.force ?? false, signal: terminal.signal },
+              { store: opened.registers, clock: opened.clock, log: opened.log },
+            );
+            registers.push({ ...refreshed, imports: [] });
+          }
+          return registers;
+        };
+        const sync = async (): Promise<SyncReport> => {
+          if (onlyPrices) return { ...NO_LISTS, sources: await syncedPrices() };
+          const lists = await syncLists();
+          const registers = await syncedRegisters();
+          const namesRebuilt = (await opened.buildNames()).built;
+          return {
+            ...lists,
+            namesRebuilt,
+            sources: [...lists.sources, ...registers, ...(await syncedPrices())],
+          };
+        };
+        conclude(await opened.runs.record('SYNC', sync, syncResult));
       } finally {
         progress.end();
       }

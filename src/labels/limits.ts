@@ -14,6 +14,12 @@ export const LABEL_LIMITS = {
   rejectsKeptMax: 1_000_000,
   /** Links between entities and listed parties in one file: a few dozen are shipped; a person checks each link. */
   entityPartiesMax: 10_000,
+  /** Runs in the log: half a year of daily syncs, below 1 MB with all errors. */
+  runsKept: 200,
+  /** Sources of one recorded run: twice those that exist. */
+  runSourcesMax: 40,
+  /** Characters of a recorded error: two sentences. */
+  runErrorCharsMax: 300,
   /** Proposed links in one report: a person reads them all. */
   entityProposalsMax: 1_000,
 } as const;

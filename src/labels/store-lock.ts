@@ -9,7 +9,8 @@ import { AssayError } from '../base/errors.ts';
 import { sleep } from '../base/retry.ts';
 import { PRIVATE_FOLDER } from '../state/data-folder.ts';
 
-interface Holder {
+/** A process, recognised also after its id was given to another one. */
+export interface LockHolder {
   readonly pid: number;
   /** Start of the process in clock ticks since boot; empty if the system does not provide it. */
   readonly started: string;
@@ -54,13 +55,13 @@ export async function withLock<T>(path: string, options: LockOptions, work: () =
 /** Returns whether a running process holds the lock at `path`. */
 export function isLocked(path: string): boolean {
   const holder = holderOf(readText(path) ?? '');
-  return holder !== null && isAlive(holder);
+  return holder !== null && isHolderAlive(holder);
 }
 
 /** Acquires the lock and returns null, or returns the process that holds it. */
-function tryLock(path: string): Holder | null {
+function tryLock(path: string): LockHolder | null {
   const own = `${path}.${process.pid}-${attempts++}`;
-  const text = JSON.stringify({ pid: process.pid, started: startOf(process.pid) } satisfies Holder);
+  const text = JSON.stringify(thisProcess());
   try {
     writeFileSync(own, text);
     // A link is created atomically, so an incomplete lock is never read.
@@ -74,7 +75,7 @@ function tryLock(path: string): Holder | null {
       const found = readText(path);
       if (found === null) continue;
       const holder = holderOf(found);
-      if (holder !== null && isAlive(holder)) return holder;
+      if (holder !== null && isHolderAlive(holder)) return holder;
       takeAway(path, found);
     }
     return holderOf(readText(path) ?? '') ?? { pid: 0, started: '' };
@@ -106,16 +107,20 @@ function readText(path: string): string | null {
 }
 
 /** Returns the holder that a lock names; null if it names none, so that no process holds it. */
-function holderOf(text: string): Holder | null {
+function holderOf(text: string): LockHolder | null {
   try {
-    const { pid, started } = JSON.parse(text) as Partial<Holder>;
+    const { pid, started } = JSON.parse(text) as Partial<LockHolder>;
     return typeof pid === 'number' && typeof started === 'string' ? { pid, started } : null;
   } catch {
     return null;
   }
 }
 
-function isAlive(holder: Holder): boolean {
+/** Returns the calling process. */
+export const thisProcess = (): LockHolder => ({ pid: process.pid, started: startOf(process.pid) });
+
+/** Returns whether a process still runs. */
+export function isHolderAlive(holder: LockHolder): boolean {
   try {
     process.kill(holder.pid, 0);
   } catch (error) {

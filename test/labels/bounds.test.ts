@@ -3,7 +3,9 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { AssayError } from '../../src/base/errors.ts';
 import { silentLogger } from '../../src/base/log.ts';
+import { seededUint32 } from '../../src/base/random.ts';
 import { parseCheckDate, parseList, requireAfterPublication } from '../../src/labels/attest.ts';
 import { loadTaxonomy } from '../../src/labels/categories.ts';
 import { loadCurrencies } from '../../src/labels/currencies.ts';
@@ -30,7 +32,7 @@ import {
   removeUnheld,
 } from '../../src/labels/index/folder.ts';
 import { snapshotChecksum } from '../../src/labels/index/format.ts';
-import { createSegmentWriter, readSegment } from '../../src/labels/index/segment.ts';
+import { createSegmentWriter, readSegment, segmentFiles } from '../../src/labels/index/segment.ts';
 import { SLOT_WORDS, writeSlot } from '../../src/labels/index/slot.ts';
 import type { Label } from '../../src/labels/label.ts';
 import { labelToJson } from '../../src/labels/label-json.ts';
@@ -612,6 +614,28 @@ describe('a segment', () => {
     change('templates', () => Buffer.from('x\n'));
     expect(() => readSegment(path())).toThrow('has no readable header');
     expect(() => readSegment(join(folder.path, 'none'))).toThrow('No label segment at');
+  });
+
+  it('is rejected with a flipped bit in any byte of its templates', () => {
+    const sound = readFileSync(segmentFiles(path()).templates);
+    const random = seededUint32(20_261_123);
+    const unseen: string[] = [];
+    for (let at = 0; at < sound.length; at++) {
+      const bit = random() % 8;
+      change('templates', () => {
+        const bytes = Buffer.from(sound);
+        bytes[at] = (bytes[at] as number) ^ (1 << bit);
+        return bytes;
+      });
+      try {
+        records(true);
+        void readSegment(path()).templateTexts;
+        unseen.push(`bit ${bit} of byte ${at}`);
+      } catch (error) {
+        expect(error).toBeInstanceOf(AssayError);
+      }
+    }
+    expect(unseen).toEqual([]);
   });
 });
 

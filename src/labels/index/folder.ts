@@ -67,6 +67,37 @@ export function dataVersionOf(path: string): string {
   return found;
 }
 
+/** A snapshot in its folder. */
+export interface KeptSnapshot {
+  readonly dataVersion: string;
+  /** ISO time of its publication. */
+  readonly publishedAt: string;
+  readonly isCurrent: boolean;
+}
+
+/** Name of a snapshot: the time of its publication without separators, and its data version. */
+const SNAPSHOT_NAME = /^snapshot-(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d{3})-([0-9a-f]{16})(?:-\d+)?$/;
+
+/**
+ * Returns the snapshots in the folder, newest first: the published one, and earlier ones that a process still reads.
+ *
+ * @param max - maximum number of snapshots
+ */
+export function keptSnapshots(root: string, max: number): readonly KeptSnapshot[] {
+  const current = currentSnapshot(root);
+  if (current === null) return [];
+  return readdirSync(root)
+    .flatMap((name): KeptSnapshot[] => {
+      const parts = SNAPSHOT_NAME.exec(name);
+      if (parts === null) return [];
+      const [, year, month, day, hour, minute, second, ms, dataVersion = ''] = parts;
+      const publishedAt = `${year}-${month}-${day}T${hour}:${minute}:${second}.${ms}Z`;
+      return [{ dataVersion, publishedAt, isCurrent: join(root, name) === current }];
+    })
+    .sort((a, b) => (a.publishedAt < b.publishedAt ? 1 : -1))
+    .slice(0, max);
+}
+
 let leasesTaken = 0;
 
 /**

@@ -70,6 +70,12 @@ export interface LabelReader {
   writeLabelsJson(handle: LabelHandle, chain: ChainId, out: Uint8Array, offset: number): number;
   /** Returns whether a sanction in force (DIRECT) holds for the address on `chain`. It decodes nothing. */
   isSanctioned(handle: LabelHandle, chain: ChainId): boolean;
+  /**
+   * Calls back for every address of an EVM chain that is sanctioned there (`isSanctioned`), in no particular order.
+   *
+   * @param visit - receives the 20 bytes of the address in memory that the next call overwrites
+   */
+  eachSanctioned(chain: ChainId, visit: (address: Uint8Array) => void): void;
 }
 
 /** The newest published snapshot. Read `current` once per request or chunk, so that one response uses one snapshot. */

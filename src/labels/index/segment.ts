@@ -28,6 +28,8 @@ import { templateToText } from './template-text.ts';
 export const SEGMENT_RECORD_WORDS = SLOT_WORDS + 2;
 const RECORD_BYTES = SEGMENT_RECORD_WORDS * 4;
 const FORMAT = 1;
+/** Fields of the header. Any other name is damage, because the checksum that a damaged name belongs to would not be compared. */
+const HEADER_FIELDS = new Set(['format', 'labels', 'templates', 'bytes', 'recordsSha256', 'templatesSha256']);
 
 /**
  * Records per write: large enough that the cost of the call is negligible, small enough for many writers at the same time.
@@ -276,6 +278,9 @@ function parseHeader(line: string, path: string): SegmentStats {
     throw new AssayError('STORE_CORRUPT', `Label segment ${path} has no readable header.`, { cause });
   }
   if (header.format !== FORMAT) throw wrongFormat(`Label segment ${path}`, header.format, FORMAT);
+  const unknown = Object.keys(header).find((name) => !HEADER_FIELDS.has(name));
+  if (unknown !== undefined || header.bytes !== header.labels * RECORD_BYTES)
+    throw new AssayError('STORE_CORRUPT', `Label segment ${path} has a damaged header.`);
   return header;
 }
 

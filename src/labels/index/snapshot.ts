@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { AssayError } from '../../base/errors.ts';
 import type { AddressKey } from '../../chains/address/address.ts';
-import { type ChainId, isEvm } from '../../chains/registry.ts';
+import { type ChainId, chainOf, isEvm } from '../../chains/registry.ts';
 import { hasFinishedSize } from '../../state/finished-size.ts';
 import { wrongFormat } from '../../state/format-version.ts';
 import type { RootDatabase } from '../../state/lmdb.ts';
@@ -31,7 +31,7 @@ import {
   VALUE_KEYS,
 } from './format.ts';
 import { type LabelHandle, type LabelReader, NOT_LABELLED, type SnapshotMeta } from './reader.ts';
-import { filterHash, placeHash, SLOT_WORDS, wordAt, writeSlot } from './slot.ts';
+import { filterHash, placeHash, SLOT_BYTES, SLOT_WORDS, wordAt, writeSlot } from './slot.ts';
 import { BETWEEN_DAYS, TemplateDecoder } from './template-table.ts';
 
 const NO_LABELS: readonly Label[] = Object.freeze([]);
@@ -39,6 +39,10 @@ const BETWEEN = Buffer.from(BETWEEN_DAYS);
 const NULL = Buffer.from('null');
 /** `"YYYY-MM-DD"` twice, and the text between them. */
 const DAYS_BYTES_MAX = 12 + BETWEEN.length + 12;
+
+/** The payload of an EVM key in its slot, behind chain and kind. */
+const EVM_PAYLOAD_AT = 2;
+const EVM_PAYLOAD_BYTES = 20;
 
 const COMMA = 44;
 const OPEN_BRACKET = 91;
@@ -317,6 +321,20 @@ class MappedReader implements LabelReader {
       if ((entry & SANCTIONED_SOMEWHERE) !== 0 && this.holds(entry)) return true;
     }
     return false;
+  }
+
+  eachSanctioned(chain: ChainId, visit: (address: Uint8Array) => void): void {
+    if (!isEvm(chain)) throw new AssayError('INTERNAL', `${chain} is not an EVM chain.`);
+    const { records } = this;
+    const { keyByte } = chainOf(chain);
+    const slot = Buffer.alloc(SLOT_BYTES);
+    const address = slot.subarray(EVM_PAYLOAD_AT, EVM_PAYLOAD_AT + EVM_PAYLOAD_BYTES);
+    for (let handle = 0, at = 0; at < records.length; handle++, at += RECORD_WORDS) {
+      if (((records[at + FLAGS] as number) & (SANCTIONED | SANCTIONED_SOMEWHERE)) === 0) continue;
+      if (((records[at] as number) & 0xff) !== keyByte || !this.isSanctioned(handle, chain)) continue;
+      for (let word = 0; word < SLOT_WORDS; word++) slot.writeInt32LE(records[at + word] as number, word * 4);
+      visit(address);
+    }
   }
 
   /** Sets the chain that `holds` checks. */

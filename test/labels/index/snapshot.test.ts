@@ -144,6 +144,15 @@ describe('a snapshot', () => {
       false,
     ]);
     expect(reader.lookup(key(1), 'ETH')[0]?.sanctions).toEqual([sanction]);
+    const all = (chain: 'ETH' | 'BSC'): string[] => {
+      const found: string[] = [];
+      reader.eachSanctioned(chain, (address) => found.push(Buffer.from(address).toString('hex')));
+      return found.sort();
+    };
+    const payload = (number: number): string => Buffer.from(key(number).subarray(2)).toString('hex');
+    expect(all('ETH')).toEqual([1, 4, 5].map(payload).sort());
+    expect(all('BSC')).toEqual([payload(1)]);
+    expect(() => reader.eachSanctioned('BTC' as 'ETH', () => {})).toThrow('not an EVM chain');
   });
 
   it('orders labels by the given rule and merges equal ones, with the longest period', async () => {
