@@ -72,8 +72,14 @@ const ROUNDS_MAX = 20;
 /** Files that are useless elsewhere: locks, leases, unfinished work, deleted data, and data that is rebuilt automatically. */
 const LEFT_OUT =
   /^(?:.*-lock|.*-sums|LOCK|REFRESH_LOCK|build\.lock|opening-.*|building.*|waste-.*|leases|staged|.*\.next|.*\.tmp|.*\.partial|\.partial-.*|\.backup-.*|capture.*|\.room-.*|BACKUP\.json)$/;
-/** Rebuilt from other data; and a secret that the operator moves elsewhere. */
-const TOP_LEFT_OUT: ReadonlySet<string> = new Set(['travel', 'snapshots', 'exposure', FIRST_KEY_FILE]);
+/** Rebuilt from other data (of `oracle`, also the journal of a push, whose transaction is over by a restore); and a secret that the operator moves elsewhere. */
+const TOP_LEFT_OUT: ReadonlySet<string> = new Set([
+  'travel',
+  'snapshots',
+  'exposure',
+  'oracle',
+  FIRST_KEY_FILE,
+]);
 /** Environments below these paths are never modified after they are published, so they are copied as plain files. */
 const IMMUTABLE = /^(?:snapshots|names)\//;
 

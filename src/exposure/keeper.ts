@@ -56,6 +56,8 @@ export interface KeeperDeps extends Omit<ScreeningDeps, 'transfers'> {
 
 interface ChainState {
   readonly chain: ChainId;
+  /** Whether a transfer is stored. */
+  hasTransfers: boolean;
   readonly current: CurrentIndex;
   updater: ExposureUpdater | null;
   inputs: IndexInputs | null;
@@ -77,9 +79,32 @@ interface ChainState {
   isBuildFailing: boolean;
 }
 
+/** The work on the index of one chain with stored transfers. */
+export interface KeptIndex {
+  readonly chain: ChainId;
+  /** FAILING: the last update or build failed. BUILDING: a build runs. WANTED: a build is wanted and waits. CURRENT: none of these. */
+  readonly state: 'CURRENT' | 'WANTED' | 'BUILDING' | 'FAILING';
+  /** Why a build is wanted, or what fails; null if the state is CURRENT. */
+  readonly reason: string | null;
+  /** Entries that wait to be computed again; null without a usable index. */
+  readonly waiting: number | null;
+}
+
 export interface ExposureKeeper {
   /** Runs one round over all chains. */
   tick(): void;
+  /** Returns the work on the index of each chain with stored transfers, as of the last round. */
+  kept(): readonly KeptIndex[];
+}
+
+function keptIndex(of: ChainState): KeptIndex {
+  const { chain, wanted, updater } = of;
+  const refused = of.current.isRefused ? 'The disk has no room to open it.' : null;
+  const failure = of.failure ?? refused ?? (of.isBuildFailing ? 'The last build failed.' : null);
+  const reason = failure ?? wanted;
+  const state =
+    failure !== null ? 'FAILING' : of.isBuilding ? 'BUILDING' : wanted !== null ? 'WANTED' : 'CURRENT';
+  return { chain, state, reason, waiting: updater?.waiting ?? null };
 }
 
 /** Creates a keeper; `tick` opens the indexes and updates them. */
@@ -105,6 +130,7 @@ class IndexKeeper implements ExposureKeeper {
     if (state === undefined) {
       state = {
         chain,
+        hasTransfers: false,
         current: followCurrent(exposureFolderOf(this.#options.folder, chain), this.#deps.log, {
           check: 'each',
         }),
@@ -214,7 +240,8 @@ class IndexKeeper implements ExposureKeeper {
   #keep(of: ChainState): void {
     const { chain } = of;
     const position = this.#deps.transfers.logPosition(chain);
-    if (position === null || position.transfers === 0) return;
+    of.hasTransfers = position !== null && position.transfers > 0;
+    if (!of.hasTransfers) return;
     this.#open(of);
     if (of.current.isRefused) return;
     const { updater, inputs } = of;
@@ -236,6 +263,10 @@ class IndexKeeper implements ExposureKeeper {
       this.#deps.log.error({ chain: of.chain, reason }, 'exposure index update failed');
     of.failure = failure;
     of.retryAtMs = this.#deps.clock.monotonic() + FAILED_RETRY_MS;
+  }
+
+  kept(): readonly KeptIndex[] {
+    return [...this.#chains.values()].filter(({ hasTransfers }) => hasTransfers).map(keptIndex);
   }
 
   tick(): void {

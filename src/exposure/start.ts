@@ -3,6 +3,7 @@ import { Worker } from 'node:worker_threads';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { workerUrl } from '../base/paths.ts';
+import type { KeptIndex } from './keeper.ts';
 import type { ExposureThreadJob } from './thread.ts';
 
 /** Delay before a thread that exited is restarted. */
@@ -11,6 +12,8 @@ const RESTART_MS = 10_000;
 const STOP_MS = 5_000;
 
 export interface ExposureKeeping {
+  /** Returns the work on the index of each chain with stored transfers, as the thread last reported it. */
+  kept(): readonly KeptIndex[];
   stop(): Promise<void>;
 }
 
@@ -26,11 +29,15 @@ export function startExposureKeeping(
   let thread: Worker | null = null;
   let restart: NodeJS.Timeout | undefined;
   let isStopping = false;
+  let kept: readonly KeptIndex[] = [];
 
   const start = (): void => {
     const started = new Worker(workerUrl('exposure'), { workerData: job, execArgv: [] });
     thread = started;
     started.on('error', (error) => log.error({ reason: messageOf(error) }, 'exposure thread failed'));
+    started.on('message', (message: readonly KeptIndex[]) => {
+      kept = message;
+    });
     started.on('exit', () => {
       thread = null;
       if (isStopping) return;
@@ -41,6 +48,7 @@ export function startExposureKeeping(
   start();
 
   return {
+    kept: () => kept,
     async stop() {
       isStopping = true;
       clearTimeout(restart);

@@ -87,7 +87,14 @@ export function runExposureThread(job: ExposureThreadJob): void {
       build,
     },
   );
-  const timer = setInterval(() => keeper.tick(), TICK_MS);
+  let told = '';
+  const timer = setInterval(() => {
+    keeper.tick();
+    const kept = keeper.kept();
+    const text = JSON.stringify(kept);
+    if (text !== told) parentPort?.postMessage(kept);
+    told = text;
+  }, TICK_MS);
   parentPort?.on('message', () => {
     clearInterval(timer);
     // The child is too busy to receive messages, and its output becomes an index only in its last step.

@@ -59,6 +59,8 @@ export interface JobView {
 
 export interface JobRequest {
   readonly accountId: string;
+  /** The balance of the account that pays credits. Default: `api`. */
+  readonly pool?: 'api' | 'dashboard';
   readonly kind: JobKind;
   readonly format: JobFormat;
   readonly chain: ChainId | null;

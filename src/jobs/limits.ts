@@ -21,6 +21,8 @@ export const JOB_LIMITS = {
   jobBytesPerAccount: 64 * 1024 ** 3,
   /** Expected bytes of a result that does not exist yet: a label result has 325 bytes on average, an error, which is free, 100 to 600. */
   jobAnswerBytesExpected: 256,
+  /** Jobs that one count for operators reads: 500 bytes each, 5 ms. */
+  jobsCountedMax: 1_000,
   /** Concurrent uploads: two buffers of a megabyte each. */
   jobUploadsMax: 32,
   /** Concurrent uploads of one account: a few slow senders must not hold all places. */

@@ -6,6 +6,7 @@ import type { Clock } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
 import type { Encryption } from '../state/encryption.ts';
+import { KeyTrial, newTrial } from '../state/key-trial.ts';
 import type { LiveDatabase, LiveRoot } from '../state/live-store.ts';
 import { MONITORING_LIMITS } from './limits.ts';
 import type { AccountChannels } from './records.ts';
@@ -15,6 +16,7 @@ const NO_CHANNELS: AccountChannels = { email: null, slackWebhookUrl: null, teleg
 /** Standard Webhooks: 24 to 64 random bytes, in base64 after `whsec_`. */
 const SECRET_BYTES = 32;
 const SECRET_PREFIX = 'whsec_';
+/** Key of the only row of its database. */
 const TRIAL = 'installation';
 
 interface SecretRow {
@@ -61,19 +63,7 @@ export function openChannels(
   const channelContext = (accountId: string): string => `channels:${accountId}`;
   const secretContext = (accountId: string): string => `webhook:${accountId}`;
 
-  /** Cached result of the last test: a node that sends asks several times a second. */
-  let tried: { readonly sealed: string; readonly opened: boolean } | null = null;
-  function opens(sealed: string): boolean {
-    if (tried?.sealed === sealed) return tried.opened;
-    let opened = false;
-    try {
-      opened = encryption.decrypt(sealed, TRIAL) === TRIAL;
-    } catch (error) {
-      if (!(error instanceof AssayError) || error.code !== 'STORE_CORRUPT') throw error;
-    }
-    tried = { sealed, opened };
-    return opened;
-  }
+  const trial = new KeyTrial(() => encryption);
   /**
    * Rejects a write if no sending node could decrypt its secrets.
    *
@@ -81,7 +71,7 @@ export function openChannels(
    */
   function requireOpens(): void {
     const sealed = trials.get(TRIAL);
-    if (sealed !== undefined && !opens(sealed))
+    if (sealed !== undefined && !trial.opens(sealed))
       throw new AssayError(
         'NOT_READY',
         'The installation.key of this node differs from the key of the other nodes, so it cannot store secrets. Send the request to another node.',
@@ -126,11 +116,11 @@ export function openChannels(
         (await root.transaction(() => {
           const known = trials.get(TRIAL);
           if (known !== undefined) return known;
-          const first = encryption.encrypt(TRIAL, TRIAL);
+          const first = newTrial(encryption);
           trials.putSync(TRIAL, first);
           return first;
         }));
-      return opens(sealed);
+      return trial.opens(sealed);
     },
   };
 }

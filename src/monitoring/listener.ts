@@ -53,6 +53,8 @@ export interface ChainState {
   readonly state: 'FOLLOWING' | 'WAITING' | 'STANDBY' | 'UNREACHABLE';
   /** Height of the last processed block; null before the first. */
   readonly height: number | null;
+  /** Height of the newest block that a node has named; null before that, and if this node does not follow the chain. */
+  readonly headHeight: number | null;
   /** Time of that processing, in milliseconds since the epoch. */
   readonly processedAtMs: number | null;
   /** Time of that block; null before the first one since the start. */
@@ -208,6 +210,9 @@ class ChainListener implements Listener {
         const state = fault === null ? 'FOLLOWING' : 'WAITING';
         of.state = { ...of.state, state, lastError: fault === null ? null : fault.message };
       },
+      onHead: (headHeight: number): void => {
+        of.state = { ...of.state, headHeight };
+      },
     };
     for await (const event of adapter.subscribe(from, {
       signal,
@@ -217,7 +222,7 @@ class ChainListener implements Listener {
       this.#refreshTable();
       const position = await takeEvent(chain, event, this.#table, this.#deps, lease.fence);
       of.state = {
-        chain,
+        ...of.state,
         state: 'FOLLOWING',
         ...position,
         processedAtMs: this.#deps.clock.now(),
@@ -323,7 +328,7 @@ class ChainListener implements Listener {
   /** State of a chain that this node does not follow. */
   #stateElsewhere(chain: MonitoringChain): ChainState {
     const height = this.#deps.store.blocks(chain).at(-1)?.height ?? null;
-    const nothing = { processedAtMs: null, blockTimeMs: null };
+    const nothing = { headHeight: null, processedAtMs: null, blockTimeMs: null };
     return this.#dutyNow(chain) === undefined
       ? { chain, state: 'UNREACHABLE', height, ...nothing, lastError: `No node is configured for ${chain}.` }
       : { chain, state: 'STANDBY', height, ...nothing, lastError: null };
@@ -338,7 +343,7 @@ class ChainListener implements Listener {
   #begin(chain: MonitoringChain): void {
     const stop = new AbortController();
     const height = this.#deps.store.blocks(chain).at(-1)?.height ?? null;
-    const nothing = { processedAtMs: null, blockTimeMs: null, lastError: null };
+    const nothing = { headHeight: null, processedAtMs: null, blockTimeMs: null, lastError: null };
     const state: ChainState = { chain, state: 'WAITING', height, ...nothing };
     const sinceMs = this.#deps.clock.now();
     const of: Following = { stop, state, ended: Promise.resolve(), sinceMs, fence: null, reported: null };

@@ -9,7 +9,7 @@ import { createOutboundAgent, type OutboundPolicy } from '../base/outbound.ts';
 import { type Random, systemJitter } from '../base/random.ts';
 import { sleep } from '../base/retry.ts';
 import type { ChainId } from '../chains/registry.ts';
-import { openEncryption } from '../state/encryption.ts';
+import { installationKeyPath, openEncryption } from '../state/encryption.ts';
 import { createEmbeddedLeases, type HeldLease, type Leases, underLease } from '../state/leases.ts';
 import type { OpenStore } from '../state/live-store.ts';
 import { createDispatcher } from './delivery/dispatcher.ts';
@@ -88,8 +88,6 @@ const TELEGRAM_API = 'https://api.telegram.org';
 
 const storePath = (dataDir: string): string => join(dataDir, 'monitoring', 'monitoring.lmdb');
 
-const keyPath = (dataDir: string): string => join(dataDir, 'installation.key');
-
 /** Whether this installation has ever watched a wallet. */
 export const hasMonitoring = (dataDir: string): boolean => existsSync(storePath(dataDir));
 
@@ -121,7 +119,7 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
   const { dataDir, receivers, clusterSecret = null, scope = '' } = options;
   const { refreshIntervalMs = DAY_MS, isShared = false } = options;
   const { clock, random, log, leases = createEmbeddedLeases() } = deps;
-  const encryption = openEncryption({ path: keyPath(dataDir), clusterSecret, scope }, { random });
+  const encryption = openEncryption({ path: installationKeyPath(dataDir), clusterSecret, scope }, { random });
   const store = openMonitoringStore({ path: storePath(dataDir) }, { ...deps, encryption, refreshIntervalMs });
   const policy = loadMonitoringPolicy();
   const processor = createProcessor({ ...deps, store, policy });
@@ -146,7 +144,7 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
     clock,
     telegramApi: TELEGRAM_API,
   });
-  const stranger = `The installation.key of this node differs from the key of the first node that shares its state, so webhook and chat secrets cannot be decrypted and this node sends no alerts. Copy ${keyPath(dataDir)} of that node to this node and restart it.`;
+  const stranger = `The installation.key of this node differs from the key of the first node that shares its state, so webhook and chat secrets cannot be decrypted and this node sends no alerts. Copy ${installationKeyPath(dataDir)} of that node to this node and restart it.`;
   /** Null before this node was started to send, and while it can. */
   let sendingProblem: string | null = null;
   const dispatcher = createDispatcher({

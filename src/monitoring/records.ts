@@ -1,4 +1,5 @@
 /** Records of monitoring: wallets, alerts, monitored transactions, channels, deliveries. Times are milliseconds since the epoch. */
+import type { StagedCharge } from '../base/staged-purchases.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { Category } from '../labels/taxonomy.ts';
 import type { RiskLevel } from '../risk/policy.ts';
@@ -68,16 +69,8 @@ export interface MonitoredWallet {
   readonly watchFromHeight: number | null;
 }
 
-/** The charge of a new wallet, with all that another process needs to book it and to store its response. */
-export interface WalletCharge {
-  readonly type: 'SCREENING' | 'DEDUCTION';
-  readonly amount: number;
-  readonly reference: string | null;
-  /** Slot of the request's Idempotency-Key and hash of its body, in hexadecimal; null without a key. */
-  readonly keep: { readonly slot: string; readonly bodyHash: string } | null;
-  /** Unknown fields of the request, which its response lists. */
-  readonly ignored: readonly string[] | null;
-}
+/** The charge of a new wallet. */
+export type WalletCharge = StagedCharge;
 
 export interface PendingWallet {
   /** The wallet as it will be. */

@@ -1,7 +1,7 @@
 /**
  * Queue of wallet refreshes: each active wallet is screened again after an alert, or by schedule. A wallet has one place in the
  * queue of its chain. The place is written in the transaction that causes it, so that a crash loses no refresh. All functions
- * except `due` must be called inside a transaction.
+ * except `due` and `dueCounts` must be called inside a transaction.
  */
 import type { Clock } from '../base/clock.ts';
 import type { LiveDatabase, LiveRoot } from '../state/live-store.ts';
@@ -41,6 +41,13 @@ export interface RefreshQueue {
     chain: MonitoringChain,
     limits: { readonly behindAlert: number; readonly scheduled: number },
   ): readonly RefreshPlace[];
+  /** Counts the due wallets of a chain, at most `max` after an alert and `max` scheduled ones. */
+  dueCounts(chain: MonitoringChain, max: number): DueCounts;
+}
+
+export interface DueCounts {
+  readonly afterAlert: number;
+  readonly scheduled: number;
 }
 
 /**
@@ -117,6 +124,16 @@ export function openRefreshQueue(
     }));
   }
 
+  const dueCount = (chain: MonitoringChain, lane: number, limit: number): number =>
+    // LMDB counts a range to its end, whatever the limit is.
+    [
+      ...queue.getKeys({
+        start: [chain, lane, 0, '', ''],
+        end: [chain, lane, clock.now() + 1, '', ''],
+        limit,
+      }),
+    ].length;
+
   return {
     afterAlert(wallet) {
       if (wallet.status !== 'ACTIVE') return;
@@ -151,5 +168,9 @@ export function openRefreshQueue(
       ...due(chain, BEHIND_ALERT, behindAlert),
       ...due(chain, SCHEDULED, scheduled),
     ],
+    dueCounts: (chain, max) => ({
+      afterAlert: dueCount(chain, BEHIND_ALERT, max),
+      scheduled: dueCount(chain, SCHEDULED, max),
+    }),
   };
 }

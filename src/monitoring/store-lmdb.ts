@@ -37,7 +37,7 @@ import type {
   WatchChange,
   WatchedAddress,
 } from './records.ts';
-import { openRefreshQueue, type RefreshPlace, type RefreshQueue } from './refresh-queue.ts';
+import { type DueCounts, openRefreshQueue, type RefreshPlace, type RefreshQueue } from './refresh-queue.ts';
 import type {
   BlockRef,
   BlockWriter,
@@ -320,6 +320,11 @@ class LmdbMonitoringStore implements MonitoringStore {
   ): readonly RefreshPlace[] {
     this.#root.resetReadTxn();
     return this.#refreshes.due(chain, limits);
+  }
+
+  refreshesWaiting(chain: MonitoringChain, max: number): DueCounts {
+    this.#root.resetReadTxn();
+    return this.#refreshes.dueCounts(chain, max);
   }
 
   refreshed(

@@ -22,7 +22,7 @@ import type {
   WatchChange,
   WatchedAddress,
 } from './records.ts';
-import type { RefreshPlace } from './refresh-queue.ts';
+import type { DueCounts, RefreshPlace } from './refresh-queue.ts';
 import type { WalletBaseline } from './velocity.ts';
 import type { WalletScreening } from './wallet-screening.ts';
 
@@ -183,6 +183,8 @@ export interface MonitoringStore {
     chain: MonitoringChain,
     limits: { readonly behindAlert: number; readonly scheduled: number },
   ): readonly RefreshPlace[];
+  /** Counts the active wallets of a chain that are due for a screening, at most `max` of each group. */
+  refreshesWaiting(chain: MonitoringChain, max: number): DueCounts;
   /**
    * Stores the result of a screening of a wallet. If the wallet was paused or deleted meanwhile, it is not changed. Listeners get a
    * change only if the score, its level or `assessed` changed.

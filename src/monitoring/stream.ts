@@ -77,7 +77,7 @@ export function createStreamHub(deps: { readonly store: MonitoringStore }): Stre
         subscription.sent,
         MONITORING_LIMITS.streamBacklogPage,
       );
-      if (last > subscription.sent && first > subscription.sent + 1) {
+      if (first > subscription.sent + 1) {
         const data = JSON.stringify({ from: subscription.sent + 1, to: first - 1 });
         if (!sink.send({ id: '', event: 'missed', data })) {
           drop(accountId, subscription, null);

@@ -11,6 +11,10 @@ import { scoped } from '../state/redis-installation.ts';
 export interface Member<Facts> {
   readonly id: string;
   readonly facts: Facts;
+  /** Time since its last heartbeat, as of this node's last heartbeat. */
+  readonly silentMs: number;
+  /** Time of its first heartbeat, in ms since the epoch by the clock of Redis; null for a node of an earlier version. */
+  readonly sinceMs: number | null;
 }
 
 /** The members as of the last heartbeat. Both lists are sorted by id. */
@@ -56,10 +60,9 @@ export async function joinMembership<Facts>(
   { redis, log }: MembershipDeps,
 ): Promise<Membership<Facts>> {
   const { nodeId, facts, scope = '', heartbeatMs = HEARTBEAT_MS } = options;
-  const [times, texts] = ['times', 'facts'].map((part) => redis.key('roster', scoped(scope, part))) as [
-    string,
-    string,
-  ];
+  const [times, texts, firsts] = ['times', 'facts', 'firsts'].map((part) =>
+    redis.key('roster', scoped(scope, part)),
+  ) as [string, string, string];
   const record = redis.script('membership_heartbeat', luaScript('nodes', 'lua', 'membership-heartbeat'));
   const markGone = redis.script('membership_leave', luaScript('nodes', 'lua', 'membership-leave'));
   const remove = redis.script('membership_expire', luaScript('nodes', 'lua', 'membership-expire'));
@@ -70,15 +73,16 @@ export async function joinMembership<Facts>(
 
   async function heartbeat(): Promise<void> {
     const reply = (await record(
-      [times, texts],
+      [times, texts, firsts],
       [nodeId, text, RETENTION_MS, MEMBERS_MAX, silentMsMax],
     )) as readonly (string | number)[];
-    const nodes: (Member<Facts> & { readonly silentMs: number })[] = [];
-    for (let i = 0; i < reply.length; i += 3)
+    const nodes: Member<Facts>[] = [];
+    for (let i = 0; i < reply.length; i += 4)
       nodes.push({
         id: String(reply[i]),
         silentMs: Number(reply[i + 1]),
-        facts: JSON.parse(String(reply[i + 2])) as Facts,
+        sinceMs: reply[i + 2] === '' ? null : Number(reply[i + 2]),
+        facts: JSON.parse(String(reply[i + 3])) as Facts,
       });
     nodes.sort((a, b) => (a.id < b.id ? -1 : 1));
     live = nodes.filter(({ silentMs }) => silentMs < silentMsMax);
@@ -102,7 +106,7 @@ export async function joinMembership<Facts>(
     },
     async expire() {
       clearInterval(timer);
-      await remove([times, texts], [nodeId]).catch(logFailure);
+      await remove([times, texts, firsts], [nodeId]).catch(logFailure);
     },
   };
 }

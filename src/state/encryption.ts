@@ -13,7 +13,7 @@ import {
   rmSync,
   writeSync,
 } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { AssayError, messageOf } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
 import { PRIVATE_FOLDER } from './data-folder.ts';
@@ -34,6 +34,9 @@ export interface Encryption {
   /** Decrypts a secret. Throws STORE_CORRUPT if the text was changed, or was encrypted with another key or context. */
   decrypt(encrypted: string, context: string): string;
 }
+
+/** Returns the file of the installation's key. */
+export const installationKeyPath = (dataDir: string): string => join(dataDir, 'installation.key');
 
 /** Creates a `Encryption` with a key of 32 bytes. */
 export function createEncryption(key: Uint8Array, random: Random): Encryption {

@@ -89,7 +89,7 @@ export function takeLease(path: string): FileLease {
 }
 
 /**
- * Returns the text of a lease, or null if there is none. An empty lease is being written, or its writer died between two system calls: this
+ * Returns the text of a lease, or null if missing. An empty lease is being written, or its writer died between two system calls: this
  * function waits a tenth of a second for the text.
  */
 export function leaseText(path: string): string | null {

@@ -38,9 +38,13 @@ const KINDS: readonly StoreKind[] = [
   { path: /^accounts\/audit\.mdb$/, kind: 'audit log', ...shared },
   { path: /^accounts\/quotas\.mdb$/, kind: 'quotas', ...shared },
   { path: /^accounts\/payments\.mdb$/, kind: 'payments', ...shared },
+  { path: /^invoices\.mdb$/, kind: 'invoices', ...shared },
   { path: /^accounts\/cleared-names\.lmdb$/, kind: 'cleared names', ...shared },
   { path: /^monitoring\/monitoring\.lmdb$/, kind: 'monitoring', ...shared },
   { path: /^cases\.mdb$/, kind: 'cases', ...shared },
+  { path: /^screenings\.mdb$/, kind: 'saved screenings', ...shared },
+  { path: /^log\.mdb$/, kind: 'transparency log', ...shared },
+  { path: /^receipts\.mdb$/, kind: 'receipts', ...shared },
   { path: /^jobs\.mdb$/, kind: 'bulk jobs', ...shared },
   { path: /^transfers\/[a-z0-9]+\.mdb$/, kind: 'transfers', ...ofNode },
   { path: /^outputs\/[a-z0-9]+-outputs\.mdb$/, kind: 'outputs', ...ofNode },
@@ -84,7 +88,7 @@ const isRecord = (value: unknown): value is InstallationRecord => {
 
 /**
  * Reads the record of a data folder.
- * @returns null if there is none: the folder is new, or an earlier version of the program made it.
+ * @returns null if missing: the folder is new, or an earlier version of the program made it.
  * @throws STORE_CORRUPT if the record is not valid, STORE_VERSION if a later version wrote it.
  */
 export function readInstallation(dataDir: string): InstallationRecord | null {

@@ -13,6 +13,10 @@ const HEADER = 24;
 /** Offsets inside a meta page: the magic number and the version, then the tree of free pages, the main tree, and two counters. */
 const VERSION_AT = 28;
 const FREE_TREE_AT = 48;
+/** Flags of the file, in the place of those of the tree of free pages. */
+const FLAGS_AT = FREE_TREE_AT + 4;
+/** Of a file with encrypted pages. LMDB would call a function to decrypt them that no store of Assay has, and end the process. */
+const ENCRYPTED = 0x2000;
 const TREE_BYTES = 48;
 const MAIN_TREE_AT = FREE_TREE_AT + TREE_BYTES;
 const LAST_PAGE_AT = MAIN_TREE_AT + TREE_BYTES;
@@ -180,6 +184,8 @@ function readMeta(file: number, bytes: number): Meta {
       );
     if (page.readUInt32LE(FREE_TREE_AT) !== pageBytes)
       throw new DamagedPages('its two headers name different page sizes');
+    if ((page.readUInt16LE(FLAGS_AT) & ENCRYPTED) !== 0)
+      throw new DamagedPages('a header says that it is encrypted, which no store is');
   }
   const transactions = [first, second].map((page) => Number(page.readBigUInt64LE(TRANSACTION_AT)));
   const [a = 0, b = 0] = transactions;

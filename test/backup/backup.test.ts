@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterAll(() => Promise.all([world.end(), elsewhere.end()]));
 
 describe('a backup', () => {
-  it('taken under writes opens, verifies, and serves elsewhere', async () => {
+  it('that was taken during writes opens, verifies, and serves in another folder', async () => {
     // Every answer is counted against a quota, and every new key is a transaction of its own.
     let written = 0;
     let stop = false;
@@ -87,7 +87,7 @@ describe('a backup', () => {
     await restored.stop();
   });
 
-  it('that was damaged since is refused', async () => {
+  it('that was damaged later is rejected', async () => {
     const spoilt = join(world.folder, 'spoilt');
     cpSync(backup, spoilt, { recursive: true });
     const { files } = JSON.parse(readFileSync(join(spoilt, 'BACKUP.json'), 'utf8')) as Taken;
@@ -110,7 +110,7 @@ describe('a backup', () => {
     expect((await world.run(['backup', spoilt, '--verify'])).err).toContain('not a complete backup');
   });
 
-  it('removes what one left that was killed, and leaves alone what another one works with', async () => {
+  it('removes files of a killed backup, and keeps those of a running one', async () => {
     const store = join(world.folder, 'store');
     const { pid: dead } = spawnSync(process.execPath, ['--version']);
     for (const pid of [dead, process.pid]) {
@@ -125,7 +125,7 @@ describe('a backup', () => {
     rmSync(join(store, `.backup-${process.pid}`), { recursive: true });
   });
 
-  it('is not taken into a folder that holds something, nor into the state itself', async () => {
+  it('is rejected if the folder is not empty or is inside the state', async () => {
     const full = join(world.folder, 'full');
     mkdirSync(full);
     writeFileSync(join(full, 'mine'), 'x');

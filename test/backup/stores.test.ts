@@ -187,7 +187,22 @@ describe('a backup of every kind of store', () => {
     expect([...counts.values()]).toContain(0);
     const tops = new Set(stores().map(({ path }) => path.replace(/[/.].*/, '')));
     expect(tops).toEqual(
-      new Set(['accounts', 'cases', 'clusters', 'fetched', 'jobs', 'monitoring', 'outputs', 'transfers']),
+      new Set([
+        ...[
+          'accounts',
+          'cases',
+          'clusters',
+          'fetched',
+          'invoices',
+          'jobs',
+          'log',
+          'monitoring',
+          'outputs',
+          'receipts',
+          'screenings',
+        ],
+        'transfers',
+      ]),
     );
   });
 
@@ -201,7 +216,7 @@ describe('a backup of every kind of store', () => {
     expect(printed.out).toContain(`${verified.entries} entries of ${verified.environments} stores`);
   });
 
-  it('leaves nothing of its reading beside the files', () => {
+  it('leaves no files of its own beside the data', () => {
     const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
     expect(names.filter((name) => name.endsWith('-lock'))).toEqual([]);
   });
@@ -215,7 +230,7 @@ describe('a backup of every kind of store', () => {
     rmSync(earlier, { recursive: true });
   });
 
-  it('that lost an entry names the store and the database', async () => {
+  it('that lost an entry is rejected with the store and the database', async () => {
     for (const [path, database] of [
       ['transfers/eth.mdb', 'deltas'],
       ['outputs/btc-outputs.mdb', 'addresses'],
@@ -231,7 +246,7 @@ describe('a backup of every kind of store', () => {
     }
   });
 
-  it('that has an altered entry names the store and the database', async () => {
+  it('with a changed entry is rejected with the store and the database', async () => {
     const message = await afterChange('transfers/eth.mdb', (root) => {
       bytesOf(root, 'keys').putSync(300, Buffer.from('another'));
     });
@@ -243,7 +258,7 @@ describe('a backup of every kind of store', () => {
     expect(jobs).toMatch(/jobs\.mdb .*database 'jobs' has entries that were altered/);
   });
 
-  it('that has a database more or less names it', async () => {
+  it('with an added or missing database is rejected with its name', async () => {
     expect(await afterChange('jobs.mdb', (root) => root.openDB({ name: 'more' }).putSync('a', 1))).toContain(
       "database 'more' was added",
     );
@@ -252,7 +267,7 @@ describe('a backup of every kind of store', () => {
     );
   });
 
-  it('with a file that ends the process which reads it is refused with a sentence', async () => {
+  it('with a file that crashes its reader is rejected with a sentence', async () => {
     const spoilt = mkdtempSync(join(tmpdir(), 'assay-spoilt-'));
     cpSync(folder, spoilt, { recursive: true });
     const path = join(spoilt, 'transfers/eth.mdb');

@@ -60,9 +60,16 @@ describe('the index keeper', () => {
       return ask('ETH', addressOf(node), quota).reasons.map(({ code }) => code);
     };
     expect(codes(1)).toContain('GRAPH_NOT_READ');
+    expect(keeper.kept()).toEqual([]);
+    keeper.tick();
+    expect(keeper.kept()).toEqual([
+      { chain: 'ETH', state: 'BUILDING', reason: 'no index yet', waiting: null },
+    ]);
+    await round();
     await round();
     expect(builds).toBe(1);
     expect(codes(1)).not.toContain('GRAPH_NOT_READ');
+    expect(keeper.kept()).toEqual([{ chain: 'ETH', state: 'CURRENT', reason: null, waiting: 0 }]);
 
     await deps.transfers.ingest(randomTransfers(4, 25, 30, 1_000));
     await round();

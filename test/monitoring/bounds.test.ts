@@ -39,6 +39,7 @@ import { openRefreshQueue, type RefreshQueue } from '../../src/monitoring/refres
 import { type Evidence, evaluate, ruleFor } from '../../src/monitoring/rules.ts';
 import { openMonitoringStore } from '../../src/monitoring/store-lmdb.ts';
 import { createStreamHub, type StreamEvent } from '../../src/monitoring/stream.ts';
+import { openTables } from '../../src/monitoring/tables.ts';
 import {
   addTransfer,
   judgeVelocity,
@@ -46,6 +47,7 @@ import {
   type WalletBaseline,
 } from '../../src/monitoring/velocity.ts';
 import { createWalletLists } from '../../src/monitoring/wallet-lists.ts';
+import { WatchLog } from '../../src/monitoring/watch-log.ts';
 import { buildWatchTable } from '../../src/monitoring/watch-table.ts';
 import { UNATTRIBUTED } from '../../src/screening/attribution.ts';
 import { createEncryption } from '../../src/state/encryption.ts';
@@ -116,6 +118,28 @@ describe('stores of monitoring', () => {
   afterEach(async () => {
     await root.close();
     folder.remove();
+  });
+
+  it('keeps the last changes of wallets, and returns none if some are gone', async () => {
+    const log = new WatchLog(openTables(root), root.openDB({ name: 'meta', encoding: 'json' }));
+    const kept = MONITORING_LIMITS.watchChangesKept;
+    const record = (count: number) =>
+      root.transaction(() => {
+        for (let n = 0; n < count; n++) log.record(walletOf({ id: `w${n}` }));
+      });
+    expect([log.generation(), log.changesAfter(0), log.changesAfter(1), log.changesAfter(-1)]).toEqual([
+      ...[0, [], null, null],
+    ]);
+    await record(kept);
+    expect(log.changesAfter(0)).toHaveLength(kept);
+    await record(1);
+    expect(log.generation()).toBe(kept + 1);
+    expect(log.changesAfter(0)).toBeNull();
+    expect(log.changesAfter(1)).toHaveLength(kept);
+    expect(log.changesAfter(kept)).toMatchObject([{ walletId: 'w0', isActive: true }]);
+    expect([log.changesAfter(kept + 1), log.changesAfter(kept + 2)]).toEqual([[], null]);
+    await root.transaction(() => log.record(walletOf({ status: 'PAUSED' })));
+    expect(log.changesAfter(kept + 1)).toMatchObject([{ walletId: 'w1', isActive: false }]);
   });
 
   describe('the index of alerts', () => {
@@ -221,6 +245,12 @@ describe('stores of monitoring', () => {
         { accountId: 'a', walletId: 'w1', changes: 2 },
         { accountId: 'a', walletId: 'w2', changes: 0 },
       ]);
+      expect(queue.dueCounts('ETH', 10)).toEqual({ afterAlert: 1, scheduled: 1 });
+      await run(() => queue.keep({ ...wallet, id: 'w3', screenedAtMs: START - interval }));
+      expect(queue.dueCounts('ETH', 10)).toEqual({ afterAlert: 1, scheduled: 2 });
+      expect(queue.dueCounts('ETH', 1)).toEqual({ afterAlert: 1, scheduled: 1 });
+      expect(queue.dueCounts('BSC', 10)).toEqual({ afterAlert: 0, scheduled: 0 });
+      await run(() => queue.keep({ ...wallet, id: 'w3', status: 'PAUSED' }));
       expect(due(0).map(({ walletId }) => walletId)).toEqual(['w2']);
       expect(due(1, 0).map(({ walletId }) => walletId)).toEqual(['w1']);
     });
@@ -1395,6 +1425,7 @@ describe('the listener', () => {
         chain: 'ETH',
         state: 'FOLLOWING',
         height: 41,
+        headHeight: null,
         blockTimeMs: START + 41,
         processedAtMs: Date.now(),
         lastError: null,

@@ -80,7 +80,8 @@ function statusOf(monitoring: Monitoring) {
     replication: () => null,
     watching: () => monitoring,
     jobs: () => null,
-    nodes: () => 1,
+    nodes: () => [],
+    degradations: () => [],
     pool: { pending: 0 },
   } as unknown as ServerStatus;
   const gauge = metricsOf(status).find(({ name }) => name === 'assay_monitoring_following');
@@ -191,6 +192,23 @@ describe('a watched chain', () => {
     });
     // A paused wallet is not in the list of chains without alerts.
     expect(monitoring.service.notFollowed('a')).toEqual([]);
+  });
+
+  it('is left by a deleted wallet until it is restored, and only a deleted wallet can be', async () => {
+    open({});
+    const { id } = await buy('ETH');
+    const change = (fields: object) => monitoring.service.change('a', id, fields);
+    const restore = { action: 'restore' } as const;
+    const refusal = { code: 'INVALID_REQUEST', field: 'action' };
+    await expect(change(restore)).rejects.toMatchObject(refusal);
+    await change({ status: 'PAUSED' });
+    await expect(change(restore)).rejects.toMatchObject(refusal);
+    expect(walletOf(id).status).toBe('PAUSED');
+    await monitoring.service.remove('a', id);
+    await expect(change({ label: 'x' })).rejects.toMatchObject({ code: 'INVALID_REQUEST', field: 'id' });
+    expect(await change({ ...restore, label: 'x' })).toMatchObject({
+      ...{ status: 'ACTIVE', deletedAtMs: null, label: 'x' },
+    });
   });
 
   it('whose node does not respond when the wallet is added says so in the response', async () => {

@@ -132,6 +132,30 @@ describe('monitoring', () => {
     ]);
   });
 
+  it('raises a HIGH alert about the cluster of a listed address, while its entry is in force', async () => {
+    const none = (await world.build()).labels.current as LabelReader;
+    const entry = (matchType: string, delistedAt: string | null) =>
+      ({ list: 'OFAC_SDN', matchType, delistedAt, listedAt: '2020-01-01' }) as never;
+    const severitiesFor = async (...sanctions: never[]): Promise<string[]> => {
+      const before = alerts().length;
+      const label = {
+        entity: { id: 'x', name: 'X', category: 'EXCHANGE', jurisdiction: null, url: null },
+        ...{ scope: 'EVM', category: 'EXCHANGE', threatLevel: 'LOW', source: 'test' },
+        ...{ sourceUrl: null, tags: [], confidence: 0.1, verified: true, synthetic: false },
+        ...{ class: 'published', firstSeen: null, lastSeen: null, sanctions },
+      };
+      reader = { meta: none.meta, lookup: () => [label] } as unknown as LabelReader;
+      const after = await received(OWNED, '2026-06-19T12:00:00Z');
+      return after.slice(0, after.length - before).map(({ title }) => title);
+    };
+    expect(await severitiesFor()).toEqual([]);
+    expect(await severitiesFor(entry('CLUSTER', '2026-01-01'))).toEqual([]);
+    expect(await severitiesFor(entry('DIRECT', '2026-01-01'))).toEqual([]);
+    const [title] = await severitiesFor(entry('CLUSTER', '2026-01-01'), entry('CLUSTER', null));
+    expect(title).toBe('Received from the cluster of a sanctioned address');
+    expect(alerts()[0]).toMatchObject({ severity: 'HIGH', riskType: 'INDIRECT' });
+  });
+
   it('says that a list changed only of those whose dealings lasted until the designation', async () => {
     await world.importUk('2026-04-01', []);
     reader = (await world.build()).labels.current;

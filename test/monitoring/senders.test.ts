@@ -1,4 +1,4 @@
-/** What an email that a mail server did not take means for its delivery. */
+/** What a request or an email that its receiver did not take means for its delivery. */
 import { expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { createSenders } from '../../src/monitoring/delivery/senders.ts';
@@ -37,4 +37,34 @@ it('an email that the server rejects without a code is sent again', async () => 
     responseStatus: null,
     error: 'The mail server rejected the email.',
   });
+});
+
+/** Posts to a receiver whose connection fails. */
+async function faultOf(fault: unknown) {
+  const agent = { request: () => Promise.reject(fault) };
+  const channels = { signingSecrets: () => [] };
+  const policy = { trustedHosts: new Set(['hooks.example.org']) };
+  const senders = createSenders({ clock: systemClock, agent, channels, policy } as unknown as Parameters<
+    typeof createSenders
+  >[0]);
+  const delivery = { id: '1', accountId: 'a', body: '{}', target: 'https://hooks.example.org/' };
+  return senders.webhook(delivery as Parameters<typeof senders.webhook>[0]);
+}
+const withCode = (code: string) => Object.assign(new Error('at 10.0.0.1'), { code });
+const named = (name: string) => Object.assign(new Error('at 10.0.0.1'), { name });
+
+it.each([
+  [withCode('UND_ERR_HEADERS_TIMEOUT'), 'No answer in time.'],
+  [withCode('UND_ERR_BODY_TIMEOUT'), 'No answer in time.'],
+  [withCode('ABORT_ERR'), 'No answer in time.'],
+  [named('TimeoutError'), 'No answer in time.'],
+  [named('AbortError'), 'No answer in time.'],
+  [withCode('UND_ERR_CONNECT_TIMEOUT'), 'No connection in time.'],
+  [withCode('ECONNREFUSED'), 'The connection failed (ECONNREFUSED).'],
+  [new Error('10.0.0.1 is not public'), 'The host resolves to an address that is not public.'],
+  [named('SocketError'), 'The connection failed.'],
+  [{ name: 'TimeoutError' }, 'The connection failed.'],
+  [null, 'The connection failed.'],
+])('a request that fails with %s is sent again, and the log does not say where to', async (fault, error) => {
+  expect(await faultOf(fault)).toEqual({ kind: 'RETRY', responseStatus: null, error, retryAfterMs: null });
 });

@@ -210,6 +210,15 @@ describe('a watched wallet and a transfer of an unknown token', () => {
     ]);
   });
 
+  it('raises an alert about risk behind the other side, and none about a side without it', async () => {
+    const sentBy = (from: string, to: string, digit: string) =>
+      moved(from, to, { ...payment, txHash: `0x${digit.repeat(64)}` });
+    expect(await block(sentBy(SANCTIONED, FRIEND, '2'))).toEqual([]);
+    const alerts = await block(sentBy(FRIEND, WALLET, '3'));
+    expect(alerts.map(({ riskType }) => riskType)).toEqual(['INDIRECT']);
+    expect(await block(sentBy(STRANGER, WALLET, '4'))).toHaveLength(1);
+  });
+
   it('raises LOW for received dust, once a day, and does not store it as dealings', async () => {
     const dust = (digit: string) =>
       moved(SANCTIONED, WALLET, {

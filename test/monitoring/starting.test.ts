@@ -1,6 +1,9 @@
 /** How monitoring starts and stops: over a store that cannot be read yet, and with a chain from which it is just disconnecting. */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AssayError } from '../../src/base/errors.ts';
+import { type Logger, silentLogger } from '../../src/base/log.ts';
 import type { ChainAdapter } from '../../src/chains/families/port.ts';
 import type { Duty } from '../../src/monitoring/listener.ts';
 import type { Monitoring, MonitoringDeps } from '../../src/monitoring/open.ts';
@@ -47,6 +50,47 @@ describe('monitoring', () => {
     await expect.poll(() => looks).toBeGreaterThan(0);
     expect(tries).toBe(2);
     await monitoring.close();
+  });
+
+  it('logs nothing about counterparties if there are none to recheck', async () => {
+    const logged: unknown[] = [];
+    let looks = 0;
+    const monitoring = opened({
+      log: { ...silentLogger, info: (_: unknown, message: string) => void logged.push(message) } as Logger,
+      labels: () => {
+        looks++;
+        return null;
+      },
+    });
+    monitoring.start();
+    await expect.poll(() => looks).toBeGreaterThan(0);
+    await monitoring.close();
+    expect(logged).not.toContain('counterparties rechecked');
+  });
+
+  it('reports a key that does not open the stored secrets, even on a node that sends nothing', async () => {
+    const errorsOf = async (): Promise<readonly string[]> => {
+      const errors: string[] = [];
+      let looks = 0;
+      const monitoring = opened({
+        log: { ...silentLogger, error: (message: string) => void errors.push(message) } as Logger,
+        labels: () => {
+          looks++;
+          return null;
+        },
+      });
+      monitoring.start({ follows: true, sends: false, bills: false });
+      // Labels are read after the secrets.
+      await expect.poll(() => looks).toBeGreaterThan(0);
+      await monitoring.close();
+      return errors;
+    };
+    expect(await errorsOf()).toEqual([]);
+    expect(await errorsOf()).toEqual([]);
+    rmSync(join(folder.path, 'installation.key'));
+    expect(await errorsOf()).toEqual([
+      expect.stringMatching(/^The installation\.key of this node differs from the key of the first node/),
+    ]);
   });
 
   it('closes at once while its store cannot be read', async () => {

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { seededUint32, systemRandom } from '../../src/base/random.ts';
 import { CHAIN_LIMITS } from '../../src/chains/limits.ts';
+import { MONITORING_LIMITS } from '../../src/monitoring/limits.ts';
 import type { Alert, MonitoredWallet } from '../../src/monitoring/records.ts';
 import type { AlertDraft, MonitoringStore } from '../../src/monitoring/store.ts';
 import { openMonitoringStore } from '../../src/monitoring/store-lmdb.ts';
@@ -260,6 +261,21 @@ overLiveStates((makeState) => {
       expect(store.blocks('ETH')).toEqual([{ height: 1 + CHAIN_LIMITS.reorgBlocksMax, hash: 'far' }]);
     });
 
+    it('lists the deliveries of a wallet, of an alert, and of both', async () => {
+      const [one, other] = [await store.addWallet(draft(1), 10), await store.addWallet(draft(2), 10)];
+      await block(one, 10);
+      await block(one, 11);
+      await store.write((writer) => void writer.raise(other, finding, 'list', null));
+      const listed = (filter: object) =>
+        store.outbox.list('a', filter, { limit: 10 }).deliveries.map(({ alertId }) => alertId);
+      const [third, second, first] = alertsOf().map(({ id }) => id);
+      expect(listed({})).toEqual([third, second, first]);
+      expect(listed({ walletId: one.id })).toEqual([second, first]);
+      expect(listed({ alertId: first })).toEqual([first]);
+      expect(listed({ alertId: third, walletId: one.id })).toEqual([]);
+      expect(listed({ alertId: second, status: 'DELIVERED' })).toEqual([]);
+    });
+
     it('sends nothing for a paused or deleted wallet', async () => {
       const wallet = await store.addWallet(draft(1), 10);
       await block(wallet, 10);
@@ -321,6 +337,44 @@ overLiveStates((makeState) => {
       const second = store.alerts('a', {}, { limit: 10, offset: 10, upTo: first.newest });
       expect(second.alerts.map(({ id }) => id)).toEqual(all.slice(10, 20).map(({ id }) => id));
       expect(store.alerts('b', {}, { limit: 10, offset: 0 })).toMatchObject({ alerts: [], total: 0 });
+    });
+
+    it('have a limited number of notes, and can be resolved beyond it', async () => {
+      const wallet = await store.addWallet(draft(1), 10);
+      await block(wallet, 10);
+      const id = alertsOf()[0]?.id ?? '';
+      for (let n = 1; n <= MONITORING_LIMITS.alertNotesMax; n++)
+        await store.changeAlert('a', id, { note: `note ${n}` }, 'key');
+      const more = { status: 'RESOLVED', note: 'one more' } as const;
+      await expect(store.changeAlert('a', id, more, 'key')).rejects.toMatchObject({
+        ...{ code: 'INVALID_REQUEST', field: 'note' },
+        message: expect.stringContaining(`${MONITORING_LIMITS.alertNotesMax} notes, the maximum`),
+      });
+      expect(alertsOf()[0]?.status).toBe('NEW');
+      expect((await store.changeAlert('a', id, { status: 'RESOLVED' }, 'key')).status).toBe('RESOLVED');
+    });
+
+    it('have one event for each part of a change, the note with the first', async () => {
+      const wallet = await store.addWallet(draft(1), 10);
+      await block(wallet, 10);
+      const id = alertsOf()[0]?.id ?? '';
+      const change = { status: 'INVESTIGATING', assignee: 'ann', note: 'why' } as const;
+      await store.changeAlert('a', id, change, 'key');
+      const eventsOf = () =>
+        alertsOf()[0]
+          ?.history.slice(1)
+          .map(({ kind, note }) => [kind, note]);
+      const first = [
+        ['STATUS', 'why'],
+        ['ASSIGNEE', undefined],
+      ];
+      expect(eventsOf()).toEqual(first);
+      await store.changeAlert('a', id, { status: 'INVESTIGATING', assignee: 'ann' }, 'key');
+      expect(eventsOf()).toEqual(first);
+      await store.changeAlert('a', id, { assignee: null, note: 'left' }, 'key');
+      await store.changeAlert('a', id, { assignee: null, note: 'again' }, 'key');
+      expect(eventsOf()).toEqual([...first, ['ASSIGNEE', 'left'], ['NOTE', 'again']]);
+      expect(alertsOf()[0]?.assignee ?? null).toBeNull();
     });
 
     it('are raised once per cause', async () => {

@@ -49,6 +49,29 @@ describe('lists of wallets in memory', () => {
     expect(lists.held).toBe(3);
   });
 
+  it('end with the page that has the last match, and continue behind a cursor', () => {
+    const { lists, put } = world();
+    const ids = Array.from({ length: 4 }, (_, n) => String(n).padStart(26, '0'));
+    for (const id of ids) put(id, id === ids[1] ? 'PAUSED' : 'ACTIVE');
+    const page = (limit: number, offset = 0, cursor?: string) => {
+      const place = { limit, offset, ...(cursor === undefined ? {} : { cursor }) };
+      const { wallets, total, nextCursor } = lists.list('a', { includeDeleted: false }, place);
+      expect(total).toBe(4);
+      return [wallets.map(({ id }) => ids.indexOf(id)), nextCursor === null ? null : ids.indexOf(nextCursor)];
+    };
+    expect(page(4)).toEqual([[0, 1, 2, 3], null]);
+    expect(page(3)).toEqual([[0, 1, 2], 2]);
+    expect(page(3, 1)).toEqual([[1, 2, 3], null]);
+    expect(page(1, 2, ids[0])).toEqual([[3], null]);
+    expect(page(1, 1, ids[0])).toEqual([[2], 2]);
+    expect(page(2, 0, ids[1])).toEqual([[2, 3], null]);
+    expect(page(1, 9)).toEqual([[], null]);
+    const active = (cursor: string) =>
+      lists.list('a', { includeDeleted: false, status: 'ACTIVE' }, { limit: 2, offset: 0, cursor });
+    expect(active(ids[0] as string)).toMatchObject({ total: 3, nextCursor: null });
+    expect(() => active('../a')).toThrow('cursor');
+  });
+
   it('include a restored wallet', () => {
     const { put, ids } = world();
     put('a', 'DELETED');

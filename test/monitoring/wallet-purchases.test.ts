@@ -230,6 +230,19 @@ describe.each(['one machine', 'Redis'])('purchases of wallets: %s', (kind) => {
     expect(wallets()).toHaveLength(1);
   });
 
+  it('an interrupted purchase that cannot be charged for now is kept, and completed later', async () => {
+    const row = await interrupt(WITH_KEY, 'staged');
+    let attempts = 0;
+    const charge: WalletBilling['charge'] = async (of) => {
+      if (++attempts <= 2) throw new AssayError('LEDGER_UNAVAILABLE', 'The ledger cannot be written.');
+      return opened.billing.charge(of);
+    };
+    await reopen({ billing: { charge, refund: (of) => opened.billing.refund(of) } });
+    opened.monitoring.start(DUTIES);
+    await expect.poll(() => wallets().map(({ id }) => id)).toEqual([row.wallet.id]);
+    expect([attempts, await entries()]).toEqual([3, ['SCREENING -1']]);
+  });
+
   it('an abandoned purchase is refunded by the next start, or by the next request for the address', async () => {
     for (const next of ['start', 'request']) {
       const row = await interrupt(WITHOUT_KEY, 'charged');

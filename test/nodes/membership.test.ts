@@ -29,6 +29,11 @@ describe.skipIf(!hasRedis)('cluster membership', () => {
     const ids = (nodes: readonly { readonly id: string }[]): string => nodes.map(({ id }) => id).join();
     expect(silent.live().map(({ facts }) => facts.n)).toContain('two');
     await expect.poll(() => ids(one.live())).toBe('one,silent,two');
+    const [first] = one.live();
+    expect(Math.abs((first?.sinceMs ?? 0) - Date.now())).toBeLessThan(60_000);
+    await expect.poll(() => one.live()[1]?.silentMs ?? 0).toBeGreaterThan(150);
+    await one.heartbeat();
+    expect(one.live()[0]).toMatchObject({ id: 'one', sinceMs: first?.sinceMs, silentMs: 0 });
     await two.leave();
     await one.heartbeat();
     expect(ids(one.live())).toBe('one,silent');
@@ -96,7 +101,8 @@ it('counts a node as gone after four missed heartbeats, continues after a failur
   try {
     const said: string[] = [];
     const reply = { now: [] as (string | number)[] | Error };
-    const nodes = (...silent: number[]) => silent.flatMap((ms, at) => [`n${9 - at}`, ms, `{"n":${at}}`]);
+    const nodes = (...silent: number[]) =>
+      silent.flatMap((ms, at) => [`n${9 - at}`, ms, at === 1 ? '' : 7, `{"n":${at}}`]);
     const redis = {
       key: (slot: string, name: string) => `${slot}:${name}`,
       script: (name: string) => async () => {
@@ -108,8 +114,8 @@ it('counts a node as gone after four missed heartbeats, continues after a failur
     reply.now = nodes(0, 3_999, 4_000, 86_000_000);
     const membership = await joinMembership({ nodeId: 'n9', facts: { n: 0 } }, { redis, log });
     expect(membership.live()).toEqual([
-      { id: 'n8', facts: { n: 1 }, silentMs: 3_999 },
-      { id: 'n9', facts: { n: 0 }, silentMs: 0 },
+      { id: 'n8', facts: { n: 1 }, silentMs: 3_999, sinceMs: null },
+      { id: 'n9', facts: { n: 0 }, silentMs: 0, sinceMs: 7 },
     ]);
     expect(membership.gone().map(({ id }) => id)).toEqual(['n6', 'n7']);
     reply.now = new Error('away');

@@ -19,7 +19,7 @@ import { openLedger } from '../../src/accounts/ledger-lmdb.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { projectRoot } from '../../src/base/paths.ts';
-import { seededUint32, systemRandom } from '../../src/base/random.ts';
+import { seededUint32 } from '../../src/base/random.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
 import { openTransferStore } from '../../src/graph/store.ts';
 import { currentSnapshot } from '../../src/labels/index/folder.ts';
@@ -33,7 +33,13 @@ import { build, key, template, writeSegment } from '../labels/index/world.ts';
 const PROBE = join(projectRoot, 'dist', 'test', 'state', 'store-probe.js');
 const PAGE = 4096;
 const folder = tempFolder();
-const deps = { clock: systemClock, log: silentLogger, random: systemRandom };
+const nextRandom = seededUint32(36);
+const deps = {
+  clock: systemClock,
+  log: silentLogger,
+  // The same records in every run, so that damage that has an effect can be repeated.
+  random: { bytes: (count: number) => Uint8Array.from({ length: count }, () => nextRandom() & 0xff) },
+};
 
 const FILES = {
   ledger: 'accounts/ledger.mdb',
@@ -251,6 +257,21 @@ describe.each(KINDS)('the store of %s', (kind) => {
     }
     expect(outcomes).toContain('refused');
   });
+
+  it.each([0, 1])(
+    'is refused if header %i says that it is encrypted, and its checksums are missing',
+    (header) => {
+      const data = copy();
+      const file = join(data, FILES[kind]);
+      const bytes = readFileSync(file);
+      // The flags of the file, after those of the page (24 bytes), the map (24) and the page size (4).
+      const at = header * PAGE + 52;
+      bytes.writeUInt16LE(bytes.readUInt16LE(at) | 0x2000, at);
+      writeFileSync(file, bytes);
+      rmSync(`${file}-sums`, { force: true });
+      expect(expectNoOtherAnswer(kind, data)).toBe('refused');
+    },
+  );
 
   it('never ends a process by a signal if its checksums are missing', () => {
     const random = seededUint32(7 + KINDS.indexOf(kind));

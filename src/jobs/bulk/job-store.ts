@@ -52,6 +52,8 @@ export interface JobRecord {
   readonly perLine: number;
   readonly reserved: number;
   readonly spent: number | null;
+  /** The balance of the account that pays, if it is not `api`; absent in records of earlier versions. */
+  readonly pool?: 'api' | 'dashboard';
   readonly filesRemoved: boolean;
   /** Idempotency key of the request, if it has one. */
   readonly once?: string;
@@ -97,6 +99,8 @@ export interface JobStore {
   openIds(): string[];
   /** Returns the ids of all jobs, oldest first. */
   allIds(): string[];
+  /** Returns the newest `limit` jobs of all accounts, newest first. */
+  newest(limit: number): JobRecord[];
   /**
    * Runs `write` in one durable transaction and resolves with its result. `write` may run more than once. Rejects if another node
    * holds the lease of `fence`.
@@ -224,6 +228,7 @@ export function openJobStore(
     idsOf: (accountId) => [...byAccount.getKeys(accountRange(accountId))].map(([, id]) => id).reverse(),
     openIds: () => [...open.getKeys()],
     allIds: () => [...jobs.getKeys()],
+    newest: (limit) => [...jobs.getRange({ reverse: true, limit })].map(({ value }) => value),
     async transaction<T>(write: (writer: JobWriter) => T, fence: Fence | null = null): Promise<T> {
       let result: T | undefined;
       const work = (): void => {

@@ -12,7 +12,7 @@ import type { JobRecord } from './job-store.ts';
  */
 export function newJob(
   id: string,
-  { accountId, kind, format, chain, verdict = false, once = null }: JobRequest,
+  { accountId, pool = 'api', kind, format, chain, verdict = false, once = null }: JobRequest,
   { unit, perLine }: JobPrice,
   createdAt: number,
 ): JobRecord {
@@ -42,6 +42,7 @@ export function newJob(
     reserved: 0,
     spent: null,
     filesRemoved: false,
+    ...(pool === 'api' ? {} : { pool }),
     ...(verdict ? { verdict } : {}),
     ...(once === null ? {} : { once }),
   };

@@ -16,10 +16,12 @@ import type { OpenStore } from '../../state/live-store.ts';
 import {
   type BulkJobs,
   JOB_KINDS,
+  JOB_STATES,
   type JobKind,
   type JobPage,
   type JobRequest,
   type JobResult,
+  type JobState,
   type JobUpload,
   type JobView,
 } from '../bulk-jobs.ts';
@@ -62,6 +64,8 @@ export interface BulkJobsDeps {
 
 export interface OpenBulkJobs extends BulkJobs {
   readonly scheduler: Scheduler;
+  /** Counts jobs of all accounts by state: those that have not ended and the newest ones, `JOB_LIMITS.jobsCountedMax` of each at most. */
+  counts(): Readonly<Record<JobState, number>>;
   /** Starts to process jobs and to remove remnants of an earlier process, on whichever node holds the lease. */
   start(): void;
   /**
@@ -308,6 +312,16 @@ class StoredBulkJobs implements OpenBulkJobs {
     // Before its files, so that an existing job always has its result. The next cleanup removes folders without a job.
     await this.#store.transaction((writer) => writer.remove(job));
     await rm(this.#places.ofJob(job.id), { recursive: true, force: true });
+  }
+
+  counts(): Readonly<Record<JobState, number>> {
+    const max = JOB_LIMITS.jobsCountedMax;
+    const open = this.#store.openIds().slice(0, max);
+    const found = new Map(open.map((id) => [id, this.#store.job(id)]));
+    for (const job of this.#store.newest(max)) found.set(job.id, job);
+    const counts = Object.fromEntries(JOB_STATES.map((state) => [state, 0])) as Record<JobState, number>;
+    for (const job of found.values()) if (job !== null) counts[job.state]++;
+    return counts;
   }
 
   // --- start and end ----------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ const isTemporary = (status: number): boolean => status === 429 || status >= 500
  * Returns the error for an error response: SourceFault if it may be temporary, otherwise an error that the operator must handle.
  *
  * @param subject - the requested object, for the message
- * @param code - error code of S3; empty if there is none
+ * @param code - error code of S3; empty if missing
  */
 export function errorOf(name: string, subject: string, status: number, code = ''): Error {
   const text = `${name}: ${subject}: HTTP ${status}${code === '' ? '' : ` ${code}`}`;

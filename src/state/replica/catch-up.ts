@@ -36,7 +36,7 @@ export class CatchUp {
     this.#deps = deps;
   }
 
-  /** The run in progress; null if there is none. */
+  /** The run in progress; null if missing. */
   get running(): Promise<void> | null {
     return this.#running;
   }

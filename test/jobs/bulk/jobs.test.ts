@@ -251,6 +251,8 @@ overLiveStates((makeState) => {
         cursor = page.nextCursor;
       } while (cursor !== null);
       expect(read).toEqual(ids);
+      expect(jobs.counts().DONE).toBeGreaterThanOrEqual(6);
+      expect(jobs.counts()).toMatchObject({ RECEIVING: 0, QUEUED: 0, RUNNING: 0 });
       for (const wrong of ['x', '../etc', 'f'.repeat(27)])
         expect(() => jobs.list('a', { limit: 2, offset: 0, cursor: wrong })).toThrow('cursor: not a cursor');
     });
