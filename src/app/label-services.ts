@@ -11,6 +11,7 @@ import { currentSnapshot } from '../labels/index/folder.ts';
 import type { SnapshotSet } from '../labels/index/reader.ts';
 import { openSnapshotSet } from '../labels/index/snapshot-set.ts';
 import { loadRulebook } from '../labels/map.ts';
+import { openRunLog } from '../labels/runs.ts';
 import { labelsFolderOf, openLabelStore } from '../labels/store.ts';
 import {
   type BuildNamesReport,
@@ -80,6 +81,7 @@ export function createLabelServices(config: Config, { once, clock, log }: LabelS
   );
   const nameStore = openNameStore({ folder: namesFolderOf(dataDir) });
   const nameDeps = { names: nameStore, clock, log };
+  const runs = openRunLog({ folder: labelsFolderOf(dataDir) }, { clock, log });
   const importDeps: ImportDeps = {
     store,
     rules,
@@ -134,6 +136,7 @@ export function createLabelServices(config: Config, { once, clock, log }: LabelS
     snapshots,
     exchanges,
     nameStore,
+    runs,
     importDeps,
     replication,
     buildNameLists,

@@ -14,7 +14,7 @@ import { fromOthers, nameOfFolder, towardsOthers } from '../jobs/jobs-folder.ts'
 import type { Duty } from '../monitoring/listener.ts';
 import type { MonitoringChain } from '../monitoring/records.ts';
 import { type Broadcast, openBroadcast } from '../nodes/broadcast.ts';
-import { joinMembership } from '../nodes/membership.ts';
+import { joinMembership, type Member } from '../nodes/membership.ts';
 import { ROLES, type Role } from '../nodes/roles.ts';
 import {
   answerRemote,
@@ -99,10 +99,22 @@ export function openShared(of: SharedRedis | null, deps: NodeDeps): Shared {
   };
 }
 
+/** A node of the installation. */
+export interface NodeState {
+  readonly id: string;
+  readonly roles: readonly Role[];
+  /** False if it left, or missed its heartbeats. */
+  readonly isLive: boolean;
+  /** Time since its last heartbeat. */
+  readonly silentMs: number;
+  /** Time of its start, in ms since the epoch; null if it is not known. */
+  readonly sinceMs: number | null;
+}
+
 /** The role of this node in the cluster while it serves. */
 export interface NodeConnection {
-  /** Number of live nodes, including this one. */
-  nodes(): number;
+  /** The live nodes, including this one, and those that were present within the last day. */
+  nodes(): readonly NodeState[];
   /** Returns which node follows each chain; a chain that no node can follow is omitted. */
   dutyOf(chains: readonly MonitoringChain[]): ReadonlyMap<MonitoringChain, Duty>;
   /** Routes use cases to the nodes that store the chain. If this node has the role worker, it also processes those of other nodes. */
@@ -118,8 +130,8 @@ export interface NodeConnection {
 }
 
 /** Returns the connection of a standalone process, which follows all chains that it is configured for. */
-const standalone = (follows: readonly ChainId[]): NodeConnection => ({
-  nodes: () => 1,
+const standalone = (self: NodeState, follows: readonly ChainId[]): NodeConnection => ({
+  nodes: () => [self],
   dutyOf: (chains) =>
     new Map(chains.filter((chain) => follows.includes(chain)).map((chain) => [chain, 'MINE'])),
   routed: (local) => local,
@@ -146,7 +158,7 @@ export interface JoinDeps extends NodeDeps {
 /** Chunks distributed per slot: one runs, and another waits on the same node. */
 const CHUNKS_A_SLOT = 2;
 /** The leases of these stores divide the work. */
-const LEASED_STORES = ['monitoring', 'jobs'] as const;
+const LEASED_STORES = ['monitoring', 'jobs', 'log'] as const;
 /** Maximum age of the leases in `/ready` and metrics: a take-over takes 7 s. */
 const LEASES_LOOK_MS = 2_000;
 /** Concurrent requests from other nodes per thread: they may spend most of their time waiting for a chain. */
@@ -175,10 +187,10 @@ export async function connectNode(
   { nodeId, scope, leases }: Shared,
   deps: JoinDeps,
 ): Promise<NodeConnection> {
-  const { redis, roles, follows, threads, slots, jobsFolder, random, log } = deps;
+  const { redis, roles, follows, threads, slots, jobsFolder, clock, random, log } = deps;
   if (redis === null) {
     requireWhole(roles, config);
-    return standalone(follows);
+    return standalone({ id: nodeId, roles, isLive: true, silentMs: 0, sinceMs: clock.now() }, follows);
   }
   const { graphChains } = config;
   const holds: StoredChains =
@@ -227,8 +239,13 @@ export async function connectNode(
   const group = groupOf(holds);
   log.info({ node: nodeId, roles, holds, nodes: membership.live().length }, 'node joined');
 
+  const stateOf =
+    (isLive: boolean) =>
+    ({ id, facts, silentMs, sinceMs }: Member<NodeFacts>): NodeState => ({
+      ...{ id, roles: facts.roles, isLive, silentMs, sinceMs },
+    });
   return {
-    nodes: () => membership.live().length,
+    nodes: () => [...membership.live().map(stateOf(true)), ...membership.gone().map(stateOf(false))],
     dutyOf(chains) {
       const shares = assignChains(chains, membership.live());
       return new Map([...shares].map(([chain, id]) => [chain, id === nodeId ? 'MINE' : 'OTHERS']));

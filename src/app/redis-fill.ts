@@ -9,7 +9,6 @@ import { join } from 'node:path';
 import { FORMAT_VERSION as AUDIT_FORMAT } from '../accounts/audit.ts';
 import { FORMAT_VERSION as KEYS_FORMAT } from '../accounts/keys-lmdb.ts';
 import { type AccountsFile, openAccountsFile } from '../accounts/ledger-file.ts';
-import { FORMAT_VERSION as PAYMENTS_FORMAT } from '../accounts/payments.ts';
 import { FORMAT_VERSION as PEOPLE_FORMAT } from '../accounts/people-store.ts';
 import { fillAccounts } from '../accounts/redis/fill.ts';
 import { type Clock, isoTime } from '../base/clock.ts';
@@ -17,11 +16,16 @@ import { AssayError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { luaScript } from '../base/paths.ts';
 import type { Random } from '../base/random.ts';
+import { FORMAT_VERSION as PAYMENTS_FORMAT } from '../billing/payments.ts';
+import { FORMAT_VERSION as INVOICES_FORMAT } from '../billing/store-lmdb.ts';
 import { FORMAT_VERSION as CASES_FORMAT } from '../cases/store-lmdb.ts';
 import type { FillReport, FillRequest } from '../cli/services.ts';
 import { FORMAT_VERSION as JOBS_FORMAT } from '../jobs/bulk/job-store.ts';
 import { FORMAT_VERSION as MONITORING_FORMAT } from '../monitoring/store-lmdb.ts';
 import { FORMAT_VERSION as CLEARED_FORMAT } from '../names/cleared.ts';
+import { FORMAT_VERSION as LOG_FORMAT } from '../receipts/log/store-lmdb.ts';
+import { FORMAT_VERSION as RECEIPTS_FORMAT } from '../receipts/store-lmdb.ts';
+import { FORMAT_VERSION as SCREENINGS_FORMAT } from '../saved-screenings/store-lmdb.ts';
 import { createRedisLeases } from '../state/leases-redis.ts';
 import { type LiveFile, openLiveFile } from '../state/live-file.ts';
 import type { RedisStore } from '../state/redis.ts';
@@ -48,9 +52,13 @@ export const SHARED_STORES: readonly SharedStore[] = [
   { name: 'people', formatVersion: PEOPLE_FORMAT, file: 'accounts/people.mdb' },
   { name: 'audit', formatVersion: AUDIT_FORMAT, file: 'accounts/audit.mdb' },
   { name: 'payments', formatVersion: PAYMENTS_FORMAT, file: 'accounts/payments.mdb' },
+  { name: 'invoices', formatVersion: INVOICES_FORMAT, file: 'invoices.mdb' },
   { name: 'cleared', formatVersion: CLEARED_FORMAT, file: 'accounts/cleared-names.lmdb' },
   { name: 'monitoring', formatVersion: MONITORING_FORMAT, file: 'monitoring/monitoring.lmdb' },
   { name: 'cases', formatVersion: CASES_FORMAT, file: 'cases.mdb' },
+  { name: 'screenings', formatVersion: SCREENINGS_FORMAT, file: 'screenings.mdb' },
+  { name: 'log', formatVersion: LOG_FORMAT, file: 'log.mdb' },
+  { name: 'receipts', formatVersion: RECEIPTS_FORMAT, file: 'receipts.mdb' },
   { name: 'jobs', formatVersion: JOBS_FORMAT, file: 'jobs.mdb' },
   { name: 'keys', formatVersion: KEYS_FORMAT, file: 'accounts/keys.mdb' },
 ];
@@ -72,7 +80,7 @@ const ID_BYTES = 9;
 /** Returns the names of all stores that nodes share. */
 const storeNames = (): readonly string[] => SHARED_STORES.map(({ name }) => name);
 /** Keys in Redis of an account that was ever counted or charged. */
-const ACCOUNT_KEYS = ['log', 'state', 'events'] as const;
+const ACCOUNT_KEYS = ['log', 'state', 'events', 'dashboard:log', 'dashboard:events'] as const;
 
 const markKey = (redis: RedisStore): string => redis.key(SLOT, 'mark');
 async function readMark(redis: RedisStore): Promise<FillMark | null> {

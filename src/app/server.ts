@@ -2,18 +2,19 @@
 
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
+import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { endEach } from '../base/opened-once.ts';
 import { projectRoot } from '../base/paths.ts';
 import type { Random } from '../base/random.ts';
-import type { Retention } from '../cases/retention.ts';
+import type { Retention } from '../base/retention.ts';
 import type { CaseService } from '../cases/service.ts';
 import { CHAINS } from '../chains/registry.ts';
 import type { Served } from '../cli/services.ts';
 import type { Config } from '../config/config.ts';
 import { type ExposureKeeping, startExposureKeeping } from '../exposure/start.ts';
 import { createHttpApp } from '../http/http-app.ts';
-import type { HttpApp, UseCases } from '../http/ports.ts';
+import type { HttpApp, OperatorViews, UseCases } from '../http/ports.ts';
 import { hasBulkJobs, type OpenBulkJobs, openBulkJobs } from '../jobs/bulk/open.ts';
 import { requireJobsFolder } from '../jobs/jobs-folder.ts';
 import type { ListFreshness } from '../labels/freshness.ts';
@@ -25,12 +26,17 @@ import { createPool, type WorkerPool } from '../pool/pool.ts';
 import { poolUseCases } from '../pool/routing.ts';
 import { type GraphUseCases, TASKS } from '../pool/tasks/index.ts';
 import type { WorkerSettings } from '../pool/worker-services.ts';
+import type { ReceiptLog } from '../receipts/log/log.ts';
+import { OracleTrees, oracleFolderOf } from '../receipts/oracle/trees.ts';
+import type { Receipts } from '../receipts/service.ts';
 import { openReplication, type Replication } from '../replication/replication.ts';
+import type { SavedScreenings } from '../saved-screenings/service.ts';
 import { resolveNames } from '../screening/ens-names.ts';
 import { createLabelSetWriter } from '../screening/label-set.ts';
 import { historyFacts } from '../screening/on-demand.ts';
-import { createOracleWriter } from '../screening/oracle.ts';
-import { createSanctionsCheckWriter } from '../screening/sanctions-check.ts';
+import { createAttestedOracle, createOracleWriter } from '../screening/oracle.ts';
+import { createAttestedSanctionsCheck, createSanctionsCheckWriter } from '../screening/sanctions-check.ts';
+import { createTransactionSearch } from '../screening/transaction-search.ts';
 import { requireSound } from '../state/sound-file.ts';
 import { type StorageWatch, watchStorage } from '../state/storage-watch.ts';
 import type { AccountServices } from './account-services.ts';
@@ -38,7 +44,11 @@ import { casesOf, retentionOf } from './case-services.ts';
 import type { ChainServices } from './chain-services.ts';
 import { jobBilling } from './job-billing.ts';
 import type { LabelServices } from './label-services.ts';
+import { LogPublishing, logDegradations, receiptLogOf } from './log-services.ts';
 import { connectNode, type NodeConnection } from './node-services.ts';
+import { operatorViews } from './operator-status.ts';
+import { receiptRetentionOf, receiptsOf } from './receipt-services.ts';
+import { savedScreeningsOf, screeningRetentionOf } from './saved-services.ts';
 import type { ScreeningServices } from './screening-services.ts';
 import { metricsOf, readinessOf, type ServerStatus } from './status.ts';
 
@@ -95,7 +105,15 @@ export class Server {
   #monitoring: Monitoring | null = null;
   #jobs: OpenBulkJobs | null = null;
   #cases: CaseService | null = null;
-  #retention: Retention | null = null;
+  #savedScreenings: SavedScreenings | null = null;
+  /** Null on a node without the role api. */
+  #receiptLog: ReceiptLog | null = null;
+  #logPublishing: LogPublishing | null = null;
+  #receipts: Receipts | null = null;
+  readonly #retentions: Retention[] = [];
+  /** Ends the completion of interrupted purchases of screenings. */
+  readonly #stopped = new AbortController();
+  #finishing: Promise<void> | null = null;
   #exposures: ExposureKeeping | null = null;
   #refreshing: Refreshing | null = null;
 
@@ -116,6 +134,17 @@ export class Server {
 
   get #works(): boolean {
     return this.#roles.includes('worker');
+  }
+
+  /** Threads of the worker pool. A node without the roles api and worker only derives a password now and then. */
+  get #threads(): number {
+    return this.#answers || this.#works ? this.#config.workers : 1;
+  }
+
+  /** Interval of the syncs that this node makes; null if it makes none. */
+  get #syncEveryHours(): number | null {
+    const { syncEnabled, syncIntervalHours } = this.#config;
+    return syncEnabled && this.#deps.labels.pullsFrom === null ? syncIntervalHours : null;
   }
 
   /**
@@ -145,16 +174,20 @@ export class Server {
     // Loaded before the first request, so that reading a large register does not delay one.
     await this.#deps.labels.exchanges().refresh();
     await this.#startReplication(serving);
+    await this.#openLogPublishing();
     const { url, backend } = await app.listen();
     // Create the key only after the port is bound, so that a second start by mistake leaves nothing behind.
     const { accounts } = this.#deps;
+    if (this.#answers) accounts.servesAt(url);
     const firstKey = this.#answers ? await accounts.createFirstKey() : null;
     const localPlan = this.#answers ? await accounts.localPlan() : null;
     this.#followSnapshots(serving);
     this.#openBackgroundServices(serving);
     this.#startExposureKeeping();
     this.#startRefreshing();
-    if (this.#answers) this.#retention = retentionOf(this.#config, this.#deps);
+    if (this.#answers) this.#startSavedScreenings();
+    this.#logPublishing?.start();
+    if (this.#answers) this.#startReceipts();
     this.#logServing(url, backend);
     return { url, backend, firstKey, localPlan, stop: () => this.#stop() };
   }
@@ -199,6 +232,8 @@ export class Server {
     if (this.#answers) {
       accounts.openStores();
       access.ledger();
+      await access.people().secondFactorKey.check();
+      this.#receiptLog = await receiptLogOf(this.#config, this.#deps);
     }
     this.#storage = watchStorage(jobsDir === null ? [dataDir] : [dataDir, jobsDir], { log });
     chains.makeStores();
@@ -206,9 +241,7 @@ export class Server {
 
   #startPool(): WorkerPool {
     const { accounts, workerFolders, log } = this.#deps;
-    // A node without the roles api and worker only derives a password now and then.
-    const threads = this.#answers || this.#works ? this.#config.workers : 1;
-    const pool = createPool({ threads, ...workerFolders }, { log });
+    const pool = createPool({ threads: this.#threads, ...workerFolders }, { log });
     this.#pool = pool;
     accounts.derive = (request) => pool.run('scrypt', request);
     return pool;
@@ -232,17 +265,37 @@ export class Server {
     const { labels, screening, accounts } = this.#deps;
     const { pool, graph } = serving;
     const deps = screening.deps();
+    const oracleFolder = oracleFolderOf(this.#config.dataDir);
     return {
       labelSet: createLabelSetWriter(deps),
       labelSetVersion: () => labelSetVersion(deps.labels.current.meta.dataVersion, labels.freshness()),
       sanctionsCheck: createSanctionsCheckWriter(deps),
       oracle: createOracleWriter({ ...deps, exposures: screening.exposureReader() }),
+      oracleTrees: new OracleTrees(oracleFolder, {
+        clock: this.#deps.clock,
+        dataVersion: () => deps.labels.current.meta.dataVersion,
+        build: (chain) => pool.run('oracle-tree', { folder: oracleFolder, chain }),
+      }),
+      attestedOracle: createAttestedOracle({
+        ...deps,
+        exposures: screening.exposureReader(),
+        heightOf: (chain) => deps.transfers.coverage(chain).lastBlock,
+      }),
+      attestedSanctionsCheck: createAttestedSanctionsCheck(deps),
       exchangeStatus: (name, jurisdiction) => labels.exchanges().answerBytes(name, jurisdiction),
       bulk: (body) => pool.run('bulk-labels', body),
       ...graph,
+      transaction: createTransactionSearch({
+        clock: this.#deps.clock,
+        search: graph.chainTransaction,
+      }),
       names: { screen: (requests) => pool.run('names', requests), cleared: accounts.cleared },
       monitoring: () => this.#openMonitoring(serving).service,
       cases: () => this.#openCases(serving),
+      savedScreenings: () => this.#openSavedScreenings(),
+      billing: accounts.billing,
+      receiptLog: () => this.#requireReceiptLog(),
+      receipts: () => this.#openReceipts(),
       jobs: () => this.#openJobs(serving),
     };
   }
@@ -259,6 +312,7 @@ export class Server {
       freshness: labels.freshness,
       pool: serving.pool,
       nodes: () => serving.node.nodes(),
+      degradations: () => [...accounts.degradations(), ...logDegradations(this.#receiptLog)],
       stores: () => accounts.shared().stores(),
       leases: () => accounts.shared().leases.states(),
       redisProblem: () => serving.node.problem(),
@@ -287,10 +341,28 @@ export class Server {
         access: accounts.access(),
         useCases: this.#useCases(serving),
         readiness: () => readinessOf(status),
+        operator: this.#operatorViews(status),
         gauges: metricsOf(status),
       },
     );
     return this.#app;
+  }
+
+  #operatorViews(status: ServerStatus): OperatorViews {
+    const { accounts, chains, labels, version } = this.#deps;
+    return operatorViews({
+      status,
+      version,
+      nodeId: accounts.shared().nodeId,
+      isShared: accounts.redis !== null,
+      threads: this.#threads,
+      snapshotsFolder: labels.snapshotsFolder,
+      adapters: () => chains.chainAdapters.open(),
+      exposures: () => this.#exposures?.kept() ?? [],
+      stores: { labels: labels.store, names: labels.nameStore, registers: labels.registers },
+      runs: labels.runs,
+      syncEveryHours: this.#syncEveryHours,
+    });
   }
 
   async #startReplication(serving: Serving): Promise<void> {
@@ -350,8 +422,62 @@ export class Server {
     this.#cases ??= casesOf(this.#config, {
       ...this.#deps,
       monitoring: () => this.#openMonitoring(serving).service,
+      savedScreenings: () => this.#openSavedScreenings(),
     });
     return this.#cases;
+  }
+
+  #openSavedScreenings(): SavedScreenings {
+    const { labels, version } = this.#deps;
+    this.#savedScreenings ??= savedScreeningsOf({ version, freshness: labels.freshness }, this.#deps);
+    return this.#savedScreenings;
+  }
+
+  #openReceipts(): Receipts {
+    const { labels, screening, version } = this.#deps;
+    this.#receipts ??= receiptsOf(
+      {
+        version,
+        freshness: labels.freshness,
+        policy: screening.policy(),
+        log: () => this.#requireReceiptLog(),
+      },
+      this.#deps,
+    );
+    return this.#receipts;
+  }
+
+  /** Creates the first signing key, so that a verifier that is set up before the first receipt has it, and deletes what is due. */
+  #startReceipts(): void {
+    const { log } = this.#deps;
+    this.#openReceipts()
+      .keys.active()
+      .catch((error: unknown) =>
+        log.error({ reason: messageOf(error) }, 'first key of receipts was not created'),
+      );
+    this.#retentions.push(receiptRetentionOf(this.#config, this.#deps));
+  }
+
+  /** Completes what an earlier process left, and deletes what is due. */
+  #startSavedScreenings(): void {
+    this.#finishing = this.#openSavedScreenings().finish(this.#stopped.signal);
+    const retentions = [
+      retentionOf(this.#config, this.#deps),
+      screeningRetentionOf(this.#config, this.#deps),
+    ];
+    this.#retentions.push(...retentions.filter((retention) => retention !== null));
+  }
+
+  #requireReceiptLog(): ReceiptLog {
+    if (this.#receiptLog === null) throw new Error('A node without the role api has no transparency log.');
+    return this.#receiptLog;
+  }
+
+  /** Opens the publication of the log, if the settings name a place or a witness, and compares the log with what is published. */
+  async #openLogPublishing(): Promise<void> {
+    if (this.#receiptLog === null) return;
+    this.#logPublishing = LogPublishing.open(this.#config, { ...this.#deps, receiptLog: this.#receiptLog });
+    await this.#logPublishing?.audit();
   }
 
   /** Opened by the first operation on jobs, or at startup if there are jobs; its threads start with the first chunk. */
@@ -394,13 +520,13 @@ export class Server {
   }
 
   #startRefreshing(): void {
-    const { syncEnabled, syncIntervalHours } = this.#config;
-    const { labels, clock, random, log } = this.#deps;
-    if (!syncEnabled || labels.pullsFrom !== null) return;
+    const { clock, random, log } = this.#deps;
+    const hours = this.#syncEveryHours;
+    if (hours === null) return;
     this.#refreshing = startRefreshing(
       {
         command: [process.execPath, join(projectRoot, 'dist', 'src', 'main.js'), 'sync', '--json'],
-        intervalMs: syncIntervalHours * HOUR_MS,
+        intervalMs: hours * HOUR_MS,
       },
       { clock, random, log },
     );
@@ -434,11 +560,17 @@ export class Server {
         Promise.all([
           this.#storage?.stop(),
           this.#refreshing?.stop(),
-          this.#retention?.stop(),
+          ...this.#retentions.map((retention) => retention.stop()),
           this.#exposures?.stop(),
           this.#replication?.close(),
           this.#app?.close(),
         ]),
+      () => {
+        this.#stopped.abort();
+        return this.#finishing;
+      },
+      () => this.#logPublishing?.stop(),
+      () => this.#receiptLog?.close(),
       () => this.#monitoring?.close(),
       () => this.#jobs?.close(),
       () => this.#node?.leave(),

@@ -34,6 +34,8 @@ import {
   transfersFolderOf,
 } from './chain-services.ts';
 import { createLabelServices, type LabelServices } from './label-services.ts';
+import { createOracleServices } from './oracle-services.ts';
+import { auditedReceipts, receiptsOf } from './receipt-services.ts';
 import { createScreeningServices, type ScreeningServices } from './screening-services.ts';
 import { Server, type WorkerFolders } from './server.ts';
 import { walletBilling } from './wallet-billing.ts';
@@ -178,7 +180,12 @@ export function createServices(config: Config, version: string): Services {
       clock,
     },
     exposures: screening.exposures,
+    oracle: once(
+      () => createOracleServices(config, { clock, log, labels, encryption: () => accounts.openEncryption() }),
+      () => {},
+    ),
     syncFrom: config.syncFrom,
+    runs: labels.runs,
     registers: labels.registers,
     nameStore: labels.nameStore,
     buildNames: labels.buildNameLists,
@@ -186,8 +193,21 @@ export function createServices(config: Config, version: string): Services {
     importNames: labels.importNames,
     keys: () => auditKeys(access().keys, () => access().audit(), OPERATOR),
     ledger: () => auditBookings(access().ledger(), () => access().audit(), OPERATOR, { log }),
+    billing: accounts.billing,
     people: () => access().people(),
     audit: () => access().audit(),
+    logStore: accounts.logStore,
+    receipts: once(
+      () =>
+        auditedReceipts(
+          receiptsOf(
+            { version, freshness: labels.freshness, policy: screening.policy(), log: null },
+            { accounts, clock, random: systemRandom },
+          ),
+          () => access().audit(),
+        ),
+      () => {},
+    ),
     snapshots: labels.snapshots,
     transfers: (mode) => chains.transferStores[mode](),
     pushGraph: chains.pushGraph,

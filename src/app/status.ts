@@ -1,10 +1,10 @@
 /** The status of a server: its readiness and its metrics. Reading them opens nothing. */
 import { type Clock, isoTime } from '../base/clock.ts';
 import type { Config } from '../config/config.ts';
-import type { FollowedChain, Gauge, Readiness } from '../http/ports.ts';
+import type { Degradation, FollowedChain, Gauge, Readiness } from '../http/ports.ts';
 import type { OpenBulkJobs } from '../jobs/bulk/open.ts';
 import { type ListFreshness, staleListAdvice } from '../labels/freshness.ts';
-import type { SnapshotSet } from '../labels/index/reader.ts';
+import type { LabelReader, SnapshotSet } from '../labels/index/reader.ts';
 import type { ChainState, Listener } from '../monitoring/listener.ts';
 import type { Monitoring } from '../monitoring/open.ts';
 import type { ChainFollowing } from '../monitoring/records.ts';
@@ -13,7 +13,7 @@ import type { WorkerPool } from '../pool/pool.ts';
 import { behindSeconds, type Replication, tooFarBehind } from '../replication/replication.ts';
 import type { LeaseState } from '../state/leases.ts';
 import { refusedNow } from '../state/storage.ts';
-import type { Shared } from './node-services.ts';
+import type { NodeState, Shared } from './node-services.ts';
 
 /** The services with a status; null while they are not running. */
 export interface ServerStatus {
@@ -24,8 +24,10 @@ export interface ServerStatus {
   readonly labels: SnapshotSet;
   readonly freshness: () => ListFreshness;
   readonly pool: WorkerPool;
-  /** Number of live nodes, including this one. */
-  readonly nodes: () => number;
+  /** The nodes of the installation, including this one and those that left within the last day. */
+  readonly nodes: () => readonly NodeState[];
+  /** What this node does not do although it is ready, beside writes that storage refuses. */
+  readonly degradations: () => readonly Degradation[];
   readonly stores: Shared['stores'];
   /** Leases of all nodes, as this node last read them. */
   readonly leases: () => readonly LeaseState[];
@@ -58,51 +60,46 @@ function followedChains(watching: () => Monitoring | null): readonly FollowedCha
   );
 }
 
-function ofLists({ labels, config }: ServerStatus, freshness: ListFreshness): Readiness {
-  const { meta } = labels.current;
-  const groups = Object.values(freshness.groups);
+/** Returns the snapshot that is served, without synthetic labels in its counts. */
+export const snapshotState = ({ meta }: LabelReader): NonNullable<Readiness['snapshot']> => ({
+  dataVersion: meta.dataVersion,
+  builtAt: meta.builtAt,
+  addresses: meta.real.addresses,
+  labels: meta.real.labels,
+  syntheticLabels: meta.synthetic.labels,
+});
+
+/** Returns the state of every list. */
+export function listStates(freshness: ListFreshness): Readiness['lists'] {
   const stale = new Set(freshness.staleLists.map(({ list }) => list));
-  const failing = config.readyNeedsFreshLists ? freshness.staleLists : [];
-  return {
-    ready: failing.length === 0,
-    reasons: staleListAdvice(failing),
-    snapshot: {
-      dataVersion: meta.dataVersion,
-      builtAt: meta.builtAt,
-      addresses: meta.real.addresses,
-      labels: meta.real.labels,
-      syntheticLabels: meta.synthetic.labels,
-    },
-    lists: groups.flatMap(({ lists }) =>
-      lists.map((list) => ({
-        list,
-        publishedAt: freshness.lists[list]?.publishedAt ?? null,
-        checkedAt: freshness.lists[list]?.checkedAt ?? null,
-        checkedBy: freshness.lists[list]?.checkedBy ?? null,
-        stale: stale.has(list),
-      })),
-    ),
-  };
+  return Object.values(freshness.groups).flatMap(({ lists }) =>
+    lists.map((list) => ({
+      list,
+      publishedAt: freshness.lists[list]?.publishedAt ?? null,
+      checkedAt: freshness.lists[list]?.checkedAt ?? null,
+      checkedBy: freshness.lists[list]?.checkedBy ?? null,
+      stale: stale.has(list),
+    })),
+  );
 }
 
-/** Adds the replication state of a node that pulls its labels, and fails readiness if it is too far behind. */
-function withReplication(readiness: Readiness, { replication, config, clock }: ServerStatus): Readiness {
+/** Returns why the lists make the service not ready. */
+const listProblems = ({ config }: ServerStatus, freshness: ListFreshness): readonly string[] =>
+  config.readyNeedsFreshLists ? staleListAdvice(freshness.staleLists) : [];
+
+/** Returns why a node that pulls its labels is too far behind. */
+export function replicationProblems({ replication, config, clock }: ServerStatus): readonly string[] {
   const state = replication()?.state ?? null;
-  if (state === null) return readiness;
+  if (state === null) return [];
   const reason = tooFarBehind(state, clock.now(), config.snapshots.behindMaxSeconds);
-  return {
-    ...readiness,
-    ready: readiness.ready && reason === null,
-    reasons: [...readiness.reasons, ...(reason === null ? [] : [reason])],
-    pulledFrom: state,
-  };
+  return reason === null ? [] : [reason];
 }
 
 /**
- * Adds why the shared stores cannot be used. A node that does not know which keys were revoked rejects every key, so a proxy should send
+ * Returns why the shared stores cannot be used. A node that does not know which keys were revoked rejects every key, so a proxy should send
  * requests to a node that is connected to Redis.
  */
-function withStores(readiness: Readiness, { roles, stores }: ServerStatus): Readiness {
+export function storeProblems({ roles, stores }: ServerStatus): readonly string[] {
   /** One sentence per kind, because all stores are in one Redis. */
   const reasons = new Map<string, string>();
   for (const { name, problem } of stores()) {
@@ -120,19 +117,16 @@ function withStores(readiness: Readiness, { roles, stores }: ServerStatus): Read
       if (isRefusing) reasons.set('full', `${found.message} Until then it rejects every request with a key.`);
     } else reasons.set(found.kind, reasons.get(found.kind) ?? found.message);
   }
-  if (reasons.size === 0) return readiness;
-  return { ...readiness, ready: false, reasons: [...readiness.reasons, ...reasons.values()] };
+  return [...reasons.values()];
 }
 
 /**
- * Adds why this node cannot fulfil its roles, or cannot write. A node that serves requests stays ready if it cannot send alerts: another
+ * Returns why this node cannot fulfil its roles, or cannot write. A node that serves requests stays ready if it cannot send alerts: another
  * node sends them.
  */
-function withRoles(readiness: Readiness, { roles, watching, redisProblem }: ServerStatus): Readiness {
+export function roleProblems({ roles, watching, redisProblem }: ServerStatus): readonly string[] {
   const sending = roles.includes('api') ? null : (watching()?.problem() ?? null);
-  const problems = [redisProblem(), sending].filter((reason) => reason !== null);
-  if (problems.length === 0) return readiness;
-  return { ...readiness, ready: false, reasons: [...readiness.reasons, ...problems] };
+  return [redisProblem(), sending].filter((reason) => reason !== null);
 }
 
 const shownLease = ({ name, holder, isHere, sinceMs }: LeaseState) => ({
@@ -144,11 +138,26 @@ const shownLease = ({ name, holder, isHere, sinceMs }: LeaseState) => ({
 
 /** Returns whether this server is ready, and the state of the data that it serves. */
 export function readinessOf(status: ServerStatus): Readiness {
+  const freshness = status.freshness();
+  const reasons = [
+    ...listProblems(status, freshness),
+    ...replicationProblems(status),
+    ...storeProblems(status),
+    ...roleProblems(status),
+  ];
+  const pulledFrom = status.replication()?.state ?? null;
   const chains = followedChains(status.watching);
-  const degraded = refusedNow();
+  const degraded: readonly Degradation[] = [
+    ...refusedNow().map((refusal) => ({ kind: 'STORAGE', ...refusal }) as const),
+    ...status.degradations(),
+  ];
   const leases = status.leases();
   return {
-    ...withRoles(withStores(withReplication(ofLists(status, status.freshness()), status), status), status),
+    ready: reasons.length === 0,
+    reasons,
+    snapshot: snapshotState(status.labels.current),
+    lists: listStates(freshness),
+    ...(pulledFrom === null ? {} : { pulledFrom }),
     ...(degraded.length === 0 ? {} : { degraded }),
     ...(chains.length === 0 ? {} : { monitoring: chains }),
     ...(leases.length === 0 ? {} : { leases: leases.map(shownLease) }),
@@ -300,7 +309,7 @@ export function metricsOf(status: ServerStatus): readonly Gauge[] {
     {
       name: 'assay_nodes',
       help: 'Current nodes of this installation, including this one.',
-      value: nodes,
+      value: () => nodes().filter(({ isLive }) => isLive).length,
     },
     {
       name: 'assay_pool_tasks',

@@ -3,13 +3,15 @@
 /** Properties of an error code. */
 export interface ErrorKind {
   /** HTTP status. */
-  readonly status: 400 | 401 | 402 | 403 | 404 | 429 | 500 | 503;
+  readonly status: 400 | 401 | 402 | 403 | 404 | 429 | 500 | 502 | 503;
   /**
    * `api`: clients receive the code. `server`: it concerns the operator, in logs and on the command line.
    */
   readonly scope: 'api' | 'server';
   /** Whether the same request may succeed later without a change. */
   readonly isRetryable: boolean;
+  /** True if clients receive the message although the status is 500 or above: it names nothing of the operator. */
+  readonly isShown?: true;
   readonly meaning: string;
   /** Recommended action. */
   readonly action: string;
@@ -73,6 +75,14 @@ export const ERRORS = {
     isRetryable: false,
     meaning: 'The API key or session is missing, invalid, expired or revoked.',
     action: 'Send a valid key in the Authorization header, or log in.',
+  },
+  SECOND_FACTOR_REQUIRED: {
+    status: 401,
+    scope: 'api',
+    isRetryable: false,
+    meaning:
+      'The email address and the password are right, and the person has a second factor. No session was begun.',
+    action: 'Log in again with the field `code`: a code of the authenticator app, or a recovery code.',
   },
   QUOTA_EXHAUSTED: {
     status: 402,
@@ -238,6 +248,32 @@ export const ERRORS = {
     meaning: 'The chain replaced more blocks than the program reverts on its own.',
     action: 'Check that the endpoint serves the main chain; the message names the blocks.',
   },
+  PAYMENTS_NOT_CONFIGURED: {
+    status: 503,
+    scope: 'api',
+    isRetryable: false,
+    isShown: true,
+    meaning:
+      'This service sells no credits by card: its operator has not configured Stripe. Nothing was charged.',
+    action:
+      'Ask the operator of the service. Operator: set ASSAY_STRIPE_KEY, ASSAY_STRIPE_SECRET and ASSAY_PUBLIC_HOST.',
+  },
+  PAYMENT_PROVIDER_UNAVAILABLE: {
+    status: 503,
+    scope: 'api',
+    isRetryable: true,
+    isShown: true,
+    meaning: 'The payment provider did not respond, is overloaded, or has a fault. Nothing was charged.',
+    action: 'Retry later.',
+  },
+  PAYMENT_PROVIDER_ERROR: {
+    status: 502,
+    scope: 'api',
+    isRetryable: false,
+    isShown: true,
+    meaning: 'The payment provider rejected the request of this service. Nothing was charged.',
+    action: 'Ask the operator of the service. Operator: check the key, and the log of requests at Stripe.',
+  },
   NOT_READY: {
     status: 503,
     scope: 'server',
@@ -288,13 +324,13 @@ export class AssayError extends Error {
 }
 
 /**
- * Returns a thrown value whose message a client may see: the error is the client's own (below 500), and its code is in the API's part
- * of the table. Null for any other, whose message may name files, settings or commands of the operator and appears only in the log.
+ * Returns a thrown value whose message a client may see: the error is the client's own (below 500) or its kind is shown, and its code is
+ * in the API's part of the table. Null for any other, whose message may name files, settings or commands of the operator and appears only in the log.
  */
 export function clientError(error: unknown): AssayError | null {
   if (!(error instanceof AssayError)) return null;
-  const { scope, status } = ERRORS[error.code];
-  return scope === 'api' && status < 500 ? error : null;
+  const { scope, status, isShown }: ErrorKind = ERRORS[error.code];
+  return scope === 'api' && (status < 500 || isShown === true) ? error : null;
 }
 
 /** Converts any thrown value to data. Everything but an AssayError becomes INTERNAL, and its text appears only in the log. */

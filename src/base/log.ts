@@ -7,10 +7,11 @@ import { printable, printableLine } from './printable.ts';
 export type Logger = Pick<pino.Logger, 'debug' | 'info' | 'warn' | 'error'>;
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
-/** Patterns of secrets: Assay's own keys, webhook secrets, Slack hooks, Telegram bot tokens. */
+/** Patterns of secrets: Assay's own keys, webhook secrets, keys of Stripe, Slack hooks, Telegram bot tokens. */
 const SECRET_SHAPES: readonly (readonly [RegExp, string])[] = [
   [/assay_live_[0-9A-Za-z]+/g, 'assay_live_[redacted]'],
   [/whsec_[0-9A-Za-z+/=]+/g, 'whsec_[redacted]'],
+  [/\b([sr]k_(?:live|test)_)[0-9A-Za-z]+/g, '$1[redacted]'],
   [/(hooks\.slack\.com\/)[^\s"'\\]+/g, '$1[redacted]'],
   // In the URL of a request, a token of any length.
   [/(\/bot)\d{1,20}:[A-Za-z0-9_-]+/g, '$1[redacted]'],

@@ -1,6 +1,7 @@
 /** All commands of the program, in the order of its help. */
 import { addAccountsCommand, addAuditCommand, addPlanCommand } from './accounts.ts';
 import { addBackupCommand } from './backup.ts';
+import { addBillingCommand } from './billing.ts';
 import { addBulkCommand } from './bulk.ts';
 import { addClusterCommand } from './cluster.ts';
 import { addCreditsCommand } from './credits.ts';
@@ -16,12 +17,15 @@ import { addInstallationCommand, addVerifyCommand, type InstallationPlace } from
 import { addKeysCommand } from './keys.ts';
 import { addLedgerCommand } from './ledger.ts';
 import { addListsCommand } from './lists.ts';
+import { addLogCommand } from './log.ts';
 import { addLookupCommand, addScreenCommand } from './lookup.ts';
 import { addMcpCommand, type McpSettings } from './mcp.ts';
 import { addMonitorCommand } from './monitor.ts';
 import { addNamesCommand } from './names.ts';
+import { addOracleCommand } from './oracle.ts';
 import { addPricesCommand } from './prices.ts';
 import type { CommandModule } from './program.ts';
+import { addReceiptCommand } from './receipt.ts';
 import { addRedisCommand } from './redis.ts';
 import { addServeCommand } from './serve.ts';
 import { addSnapshotCommand } from './snapshot.ts';
@@ -76,12 +80,16 @@ export const commandModules = ({
   addPricesCommand,
   addStatsCommand,
   addNamesCommand,
+  addOracleCommand,
   addKeysCommand,
   addAccountsCommand,
   addPlanCommand,
   addAuditCommand,
   addCreditsCommand,
   addLedgerCommand,
+  addBillingCommand,
+  addLogCommand,
+  (program, terminal, services) => addReceiptCommand(program, terminal, services, mcp.version),
   (program, terminal) => addInstallationCommand(program, terminal, place),
   (program, terminal) => addVerifyCommand(program, terminal, place),
   (program, terminal) => addDoctorCommand(program, terminal, examine),

@@ -16,8 +16,11 @@ const OVER_SHARED_STATE: Readonly<Record<string, SharedState>> = {
   audit: 'accounts',
   credits: 'accounts',
   ledger: 'accounts',
+  billing: 'accounts',
   // Attestations are written into the audit log.
   lists: 'accounts',
+  // The key that signs verdicts is encrypted with that of the installation, which nodes may share.
+  oracle: 'accounts',
   monitor: 'monitoring',
 };
 

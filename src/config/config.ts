@@ -14,12 +14,15 @@ import {
   type PullPlace,
   type S3Place,
 } from '../state/snapshot-places.ts';
+import type { WitnessSetting } from './log.ts';
 import type { Setting } from './setting.ts';
 import { SETTINGS } from './settings.ts';
 
 export interface Config {
   /** API key with which `assay bulk --remote` calls a server. */
   readonly apiKey: string | null;
+  /** Private key of the account that pushes lists into contracts, `0x` and hexadecimal. */
+  readonly oracleKey: string | null;
   /** URL of the server of `assay mcp`. */
   readonly baseUrl: string | null;
   /** Origins of pages that may send MCP requests, beside the server's own. */
@@ -29,8 +32,21 @@ export interface Config {
   readonly mail: { readonly url: string; readonly from: string } | null;
   /** Hosts that may have private addresses and may receive alerts over plain http. */
   readonly webhookTrustedHosts: readonly string[];
-  /** The secret with which Stripe signs its events; null: no payments. */
-  readonly stripeSecret: string | null;
+  readonly stripe: {
+    /** The secret with which Stripe signs its events; null: no payments. */
+    readonly webhookSecret: string | null;
+    /** Creates checkouts; null: none are offered. */
+    readonly api: { readonly secretKey: string; readonly apiUrl: string } | null;
+  };
+  /** The operator's details on receipts. */
+  readonly seller: {
+    readonly name: string | null;
+    readonly address: readonly string[];
+    readonly vatId: string | null;
+    /** Hundredths of a percent. */
+    readonly vatBasisPoints: number | null;
+    readonly receiptPrefix: string;
+  };
   readonly host: string;
   /** 0 picks a free port. */
   readonly port: number;
@@ -68,6 +84,18 @@ export interface Config {
   readonly caseFourEyes: boolean;
   /** Days after closing for which a case is kept; null: without end. */
   readonly caseRetentionDays: number | null;
+  /** Days for which a saved screening is kept; null: without end. */
+  readonly screeningRetentionDays: number | null;
+  /** The transparency log of receipts. */
+  readonly receiptLog: {
+    /** Origin of a log that is created; null: a default. */
+    readonly origin: string | null;
+    /** Where it is published as static files; null: nowhere. */
+    readonly publish: { readonly folder: string } | { readonly s3: S3Place } | null;
+    readonly witnesses: readonly WitnessSetting[];
+  };
+  /** Days for which a receipt and its evidence are kept. */
+  readonly receiptRetentionDays: number;
   /** Base URL of a mirror that replaces every publisher's address; null: the publishers themselves. */
   readonly syncFrom: string | null;
   /** Age in days since the last successful check after which a sanctions list is stale. */
@@ -160,16 +188,19 @@ function readTls(keyFile: string, certFile: string): Config['tls'] {
   return { keyFile, certFile };
 }
 
-/** Combines the settings of snapshot replication. Throws INVALID_CONFIG if a setting lacks another that it needs. */
-function readSnapshots(value: <T>(row: Setting<T>) => T): Config['snapshots'] {
-  const need = (row: Setting<unknown>, by: Setting<unknown>, why: string): AssayError =>
-    new AssayError('INVALID_CONFIG', `${row.variable} is not set: ${by.variable} needs it${why}.`, {
-      field: row.variable,
-    });
+type Value = <T>(row: Setting<T>) => T;
+
+const need = (row: Setting<unknown>, by: Setting<unknown>, why: string): AssayError =>
+  new AssayError('INVALID_CONFIG', `${row.variable} is not set: ${by.variable} needs it${why}.`, {
+    field: row.variable,
+  });
+
+/** Returns the function that adds the credentials of the object store to a bucket. It throws INVALID_CONFIG without credentials. */
+function s3Places(value: Value): (bucket: Bucket, by: Setting<unknown>) => S3Place {
   const accessKeyId = value(SETTINGS.s3AccessKeyId);
   const secretAccessKey = value(SETTINGS.s3SecretAccessKey);
   const sessionToken = value(SETTINGS.s3SessionToken);
-  const place = (bucket: Bucket, by: Setting<unknown>): S3Place => {
+  return (bucket, by) => {
     if (accessKeyId === null) throw need(SETTINGS.s3AccessKeyId, by, '');
     if (secretAccessKey === null) throw need(SETTINGS.s3SecretAccessKey, by, '');
     return {
@@ -179,6 +210,24 @@ function readSnapshots(value: <T>(row: Setting<T>) => T): Config['snapshots'] {
       credentials: { accessKeyId, secretAccessKey, sessionToken },
     };
   };
+}
+
+/** Combines the settings of the transparency log. Throws INVALID_CONFIG. */
+function readReceiptLog(value: Value): Config['receiptLog'] {
+  const publish = value(SETTINGS.logPublish);
+  return {
+    origin: value(SETTINGS.logOrigin),
+    publish:
+      publish === null || 'folder' in publish
+        ? publish
+        : { s3: s3Places(value)(publish, SETTINGS.logPublish) },
+    witnesses: value(SETTINGS.logWitnesses),
+  };
+}
+
+/** Combines the settings of snapshot replication. Throws INVALID_CONFIG if a setting lacks another that it needs. */
+function readSnapshots(value: Value): Config['snapshots'] {
+  const place = s3Places(value);
   const secret = value(SETTINGS.clusterSecret);
   const listen = value(SETTINGS.snapshotListen);
   if (listen !== null && secret === null && !isLoopback(listen.host))
@@ -197,6 +246,31 @@ function readSnapshots(value: <T>(row: Setting<T>) => T): Config['snapshots'] {
           : { kind: 's3', place: place(from, SETTINGS.snapshotFrom) },
     behindMaxSeconds: value(SETTINGS.snapshotBehindMaxSeconds),
   };
+}
+
+/** Whether a server on this address listens on all addresses of its machine, so that its URL is not known. */
+const isAnyAddress = (host: string): boolean => host === '::' || /^0+(\.0+){0,3}$/.test(host);
+
+/** Combines the settings of Stripe. Throws INVALID_CONFIG if checkouts would be paid and never booked, or have no page to return to. */
+function readStripe(value: <T>(row: Setting<T>) => T): Config['stripe'] {
+  const webhookSecret = value(SETTINGS.stripeSecret);
+  const secretKey = value(SETTINGS.stripeKey);
+  const apiUrl = value(SETTINGS.stripeUrl);
+  if (secretKey !== null && webhookSecret === null) {
+    const { variable } = SETTINGS.stripeSecret;
+    throw new AssayError(
+      'INVALID_CONFIG',
+      `${variable} is not set: ${SETTINGS.stripeKey.variable} needs it, because credits are booked when Stripe reports a payment.`,
+      { field: variable },
+    );
+  }
+  if (secretKey !== null && value(SETTINGS.publicHost) === null && isAnyAddress(value(SETTINGS.host)))
+    throw need(
+      SETTINGS.publicHost,
+      SETTINGS.stripeKey,
+      ', because a customer returns from the payment page to it',
+    );
+  return { webhookSecret, api: secretKey === null ? null : { secretKey, apiUrl } };
 }
 
 /** Returns the validated URLs of the graph stores, by chain. Throws INVALID_CONFIG. */
@@ -231,12 +305,20 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
   const redisPlace = value(SETTINGS.redisUrl);
   return Object.freeze({
     apiKey: value(SETTINGS.apiKey),
+    oracleKey: value(SETTINGS.oracleKey),
     baseUrl: value(SETTINGS.baseUrl),
     mcpOrigins: value(SETTINGS.mcpOrigins),
     registration: value(SETTINGS.registration),
     mail: smtpUrl === null ? null : { url: smtpUrl, from: value(SETTINGS.mailFrom) },
     webhookTrustedHosts: value(SETTINGS.webhookTrustedHosts),
-    stripeSecret: value(SETTINGS.stripeSecret),
+    stripe: readStripe(value),
+    seller: {
+      name: value(SETTINGS.sellerName),
+      address: value(SETTINGS.sellerAddress),
+      vatId: value(SETTINGS.sellerVatId),
+      vatBasisPoints: value(SETTINGS.vatPercent),
+      receiptPrefix: value(SETTINGS.receiptPrefix),
+    },
     host: value(SETTINGS.host),
     port: value(SETTINGS.port),
     dataDir: value(SETTINGS.dataDir),
@@ -264,6 +346,9 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     walletRefreshHours: value(SETTINGS.walletRefreshHours),
     caseFourEyes: value(SETTINGS.caseFourEyes),
     caseRetentionDays: value(SETTINGS.caseRetentionDays),
+    screeningRetentionDays: value(SETTINGS.screeningRetentionDays),
+    receiptLog: readReceiptLog(value),
+    receiptRetentionDays: value(SETTINGS.receiptRetentionDays),
     syncFrom: value(SETTINGS.syncFrom),
     listMaxAgeDays: value(SETTINGS.listMaxAgeDays),
     entityParties: value(SETTINGS.entityParties),

@@ -103,12 +103,76 @@ export const optionalSecret = (text: string, variable: string): string | null =>
   return text;
 };
 
+export const optionalStripeKey = (text: string, variable: string): string | null => {
+  if (text === '') return null;
+  // An error must not repeat a key.
+  if (!/^(sk|rk)_[\x21-\x7e]{8,250}$/.test(text))
+    throw secret(variable, 'sk_ or rk_ and at least 8 further printable characters, without spaces');
+  return text;
+};
+
+const STRIPE_URL = 'https://api.stripe.com';
+
+/** The secret key is sent to this URL, so it is that of Stripe, or a program on this machine. */
+export const stripeApiUrl = (text: string, variable: string): string => {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const isHere = url !== null && /^(localhost|127\.\d+\.\d+\.\d+)$/.test(url.hostname);
+  const isBare = url !== null && url.pathname === '/' && url.search === '' && url.username === '';
+  if (text === STRIPE_URL || (isHere && isBare && /^https?:$/.test(url.protocol))) return text;
+  throw wrong(variable, text, `${STRIPE_URL}, or a URL of this machine without a path`);
+};
+
+/** Characters of one line on a receipt. */
+const LINE_MAX = 200;
+const LINES_MAX = 8;
+
+const isLine = (text: string): boolean => text.length <= LINE_MAX && !/\p{Cc}/u.test(text);
+
+export const optionalLine = (text: string, variable: string): string | null => {
+  if (!isLine(text)) throw wrong(variable, text, `at most ${LINE_MAX} characters without control characters`);
+  return text.trim() === '' ? null : text.trim();
+};
+
+export const addressLines = (text: string, variable: string): readonly string[] => {
+  const lines = text
+    .split('|')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+  if (lines.length > LINES_MAX || !lines.every(isLine))
+    throw wrong(variable, text, `at most ${LINES_MAX} lines of ${LINE_MAX} characters, separated by |`);
+  return lines;
+};
+
+const BASIS_POINTS_PER_PERCENT = 100;
+
+/** Returns hundredths of a percent. */
+export const optionalPercent = (text: string, variable: string): number | null => {
+  if (text === '') return null;
+  if (!/^\d{1,2}(\.\d{1,2})?$/.test(text))
+    throw wrong(variable, text, 'a number from 0 to 99.99 with at most two decimals');
+  return Math.round(Number(text) * BASIS_POINTS_PER_PERCENT);
+};
+
+export const receiptPrefix = (text: string, variable: string): string => {
+  if (!/^[A-Za-z0-9/_-]{0,16}$/.test(text))
+    throw wrong(variable, text, 'at most 16 letters, digits and - _ /');
+  return text;
+};
+
 export const optionalKey = (text: string, variable: string): string | null => {
   if (text === '') return null;
   // An error must not repeat a key.
   if (!/^[\x21-\x7e]{1,256}$/.test(text))
     throw secret(variable, 'a key of 1 to 256 printable characters, without spaces');
   return text;
+};
+
+export const optionalPrivateKey = (text: string, variable: string): string | null => {
+  if (text === '') return null;
+  // An error must not repeat a key.
+  const digits = /^(?:0x)?([0-9a-fA-F]{64})$/.exec(text)?.[1];
+  if (digits === undefined) throw secret(variable, '64 hexadecimal digits');
+  return `0x${digits}`;
 };
 
 export const optionalRedis = (text: string, variable: string): RedisPlace | null =>

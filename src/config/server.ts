@@ -44,7 +44,7 @@ export const serverSettings = {
     'ASSAY_PUBLIC_HOST',
     '',
     optionalHost,
-    'Host to which requests for www.… are redirected.',
+    'Host (with a port, if it is not the standard one) under which clients reach this service: requests for www.… are redirected to it, and the links in emails lead to it. Required for the links in emails unless the server listens on an address that people can open; `/ready` says so if it is missing.',
   ),
   trustedProxies: setting(
     'ASSAY_TRUSTED_PROXIES',

@@ -1,11 +1,15 @@
 /** All settings by subject. The reference and the validation of variable names are derived from them. */
 import { accountsSettings } from './accounts.ts';
+import { billingSettings } from './billing.ts';
 import { casesSettings } from './cases.ts';
 import { chainsSettings } from './chains.ts';
 import { listsSettings } from './lists.ts';
+import { logSettings } from './log.ts';
 import { monitoringSettings } from './monitoring.ts';
 import { nodesSettings } from './nodes.ts';
+import { oracleSettings } from './oracle.ts';
 import { pricesSettings } from './prices.ts';
+import { receiptsSettings } from './receipts.ts';
 import { replicationSettings } from './replication.ts';
 import { serverSettings } from './server.ts';
 import type { Setting } from './setting.ts';
@@ -34,13 +38,33 @@ export const SETTING_SUBJECTS: readonly SettingSubject[] = [
     description: 'Prices, and the tokens whose transfers are evidence.',
     settings: pricesSettings,
   },
-  { title: 'Accounts', description: 'People, emails and payments.', settings: accountsSettings },
+  { title: 'Accounts', description: 'People and emails.', settings: accountsSettings },
+  {
+    title: 'Billing',
+    description: 'Payments by card, and receipts.',
+    settings: billingSettings,
+  },
   {
     title: 'Monitoring',
     description: 'Watched wallets and the receivers of alerts.',
     settings: monitoringSettings,
   },
-  { title: 'Cases', description: 'Decisions and retention of cases.', settings: casesSettings },
+  {
+    title: 'Cases and saved screenings',
+    description: 'Decisions on cases, and retention.',
+    settings: casesSettings,
+  },
+  { title: 'Contracts', description: 'Contracts that hold the sanctions lists.', settings: oracleSettings },
+  {
+    title: 'Transparency log',
+    description: 'The public log of receipts, where it is published, and its witnesses.',
+    settings: logSettings,
+  },
+  {
+    title: 'Receipts',
+    description: 'Signed receipts of answers.',
+    settings: receiptsSettings,
+  },
   {
     title: 'Many nodes',
     description: 'Roles of a node and the Redis that nodes share.',
@@ -60,8 +84,12 @@ export const SETTINGS = {
   ...chainsSettings,
   ...pricesSettings,
   ...accountsSettings,
+  ...billingSettings,
   ...monitoringSettings,
   ...casesSettings,
+  ...logSettings,
+  ...oracleSettings,
+  ...receiptsSettings,
   ...nodesSettings,
   ...replicationSettings,
 } as const;

@@ -23,8 +23,8 @@ interface Call {
   readonly body: unknown;
 }
 
-/** Only the caller knows an id. */
-const isId = (name: string): boolean => name === 'id' || name.endsWith('Id');
+/** Only the caller knows an id. `a` and `b` are the ids of two records that are compared. */
+const isId = (name: string): boolean => name.endsWith('Id') || ['id', 'a', 'b'].includes(name);
 
 function callOf(route: Route): Call {
   const valuesIn = (place: 'path' | 'query') =>

@@ -1,6 +1,7 @@
 /** Assembles the front end: the list of operations, the pipeline and the chosen server. */
-import { builtGuide } from '../base/paths.ts';
+import { builtDashboard, builtGuide } from '../base/paths.ts';
 import { codeSamplesOf } from './code-samples.ts';
+import { openDashboard } from './dashboard.ts';
 import { createViewer } from './docs-api.ts';
 import { DOCS_HEADERS, docsPage } from './docs-page.ts';
 import { openGuide } from './guide.ts';
@@ -38,10 +39,11 @@ export function createHttpApp(
   operations: readonly Operation[] = OPERATIONS,
 ): HttpApp {
   let server: HttpServer | null = null;
-  // The row after those of the operations counts requests that match none.
-  const unknownRow = operations.length;
+  // The rows after those of the operations count requests that match none: of the dashboard, and others.
+  const dashboardRow = operations.length;
+  const unknownRow = dashboardRow + 1;
   const metrics = createHttpMetrics({
-    routes: [...operations.map(({ method, path }) => `${method} ${path}`), 'unknown'],
+    routes: [...operations.map(({ method, path }) => `${method} ${path}`), 'dashboard', 'unknown'],
     gauges: [
       ...deps.gauges,
       {
@@ -101,7 +103,15 @@ export function createHttpApp(
     async listen() {
       const createServer = await chooseServer(options.backend, deps.log);
       const streams = operations.filter(({ kind }) => kind === 'stream').flatMap(patternsOf);
-      const fallback = pipeline.fallback(unknownRow);
+      const dashboard =
+        options.operations === 'health'
+          ? null
+          : openDashboard(options.dashboardFolder ?? builtDashboard, deps.log);
+      const unknown = pipeline.fallback(unknownRow);
+      const fallback =
+        dashboard === null
+          ? unknown
+          : pipeline.pages(dashboardRow, (exchange) => dashboard.answer(exchange), unknown);
       const refuse = pipeline.refusal(unknownRow);
       server = createServer(options, { router, fallback, refuse, streams, log: deps.log });
       const port = await server.listen();

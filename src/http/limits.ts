@@ -41,6 +41,8 @@ export const HTTP_LIMITS = {
   answerBytesMax: 16 * 1024 * 1024,
   /** Entries on one page of usage, as for the lists of monitoring. */
   usagePageMax: 100,
+  /** Entries of the audit log on one page, as for the ledger. */
+  auditPageMax: 100,
   /** Keys of one account: listed in one response of 60 KB. Operators may exceed this on the command line. */
   keysPerAccountMax: 200,
   /** Deliveries on one page. */

@@ -3,7 +3,16 @@ import type { TSchema } from 'typebox';
 import { CLIENT_ERROR_CODES } from '../base/errors.ts';
 import type { CodeSample } from './code-samples.ts';
 import { HTTP_LIMITS } from './limits.ts';
-import { API_BASE, type Parameter, permissionsOf, type Route, TAGS } from './routes.ts';
+import {
+  API_BASE,
+  acceptsKey,
+  acceptsSession,
+  hasOptionalBody,
+  type Parameter,
+  permissionsOf,
+  type Route,
+  TAGS,
+} from './routes.ts';
 import { exampleOf } from './schema-example.ts';
 import { ErrorBody, Problem, text } from './schemas/common.ts';
 import { isCharged, responsesOf, successHeaders } from './statuses.ts';
@@ -55,22 +64,21 @@ const parametersOf = (route: Route): readonly Parameter[] =>
   isCharged(route) ? [...route.parameters, IDEMPOTENCY_KEY] : route.parameters;
 
 function keyWords(route: Route): string {
-  const { permission, principal } = route;
-  if (principal === 'session') return 'Needs a session.';
-  if (principal === 'session or key')
-    return permission === null
-      ? 'Needs a session or an API key.'
-      : `Needs a session, or a key with the permission \`${permissionsOf(route).join('` or `')}\`.`;
+  const { principal, role } = route;
   if (principal === 'signature') return 'Signed with the secret of the webhook.';
-  if (permission === null) return 'No key.';
-  return permission === 'any' ? 'Any key.' : `Permission \`${permissionsOf(route).join('` or `')}\`.`;
+  const people = role === 'auditor' ? '' : ` of an owner${role === 'analyst' ? ' or analyst' : ''}`;
+  if (!acceptsKey(route)) return acceptsSession(route) ? `Needs a session${people}.` : 'No key.';
+  const permissions = permissionsOf(route);
+  const key =
+    permissions.length === 0 ? 'any API key' : `a key with the permission \`${permissions.join('` or `')}\``;
+  return acceptsSession(route) ? `Needs ${key}, or a session${people}.` : `Needs ${key}.`;
 }
 
-/** Only the difference from the document's default security, which is an API key. */
-function securityOf({ permission, principal }: Route): JsonObject {
-  if (principal === 'session') return { security: [{ session: [] }] };
-  if (principal === 'session or key') return { security: [{ session: [] }, { apiKey: [] }] };
-  return permission === null ? { security: [] } : {};
+/** Only the difference from the document's default security, which is an API key or a session. */
+function securityOf(route: Route): JsonObject {
+  const [byKey, bySession] = [acceptsKey(route), acceptsSession(route)];
+  if (byKey && bySession) return {};
+  return { security: [...(byKey ? [{ apiKey: [] }] : []), ...(bySession ? [{ session: [] }] : [])] };
 }
 
 function descriptionOf(route: Route): string {
@@ -219,7 +227,7 @@ class OperationWriter {
       value === undefined ? [] : [[summary, value] as const],
     );
     const shown = given.length > 0 ? given : [[route.summary, exampleOf(body)] as const];
-    return { requestBody: { required: true, content: this.#content(body, shown) } };
+    return { requestBody: { required: !hasOptionalBody(route), content: this.#content(body, shown) } };
   }
 
   #parameter({ name, in: place, required, description, schema }: Parameter): JsonObject {
@@ -283,7 +291,7 @@ export function openApiDocument(
       description: `Wallet risk screening and entity intelligence. Bodies are JSON of at most ${HTTP_LIMITS.bodyBytesMax} bytes, nested at most ${HTTP_LIMITS.jsonDepthMax} levels.`,
     },
     servers: [{ url: API_BASE }],
-    security: [{ apiKey: [] }],
+    security: [{ apiKey: [] }, { session: [] }],
     tags,
     paths,
     components: {
@@ -291,7 +299,12 @@ export function openApiDocument(
       headers: HEADERS,
       securitySchemes: {
         apiKey: { type: 'http', scheme: 'bearer', description: 'Authorization: Bearer assay_live_…' },
-        session: { type: 'apiKey', in: 'cookie', name: 'assay_session', description: 'Of POST /auth/login.' },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: 'assay_session',
+          description: 'Of POST /auth/login. Over TLS its name is `__Host-assay_session`.',
+        },
       },
     },
   };

@@ -18,13 +18,13 @@ import type { HttpMetrics } from './pipeline/metrics.ts';
 import type { Principal } from './pipeline/principal.ts';
 import type { AsyncData, LargeResponse, Page, Purchase, Work } from './pipeline/work.ts';
 import type { HttpDeps } from './ports.ts';
-import type { OperationExample, Parameter, Route, StatusRow } from './routes.ts';
+import { type OperationExample, type Parameter, type Route, type StatusRow, standardRole } from './routes.ts';
 import { bodyEnvelope, chargedEnvelope, envelope } from './schemas/common.ts';
 import type { EventStream } from './server/port.ts';
 import type { Upload } from './server/uploads.ts';
 
 export { quotaHeaderLine } from './pipeline/admit.ts';
-export { callerOf } from './pipeline/call.ts';
+export { type Caller, callerOf } from './pipeline/call.ts';
 export { REPLAYED } from './pipeline/charging.ts';
 export { errorBody, errorCodeLine } from './pipeline/errors.ts';
 export { jsonBytes } from './pipeline/json-body.ts';
@@ -33,7 +33,7 @@ export { sessionCookie } from './pipeline/principal.ts';
 export { partsSource } from './server/bytes-source.ts';
 export { EMPTY, openFileParts } from './server/file-parts.ts';
 export { mayAnswerRange, namesTag, rangeOf } from './server/ranges.ts';
-export type { Call, Page };
+export type { Call, Page, Purchase };
 
 /** The services that operations use. */
 export interface Services extends HttpDeps {
@@ -72,6 +72,7 @@ type RouteColumns = Pick<Route, 'id' | 'tag' | 'method' | 'path' | 'summary' | '
       | 'nodes'
       | 'permission'
       | 'principal'
+      | 'role'
       | 'rateClass'
       | 'quota'
       | 'credits'
@@ -87,6 +88,12 @@ type RouteColumns = Pick<Route, 'id' | 'tag' | 'method' | 'path' | 'summary' | '
 interface Behaviour<Body, In> {
   /** Returns `data`: a value, or the bytes of its JSON text. Only this kind of work can cost credits. */
   readonly run?: (input: In) => Awaitable<object>;
+  /**
+   * Beside `run`: stores its result and books the charge, if the body asks for that, and returns the whole response; else returns null.
+   *
+   * @param data - JSON text of `data`
+   */
+  readonly store?: (input: In, data: Uint8Array, charge: Purchase) => Promise<IdempotentAnswer> | null;
   /** Does the work, books its charge and returns the whole response: for work that stores something that must exist exactly if it is charged. */
   readonly purchase?: (input: In, charge: Purchase) => Promise<IdempotentAnswer>;
   /**
@@ -95,6 +102,13 @@ interface Behaviour<Body, In> {
    * @returns the offset after the written text, or -1 if it does not fit
    */
   readonly write?: (input: In, out: Buffer, offset: number) => number;
+  /** Beside `write`: work for requests that need something which takes longer, such as a receipt. */
+  readonly later?: {
+    /** Called for every request of a hot operation, before its parameters are read. */
+    readonly isAsked: (call: Call) => boolean;
+    /** Returns the bytes of the JSON text of `data`. */
+    readonly answer: (input: In) => Promise<Uint8Array>;
+  };
   /**
    * Whether the client's cached copy is still valid, by its If-None-Match header. With `write` only; the response is then 304 and
    * costs no quota.
@@ -181,6 +195,21 @@ const parametersIn = (place: Parameter['in'], properties: TProperties): readonly
 
 const bytesOf = (value: object): Uint8Array => (value instanceof Uint8Array ? value : jsonBytes(value));
 
+/** Returns the schema of a whole response with its envelope. A media type has none. */
+function wrapped(response: TSchema | string, credits: number, hasBody: boolean): TSchema | string {
+  if (typeof response === 'string') return response;
+  if (credits > 0) return chargedEnvelope(response);
+  return hasBody ? bodyEnvelope(response) : envelope(response);
+}
+
+/** Returns the one kind of work that an operation declares. */
+function onlyKind<Kind extends string>(place: string, kinds: Readonly<Record<Kind, unknown>>): Kind {
+  const [kind, another] = (Object.keys(kinds) as Kind[]).filter((name) => kinds[name] !== undefined);
+  if (kind === undefined || another !== undefined)
+    throw new Error(`${place} needs exactly one kind of work.`);
+  return kind;
+}
+
 type NoParameters = Record<never, never>;
 
 /**
@@ -196,8 +225,10 @@ export function operation<
 >(spec: OperationSpec<Body, Path, Query, Header>): Operation {
   const {
     run,
+    store,
     purchase,
     write,
+    later,
     isCurrent,
     page,
     message,
@@ -212,20 +243,16 @@ export function operation<
   } = spec;
   const { body = null, pathParameters, query, header, response, statuses, examples, ...columns } = facts;
   type Call0 = Input<Static<Body>, ValueOf<Path>, ValueOf<Query>, ValueOf<Header>>;
-  const row = { ...DEFAULTS, ...columns };
+  const declared = { ...DEFAULTS, ...columns };
+  const row = { ...declared, role: columns.role ?? standardRole(declared) };
   const place = `${row.method} ${row.path}`;
   const kinds = { run, purchase, write, page, message, follow, upload, file, bytes };
-  const [kind, another] = Object.entries(kinds).filter(([, value]) => value !== undefined);
-  if (kind === undefined || another !== undefined)
-    throw new Error(`${place} needs exactly one kind of work.`);
+  const isWhole = bare || page !== undefined || message !== undefined;
+  const kind = onlyKind(place, kinds);
   if (row.credits > 0 && ((run ?? purchase) === undefined || body === null))
     throw new Error(`${place} costs credits, so it needs a body and \`run\` or \`purchase\`.`);
-
-  function wrapped(): TSchema | string {
-    if (typeof response === 'string' || bare || page !== undefined || message !== undefined) return response;
-    if (row.credits > 0) return chargedEnvelope(response);
-    return body === null ? envelope(response) : bodyEnvelope(response);
-  }
+  if (store !== undefined && (run === undefined || row.credits === 0))
+    throw new Error(`${place} stores the result of \`run\` with its charge, so it needs both.`);
 
   // The type parameters have these defaults if the specification leaves the schemas out.
   const bodySchema = (body ?? Type.Null()) as Body;
@@ -235,6 +262,14 @@ export function operation<
 
   function workOver(services: Services): Work<Static<Body>> {
     const read = compileBody(bodySchema);
+    const headOf = (call: Call): Omit<Call0, 'body'> => ({
+      services,
+      call,
+      path: readPath(call.exchange),
+      query: readQuery(call.exchange),
+      header: readHeader(call.exchange),
+    });
+    // Written out, because every request of a hot operation makes one.
     const inputOf = (call: Call, value: Static<Body>): Call0 => ({
       services,
       call,
@@ -248,17 +283,7 @@ export function operation<
       return {
         kind: 'bytes',
         units,
-        answer: async (call, raw) =>
-          bytes.run(
-            {
-              services,
-              call,
-              path: readPath(call.exchange),
-              query: readQuery(call.exchange),
-              header: readHeader(call.exchange),
-            },
-            raw,
-          ),
+        answer: async (call, raw) => bytes.run(headOf(call), raw),
       };
     }
     if (body !== null) {
@@ -275,6 +300,9 @@ export function operation<
           ...(cost === undefined ? {} : { cost }),
           ...(subjects === undefined ? {} : { subjects }),
           ...(bare ? { bare } : {}),
+          ...(store === undefined
+            ? {}
+            : { store: (call, value, data, charge) => store(inputOf(call, value), data, charge) }),
           answer: async (call, value) => bytesOf(await run(inputOf(call, value))),
         };
       if (purchase !== undefined)
@@ -289,17 +317,7 @@ export function operation<
     if (message !== undefined)
       return {
         kind: 'message',
-        answer: async (call, raw) =>
-          message(
-            {
-              services,
-              call,
-              path: readPath(call.exchange),
-              query: readQuery(call.exchange),
-              header: readHeader(call.exchange),
-            },
-            raw,
-          ),
+        answer: async (call, raw) => message(headOf(call), raw),
       };
     const none = read(null);
     if (write !== undefined)
@@ -307,6 +325,14 @@ export function operation<
         kind: 'lookup',
         write: (call, out, offset) => write(inputOf(call, none), out, offset),
         ...(isCurrent === undefined ? {} : { isCurrent: (tags) => isCurrent(services, tags) }),
+        ...(later === undefined
+          ? {}
+          : {
+              later: {
+                isAsked: later.isAsked,
+                answer: async (call: Call) => later.answer(inputOf(call, none)),
+              },
+            }),
       };
     if (run !== undefined)
       return { kind: 'query', answer: async (call) => bytesOf(await run(inputOf(call, none))) };
@@ -334,7 +360,7 @@ export function operation<
   } as const;
   return {
     ...row,
-    kind: KINDS[kind[0] as keyof typeof KINDS],
+    kind: KINDS[kind],
     body,
     upload: upload?.types ?? null,
     parameters: [
@@ -342,7 +368,7 @@ export function operation<
       ...parametersIn('query', query ?? {}),
       ...parametersIn('header', header ?? {}),
     ],
-    response: wrapped(),
+    response: isWhole ? response : wrapped(response, row.credits, body !== null),
     statuses: statuses ?? {},
     examples: examples ?? [],
     bind: (services, use) => use(workOver(services)),
@@ -369,6 +395,16 @@ export function accountOf({ accountId }: Principal): string {
   if (accountId === null)
     throw new AssayError('INTERNAL', 'An operation of an account was reached without one.');
   return accountId;
+}
+
+/**
+ * Returns the id of the person of a session.
+ *
+ * @throws INTERNAL if the client has no session
+ */
+export function personOf({ session }: Principal): string {
+  if (session === null) throw new AssayError('INTERNAL', 'An operation of a person was reached without one.');
+  return session.person.id;
 }
 
 /** Header line of responses that no cache may store. */

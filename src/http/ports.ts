@@ -7,24 +7,33 @@ import type { Access } from '../accounts/access.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
+import type { Billing } from '../billing/service.ts';
 import type { CaseService } from '../cases/service.ts';
 import type { BulkJobs } from '../jobs/bulk-jobs.ts';
 import type { ListCheckMethod } from '../labels/freshness.ts';
 import type { MonitoringService } from '../monitoring/service.ts';
 import type { ClearedStore } from '../names/cleared.ts';
 import type { NameRequest } from '../names/screen-names.ts';
+import type { ReceiptLog } from '../receipts/log/log.ts';
+import type { OracleTrees } from '../receipts/oracle/trees.ts';
+import type { Receipts } from '../receipts/service.ts';
+import type { SavedScreenings } from '../saved-screenings/service.ts';
 import type { AnswerWriter } from '../screening/answer-bytes.ts';
+import type { TransactionAnswer } from '../screening/answers.ts';
 import type { BulkAnswer } from '../screening/bulk.ts';
 import type { KytRequest } from '../screening/kyt.ts';
-import type { OracleWriter } from '../screening/oracle.ts';
+import type { AttestedOracleQuery, OracleWriter } from '../screening/oracle.ts';
+import type { AttestedSanctionsQuery } from '../screening/sanctions-check.ts';
 import type { ScreeningRequest } from '../screening/screen.ts';
 import type { TraceRequest, TraceResult } from '../screening/trace.ts';
+import type { TransactionRequest } from '../screening/transaction-search.ts';
+import type { OperatorImports, OperatorStatus } from './schemas/operator.ts';
 import type { UploadPace } from './server/port.ts';
 
 /** The part of the accounts that a request needs: key verification, rate limits, quotas and credits. */
 export type CallerAccess = Pick<
   Access,
-  'verify' | 'gate' | 'quota' | 'ledger' | 'keys' | 'people' | 'audit' | 'payments'
+  'verify' | 'gate' | 'quota' | 'planOf' | 'ledger' | 'keys' | 'people' | 'audit'
 >;
 
 /**
@@ -43,6 +52,11 @@ export interface UseCases {
   labelSetVersion(): string;
   readonly sanctionsCheck: AnswerWriter;
   readonly oracle: OracleWriter;
+  /** Roots and proofs for contracts. */
+  readonly oracleTrees: Pick<OracleTrees, 'root' | 'proof'>;
+  /** The answers of `oracle` and `sanctionsCheck` with their evidence, for receipts. */
+  readonly attestedOracle: AttestedOracleQuery;
+  readonly attestedSanctionsCheck: AttestedSanctionsQuery;
   /** Screens the body of `POST /screen/bulk` as received: valid UTF-8, at most `jsonDepthMax` deep, JSON not yet checked. */
   bulk(body: Uint8Array): Promise<BulkAnswer>;
   /**
@@ -60,10 +74,16 @@ export interface UseCases {
    */
   kyt(request: KytRequest): Promise<Uint8Array>;
   trace(request: TraceRequest): Promise<TraceResult>;
+  /** @throws INVALID_REQUEST if the text is not a transaction hash */
+  transaction(request: TransactionRequest): Promise<TransactionAnswer>;
   readonly names: NameUseCases;
   /** Opened on first use: an installation that watches no wallet allocates nothing for it. */
   monitoring(): MonitoringService;
   cases(): CaseService;
+  savedScreenings(): SavedScreenings;
+  billing(): Billing;
+  receiptLog(): ReceiptLog;
+  receipts(): Receipts;
   /** Opened on first use. */
   jobs(): BulkJobs;
 }
@@ -91,6 +111,21 @@ export interface ListFreshness {
   readonly stale: boolean;
 }
 
+/** Something that the service does not do although it is ready. */
+export interface Degradation {
+  /**
+   * STORAGE: a store or folder refuses writes, for example because the disk is full. SECOND_FACTOR: codes of authenticator apps are not
+   * accepted. EMAIL_LINKS: people cannot open the links in emails. TRANSPARENCY_LOG: the log of receipts appends and signs nothing.
+   */
+  readonly kind: 'STORAGE' | 'SECOND_FACTOR' | 'EMAIL_LINKS' | 'TRANSPARENCY_LOG';
+  /** The store or folder; null for the other kinds. */
+  readonly path: string | null;
+  /** One sentence. */
+  readonly reason: string;
+  /** ISO 8601 time. */
+  readonly since: string;
+}
+
 export interface Readiness {
   /** False while no snapshot is open, or if a list is stale and the configuration requires fresh lists. */
   readonly ready: boolean;
@@ -106,8 +141,8 @@ export interface Readiness {
   readonly lists: readonly ListFreshness[];
   /** The source that labels are pulled from, and how far this node is behind it. Omitted if labels are built here. */
   readonly pulledFrom?: PulledFrom;
-  /** Stores and folders that refuse writes, for example because the disk is full. Omitted if there are none. */
-  readonly degraded?: readonly { readonly path: string; readonly reason: string; readonly since: string }[];
+  /** What the service does not do although it is ready. Omitted if there is nothing. */
+  readonly degraded?: readonly Degradation[];
   /** Chains on which wallets are watched, and whether their blocks are followed. Omitted if no wallet is watched. */
   readonly monitoring?: readonly FollowedChain[];
   /** Leases that divide work among the nodes, and their holders. Omitted on a standalone node. */
@@ -168,6 +203,13 @@ export interface Gauge {
   readonly label?: string;
 }
 
+/** The state of the installation, for its operators. */
+export interface OperatorViews {
+  status(): OperatorStatus;
+  /** Reads the catalogues of the stores. */
+  imports(): OperatorImports;
+}
+
 export interface HttpDeps {
   readonly clock: Clock;
   readonly random: Random;
@@ -175,6 +217,7 @@ export interface HttpDeps {
   readonly access: CallerAccess;
   readonly useCases: UseCases;
   readonly readiness: () => Readiness;
+  readonly operator: OperatorViews;
   readonly gauges: readonly Gauge[];
 }
 
@@ -198,6 +241,8 @@ export interface HttpOptions {
   readonly keepAliveSeconds?: number;
   /** Folder of the built guide. Default: that of the program. */
   readonly guideFolder?: string;
+  /** Folder of the built dashboard. Default: that of the program. */
+  readonly dashboardFolder?: string;
   /** Minimum pace of uploaded bodies. Default: that of HTTP_LIMITS. */
   readonly uploads?: UploadPace;
 }

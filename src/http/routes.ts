@@ -5,6 +5,7 @@ import type { TSchema } from 'typebox';
 import type { ChargeType } from '../accounts/credits.ts';
 import type { Permission } from '../accounts/keys.ts';
 import type { QuotaMeterName, RateClass } from '../accounts/plans.ts';
+import type { Role } from '../accounts/roles.ts';
 
 /** Path prefix of the API version. */
 export const API_BASE = '/api/v1';
@@ -13,11 +14,14 @@ export const API_BASE = '/api/v1';
 export const TAGS = {
   Labels: 'Entities, raw labels, sanctions checks and verdicts of single addresses.',
   Screening: 'Risk of addresses and transfers, and traces of funds.',
+  Receipts: 'Signed receipts of answers, and the keys that verify them.',
   Names: 'Screening of names against sanctions lists, politically exposed persons and adverse media.',
   Monitoring: 'Watched wallets, their alerts, and the delivery of messages.',
   Cases: 'Investigations: their history, links, files and decisions.',
   Jobs: 'Bulk jobs over files of addresses.',
   Account: 'Registration, sessions, API keys, usage and payments.',
+  Billing: 'Packages of credits, checkouts, invoices and receipts.',
+  People: 'People of an account: invitations, roles and their sessions.',
   Service: 'Probes, metrics and documentation of the service.',
 } as const satisfies Readonly<Record<string, string>>;
 
@@ -32,8 +36,8 @@ export interface Parameter {
 }
 
 /**
- * Authentication other than by an API key alone: a session, a session or an API key, none, or a signed body. A permission beside
- * `session or key` is required of the key.
+ * Authentication whose actor the operation needs, or that is not a key or session with a permission: a session, a session or an API key,
+ * none, or a signed body. A permission beside `session or key` is required of the key.
  */
 export type PrincipalKind = 'session' | 'session or key' | 'anyone' | 'signature';
 
@@ -70,11 +74,13 @@ export interface Route {
   readonly nodes: 'all' | 'api';
   /**
    * Permission that the key needs; if several are listed, one is enough. `any`: any valid key is enough. Null: no key is needed,
-   * and then no other requirement applies.
+   * and then no other requirement applies. A session is accepted in place of the key, and has all permissions.
    */
   readonly permission: Permission | readonly Permission[] | 'any' | null;
   /** Authentication instead of a key with a permission; null if only a key is required. */
   readonly principal: PrincipalKind | null;
+  /** Role that a session needs at least; null if the operation accepts no session. */
+  readonly role: Role | null;
   readonly rateClass: RateClass | null;
   /** Units of the monthly quota: one per request, or one per address of the body. */
   readonly quota: { readonly meter: QuotaMeterName; readonly per: 'request' | 'address' } | null;
@@ -122,14 +128,44 @@ export const permissionsOf = ({ permission }: Pick<Route, 'permission'>): readon
   return typeof permission === 'string' ? [permission] : permission;
 };
 
+type Admission = Pick<Route, 'permission' | 'principal' | 'takesApiKeyHeader'>;
+
+/** Whether a session may take the place of the key, or is the only authentication. MCP clients have no session. */
+export function acceptsSession({ permission, principal, takesApiKeyHeader }: Admission): boolean {
+  if (principal !== null) return principal === 'session' || principal === 'session or key';
+  return permission !== null && !takesApiKeyHeader;
+}
+
+/** Whether a key is accepted. */
+export const acceptsKey = ({ permission, principal }: Admission): boolean =>
+  principal === 'session or key' || (principal === null && permission !== null);
+
+/** Whether a request may leave the body out: a DELETE whose fields are all optional. Other methods always have a body if they declare one. */
+export function hasOptionalBody({ method, body }: Pick<Route, 'method' | 'body'>): boolean {
+  if (method !== 'DELETE' || body === null) return false;
+  const { required = [] }: { readonly required?: readonly string[] } = body;
+  return required.length === 0;
+}
+
+/**
+ * Returns the role that a session needs at least, unless the operation declares another one: an auditor only reads.
+ *
+ * @returns null if the operation accepts no session
+ */
+export function standardRole(route: Admission & Pick<Route, 'method'>): Role | null {
+  if (!acceptsSession(route)) return null;
+  return route.method === 'GET' ? 'auditor' : 'analyst';
+}
+
 /** Describes the required authentication in a few words. */
 export function admissionOf(route: Route): string {
-  const { permission, principal } = route;
-  if (principal === 'session or key' && permission !== null)
-    return `session, or ${permissionsOf(route).join(' or ')}`;
-  if (principal !== null) return principal === 'anyone' ? 'no key' : principal;
-  if (permission === null) return 'no key';
-  return permission === 'any' ? 'any key' : permissionsOf(route).join(' or ');
+  const { permission, principal, role } = route;
+  const session = role === 'owner' ? 'session of an owner' : 'session';
+  if (principal === 'anyone') return 'no key';
+  if (principal === 'signature') return principal;
+  if (!acceptsKey(route)) return acceptsSession(route) ? session : 'no key';
+  const key = permission === null || permission === 'any' ? 'any key' : permissionsOf(route).join(' or ');
+  return acceptsSession(route) ? `${key}, or ${session}` : key;
 }
 
 /** Returns the table of operations in the reference, in Markdown. */

@@ -2,7 +2,7 @@
  * The statuses of an operation: those of the stages of the pipeline that it passes, which follow from its columns, and its own. The
  * OpenAPI document is written from them.
  */
-import { permissionsOf, type Route, type StatusRow } from './routes.ts';
+import { acceptsSession, permissionsOf, type Route, type StatusRow } from './routes.ts';
 import { ErrorBody } from './schemas/common.ts';
 
 const RATE_HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const;
@@ -23,16 +23,18 @@ function refusalsOf(route: Route): readonly Refusal[] {
   const { permission, principal, parameters, body, upload, quota, credits, rateClass, method } = route;
   const permissions = permissionsOf(route);
   const isAccount = principal !== null && principal !== 'anyone';
+  const isRead = method === 'GET';
   return [
     // The head of the request, before all else: server/framing.ts.
     [true, 400, 'The headers are ambiguous or too large.'],
     // The host: pipeline.ts.
     [true, 404, 'The host begins with `www.`, and the service has no such host.'],
     // Authentication, origin and permission: principal.ts and admit.ts.
-    [permission !== null && principal === null, 401, 'Missing, invalid or revoked API key.'],
+    [permission !== null && principal === null, 401, 'Missing, invalid or revoked API key, or no session.'],
     [isAccount, 401, 'No session, an invalid signature, or an invalid API key.'],
     [principal === 'anyone', 401, 'Wrong email, password or token.'],
-    [principal !== null && method !== 'GET', 403, 'The Origin is another host.'],
+    [acceptsSession(route) || (principal !== null && !isRead), 403, 'The Origin is another host.'],
+    [route.role !== null && route.role !== 'auditor', 403, `The session lacks the role ${route.role}.`],
     [
       principal === 'session or key' && permission === null,
       403,
@@ -48,7 +50,7 @@ function refusalsOf(route: Route): readonly Refusal[] {
     [credits > 0, 402, 'Insufficient credits: the error has the balance and the date of new credits.'],
     // The work. Writes and work of the pool are refused if too much is waiting.
     [isAccount && route.path.includes('{'), 404, 'The account has no record of this id.'],
-    [rateClass !== null || method !== 'GET', 429, 'Too much work is waiting.'],
+    [rateClass !== null || !isRead, 429, 'Too much work is waiting.'],
     [true, 500, 'Internal server error.'],
   ];
 }

@@ -30,7 +30,7 @@ const bytesOf = (value: Json): number => Buffer.byteLength(JSON.stringify(value)
 
 const pathText = (path: readonly string[]): string => path.join('.');
 
-/** Returns the value at a path; undefined if there is none. */
+/** Returns the value at a path; undefined if missing. */
 export function valueAt(root: Json, path: readonly string[]): Json | undefined {
   let value: Json | undefined = root;
   for (const name of path) {

@@ -27,7 +27,7 @@ export interface NodeFacts {
   readonly jobsFolder?: string;
 }
 
-export type RoutingNode = Member<NodeFacts>;
+export type RoutingNode = Pick<Member<NodeFacts>, 'id' | 'facts'>;
 
 /** The nodes that are live, and those that were live within the last day. */
 export interface RoutingNodes {

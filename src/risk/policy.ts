@@ -199,3 +199,20 @@ export function riskLevelOf(score: number, policy: RiskPolicy): RiskLevel {
   if (score >= policy.levels.HIGH) return 'HIGH';
   return score >= policy.levels.MEDIUM ? 'MEDIUM' : 'LOW';
 }
+
+/** A policy as JSON data: the set of services is a list. */
+export interface PolicyJson extends Omit<RiskPolicy, 'services'> {
+  readonly services: readonly Category[];
+}
+
+/** Returns a policy as JSON data, the same for the same policy. */
+export const policyToJson = (policy: RiskPolicy): PolicyJson => ({
+  ...policy,
+  services: [...policy.services].sort(),
+});
+
+/** Returns the policy of `policyToJson`. It was valid when it was stored, perhaps for another version of the program. */
+export const policyFromJson = ({ services, ...rest }: PolicyJson): RiskPolicy => ({
+  ...rest,
+  services: new Set(services),
+});

@@ -103,7 +103,22 @@ export interface Assessment extends Reading, FollowedMoney {
   readonly unfollowed: readonly UnfollowedPart[];
   /** False if neither a label nor a transfer is known. */
   readonly assessed: boolean;
+  /** Reasons for dealings before a designation. */
+  readonly earlier: readonly Reason[];
+  /** Reasons for dealings with suspected owners. */
+  readonly suspected: readonly Reason[];
   readonly reasons: readonly Reason[];
+}
+
+/** A reading of the money, as far as the decision between readings and the reasons need it. */
+type Judged = Pick<FollowedMoney, 'judged'>;
+
+/** The facts from which the reasons of an assessment are made. */
+export interface ReasonFacts<Reading extends Judged>
+  extends Pick<Assessment, 'labels' | 'unfollowed' | 'earlier' | 'suspected' | 'staleReason'> {
+  readonly readings: readonly Reading[];
+  readonly decisive: Reading;
+  readonly asOf: string | null;
 }
 
 /** The assessor of one thread. Its use cases share it, so that its memory is allocated once. */
@@ -120,10 +135,11 @@ export interface Assessor {
 }
 
 /** Returns reasons for exposures that brought points or are grave, and for parts that were not followed. */
-function walkReasons(
-  decisive: FollowedMoney,
-  { readings, unfollowed }: Pick<Assessment, 'readings' | 'unfollowed'>,
-): Reason[] {
+function walkReasons<Reading extends Judged>({
+  decisive,
+  readings,
+  unfollowed,
+}: Pick<ReasonFacts<Reading>, 'decisive' | 'readings' | 'unfollowed'>): Reason[] {
   const own = { source: null, verified: true } as const;
   const others = readings.filter((reading) => reading !== decisive);
   return [
@@ -150,10 +166,27 @@ const metDerived = (sides: readonly Side[], followed: readonly FollowedSide[]): 
  * Returns true if the reading without derived labels decides: its score is higher, or it is equal and comes from exposures, because
  * published evidence is preferred to derived evidence.
  */
-const isGraver = (leftOut: FollowedMoney, counted: FollowedMoney): boolean =>
+const isGraver = (leftOut: Judged, counted: Judged): boolean =>
   leftOut.judged.riskScore > counted.judged.riskScore ||
   (leftOut.judged.riskScore === counted.judged.riskScore &&
     leftOut.judged.scoreBreakdown.some(({ factor }) => factor.endsWith('_EXPOSURE')));
+
+/** Returns the reading that decides. */
+export const decisiveOf = <Reading extends Judged>(readings: readonly Reading[]): Reading =>
+  readings.reduce((a, b) => (isGraver(b, a) ? b : a));
+
+/** Returns the reasons of an assessment. Pure: the same facts give the same reasons years later. */
+export const assessmentReasons = <Reading extends Judged>(
+  facts: ReasonFacts<Reading>,
+  policy: RiskPolicy,
+): Reason[] => [
+  ...labelReasons(facts.labels, policy, facts.asOf),
+  ...walkReasons(facts),
+  ...facts.earlier,
+  ...(facts.staleReason ? [facts.staleReason] : []),
+  // Last, as the oracle has them: an index keeps them with the notes of an entry.
+  ...facts.suspected,
+];
 
 /** Returns the relevant parts that were not followed of the direction at `at` of the readings. */
 function unfollowedAt(
@@ -258,8 +291,10 @@ export function createAssessor(deps: ScreeningDeps): Assessor {
     };
     const counted = readWith('COUNTED');
     const readings = [counted, ...(metDerived(sides, counted.followed) ? [readWith('LEFT_OUT')] : [])];
-    const decisive = readings.reduce((a, b) => (isGraver(b, a) ? b : a));
+    const decisive = decisiveOf(readings);
     const unfollowed = directions.flatMap((_direction, at) => unfollowedAt(readings, at, { own, policy }));
+    const earlier = earlierDealings(sides).map(beforeDesignationReason);
+    const suspected = suspectedOwnerDealings(sides);
     const unpricedAssets = new Set(
       unpricedFlows(totals)
         .filter(({ asset }) => place?.weighing.isEvidence(asset))
@@ -277,14 +312,12 @@ export function createAssessor(deps: ScreeningDeps): Assessor {
       readings,
       unfollowed,
       assessed: labels.length > 0 || totals !== null,
-      reasons: [
-        ...labelReasons(labels, policy, asOf),
-        ...walkReasons(decisive, { readings, unfollowed }),
-        ...earlierDealings(sides).map(beforeDesignationReason),
-        ...(staleReason ? [staleReason] : []),
-        // Last, as the oracle has them: an index keeps them with the notes of an entry.
-        ...suspectedOwnerDealings(sides),
-      ],
+      earlier,
+      suspected,
+      reasons: assessmentReasons(
+        { labels, asOf, readings, decisive, unfollowed, earlier, suspected, staleReason },
+        policy,
+      ),
     };
   }
 

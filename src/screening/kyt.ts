@@ -6,7 +6,7 @@ import type { KernelWorkspace } from '../graph/kernels/workspace.ts';
 import { GRAPH_LIMITS } from '../graph/limits.ts';
 import type { Direction } from '../graph/transfers.ts';
 import { decide, type Flag, type FlagParty, flagsOf, linkScore, WHOLE_TRANSFER } from '../risk/kyt.ts';
-import { riskLevelOf } from '../risk/policy.ts';
+import { type RiskPolicy, riskLevelOf } from '../risk/policy.ts';
 import type { ExposureEvidence } from '../risk/score.ts';
 import type { CoverageEntry, FlowTotal, KytAnswer, KytFlag, KytParty, Reason } from './answers.ts';
 import type { Assessment, Assessor } from './assess.ts';
@@ -14,6 +14,7 @@ import { summaryOf, UNATTRIBUTED } from './attribution.ts';
 import { DIRECTION_CHOICES, DIRECTION_DEFAULT, EXPOSURE_HOPS } from './choices.ts';
 import { isDealtSince } from './counterparties.ts';
 import type { ScreeningDeps } from './deps.ts';
+import { type KytEvidence, kytEvidence } from './evidence.ts';
 import { isUnfollowed } from './exposure-join.ts';
 import { flowTotal } from './flow-totals.ts';
 import { SCREENING_LIMITS } from './limits.ts';
@@ -31,6 +32,8 @@ export interface KytRequest {
   readonly to?: string;
   /** Direction of the single address: `in`, `out` or `both` (default). */
   readonly direction?: string;
+  /** Set by the server for a receipt, never by a client: the result of the task is then `{answer, evidence}`. */
+  readonly withEvidence?: true;
 }
 
 /** Facts that the server reads before the check. A client never sends them. */
@@ -42,6 +45,12 @@ export interface KytFacts {
 }
 
 export type KytQuery = (request: KytRequest, facts?: KytFacts) => KytAnswer;
+
+/** Like KytQuery, with the evidence of the answer. */
+export type AttestedKytQuery = (
+  request: KytRequest,
+  facts?: KytFacts,
+) => { readonly answer: KytAnswer; readonly evidence: KytEvidence };
 
 const BOTH: readonly Direction[] = ['in', 'out'];
 const DIRECTIONS: Readonly<Record<'in' | 'out' | 'both', readonly Direction[]>> = {
@@ -85,7 +94,14 @@ const partyOf = ({ subject, primary, sanctionsCheck }: Assessment): KytParty => 
   sanctioned: sanctionsCheck.isSanctioned,
 });
 
-function flagsOfParty(party: FlagParty, assessment: Assessment, deps: ScreeningDeps): Flag[] {
+/** A party as far as its flags, and the score and the decision of a transfer need it. */
+export interface JudgedParty
+  extends Pick<Assessment, 'sanctionsCheck' | 'primary' | 'evidence' | 'reasons' | 'staleReason'> {
+  readonly judged: Pick<Assessment['judged'], 'riskScore'>;
+  readonly readings: readonly Pick<Assessment['readings'][number], 'evidence'>[];
+}
+
+function flagsOfParty(party: FlagParty, assessment: JudgedParty, policy: RiskPolicy): Flag[] {
   const { lists } = assessment.sanctionsCheck;
   const words = (entries: typeof lists): string[] => entries.map((one) => `${one.list}: ${one.entityName}`);
   return flagsOf(
@@ -100,8 +116,59 @@ function flagsOfParty(party: FlagParty, assessment: Assessment, deps: ScreeningD
       suspectedOwners: words(lists.filter((one) => isSuspectedOwner(one))),
       delisted: words(lists.filter((one) => !isInForce(one))),
     },
-    deps.policy,
+    policy,
   );
+}
+
+/** The parties of a transfer: one address, or a sender and a receiver. */
+export type JudgedParties<Party extends JudgedParty = JudgedParty> =
+  | readonly [address: Party]
+  | readonly [from: Party, to: Party];
+
+/** The judgement of a transfer. */
+export interface TransferJudgement {
+  readonly points: number;
+  /** Of a pair: the score of the link alone. */
+  readonly linkPoints: number | null;
+  readonly flags: readonly KytFlag[];
+  readonly sanctioned: boolean;
+  readonly decision: KytAnswer['decision'];
+  readonly reasons: readonly Reason[];
+}
+
+/**
+ * Judges a transfer. Pure: the same facts give the same judgement years later.
+ *
+ * @param between - risky parties on paths from the sender to the receiver; empty for a single address
+ */
+export function judgeTransfer(
+  parties: JudgedParties,
+  between: readonly ExposureEvidence[],
+  policy: RiskPolicy,
+): TransferJudgement {
+  const [first, second] = parties;
+  const link =
+    second === undefined ? null : linkScore({ from: first.evidence, to: second.evidence, between }, policy);
+  const points = Math.max(
+    first.judged.riskScore,
+    second?.judged.riskScore ?? 0,
+    link === null ? 0 : link.riskScore,
+  );
+  const flags =
+    second === undefined
+      ? flagsOfParty('address', first, policy)
+      : [...flagsOfParty('from', first, policy), ...flagsOfParty('to', second, policy)];
+  const sanctioned = parties.some((one) => one.sanctionsCheck.isSanctioned);
+  const isMissingData =
+    first.staleReason !== null || parties.some(({ reasons }) => reasons.some(isUnfollowed));
+  return {
+    points,
+    linkPoints: link === null ? null : link.riskScore,
+    flags: flags.slice(0, SCREENING_LIMITS.screeningListMax),
+    sanctioned,
+    decision: decide({ sanctioned, score: points, flags, isMissingData }, policy),
+    reasons: reasonsOf(parties),
+  };
 }
 
 /** Returns the known flow from one party to the other; null if no transfer is known. */
@@ -172,7 +239,7 @@ const unpricedAssetsOf = (assessments: readonly Assessment[]): string[] => [
 ];
 
 /** Returns the reasons of all parties, each once. */
-function reasonsOf(assessments: readonly Assessment[]): Reason[] {
+function reasonsOf(assessments: readonly Pick<Assessment, 'reasons'>[]): Reason[] {
   const seen = new Map<string, Reason>();
   for (const reason of assessments.flatMap((one) => one.reasons)) seen.set(JSON.stringify(reason), reason);
   // The reason that qualifies the whole answer comes last.
@@ -184,7 +251,13 @@ function reasonsOf(assessments: readonly Assessment[]): Reason[] {
  * Returns the query that checks one address or a pair. Synchronous, with the same bounds as a screening. The query throws
  * UNKNOWN_CHAIN, INVALID_ADDRESS, or INVALID_REQUEST naming the field.
  */
-export function createKyt(deps: ScreeningDeps, { assess, workspace }: Assessor): KytQuery {
+export function createKyt(deps: ScreeningDeps, assessor: Assessor): KytQuery {
+  const attested = createAttestedKyt(deps, assessor);
+  return (request, facts) => attested(request, facts).answer;
+}
+
+/** Returns the query of `createKyt` that also returns the evidence. */
+export function createAttestedKyt(deps: ScreeningDeps, { assess, workspace }: Assessor): AttestedKytQuery {
   const { policy, clock } = deps;
 
   const assessed = (chain: string, address: string, field: FlagParty, directions: readonly Direction[]) =>
@@ -198,24 +271,20 @@ export function createKyt(deps: ScreeningDeps, { assess, workspace }: Assessor):
   type Rest = Pick<KytAnswer, 'from' | 'to' | 'link' | 'address' | 'direction'>;
 
   function answer(
-    assessments: readonly [Assessment, ...Assessment[]],
-    points: number,
-    flags: readonly KytFlag[],
+    assessments: JudgedParties<Assessment>,
+    { points, flags, decision, reasons }: TransferJudgement,
     facts: KytFacts,
     rest: Rest,
   ): KytAnswer {
     const [first] = assessments;
-    const sanctioned = assessments.some((one) => one.sanctionsCheck.isSanctioned);
-    const isMissingData =
-      first.staleReason !== null || assessments.some(({ reasons }) => reasons.some(isUnfollowed));
     return {
       chain: first.subject.chain,
       riskScore: points,
       riskLevel: riskLevelOf(points, policy),
-      decision: decide({ sanctioned, score: points, flags, isMissingData }, policy),
+      decision,
       ...rest,
-      flags: flags.slice(0, SCREENING_LIMITS.screeningListMax),
-      reasons: reasonsOf(assessments),
+      flags,
+      reasons,
       resolved: facts.resolved ?? {},
       assessed: assessments.some((one) => one.assessed),
       coverage: {
@@ -234,8 +303,11 @@ export function createKyt(deps: ScreeningDeps, { assess, workspace }: Assessor):
     const direction = readWord('direction', request.direction, DIRECTION_CHOICES, DIRECTION_DEFAULT);
     if (parties.kind === 'single') {
       const one = assessed(request.chain, parties.address, 'address', DIRECTIONS[direction]);
-      const flags = flagsOfParty('address', one, deps);
-      return answer([one], one.judged.riskScore, flags, facts, { address: partyOf(one), direction });
+      const judgement = judgeTransfer([one], [], policy);
+      return {
+        answer: answer([one], judgement, facts, { address: partyOf(one), direction }),
+        evidence: kytEvidence([one], [], deps.transfers),
+      };
     }
     const [sender, receiver] = [
       parseSubject(request.chain, parties.from, 'from'),
@@ -249,20 +321,20 @@ export function createKyt(deps: ScreeningDeps, { assess, workspace }: Assessor):
       );
     const from = assessed(request.chain, parties.from, 'from', BOTH);
     const to = assessed(request.chain, parties.to, 'to', BOTH);
-    const link = linkScore(
-      { from: from.evidence, to: to.evidence, between: riskyBetween(from, to, workspace) },
-      policy,
-    );
-    const points = Math.max(from.judged.riskScore, to.judged.riskScore, link.riskScore);
-    const flags = [...flagsOfParty('from', from, deps), ...flagsOfParty('to', to, deps)];
-    return answer([from, to], points, flags, facts, {
+    const between = riskyBetween(from, to, workspace);
+    const judgement = judgeTransfer([from, to], between, policy);
+    const rest = {
       from: partyOf(from),
       to: partyOf(to),
       link: {
-        riskScore: link.riskScore,
+        riskScore: judgement.linkPoints ?? 0,
         sent: flowBetween(from, to, deps),
         returned: flowBetween(to, from, deps),
       },
-    });
+    };
+    return {
+      answer: answer([from, to], judgement, facts, rest),
+      evidence: kytEvidence([from, to], between, deps.transfers),
+    };
   };
 }

@@ -1,5 +1,7 @@
 /** Limits of screenings and traces, each with the reason for its value. */
 export const SCREENING_LIMITS = {
+  /** Searches of a process at the same time: each may occupy a thread for as long as it reads the transfers that wait. */
+  transactionSearchesMax: 2,
   /** Specification: addresses in one bulk raw-label request. */
   bulkAddressesMax: 100,
   /** Counterparties of one direction that a screening checks for address spoofing: about a millisecond. */

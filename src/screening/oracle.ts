@@ -18,6 +18,7 @@ import type { OracleAnswer, OracleQuota, Reason, Verdict } from './answers.ts';
 import { primaryOf, summaryOf } from './attribution.ts';
 import { createLabelContext, type LabelContext, NOT_READ } from './context.ts';
 import type { LabelDeps } from './deps.ts';
+import type { OracleEvidence } from './evidence.ts';
 import {
   type ExposureView,
   entryReasons,
@@ -133,11 +134,11 @@ function verdictOf(points: number, sanctioned: boolean, isUncertain: boolean, po
 /** The evidence of an address without labels. */
 const NO_EVIDENCE: RiskEvidence = { sanctions: [], labels: [], exposures: [], isService: false };
 
-/** Returns the judgement of an address, from its labels and from its exposure entry. */
-function judge(
+/** Returns the judgement of an address, from its labels and from its exposure entry. Pure: the same facts give the same judgement. */
+export function judge(
   labels: readonly Label[],
-  { staleReason }: LabelContext,
-  { verdict: entry, isSeen, notRead }: ExposureView,
+  { staleReason }: Pick<LabelContext, 'staleReason'>,
+  { verdict: entry, isSeen, notRead }: Pick<ExposureView, 'verdict' | 'isSeen' | 'notRead'>,
   policy: RiskPolicy,
 ): Judgement {
   const evidence = labels.length === 0 ? NO_EVIDENCE : labelEvidence(labels, policy);
@@ -247,6 +248,23 @@ function createJudgementWriter(): (judgement: Judgement, out: Buffer, offset: nu
 
 /** Returns the query that answers with objects. It throws UNKNOWN_CHAIN or INVALID_ADDRESS. */
 export function createOracle(deps: OracleDeps): OracleQuery {
+  const attested = createAttestedOracle(deps);
+  return (chainText, addressText, quota) => attested(chainText, addressText, quota).answer;
+}
+
+/** Like OracleQuery, with the evidence of the answer. */
+export type AttestedOracleQuery = (...request: Parameters<OracleQuery>) => {
+  readonly answer: OracleAnswer;
+  readonly evidence: OracleEvidence;
+};
+
+/** Returns the query of `createOracle` that also returns the evidence. */
+export function createAttestedOracle(
+  deps: OracleDeps & {
+    /** Returns the last stored block of a chain; null if none is known. */
+    readonly heightOf?: (chain: ChainId) => number | null;
+  },
+): AttestedOracleQuery {
   const contextNow = createLabelContext(deps);
   const { policy, clock } = deps;
   const viewOf = createExposureViews(deps.exposures, clock);
@@ -255,7 +273,8 @@ export function createOracle(deps: OracleDeps): OracleQuery {
     const context = contextNow();
     const labels = context.reader.lookup(subject.key, subject.chain);
     const view = viewOf(subject.chain, subject.key, subject.key.length);
-    return {
+    const { verdict: entry, isSeen, notRead, status } = view;
+    const answer: OracleAnswer = {
       address: subject.shown,
       chain: subject.chain,
       ...judge(labels, context, view, policy),
@@ -265,6 +284,16 @@ export function createOracle(deps: OracleDeps): OracleQuery {
       ttlSeconds: policy.oracleTtlSeconds,
       quota: { limit, remaining, resetAt },
     };
+    const evidence: OracleEvidence = {
+      kind: 'ORACLE',
+      labels: [labels],
+      entry,
+      isSeen,
+      notRead,
+      staleReason: context.staleReason,
+      graph: { height: deps.heightOf?.(subject.chain) ?? null, asOf: status.graphAsOf },
+    };
+    return { answer, evidence };
   };
 }
 

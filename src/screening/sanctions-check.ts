@@ -13,9 +13,10 @@ import {
   newLookup,
   textInto,
 } from './answer-bytes.ts';
-import type { ListDates, SanctionsCheckAnswer } from './answers.ts';
+import type { ListDates, Reason, SanctionsCheckAnswer } from './answers.ts';
 import { asTime, createLabelContext, type LabelContext } from './context.ts';
 import type { LabelDeps } from './deps.ts';
+import type { SanctionsEvidence } from './evidence.ts';
 import { suspectedOwnerReasons } from './judge.ts';
 import { sanctionsDetail } from './sanctions-detail.ts';
 import { parseSubject } from './subject.ts';
@@ -30,6 +31,12 @@ function listDates(freshness: ListFreshness): Partial<Record<SanctionsList, List
   }
   return dates;
 }
+
+/** Returns the reasons of the answer. */
+export const sanctionsReasons = (labels: readonly Label[], staleReason: Reason | null): readonly Reason[] => [
+  ...suspectedOwnerReasons(labels),
+  ...(staleReason ? [staleReason] : []),
+];
 
 /** Returns all fields of the answer except address and chain. */
 function checkOf(
@@ -46,19 +53,35 @@ function checkOf(
     freshness: listDates(freshness),
     coverage,
     assessed,
-    reasons: [...suspectedOwnerReasons(labels), ...(staleReason ? [staleReason] : [])],
+    reasons: sanctionsReasons(labels, staleReason),
     dataVersion: reader.meta.dataVersion,
   };
 }
 
 /** Returns the query that answers with objects. It throws UNKNOWN_CHAIN or INVALID_ADDRESS. */
 export function createSanctionsCheck(deps: LabelDeps): SanctionsCheckQuery {
+  const attested = createAttestedSanctionsCheck(deps);
+  return (chainText, addressText) => attested(chainText, addressText).answer;
+}
+
+/** Like SanctionsCheckQuery, with the evidence of the answer. */
+export type AttestedSanctionsQuery = (...request: Parameters<SanctionsCheckQuery>) => {
+  readonly answer: SanctionsCheckAnswer;
+  readonly evidence: SanctionsEvidence;
+};
+
+/** Returns the query of `createSanctionsCheck` that also returns the evidence. */
+export function createAttestedSanctionsCheck(deps: LabelDeps): AttestedSanctionsQuery {
   const contextNow = createLabelContext(deps);
   return (chainText, addressText) => {
     const subject = parseSubject(chainText, addressText);
     const context = contextNow();
     const labels = context.reader.lookup(subject.key, subject.chain);
-    return { address: subject.shown, chain: subject.chain, ...checkOf(context, labels, labels.length > 0) };
+    const check = checkOf(context, labels, labels.length > 0);
+    return {
+      answer: { address: subject.shown, chain: subject.chain, ...check },
+      evidence: { kind: 'SANCTIONS', labels: [labels], staleReason: context.staleReason },
+    };
   };
 }
 

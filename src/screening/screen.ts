@@ -20,6 +20,7 @@ import {
   topCounterparties,
 } from './counterparties.ts';
 import type { ScreeningDeps } from './deps.ts';
+import { type ScreeningEvidence, screeningEvidence } from './evidence.ts';
 import {
   categoryShares,
   darknetExposure,
@@ -50,6 +51,8 @@ export interface ScreeningRequest extends SectionChoice {
   readonly maxHops?: number;
   /** poison, haircut (default), fifo, lifo, tiho or all; on account chains poison, haircut or all. */
   readonly taint?: string;
+  /** Set by the server for a receipt, never by a client: the result of the task is then `{answer, evidence}`. */
+  readonly withEvidence?: true;
 }
 
 /** Facts that the server reads from live sources before the screening. A client never sends them. */
@@ -61,6 +64,12 @@ export interface ScreeningFacts {
 }
 
 export type ScreeningQuery = (request: ScreeningRequest, facts?: ScreeningFacts) => ScreeningAnswer;
+
+/** Like ScreeningQuery, with the evidence of the answer. */
+export type AttestedScreeningQuery = (
+  request: ScreeningRequest,
+  facts?: ScreeningFacts,
+) => { readonly answer: ScreeningAnswer; readonly evidence: ScreeningEvidence };
 
 const NO_CLUSTER: ScreeningAnswer['clusterAnalysis'] = {
   clusterId: null,
@@ -153,10 +162,16 @@ function transferSections(
  * `counterpartiesMax` are read in each direction) and of the addresses behind them (at most `exposureNodesMax`). The query throws
  * UNKNOWN_CHAIN, INVALID_ADDRESS, or INVALID_REQUEST naming the field.
  */
-export function createScreening(
+export function createScreening(deps: ScreeningDeps, assessor: Assessor): ScreeningQuery {
+  const attested = createAttestedScreening(deps, assessor);
+  return (request, facts) => attested(request, facts).answer;
+}
+
+/** Returns the query of `createScreening` that also returns the evidence. */
+export function createAttestedScreening(
   deps: ScreeningDeps,
   { assess, workspace, transfersOf }: Assessor,
-): ScreeningQuery {
+): AttestedScreeningQuery {
   const taintDeps = { ...deps, workspace, taint: createTaintReader(deps) };
   return (request, facts = {}) => {
     const subject = parseSubject(request.chain, request.address);
@@ -174,7 +189,8 @@ export function createScreening(
     const home = primary?.entity.jurisdiction ?? null;
     const flows = fundFlowJurisdictions(sides);
     const spoofing: Spoofing = spoofingOf(assessment, { ...deps, transfers: transfersOf(asOf) });
-    return {
+    const evidence = screeningEvidence(assessment, { asOf, spoofing: spoofing.reasons }, deps.transfers);
+    const answer: ScreeningAnswer = {
       walletAddress: subject.shown,
       address: subject.shown,
       chain: subject.chain,
@@ -223,5 +239,6 @@ export function createScreening(
       dataVersion: reader.meta.dataVersion,
       screenedAt: isoTime(deps.clock.now()),
     };
+    return { answer, evidence };
   };
 }

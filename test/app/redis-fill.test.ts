@@ -8,6 +8,7 @@ import { basename, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Access, createAccess } from '../../src/accounts/access.ts';
 import { answerSlot, hashBody } from '../../src/accounts/idempotency.ts';
+import { balanceId } from '../../src/accounts/pools.ts';
 import { fillRedis, requireFilled, SHARED_STORES } from '../../src/app/redis-fill.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
@@ -24,6 +25,10 @@ import { openRedis, parseRedisUrl, type RedisStore } from '../../src/state/redis
 import { readInstallation } from '../../src/state/redis-installation.ts';
 import { openReplicated } from '../../src/state/replicated-store.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
+import { openedBilling } from '../billing/opened.ts';
+import { entriesOf, openLog } from '../receipts/log/world.ts';
+import { storeAt } from '../receipts/world.ts';
+import { openedSaved } from '../saved-screenings/opened.ts';
 import { hasRedis, type RedisServer, startRedis, startRedisCluster } from '../setup/redis.ts';
 
 const deps = { clock: systemClock, random: systemRandom, log: silentLogger };
@@ -36,10 +41,7 @@ const SLOT = answerSlot('acc0', 'POST', '/kyt', 'again');
 const BODY = Buffer.from('{"asked":1}');
 
 const accessOf = (folder: string, more: { redis?: RedisStore; openStore?: OpenStore } = {}): Access =>
-  createAccess(
-    { folder: join(folder, 'accounts'), stripeSecret: STRIPE },
-    { ...deps, freeCredits: () => 7, ...more },
-  );
+  createAccess({ folder: join(folder, 'accounts') }, { ...deps, freeCredits: () => 7, ...more });
 
 async function charge(access: Access, accountId: string, reference: string, keep = false) {
   const ledger = access.ledger();
@@ -72,6 +74,7 @@ async function askAll(access: Access) {
         first,
         second: await page(access, accountId, first.nextCursor ?? undefined),
         balance: await access.ledger().balance(accountId),
+        dashboard: await page(access, balanceId(accountId, 'dashboard')),
         intel: await access.quota.used(accountId, 'intel'),
         oracle: await access.quota.used(accountId, 'oracle'),
         keys: access.keys.list().filter((key) => key.accountId === accountId),
@@ -99,11 +102,23 @@ async function makeLone(folder: string): Promise<Lone> {
   await ledger.refund('acc1', (await charge(access, 'acc1', 'taken back')).entry?.id as string);
   await ledger.settle({ accountId: 'acc2', type: 'DEDUCTION', once: 'job:of2', total: 20, reference: 'job' });
   await charge(access, 'acc0', 'kept', true);
+  const dashboard = balanceId('acc1', 'dashboard');
+  await ledger.book({ accountId: dashboard, type: 'PURCHASE', amount: 100, reference: null, once: 'bought' });
+  await ledger.refund(dashboard, (await charge(access, dashboard, 'taken back')).entry?.id as string);
+  await ledger.settle({
+    accountId: dashboard,
+    type: 'DEDUCTION',
+    once: 'job:of1',
+    total: 7,
+    reference: 'job',
+  });
   await access.audit().write({
     ...{ action: 'plan.set', accountId: 'acc0', subject: null, detail: null, who: 'operator', from: 'test' },
   });
   access.people();
-  access.payments();
+  const billing = openedBilling(folder, access, { stripeSecret: STRIPE });
+  billing.open();
+  await billing.close();
   const jobs = openJobStore({ path: join(folder, 'jobs.mdb') }, {});
   await jobs.transaction((writer) => writer.add({ id: 'of3', accountId: 'acc3', endedAt: null } as never));
   await jobs.close();
@@ -115,13 +130,31 @@ async function makeLone(folder: string): Promise<Lone> {
   });
   await cleared.close();
   const cases = openCaseStore({ path: join(folder, 'cases.mdb') }, deps);
-  const records = { alert: () => null, wallet: () => null };
+  const records = { alert: () => null, wallet: () => null, screening: () => null };
   await createCases({ fourEyes: false }, { ...deps, store: cases, records }).create(
-    { accountId: 'acc0', who: 'key_1', identity: 'key_1' },
+    { accountId: 'acc0', savedKinds: [], who: 'key_1', identity: 'key_1' },
     { title: 'A case' },
     null,
   );
   await cases.close();
+  const { store: saved, saved: screenings } = openedSaved(folder, () => ledger);
+  await screenings.save(
+    { accountId: 'acc0', who: 'key_1' },
+    {
+      kind: 'SCREENING',
+      request: {},
+      data: Buffer.from(`{"address":"0x${'1'.repeat(40)}","chain":"ETH","riskLevel":"LOW"}`),
+    },
+    { type: 'SCREENING', amount: 1, reference: null, keep: null, ignored: null },
+    () => {},
+  );
+  await saved.close();
+  const log = await openLog(folder, { checkpointMs: 0 });
+  await log.log.append(entriesOf(0, 300));
+  await log.close();
+  const receipts = storeAt(join(folder, 'receipts.mdb'), { now: Date.now });
+  await receipts.keys.active();
+  await receipts.close();
   const monitoring = openMonitoringStore(
     { path: join(folder, 'monitoring', 'monitoring.lmdb') },
     { ...deps, encryption: ENCRYPTION },
@@ -166,21 +199,21 @@ async function withNode<T>(
   const opened: { ready(): Promise<void> }[] = [];
   const installation = await readInstallation(redis);
   const open = openReplicated({ ...deps, redis, ...(installation === null ? {} : { installation }) });
-  const access = accessOf(path ?? folder.path, {
-    redis,
-    openStore: (...store) => {
-      const live = open(...store);
-      opened.push(live);
-      return live;
-    },
-  });
+  const openStore: OpenStore = (...store) => {
+    const live = open(...store);
+    opened.push(live);
+    return live;
+  };
+  const access = accessOf(path ?? folder.path, { redis, openStore });
+  const billing = openedBilling(path ?? folder.path, access, { stripeSecret: STRIPE, openStore });
   try {
     access.audit();
     access.people();
-    access.payments();
+    billing.open();
     for (const store of opened) await store.ready();
     return await look(access);
   } finally {
+    await billing.close();
     await access.close();
     folder.remove();
   }
@@ -210,7 +243,7 @@ describe.runIf(hasRedis)('a Redis that is filled', () => {
       readFileSync(join(folder.path, file)).toString('latin1'),
     );
 
-  it('answers every account as the machine did, and the files stay as they were', async () => {
+  it('answers every account as the single machine did, and leaves the files unchanged', async () => {
     const before = files();
     const report = await fill(folder.path, redis);
     expect(files()).toEqual(before);
@@ -218,7 +251,7 @@ describe.runIf(hasRedis)('a Redis that is filled', () => {
       resumed: false,
       ledger: {
         accounts: ACCOUNTS,
-        balance: lone.asked.reduce((sum, { balance }) => sum + balance.balance, 0),
+        balance: lone.asked.reduce((sum, asked) => sum + asked.balance.balance + asked.dashboard.balance, 0),
         quotas: ACCOUNTS,
         quotaEvents: 1,
         answers: 1,
@@ -226,7 +259,7 @@ describe.runIf(hasRedis)('a Redis that is filled', () => {
       },
     });
     expect(report.stores.map(({ name }) => name)).toEqual(SHARED_STORES.map(({ name }) => name));
-    for (const store of ['cleared', 'cases'])
+    for (const store of ['cleared', 'cases', 'screenings', 'log', 'receipts'])
       expect(report.stores.find(({ name }) => name === store)?.records, store).toBeGreaterThan(0);
     await withNode(redis, async (access) => {
       expect(await askAll(access)).toEqual(lone.asked);
@@ -241,7 +274,7 @@ describe.runIf(hasRedis)('a Redis that is filled', () => {
     });
   });
 
-  it('goes on with what was there: ids, names of bookings, refunds, jobs and kept answers', async () => {
+  it('continues ids, names of bookings, refunds, jobs and stored answers', async () => {
     await fill(folder.path, redis);
     await withNode(redis, async (access) => {
       const ledger = access.ledger();
@@ -279,7 +312,7 @@ describe.runIf(hasRedis)('a Redis that is filled', () => {
     });
   });
 
-  it('is taken up where it was interrupted, wherever that was, and no node begins over a part of it', async () => {
+  it('continues after an interruption at any step, and no node starts before it is complete', async () => {
     const stages: string[] = [];
     const counting = redisAt(server.url);
     await fill(folder.path, counting, { onProgress: (stage) => void stages.push(stage) });
@@ -309,7 +342,7 @@ describe.runIf(hasRedis)('a Redis that is filled', () => {
     await requireFilled({ dataDir: folder.path }, { redis, log: silentLogger });
   });
 
-  it('is whole for nodes with the last of its steps, and not before', async () => {
+  it('is complete for nodes only after the last step', async () => {
     /** A connection that breaks for good before the step of this name and number. */
     const breakingAt = (name: string, step: number): RedisStore => {
       let steps = 0;
@@ -333,7 +366,7 @@ describe.runIf(hasRedis)('a Redis that is filled', () => {
     await expect(fill(folder.path, redis)).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
   });
 
-  it('finds what differs in it before nodes may have it', async () => {
+  it('reports differences before nodes may use it', async () => {
     const stop = new AbortController();
     const onProgress = (stage: string): void => {
       if (stage === 'people' || stage === 'audit') stop.abort();
@@ -350,7 +383,7 @@ describe.runIf(hasRedis)('a Redis that is filled', () => {
     await withNode(redis, async (access) => expect(await askAll(access)).toEqual(lone.asked));
   });
 
-  it('is no Redis that has something, of nodes or of another folder', async () => {
+  it('is rejected if Redis has data of nodes or of another folder', async () => {
     await withNode(redis, (access) => access.keys.create({ name: 'theirs' }));
     const before = server.run('dbsize');
     await expect(fill(folder.path, redis)).rejects.toMatchObject({
@@ -383,7 +416,7 @@ describe.runIf(hasRedis)('a Redis that is filled', () => {
     }
   });
 
-  it('is refused while a process uses the folder, and leaves Redis empty', async () => {
+  it('is rejected while a process uses the folder, and leaves Redis empty', async () => {
     const program = `
       import { openLiveStore } from '${projectRoot}/dist/src/state/live-store.js';
       const store = openLiveStore('${join(folder.path, 'accounts', 'keys.mdb')}', 1);
@@ -407,7 +440,7 @@ describe.runIf(hasRedis)('a Redis that is filled', () => {
     await fill(folder.path, redis);
   });
 
-  it('is refused where the files were written to meanwhile', async () => {
+  it('is rejected if the files changed during the copy', async () => {
     const program = `
       import { openLiveStore } from '${projectRoot}/dist/src/state/live-store.js';
       const store = openLiveStore('${join(folder.path, 'accounts', 'audit.mdb')}', 1);
@@ -428,7 +461,7 @@ describe.runIf(hasRedis)('a Redis that is filled', () => {
     await withNode(redis, async (access) => expect(await askAll(access)).toEqual(lone.asked));
   });
 
-  it('says which command brings accounts over, instead of beginning without them', async () => {
+  it('names the command that copies accounts, and does not start without them', async () => {
     const log = { ...silentLogger, warn: () => void warned++ } as typeof silentLogger;
     let warned = 0;
     await expect(requireFilled({ dataDir: folder.path }, { redis, log })).rejects.toMatchObject({
@@ -444,7 +477,7 @@ describe.runIf(hasRedis)('a Redis that is filled', () => {
     expect(warned).toBe(1);
   });
 
-  it('brings back no state of the time before its nodes, where their Redis was lost', async () => {
+  it('does not restore the state before the nodes if their Redis was lost', async () => {
     const again = tempFolder();
     try {
       const alone = accessOf(again.path);
@@ -468,7 +501,7 @@ describe.runIf(hasRedis)('a Redis that is filled', () => {
     }
   });
 
-  it('leaves an answer behind of which nobody knows whose it is, and says so', async () => {
+  it('does not copy a stored answer without an owner, and reports it', async () => {
     const old = tempFolder();
     try {
       const alone = accessOf(old.path);
@@ -490,7 +523,7 @@ describe.runIf(hasRedis)('a Redis that is filled', () => {
     }
   });
 
-  it('knows every store that nodes share, and where it stands', async () => {
+  it('lists every store that nodes share, with its place', async () => {
     const world = tempFolder();
     const seen: string[] = [];
     const openStore: OpenStore = (path, formatVersion, options) => {
@@ -500,7 +533,9 @@ describe.runIf(hasRedis)('a Redis that is filled', () => {
     const access = accessOf(world.path, { openStore });
     access.audit();
     access.people();
-    access.payments();
+    const billing = openedBilling(world.path, access, { stripeSecret: STRIPE, openStore });
+    billing.open();
+    await billing.close();
     await access.close();
     world.remove();
     const known = SHARED_STORES.map(({ name, formatVersion, file }) => `${name} ${formatVersion} ${file}`);

@@ -117,7 +117,7 @@ describe.runIf(hasRedis)('a Redis that was emptied', () => {
     };
   });
 
-  it('is put back at the place of its history, and nodes of the same replica copy nothing', async () => {
+  it('is restored to the same position, and nodes of the same replica copy nothing', async () => {
     server.run('flushall');
     expect(await restore()).toMatchObject({ installation: installation.id, resumed: false });
     expect(await enterInstallation({ dataDir }, { ...deps, redis })).toEqual(installation);
@@ -135,7 +135,7 @@ describe.runIf(hasRedis)('a Redis that was emptied', () => {
     await expect(restore()).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
   });
 
-  it('is whole after a second run, at whatever step the first was killed', async () => {
+  it('is complete after a second run, at whichever step the first was killed', async () => {
     // The restore runs in a process of its own, which is killed by a signal before the step of this name and number.
     const killedAt = async (step: string, number: number): Promise<string | null> => {
       const program = `
@@ -205,7 +205,7 @@ describe.runIf(hasRedis)('a Redis that was emptied', () => {
     await fresh.close();
   });
 
-  it('keeps what nodes wrote to a store that the first run had finished', async () => {
+  it('keeps the writes of nodes to a store that the first run had finished', async () => {
     server.run('flushall');
     let finished = 0;
     const script: RedisStore['script'] = (name, ...rest) => {
@@ -249,7 +249,7 @@ describe.runIf(hasRedis)('a Redis that was emptied', () => {
     await theirs.close();
   });
 
-  it('is refused if Redis holds anything, and leaves it as it is', async () => {
+  it('is rejected if Redis is not empty, and changes nothing', async () => {
     server.run('flushall');
     const other = await foundInstallation({ dataDir: newFolder() }, { ...deps, redis });
     await expect(restore()).rejects.toMatchObject({
@@ -268,7 +268,7 @@ describe.runIf(hasRedis)('a Redis that was emptied', () => {
     );
   });
 
-  it('is refused while a process has the replicas open', async () => {
+  it('is rejected while a process has the replicas open', async () => {
     server.run('flushall');
     const program = `
       import { openLiveStore } from '${projectRoot}/dist/src/state/live-store.js';

@@ -4,6 +4,10 @@ import { redactKeys, textLine } from '../../src/base/log.ts';
 
 it.each([
   ['key assay_live_Ab3 of', 'key assay_live_[redacted] of'],
+  [
+    'Invalid key: rk_live_51Ab3, and sk_test_51Ab3.',
+    'Invalid key: rk_live_[redacted], and sk_test_[redacted].',
+  ],
   ['"whsec_kFeGBqzqAbjc/KCijBSKejwyGx2QRDIdb1mcK7X40aI=" leaked', '"whsec_[redacted]" leaked'],
   [
     'POST https://api.telegram.org/bot1:a/sendMessage',

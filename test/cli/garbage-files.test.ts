@@ -43,11 +43,11 @@ const GARBAGE = {
 /** Importers of the last two. */
 const OWN_FILE: Readonly<Record<string, string>> = { 'un.xml': 'un', 'hk-2026-10-01.csv': 'registers' };
 
-/** Digest of every file of the store; lock files come and go. */
+/** Digest of every file of the store; lock files come and go, and a refused import is in the log of runs. */
 function contentOf(path: string): Record<string, string> {
   return Object.fromEntries(
     readdirSync(path, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile() && !/lock/.test(entry.name))
+      .filter((entry) => entry.isFile() && !/lock|^runs\.json$/.test(entry.name))
       .map((entry) => join(entry.parentPath, entry.name))
       .sort()
       .map((name) => [name, createHash('sha256').update(readFileSync(name)).digest('hex')]),

@@ -56,6 +56,7 @@ describe('the greeting of a server', () => {
     const text = await greeting(true, {});
     expect(text).toContain(`shown only once:\n\n  ${KEY}\n`);
     expect(text).toContain(`curl -H 'Authorization: Bearer ${KEY}' http://127.0.0.1:1/api/v1/oracle/`);
+    expect(text).toContain('  assay accounts operator local --on\n');
     expect(existsSync(join(folder.path, 'first-api-key'))).toBe(false);
   });
 

@@ -34,6 +34,15 @@ describe('config', () => {
     ['ASSAY_REDIS_URL', 'http://127.0.0.1'],
     ['ASSAY_GRAPH_STORE_ETH', 'http://127.0.0.1'],
     ['ASSAY_TLS_KEY', '/nowhere/key.pem'],
+    ['ASSAY_STRIPE_KEY', 'pk_test_0123456789'],
+    ['ASSAY_STRIPE_URL', 'https://api.stripe.example'],
+    ['ASSAY_STRIPE_URL', 'http://api.stripe.com'],
+    ['ASSAY_STRIPE_URL', 'http://127.0.0.1:12111/v1'],
+    ['ASSAY_VAT_PERCENT', '8,1'],
+    ['ASSAY_VAT_PERCENT', '100'],
+    ['ASSAY_SELLER_NAME', 'a\u0007b'],
+    ['ASSAY_SELLER_ADDRESS', 'a|b|c|d|e|f|g|h|i'],
+    ['ASSAY_RECEIPT_PREFIX', '<b>'],
   ])('%s=%s stops the start with a sentence that names it', (variable, text) => {
     expect(() => loadConfig({ [variable]: text })).toThrow(
       expect.objectContaining({ code: 'INVALID_CONFIG', message: expect.stringContaining('ASSAY_') }),
@@ -52,6 +61,37 @@ describe('config', () => {
       roles: ['api', 'worker', 'listener', 'delivery'],
       graphChains: 'all',
     });
+  });
+
+  it('a key of Stripe needs the secret of its webhook, and no error repeats it', () => {
+    const key = 'sk_live_0123456789';
+    const refused = (): unknown => loadConfig({ ASSAY_STRIPE_KEY: key });
+    expect(refused).toThrow(/^ASSAY_STRIPE_SECRET is not set/);
+    expect(() => loadConfig({ ASSAY_STRIPE_KEY: 'sk_live_0 1' })).toThrow(/^(?!.*sk_live)/);
+    const stripeOn = { ASSAY_STRIPE_KEY: key, ASSAY_STRIPE_SECRET: 'whsec_0123456789' };
+    for (const host of ['0.0.0.0', '::'])
+      expect(() => loadConfig({ ...stripeOn, ASSAY_HOST: host })).toThrow(
+        /^ASSAY_PUBLIC_HOST is not set: ASSAY_STRIPE_KEY needs it, because a customer returns from the payment page to it\.$/,
+      );
+    expect(
+      loadConfig({ ...stripeOn, ASSAY_HOST: '::', ASSAY_PUBLIC_HOST: 'assay.example' }).stripe.api,
+    ).not.toBeNull();
+    const { stripe, seller } = loadConfig({
+      ASSAY_STRIPE_KEY: key,
+      ASSAY_STRIPE_SECRET: 'whsec_0123456789',
+      ASSAY_STRIPE_URL: 'http://127.0.0.1:12111',
+      ASSAY_SELLER_ADDRESS: 'Bahnhofstrasse 1 | 8001 Zürich|',
+      ASSAY_VAT_PERCENT: '8.1',
+    });
+    expect(stripe.api).toEqual({ secretKey: key, apiUrl: 'http://127.0.0.1:12111' });
+    expect(seller).toEqual({
+      name: null,
+      address: ['Bahnhofstrasse 1', '8001 Zürich'],
+      vatId: null,
+      vatBasisPoints: 810,
+      receiptPrefix: 'R-',
+    });
+    expect(loadConfig({}).stripe).toEqual({ webhookSecret: null, api: null });
   });
 
   it('a misspelt setting is an error and not ignored', () => {

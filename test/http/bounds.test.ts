@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Type } from 'typebox';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ACCOUNT_LIMITS } from '../../src/accounts/limits.ts';
-import { AssayError, ERRORS, type ErrorCode } from '../../src/base/errors.ts';
+import { AssayError, ERRORS, type ErrorCode, type ErrorKind } from '../../src/base/errors.ts';
 import { type Logger, silentLogger } from '../../src/base/log.ts';
 import { CHAIN_LIMITS } from '../../src/chains/limits.ts';
 import { docsPage } from '../../src/http/docs-page.ts';
@@ -54,7 +54,8 @@ describe('renderError', () => {
       const error = new AssayError(code, 'What was wrong.', { field: 'f', retryAfterSeconds: 7 });
       const { status, lines, body } = renderError(error, 'application/problem+json', 'r');
       const problem = JSON.parse(body) as Record<string, unknown>;
-      const isServer = error.status >= 500 || ERRORS[code].scope === 'server';
+      const { scope, isShown }: ErrorKind = ERRORS[code];
+      const isServer = (error.status >= 500 && isShown !== true) || scope === 'server';
       expect(status).toBe(isServer ? 500 : error.status);
       expect(problem.code).toBe(status === 500 && code !== 'STORAGE_FULL' ? 'INTERNAL' : code);
       expect(problem.type).toBe(`urn:assay:error:${String(problem.code)}`);
@@ -76,7 +77,7 @@ describe('renderError', () => {
       lines: '\r\nX-Error-Code: INTERNAL',
       body: '{"error":"Internal server error."}',
     });
-    expect(() => callerOf(new Call({} as Exchange, 'r', 0))).toThrow('requires an API key');
+    expect(() => callerOf(new Call({} as Exchange, 'r', 0))).toThrow('requires a key or a session');
   });
 });
 
@@ -173,7 +174,7 @@ describe('the request origin', () => {
     expect(createClientOrigin({ trustedProxies: [], tls: true }).isSecure(exchange('192.0.2.1'))).toBe(true);
   });
 
-  const session = { account: { id: 'acc_1' } };
+  const session = { account: { id: 'acc_1' }, person: { id: 'acc_1' } };
   const visits = createPrincipalAuthenticator({
     people: () => ({ session: (token: string) => (token === 'good' ? session : null) }) as never,
     origin,
@@ -183,8 +184,9 @@ describe('the request origin', () => {
   const visit = (visitor: string, headers: Record<string, string>, method = 'POST', peer = '192.0.2.1') => {
     try {
       const sent = exchange(peer, headers, method);
-      const principal = visits.authenticate(sent, visitor as never, () => key);
-      visits.requireOwnOrigin(sent, visitor as never, principal);
+      const route = { principal: visitor, permission: null, takesApiKeyHeader: false } as never;
+      const principal = visits.authenticate(sent, route, () => key);
+      visits.requireOwnOrigin(sent, route, principal);
       return principal;
     } catch (error) {
       return (error as AssayError).code;
@@ -213,7 +215,11 @@ describe('the request origin', () => {
       visit('session', {}),
       visit('session', { cookie: 'other=good' }),
     ]).toEqual(Array(3).fill('UNAUTHENTICATED'));
-    const behind = { ...cookie, 'x-forwarded-proto': 'https' };
+    const proxied = { ...cookie, 'x-forwarded-proto': 'https', origin: 'https://own.example' };
+    // Over TLS, another host of the same site could have set the plain name.
+    expect(visit('session', proxied, 'POST', '10.0.0.1')).toBe('UNAUTHENTICATED');
+    expect(visit('session', { ...cookie, cookie: '__Host-assay_session=good' })).toBe('UNAUTHENTICATED');
+    const behind = { ...proxied, cookie: 'assay_session=bad; __Host-assay_session=good' };
     expect(visit('session', { ...behind, origin: 'http://own.example' }, 'POST', '10.0.0.1')).toBe(
       'FORBIDDEN',
     );
@@ -242,9 +248,11 @@ describe('the request origin', () => {
 
   it('sets a cookie with the lifetime of the session, and expires an empty one at once', () => {
     expect(sessionCookie('t', true)).toContain(
-      `assay_session=t; Path=/; Max-Age=${ACCOUNT_LIMITS.sessionMs / 1000}; HttpOnly; SameSite=Strict; Secure`,
+      `\r\nSet-Cookie: __Host-assay_session=t; Path=/; Max-Age=${ACCOUNT_LIMITS.sessionMs / 1000}; HttpOnly; SameSite=Strict; Secure`,
     );
-    expect(sessionCookie('', false)).toMatch(/Max-Age=0; HttpOnly; SameSite=Strict$/);
+    expect(sessionCookie('', false)).toMatch(
+      /^\r\nSet-Cookie: assay_session=; Path=\/; Max-Age=0; HttpOnly; SameSite=Strict$/,
+    );
   });
 });
 
@@ -696,7 +704,12 @@ describe('the operations', () => {
       const { status, body } = (await answerOf(work, callWith({ query }))) as Page;
       return [status, (JSON.parse(body as string) as { error?: string }).error];
     };
-    const degraded = [{ reason: 'The disk is full.' }, { reason: 'So is the other.' }];
+    const storage = (reason: string) => ({ kind: 'STORAGE', reason });
+    const degraded = [
+      storage('The disk is full.'),
+      { kind: 'EMAIL_LINKS', reason: 'No host is known.' },
+      storage('So is the other.'),
+    ];
     const open = { ready: true, reasons: [] };
     expect(await ready({ ...open, degraded }, '')).toEqual([200, undefined]);
     expect(await ready({ ...open, degraded }, 'for=reads')).toEqual([200, undefined]);
@@ -744,7 +757,8 @@ describe('the operations', () => {
   });
 
   it('forward an event only if payments are set up', async () => {
-    const work = (payments: unknown) => workOf(stripeEvent, { access: { payments: () => payments } });
+    const work = (payments: unknown) =>
+      workOf(stripeEvent, { useCases: { billing: () => ({ payments: () => payments }) } });
     await expect(answerOf(work(null), callWith(), bytes(''))).rejects.toMatchObject({ code: 'NOT_FOUND' });
     const received = { receive: async (_body: unknown, signature: string) => ({ signature }) };
     const call = callWith({ headers: { 'stripe-signature': 's' } });

@@ -16,6 +16,7 @@ const SRC = fileURLToPath(new URL('../../src/', import.meta.url));
 /** Rooms whose errors reach clients. Files of these rooms that only commands use are read too: they cost nothing to keep clean. */
 const ROOMS = [
   'accounts',
+  'billing',
   'cases',
   'chains/address',
   'chains/families/evm',
@@ -27,6 +28,7 @@ const ROOMS = [
   'pool',
   'registers',
   'risk',
+  'saved-screenings',
   'screening',
 ];
 

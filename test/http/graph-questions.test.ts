@@ -1,6 +1,7 @@
 /** POST /screening, /kyt and /trace over HTTP with the real use cases: every option, every error, and every charge. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LOCAL_ACCOUNT } from '../../src/accounts/keys.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import type { UseCases } from '../../src/http/ports.ts';
 import { createTaskTable } from '../../src/pool/task.ts';
@@ -8,6 +9,7 @@ import { TASKS } from '../../src/pool/tasks/index.ts';
 import { createTaskServices } from '../../src/pool/worker-services.ts';
 import { type BalanceSource, balanceFacts } from '../../src/screening/balances.ts';
 import { type NameResolver, resolveNames } from '../../src/screening/ens-names.ts';
+import { createTransactionSearch } from '../../src/screening/transaction-search.ts';
 import { createWorld, type World as Graph, WALLETS } from '../screening/world.ts';
 import { openWorld, type World } from './world.ts';
 
@@ -65,6 +67,10 @@ function useCases(resolver: NameResolver | null): Partial<UseCases> {
       return tasks.kyt({ request, facts: { resolved } });
     },
     trace: async (request) => tasks.trace(request),
+    transaction: createTransactionSearch({
+      clock: systemClock,
+      search: async (asked) => tasks.chainTransaction(asked),
+    }),
   };
 }
 
@@ -358,5 +364,63 @@ describe('rejected requests name the field and are not charged', () => {
     } finally {
       await poor.close();
     }
+  });
+});
+
+describe.each(['uws', 'node'] as const)('GET /transactions/{hash} on %s', (backend) => {
+  let on: World;
+  beforeAll(async () => {
+    on = await openWorld({ backend, useCases: useCases(null) });
+  });
+  afterAll(() => on.close());
+  const get = async (hash: string, query = '', asker?: string): Promise<Reply> => {
+    const authorization = `Bearer ${asker ?? (await on.key())}`;
+    const url = `${on.url}/api/v1/transactions/${encodeURIComponent(hash)}${query}`;
+    const response = await fetch(url, { headers: { authorization } });
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: (await response.json()) as Reply['body'],
+    };
+  };
+  const HASH = `0x${'3'.padStart(64, '0')}`;
+
+  it('lists the transfers with both sides, for nothing', async () => {
+    const { status, body } = await get(HASH, '?chain=eth');
+    expect(status).toBe(200);
+    expect(body.data).toMatchObject({
+      hash: HASH,
+      searched: ['ETH'],
+      transactions: [
+        {
+          chain: 'ETH',
+          transfers: [{ from: WALLETS.mixer, to: WALLETS.payer, valueUsd: 10_000 }],
+          parties: [
+            { address: WALLETS.mixer, category: 'MIXER' },
+            { address: WALLETS.payer, label: null },
+          ],
+        },
+      ],
+    });
+    expect(body.credits).toBeUndefined();
+  });
+
+  it('answers with what was searched if nothing is stored', async () => {
+    const { status, body } = await get('ef'.repeat(32));
+    expect([status, body.data.transactions, body.data.searched]).toEqual([200, [], ['ETH']]);
+    expect(body.data.notSearched).toContainEqual({ chain: 'BTC', reason: 'NO_TRANSFERS' });
+  });
+
+  it.each([
+    ['<img src=x onerror=alert(1)>', 400],
+    ['x'.repeat(129), 400],
+    [`${HASH}0`, 400],
+  ])('rejects %j', async (hash, status) => {
+    expect((await get(hash)).status).toBe(status);
+  });
+
+  it('rejects an unknown chain, and a key without the permission', async () => {
+    expect((await get(HASH, '?chain=NONE')).status).toBe(400);
+    expect((await get(HASH, '', await on.key({ permissions: ['entity'] }))).status).toBe(403);
   });
 });

@@ -1,6 +1,5 @@
 /** The guide over both servers, and in a browser: the search by keyboard, no request to another host, no violation of its policy. */
 import { mkdtempSync, rmSync } from 'node:fs';
-import { type IncomingHttpHeaders, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
@@ -9,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildGuide, writeGuide } from '../../scripts/guide/build.ts';
 import { projectRoot } from '../../src/base/paths.ts';
 import { debianProgram } from '../setup/debian-package.ts';
+import { sendAsIs as ask } from './send-as-is.ts';
 import { openWorld, type World } from './world.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'assay-guide-'));
@@ -18,31 +18,6 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-
-interface Answer {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: Buffer;
-}
-
-/** Sends a path as it is: fetch would resolve its dots and decode its answer. */
-const ask = (
-  world: World,
-  path: string,
-  headers: Record<string, string> = {},
-  method = 'GET',
-): Promise<Answer> =>
-  new Promise((resolve, reject) => {
-    const sent = request({ host: '127.0.0.1', port: world.port, path, headers, method }, (response) => {
-      const parts: Buffer[] = [];
-      response.on('data', (part: Buffer) => parts.push(part));
-      response.on('end', () =>
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(parts) }),
-      );
-    });
-    sent.on('error', reject);
-    sent.end();
-  });
 
 describe.each(['uws', 'node'] as const)('the guide on %s', (backend) => {
   let world: World;

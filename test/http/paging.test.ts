@@ -22,10 +22,15 @@ const LISTS = {
   walletAlerts: 'alerts',
   walletTransactions: 'transactions',
   deliveries: 'deliveries',
+  listScreenings: 'screenings',
   listCases: 'cases',
   caseEvents: 'events',
   caseFiles: 'files',
   listJobs: 'jobs',
+  listInvoices: 'invoices',
+  listPeople: 'people',
+  listSessions: 'sessions',
+  auditLog: 'entries',
 } as const;
 
 /** The specification has `offset` for the first three; the others had it before there was a cursor. */
@@ -77,7 +82,7 @@ describe('a list over HTTP', () => {
       method,
       headers: {
         'content-type': 'application/json',
-        ...(path.startsWith('/keys') ? { cookie } : { authorization: `Bearer ${key}` }),
+        ...(/^\/(keys|people|auth)/.test(path) ? { cookie } : { authorization: `Bearer ${key}` }),
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
@@ -138,6 +143,11 @@ describe('a list over HTTP', () => {
     const { token } = await people.login(email, 'correct horse battery', '127.0.0.1');
     cookie = `assay_session=${token}`;
     for (let n = 0; n < 5; n++) await world.key({ accountId: id });
+    for (let n = 0; n < 5; n++) {
+      await people.login(email, 'correct horse battery', '127.0.0.1');
+      const actor = { who: id, from: '127.0.0.1' };
+      await people.members.add(actor, id, `p${n}@example.org`, 'auditor', 'correct horse battery');
+    }
   });
   afterAll(async () => {
     await world.close();
@@ -156,6 +166,8 @@ describe('a list over HTTP', () => {
     ['/monitoring/wallets/{id}/transactions', 'transactions', null],
     ['/monitoring/deliveries', 'deliveries', raise],
     ['/keys', 'keys', null],
+    ['/people', 'people', null],
+    ['/auth/sessions', 'sessions', null],
   ] as const)(
     '%s is read to its end by cursors, each row once, although rows are added',
     async (template, rows, addRow) => {

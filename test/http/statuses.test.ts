@@ -74,6 +74,8 @@ describe.each([
       useCases: {
         monitoring: failing,
         cases: failing,
+        savedScreenings: failing,
+        receiptLog: failing,
         jobs: failing,
         trace: async () => failing(),
         bulk: async () => failing(),
@@ -94,8 +96,13 @@ describe.each([
   const send = ({ method, path, headers, body }: Sent) =>
     new Promise<{ status: number; headers: NodeJS.Dict<string | string[]>; body: string }>(
       (resolve, reject) => {
+        // Node sends the body of a DELETE without a length, unless it is given.
+        const length = body === null ? {} : { 'content-length': String(Buffer.byteLength(body)) };
         const sent = request(
-          { host: '127.0.0.1', port: world.port, method, path, headers, agent: false },
+          {
+            ...{ host: '127.0.0.1', port: world.port, method, path, agent: false },
+            headers: { ...headers, ...length },
+          },
           (response) => {
             const parts: Buffer[] = [];
             response.on('data', (part: Buffer) => parts.push(part));
@@ -177,7 +184,10 @@ describe.each([
     const isCounted = OPERATIONS.filter(
       ({ rateClass, permission, kind }) => rateClass !== null && permission !== null && kind !== 'stream',
     );
-    for (const { id } of isCounted)
-      expect([id, [...(seen.get(id) ?? [])]]).toEqual([id, expect.arrayContaining([401, 403, 429])]);
+    for (const { id, permission } of isCounted) {
+      // Any key may call some.
+      const refused = permission === 'any' ? [401, 429] : [401, 403, 429];
+      expect([id, [...(seen.get(id) ?? [])]]).toEqual([id, expect.arrayContaining(refused)]);
+    }
   });
 });

@@ -3,13 +3,16 @@ import { expect } from 'vitest';
 import { type Access, createAccess } from '../../src/accounts/access.ts';
 import type { Gate } from '../../src/accounts/gate.ts';
 import type { Permission } from '../../src/accounts/keys.ts';
-import type { PlanName, RateOverrides } from '../../src/accounts/plans.ts';
+import type { DeriveKey } from '../../src/accounts/password.ts';
+import type { PlanName, Plans, RateOverrides } from '../../src/accounts/plans.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { AssayError } from '../../src/base/errors.ts';
 import { type Logger, silentLogger } from '../../src/base/log.ts';
 import type { Mailer } from '../../src/base/mail.ts';
 import { systemRandom } from '../../src/base/random.ts';
-import { parseChainId } from '../../src/chains/registry.ts';
+import type { Billing } from '../../src/billing/service.ts';
+import { parseAddress } from '../../src/chains/address/parse.ts';
+import { type ChainId, parseChainId } from '../../src/chains/registry.ts';
 import { createHttpApp } from '../../src/http/http-app.ts';
 import { openApiDocument } from '../../src/http/openapi.ts';
 import type { Operation } from '../../src/http/operation.ts';
@@ -18,6 +21,8 @@ import { compileBody, parseJson } from '../../src/http/pipeline/json-body.ts';
 import type { HttpApp, HttpOptions, Readiness, UseCases } from '../../src/http/ports.ts';
 import { BulkBody } from '../../src/http/schemas/labels.ts';
 import type { SanctionsEntry } from '../../src/labels/label.ts';
+import { parseEvmChain } from '../../src/receipts/oracle/accounts.ts';
+import type { OracleRoot } from '../../src/receipts/oracle/trees.ts';
 import type { ExchangeStatus } from '../../src/registers/exchange-status.ts';
 import type {
   BridgeCrossing,
@@ -31,10 +36,13 @@ import type {
   TraceAnswer,
   TraceNode,
 } from '../../src/screening/answers.ts';
+import { createTransactionSearch } from '../../src/screening/transaction-search.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
+import { type OpenedBillingOptions, openedBilling } from '../billing/opened.ts';
 import { backendHere } from '../setup/backend.ts';
 import { sleep } from '../support/wait.ts';
 import { worldNames } from './world-names.ts';
+import { worldOperator } from './world-operator.ts';
 
 export const EXCHANGE = '0x28c6c06298d514db089934071355e5743bf21d60';
 export const SANCTIONED = '0x098b716b8aaf21512996dc57eb0615e2383e2f96';
@@ -331,6 +339,11 @@ const exchangeStatus = (name: string): ExchangeStatus => ({
 
 const readBulk = compileBody(BulkBody);
 
+const treeFacts = (chain: ChainId): OracleRoot => ({
+  ...{ chain, root: `0x${'ab'.repeat(32)}`, size: 0, depth: 0, dataVersion: DATA_VERSION },
+  snapshot: `0x${'cd'.repeat(32)}`,
+});
+
 export function worldUseCases(): UseCases {
   return {
     monitoring: () => {
@@ -338,6 +351,24 @@ export function worldUseCases(): UseCases {
     },
     cases: () => {
       throw new Error('This world has no cases.');
+    },
+    savedScreenings: () => {
+      throw new Error('This world saves no screenings.');
+    },
+    billing: () => {
+      throw new Error('This world sells nothing.');
+    },
+    receiptLog: () => {
+      throw new Error('This world has no transparency log.');
+    },
+    receipts: () => {
+      throw new Error('This world signs no receipts.');
+    },
+    attestedOracle: () => {
+      throw new Error('This world signs no receipts.');
+    },
+    attestedSanctionsCheck: () => {
+      throw new Error('This world signs no receipts.');
     },
     jobs: () => {
       throw new Error('This world has no jobs.');
@@ -348,6 +379,18 @@ export function worldUseCases(): UseCases {
       written(sanctionsAnswer(subjectOf(chain, address)), out, offset),
     oracle: (chain, address, quota, out, offset) =>
       written(oracleAnswer(subjectOf(chain, address), quota), out, offset),
+    oracleTrees: {
+      async root(chain) {
+        return treeFacts(parseEvmChain(chain));
+      },
+      async proof(chain, address) {
+        const { canonical } = parseAddress(parseEvmChain(chain), address);
+        return {
+          ...{ address: canonical.toLowerCase(), sanctioned: false, ...treeFacts(parseEvmChain(chain)) },
+          ...{ low: `0x${'00'.repeat(21)}`, high: `0x01${'00'.repeat(19)}01`, index: 0, path: [] },
+        };
+      },
+    },
     async bulk(body) {
       const { addresses, chain = 'ETH' } = readBulk(parseJson(body));
       const results = addresses.map((item) => {
@@ -406,6 +449,10 @@ export function worldUseCases(): UseCases {
       };
       return bytesOf(answer);
     },
+    transaction: createTransactionSearch({
+      clock: systemClock,
+      search: async ({ chain }) => bytesOf({ chain, status: 'NOT_FOUND', transaction: null }),
+    }),
     async trace({ chain, address, direction = 'both', targetAddress, crossChain }) {
       const subject = subjectOf(chain, address);
       const isKnown = subject.address !== UNKNOWN;
@@ -446,6 +493,7 @@ export interface World {
   readonly port: number;
   readonly url: string;
   readonly access: Access;
+  readonly billing: Billing;
   /** Folder of the accounts. */
   readonly folder: string;
   /** Makes a key and returns its text. */
@@ -459,6 +507,8 @@ export interface World {
 }
 
 export interface WorldOptions extends Partial<HttpOptions> {
+  /** Default: nothing is sold, and no event of Stripe is accepted. */
+  readonly billing?: OpenedBillingOptions;
   /** Default: the operations of the program. */
   readonly list?: readonly Operation[];
   readonly backend: 'uws' | 'node';
@@ -467,6 +517,10 @@ export interface WorldOptions extends Partial<HttpOptions> {
   readonly log?: Logger;
   /** Default: registration is closed, and no email can be sent. */
   readonly people?: { readonly registration: 'open'; readonly mailer: Mailer };
+  /** Default: those of the program. */
+  readonly plans?: Plans;
+  /** Default: passwords as expensive as in the program. */
+  readonly derive?: DeriveKey;
   /** The gate answers in a later turn, like a gate behind a network. */
   readonly isGateLate?: boolean;
 }
@@ -487,9 +541,15 @@ export async function openWorld(options: WorldOptions): Promise<World> {
   const { people } = options;
   const embedded = createAccess(
     { folder: folder.path, ...(people === undefined ? {} : { registration: people.registration }) },
-    { ...parts, mailer: people?.mailer ?? null },
+    {
+      ...parts,
+      mailer: people?.mailer ?? null,
+      ...(options.plans === undefined ? {} : { plans: options.plans }),
+      ...(options.derive === undefined ? {} : { derive: options.derive }),
+    },
   );
   const access = options.isGateLate === true ? { ...embedded, gate: late(embedded.gate) } : embedded;
+  const billing = openedBilling(folder.path, access, { stripeSecret: null, ...options.billing });
   const app = createHttpApp(
     {
       host: '127.0.0.1',
@@ -504,7 +564,7 @@ export async function openWorld(options: WorldOptions): Promise<World> {
     {
       ...parts,
       access,
-      useCases: { ...worldUseCases(), ...options.useCases },
+      useCases: { ...worldUseCases(), billing: () => billing, ...options.useCases },
       readiness: () =>
         options.readiness ?? {
           ready: true,
@@ -518,6 +578,7 @@ export async function openWorld(options: WorldOptions): Promise<World> {
           },
           lists: [{ list: 'EU', publishedAt: null, checkedAt: null, checkedBy: null, stale: true }],
         },
+      operator: worldOperator,
       gauges: [{ name: 'assay_test_gauge', help: 'A gauge of another room.', value: () => 7 }],
     },
     options.list,
@@ -528,6 +589,7 @@ export async function openWorld(options: WorldOptions): Promise<World> {
     port,
     url,
     access,
+    billing,
     folder: folder.path,
     async key({ permissions, rateLimits, accountId, plan } = {}) {
       const created = await access.keys.create({
@@ -542,6 +604,7 @@ export async function openWorld(options: WorldOptions): Promise<World> {
     async close() {
       const undocumented = await undocumentedStatuses(url, options.list ?? OPERATIONS);
       await app.close();
+      await billing.close();
       await access.close();
       folder.remove();
       expect(undocumented).toEqual([]);

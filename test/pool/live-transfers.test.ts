@@ -153,7 +153,7 @@ describe('a thread of the pool', () => {
   });
 });
 
-describe('a reading', () => {
+describe('a read transaction', () => {
   it('of a task ends before it and after it, so that no old commit keeps its pages', () => {
     writer = openTransferStore({ path: graph, readOnly: false });
     const path = join(world.path, 'own.mdb');

@@ -41,6 +41,7 @@ const useCases = (
     screening: async ({ address }) => answer(address),
     kyt: async ({ address }) => answer(address ?? ''),
     trace: async ({ address }) => ({ data: await answer(address), isKnown: false }),
+    chainTransaction: async ({ hash }) => answer(hash),
   };
   return (request) => answerRemote(TASKS, local, request);
 };
@@ -126,7 +127,7 @@ function conform(url: () => string): void {
       message: 'Internal server error.',
     });
   });
-  it('a chunk that nobody waits for any more is not begun', async () => {
+  it('a chunk whose sender is gone is not started', async () => {
     const chunks = newNode().queues.chunkRunner({ slots: () => 1, groupOf: () => null });
     const stopped = new AbortController();
     const run = chunks.run(task(0), stopped.signal);

@@ -96,6 +96,7 @@ describe('route of a request', () => {
     screening: async ({ chain }) => Buffer.from(`local ${chain}`),
     kyt: async ({ chain }) => Buffer.from(`local ${chain}`),
     trace: async () => ({ data: Buffer.from('local'), isKnown: false }),
+    chainTransaction: async ({ chain }) => Buffer.from(`local ${chain}`),
   };
   it('sends the whole request, and returns the result', async () => {
     const sent: unknown[] = [];

@@ -58,7 +58,9 @@ describe('a task that is added to the list', () => {
     expectTypeOf(pool.run<'echo'>)
       .parameter(1)
       .toEqualTypeOf<{ readonly chain: string; readonly text: string }>();
-    expectTypeOf<RemoteRequest<List>['task']>().toEqualTypeOf<'screening' | 'kyt' | 'trace' | 'echo'>();
+    expectTypeOf<RemoteRequest<List>['task']>().toEqualTypeOf<
+      'screening' | 'kyt' | 'trace' | 'chainTransaction' | 'echo'
+    >();
     expectTypeOf<Parameters<WorkerPool['run']>[0]>().not.toEqualTypeOf<Parameters<typeof pool.run>[0]>();
   });
 

@@ -160,6 +160,8 @@ describe('the reason for value that could not be followed', () => {
     expect(relevantShare(0.01, 100 * unfollowedUsdMin, policy)).toBe(0.01);
     expect(relevantShare(0.01, 99 * unfollowedUsdMin, policy)).toBeNull();
     expect(relevantShare(0.01, null, policy)).toBeNull();
+    // Exactly at the limit, with the slack for sums in another order.
+    expect(relevantShare(0.01, 1_000, { ...policy, unfollowedUsdMin: (0.01 + 1e-9) * 1_000 })).toBe(0.01);
     expect(relevantShare(0, 1e12, { ...policy, unfollowedShareMin: 0 })).toBeNull();
   });
 });

@@ -150,6 +150,9 @@ describe('score', () => {
   it('gives no points for dust of an asset, measured against its larger flow', () => {
     const wei = unpriced({ category: 'SANCTIONED_ENTITY', direction: 'out', flowPart: 1e-20 });
     expect(score({ ...nothing, exposures: [wei] }, policy).riskScore).toBe(0);
+    // A part that is smaller than a number can be.
+    const none = unpriced({ category: 'SANCTIONED_ENTITY', direction: 'out', flowPart: 0 });
+    expect(score({ ...nothing, exposures: [none] }, policy).riskScore).toBe(0);
     const small = unpriced({ category: 'SANCTIONED_ENTITY', share: 0.00009 });
     const rest = unpriced({ share: 0.99991 });
     expect(score({ ...nothing, exposures: [small, rest] }, policy).riskScore).toBe(0);
@@ -373,6 +376,20 @@ describe('score', () => {
     const dust = exposure({ category: 'SCAM', valueUsd: 0.4 });
     expect(scoreOf({ ...nothing, exposures: [dust, dust] })).toBe(0);
     expect(scoreOf({ ...nothing, exposures: [dust, dust, dust] })).toBeGreaterThan(0);
+  });
+
+  it('is zero without any value, even if the policy knows no dust', () => {
+    const dustless = { ...policy, dustUsd: 0, dustShare: 0 };
+    const none = [
+      exposure({ category: 'SANCTIONED_ENTITY', valueUsd: 0 }),
+      exposure({ category: 'SANCTIONED_ENTITY', valueUsd: null }),
+      unpriced({ category: 'SANCTIONED_ENTITY', share: 0 }),
+    ];
+    for (const one of none)
+      expect(score({ ...nothing, exposures: [one] }, dustless)).toMatchObject({ riskScore: 0 });
+    expect(score({ ...nothing, exposures: none }, dustless).riskScore).toBe(0);
+    const little = exposure({ category: 'SANCTIONED_ENTITY', valueUsd: 0.01 });
+    expect(score({ ...nothing, exposures: [little] }, dustless).riskScore).toBeGreaterThan(0);
   });
 
   it('counts value from the dust limit on, inclusive', () => {

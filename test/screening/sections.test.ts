@@ -10,6 +10,9 @@ const ALWAYS = [
   ...['reasons', 'sanctioned', 'coverage', 'dataVersion', 'screenedAt'],
 ];
 
+/** No sections, and only in answers to requests that ask for them: a kept answer's id, and the receipt. */
+const ON_REQUEST = ['screeningId', 'receipt'];
+
 const rows = (count: number): never => Array.from({ length: count }, (_, n) => ({ n })) as never;
 const answer = {
   ...Object.fromEntries(Object.keys(ScreeningResult.properties).map((name) => [name, rows(5)])),
@@ -20,7 +23,7 @@ const answer = {
 describe('the sections of a screening', () => {
   it('are all documented fields that are not part of every answer', () => {
     const documented = Object.keys(ScreeningResult.properties);
-    expect([...SCREENING_SECTIONS, ...ALWAYS].sort()).toEqual(documented.sort());
+    expect([...SCREENING_SECTIONS, ...ALWAYS, ...ON_REQUEST].sort()).toEqual(documented.sort());
   });
 
   it('are the fields that the document does not require', () => {
@@ -33,7 +36,7 @@ describe('the sections of a screening', () => {
 
   it('are the named ones, with the fields of every answer', () => {
     const chosen = chosenSections(answer, { sections: ['exposures', 'entity'] });
-    expect(Object.keys(chosen).sort()).toEqual([...ALWAYS, 'exposures', 'entity'].sort());
+    expect(Object.keys(chosen).sort()).toEqual([...ALWAYS, 'exposures', 'entity', ...ON_REQUEST].sort());
     expect([chosen.exposures, chosen.riskScore]).toEqual([answer.exposures, 12]);
   });
 

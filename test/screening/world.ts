@@ -65,7 +65,11 @@ const entry = (list: SanctionsList, delistedAt: string | null): SanctionsEntry =
   matchType: 'DIRECT',
 });
 
-function template(name: string, category: Category, fields: Partial<LabelTemplate> = {}): LabelTemplate {
+export function template(
+  name: string,
+  category: Category,
+  fields: Partial<LabelTemplate> = {},
+): LabelTemplate {
   const id = name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
   return {
     entity: { id, name, category, jurisdiction: null, url: null },

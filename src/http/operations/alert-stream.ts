@@ -29,9 +29,11 @@ export const alertStream = operation({
     const after = eventId === '' ? null : Number(eventId);
     streams.requireRoom(accountId);
     const stream = open();
-    // A stream outlives the check of its key, so the key is checked again for each event: a revoked key gets no more events.
+    // A stream outlives the check of its key or session, so it is checked again for each event: a revoked key gets no more events.
     const { keys } = services.access;
+    const token = call.principal?.token ?? '';
     const mayRead = (): boolean => {
+      if (token !== '') return services.access.people().session(token) !== null;
       const key = keys.get(keyId);
       return (
         key?.status === 'ACTIVE' && key.permissions.includes('monitoring') && !keys.isDisabled(accountId)
@@ -40,7 +42,7 @@ export const alertStream = operation({
     const guarded = {
       send(event: StreamEvent): boolean {
         if (mayRead()) return stream.send(event);
-        stream.close('The key of this stream is not valid any more.');
+        stream.close(`The ${token === '' ? 'key' : 'session'} of this stream is not valid any more.`);
         return false;
       },
       get waitingBytes() {

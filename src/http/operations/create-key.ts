@@ -12,6 +12,7 @@ export const createKey = operation({
   method: 'POST',
   path: '/keys',
   principal: 'session or key',
+  role: 'owner',
   rateClass: 'keys',
   body: KeyBody,
   response: NewKey,
@@ -34,6 +35,7 @@ export const createKey = operation({
       name: body.name,
       accountId,
       permissions,
+      receipts: body.receipts ?? 'none',
       // Rate limits set for one key also apply to the keys that it creates.
       rateLimits: principal.key?.rateLimits ?? {},
     });

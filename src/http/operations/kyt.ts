@@ -1,6 +1,8 @@
 /** `POST /kyt`. */
 import { operation } from '../operation.ts';
 import { KytBody, KytResult } from '../schemas/kyt.ts';
+import { asksReceipt, attestedTask } from './support/receipts.ts';
+import { requestOf, storeAs } from './support/saved-screenings.ts';
 
 export const kyt = operation({
   id: 'kyt',
@@ -25,7 +27,13 @@ export const kyt = operation({
   ],
   summary: 'Check a transfer',
   description:
-    'BLOCK, REVIEW or ALLOW for a sender and a receiver, or for one address, with the flags that say why. Names that end in .eth are resolved.',
+    'BLOCK, REVIEW or ALLOW for a sender and a receiver, or for one address, with the flags that say why. Names that end in .eth are resolved. With `save`, the answer is kept and can be read again, compared and linked to cases. With `receipt`, it is signed.',
   subjects: ({ address = '', from = '', to = '', chain }) => [address, from, to, chain.toUpperCase()],
-  run: ({ services, body }) => services.useCases.kyt(body),
+  run({ services, call, body }) {
+    const { kyt: run } = services.useCases;
+    const request = requestOf(body);
+    if (!asksReceipt(call, body.receipt)) return run(request);
+    return attestedTask({ services, call }, 'KYT', request, run);
+  },
+  store: storeAs('KYT'),
 });

@@ -5,6 +5,7 @@ import type { NameQuery } from '../../names/name.ts';
 import { callerOf, operation } from '../operation.ts';
 import { NamesBody, NamesResult } from '../schemas/names.ts';
 import { nameQuery } from './support/names.ts';
+import { asksReceipt, withReceipt } from './support/receipts.ts';
 
 const queriesOf = (names: readonly NameQuery[]): readonly NameQuery[] =>
   names.map((one, at) => nameQuery(one, `names[${at}].`));
@@ -27,14 +28,20 @@ export const names = operation({
     'Sanctions lists, politically exposed persons and adverse media, with the reasons for every match. The response has no envelope. One invalid name rejects the request; the error has its position.',
   // An invalid name rejects the request before any credits are reserved.
   cost: ({ names: list }) => queriesOf(list).length,
-  run({ services: { useCases }, call, body }) {
+  async run({ services, call, body }) {
+    const { useCases } = services;
     const { accountId } = callerOf(call);
     const cleared = useCases.names.cleared();
-    return useCases.names.screen(
+    const data = useCases.names.screen(
       queriesOf(body.names).map((query) => ({
         ...query,
         cleared: cleared.of(accountId, query.name).map(entityOf),
       })),
     );
+    if (!asksReceipt(call, body.receipt)) return data;
+    const answer = JSON.parse(Buffer.from(await data).toString('utf8'));
+    const { receipt: _, ...request } = body;
+    const evidence = { kind: 'NAMES', answer } as const;
+    return withReceipt({ services, call }, { kind: 'NAMES', request, answer, evidence });
   },
 });

@@ -47,8 +47,9 @@ export const ready = operation({
   page({ services, call, query }) {
     const data = services.readiness();
     if (!data.ready) return notReady(call, `Not ready: ${data.reasons.join(' ')}`, data);
-    if (query.for === 'writes' && data.degraded !== undefined) {
-      const reasons = data.degraded.map(({ reason }) => reason);
+    const refused = (data.degraded ?? []).filter(({ kind }) => kind === 'STORAGE');
+    if (query.for === 'writes' && refused.length > 0) {
+      const reasons = refused.map(({ reason }) => reason);
       return notReady(call, `Not ready for writes: ${reasons.join(' ')}`, data);
     }
     const body = JSON.stringify({ success: true, data });

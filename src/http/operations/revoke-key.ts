@@ -12,6 +12,7 @@ export const revokeKey = operation({
   method: 'DELETE',
   path: '/keys/{id}',
   principal: 'session',
+  role: 'owner',
   rateClass: 'keys',
   pathParameters: { id: idText('Id of a key of the account.') },
   query: {

@@ -1,6 +1,7 @@
 /** `GET /sanctions/check`. */
 import { operation } from '../operation.ts';
-import { addressText, chainText, SanctionsCheck } from '../schemas/common.ts';
+import { addressText, chainText, receiptField, SanctionsCheck } from '../schemas/common.ts';
+import { asksReceipt, mayAskReceipt, withReceipt } from './support/receipts.ts';
 
 export const sanctionsCheck = operation({
   id: 'sanctionsCheck',
@@ -10,10 +11,24 @@ export const sanctionsCheck = operation({
   permission: 'intel',
   rateClass: 'sanctions',
   quota: { meter: 'intel', per: 'request' },
-  query: { address: addressText('The address.'), chain: chainText('Chain of the address.') },
+  query: {
+    address: addressText('The address.'),
+    chain: chainText('Chain of the address.'),
+    ...receiptField,
+  },
   response: SanctionsCheck,
   summary: 'Sanctions check',
-  description: 'The lists of the US, the EU, the UN, the UK and Switzerland, each with its freshness.',
+  description:
+    'The lists of the US, the EU, the UN, the UK and Switzerland, each with its freshness. With `receipt`, the response is signed.',
   write: ({ services, query }, out, offset) =>
     services.useCases.sanctionsCheck(query.chain, query.address, out, offset),
+  later: {
+    isAsked: mayAskReceipt,
+    async answer({ services, call, query: { chain, address, receipt } }) {
+      asksReceipt(call, receipt);
+      const { answer, evidence } = services.useCases.attestedSanctionsCheck(chain, address);
+      const request = { chain, address };
+      return withReceipt({ services, call }, { kind: 'SANCTIONS', request, answer: { ...answer }, evidence });
+    },
+  },
 });

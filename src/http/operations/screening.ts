@@ -1,6 +1,8 @@
 /** `POST /screening`. */
 import { operation } from '../operation.ts';
 import { ScreeningBody, ScreeningResult } from '../schemas/screening.ts';
+import { asksReceipt, attestedTask } from './support/receipts.ts';
+import { requestOf, storeAs } from './support/saved-screenings.ts';
 
 export const screening = operation({
   id: 'screening',
@@ -15,7 +17,13 @@ export const screening = operation({
   response: ScreeningResult,
   summary: 'Screen an address',
   description:
-    'Score with breakdown, sanctions, labels, counterparties, exposure and legal interpretation; all of it, or the named `sections`.',
+    'Score with breakdown, sanctions, labels, counterparties, exposure and legal interpretation; all of it, or the named `sections`. With `save`, the answer is kept and can be read again, compared and linked to cases. With `receipt`, it is signed.',
   subjects: ({ address, chain }) => [address, chain.toUpperCase()],
-  run: ({ services, body }) => services.useCases.screening(body),
+  run({ services, call, body }) {
+    const { screening: run } = services.useCases;
+    const request = requestOf(body);
+    if (!asksReceipt(call, body.receipt)) return run(request);
+    return attestedTask({ services, call }, 'SCREENING', request, run);
+  },
+  store: storeAs('SCREENING'),
 });

@@ -72,6 +72,7 @@ export const sendJob = operation({
       const name = call.exchange.optionalHeader('idempotency-key');
       const upload = await services.useCases.jobs().receive({
         accountId: caller.accountId,
+        pool: call.pool,
         kind,
         verdict,
         format: query.format ?? formatOf(call.exchange.header('content-type')),

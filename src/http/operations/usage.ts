@@ -1,9 +1,38 @@
-/** `GET /usage`: balance, ledger and totals of the caller's account. */
+/** `GET /usage`: balances, ledger and totals of the caller's account. */
+import { monthEnd, monthOf } from '../../accounts/credits.ts';
+import type { UsagePage } from '../../accounts/ledger.ts';
+import { QUOTA_METERS } from '../../accounts/plans.ts';
+import { balanceId } from '../../accounts/pools.ts';
 import { HTTP_LIMITS } from '../limits.ts';
-import { callerOf, operation } from '../operation.ts';
-import { pageQuery } from '../schemas/common.ts';
+import { callerOf, operation, type Services } from '../operation.ts';
+import { cursorParameter, pageQuery } from '../schemas/common.ts';
 import { UsageRecord } from '../schemas/usage.ts';
 import { pageEnd } from './support/paging.ts';
+
+/** Returns one balance and a page of its ledger in the form of the response. */
+function balanceView(page: UsagePage, limit: number): object {
+  const { balance, history, totals, free, granted, bought, held, renewsAt } = page;
+  return {
+    balance,
+    history,
+    ...pageEnd({ limit }, page),
+    totals,
+    credits: { free, granted, bought, held, renewsAt },
+  };
+}
+
+/** Returns the plan of an account with the units of its quotas that were used this month. */
+async function planView({ access, clock }: Services, accountId: string): Promise<object> {
+  const { name, creditsPerMonth, walletsMax, rateLimits, quotas } = access.planOf(accountId);
+  const resetAt = monthEnd(monthOf(clock.now()));
+  const used = await Promise.all(QUOTA_METERS.map((meter) => access.quota.used(accountId, meter)));
+  return {
+    ...{ name, creditsPerMonth, walletsMax, requestsPerMinute: rateLimits },
+    quotas: QUOTA_METERS.map((meter, index) => ({
+      ...{ meter, limit: quotas[meter], used: used[index], resetAt },
+    })),
+  };
+}
 
 export const usage = operation({
   id: 'usage',
@@ -11,19 +40,27 @@ export const usage = operation({
   method: 'GET',
   path: '/usage',
   permission: 'any',
-  query: pageQuery(HTTP_LIMITS.usagePageMax),
+  query: {
+    ...pageQuery(HTTP_LIMITS.usagePageMax),
+    dashboardCursor: cursorParameter('The `dashboard.nextCursor` of the previous page; with a session only.'),
+  },
   response: UsageRecord,
   summary: 'Balance and ledger',
-  description: 'Every entry with the balance after it, newest first, and totals by type and day.',
+  description:
+    'Every entry with the balance after it, newest first, totals by type and day, and the plan with what is used of its quotas. Calls with a key are charged to this balance, and calls with a session to `dashboard`, which only sessions see.',
   async run({ services, call, query }) {
-    const page = await services.access.ledger().usage(callerOf(call).accountId, query);
-    const { balance, history, totals, free, granted, bought, held, renewsAt } = page;
-    return {
-      balance,
-      history,
-      ...pageEnd(query, page),
-      totals,
-      credits: { free, granted, bought, held, renewsAt },
+    const { accountId } = callerOf(call);
+    const { dashboardCursor, ...page } = query;
+    const ledger = services.access.ledger();
+    const api = {
+      ...balanceView(await ledger.usage(accountId, page), page.limit),
+      plan: await planView(services, accountId),
     };
+    if (call.pool === 'api') return api;
+    const own = await ledger.usage(balanceId(accountId, 'dashboard'), {
+      limit: page.limit,
+      ...(dashboardCursor === undefined ? {} : { cursor: dashboardCursor }),
+    });
+    return { ...api, dashboard: balanceView(own, page.limit) };
   },
 });

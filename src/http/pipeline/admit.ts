@@ -4,17 +4,20 @@
  */
 import { clientUnit } from '../../accounts/attempts.ts';
 import type { Admission, GateRequest } from '../../accounts/gate.ts';
-import type { KeyRecord } from '../../accounts/keys.ts';
+import { type KeyRecord, PERMISSIONS } from '../../accounts/keys.ts';
+import type { Session } from '../../accounts/people.ts';
 import type { QuotaDecision } from '../../accounts/quota.ts';
-import { type RateDecision, rateLimited } from '../../accounts/rate-limit.ts';
+import { type RateDecision, rateLimited, sessionSubject } from '../../accounts/rate-limit.ts';
+import { includesRole } from '../../accounts/roles.ts';
 import type { Awaitable } from '../../base/awaitable.ts';
 import { AssayError } from '../../base/errors.ts';
 import type { CallerAccess } from '../ports.ts';
-import { permissionsOf, type Route } from '../routes.ts';
+import { acceptsSession, permissionsOf, type Route } from '../routes.ts';
 import type { ClientOrigin } from '../server/client-origin.ts';
-import type { Call } from './call.ts';
+import type { Exchange } from '../server/port.ts';
+import type { Call, Caller } from './call.ts';
 import { isUnserved } from './outage.ts';
-import { createPrincipalAuthenticator, type PrincipalAuthenticator } from './principal.ts';
+import { createPrincipalAuthenticator, hasSessionCookie, type PrincipalAuthenticator } from './principal.ts';
 import type { Responder } from './reply.ts';
 import type { Endpoint } from './work.ts';
 
@@ -46,10 +49,30 @@ function tokenOf(authorization: string): string {
   return BEARER.test(authorization) ? authorization.replace(BEARER, '') : '';
 }
 
-const lacksPermission = (route: Route): AssayError =>
-  new AssayError('FORBIDDEN', `This API key lacks the permission '${permissionsOf(route).join("' or '")}'.`, {
-    field: 'permission',
-  });
+/** Returns the error of a key without the permission, or of a person without the role. */
+function lacksPermission(call: Call, route: Route): AssayError {
+  const role = call.principal?.session?.person.role;
+  return role === undefined
+    ? new AssayError(
+        'FORBIDDEN',
+        `This API key lacks the permission '${permissionsOf(route).join("' or '")}'.`,
+        { field: 'permission' },
+      )
+    : new AssayError(
+        'FORBIDDEN',
+        `role: this operation needs the role '${route.role}' (yours is '${role}').`,
+        {
+          field: 'role',
+        },
+      );
+}
+
+/** Returns the person of a session as a caller: a session has all permissions, and its role limits it. */
+const personOf = ({ account, person }: Session): Caller => ({
+  id: person.id,
+  accountId: account.id,
+  permissions: PERMISSIONS,
+});
 
 /** Whether a key has a permission that the operation accepts. */
 function isPermitted(route: Route, { permissions }: KeyRecord): boolean {
@@ -79,7 +102,7 @@ function authorize(call: Call, route: Route, units: number, admission: Admission
   call.rate = rate;
   call.rateClass = route.rateClass;
   if (rate !== null) setRateLimitHeaders(call, rate);
-  if (!call.isPermitted) throw lacksPermission(route);
+  if (!call.isPermitted) throw lacksPermission(call, route);
   if (refused !== null) {
     if (quota !== null && route.responseHeaders.includes(QUOTA_HEADER)) call.head += quotaHeaderLine(quota);
     throw refused;
@@ -103,11 +126,13 @@ export interface AdmitterDeps {
 export class Admitter {
   readonly #access: AdmitterDeps['access'];
   readonly #responder: Responder;
+  readonly #origin: ClientOrigin;
   readonly #principals: PrincipalAuthenticator;
 
   constructor({ access, origin, publicHost, responder }: AdmitterDeps) {
     this.#access = access;
     this.#responder = responder;
+    this.#origin = origin;
     this.#principals = createPrincipalAuthenticator({
       people: () => access.people(),
       origin,
@@ -122,25 +147,45 @@ export class Admitter {
    * @throws UNAUTHENTICATED, FORBIDDEN
    */
   authenticate(call: Call, route: Route): void {
-    const isCounted = route.rateClass !== null;
+    const { exchange } = call;
     if (route.principal !== null) {
-      const { exchange } = call;
-      const principal = this.#principals.authenticate(exchange, route.principal, () =>
-        this.#verifyKey(call, route),
-      );
-      call.principal = principal;
-      if (isCounted)
-        call.subject =
-          principal.key?.id ?? principal.accountId ?? `address ${clientUnit(principal.actor.from)}`;
-      this.#principals.requireOwnOrigin(exchange, route.principal, principal);
-      if (principal.key !== null) call.isPermitted = isPermitted(route, principal.key);
-      return;
+      this.#takePrincipal(call, route);
+    } else if (route.permission !== null) {
+      const authorization = exchange.header('authorization');
+      if (authorization === '' && acceptsSession(route) && this.#hasSession(exchange))
+        this.#takePrincipal(call, route);
+      else this.#takeKey(call, route, authorization);
     }
-    if (route.permission === null) return;
-    const caller = this.#verifyKey(call, route);
+  }
+
+  #hasSession(exchange: Exchange): boolean {
+    return hasSessionCookie(exchange, this.#origin.isSecure(exchange));
+  }
+
+  #takeKey(call: Call, route: Route, authorization: string): void {
+    const caller = this.#verifyKey(call, route, authorization);
     call.caller = caller;
-    if (isCounted) call.subject = caller.id;
+    if (route.rateClass !== null) call.subject = caller.id;
     call.isPermitted = isPermitted(route, caller);
+  }
+
+  /** Authenticates a client that may have a session: records who it is, what it may do, what its limits count, and which balance pays. */
+  #takePrincipal(call: Call, route: Route): void {
+    const principal = this.#principals.authenticate(call.exchange, route, () => this.#verifyKey(call, route));
+    const { key, session, actor } = principal;
+    call.principal = principal;
+    call.caller = key ?? (session === null ? null : personOf(session));
+    if (session !== null) call.pool = 'dashboard';
+    if (route.rateClass !== null)
+      call.subject =
+        key?.id ??
+        (session === null
+          ? `address ${clientUnit(actor.from)}`
+          : sessionSubject(session.account.id, session.id));
+    this.#principals.requireOwnOrigin(call.exchange, route, principal);
+    if (key !== null) call.isPermitted = isPermitted(route, key);
+    else if (session !== null && route.role !== null)
+      call.isPermitted = includesRole(session.person.role, route.role);
   }
 
   /**
@@ -150,7 +195,7 @@ export class Admitter {
    */
   authenticateBeforeBody(call: Call, route: Route): void {
     this.authenticate(call, route);
-    if (!call.isPermitted) throw lacksPermission(route);
+    if (!call.isPermitted) throw lacksPermission(call, route);
     if (call.subject === null || route.rateClass === null) return;
     const rate = this.#access.gate.refuses(call.subject, route.rateClass, call.startedMs);
     if (rate === null) return;
@@ -238,6 +283,7 @@ export class Admitter {
       {
         rate: subject === null || rateClass === null ? null : { subject, rateClass },
         accountId,
+        pool: call.pool,
         slot: needs.slot,
         quota: meter === null ? null : { meter, units },
         credits: accountId === null ? null : needs.credits,
@@ -251,8 +297,11 @@ export class Admitter {
    *
    * @throws UNAUTHENTICATED
    */
-  #verifyKey({ exchange }: Call, { takesApiKeyHeader }: Route): KeyRecord {
-    const authorization = exchange.header('authorization');
+  #verifyKey(
+    { exchange }: Call,
+    { takesApiKeyHeader }: Route,
+    authorization = exchange.header('authorization'),
+  ): KeyRecord {
     // MCP clients that cannot set a bearer token set a header of their own choice.
     const isInOwnHeader = takesApiKeyHeader && authorization === '';
     const token = isInOwnHeader ? exchange.header(API_KEY_HEADER) : tokenOf(authorization);

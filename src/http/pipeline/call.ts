@@ -1,12 +1,23 @@
 /** State of one request in the pipeline, including the units and credits that are returned if it fails. */
-import type { KeyRecord } from '../../accounts/keys.ts';
+import type { KeyReceipts, Permission } from '../../accounts/keys.ts';
 import type { AnswerSlot } from '../../accounts/ledger.ts';
 import type { QuotaMeterName, RateClass } from '../../accounts/plans.ts';
+import type { Pool } from '../../accounts/pools.ts';
 import type { QuotaDecision } from '../../accounts/quota.ts';
 import type { RateDecision } from '../../accounts/rate-limit.ts';
 import { AssayError } from '../../base/errors.ts';
 import type { Exchange } from '../server/port.ts';
 import type { Principal } from './principal.ts';
+
+/** The key or the person that a request is made with. */
+export interface Caller {
+  /** Id of the key, or of the person. */
+  readonly id: string;
+  readonly accountId: string;
+  readonly permissions: readonly Permission[];
+  /** Form of receipts, if a request names none; absent for a person. */
+  readonly receipts?: KeyReceipts;
+}
 
 /** One request in the pipeline. */
 export class Call {
@@ -22,12 +33,14 @@ export class Call {
   accept = '';
   /** The Accept-Encoding header, copied like `accept`; null if it can still be read. */
   acceptEncoding: string | null = null;
-  caller: KeyRecord | null = null;
-  /** The authenticated client of an account operation; null for other operations. */
+  caller: Caller | null = null;
+  /** The balance that pays for the request: `dashboard` if it has a session. */
+  pool: Pool = 'api';
+  /** The client with its actor, if the operation asks for it or the request has a session. */
   principal: Principal | null = null;
   /** Rate limit subject of this request; null if the route has no rate limit. */
   subject: string | null = null;
-  /** Whether the key has the permission. A request without it is counted and then refused. */
+  /** Whether the key has the permission, or the person the role. A request without it is counted and then refused. */
   isPermitted = true;
   /** Whether the gate has counted or refused the request. */
   isCounted = false;
@@ -59,11 +72,11 @@ export class Call {
 }
 
 /**
- * Returns the API key of an operation that requires one.
+ * Returns the key or person of an operation that requires one.
  *
- * @throws INTERNAL if the operation was reached without a key
+ * @throws INTERNAL if the operation was reached without one
  */
-export function callerOf(call: Call): KeyRecord {
+export function callerOf(call: Call): Caller {
   if (call.caller !== null) return call.caller;
-  throw new AssayError('INTERNAL', 'The operation requires an API key, and the request has none.');
+  throw new AssayError('INTERNAL', 'The operation requires a key or a session, and the request has none.');
 }

@@ -11,6 +11,7 @@ import {
   replayed,
 } from '../../accounts/idempotency.ts';
 import type { AnswerSlot } from '../../accounts/ledger.ts';
+import { balanceId } from '../../accounts/pools.ts';
 import { AssayError, messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import type { HttpDeps } from '../ports.ts';
@@ -19,7 +20,7 @@ import type { Admitter } from './admit.ts';
 import type { Call } from './call.ts';
 import { chargedEnvelope, withIgnored } from './envelope.ts';
 import { parseJson } from './json-body.ts';
-import type { ChargedWork, PurchaseWork } from './work.ts';
+import type { ChargedWork, Purchase, PurchaseWork } from './work.ts';
 
 /** Header line of a response that was stored for an earlier request. */
 export const REPLAYED = '\r\nIdempotency-Replayed: true';
@@ -100,7 +101,7 @@ export class Charging {
     call.chargedEntry = null;
     this.#access
       .ledger()
-      .refund(caller.accountId, chargedEntry)
+      .refund(balanceId(caller.accountId, call.pool), chargedEntry)
       .catch((error: unknown) =>
         this.#log.error(
           { requestId: call.requestId, entry: chargedEntry, reason: messageOf(error), err: error },
@@ -133,19 +134,20 @@ export class Charging {
     };
     const { chargeType: type } = route;
     const reference = referenceOf(route, work.subjects?.(body) ?? []);
+    /** Returns the charge for work that books it itself. */
+    const purchase = (): Purchase => ({
+      ...{ type, amount: call.credits, pool: call.pool, reference, ignored: call.ignored },
+      keep: keep ?? null,
+      beginCharge() {
+        requireClient();
+        ledger.release(reservation);
+      },
+    });
     try {
-      if ('purchase' in work) {
-        const { credits: amount, ignored } = call;
-        const beginCharge = (): void => {
-          requireClient();
-          ledger.release(reservation);
-        };
-        return await work.purchase(call, body, {
-          ...{ type, amount, reference, ignored, beginCharge },
-          keep: keep ?? null,
-        });
-      }
+      if ('purchase' in work) return await work.purchase(call, body, purchase());
       const data = await work.answer(call, body);
+      const stored = work.store === undefined ? null : work.store(call, body, data, purchase());
+      if (stored !== null) return await stored;
       requireClient();
       const done = await ledger.commit(reservation, {
         type,

@@ -61,7 +61,7 @@ export function errorBody(
 export function renderError(error: unknown, accept: string, requestId: string): ErrorAnswer {
   const known = clientError(error);
   const fault = error instanceof AssayError && known === null ? error : null;
-  // Only /ready responds with 503. Elsewhere, an unavailable component is a server error like any other.
+  // Only /ready responds with NOT_READY. Elsewhere, an unavailable component is a server error like any other.
   const code = known?.code ?? (fault?.code === 'STORAGE_FULL' ? fault.code : 'INTERNAL');
   const { status } = ERRORS[code];
   const message =

@@ -29,6 +29,7 @@ const STATUSES = [
   405,
   406,
   429,
+  502,
   503,
   500,
 ] as const;

@@ -62,6 +62,20 @@ export function codingFor(acceptEncoding: string): Coding | null {
   return best;
 }
 
+/**
+ * Whether an Accept header admits HTML: `named` if it names HTML, as navigations of browsers do, `any` if it admits every type, and `no` if
+ * it names other types only.
+ *
+ * @param accept - the header; empty if it is absent
+ */
+export function acceptsHtml(accept: string): 'named' | 'any' | 'no' {
+  if (accept === '') return 'any';
+  const weights = weightsOf(accept);
+  const html = weights.get('text/html');
+  if (html !== undefined) return html > 0 ? 'named' : 'no';
+  return (weights.get('text/*') ?? weights.get('*/*') ?? 0) > 0 ? 'any' : 'no';
+}
+
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json$/;
 const UTF8 = /^charset="?utf-?8"?$/;
 

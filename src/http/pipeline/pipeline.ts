@@ -3,11 +3,12 @@
  * request throws. `admit.ts` contains the steps up to the gate, `charging.ts` those of work that costs credits, and `reply.ts`
  * sends the response.
  */
+import type { Awaitable } from '../../base/awaitable.ts';
 import { AssayError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { HTTP_LIMITS } from '../limits.ts';
 import type { HttpDeps } from '../ports.ts';
-import type { Route } from '../routes.ts';
+import { hasOptionalBody, type Route } from '../routes.ts';
 import type { ClientOrigin } from '../server/client-origin.ts';
 import {
   type BodyReceiver,
@@ -33,7 +34,7 @@ import type { HttpMetrics } from './metrics.ts';
 import { requireJson } from './negotiation.ts';
 import { queryNames } from './query.ts';
 import { linesOf, Responder } from './reply.ts';
-import type { ChargedWork, Endpoint, PurchaseWork, Work } from './work.ts';
+import type { ChargedWork, Endpoint, Page, PurchaseWork, Work } from './work.ts';
 
 export interface PipelineOptions {
   readonly publicHost: string | null;
@@ -50,6 +51,9 @@ type WorkOf<Kind extends Work['kind']> = Extract<Work, { readonly kind: Kind }>;
 
 /** Receives a body that is refused before it is read. */
 const UNREAD: BodyReceiver = { write: () => {}, end: () => {} };
+
+/** A body that was left out. */
+const NO_FIELDS = Buffer.from('{}');
 
 /** Characters of the method and path that an error quotes. */
 const SHOWN_PATH_MAX = 128;
@@ -172,6 +176,30 @@ export class Pipeline {
   }
 
   /**
+   * Returns the handler of requests that match no route but may be for a page that is not an operation.
+   *
+   * @param metricsRow - row of the metrics that counts the pages
+   * @param answer - returns null if a request is not for a page; `otherwise` then handles it
+   */
+  pages(
+    metricsRow: number,
+    answer: (exchange: Exchange) => Awaitable<Page> | null,
+    otherwise: Handler,
+  ): Handler {
+    const endpoint: Endpoint = { path: 'dashboard', metricsRow, lines: '' };
+    return (exchange) => {
+      const page = answer(exchange);
+      if (page === null) return otherwise(exchange);
+      return this.#handler(endpoint, (call) => {
+        if (!(page instanceof Promise)) return this.#responder.sendPage(call, endpoint, page);
+        page
+          .then((ready) => this.#responder.sendPage(call, endpoint, ready))
+          .catch((error: unknown) => this.#responder.fail(call, endpoint, error));
+      })(exchange);
+    };
+  }
+
+  /**
    * Returns the function that renders the responses of requests which the server refuses before any handler.
    *
    * @param metricsRow - row of the metrics that counts them
@@ -270,13 +298,21 @@ export class Pipeline {
     return this.#handler(endpoint, run, fail);
   }
 
-  #lookupHandler(endpoint: RouteEndpoint, { write, isCurrent }: WorkOf<'lookup'>): Handler {
+  #lookupHandler(endpoint: RouteEndpoint, { write, later, isCurrent }: WorkOf<'lookup'>): Handler {
     const { route } = endpoint;
     const noteUnknown = unknownQuery(route);
     const respond = (call: Call): void => this.#responder.sendData(call, endpoint, write, null);
+    const respondLater = (call: Call): void => {
+      if (later !== undefined) this.#responder.sendAsync(call, endpoint, later.answer(call));
+    };
     return this.#handler(endpoint, (call) => {
       this.#admitter.authenticate(call, route);
       noteUnknown(call);
+      if (later?.isAsked(call)) {
+        readNegotiation(call);
+        this.#admitter.whenAdmitted(call, endpoint, 1, true, respondLater, null);
+        return;
+      }
       if (isCurrent !== undefined) call.notModified = isCurrent(call.exchange.header('if-none-match'));
       this.#admitter.whenAdmitted(call, endpoint, call.notModified ? 0 : 1, true, respond, null);
     });
@@ -333,12 +369,14 @@ export class Pipeline {
     const { route } = endpoint;
     const noteUnknown = unknownQuery(route);
     const needsHead = route.parameters.some(({ in: place }) => place !== 'path');
+    const isOptional = hasOptionalBody(route);
     const fail = (call: Call, error: unknown): void => this.#admitter.failCounted(call, endpoint, error);
 
     const onBody = (call: Call, body: Uint8Array | null): void => {
       try {
         if (body === null) throw bodyTooLarge();
-        respond(call, body, outlineBody(body));
+        const given = body.length === 0 && isOptional ? NO_FIELDS : body;
+        respond(call, given, outlineBody(given));
       } catch (error) {
         fail(call, error);
       }

@@ -1,5 +1,5 @@
 /**
- * Authentication of the account operations: some are open to anyone, some need a session, some a session or an API key. A browser
+ * Authentication by session: most operations accept a session in place of an API key, some need one, and some are open to anyone. A browser
  * attaches the session cookie to the requests of any page, so a change with a session is accepted only from a page of this host.
  */
 import type { Actor } from '../../accounts/audit.ts';
@@ -7,11 +7,11 @@ import type { KeyRecord } from '../../accounts/keys.ts';
 import { ACCOUNT_LIMITS } from '../../accounts/limits.ts';
 import type { People, Session } from '../../accounts/people.ts';
 import { AssayError } from '../../base/errors.ts';
-import type { PrincipalKind } from '../routes.ts';
+import { acceptsKey, acceptsSession, type Route } from '../routes.ts';
 import type { ClientOrigin } from '../server/client-origin.ts';
 import type { Exchange } from '../server/port.ts';
 
-/** The client of such an operation. It is created while the request headers can be read. */
+/** The client of a request. It is created while the request headers can be read. */
 export interface Principal {
   /** Actor in the audit log. */
   readonly actor: Actor;
@@ -23,6 +23,8 @@ export interface Principal {
   readonly key: KeyRecord | null;
   /** Whether the client connected by TLS. */
   readonly isSecure: boolean;
+  /** The User-Agent header; empty if missing. */
+  readonly userAgent: string;
 }
 
 export interface PrincipalDeps {
@@ -32,19 +34,29 @@ export interface PrincipalDeps {
   readonly publicHost: string | null;
 }
 
-const COOKIE = 'assay_session';
+/** Name of the session cookie over plain HTTP: browsers accept the prefix below only from TLS. */
+const PLAIN_COOKIE = 'assay_session';
+/** Name over TLS. Browsers accept the prefix only from this host itself, so another host of the same site cannot set the cookie. */
+const SECURE_COOKIE = '__Host-assay_session';
+
+const cookieName = (isSecure: boolean): string => (isSecure ? SECURE_COOKIE : PLAIN_COOKIE);
+
+/** Whether a request has a session cookie, valid or not. */
+export const hasSessionCookie = (exchange: Exchange, isSecure: boolean): boolean =>
+  cookieOf(exchange, isSecure) !== '';
 
 /** Returns the header line that sets the session cookie or, if `token` is empty, deletes it. */
 export function sessionCookie(token: string, isSecure: boolean): string {
   const life = token === '' ? 0 : ACCOUNT_LIMITS.sessionMs / 1000;
   const secure = isSecure ? '; Secure' : '';
-  return `\r\nSet-Cookie: ${COOKIE}=${token}; Path=/; Max-Age=${life}; HttpOnly; SameSite=Strict${secure}`;
+  return `\r\nSet-Cookie: ${cookieName(isSecure)}=${token}; Path=/; Max-Age=${life}; HttpOnly; SameSite=Strict${secure}`;
 }
 
-function cookieOf(exchange: Exchange): string {
+function cookieOf(exchange: Exchange, isSecure: boolean): string {
+  const wanted = cookieName(isSecure);
   for (const pair of exchange.header('cookie').split(';')) {
     const [name, value = ''] = pair.trim().split('=', 2);
-    if (name === COOKIE) return value;
+    if (name === wanted) return value;
   }
   return '';
 }
@@ -58,18 +70,22 @@ export interface PrincipalAuthenticator {
    *
    * @throws UNAUTHENTICATED
    */
-  authenticate(exchange: Exchange, required: PrincipalKind, verifyKey: () => KeyRecord): Principal;
+  authenticate(exchange: Exchange, route: Route, verifyKey: () => KeyRecord): Principal;
   /**
-   * Checks that a change does not come from a page of another host. It is a step of its own, because a refused request counts against
+   * Checks that a request with a session, or a change, does not come from a page of another host. It is a step of its own, because a refused request counts against
    * the rate limit of its client.
    *
    * @throws FORBIDDEN
    */
-  requireOwnOrigin(exchange: Exchange, required: PrincipalKind, principal: Principal): void;
+  requireOwnOrigin(exchange: Exchange, route: Route, principal: Principal): void;
 }
 
-/** Kinds of clients without a session or a key. */
-const isOpen = (required: PrincipalKind): boolean => required === 'anyone' || required === 'signature';
+/** Whether a browser says that a page of another host sent the request. Reads of the own pages have no Origin. */
+const isOtherSite = (exchange: Exchange): boolean =>
+  ['cross-site', 'same-site'].includes(exchange.header('sec-fetch-site'));
+
+/** Whether an operation is for clients without a session or a key. */
+const isOpen = (route: Route): boolean => !acceptsSession(route) && !acceptsKey(route);
 
 /** Creates the authentication of the account operations. */
 export function createPrincipalAuthenticator(deps: PrincipalDeps): PrincipalAuthenticator {
@@ -82,28 +98,42 @@ export function createPrincipalAuthenticator(deps: PrincipalDeps): PrincipalAuth
   }
 
   return {
-    authenticate(exchange, required, verifyKey) {
+    authenticate(exchange, route, verifyKey) {
       const from = deps.origin.address(exchange);
       const isSecure = deps.origin.isSecure(exchange);
-      if (required === 'session or key' && exchange.header('authorization') !== '') {
+      const userAgent = exchange.header('user-agent');
+      if (acceptsKey(route) && exchange.header('authorization') !== '') {
         const key = verifyKey();
         const { accountId } = key;
-        return { isSecure, actor: { who: key.id, from }, accountId, session: null, token: '', key };
+        return {
+          isSecure,
+          userAgent,
+          actor: { who: key.id, from },
+          accountId,
+          session: null,
+          token: '',
+          key,
+        };
       }
-      const token = isOpen(required) ? '' : cookieOf(exchange);
+      const token = isOpen(route) ? '' : cookieOf(exchange, isSecure);
       const session = token === '' ? null : deps.people().session(token);
-      if (!isOpen(required) && session === null) throw noSession();
+      if (!isOpen(route) && session === null) throw noSession();
       const accountId = session?.account.id ?? null;
-      return { isSecure, actor: { who: accountId ?? 'anyone', from }, accountId, session, token, key: null };
+      const who = session?.person.id ?? 'anyone';
+      return { isSecure, userAgent, actor: { who, from }, accountId, session, token, key: null };
     },
-    requireOwnOrigin(exchange, required, { key }) {
+    requireOwnOrigin(exchange, route, { key, session }) {
       // A page of another host cannot send a key that it does not know.
-      if (exchange.method === 'GET' || exchange.method === 'HEAD' || key !== null) return;
+      if (key !== null) return;
       const origin = exchange.header('origin');
-      if (origin === '' ? isOpen(required) : isOwnOrigin(exchange, origin)) return;
+      if (exchange.method === 'GET' || exchange.method === 'HEAD') {
+        // Other hosts of the same site send the cookie too, and a WebSocket may be opened from any of them.
+        if (session === null) return;
+        if (origin === '' ? !isOtherSite(exchange) : isOwnOrigin(exchange, origin)) return;
+      } else if (origin === '' ? isOpen(route) : isOwnOrigin(exchange, origin)) return;
       throw new AssayError(
         'FORBIDDEN',
-        'Origin: must be this service, because only its own pages may change data with a session.',
+        'Origin: must be this service, because only its own pages may use a session.',
         { field: 'Origin' },
       );
     },

@@ -3,6 +3,7 @@
 import type { ChargeType } from '../../accounts/credits.ts';
 import type { IdempotentAnswer } from '../../accounts/idempotency.ts';
 import type { Charge } from '../../accounts/ledger.ts';
+import type { Pool } from '../../accounts/pools.ts';
 import type { ByteSource, EventStream } from '../server/port.ts';
 import type { Upload } from '../server/uploads.ts';
 import type { Call } from './call.ts';
@@ -48,6 +49,17 @@ export interface ChargedWork<Body> {
   readonly bare?: true;
   /** Does the work and returns the JSON text of `data`. It may lower `call.credits` if the work turns out to be worth less. */
   readonly answer: (call: Call, body: Body) => Promise<Uint8Array>;
+  /**
+   * Stores the result of `answer` and books its charge, if the body asks for that; else returns null.
+   *
+   * @returns the whole response
+   */
+  readonly store?: (
+    call: Call,
+    body: Body,
+    data: Uint8Array,
+    charge: Purchase,
+  ) => Promise<IdempotentAnswer> | null;
 }
 
 /** A charge that its work books itself, because it stores something that must exist exactly if it is charged. */
@@ -55,6 +67,8 @@ export interface Purchase {
   readonly type: ChargeType;
   /** Credits to take. */
   readonly amount: number;
+  /** The balance that pays. */
+  readonly pool: Pool;
   readonly reference: string | null;
   /** Slot of the request's Idempotency-Key, in which the response is stored; null without a key. */
   readonly keep: NonNullable<Charge['keep']> | null;
@@ -81,6 +95,11 @@ export type Work<Body = unknown> =
   | {
       readonly kind: 'lookup';
       readonly write: WriteData<null>;
+      /** Answers requests that need something which takes longer than the others, such as a receipt. */
+      readonly later?: {
+        readonly isAsked: (call: Call) => boolean;
+        readonly answer: (call: Call) => Promise<Uint8Array>;
+      };
       /** Whether the client's cached copy is still valid, by its If-None-Match header. Such a request costs no quota. */
       readonly isCurrent?: (ifNoneMatch: string) => boolean;
     }

@@ -19,6 +19,7 @@ import { CHAIN_LIMITS } from '../../chains/limits.ts';
 import { CHAINS } from '../../chains/registry.ts';
 import { EVIDENCE_CLASSES } from '../../labels/evidence-class.ts';
 import { CATEGORIES, THREAT_LEVELS } from '../../labels/taxonomy.ts';
+import { RECEIPT_FORMS } from '../../receipts/receipt.ts';
 import { REASON_CODES } from '../../screening/answers.ts';
 import { LISTS } from '../../sources/lists.ts';
 
@@ -98,6 +99,10 @@ const Cursor = Type.String({
   description: 'Position in a list. Its form may change.',
 });
 
+/** A parameter with the cursor of a further page. */
+export const cursorParameter = (description: string) =>
+  Type.Optional(Type.String({ minLength: 1, maxLength: CURSOR_CHARS_MAX, description }));
+
 /**
  * The parameters of every list.
  *
@@ -111,13 +116,7 @@ export const pageQuery = (maximum: number, standard = PAGE_DEFAULT) => ({
     default: standard,
     description: `Rows of a page. Default ${standard}.`,
   }),
-  cursor: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: CURSOR_CHARS_MAX,
-      description: 'The `nextCursor` of the previous page.',
-    }),
-  ),
+  cursor: cursorParameter('The `nextCursor` of the previous page.'),
 });
 
 /** The parameters of a list that can also be paged by `offset`. */
@@ -293,6 +292,27 @@ export const EntityLabelSet = Type.Object(
   { title: 'EntityLabelSet', description: 'All labels of one address.' },
 );
 
+const receiptForm = () =>
+  oneOf(
+    RECEIPT_FORMS,
+    'Form of the signed receipt in the response. Default: that of the API key, or else `none`.',
+  );
+
+/** The field or query parameter of operations whose responses may have a receipt. */
+export const receiptField = { receipt: Type.Optional(receiptForm()) };
+
+export const IssuedReceipt = Type.Object(
+  {
+    id: text('GET /receipts/{id} returns the receipt with its evidence.'),
+    jws: text('The receipt as JWS in compact form, signed with Ed25519. /.well-known/jwks.json has the key.'),
+    expiresAt: time('Do not act on the verdict from this time on. The receipt stays valid as a record.'),
+  },
+  { title: 'IssuedReceipt', description: 'Only if a receipt was requested.' },
+);
+
+/** The field of their responses. */
+export const issuedReceiptField = { receipt: Type.Optional(IssuedReceipt) };
+
 export const SanctionsCheck = Type.Object(
   {
     address: text(),
@@ -310,6 +330,7 @@ export const SanctionsCheck = Type.Object(
     assessed: flag(),
     reasons: listOf(Reason),
     dataVersion: DataVersion,
+    ...issuedReceiptField,
   },
   { title: 'SanctionsCheck' },
 );
@@ -353,6 +374,7 @@ export const OracleVerdict = Type.Object(
     evaluatedAt: text(),
     ttlSeconds: count('How long the verdict may be relied on.'),
     quota: Quota,
+    ...issuedReceiptField,
   },
   { title: 'OracleVerdict' },
 );

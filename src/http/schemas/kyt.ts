@@ -11,15 +11,18 @@ import {
   EntitySummary,
   ExposureCategorySchema,
   flag,
+  issuedReceiptField,
   listOf,
   nullable,
   number,
   oneOf,
   Reason,
   RiskLevelSchema,
+  receiptField,
   SeveritySchema,
   text,
 } from './common.ts';
+import { saveField, screeningIdField } from './saved-screenings.ts';
 import { FlowTotal, money } from './screening.ts';
 
 const direction = oneOf(DIRECTION_CHOICES);
@@ -39,6 +42,8 @@ export const KytBody = Type.Object(
         },
       ),
     ),
+    ...saveField,
+    ...receiptField,
   },
   { title: 'KytBody' },
 );
@@ -95,6 +100,8 @@ export const KytResult = Type.Object(
     dataVersion: DataVersion,
     policyVersion: text(),
     checkedAt: text(),
+    ...screeningIdField,
+    ...issuedReceiptField,
   },
   { title: 'KytResult', description: 'Risk of a transfer: `from` and `to` of a pair, or `address` alone.' },
 );

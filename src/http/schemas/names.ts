@@ -1,7 +1,18 @@
 /** Schemas of name screening and of cleared matches. */
 import { Type } from 'typebox';
 import { NAME_LIMITS } from '../../names/limits.ts';
-import { count, flag, listOf, nullable, number, oneOf, pageFields, text } from './common.ts';
+import {
+  count,
+  flag,
+  issuedReceiptField,
+  listOf,
+  nullable,
+  number,
+  oneOf,
+  pageFields,
+  receiptField,
+  text,
+} from './common.ts';
 
 const ListTypeSchema = oneOf(['sanctions', 'pep', 'adverse_media']);
 
@@ -36,6 +47,7 @@ export const NamesBody = Type.Object(
       maxItems: NAME_LIMITS.screenedNamesMax,
       description: 'Each costs 1 credit.',
     }),
+    ...receiptField,
   },
   { title: 'NamesBody' },
 );
@@ -126,6 +138,7 @@ export const NamesResult = Type.Object(
       'Qualifications: if lists are missing or old, a name without a match is not proven to be clean.',
     ),
     dataVersion: text('Version of the index of this response.'),
+    ...issuedReceiptField,
     ignored: listOf(Type.String(), 'Unknown fields of the body.'),
   },
   { title: 'NamesResult' },

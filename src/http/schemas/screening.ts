@@ -22,6 +22,7 @@ import {
   EvidenceClassSchema,
   ExposureCategorySchema,
   flag,
+  issuedReceiptField,
   Label,
   listOf,
   nullable,
@@ -29,11 +30,13 @@ import {
   oneOf,
   Reason,
   RiskLevelSchema,
+  receiptField,
   SanctionsDetail,
   SeveritySchema,
   ThreatLevelSchema,
   text,
 } from './common.ts';
+import { saveField, screeningIdField } from './saved-screenings.ts';
 
 export const ScreeningBody = Type.Object(
   {
@@ -84,6 +87,8 @@ export const ScreeningBody = Type.Object(
           'Maximum number of rows in each list: labels, transactions, counterparties, exposures, days. Default: all that are listed. The parts of the score are never cut.',
       }),
     ),
+    ...saveField,
+    ...receiptField,
   },
   { title: 'ScreeningBody' },
 );
@@ -490,6 +495,8 @@ export const ScreeningResult = Type.Object(
     coverage: Coverage,
     dataVersion: DataVersion,
     screenedAt: text(),
+    ...screeningIdField,
+    ...issuedReceiptField,
   }),
   {
     title: 'ScreeningResult',

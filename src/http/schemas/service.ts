@@ -53,11 +53,15 @@ export const ReadyData = Type.Object(
     degraded: Type.Optional(
       listOf(
         Type.Object({
-          path: text('Store or folder that cannot be written.'),
+          kind: oneOf(
+            ['STORAGE', 'SECOND_FACTOR', 'EMAIL_LINKS', 'TRANSPARENCY_LOG'],
+            'STORAGE: a store refuses writes, for example because the disk is full; reads work, and writes respond with 500 and the code STORAGE_FULL. SECOND_FACTOR: this node accepts no codes of authenticator apps. EMAIL_LINKS: people cannot open the links in emails. TRANSPARENCY_LOG: the log of receipts appends and signs nothing.',
+          ),
+          path: nullable(Type.String(), 'Store or folder that cannot be written; null for the other kinds.'),
           reason: text(),
           since: text('ISO 8601 UTC.'),
         }),
-        'Stores that refuse writes, for example because the disk is full. Reads work; writes respond with 500 and the code STORAGE_FULL. Omitted if there are none.',
+        'What the service does not do although it is ready. Omitted if there is nothing.',
       ),
     ),
     monitoring: Type.Optional(

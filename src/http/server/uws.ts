@@ -133,6 +133,8 @@ class UwsExchange implements Exchange {
   /** Null unless a body or a response is passed piece by piece, so that a usual exchange has no extra cost. */
   #large: Large | null = null;
 
+  /** Read once: each call of the binding creates a string, and several parts of the pipeline look at the query. */
+  #query: string | null = null;
   /** Query and headers, copied by `keep`: the request object is valid only until the handler returns. */
   #requestCopy: { readonly query: string; readonly headers: ReadonlyMap<string, string> } | null = null;
 
@@ -165,7 +167,9 @@ class UwsExchange implements Exchange {
   }
 
   query(): string {
-    return this.#requestCopy === null ? (this.#req.getQuery() ?? '') : this.#requestCopy.query;
+    if (this.#requestCopy !== null) return this.#requestCopy.query;
+    this.#query ??= this.#req.getQuery() ?? '';
+    return this.#query;
   }
 
   header(name: string): string {

@@ -1,9 +1,11 @@
 /** The tasks of the worker pool. A new task is one file in this folder and one entry of this list. */
 import type { MessageOf, NameOf, RemoteRequest, ResultOf, RoutedUseCases } from '../task.ts';
 import { bulkLabelsTask } from './bulk-labels.ts';
+import { chainTransactionTask } from './chain-transaction.ts';
 import { jobChunkTask } from './job-chunk.ts';
 import { kytTask } from './kyt.ts';
 import { namesTask } from './names.ts';
+import { oracleTreeTask } from './oracle-tree.ts';
 import { screeningTask } from './screening.ts';
 import { scryptTask } from './scrypt.ts';
 import { traceTask } from './trace.ts';
@@ -13,9 +15,11 @@ export const TASKS = [
   screeningTask,
   kytTask,
   traceTask,
+  chainTransactionTask,
   scryptTask,
   namesTask,
   jobChunkTask,
+  oracleTreeTask,
 ] as const;
 
 export type Tasks = typeof TASKS;

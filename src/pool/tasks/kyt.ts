@@ -1,5 +1,5 @@
 /** KYT check of a transfer. */
-import { createKyt, type KytFacts, type KytRequest } from '../../screening/kyt.ts';
+import { createAttestedKyt, type KytFacts, type KytRequest } from '../../screening/kyt.ts';
 import { jsonBytes, routeByChain, task } from '../task.ts';
 
 /** A request, and what the main thread read from the chain and resolved for it. */
@@ -11,8 +11,11 @@ export interface KytMessage {
 export const kytTask = task({
   name: 'kyt',
   run(services) {
-    const kyt = createKyt(services, services.assessor);
-    return ({ request, facts }: KytMessage): Uint8Array => jsonBytes(kyt(request, facts));
+    const kyt = createAttestedKyt(services, services.assessor);
+    return ({ request, facts }: KytMessage): Uint8Array => {
+      const { answer, evidence } = kyt(request, facts);
+      return jsonBytes(request.withEvidence ? { answer, evidence } : answer);
+    };
   },
   route: routeByChain<KytRequest>(),
 });

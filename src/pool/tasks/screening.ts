@@ -1,5 +1,9 @@
 /** Screening of an address. */
-import { createScreening, type ScreeningFacts, type ScreeningRequest } from '../../screening/screen.ts';
+import {
+  createAttestedScreening,
+  type ScreeningFacts,
+  type ScreeningRequest,
+} from '../../screening/screen.ts';
 import { chosenSections } from '../../screening/sections.ts';
 import { jsonBytes, routeByChain, task } from '../task.ts';
 
@@ -12,9 +16,12 @@ export interface ScreeningMessage {
 export const screeningTask = task({
   name: 'screening',
   run(services) {
-    const screen = createScreening(services, services.assessor);
-    return ({ request, facts }: ScreeningMessage): Uint8Array =>
-      jsonBytes(chosenSections(screen(request, facts), request));
+    const screen = createAttestedScreening(services, services.assessor);
+    return ({ request, facts }: ScreeningMessage): Uint8Array => {
+      const { answer, evidence } = screen(request, facts);
+      const chosen = chosenSections(answer, request);
+      return jsonBytes(request.withEvidence ? { answer: chosen, evidence } : chosen);
+    };
   },
   route: routeByChain<ScreeningRequest>(),
 });

@@ -1,8 +1,8 @@
 /** Parts of the operations on bulk jobs. Every id is looked up together with the account of the key. */
-import type { KeyRecord, Permission } from '../../../accounts/keys.ts';
+import type { Permission } from '../../../accounts/keys.ts';
 import { AssayError } from '../../../base/errors.ts';
 import type { JobKind, JobView } from '../../../jobs/bulk-jobs.ts';
-import { type Call, callerOf, type Services } from '../../operation.ts';
+import { type Call, type Caller, callerOf, type Services } from '../../operation.ts';
 import { ErrorBody, idText } from '../../schemas/common.ts';
 
 /** Columns of all operations on jobs. */
@@ -27,11 +27,11 @@ const JOB_PERMISSIONS: Readonly<Record<JobKind, readonly Permission[]>> = {
 };
 
 /** Whether the key may see this kind of job. */
-export const maySee = ({ permissions }: KeyRecord, kind: JobKind): boolean =>
+export const maySee = ({ permissions }: Caller, kind: JobKind): boolean =>
   JOB_PERMISSIONS[kind].some((one) => permissions.includes(one));
 
 /** @throws FORBIDDEN if the key lacks the permission for this kind of job */
-export function checkPermission(caller: KeyRecord, kind: JobKind): void {
+export function checkPermission(caller: Caller, kind: JobKind): void {
   if (maySee(caller, kind)) return;
   const names = JOB_PERMISSIONS[kind].join("' or '");
   throw new AssayError('FORBIDDEN', `kind: a job of '${kind}' needs a key with the permission '${names}'.`, {

@@ -1,6 +1,6 @@
 /** Pages of lists: the parameters that all lists have become one request, and the end of a page one set of fields. */
 import { AssayError } from '../../../base/errors.ts';
-import type { PageEnd, PageRequest } from '../../../base/paging.ts';
+import { invalidCursor, type PageEnd, type PageRequest } from '../../../base/paging.ts';
 
 interface PageQuery {
   readonly limit: number;
@@ -25,6 +25,23 @@ export const pageEnd = ({ limit }: Pick<PageQuery, 'limit'>, { nextCursor }: Pag
   hasMore: nextCursor !== null,
   nextCursor,
 });
+
+/**
+ * Returns a page of a list that is in memory.
+ *
+ * @throws INVALID_REQUEST if the cursor is not the id of a row
+ */
+export function pageOfAll<Row extends { readonly id: string }>(
+  all: readonly Row[],
+  { limit, cursor }: Pick<PageQuery, 'limit' | 'cursor'>,
+) {
+  const before = cursor === undefined ? -1 : all.findIndex(({ id }) => id === cursor);
+  if (cursor !== undefined && before < 0) throw invalidCursor();
+  const rows = all.slice(before + 1, before + 1 + limit);
+  const hasMore = all.length > before + 1 + rows.length;
+  const nextCursor = hasMore ? (rows.at(-1)?.id ?? null) : null;
+  return { rows, total: all.length, ...pageEnd({ limit }, { nextCursor }) };
+}
 
 /** Returns the end of a page of a list that can also be paged by `offset`. */
 export const offsetEnd = (page: PageRequest, end: PageEnd & { readonly total: number }) => ({
