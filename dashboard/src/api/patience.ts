@@ -1,0 +1,49 @@
+/** Waits for as long as the server asks when a rate limit is reached, so that work of many requests is completed. */
+import { ApiError } from './errors.ts';
+
+/** Attempts of one request: each may wait for a minute, the window of the limits. */
+const ATTEMPTS = 5;
+/** Used if a response 429 has no Retry-After. */
+const WAIT_SECONDS = 5;
+
+export interface Patience {
+  readonly signal?: AbortSignal;
+  /** Called with the seconds of a wait when it begins, and with null when it has ended. */
+  readonly onWait?: (seconds: number | null) => void;
+}
+
+const sleep = (ms: number, signal: AbortSignal | undefined): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const stop = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop);
+      resolve();
+    }, ms);
+    signal?.addEventListener('abort', stop, { once: true });
+  });
+
+/**
+ * Runs a request, and repeats it after a response 429 when the server allows it.
+ *
+ * @throws the error of the last attempt; the reason of the signal if it is aborted
+ */
+export async function patiently<T>(run: () => Promise<T>, { signal, onWait }: Patience = {}): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await run();
+    } catch (error) {
+      const isLimit = error instanceof ApiError && error.status === 429;
+      if (!isLimit || attempt === ATTEMPTS) throw error;
+      const seconds = error.retryAfter ?? WAIT_SECONDS;
+      onWait?.(seconds);
+      try {
+        await sleep(seconds * 1_000, signal);
+      } finally {
+        onWait?.(null);
+      }
+    }
+  }
+}

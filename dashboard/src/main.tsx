@@ -1,0 +1,40 @@
+/** Starts the dashboard. */
+import { QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { whenSessionEnds } from './api/client.ts';
+import { forgetSession, queries } from './api/session.ts';
+import { firstMessages, I18nProvider } from './i18n/index.tsx';
+import { router } from './router.tsx';
+import { handleKey } from './shell/shortcuts.ts';
+import { applyTheme, chosenTheme } from './shell/theme.ts';
+import './styles/tokens.css';
+import './styles/base.css';
+import './styles/shell.css';
+import './styles/ui.css';
+import './styles/work.css';
+import './styles/print.css';
+
+applyTheme(chosenTheme());
+document.addEventListener('keydown', handleKey);
+
+whenSessionEnds(() => {
+  forgetSession();
+  // The route of the page finds no session, and leads to the login and back.
+  void router.invalidate();
+});
+
+const place = document.getElementById('root');
+if (place === null) throw new Error('The document has no element for the dashboard.');
+
+const messages = await firstMessages();
+createRoot(place).render(
+  <StrictMode>
+    <I18nProvider first={messages}>
+      <QueryClientProvider client={queries}>
+        <RouterProvider router={router} />
+      </QueryClientProvider>
+    </I18nProvider>
+  </StrictMode>,
+);

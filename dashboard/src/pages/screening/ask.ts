@@ -1,0 +1,48 @@
+/** The request of a screening: its options are in the URL, and a reload does not charge again. */
+import { queryOptions } from '@tanstack/react-query';
+import { callWhole, type ResponseOf, type Schemas } from '../../api/client.ts';
+import { keyFor, renewKey } from '../../api/repeat-key.ts';
+import type { Search } from '../../ui/url-state.ts';
+
+export type Screening = Schemas['ScreeningResult'];
+export type Answer = ResponseOf<'/screening', 'post'>;
+export type Options = Omit<Schemas['ScreeningBody'], 'address' | 'chain'>;
+
+export const TAINT_METHODS = ['poison', 'haircut', 'fifo', 'lifo', 'tiho', 'all'] as const;
+/** Bounds of `maxHops` (the OpenAPI document). */
+export const HOPS = [1, 2, 3, 4, 5] as const;
+
+const isTaint = (text: string | undefined): text is (typeof TAINT_METHODS)[number] =>
+  TAINT_METHODS.some((method) => method === text);
+
+/** Reads the options of the URL. What is not valid is left out, and the default applies. */
+export function optionsIn(search: Search): Options {
+  const { asOf, jurisdiction, taint } = search;
+  const maxHops = Number(search.hops);
+  return {
+    ...(asOf !== undefined && /^\d{4}-\d{2}-\d{2}$/.test(asOf) ? { asOf } : {}),
+    ...(jurisdiction !== undefined && /^[A-Z]{2}$/.test(jurisdiction) ? { jurisdiction } : {}),
+    ...(isTaint(taint) ? { taint } : {}),
+    ...(HOPS.some((hops) => hops === maxHops) ? { maxHops } : {}),
+  };
+}
+
+const bodyOf = (chain: string, address: string, options: Options) => ({ address, chain, ...options });
+
+/** Makes the next request of a screening a new, charged one. */
+export function renewScreening(chain: string, address: string, options: Options): void {
+  renewKey('screening', bodyOf(chain, address, options));
+}
+
+/** The screening of an address. Another attempt and a reload have the same key, and are charged once. */
+export const screeningQuery = (chain: string, address: string, options: Options) =>
+  queryOptions({
+    queryKey: ['screening', chain, address, options],
+    queryFn: (): Promise<Answer> => {
+      const body = bodyOf(chain, address, options);
+      return callWhole('post', '/screening', { body, idempotencyKey: keyFor('screening', body) });
+    },
+    // It has been paid for, and says itself how old it is.
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 30 * 60_000,
+  });

@@ -1,0 +1,15 @@
+import { expect, it } from 'vitest';
+import { plainLines, plainText } from '../src/ui/plain-text.ts';
+
+it.each([
+  ['\u202Egpj.exe\u202C', '\uFFFDgpj.exe\uFFFD'],
+  ['Bi\u200Bnance', 'Bi\uFFFDnance'],
+  ['two\nlines\u0000', 'two\uFFFDlines\uFFFD'],
+  ['مرحبا Binance é 😀', 'مرحبا Binance é 😀'],
+])('shows the invisible characters of %j', (text, shown) => {
+  expect(plainText(text)).toBe(shown);
+});
+
+it('keeps the lines of a text of several lines', () => {
+  expect(plainLines('a\n\tb\u202E\r\u2028')).toBe('a\n\tb\uFFFD\uFFFD\uFFFD');
+});

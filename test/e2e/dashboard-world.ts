@@ -1,0 +1,178 @@
+/**
+ * A server with data for every part of the dashboard: an address that was paid by a mixer, an exchange and strangers, names that attack
+ * whoever shows them, and a person who has registered. Tests and the screenshots use it.
+ */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { startMailServer } from '../setup/mail-server.ts';
+import { newWorld, type RunningServer, type World } from './program.ts';
+
+const address = (digit: string): string => `0x${digit.repeat(40)}`;
+
+/** Paid by a mixer and an exchange; paid an exchange, a casino and, through another address, a darknet market. */
+export const SUBJECT = '0xa11ce00000000000000000000000000000000001';
+export const MIXER = address('1');
+const EXCHANGE = address('2');
+const CASINO = address('3');
+const MARKET = address('4');
+const BETWEEN = address('5');
+const STRANGER = address('6');
+/** Its label has a hostile name, and so have those of its counterparties. */
+export const HOSTILE = '0xbad0000000000000000000000000000000000bad';
+const HOSTILE_PAYER = address('7');
+/** On the lists of the shipped data. */
+export const SANCTIONED = '0x098B716B8Aaf21512996dC57EB0615e2383E2f96';
+/** No source knows it. */
+export const NOBODY = '0x00000000000000000000000000000000deadc0de';
+
+/** Would run, load, overflow or turn around whatever shows them as markup. */
+export const HOSTILE_NAMES = [
+  '<img src=x onerror="globalThis.attacked = true">',
+  '</td></tr></table><script>globalThis.attacked = true</script>',
+  '\u202Eevil\u202C \u2066right-to-left مرحبا\u2069',
+  '=HYPERLINK("https://evil.example","click")',
+  `long ${'x'.repeat(10_000)}`,
+] as const;
+
+export const EMAIL = 'ann@example.org';
+export const PASSWORD = 'correct horse battery';
+
+const csv = (cells: readonly string[]): string =>
+  cells.map((cell) => `"${cell.replaceAll('"', '""')}"`).join(',');
+
+const LABELS = [
+  ['address', 'chain', 'entity', 'name', 'category', 'confidence', 'last_seen', 'source_url'],
+  [MIXER, 'ETH', 'mixer', 'Example Mixer', 'MIXER', '0.9', '2026-10-01', 'https://mixers.example/list'],
+  [
+    EXCHANGE,
+    'ETH',
+    'exchange',
+    'Example Exchange',
+    'EXCHANGE',
+    '1',
+    '2026-11-01',
+    'https://exchange.example',
+  ],
+  [CASINO, 'ETH', 'casino', 'Example Casino', 'GAMBLING', '0.8', '2026-09-15', ''],
+  [MARKET, 'ETH', 'market', 'Example Market', 'DARKNET_MARKET', '0.9', '2026-08-01', ''],
+  ...HOSTILE_NAMES.map((name, index) => [
+    index === 0 ? HOSTILE : index === 1 ? HOSTILE_PAYER : `0xbad${String(index).padStart(37, '0')}`,
+    'ETH',
+    `hostile-${index}`,
+    name,
+    'SCAM',
+    '0.9',
+    '2026-10-01',
+    '',
+  ]),
+];
+
+let count = 0;
+/** One transfer of ether; its value is given, so that the picture does not depend on prices. */
+function transfer(from: string, to: string, ether: number, day: string): string {
+  count++;
+  return JSON.stringify({
+    txHash: `0x${count.toString(16).padStart(64, '0')}`,
+    position: 'value',
+    blockNumber: 20_000_000 + count,
+    timestamp: `${day}T12:00:00Z`,
+    from,
+    to,
+    asset: 'ETH',
+    amount: (BigInt(Math.round(ether * 1_000)) * 10n ** 15n).toString(),
+  });
+}
+
+const TRANSFERS = [
+  transfer(MIXER, SUBJECT, 12, '2026-10-02'),
+  transfer(EXCHANGE, SUBJECT, 30, '2026-10-03'),
+  transfer(STRANGER, SUBJECT, 3.5, '2026-10-05'),
+  transfer(SUBJECT, EXCHANGE, 18, '2026-10-07'),
+  transfer(SUBJECT, CASINO, 4, '2026-10-08'),
+  transfer(SUBJECT, BETWEEN, 9, '2026-10-09'),
+  transfer(BETWEEN, MARKET, 8, '2026-10-11'),
+  transfer(HOSTILE_PAYER, HOSTILE, 5, '2026-10-12'),
+  ...HOSTILE_NAMES.slice(2).map((_, index) =>
+    transfer(HOSTILE, `0xbad${String(index + 2).padStart(37, '0')}`, 2, '2026-10-13'),
+  ),
+];
+
+/** Hashes of the transfers above. Another chain also has that of `several`. */
+export const TRANSACTIONS = {
+  mixer: `0x${'1'.padStart(64, '0')}`,
+  several: `0x${'3'.padStart(64, '0')}`,
+  hostile: `0x${'8'.padStart(64, '0')}`,
+  unknown: `0x${'9'.repeat(64)}`,
+} as const;
+
+export interface DashboardWorld {
+  readonly world: World;
+  readonly server: RunningServer;
+  readonly mail: Awaited<ReturnType<typeof startMailServer>>;
+  /** Registers a person over the API, confirms the address, and returns the value of the session cookie. */
+  person(email?: string): Promise<string>;
+  /** Logs that person in once more, and returns the value of the session cookie. */
+  login(email?: string): Promise<string>;
+  end(): Promise<void>;
+}
+
+/**
+ * Starts the server with its data.
+ *
+ * @param environment - further settings of the server
+ */
+export async function openDashboardWorld(environment: Record<string, string> = {}): Promise<DashboardWorld> {
+  const world = newWorld();
+  const mail = await startMailServer();
+  const done = async (...args: string[]): Promise<void> => {
+    const { code, err } = await world.run(args);
+    if (code !== 0) throw new Error(`${args.join(' ')}: ${err}`);
+  };
+  const labels = join(world.folder, 'labels.csv');
+  const transfers = join(world.folder, 'transfers.ndjson');
+  writeFileSync(labels, `${LABELS.map(csv).join('\n')}\n`);
+  writeFileSync(transfers, `${TRANSFERS.join('\n')}\n`);
+  await done('import', 'own', labels);
+  await done('ingest', 'ndjson', transfers, '--chain', 'ETH');
+  const onBase = JSON.stringify({
+    ...JSON.parse(TRANSFERS[2] as string),
+    from: address('8'),
+    to: address('9'),
+  });
+  writeFileSync(transfers, `${onBase}\n`);
+  await done('ingest', 'ndjson', transfers, '--chain', 'BASE');
+  await done('index', 'build');
+  const server = await world.serve({
+    ASSAY_REGISTRATION: 'open',
+    ASSAY_SMTP_URL: mail.url,
+    ASSAY_MAIL_FROM: 'assay@example.org',
+    ...environment,
+  });
+  const post = (path: string, body: object): Promise<Response> =>
+    fetch(`${server.url}/api/v1${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', origin: server.url },
+      body: JSON.stringify(body),
+    });
+  async function login(email = EMAIL): Promise<string> {
+    const response = await post('/auth/login', { email, password: PASSWORD });
+    return /assay_session=([^;]+)/.exec(response.headers.get('set-cookie') ?? '')?.[1] ?? '';
+  }
+  let letters = 0;
+  return {
+    world,
+    server,
+    mail,
+    async person(email = EMAIL) {
+      await post('/auth/register', { email, password: PASSWORD });
+      const token = await mail.token(letters++);
+      await post('/auth/verify', { token });
+      return login(email);
+    },
+    login,
+    async end() {
+      await world.end();
+      await mail.close();
+    },
+  };
+}

@@ -1,0 +1,420 @@
+/** The dashboard in Chromium: a person's way through it, what it costs to load, and what attacks it. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { builtDashboard } from '../../src/base/paths.ts';
+import type { DashboardManifest } from '../../src/http/dashboard.ts';
+import { chromiumProgram, startChromium } from '../setup/chromium.ts';
+import { AXE, COLLECT_VIOLATIONS, PATIENCE_MS } from './dashboard-page.ts';
+import {
+  type DashboardWorld,
+  EMAIL,
+  HOSTILE,
+  HOSTILE_NAMES,
+  NOBODY,
+  openDashboardWorld,
+  PASSWORD,
+  SANCTIONED,
+  SUBJECT,
+} from './dashboard-world.ts';
+
+/** The goal of the first load, gzipped. */
+const FIRST_LOAD_BYTES_MAX = 300_000;
+
+describe.runIf(chromiumProgram !== null)('the dashboard in a browser', () => {
+  let world: DashboardWorld;
+  let browser: Browser;
+  let context: BrowserContext;
+  let page: Page;
+  let url = '';
+  const requests: string[] = [];
+  const faults: string[] = [];
+
+  async function newPage(of: BrowserContext): Promise<Page> {
+    const opened = await of.newPage();
+    opened.setDefaultTimeout(PATIENCE_MS);
+    opened.on('request', (sent) => requests.push(sent.url()));
+    opened.on('console', (message) => {
+      // A browser reports every response of 4xx; the pages show them, and the tests look at the pages.
+      const isResponse = message.text().startsWith('Failed to load resource');
+      if (['error', 'warning'].includes(message.type()) && !isResponse) faults.push(message.text());
+    });
+    opened.on('pageerror', (error) => faults.push(String(error)));
+    await opened.addInitScript(COLLECT_VIOLATIONS);
+    return opened;
+  }
+
+  beforeAll(async () => {
+    world = await openDashboardWorld();
+    url = world.server.url;
+    browser = await startChromium();
+    context = await browser.newContext({
+      viewport: { width: 1280, height: 800 },
+      locale: 'en-GB',
+      reducedMotion: 'reduce',
+    });
+    page = await newPage(context);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await world?.end();
+  });
+
+  /** Returns what axe finds on the page as it is, or in a part of it, one line for each element. */
+  async function axe(part = 'html'): Promise<readonly string[]> {
+    await page.evaluate(AXE);
+    return page.evaluate<string[]>(
+      `axe.run('${part}', { resultTypes: ['violations'] }).then(({ violations }) =>
+        violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html.slice(0, 200))))`,
+    );
+  }
+  const isTooWide = (): Promise<boolean> =>
+    page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth');
+  /** Opens a page, waits for its heading, and checks it in both themes, also on a narrow screen. */
+  async function visit(path: string, heading: string | RegExp): Promise<void> {
+    await page.goto(url + path);
+    await check(path, heading);
+  }
+  async function check(name: string, heading: string | RegExp): Promise<void> {
+    await page.getByRole('heading', { level: 1, name: heading }).waitFor();
+    await page.locator('.loading').first().waitFor({ state: 'detached' });
+    for (const colorScheme of ['dark', 'light'] as const) {
+      await page.emulateMedia({ colorScheme });
+      expect([name, colorScheme, await axe()]).toEqual([name, colorScheme, []]);
+    }
+    await page.setViewportSize({ width: 360, height: 740 });
+    expect([name, await isTooWide()]).toEqual([name, false]);
+    expect([name, 'narrow', await axe()]).toEqual([name, 'narrow', []]);
+    await page.setViewportSize({ width: 1280, height: 800 });
+  }
+
+  it('leads a person who is not logged in to the login, and back', async () => {
+    await page.goto(`${url}/addresses`);
+    await check('/login', 'Log in');
+    expect(new URL(page.url()).pathname).toBe('/login');
+    expect(new URL(page.url()).searchParams.get('next')).toBe('/addresses');
+  });
+
+  it('registers a person by keyboard alone, whose address a link confirms', async () => {
+    await visit('/register', 'Create an account');
+    await page.getByLabel('Email address').focus();
+    await page.keyboard.type(EMAIL);
+    await page.keyboard.press('Tab');
+    await page.keyboard.type(PASSWORD);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Look into your mailbox' }).waitFor();
+
+    const token = await world.mail.token(0);
+    await visit(`/confirm#token=${token}`, 'Confirm your email address');
+    // The token leaves the address bar before anything else is loaded from the page.
+    expect(new URL(page.url()).hash).toBe('');
+    await page.getByRole('button', { name: 'Confirm' }).click();
+    await page.getByRole('heading', { name: 'Your email address is confirmed' }).waitFor();
+    expect(requests.filter((sent) => sent.includes(token))).toEqual([]);
+  });
+
+  it('says what is wrong with a login, and logs in by keyboard alone', async () => {
+    await visit('/login?next=%2Faddresses', 'Log in');
+    await page.getByLabel('Email address').fill(EMAIL);
+    await page.getByLabel('Password').fill('not the password');
+    await page.keyboard.press('Enter');
+    await page.getByText('The email address or the password is wrong.').waitFor();
+    expect(await axe()).toEqual([]);
+    await page.getByLabel('Password').fill(PASSWORD);
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`${url}/addresses`);
+  });
+
+  it('follows no other host after a login', async () => {
+    const other = await context.newPage();
+    await other.goto(`${url}/login?next=${encodeURIComponent('//evil.example/')}`);
+    await other.getByLabel('Email address').fill(EMAIL);
+    await other.getByLabel('Password').fill(PASSWORD);
+    await other.keyboard.press('Enter');
+    await other.waitForURL(`${url}/`);
+    await other.close();
+  });
+
+  it('shows how current every list is, and what to do about it', async () => {
+    await visit('/', 'What do you want to check?');
+    const table = page.getByRole('table', { name: 'Sanctions lists' });
+    await table.waitFor();
+    for (const list of ['EU', 'UN', 'UK', 'CH']) await table.getByText(list, { exact: true }).waitFor();
+    expect(await table.getByText('Ask the operator to import the list.').count()).toBeGreaterThan(0);
+  });
+
+  it('finds the page of an address from the search box, by keyboard alone', async () => {
+    await page.goto(url);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type(SUBJECT);
+    await page.getByText('An address that is valid on 18 chains.').waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`${url}/screening/ETH/${SUBJECT}`);
+    // The focus is on the content, where the reader continues.
+    await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('content');
+  });
+
+  it('shows the verdict, a sum that is right, and the evidence', async () => {
+    await check('screening', new RegExp(SUBJECT));
+    const points = await page
+      .getByRole('table', { name: 'How the score adds up' })
+      .locator('tbody tr > td:first-child')
+      .allInnerTexts();
+    expect(points.length).toBeGreaterThan(0);
+    const sum = points.reduce((total, text) => total + Number(text.replace('−', '-')), 0);
+    await page.getByRole('rowheader', { name: String(sum), exact: true }).waitFor();
+    const score = Number(await page.locator('.verdict .score').textContent());
+    expect(score).toBe(Math.min(sum, 100));
+    await page.getByText('of what it received came directly from Mixer').waitFor();
+    await page.getByRole('img', { name: /^Flow of value/ }).waitFor();
+    const shares = page.getByRole('table', { name: 'Exposure' });
+    await shares.getByText('Example Market').waitFor();
+    for (const tab of ['Counterparties', 'Transfers', 'Law', 'Coverage']) {
+      await page.getByRole('tab', { name: tab }).click();
+      expect([tab, await axe()]).toEqual([tab, []]);
+    }
+    expect(new URL(page.url()).searchParams.get('tab')).toBe('coverage');
+  });
+
+  it('charges a screening once, also if the page is loaded again', async () => {
+    const credits = (): Promise<string | null> => page.getByText(/credits? (is|are) left/).textContent();
+    await page.goto(`${url}/screening/ETH/${SUBJECT}`);
+    const first = await credits();
+    await page.reload();
+    expect(await credits()).toBe(first);
+  });
+
+  it('keeps answers, shows one as it was given, and compares two', async () => {
+    await page.goto(`${url}/screening/ETH/${SUBJECT}`);
+    for (let saved = 1; saved <= 2; saved++) {
+      await page.getByRole('button', { name: 'Save' }).click();
+      const dialog = page.getByRole('dialog');
+      // The page below is inert, and axe would read its heading without the parts that are.
+      expect(await axe('[role=dialog]')).toEqual([]);
+      await dialog.getByRole('button', { name: 'Save' }).click();
+      await dialog.waitFor({ state: 'hidden' });
+      // A second press makes a second answer; the page says it once the new one is there.
+      await page.getByText('This answer is kept.').waitFor();
+      if (saved === 1) {
+        await page.reload();
+        await page.locator('.verdict').waitFor();
+      }
+    }
+    // What was chosen for one address is not for the next: it is not kept.
+    await page.keyboard.press('/');
+    await page.keyboard.type(NOBODY);
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`${url}/screening/ETH/${NOBODY}`);
+    await page.locator('.verdict').waitFor();
+    expect(await page.getByText('This answer is kept.').count()).toBe(0);
+    await visit('/saved', 'Saved screenings');
+    const rows = page.getByRole('table', { name: 'Kept answers' }).locator('tbody tr');
+    await expect.poll(() => rows.count()).toBe(2);
+    for (const row of [0, 1]) await rows.nth(row).getByRole('checkbox').check();
+    await page.getByRole('button', { name: 'Compare both' }).click();
+    await check('compare', 'What changed');
+    await page.getByText(/^The findings/).waitFor();
+    await page.goto(`${url}/saved`);
+    await rows.first().focus();
+    await page.keyboard.press('j');
+    await page.keyboard.press('Enter');
+    await check('saved', new RegExp(SUBJECT));
+    await page.getByRole('table', { name: 'How the score adds up' }).waitFor();
+    await page.getByText('SHA-256').waitFor();
+  });
+
+  it('keeps sort and filters of a table in the URL, and saves its rows as CSV', async () => {
+    await page.goto(`${url}/screening/ETH/${SUBJECT}?tab=counterparties`);
+    const table = page.getByRole('table', { name: 'Counterparties' });
+    await table.getByRole('button', { name: 'USD' }).click();
+    await page.getByRole('searchbox', { name: 'Filter: Counterparties' }).fill('example');
+    await expect.poll(() => new URL(page.url()).searchParams.get('counterparties.find')).toBe('example');
+    await expect.poll(() => table.locator('tbody tr').count()).toBe(4);
+    await page.reload();
+    await expect.poll(() => table.locator('tbody tr').count()).toBe(4);
+    expect(await table.locator('th[aria-sort=descending]').textContent()).toContain('USD');
+    const download = page.waitForEvent('download');
+    await page.getByRole('tabpanel').getByRole('button', { name: 'CSV' }).first().click();
+    const file = await (await download).path();
+    const lines = readFileSync(file, 'utf8').split('\r\n').slice(0, -1);
+    expect(lines[0]).toMatch(/^\uFEFFAddress,Entity,/);
+    expect(lines).toHaveLength(5);
+  });
+
+  it('never shows what is not known as clean', async () => {
+    await visit(`/screening/ETH/${NOBODY}`, new RegExp(NOBODY));
+    const verdict = page.locator('.verdict');
+    await verdict.getByText('Nothing is known about this address. That is not a clean result.').waitFor();
+    expect(await verdict.locator('.risk').textContent()).toBe('Not known');
+  });
+
+  it('names the lists of a sanctioned address first', async () => {
+    await visit(`/screening/ETH/${SANCTIONED}`, new RegExp(SANCTIONED, 'i'));
+    await page.locator('.verdict').getByText('Sanctioned: listed by').waitFor();
+    expect(await page.locator('.verdict .risk').textContent()).toMatch(/^Critical\s*100$/);
+  });
+
+  it('shows hostile names as text, in tables and files', async () => {
+    await visit(`/screening/ETH/${HOSTILE}`, new RegExp(HOSTILE));
+    await page.getByRole('tab', { name: 'Counterparties' }).click();
+    await page.getByRole('table', { name: 'Counterparties' }).waitFor();
+    expect(await isTooWide()).toBe(false);
+    expect(await page.evaluate('globalThis.attacked')).toBeUndefined();
+    expect(await page.locator('main img, main script').count()).toBe(0);
+    expect(await page.locator('a[href^="javascript"]').count()).toBe(0);
+    await page.getByText(HOSTILE_NAMES[0]).first().waitFor();
+    const download = page.waitForEvent('download');
+    await page.getByRole('tabpanel').getByRole('button', { name: 'CSV' }).first().click();
+    const text = readFileSync(await (await download).path(), 'utf8');
+    expect(text).toContain(`'=HYPERLINK`);
+    expect(text).not.toMatch(/(^|,|")=HYPERLINK/m);
+  });
+
+  it('looks a pasted list up, and says which entries are no addresses', async () => {
+    await page.goto(url);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await page
+      .getByLabel('Address, name, transaction hash or list')
+      .fill(`${SUBJECT}, ${SANCTIONED}, nonsense`);
+    await page.getByText('A list of 3 entries.').waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`${url}/addresses`);
+    const table = page.getByRole('table', { name: 'Labels' });
+    await table.getByText('not an address of any chain').waitFor();
+    await table.getByText('Sanctioned').first().waitFor();
+    await check('addresses', 'Address list');
+  });
+
+  it('lists its shortcuts on ?, and closes the list on Escape', async () => {
+    await page.goto(url);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.keyboard.press('?');
+    const dialog = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
+    await dialog.getByText('Go to the search box').waitFor();
+    expect(await axe()).toEqual([]);
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'hidden' });
+    await page.keyboard.press('g');
+    await page.keyboard.press('l');
+    await page.waitForURL(`${url}/addresses`);
+  });
+
+  it('speaks German and French, and keeps the choice', async () => {
+    await page.goto(url);
+    await page.getByLabel('Language').first().selectOption('de');
+    await page.getByRole('heading', { name: 'Was möchten Sie prüfen?' }).waitFor();
+    expect(await page.evaluate('document.documentElement.lang')).toBe('de');
+    await page.reload();
+    await page.getByRole('heading', { name: 'Was möchten Sie prüfen?' }).waitFor();
+    await page.getByLabel('Sprache').first().selectOption('fr');
+    await page.getByRole('heading', { name: 'Que voulez-vous vérifier ?' }).waitFor();
+    await page.getByLabel('Langue').first().selectOption('en');
+    await page.getByRole('heading', { name: 'What do you want to check?' }).waitFor();
+  });
+
+  it('prints every part of a screening as a report', async () => {
+    await page.goto(`${url}/screening/ETH/${SUBJECT}`);
+    await page.getByRole('table', { name: 'How the score adds up' }).waitFor();
+    await page.emulateMedia({ media: 'print' });
+    for (const title of ['Exposure', 'Counterparties', 'Flagged transactions', 'What the verdict rests on'])
+      expect([title, await page.getByRole('heading', { name: title, exact: true }).isVisible()]).toEqual([
+        title,
+        true,
+      ]);
+    expect(await page.getByRole('navigation').isVisible()).toBe(false);
+    expect((await page.pdf({ format: 'A4' })).subarray(0, 5).toString()).toBe('%PDF-');
+    await page.emulateMedia({ media: 'screen' });
+  });
+
+  it('shows what to do and the id of the request if the server fails', async () => {
+    await page.route('**/api/v1/screening', (route) =>
+      route.fulfill({
+        status: 500,
+        headers: { 'x-error-code': 'INTERNAL', 'x-request-id': 'req_test' },
+        contentType: 'application/problem+json',
+        body: JSON.stringify({ detail: 'Internal server error.' }),
+      }),
+    );
+    await page.goto(`${url}/screening/BSC/${SUBJECT}`);
+    const alert = page.getByRole('alert');
+    await alert.getByText('req_test').waitFor();
+    await alert.getByRole('button', { name: 'Try again' }).waitFor();
+    expect(await axe()).toEqual([]);
+    await page.unroute('**/api/v1/screening');
+  });
+
+  it('shows a page of its own for a path that does not exist', async () => {
+    const response = await page.goto(`${url}/nothing/here`);
+    expect(response?.status()).toBe(404);
+    await check('not found', 'There is no such page');
+  });
+
+  it('ends the session', async () => {
+    await page.goto(url);
+    await page.getByRole('button', { name: 'Account' }).click();
+    await page.getByRole('menuitem', { name: 'Log out' }).click();
+    await page.waitForURL(`${url}/login`);
+    await page.goto(url);
+    await page.waitForURL(/\/login/);
+  });
+
+  it('sets a new password by the link of the email', async () => {
+    await visit('/forgot', 'Forgotten password');
+    await page.getByLabel('Email address').fill(EMAIL);
+    await page.keyboard.press('Enter');
+    await page.getByText('is valid for one hour').waitFor();
+    const token = await world.mail.token(1);
+    await visit(`/reset#token=${token}`, 'Set a new password');
+    await page.getByLabel('New password').fill(`${PASSWORD} 2`);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'The new password is set' }).waitFor();
+  });
+
+  it('asks a person whose session has ended to log in, and returns to the page', async () => {
+    await page.goto(`${url}/login`);
+    const logIn = async (): Promise<void> => {
+      await page.getByLabel('Email address').fill(EMAIL);
+      await page.getByLabel('Password').fill(`${PASSWORD} 2`);
+      await page.keyboard.press('Enter');
+    };
+    await logIn();
+    await page.getByRole('heading', { name: 'What do you want to check?' }).waitFor();
+    await context.clearCookies();
+    await page.keyboard.press('/');
+    await page.keyboard.type(NOBODY);
+    await page.getByText('An address that is valid on 18 chains.').waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'Log in' }).waitFor();
+    expect(new URL(page.url()).searchParams.get('next')).toBe(`/screening/ETH/${NOBODY}`);
+    await logIn();
+    await page.waitForURL(`${url}/screening/ETH/${NOBODY}`);
+    await page.locator('.verdict').waitFor();
+  });
+
+  it('loads at most 300 kB first', async () => {
+    const { files } = JSON.parse(
+      readFileSync(join(builtDashboard, 'manifest.json'), 'utf8'),
+    ) as DashboardManifest;
+    const fresh = await browser.newContext();
+    const first = await fresh.newPage();
+    const loaded: string[] = [];
+    first.on('request', (sent) => loaded.push(new URL(sent.url()).pathname));
+    await first.goto(`${url}/login`);
+    await first.getByRole('heading', { level: 1 }).waitFor();
+    await fresh.close();
+    const bytes = files
+      .filter(({ path, contentType }) => loaded.includes(path) || contentType.startsWith('text/html'))
+      .reduce((sum, { file }) => sum + readFileSync(join(builtDashboard, `${file}.gz`)).length, 0);
+    expect(bytes).toBeGreaterThan(50_000);
+    expect(bytes).toBeLessThanOrEqual(FIRST_LOAD_BYTES_MAX);
+  });
+
+  it('requests nothing of another host, violates no policy, and reports no error', async () => {
+    const elsewhere = requests.filter((sent) => !sent.startsWith(`${url}/`) && !/^(?:data|blob):/.test(sent));
+    expect(elsewhere).toEqual([]);
+    expect(await page.evaluate('violations')).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+});
